@@ -1,0 +1,36 @@
+"""phistar: robot multibody dynamics in which the program is the algebra. The public names."""
+
+from importlib import import_module
+from typing import Any
+
+# Public name → the module that defines it. Loaded on first use, so that `import phistar` stays quick.
+_HOME = {
+    **dict.fromkeys(
+        ["PhistarError", "ModelError", "FileError", "UnknownNameError", "ShapeError", "SpaceError", "StatementError"],
+        "phistar.errors",
+    ),
+    **dict.fromkeys(["Pose", "Inertia"], "phistar.spatial"),
+    **dict.fromkeys(
+        [
+            *["Model", "ModelBuilder", "chain", "Geometry", "Box", "Sphere", "Cylinder", "Capsule", "Ellipsoid", "Mesh"],
+            *["Revolute", "Prismatic", "Helical", "Universal", "Spherical", "Planar", "Free", "Fixed"],
+            *["Cylindrical", "Distance", "Coupling"],
+        ],
+        "phistar.model",
+    ),
+    **dict.fromkeys(["load", "from_dh"], "phistar.io"),
+}
+
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'phistar' has no attribute '{name}'")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
