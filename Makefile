@@ -1,0 +1,44 @@
+# Every target builds .venv itself, at the versions of requirements.lock, and runs inside it.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+SOURCES := src tests tools examples
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-all bench docs lint lock clean
+
+help: ## say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+run: $(VENV)/ready-run ## show what phistar does, on the PUMA 560
+	@$(PY) -m phistar info puma560
+
+test: $(VENV)/ready-test ## the tests, in under ten minutes on two cores
+	@$(PY) -m pytest -n 2 -q -m "not slow and not browser"
+
+test-all: $(VENV)/ready-test ## every test: every robot too
+	@$(PY) -m pytest -n 2 -q
+
+bench: $(VENV)/ready-test ## ratios against the peers, measured in the same run
+	@for program in benchmarks/*.py; do \
+	  if [ -e "$$program" ]; then $(PY) "$$program" || exit 1; else echo "There are no benchmarks yet."; fi; \
+	done
+
+docs: $(VENV)/ready-docs ## the documentation site, in build/site
+	@$(PY) -m mkdocs --quiet build --strict && echo "Open build/site/index.html"
+
+lint: $(VENV)/ready-test ## format, lint, types, import layers
+	@$(PY) -m ruff format --check $(SOURCES)
+	@$(PY) -m ruff check $(SOURCES)
+	@$(PY) -m pyright
+	@$(VENV)/bin/lint-imports
+
+lock: $(VENV)/ready-run ## renew requirements.lock (on the oldest Python supported)
+	@$(PY) tools/lock.py
+
+clean: ## remove what make and the tools have built
+	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
+	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/ready-%: requirements.lock pyproject.toml tools/bootstrap.py
+	@sh tools/with_python.sh tools/bootstrap.py $*
