@@ -1,0 +1,30 @@
+"""House style that a machine can hold: files and functions stay small, imports flow one way."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 50
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT / "src").as_posix())
+def test_files_and_functions_stay_small(path):
+    text = path.read_text()
+    assert text.count("\n") <= LONGEST_FILE
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert lines <= LONGEST_FUNCTION, f"{node.name}: {lines} lines"
+
+
+def test_imports_flow_one_way():
+    linter = pytest.importorskip("importlinter.cli")
+    code = f"import sys; from {linter.__name__} import lint_imports_command; sys.exit(lint_imports_command())"
+    done = subprocess.run([sys.executable, "-c", code, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
