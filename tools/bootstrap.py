@@ -67,7 +67,7 @@ def main() -> int:
         build_environment()
         print(f"Installing the packages for 'make {tier}' (only what is missing) ...", flush=True)
         # The build backend comes from the lock too: without isolation pip does not fetch another one.
-        install("hatchling")
+        install("--quiet", "hatchling")
         install("--no-build-isolation", "--editable", f".[{TIERS[tier]}]")
     except SetupError as error:
         print(error, file=sys.stderr)
