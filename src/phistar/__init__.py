@@ -12,7 +12,8 @@ _HOME = {
     **dict.fromkeys(["Pose", "Inertia"], "phistar.spatial"),
     **dict.fromkeys(
         [
-            *["Model", "ModelBuilder", "chain", "Geometry", "Box", "Sphere", "Cylinder", "Capsule", "Ellipsoid", "Mesh"],
+            *["Model", "ModelBuilder", "chain", "planar_chain", "Geometry", "Box", "Sphere", "Cylinder", "Capsule"],
+            *["Ellipsoid", "Plane", "Mesh"],
             *["Revolute", "Prismatic", "Helical", "Universal", "Spherical", "Planar", "Free", "Fixed"],
             *["Cylindrical", "Distance", "Coupling"],
         ],

@@ -1,0 +1,56 @@
+"""Mechanisms: bodies, joints, frames, loops; told to a ModelBuilder, kept in an immutable Model."""
+
+from phistar.model.builder import ModelBuilder
+from phistar.model.chain import chain, planar_chain
+from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
+from phistar.model.joints import (
+    Coupling,
+    CutKind,
+    Cylindrical,
+    Distance,
+    Fixed,
+    Free,
+    Helical,
+    JointKind,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from phistar.model.model import Model
+from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
+
+__all__ = [
+    "Body",
+    "Box",
+    "Capsule",
+    "CoupledJoints",
+    "Coupling",
+    "CutKind",
+    "Cylinder",
+    "Cylindrical",
+    "Distance",
+    "Ellipsoid",
+    "Fixed",
+    "Frame",
+    "Free",
+    "Geometry",
+    "Helical",
+    "Joint",
+    "JointKind",
+    "Loop",
+    "Mesh",
+    "Model",
+    "ModelBuilder",
+    "Planar",
+    "Plane",
+    "Prismatic",
+    "Revolute",
+    "Shape",
+    "Sphere",
+    "Spherical",
+    "Universal",
+    "chain",
+    "planar_chain",
+]

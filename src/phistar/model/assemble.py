@@ -1,0 +1,184 @@
+"""From what a builder was told to a Model: order, merging of fixed links, frames, loops."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from phistar.errors import ModelError
+from phistar.model.geometry import Geometry
+from phistar.model.joints import Coupling, CutKind, Fixed, Free, JointKind
+from phistar.model.joints.fixed import FIXED
+from phistar.model.names import unknown
+from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
+from phistar.spatial import Inertia, Pose
+from phistar.spatial.inertia import MASSLESS
+from phistar.spatial.pose import IDENTITY
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link as told: `offset` places its frame in the joint's child frame.
+
+    Told by a person, everything refers to link frames. Taken from a model, inertia and geometry are in the joint's
+    child frame (`composed`), and the placement is in the parent's (`on_joint`).
+    """
+
+    name: str
+    parent: str
+    kind: JointKind
+    joint_name: str
+    placement: Pose
+    offset: Pose
+    inertia: Inertia
+    geometry: tuple[Geometry, ...]
+    composed: bool = False
+    on_joint: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """A frame as told, on a link: in its joint's child frame (`on_joint`) or in its link frame."""
+
+    name: str
+    link: str
+    placement: Pose
+    role: str
+    on_joint: bool = False
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Inertia and geometry added to a link, in its link frame."""
+
+    link: str
+    inertia: Inertia
+    geometry: tuple[Geometry, ...]
+
+
+@dataclass
+class Draft:
+    """A moving body (or the world, at index −1) while links merge into it."""
+
+    name: str
+    inertia: Inertia = MASSLESS
+    geometry: list[Geometry] = field(default_factory=list)
+    parent: int = -1
+    placement: Pose = IDENTITY
+    kind: JointKind = FIXED
+    joint_name: str = ""
+
+    def merge(self, inertia: Inertia, geometry: Iterable[Geometry], pose: Pose) -> None:
+        """Adds what is given in a frame placed by `pose` in this body."""
+        if not inertia.is_zero:
+            self.inertia = self.inertia + inertia.transformed(pose)
+        self.geometry.extend(item.moved(pose) for item in geometry)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where a link sits: its moving body, and its joint's child frame and link frame in that body."""
+
+    body: int
+    joint_frame: Pose
+    link_frame: Pose
+
+
+def ordered(links: dict[str, Link], model: str) -> list[Link]:
+    """As told, but parents before children; unknown parents and cycles are refused."""
+    done: set[str] = {WORLD}
+    result: list[Link] = []
+    for link in links.values():
+        path: dict[str, Link] = {}
+        name = link.name
+        while name not in done:
+            if name in path:
+                names = list(path)
+                cycle = [*names[names.index(name) :], name]
+                raise ModelError(
+                    f"The bodies {' → '.join(repr(item) for item in cycle)} hang on each other in a cycle; "
+                    "hang one of them on the world, and close the loop with a cut joint (ModelBuilder.loop)."
+                )
+            path[name] = links[name]
+            name = links[name].parent
+            if name not in links and name != WORLD:
+                raise unknown(f"body to be the parent of '{next(reversed(path))}',", name, [WORLD, *links], model)
+        done.update(path)
+        result.extend(reversed(path.values()))
+    return result
+
+
+def merged(links: list[Link]) -> tuple[Draft, list[Draft], dict[str, Seat]]:
+    """The world, the moving bodies, and where every link sits on them."""
+    world, bodies = Draft(WORLD), []
+    seats = {WORLD: Seat(-1, IDENTITY, IDENTITY)}
+    for link in links:
+        parent = seats[link.parent]
+        placement = (parent.joint_frame if link.on_joint else parent.link_frame) @ link.placement
+        if isinstance(link.kind, Fixed):
+            seat = Seat(parent.body, placement, placement @ link.offset)
+        else:
+            seat = Seat(len(bodies), IDENTITY, link.offset)
+            bodies.append(
+                Draft(link.name, parent=parent.body, placement=placement, kind=link.kind, joint_name=link.joint_name)
+            )
+        draft = world if seat.body < 0 else bodies[seat.body]
+        draft.merge(link.inertia, link.geometry, seat.joint_frame if link.composed else seat.link_frame)
+        seats[link.name] = seat
+    return world, bodies, seats
+
+
+def finished(drafts: list[Draft]) -> tuple[Body, ...]:
+    """Bodies with their joints' slices of q and v."""
+    q_ends, v_ends = accumulate(draft.kind.nq for draft in drafts), accumulate(draft.kind.nv for draft in drafts)
+    bodies = []
+    for index, (draft, q_end, v_end) in enumerate(zip(drafts, q_ends, v_ends, strict=True)):
+        q_slice, v_slice = slice(q_end - draft.kind.nq, q_end), slice(v_end - draft.kind.nv, v_end)
+        joint = Joint(draft.joint_name, draft.kind, index, q_slice, v_slice)
+        bodies.append(Body(draft.name, draft.parent, joint, draft.placement, draft.inertia, tuple(draft.geometry)))
+    return tuple(bodies)
+
+
+def placed(places: list[Place], seats: dict[str, Seat], model: str) -> tuple[Frame, ...]:
+    """The frames, as told; a joint's frame gives way to a link or added frame of the same name."""
+    taken = {place.name for place in places if place.role != "joint"}
+    frames = []
+    for place in places:
+        if place.role == "joint" and place.name in taken:
+            continue
+        if place.link not in seats:
+            raise unknown(f"body to carry the frame '{place.name}',", place.link, seats, model)
+        seat = seats[place.link]
+        pose = (seat.joint_frame if place.on_joint else seat.link_frame) @ place.placement
+        frames.append(Frame(place.name, seat.body, pose, place.role))
+    return tuple(frames)
+
+
+def closed(
+    name: str, a: str, b: str | None, joint: JointKind | CutKind, frames: dict[str, Frame], kinds: dict[str, JointKind]
+) -> Loop | CoupledJoints:
+    """One loop, checked: its frames on two bodies, or its joints with one coordinate each."""
+    if isinstance(joint, Coupling):
+        return _coupled(name, a, b, joint, kinds)
+    for frame in (a, b):
+        if frame not in frames:
+            raise unknown(f"frame for the loop '{name}',", frame, frames, "The model")
+    if frames[a].body == frames[str(b)].body:
+        raise ModelError(
+            f"The loop '{name}' joins '{a}' and '{b}', which are on the same body; name two bodies' frames."
+        )
+    if isinstance(joint, Free):
+        raise ModelError(f"The loop '{name}' has a Free joint, which constrains nothing; leave it out.")
+    return Loop(name, a, str(b), joint)
+
+
+def _coupled(name: str, a: str, b: str | None, joint: Coupling, kinds: dict[str, JointKind]) -> CoupledJoints:
+    for item in (a,) if b is None else (a, b):
+        if item not in kinds:
+            raise unknown(f"moving joint for the coupling '{name}',", item, kinds, "The model")
+        if kinds[item].nq != 1:
+            raise ModelError(f"The coupling '{name}' needs joints with one coordinate; '{item}' has {kinds[item].nq}.")
+    if a == b:
+        raise ModelError(f"The coupling '{name}' couples the joint '{a}' to itself; name two joints.")
+    if b is None and len(joint.coefficients) > 1:
+        raise ModelError(f"The coupling '{name}' has no driving joint, so it takes one coefficient, the constant.")
+    return CoupledJoints(name, a, b, joint)

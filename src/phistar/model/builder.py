@@ -1,0 +1,238 @@
+"""ModelBuilder: a mechanism told part by part."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from phistar.errors import ModelError
+from phistar.model.assemble import Extra, Link, Place, closed, finished, merged, ordered, placed
+from phistar.model.check import unmovable_joints
+from phistar.model.geometry import Geometry
+from phistar.model.joints import CutKind, Fixed, JointKind
+from phistar.model.joints.fixed import FIXED
+from phistar.model.model import WORLD_FRAME, Model
+from phistar.model.names import unknown
+from phistar.model.parts import WORLD, Body, CoupledJoints, Loop
+from phistar.spatial import Inertia, Pose
+from phistar.spatial.inertia import MASSLESS
+from phistar.spatial.pose import IDENTITY
+
+
+class ModelBuilder:
+    """Collects bodies, frames and loops in any order; `build` checks them and makes the immutable Model."""
+
+    def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)):
+        self.name = _checked_name(name, "model")
+        self.gravity = gravity
+        self._links: dict[str, Link] = {}
+        self._joint_names: set[str] = set()
+        self._places: list[Place] = []
+        self._place_names: set[str] = set()
+        self._extras: list[Extra] = []
+        self._loops: dict[str, tuple[str, str | None, JointKind | CutKind]] = {}
+        self._warnings: list[str] = []
+
+    def body(
+        self,
+        name: str,
+        parent: str = WORLD,
+        joint: JointKind = FIXED,
+        placement: Pose = IDENTITY,
+        inertia: Inertia = MASSLESS,
+        geometry: Iterable[Geometry] = (),
+        joint_name: str | None = None,
+        offset: Pose = IDENTITY,
+    ) -> None:
+        """Adds a body on its joint, whose parent-side frame stands at `placement` in the parent's frame.
+
+        The body's own frame, in which inertia, geometry, children and frames are given, is the joint's child frame,
+        or stands at `offset` in it (a frame off the joint's axis, as in standard Denavit-Hartenberg tables and MJCF).
+        With a Fixed joint the body merges into its parent and stays as a frame.
+        """
+        if isinstance(joint, CutKind):
+            kind = type(joint).__name__
+            raise ModelError(f"'{name}' was given a {kind} joint, which only a loop can have; use ModelBuilder.loop.")
+        _checked_type(joint, JointKind, f"The body '{name}'", "a joint such as Revolute")
+        _checked_type(placement, Pose, f"The body '{name}'", "a Pose as placement")
+        _checked_type(offset, Pose, f"The body '{name}'", "a Pose as offset")
+        _checked_type(inertia, Inertia, f"The body '{name}'", "an Inertia")
+        shapes = tuple(geometry)
+        for shape in shapes:
+            _checked_type(shape, Geometry, f"The body '{name}'", "Geometry")
+        joint_name = name if joint_name is None else joint_name
+        self._add_link(Link(name, parent, joint, joint_name, placement, offset, inertia, shapes))
+        self._add_place(Place(joint_name, name, IDENTITY, "joint", on_joint=not isinstance(joint, Fixed)))
+        self._add_place(Place(name, name, IDENTITY, "link"))
+
+    def frame(self, name: str, body: str, placement: Pose = IDENTITY) -> None:
+        """Adds a named frame at `placement` on a body. `frame("world", "world")` lists the world among the frames."""
+        _checked_type(placement, Pose, f"The frame '{name}'", "a Pose as placement")
+        if name == WORLD:
+            if body != WORLD or not placement.is_identity:
+                raise ModelError("The frame 'world' is the world itself; give this frame another name.")
+            self._add_place(Place(WORLD, WORLD, IDENTITY, "link"))
+            return
+        self._add_place(Place(_checked_name(name, "frame"), body, placement, "frame"))
+
+    def geometry(self, body: str, geometry: Geometry) -> None:
+        """Adds a shape to a body (or to "world"), placed in its frame."""
+        _checked_type(geometry, Geometry, f"The body '{body}'", "Geometry")
+        self._extras.append(Extra(body, MASSLESS, (geometry,)))
+
+    def loop(self, name: str, a: str, b: str | None, joint: JointKind | CutKind) -> None:
+        """Closes a loop with a cut joint between two frames; a Coupling is between two joints, a driven by b.
+
+        A Coupling with b = None holds joint a at its constant.
+        """
+        if not isinstance(joint, (JointKind, CutKind)):
+            raise ModelError(
+                f"The loop '{name}' needs a joint such as Revolute or Coupling; it was given {joint!r:.200}."
+            )
+        if _checked_name(name, "loop") in self._loops:
+            raise ModelError(f"There are two loops called '{name}'; give each its own name.")
+        self._loops[name] = (a, b, joint)
+
+    def warn(self, text: str) -> None:
+        """Adds a sentence to the model's warnings."""
+        self._warnings.append(text)
+
+    def attach(self, model: Model, parent: str = WORLD, placement: Pose = IDENTITY, prefix: str = "") -> None:
+        """Adds a whole model, its world fixed at `placement` on `parent`; its names get the prefix.
+
+        Links fixed to its world merge into the parent. Its frames, loops and warnings come along, not its gravity.
+        """
+        for body in model.bodies:
+            self._add_link(_attached(model, body, parent, placement, prefix))
+        base = tuple(item.moved(placement) for item in model.base_geometry)
+        self._extras.append(Extra(parent, model.base_inertia.transformed(placement), base))
+        same_world = parent == WORLD and placement.is_identity
+        for frame in model.frame_list:
+            if frame.body >= 0:
+                carrier = prefix + model.bodies[frame.body].name
+                self._add_place(Place(prefix + frame.name, carrier, frame.placement, frame.role, on_joint=True))
+            elif frame.name != WORLD:
+                self._add_place(Place(prefix + frame.name, parent, placement @ frame.placement, frame.role))
+        closures = [loop for loop in model.loops if isinstance(loop, Loop)]
+        names_world = any(WORLD in (loop.frame_a, loop.frame_b) for loop in closures)
+        if (WORLD in model.frames or names_world) and not (same_world and WORLD in self._place_names):
+            self._add_place(Place(WORLD if same_world else prefix + WORLD, parent, placement, "link"))
+        for loop in model.loops:
+            self._attach_loop(loop, prefix, same_world)
+        self._warnings.extend(prefix + ": " + text if prefix else text for text in model.warnings)
+
+    def _attach_loop(self, loop: Loop | CoupledJoints, prefix: str, same_world: bool) -> None:
+        if isinstance(loop, CoupledJoints):
+            driver = None if loop.joint_b is None else prefix + loop.joint_b
+            self.loop(prefix + loop.name, prefix + loop.joint_a, driver, loop.joint)
+            return
+        a, b = (WORLD if name == WORLD and same_world else prefix + name for name in (loop.frame_a, loop.frame_b))
+        self.loop(prefix + loop.name, a, b, loop.joint)
+
+    def build(self, strict: bool = True) -> Model:
+        """The model. What no mechanism can be raises; with strict=False, unphysical inertias and joints with no
+        inertia behind them, which real files have, become warnings."""
+        doubts = [
+            f"The link '{link.name}' has an impossible inertia: {problem}."
+            for link in self._links.values()
+            if not link.composed
+            for problem in link.inertia.problems()
+        ]
+        model = self._assembled()
+        doubts += unmovable_joints(model)
+        if strict and doubts:
+            more = f" (and {len(doubts) - 3} more like this)" if len(doubts) > 3 else ""
+            raise ModelError(" ".join(doubts[:3]) + more)
+        warnings = tuple(dict.fromkeys([*self._warnings, *doubts]))
+        return model._with(warnings=warnings) if warnings else model
+
+    def _assembled(self) -> Model:
+        world, drafts, seats = merged(ordered(self._links, self.name))
+        for extra in self._extras:
+            if extra.link not in seats:
+                raise unknown("body", extra.link, seats, self.name)
+            seat = seats[extra.link]
+            (world if seat.body < 0 else drafts[seat.body]).merge(extra.inertia, extra.geometry, seat.link_frame)
+        frames = placed(self._places, seats, self.name)
+        by_name = {WORLD: WORLD_FRAME} | {frame.name: frame for frame in frames}
+        kinds = {draft.joint_name: draft.kind for draft in drafts}
+        loops = tuple(closed(name, a, b, joint, by_name, kinds) for name, (a, b, joint) in self._loops.items())
+        return Model(
+            self.name,
+            finished(drafts),
+            frames,
+            loops,
+            self.gravity,
+            base_inertia=world.inertia,
+            base_geometry=tuple(world.geometry),
+        )
+
+    def _add_link(self, link: Link) -> None:
+        _checked_name(link.name, "body")
+        _checked_name(link.joint_name, "joint")
+        if link.name == WORLD:
+            raise ModelError("No body can be called 'world': that is the world itself.")
+        if link.name in self._links:
+            raise ModelError(
+                f"There are two bodies called '{link.name}'; give each its own name, or attach with a prefix."
+            )
+        if link.joint_name in self._joint_names:
+            raise ModelError(f"There are two joints called '{link.joint_name}'; give each its own name.")
+        self._links[link.name] = link
+        self._joint_names.add(link.joint_name)
+
+    def _add_place(self, place: Place) -> None:
+        if place.role != "joint":  # joints give way to others of their name, see assemble.placed
+            if place.name in self._place_names:
+                raise ModelError(f"There are two frames called '{place.name}'; each body and frame needs its own name.")
+            self._place_names.add(place.name)
+        self._places.append(place)
+
+
+def rebuilt(
+    model: Model,
+    inertias: Mapping[str, Inertia],
+    joints: Mapping[str, JointKind],
+    placements: Mapping[str, Pose],
+) -> Model:
+    """The model with some bodies' inertias and placements and some joints' kinds changed; see Model.replace."""
+    builder = ModelBuilder(model.name, model.gravity)
+    builder.attach(model)
+    for name in (*inertias, *placements):
+        model.body_index(name)
+    for name in joints:
+        model.joint(name)
+    for link in builder._links.values():
+        changes = {
+            "inertia": inertias.get(link.name, link.inertia),
+            "placement": placements.get(link.name, link.placement),
+            "kind": joints.get(link.joint_name, link.kind),
+        }
+        builder._links[link.name] = replace(link, **changes)
+    return builder.build(strict=False)
+
+
+def _attached(model: Model, body: Body, parent: str, placement: Pose, prefix: str) -> Link:
+    on_base = body.parent < 0
+    return Link(
+        name=prefix + body.name,
+        parent=parent if on_base else prefix + model.bodies[body.parent].name,
+        kind=body.joint.kind,
+        joint_name=prefix + body.joint.name,
+        placement=placement @ body.placement if on_base else body.placement,
+        offset=model.frame(body.name).placement,
+        inertia=body.inertia,
+        geometry=body.geometry,
+        composed=True,
+        on_joint=not on_base,
+    )
+
+
+def _checked_name(name: Any, what: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"A {what} needs a name, text that is not empty; it was given {name!r:.200}.")
+    return name
+
+
+def _checked_type(value: Any, kind: type, owner: str, wanted: str) -> None:
+    if not isinstance(value, kind):
+        raise ModelError(f"{owner} needs {wanted}; it was given {value!r:.200}.")

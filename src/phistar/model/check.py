@@ -1,0 +1,60 @@
+"""Whether the mechanism can be moved: D(k) > 0 for every joint, by one inward articulated sweep."""
+
+import numpy as np
+
+from phistar.model.model import Model
+from phistar.spatial import force_transform
+
+SINGULAR = 1e-13  # of the articulated inertia's largest entry: below it, D is rounding
+
+
+def unmovable_joints(model: Model) -> list[str]:
+    """Sentences for the joints whose D = H P H* + A is singular at a generic (seeded) configuration.
+
+    P ← M + Σ φ (P − P H* D⁻¹ H P) φ* over the children (RJK91 §3), one step per body.
+    """
+    if not model.bodies:
+        return []
+    q = model.random(np.random.default_rng(0))
+    phi = _transforms(model, q)
+    articulated = np.stack([body.inertia.matrix for body in model.bodies])
+    sentences = []
+    with np.errstate(all="ignore"):
+        for k in range(len(model.bodies) - 1, -1, -1):
+            joint, p = model.joints[k], articulated[k]
+            ph = p @ joint.kind.subspace(q[joint.q_slice])
+            d = joint.kind.subspace(q[joint.q_slice]).T @ ph + np.diag(joint.kind.armature_diagonal)
+            inverse = _inverse(d, SINGULAR * max(np.abs(p).max(), np.abs(d).max()))
+            if inverse is None:
+                sentences.append(_sentence(joint.name, model.bodies[k].name))
+                continue  # what cannot be moved carries nothing over to its parent
+            parent = model.parents[k]
+            if parent >= 0:
+                articulated[parent] += phi[k] @ (p - ph @ inverse @ ph.T) @ phi[k].T
+    return sentences[::-1]
+
+
+def _transforms(model: Model, q: np.ndarray) -> np.ndarray:
+    """φ(parent(k), k) in link axes, (bodies, 6, 6)."""
+    poses = [joint.kind.pose(q[joint.q_slice]) for joint in model.joints]
+    placed = np.stack([body.placement.rotation for body in model.bodies])
+    offset = np.stack([body.placement.translation for body in model.bodies])
+    rotation = placed @ np.stack([pose[0] for pose in poses])
+    translation = (placed @ np.stack([pose[1] for pose in poses])[..., None])[..., 0] + offset
+    return force_transform(rotation, translation)
+
+
+def _inverse(d: np.ndarray, threshold: float) -> np.ndarray | None:
+    """D⁻¹, or None where D is not positive definite by more than the threshold."""
+    if not np.isfinite(d).all():
+        return None
+    if d.shape == (1, 1):
+        return 1.0 / d if d[0, 0] > threshold else None
+    return np.linalg.inv(d) if np.linalg.eigvalsh(d)[0] > threshold else None
+
+
+def _sentence(joint: str, body: str) -> str:
+    return (
+        f"Joint '{joint}' has no inertia behind it: nothing resists every motion it allows. "
+        f"Give '{body}' or a body it carries an inertia, or the joint an armature."
+    )

@@ -1,0 +1,130 @@
+"""What a body looks like and what it collides with."""
+
+from abc import ABC
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.errors import ModelError
+from phistar.spatial import Pose
+from phistar.spatial.pose import IDENTITY
+from phistar.spatial.value import Value, checked_numbers, readonly
+
+
+class Shape(Value, ABC):
+    """Abstract: a shape about its own origin."""
+
+
+def _size(value: Any, count: int, owner: str, what: str) -> np.ndarray:
+    numbers = checked_numbers(value, (count,), owner, what)
+    if (numbers < 0.0).any():
+        raise ModelError(f"{owner} needs {what} ≥ 0; it was given {numbers.tolist()}.")
+    return readonly(numbers)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Box(Shape):
+    """Full lengths along x, y, z, (3,); centred."""
+
+    size: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", _size(self.size, 3, "A box", "size"))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sphere(Shape):
+    """Centred."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", float(_size([self.radius], 1, "A sphere", "radius")[0]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cylinder(Shape):
+    """Along z, centred; `length` is the full length."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        radius, length = _size([self.radius, self.length], 2, "A cylinder", "radius and length")
+        object.__setattr__(self, "radius", float(radius))
+        object.__setattr__(self, "length", float(length))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Capsule(Shape):
+    """Along z, centred; `length` is that of the cylinder between the two half-spheres."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        radius, length = _size([self.radius, self.length], 2, "A capsule", "radius and length")
+        object.__setattr__(self, "radius", float(radius))
+        object.__setattr__(self, "length", float(length))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ellipsoid(Shape):
+    """Half-axes along x, y, z, (3,); centred."""
+
+    radii: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radii", _size(self.radii, 3, "An ellipsoid", "radii"))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plane(Shape):
+    """The half-space z ≤ 0."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Mesh(Shape):
+    """A file on disk, by its resolved path; nothing is loaded. `scale` (3,) multiplies its vertices."""
+
+    path: str
+    scale: Any = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        scale = np.full(3, self.scale) if np.ndim(self.scale) == 0 else self.scale
+        object.__setattr__(self, "path", str(self.path))
+        object.__setattr__(self, "scale", readonly(checked_numbers(scale, (3,), "A mesh", "scale")))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Geometry(Value):
+    """A shape on a body: `placement` in the body's frame, `color` (r, g, b, a) in 0…1, `role` visual or collision."""
+
+    shape: Shape
+    placement: Pose = IDENTITY
+    name: str = ""
+    color: Any = None
+    role: str = "visual"
+
+    def __post_init__(self) -> None:
+        if self.role not in ("visual", "collision"):
+            raise ModelError(f"A geometry's role is 'visual' or 'collision'; it was given {self.role!r}.")
+        if not isinstance(self.shape, Shape):
+            raise ModelError(f"A geometry needs a shape such as Box or Mesh; it was given {self.shape!r:.200}.")
+        if self.color is not None:
+            object.__setattr__(self, "color", readonly(checked_numbers(self.color, (4,), "A geometry", "color (rgba)")))
+
+    def moved(self, pose: Pose) -> "Geometry":
+        """The same geometry seen from the frame in which `pose` places its frame."""
+        if pose.is_identity:
+            return self
+        return Geometry(self.shape, pose @ self.placement, self.name, self.color, self.role)

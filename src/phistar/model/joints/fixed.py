@@ -1,0 +1,27 @@
+"""Fixed: no motion. In a tree it merges the body into its parent; as a cut joint it is a weld."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.model.joints.kind import JointKind
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Fixed(JointKind):
+    """R = 1, p = 0, H* has no columns."""
+
+    nq = nv = 0
+    spread = ()
+
+    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+        batch = np.shape(q)[:-1]
+        return np.broadcast_to(np.eye(3), (*batch, 3, 3)), np.zeros((*batch, 3))
+
+    def subspace(self, q: Any) -> np.ndarray:
+        return np.zeros((6, 0))
+
+
+FIXED = Fixed()

@@ -1,0 +1,68 @@
+"""Free: six degrees of freedom, as for a spacecraft or a walking robot's base."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.model.joints.kind import JointKind
+from phistar.model.joints.parameters import quaternion_only
+from phistar.spatial import (
+    conjugate,
+    exp_quaternion,
+    exp_translation,
+    from_quaternion,
+    log_quaternion,
+    log_translation,
+    multiply,
+)
+
+
+def _apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    return np.matmul(matrix, vector[..., None])[..., 0]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Free(JointKind):
+    """q = [p; quaternion (x, y, z, w)], v = [ω; v] in the child frame: R = R(q), H* = 1."""
+
+    nq, nv = 7, 6
+    spread = (1.0,) * 7
+    flat = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        quaternion_only(self.limits, self.rest[3:], "A Free joint")
+
+    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+        q = np.asarray(q)
+        return from_quaternion(q[..., 3:]), q[..., :3]
+
+    def subspace(self, q: Any) -> np.ndarray:
+        return np.eye(6)
+
+    def neutral(self) -> np.ndarray:
+        return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> np.ndarray:
+        position = 2.0 * rng.random((*shape, 3)) - 1.0
+        turn = rng.standard_normal((*shape, 4))
+        return np.concatenate([position, turn / np.linalg.norm(turn, axis=-1, keepdims=True)], axis=-1)
+
+    def integrate(self, q: Any, dv: Any) -> np.ndarray:
+        """The exponential of the body twist: p + R V(ω) v, quaternion ⊗ exp(ω)."""
+        q, dv = np.asarray(q, dtype=np.float64), np.asarray(dv, dtype=np.float64)
+        step = _apply(exp_translation(dv[..., :3]), dv[..., 3:])
+        turned = multiply(q[..., 3:], exp_quaternion(dv[..., :3]))
+        turned = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+        moved = q[..., :3] + _apply(from_quaternion(q[..., 3:]), step)
+        return np.concatenate([moved, turned], axis=-1)
+
+    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+        """Its inverse: ω = log(quaternion), v = V(ω)⁻¹ R₀ᵀ (p₁ − p₀)."""
+        q0, q1 = np.asarray(q0, dtype=np.float64), np.asarray(q1, dtype=np.float64)
+        back = conjugate(q0[..., 3:])
+        turn = log_quaternion(multiply(back, q1[..., 3:]))
+        step = _apply(from_quaternion(back), q1[..., :3] - q0[..., :3])
+        return np.concatenate([turn, _apply(log_translation(turn), step)], axis=-1)

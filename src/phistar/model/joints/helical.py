@@ -1,0 +1,34 @@
+"""Helical: a screw, one angle that also advances along its axis."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.model.joints.kind import JointKind
+from phistar.model.joints.parameters import per_dof, unit_axis
+from phistar.spatial import from_axis_angle
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Helical(JointKind):
+    """R = exp(q ã), p = h q a, H* = [a; h a]; the pitch h is in m/rad."""
+
+    axis: Any = (0.0, 0.0, 1.0)
+    pitch: float = 0.0
+
+    nq = nv = 1
+    spread = (np.pi,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis, "A Helical joint"))
+        object.__setattr__(self, "pitch", float(per_dof(self.pitch, 1, "A Helical joint", "pitch")[0]))
+        super().__post_init__()
+
+    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+        q = np.asarray(q)
+        return from_axis_angle(self.axis, q[..., 0]), q * (self.pitch * self.axis)
+
+    def subspace(self, q: Any) -> np.ndarray:
+        return np.concatenate([self.axis, self.pitch * self.axis])[:, None]

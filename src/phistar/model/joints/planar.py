@@ -1,0 +1,55 @@
+"""Planar: two lengths in a plane and the angle about its normal."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.model.joints.kind import JointKind
+from phistar.model.joints.parameters import unit_axis
+from phistar.spatial import cross, from_axis_angle
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Planar(JointKind):
+    """q = (x, y, θ), v = q̇: R = exp(θ ñ), p = x e₁ + y e₂, H* = [[0, 0, n], [Rᵀe₁, Rᵀe₂, 0]].
+
+    e₁, e₂, n are right-handed, in the parent-side frame; for n = ẑ they are x̂, ŷ.
+    """
+
+    normal: Any = (0.0, 0.0, 1.0)
+
+    nq = nv = 3
+    spread = (1.0, 1.0, np.pi)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "normal", unit_axis(self.normal, "A Planar joint"))
+        super().__post_init__()
+
+    @property
+    def axes(self) -> np.ndarray:
+        """[e₁; e₂], (2, 3)."""
+        n = self.normal
+        after = np.eye(3)[(int(np.argmax(np.abs(n))) + 1) % 3]  # the basis vector that cyclically follows n's largest
+        first = after - np.dot(after, n) * n
+        first /= np.linalg.norm(first)
+        return np.stack([first, cross(n, first)])
+
+    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+        q = np.asarray(q)
+        return from_axis_angle(self.normal, q[..., 2]), np.matmul(q[..., :2], self.axes)
+
+    def subspace(self, q: Any) -> np.ndarray:
+        inverse = from_axis_angle(self.normal, -np.asarray(q)[..., 2])
+        linear = np.matmul(inverse, self.axes.T)
+        upper = np.broadcast_to(np.stack([np.zeros(3), np.zeros(3), self.normal], axis=-1), inverse.shape)
+        lower = np.concatenate([linear, np.zeros((*inverse.shape[:-1], 1))], axis=-1)
+        return np.concatenate([upper, lower], axis=-2)
+
+    def subspace_rate(self, q: Any, v: Any) -> np.ndarray:
+        v = np.asarray(v)
+        inverse = from_axis_angle(self.normal, -np.asarray(q)[..., 2])
+        velocity = np.matmul(inverse, np.matmul(v[..., :2], self.axes)[..., None])[..., 0]
+        linear = -v[..., 2:] * cross(self.normal, velocity)
+        return np.concatenate([np.zeros(linear.shape), linear], axis=-1)

@@ -1,0 +1,31 @@
+"""Prismatic: one length along an axis."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.model.joints.kind import JointKind
+from phistar.model.joints.parameters import unit_axis
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Prismatic(JointKind):
+    """R = 1, p = q a, H* = [0; a]."""
+
+    axis: Any = (0.0, 0.0, 1.0)
+
+    nq = nv = 1
+    spread = (1.0,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis, "A Prismatic joint"))
+        super().__post_init__()
+
+    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+        q = np.asarray(q)
+        return np.broadcast_to(np.eye(3), (*q.shape[:-1], 3, 3)), q * self.axis
+
+    def subspace(self, q: Any) -> np.ndarray:
+        return np.concatenate([np.zeros(3), self.axis])[:, None]

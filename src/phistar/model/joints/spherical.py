@@ -1,0 +1,45 @@
+"""Spherical: any rotation, as a unit quaternion."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.model.joints.kind import JointKind
+from phistar.model.joints.parameters import quaternion_only
+from phistar.spatial import conjugate, exp_quaternion, from_quaternion, log_quaternion, multiply
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Spherical(JointKind):
+    """R = R(q), p = 0, H* = [1; 0]: q is a quaternion (x, y, z, w) taken as unit, v is ω in the child frame."""
+
+    nq, nv = 4, 3
+    spread = (1.0,) * 4
+    flat = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        quaternion_only(self.limits, self.rest, "A Spherical joint")
+
+    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+        q = np.asarray(q)
+        return from_quaternion(q), np.zeros((*q.shape[:-1], 3))
+
+    def subspace(self, q: Any) -> np.ndarray:
+        return np.eye(6)[:, :3]
+
+    def neutral(self) -> np.ndarray:
+        return np.array([0.0, 0.0, 0.0, 1.0])
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> np.ndarray:
+        q = rng.standard_normal((*shape, 4))
+        return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+    def integrate(self, q: Any, dv: Any) -> np.ndarray:
+        turned = multiply(q, exp_quaternion(dv))
+        return turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+
+    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+        return log_quaternion(multiply(conjugate(q0), q1))

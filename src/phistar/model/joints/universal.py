@@ -1,0 +1,49 @@
+"""Universal: two angles about two axes, the second carried by the first."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.errors import ModelError
+from phistar.model.joints.kind import JointKind
+from phistar.model.joints.parameters import unit_axis
+from phistar.spatial import cross, from_axis_angle
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Universal(JointKind):
+    """R = R₁(q₁) R₂(q₂), p = 0, H* = [[R₂ᵀa₁, a₂], [0, 0]]; a₁ on the parent's side, a₂ on the child's."""
+
+    axis1: Any = (1.0, 0.0, 0.0)
+    axis2: Any = (0.0, 1.0, 0.0)
+
+    nq = nv = 2
+    spread = (np.pi, np.pi)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis1", unit_axis(self.axis1, "A Universal joint"))
+        object.__setattr__(self, "axis2", unit_axis(self.axis2, "A Universal joint"))
+        if np.linalg.norm(np.cross(self.axis1, self.axis2)) < 1e-9:
+            raise ModelError("A Universal joint needs two axes that are not parallel; for one axis use Revolute.")
+        super().__post_init__()
+
+    def _first_axis(self, q: np.ndarray) -> np.ndarray:
+        """R₂ᵀ a₁, (…, 3): the first axis as the child sees it."""
+        return np.matmul(from_axis_angle(self.axis2, -q[..., 1]), self.axis1)
+
+    def pose(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+        q = np.asarray(q)
+        first, second = from_axis_angle(self.axis1, q[..., 0]), from_axis_angle(self.axis2, q[..., 1])
+        return np.matmul(first, second), np.zeros((*q.shape[:-1], 3))
+
+    def subspace(self, q: Any) -> np.ndarray:
+        first = self._first_axis(np.asarray(q))
+        angular = np.stack([first, np.broadcast_to(self.axis2, first.shape)], axis=-1)
+        return np.concatenate([angular, np.zeros(angular.shape)], axis=-2)
+
+    def subspace_rate(self, q: Any, v: Any) -> np.ndarray:
+        q, v = np.asarray(q), np.asarray(v)
+        angular = -(v[..., 0:1] * v[..., 1:2]) * cross(self.axis2, self._first_axis(q))
+        return np.concatenate([angular, np.zeros(angular.shape)], axis=-1)

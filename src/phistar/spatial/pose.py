@@ -1,0 +1,96 @@
+"""Pose: where one frame is in another."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from phistar.errors import ModelError
+from phistar.spatial.rotations import from_quaternion, from_rpy
+from phistar.spatial.value import Value, checked_numbers, readonly
+
+ORTHONORMAL = 1e-9  # how far RᵀR may be from 1 in a rotation given
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Pose(Value):
+    """x_A = R x_B + p: frame B in frame A, `.rotation` R (3, 3) and `.translation` p (3,).
+
+    The rotation is given as `rpy` (URDF's fixed-axis roll, pitch, yaw), as a matrix, or as a quaternion (x, y, z, w).
+    """
+
+    rotation: np.ndarray
+    translation: np.ndarray
+
+    def __init__(self, xyz: Any = (0.0, 0.0, 0.0), rpy: Any = None, rotation: Any = None, quaternion: Any = None):
+        if sum(given is not None for given in (rpy, rotation, quaternion)) > 1:
+            raise ModelError("A pose was given several rotations; give one of rpy, rotation and quaternion.")
+        matrix = np.eye(3)
+        if rpy is not None:
+            matrix = from_rpy(checked_numbers(rpy, (3,), "A pose", "rpy"))
+        elif rotation is not None:
+            matrix = _checked_rotation(checked_numbers(rotation, (3, 3), "A pose", "rotation"))
+        elif quaternion is not None:
+            matrix = from_quaternion(_unit(checked_numbers(quaternion, (4,), "A pose", "quaternion")))
+        object.__setattr__(self, "rotation", readonly(matrix))
+        object.__setattr__(self, "translation", readonly(checked_numbers(xyz, (3,), "A pose", "xyz")))
+
+    @classmethod
+    def of(cls, rotation: np.ndarray, translation: np.ndarray) -> Self:
+        """From numbers known to be right: results of composing poses."""
+        pose = object.__new__(cls)
+        object.__setattr__(pose, "rotation", readonly(rotation))
+        object.__setattr__(pose, "translation", readonly(translation))
+        return pose
+
+    @staticmethod
+    def identity() -> "Pose":
+        """R = 1, p = 0."""
+        return IDENTITY
+
+    def __matmul__(self, other: "Pose") -> "Pose":
+        """A→B @ B→C = A→C."""
+        if not isinstance(other, Pose):
+            return NotImplemented
+        moved = self.rotation @ other.translation + self.translation
+        return Pose.of(self.rotation @ other.rotation, moved)
+
+    @property
+    def inverse(self) -> "Pose":
+        """(Rᵀ, −Rᵀp)."""
+        return Pose.of(self.rotation.T, -(self.rotation.T @ self.translation))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """[[R, p], [0, 1]], (4, 4)."""
+        matrix = np.eye(4)
+        matrix[:3, :3] = self.rotation
+        matrix[:3, 3] = self.translation
+        return matrix
+
+    @property
+    def is_identity(self) -> bool:
+        """Exactly R = 1 and p = 0."""
+        return not self.translation.any() and bool((self.rotation == np.eye(3)).all())
+
+
+IDENTITY = Pose()
+
+
+def _checked_rotation(matrix: np.ndarray) -> np.ndarray:
+    error = np.abs(matrix.T @ matrix - np.eye(3)).max()
+    if error > ORTHONORMAL:
+        raise ModelError(
+            f"A rotation matrix must be orthonormal; in the one given RᵀR differs from 1 by {error:.2g}. "
+            "Give it with all its digits, or give rpy or a quaternion."
+        )
+    if np.linalg.det(matrix) < 0.0:
+        raise ModelError("A rotation matrix must have determinant +1; the one given has −1: it mirrors. Flip one axis.")
+    return matrix
+
+
+def _unit(quaternion: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(quaternion)
+    if not 1e-12 < length < 1e12:
+        raise ModelError(f"The quaternion {quaternion.tolist()} has no direction; give (x, y, z, w) of length 1.")
+    return quaternion / length

@@ -1,0 +1,99 @@
+"""Immutable data that compares, hashes, pickles and copies by content."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from phistar.errors import ModelError
+
+LARGEST = 1e40  # no robot has a number beyond it, and its products with others stay finite
+
+
+def readonly(array: Any) -> np.ndarray:
+    """A float64 copy that cannot be written to; −0 becomes 0, so that equal numbers have equal bytes."""
+    copy = np.array(array, dtype=np.float64) + 0.0
+    copy.flags.writeable = False
+    return copy
+
+
+def checked_numbers(value: Any, shape: tuple[int, ...], owner: str, what: str) -> np.ndarray:
+    """The value as a float64 array of this shape, finite; else a sentence: "A pose needs …"."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{owner} needs numbers for {what} in shape {shape}; it was given {value!r:.200}.") from None
+    if array.shape != shape:
+        raise ModelError(f"{owner} needs {what} in shape {shape}; it was given shape {array.shape}.")
+    if not (np.abs(array) < LARGEST).all():  # NaN fails too
+        raise ModelError(f"{owner} needs finite numbers (below {LARGEST:g}) for {what}; it was given {array.tolist()}.")
+    return array
+
+
+def digest(*values: Any) -> bytes:
+    """A 32-byte digest of nested plain data, arrays and Values; the same in every process."""
+    state = hashlib.sha256()
+    for value in values:
+        _feed(state, value)
+    return state.digest()
+
+
+def _feed(state: Any, value: Any) -> None:
+    if isinstance(value, Value):
+        state.update(b"V" + value.content_digest)
+    elif isinstance(value, np.ndarray):
+        state.update(f"A{value.dtype.str}{value.shape}".encode() + value.tobytes())
+    elif isinstance(value, (tuple, list)):
+        state.update(f"T{len(value)}".encode())
+        for item in value:
+            _feed(state, item)
+    elif isinstance(value, Mapping):
+        _feed(state, tuple(value.items()))
+    elif value is None or isinstance(value, (bool, int, float, str, bytes, slice)):
+        text = repr(value).encode()
+        state.update(f"{type(value).__name__}{len(text)}:".encode() + text)
+    else:
+        raise TypeError(f"content of type {type(value).__name__} has no digest")
+
+
+def _restore(kind: type, content: tuple) -> Any:
+    value = object.__new__(kind)
+    for field, item in zip(fields(kind), content, strict=True):
+        if isinstance(item, np.ndarray):
+            item.flags.writeable = False
+        object.__setattr__(value, field.name, item)
+    return value
+
+
+class Value:
+    """Abstract: frozen dataclasses that are their content (`@dataclass(frozen=True, eq=False)` on each)."""
+
+    def _content(self) -> tuple:
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    @cached_property
+    def content_digest(self) -> bytes:
+        """sha256 over the type's name and the fields."""
+        return digest(type(self).__name__, self._content())
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.content_digest == other.content_digest  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self.content_digest)
+
+    def __reduce__(self) -> tuple:
+        return _restore, (type(self), self._content())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Self:
+        return self

@@ -1,0 +1,34 @@
+"""3-vectors and 6-vectors (angular first). All functions take leading batch axes and traced scalars."""
+
+from typing import Any
+
+import numpy as np
+
+
+def cross(a: Any, b: Any) -> np.ndarray:
+    """a × b, (…, 3)."""
+    a, b = np.asarray(a), np.asarray(b)
+    a1, a2, a3 = a[..., 0], a[..., 1], a[..., 2]
+    b1, b2, b3 = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], axis=-1)
+
+
+def skew(x: Any) -> np.ndarray:
+    """x̃ with x̃ y = x × y, (…, 3) → (…, 3, 3)."""
+    x = np.asarray(x)
+    zero = np.zeros(x.shape[:-1])
+    x1, x2, x3 = x[..., 0], x[..., 1], x[..., 2]
+    rows = [[zero, -x3, x2], [x3, zero, -x1], [-x2, x1, zero]]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def force_transform(rotation: Any, translation: Any) -> np.ndarray:
+    """[[R, p̃R], [0, R]], (…, 6, 6): RJK91's φ between two frames, in their own axes.
+
+    Takes a force [moment; force] at the child's origin in child axes to the parent's origin in parent axes, where
+    (R, p) places the child in the parent. Its transpose takes motions from parent to child.
+    """
+    rotation, translation = np.asarray(rotation), np.asarray(translation)
+    upper = np.concatenate([rotation, np.matmul(skew(translation), rotation)], axis=-1)
+    lower = np.concatenate([np.zeros(rotation.shape), rotation], axis=-1)
+    return np.concatenate([upper, lower], axis=-2)
