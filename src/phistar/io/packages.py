@@ -1,0 +1,70 @@
+"""Where a robot file may point: only into its own folder and the package folders the caller gave."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from phistar.errors import FileError
+
+FolderList = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A resolved path, or none and the reason why not."""
+
+    path: Path | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """The folders a robot file may name files in: its own, then those of `packages`; all resolved."""
+
+    own: Path
+    packages: tuple[Path, ...] = ()
+
+    @classmethod
+    def around(cls, file: str | os.PathLike[str], packages: FolderList = ()) -> "Folders":
+        """The folder of `file`, with the package folders given by the caller, which must exist."""
+        listed = [packages] if isinstance(packages, (str, os.PathLike)) else list(packages)
+        for folder in listed:
+            if not os.path.isdir(folder):
+                raise FileError(
+                    f"the package folder {folder} does not exist; packages lists folders that hold packages."
+                )
+        return cls(Path(file).parent.resolve(), tuple(Path(folder).resolve() for folder in listed))
+
+    def find(self, address: str) -> Found:
+        """The existing file that `package://name/rest`, `file:///path` or a path names, symbolic links resolved.
+
+        A link or a `..` that leads out of the folders is refused like any other outside path.
+        """
+        try:
+            inside = [path for path in map(Path.resolve, self._candidates(address)) if self._allows(path)]
+            existing = [path for path in inside if path.is_file()]
+        except (OSError, ValueError, RuntimeError):  # too long a name, a character no path has, a loop of links
+            return Found(None, "is not a path that can be opened")
+        if existing:
+            return Found(existing[0])
+        return Found(None, "does not exist" if inside else "lies outside the allowed folders")
+
+    def _allows(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in (self.own, *self.packages))
+
+    def _candidates(self, address: str) -> Iterator[Path]:
+        scheme, separator, rest = address.partition("://")
+        if not separator:
+            if not address.startswith(
+                ("//", "\\\\")
+            ):  # a network share: asking whether it exists would already call out
+                yield self.own / address
+        elif scheme == "file":
+            yield Path(rest)
+        elif scheme in ("package", "model"):
+            name, _, inner = rest.partition("/")
+            for folder in (*self.packages, self.own):
+                yield folder / name / inner
+                if folder.name == name:
+                    yield folder / inner

@@ -1,0 +1,142 @@
+"""XML from a stranger, read safely: no DTD, no entities, bounded size, depth and count; every element knows its line.
+
+Robot files say everything in elements and attributes, so text between tags is skipped.
+"""
+
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+from xml.parsers import expat
+
+from phistar.errors import FileError
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 500
+MAX_ELEMENTS = 500_000
+MAX_ATTRIBUTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Element:
+    """One element: its tag, attributes and children in file order, and the line on which it starts."""
+
+    tag: str
+    attributes: Mapping[str, str]
+    children: tuple["Element", ...]
+    file: str
+    line: int
+
+    def all(self, tag: str) -> tuple["Element", ...]:
+        return tuple(child for child in self.children if child.tag == tag)
+
+    def refuse(self, sentence: str) -> FileError:
+        """The error to raise about this element: `file:line: sentence`."""
+        return FileError(f"{self.file}:{self.line}: {sentence}")
+
+
+def quote(text: str, longest: int = 60) -> str:
+    """Text of a file as it may appear in a sentence: in quotes, with no line breaks, and short."""
+    return repr(text if len(text) <= longest else text[: longest - 1] + "…")
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a regular UTF-8 file of at most MAX_BYTES."""
+    try:
+        status = Path(path).stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise FileError(f"{path} is a folder; a robot file (URDF or MJCF) was expected.")
+        if not stat.S_ISREG(status.st_mode):  # a pipe or a device could block for ever or never end
+            raise FileError(f"{path} is not a regular file; a robot file (URDF or MJCF) was expected.")
+        with open(path, "rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise FileError(f"{path} cannot be read ({reason}); give the path of a URDF or MJCF file.") from None
+    if len(content) > MAX_BYTES:
+        raise FileError(f"{path} is larger than {MAX_BYTES // 1024**2} MB, the largest robot file that is read.")
+    return decode(content, str(path))
+
+
+def decode(content: bytes, file: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise FileError(
+            f"{file}:{line}: this is not UTF-8 text (byte 0x{content[problem.start]:02x}); "
+            "a robot file is XML text: save it as UTF-8."
+        ) from None
+
+
+def parse(text: str, file: str) -> Element:
+    """The root element of XML text; `file` is the name used in messages."""
+    return _Reader(file).read(text)
+
+
+def read(path: str | Path) -> Element:
+    """The root element of an XML file."""
+    return parse(read_text(path), str(path))
+
+
+class _Open(NamedTuple):
+    """An element whose end tag has not been met."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element]
+
+
+class _Reader:
+    """Expat with handlers that refuse what a robot file has no need of."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.open: list[_Open] = []
+        self.count = 0
+        self.root: Element | None = None
+        self.parser = expat.ParserCreate("utf-8")  # overrides the declaration: the text is decoded already
+        self.parser.StartDoctypeDeclHandler = self.doctype
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+
+    def read(self, text: str) -> Element:
+        try:
+            self.parser.Parse(text.encode("utf-8", "surrogatepass"), True)
+        except expat.ExpatError as problem:
+            reason = expat.ErrorString(problem.code)
+            raise FileError(
+                f"{self.file}:{problem.lineno}: this is not well-formed XML ({reason}); "
+                "a robot file is a URDF <robot> or an MJCF <mujoco> document."
+            ) from None
+        assert self.root is not None, "expat reports a document without a root as an error"
+        return self.root
+
+    def refuse(self, sentence: str) -> FileError:
+        return FileError(f"{self.file}:{self.parser.CurrentLineNumber}: {sentence}")
+
+    def doctype(self, *_: object) -> None:
+        raise self.refuse(
+            "the file has a <!DOCTYPE …>, which can hide entities and outside files and is never read; delete it."
+        )
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        if self.count > MAX_ELEMENTS:
+            raise self.refuse(f"the file has more than {MAX_ELEMENTS} elements, the most that are read.")
+        if len(self.open) >= MAX_DEPTH:
+            raise self.refuse(f"elements are nested more than {MAX_DEPTH} deep, the deepest that is read.")
+        for name, value in attributes.items():
+            if len(value) > MAX_ATTRIBUTE:
+                raise self.refuse(f"attribute {quote(name)} of <{tag[:60]}> is longer than {MAX_ATTRIBUTE} characters.")
+        self.open.append(_Open(tag, attributes, self.parser.CurrentLineNumber, []))
+
+    def end(self, _: str) -> None:
+        done = self.open.pop()
+        element = Element(done.tag, done.attributes, tuple(done.children), self.file, done.line)
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
