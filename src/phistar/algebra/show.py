@@ -1,0 +1,127 @@
+"""How a statement is printed: one letter per paper symbol, as text or LaTeX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from phistar.algebra.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
+
+# name: (text, LaTeX)
+GLYPHS = {
+    "phi": ("φ", r"\phi"),
+    "psi": ("ψ", r"\psi"),
+    "E_phi": ("ℰφ", r"\mathcal{E}_\phi"),
+    "E_psi": ("ℰψ", r"\mathcal{E}_\psi"),
+    "Omega": ("Ω", r"\Omega"),
+    "Gamma": ("Γ", r"\Gamma"),
+    "phi_tilde": ("φ̃", r"\tilde\phi"),
+    "psi_tilde": ("ψ̃", r"\tilde\psi"),
+    "v": ("θ̇", r"\dot\theta"),
+    "qdd": ("θ̈", r"\ddot\theta"),
+    "a_g": ("a_g", "a_g"),
+    "a0": ("a(0)", "a(0)"),
+    "f": ("f(0)", "f(0)"),
+    "U_task": ("U", "U"),
+    "mass": ("ℳ", r"\mathcal{M}"),
+    "C": ("𝒞", r"\mathcal{C}"),
+    "g": ("𝒢", r"\mathcal{G}"),
+    "Jdot_v": ("J̇θ̇", r"\dot J\dot\theta"),
+}
+
+
+@dataclass(frozen=True)
+class Notation:
+    star: str
+    inverse: str
+    minus: str
+    identity: str
+    column: int  # which entry of GLYPHS
+
+    def glyph(self, node: Symbol) -> str:
+        plain = GLYPHS.get(node.name, (node.name, node.name))[self.column]
+        return plain + self.primed(node)
+
+    def primed(self, node: Symbol) -> str:
+        """A prime marks a Riccati set that is not the mechanism's own."""
+        from phistar.algebra.symbols import ARMATURE, MASS
+
+        if not node.of or node.of[0] is MASS and (len(node.of) == 1 or node.of[1] is ARMATURE):
+            return ""
+        if node.of[0] is MASS and isinstance(node.of[1], Sum) and not node.of[1].terms:
+            return ""
+        return "′" if self.column == 0 else "'"
+
+    def show(self, node: Node) -> str:
+        match node:
+            case Identity():
+                return self.identity
+            case Symbol():
+                return self.glyph(node)
+            case Adjoint(of=inner):
+                return self.grouped(inner) + self.star
+            case Inverse(of=inner):
+                return self.grouped(inner) + self.inverse
+            case Product(factors=factors):
+                return self.juxtaposed([self.grouped(f) for f in factors])
+            case Sum():
+                return self.tilde(node) or self.added(node)
+        raise AssertionError(type(node))
+
+    def grouped(self, node: Node) -> str:
+        shown = self.show(node)
+        plain = isinstance(node, Symbol | Identity | Adjoint | Inverse)
+        return shown if plain or (isinstance(node, Sum) and self.tilde(node)) else f"({shown})"
+
+    def juxtaposed(self, parts: list[str]) -> str:
+        """HφMφ*H*, with a blank only where letters would run together."""
+        result = parts[0]
+        for part in parts[1:]:
+            needs_blank = self.column == 1 or part[:2] in ("a_", "θ̇", "θ̈") or result[-2:] == "_g"
+            result += (" " if needs_blank else "") + part
+        return result
+
+    def tilde(self, node: Sum) -> str:
+        """φ̃ for φ − I and ψ̃ for ψ − I (KJR92 eq. 55)."""
+        if len(node.terms) == 2:
+            (c, x), (d, one) = node.terms
+            if c == 1 and d == -1 and isinstance(one, Identity):
+                inner = x.of if isinstance(x, Adjoint) else x
+                if isinstance(inner, Symbol) and inner.name in ("phi", "psi"):
+                    glyph = GLYPHS[inner.name + "_tilde"][self.column] + self.primed(inner)
+                    return glyph + (self.star if isinstance(x, Adjoint) else "")
+        return ""
+
+    def added(self, node: Sum) -> str:
+        if not node.terms:
+            return "0"
+        shown = ""
+        lead = next((i for i, (c, _) in enumerate(node.terms) if c > 0), 0)  # a − b rather than −b + a
+        for c, term in (node.terms[lead], *node.terms[:lead], *node.terms[lead + 1 :]):
+            sign = self.minus if c < 0 else "+"
+            body = self.coefficient(abs(c), term)
+            shown += f" {sign} {body}" if shown else (f"{self.minus}{body}" if c < 0 else body)
+        return shown
+
+    def coefficient(self, c: Fraction, term: Node) -> str:
+        if c == 1:
+            return self.show(term) if not isinstance(term, Sum) else self.grouped(term)
+        return f"{c}·{self.grouped(term)}" if self.column == 0 else f"{_latex_number(c)}\\,{self.grouped(term)}"
+
+
+def _latex_number(c: Fraction) -> str:
+    return str(c.numerator) if c.denominator == 1 else rf"\tfrac{{{c.numerator}}}{{{c.denominator}}}"
+
+
+TEXT = Notation("*", "⁻¹", "−", "I", 0)
+LATEX = Notation("^{*}", "^{-1}", "-", "I", 1)
+
+
+def text(node: Node) -> str:
+    return TEXT.show(node)
+
+
+def latex(node: Node) -> str:
+    return LATEX.show(node)
+
+

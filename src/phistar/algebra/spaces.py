@@ -1,0 +1,36 @@
+"""The spaces that operators map between. Each has a dual: power is the pairing of a space with its dual."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Space:
+    """A stack of blocks over the links, joints, task frames, base or closures of a mechanism."""
+
+    name: str
+    over: str
+    dual_name: str
+    frames: tuple[str, ...] | None = None
+
+    @property
+    def dual(self) -> "Space":
+        return Space(self.dual_name, self.over, self.name, self.frames)
+
+    def __str__(self) -> str:
+        return self.name if self.frames is None else f"{self.name}[{', '.join(self.frames)}]"
+
+
+FORCES = Space("Forces", "links", "Motions")  # ⊕ R⁶: [moment; force] of every link
+MOTIONS = FORCES.dual  # ⊕ R⁶: [ω; v] of every link
+TORQUES = Space("Torques", "joints", "Rates")  # ⊕ R^r(k)
+RATES = TORQUES.dual
+BASE_FORCES = Space("BaseForces", "base", "BaseMotions")  # R⁶ at the inertial frame
+BASE_MOTIONS = BASE_FORCES.dual
+CLOSURE_FORCES = Space("ClosureForces", "closures", "ClosureMotions")
+CLOSURE_MOTIONS = CLOSURE_FORCES.dual
+SCALARS = Space("Scalars", "scalars", "Scalars")  # the domain of a vector
+
+
+def task_forces(frames: tuple[str, ...] | None = None) -> Space:
+    """⊕ R⁶ at the chosen frames, in world axes."""
+    return Space("TaskForces", "task", "TaskMotions", frames)

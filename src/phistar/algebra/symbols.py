@@ -1,0 +1,218 @@
+"""The symbols of the papers, with their spaces and structure; one set per choice of frames, mass and armature.
+
+H maps forces to torques and φ propagates forces inward (RJK91 §2, KJR92 §3.1). The Riccati set P, D, G, K, ψ belongs to
+a *pair* (mass, armature), because the same recursion that factors the mass matrix factors any HφXφ*H* + R.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phistar.algebra.nodes import Node, Symbol, identity, summation, zero
+from phistar.algebra.spaces import (
+    BASE_FORCES,
+    BASE_MOTIONS,
+    CLOSURE_MOTIONS,
+    FORCES,
+    MOTIONS,
+    RATES,
+    SCALARS,
+    TORQUES,
+    Space,
+    task_forces,
+)
+
+_MEMORYLESS = frozenset({"memoryless", "causal"})
+_SYMMETRIC = _MEMORYLESS | {"symmetric"}
+_POSITIVE = _SYMMETRIC | {"positive"}
+_CAUSAL = frozenset({"causal"})
+_STRICT = frozenset({"causal", "strict"})
+_VECTOR = frozenset({"vector"})
+_NONE: frozenset[str] = frozenset()
+
+H = Symbol("H", FORCES, TORQUES, _MEMORYLESS)
+PHI = Symbol("phi", FORCES, FORCES, _CAUSAL)
+E_PHI = Symbol("E_phi", FORCES, FORCES, _STRICT)
+MASS = Symbol("M", MOTIONS, FORCES, _POSITIVE)
+ARMATURE = Symbol("A", RATES, TORQUES, _POSITIVE)
+BASE = Symbol("E", FORCES, BASE_FORCES, _NONE)
+UNIT = Symbol("U", TORQUES, RATES, _POSITIVE)
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """H φ M … over the frames `frames` (None: one abstract tip); `armature` says whether A is there at all."""
+
+    frames: tuple[str, ...] | None = None
+    armature: bool = True
+    mass_symbol: Node = MASS
+    armature_symbol: Node | None = None
+
+    # The fundamental operators (KJR92 eqs. 17-22).
+    H, phi, E_phi, E, U, I = H, PHI, E_PHI, BASE, UNIT, identity()  # noqa: E741
+
+    @property
+    def task(self) -> Space:
+        return task_forces(self.frames)
+
+    @property
+    def M(self) -> Node:
+        return self.mass_symbol
+
+    @property
+    def A(self) -> Node:
+        """Motor inertia on the joint axes, Rates → Torques; the zero operator where there is none."""
+        if self.armature_symbol is not None:
+            return self.armature_symbol
+        return ARMATURE if self.armature else zero(RATES, TORQUES)
+
+    @property
+    def B(self) -> Symbol:
+        """Task forces to link forces; B* picks the task motions off (KJR92 eq. 21)."""
+        return Symbol("B", self.task, FORCES, _NONE)
+
+    @property
+    def U_task(self) -> Symbol:
+        """The unit metric of the task space: JJ* is written J U J*, J*J is written J* U_task J."""
+        return Symbol("U_task", self.task.dual, self.task, _POSITIVE)
+
+    @property
+    def Q(self) -> Symbol:
+        """Task motions to the relative motions that closures forbid (RJK91 eq. 22 is Q = [I −I])."""
+        return Symbol("Q", self.task.dual, CLOSURE_MOTIONS, _NONE)
+
+    # The Riccati set (KJR92 eqs. 24-29, 34; D with armature).
+    def riccati(self, name: str, source: Space, target: Space, traits: frozenset[str]) -> Symbol:
+        return Symbol(name, source, target, traits, (self.M, self.A))
+
+    @property
+    def P(self) -> Symbol:
+        return self.riccati("P", MOTIONS, FORCES, _POSITIVE)
+
+    @property
+    def D(self) -> Symbol:
+        return self.riccati("D", RATES, TORQUES, _POSITIVE)
+
+    @property
+    def G(self) -> Symbol:
+        return self.riccati("G", TORQUES, FORCES, _MEMORYLESS)
+
+    @property
+    def K(self) -> Symbol:
+        return self.riccati("K", TORQUES, FORCES, _STRICT)
+
+    @property
+    def psi(self) -> Symbol:
+        return self.riccati("psi", FORCES, FORCES, _CAUSAL)
+
+    @property
+    def E_psi(self) -> Symbol:
+        return self.riccati("E_psi", FORCES, FORCES, _STRICT)
+
+    @property
+    def W(self) -> Symbol:
+        return self.riccati("W", FORCES, BASE_FORCES, _NONE)
+
+    @property
+    def Omega(self) -> Symbol:
+        """Ω = E_ψ*ΩE_ψ + H*D⁻¹H, block diagonal (KJR92 eq. 57)."""
+        return self.riccati("Omega", FORCES, MOTIONS, _SYMMETRIC)
+
+    @property
+    def Gamma(self) -> Symbol:
+        """Γ = E_φ*ΓE_φ + H*H, the same recursion for rigid links: JJ* = B*ΓB (R87 §XIV)."""
+        return Symbol("Gamma", FORCES, MOTIONS, _SYMMETRIC)
+
+    @property
+    def r(self) -> Symbol:
+        """Composite-body inertia, r = E_φ r E_φ* + M (R87 eq. 32)."""
+        return Symbol("r", MOTIONS, FORCES, _POSITIVE, (self.M,))
+
+    # Tilde forms (KJR92 eq. 55).
+    @property
+    def phi_tilde(self) -> Node:
+        return summation([(1, self.phi), (-1, self.I)])
+
+    @property
+    def psi_tilde(self) -> Node:
+        return summation([(1, self.psi), (-1, self.I)])
+
+    # Vectors: a and b are memoryless functions of V = φ*H*θ̇ (KJR92 eqs. 47, 48).
+    def vector(self, name: str, space: Space) -> Symbol:
+        return Symbol(name, SCALARS, space, _VECTOR)
+
+    @property
+    def v(self) -> Symbol:
+        return self.vector("v", RATES)
+
+    @property
+    def qdd(self) -> Symbol:
+        return self.vector("qdd", RATES)
+
+    @property
+    def T(self) -> Symbol:
+        return self.vector("T", TORQUES)
+
+    @property
+    def a(self) -> Symbol:
+        return self.vector("a", MOTIONS)
+
+    @property
+    def b(self) -> Symbol:
+        return self.vector("b", FORCES)
+
+    @property
+    def a_g(self) -> Symbol:
+        return self.vector("a_g", BASE_MOTIONS)
+
+    @property
+    def f(self) -> Symbol:
+        return self.vector("f", self.task)
+
+    @property
+    def a0(self) -> Symbol:
+        """a(0), the bias acceleration between the last joint and the frame (KJR92 eq. 46)."""
+        return self.vector("a0", self.task.dual)
+
+    # What the statements are about: physical quantities that a law expresses in operators.
+    @property
+    def mass(self) -> Symbol:
+        """The mass matrix ℳ, armature included; HφMφ*H* + A by law (RJK91 eq. 3)."""
+        return Symbol("mass", RATES, TORQUES, frozenset({"symmetric", "positive"}), (self.M, self.A))
+
+    @property
+    def J(self) -> Symbol:
+        """The standard Jacobian; B*φ*H* by law (RJK91 eq. 1)."""
+        return Symbol("J", RATES, self.task.dual, _NONE)
+
+    @property
+    def C(self) -> Symbol:
+        """Coriolis and centrifugal joint forces (RJK91 eq. 4)."""
+        return self.vector("C", TORQUES)
+
+    @property
+    def g(self) -> Symbol:
+        """Gravity load of the joints (KJR92 eq. 44)."""
+        return self.vector("g", TORQUES)
+
+    @property
+    def Jdot_v(self) -> Symbol:
+        """J̇θ̇ (KJR92 eq. 46)."""
+        return self.vector("Jdot_v", self.task.dual)
+
+    @property
+    def V(self) -> Symbol:
+        """Link velocities φ*H*θ̇ (KJR92 eq. 41)."""
+        return self.vector("V", MOTIONS)
+
+    def with_pair(self, mass: Node, armature: Node) -> Symbols:
+        """The same symbols for the Riccati equation of HφXφ*H* + R."""
+        return Symbols(self.frames, self.armature, mass, armature)
+
+
+NAMES = (
+    *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q"),
+    *("Omega", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g"),
+    *("f", "a0", "mass", "J", "C", "g", "Jdot_v"),
+)
+"""Every name a statement may use; `phistar derive` and `ps.algebra()` offer exactly these."""

@@ -1,0 +1,119 @@
+"""What a statement costs before there is a robot: powers of n with a weight each. It steers the search only.
+
+The exact operation counts are made on the program (`phistar.sweeps.cost`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from phistar.algebra.nodes import Adjoint, Node
+from phistar.identities.graph import Apply, Operand, Solve, Value, apply, arguments, operand_of, walk
+from phistar.identities.schedule import schedule, symbol_of
+
+# Multiplications and additions per link of one application to a vector, for single-dof joints.
+_PER_LINK = {
+    **{"phi": 45, "psi": 60, "E_phi": 39, "M": 33, "P": 66, "Omega": 66, "Gamma": 66, "r": 33, "G": 12, "X": 36},
+    **{"H": 1, "D": 1, "A": 1, "U": 0, "E": 0, "B": 0, "a": 30, "b": 30},
+}
+# Once per statement, for the recursion that defines the symbol.
+_RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}
+_SWEEP = 10  # one more pass over the links: loads and stores
+_FLAT_SOLVE = 30
+
+
+@dataclass(frozen=True, order=True)
+class Cost:
+    """Weights of n³, n², n, 1; compared from the left."""
+
+    cubic: float = 0
+    quadratic: float = 0
+    linear: float = 0
+    flat: float = 0
+
+    def __str__(self) -> str:
+        if self.cubic:
+            return "O(n³)"
+        return "O(n²)" if self.quadratic else "O(n)" if self.linear else "O(1)"
+
+    def __add__(self, other: Cost) -> Cost:
+        pairs = zip(self.powers, other.powers, strict=True)
+        return Cost(*(x + y for x, y in pairs))
+
+    @property
+    def powers(self) -> tuple[float, ...]:
+        return self.cubic, self.quadratic, self.linear, self.flat
+
+
+@cache
+def cost(node: Node) -> Cost:
+    """Applied to a vector; an operator between task spaces or between link spaces is wanted as a matrix."""
+    assert node.domain is not None and node.codomain is not None
+    both = {node.domain.over, node.codomain.over}
+    return graph_cost(apply(node, operand_of(node, columns=both <= {"task", "base", "closures"} or both == {"links"})))
+
+
+def graph_cost(root: Value) -> Cost:
+    plan = schedule((root,))
+    result = Cost(linear=_SWEEP * len(plan.sweeps) + sum(_RECURSION[name] for name, _ in plan.fields))
+    pattern: dict[Value, _Pattern] = {}
+    for value in walk(root):
+        pattern[value] = _pattern(value, pattern)
+        if isinstance(value, Solve):
+            big = value.space.over in ("joints", "links")
+            result += Cost(cubic=1) if big else Cost(flat=_FLAT_SOLVE)
+        elif isinstance(value, Apply):
+            symbol = symbol_of(value.letter)
+            if symbol.name in ("mass",):
+                result += Cost(quadratic=1)
+            result += pattern[value].times(_PER_LINK.get(symbol.name, 0), pattern[value.argument])
+    return result
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """Which blocks can differ from zero: over the links (`seed`: only where frames or the base are) and per column."""
+
+    seed: bool = False
+    columns: float = 1  # columns per link
+    by_link: bool = False  # whether every link or joint has columns of its own
+    columns_per_n: float = 0  # columns that reach across links: ½ of n for a triangle, n for all
+
+    def times(self, weight: float, argument: _Pattern) -> Cost:
+        if self.seed and argument.seed:
+            return Cost(flat=weight * self.columns)
+        return Cost(linear=weight * self.columns, quadratic=weight * self.columns_per_n)
+
+
+def _pattern(value: Value, known: dict[Value, _Pattern]) -> _Pattern:
+    if isinstance(value, Operand):
+        everywhere = value.space.over in ("joints", "links")
+        return _Pattern(not everywhere, 6 if value.columns else 1, everywhere and value.columns)
+    below = [known[x] for x in arguments(value)]
+    if isinstance(value, Solve):
+        return known[value.argument]
+    merged = _Pattern(
+        all(x.seed for x in below),
+        max((x.columns for x in below), default=1),
+        any(x.by_link for x in below),
+        max((x.columns_per_n for x in below), default=0),
+    )
+    if not isinstance(value, Apply):
+        return merged
+    name = symbol_of(value.letter).name
+    if name in ("E", "B"):  # to and from the frames
+        return replace(merged, seed=True)
+    if name not in ("phi", "psi", "E_phi"):
+        is_source = value.letter.domain is not None and value.letter.domain.over == "scalars"
+        return _Pattern(is_source and value.space.over not in ("joints", "links")) if is_source else merged
+    if not merged.by_link:
+        return replace(merged, seed=False)
+    crossing = merged.columns_per_n > 0 and isinstance(value.letter, Adjoint) != _was_adjoint(value.argument)
+    return replace(merged, seed=False, columns_per_n=1.0 if crossing else max(merged.columns_per_n, 0.5))
+
+
+def _was_adjoint(value: Value) -> bool:
+    """Whether the last recursion below a value ran outward."""
+    recursions = [x for x in walk(value) if isinstance(x, Apply) and symbol_of(x.letter).name in ("phi", "psi", "E_phi")]
+    return bool(recursions) and isinstance(recursions[-1].letter, Adjoint)

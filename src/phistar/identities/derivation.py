@@ -1,0 +1,53 @@
+"""A derivation: the statement, each law that was used, and where it led; printed as text or LaTeX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from phistar.algebra.nodes import Node
+from phistar.algebra.show import latex, text
+from phistar.identities.cost import cost
+
+
+@dataclass(frozen=True)
+class Step:
+    before: Node
+    after: Node
+    law: str
+    citation: str
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """From `start` to `result`, law by law; `str()` is the text form."""
+
+    start: Node
+    steps: tuple[Step, ...]
+
+    @property
+    def result(self) -> Node:
+        return self.steps[-1].after if self.steps else self.start
+
+    def __str__(self) -> str:
+        lines = [f"  {text(self.start)}    [{cost(self.start)}]"]
+        for step in self.steps:
+            source = f"{step.law}, {step.citation}" if step.citation else step.law
+            lines.append(f"= {text(step.after)}    [{cost(step.before)} → {cost(step.after)}]    {source}")
+        if not self.steps:
+            lines.append("  No law makes this cheaper.")
+        return "\n".join(lines)
+
+    def latex(self) -> str:
+        rows = [rf"& {latex(self.start)}"]
+        for step in self.steps:
+            label = f"{step.law}, {step.citation}" if step.citation else step.law
+            rows.append(rf"={{}}& {latex(step.after)} && \text{{{label}}}")
+        return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+    def as_dict(self) -> dict[str, Any]:
+        def row(node: Node) -> dict[str, Any]:
+            return {"statement": text(node), "latex": latex(node), "cost": str(cost(node))}
+
+        steps = [{"law": s.law, "citation": s.citation, **row(s.after)} for s in self.steps]
+        return {"start": row(self.start), "steps": steps, "result": row(self.result), "improved": bool(self.steps)}

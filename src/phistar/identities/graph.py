@@ -1,0 +1,193 @@
+"""A statement applied to its operand, as a hash-consed graph: what is equal is computed once.
+
+The graph is what the cost is counted on and what `sweeps` turns into a program. Terms of a sum that begin with the same
+operator are merged (ψa + ψb = ψ(a + b)), which is all it takes for the one-pass forms to come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+
+from phistar.algebra.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.algebra.spaces import SCALARS, Space
+
+_serial = count()
+
+
+@dataclass(frozen=True, eq=False)
+class Value(metaclass=Interned):
+    """Abstract: something the program computes, in `space`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "serial", next(_serial))
+
+
+@dataclass(frozen=True, eq=False)
+class Operand(Value):
+    """What the statement is applied to: a vector x of the space, or (columns) the identity on it."""
+
+    space: Space
+    columns: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Apply(Value):
+    """An operator letter applied to a value; a vector symbol is applied to the scalar operand."""
+
+    letter: Node
+    argument: Value
+
+    @property
+    def space(self) -> Space:
+        assert self.letter.codomain is not None
+        return self.letter.codomain
+
+
+@dataclass(frozen=True, eq=False)
+class Total(Value):
+    terms: tuple[tuple[Fraction, Value], ...]
+    space: Space
+
+
+@dataclass(frozen=True, eq=False)
+class Solve(Value):
+    """X⁻¹y for an operator that no law inverts: `matrix` is X applied to the identity."""
+
+    matrix: Value
+    argument: Value
+    space: Space
+
+
+ONE = Operand(SCALARS, False)
+
+
+def operand_of(node: Node, columns: bool = False) -> Value:
+    assert node.domain is not None
+    return ONE if node.domain == SCALARS else Operand(node.domain, columns)
+
+
+def apply(node: Node, value: Value) -> Value:
+    """The graph of node·value."""
+    match node:
+        case Identity():
+            return value
+        case Product(factors=factors):
+            for item in reversed(factors):
+                value = apply(item, value)
+            return value
+        case Sum(terms=terms):
+            assert node.codomain is not None
+            return total([(c, apply(term, value)) for c, term in terms], node.codomain)
+        case Adjoint(of=Sum() as inner):
+            assert node.codomain is not None
+            return total([(c, apply(adjoint(term), value)) for c, term in inner.terms], node.codomain)
+        case Inverse(of=inner) if not isinstance(inner, Symbol) or "memoryless" not in inner.traits:
+            return _solve(inner, value)
+    return _apply_letter(node, value)
+
+
+def _solve(inner: Node, value: Value) -> Value:
+    assert inner.domain is not None
+    matrix = apply(inner, Operand(inner.domain, True))
+    scale, value = _pulled(value)
+    return total([(scale, Solve(matrix, value, inner.domain))], inner.domain)
+
+
+def _apply_letter(letter: Node, value: Value) -> Value:
+    """Compound letters fall into the shift ℰφ and memoryless ones: K = ℰφG, ℰψ = ℰφ(I − GH), W = E(I − GH)."""
+    symbol = letter.of if isinstance(letter, Adjoint) else letter
+    if isinstance(symbol, Symbol) and symbol.name in ("K", "E_psi", "W"):
+        parts = _compound(symbol)
+        return apply(parts if symbol is letter else adjoint(parts), value)
+    scale, value = _pulled(value)
+    applied = Apply(letter, value)
+    return total([(scale, applied)], applied.space) if scale != 1 else applied
+
+
+def _compound(symbol: Symbol) -> Node:
+    from phistar.algebra.symbols import Symbols
+
+    s = Symbols(mass_symbol=symbol.of[0], armature_symbol=symbol.of[1])
+    return {
+        "K": lambda: s.E_phi @ s.G,
+        "E_psi": lambda: s.E_phi @ (s.I - s.G @ s.H),
+        "W": lambda: s.E @ (s.I - s.G @ s.H),
+    }[symbol.name]()
+
+
+def _pulled(value: Value) -> tuple[Fraction, Value]:
+    """A coefficient in front of a value, so that −x and x share what is computed from x."""
+    if isinstance(value, Total) and len(value.terms) == 1:
+        return value.terms[0]
+    return Fraction(1), value
+
+
+def total(terms: Iterable[tuple[Fraction, Value]], space: Space) -> Value:
+    """Σ cᵢvᵢ: flat, collected, merged under common operators, led by coefficient 1."""
+    collected: dict[Value, Fraction] = {}
+    for c, value in terms:
+        for inner_c, inner in value.terms if isinstance(value, Total) else ((Fraction(1), value),):
+            for deep_c, deep in inner.terms if isinstance(inner, Total) else ((Fraction(1), inner),):
+                collected[deep] = collected.get(deep, Fraction(0)) + c * inner_c * deep_c
+    merged = _merge({value: c for value, c in collected.items() if c})
+    if not merged:
+        return Total((), space)
+    lead = merged[0][0]
+    if len(merged) == 1:
+        return merged[0][1] if lead == 1 else Total(tuple(merged), space)
+    body = Total(tuple((c / lead, value) for c, value in merged), space)
+    return body if lead == 1 else Total(((lead, body),), space)
+
+
+def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
+    by_letter: dict[object, list[tuple[Fraction, Value]]] = {}
+    for value, c in collected.items():
+        is_vector = isinstance(value, Apply) and value.argument is ONE
+        key: object = value.letter if isinstance(value, Apply) and not is_vector else value
+        if isinstance(value, Solve):
+            key = value.matrix
+        by_letter.setdefault(key, []).append((c, value))
+    merged: list[tuple[Fraction, Value]] = []
+    for group in by_letter.values():
+        if len(group) == 1:
+            merged.append(group[0])
+            continue
+        first = group[0][1]
+        assert isinstance(first, Apply | Solve)
+        inner = total([(c, v.argument) for c, v in group if isinstance(v, Apply | Solve)], first.argument.space)  # type: ignore[attr-defined]
+        if isinstance(inner, Total) and not inner.terms:
+            continue
+        scale, inner = _pulled(inner)
+        again = Apply(first.letter, inner) if isinstance(first, Apply) else Solve(first.matrix, inner, first.space)
+        merged.append((scale, again))
+    return sorted(merged, key=lambda item: item[1].serial)  # type: ignore[attr-defined]
+
+
+def walk(root: Value) -> list[Value]:
+    """Every value below `root` once, arguments first."""
+    seen: dict[Value, None] = {}
+    stack: list[tuple[Value, bool]] = [(root, False)]
+    while stack:
+        value, ready = stack.pop()
+        if value in seen:
+            continue
+        if ready:
+            seen[value] = None
+        else:
+            stack.append((value, True))
+            stack.extend((child, False) for child in reversed(arguments(value)))
+    return list(seen)
+
+
+def arguments(value: Value) -> tuple[Value, ...]:
+    match value:
+        case Apply(argument=argument):
+            return (argument,)
+        case Total(terms=terms):
+            return tuple(inner for _, inner in terms)
+        case Solve(matrix=matrix, argument=argument):
+            return (matrix, argument)
+    return ()

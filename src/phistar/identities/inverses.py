@@ -1,0 +1,141 @@
+"""How an inverse is resolved: (AB)⁻¹ = B⁻¹A⁻¹, and the innovations factorization of anything like a mass matrix."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from phistar.algebra.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product, zero
+from phistar.algebra.spaces import MOTIONS, RATES, TORQUES
+from phistar.algebra.symbols import Symbols
+from phistar.errors import StatementError
+from phistar.identities.factor import factor
+from phistar.identities.law import SENTENCES, Setting
+from phistar.identities.match import everywhere
+from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
+from phistar.identities.riccati import lemma_1
+
+
+def split_product(node: Node) -> Node | None:
+    """(AB)⁻¹ = B⁻¹A⁻¹ where every factor is square."""
+    if not (isinstance(node, Inverse) and isinstance(node.of, Product)):
+        return None
+    factors = node.of.factors
+    if not all(f.domain and f.codomain and f.domain.over == f.codomain.over for f in factors):
+        return None
+    check_invertible(node.of)
+    return product(*(Inverse(f) if not isinstance(f, Inverse) else f.of for f in reversed(factors)))
+
+
+def innovations(node: Node, symbols: Symbols, setting: Setting) -> tuple[Node, Symbols] | None:
+    """(HφXφ*H* + R)⁻¹ with X, R memoryless becomes ((I+HφK)D(I+HφK)*)⁻¹ for the pair (X, R), by lemma 1."""
+    if not isinstance(node, Inverse) or node.domain != TORQUES:
+        return None
+    pair = mass_and_armature(expand(node.of), symbols)
+    if pair is None:
+        return None
+    if any(isinstance(x, Symbol) and x.name == "B" for word in expand(pair[0]).terms for x in word):
+        _need(setting, "nonredundant", node)
+    chosen = symbols.with_pair(*pair)
+    return Inverse(lemma_1.sides(chosen)[1]), chosen
+
+
+def mass_and_armature(polynomial: Polynomial, symbols: Symbols) -> tuple[Node, Node] | None:
+    """X and R of HφXφ*H* + R, or None."""
+    head, tail = (symbols.H, symbols.phi), (adjoint(symbols.phi), adjoint(symbols.H))
+    inside: dict[Word, Fraction] = {}
+    outside: dict[Word, Fraction] = {}
+    for word, c in polynomial.terms.items():
+        if word[:2] == head and word[-2:] == tail and _block_diagonal(word[2:-2]):
+            inside[word[2:-2]] = c
+        elif word and all(is_memoryless(x) for x in word):
+            outside[word] = c
+        else:
+            return None
+    if not inside:
+        return None
+    mass = factor(Polynomial(inside, MOTIONS, MOTIONS.dual))
+    armature = factor(Polynomial(outside, RATES, TORQUES)) if outside else zero(RATES, TORQUES)
+    return mass, armature
+
+
+def _block_diagonal(word: Word) -> bool:
+    """Memoryless letters, or B·U·B*: forces at the frames of a link stay on that link."""
+    if len(word) == 3 and isinstance(word[0], Symbol) and word[0].name == "B" and word[2] is adjoint(word[0]):
+        return is_memoryless(word[1])
+    return bool(word) and all(is_memoryless(x) for x in word)
+
+
+def inverses(node: Node) -> list[Inverse]:
+    """Every inverse in a node, inner ones first."""
+    found: dict[Inverse, None] = {}
+
+    def collect(part: Node) -> None:
+        if isinstance(part, Inverse):
+            found[part] = None
+
+    everywhere(node, collect)
+    return list(found)
+
+
+def check_inverses(node: Node) -> None:
+    for found in inverses(node):
+        check_invertible(found.of)
+
+
+def cancel(polynomial: Polynomial) -> Polynomial:
+    """X X⁻¹ = X⁻¹X = I for a letter, or for a whole word whose inverse stands beside it."""
+    terms: dict[Word, Fraction] = {}
+    for word, c in polynomial.terms.items():
+        short = _cancel_word(word)
+        terms[short] = terms.get(short, Fraction(0)) + c
+    return Polynomial({w: c for w, c in terms.items() if c}, polynomial.source, polynomial.target)
+
+
+def _cancel_word(word: Word) -> Word:
+    for i, letter in enumerate(word):
+        if isinstance(letter, Inverse):
+            inner = expand(letter.of)
+            if len(inner.terms) == 1 and next(iter(inner.terms.values())) == 1:
+                (body,) = inner.terms
+                if word[i + 1 : i + 1 + len(body)] == body:
+                    return _cancel_word(word[:i] + word[i + 1 + len(body) :])
+                if i >= len(body) and word[i - len(body) : i] == body:
+                    return _cancel_word(word[: i - len(body)] + word[i + 1 :])
+    return word
+
+
+def check_invertible(node: Node) -> None:
+    """Refuse what no configuration can invert: a detour through a smaller space, or a nilpotent operator."""
+    factors = node.factors if isinstance(node, Product) else (node,)
+    size = {"links": 3, "joints": 2, "task": 1, "base": 1, "closures": 1}
+    outer = node.domain.over if node.domain else ""
+    for i, f in enumerate(factors[:-1]):
+        inner = f.domain.over if f.domain else ""
+        if outer == "links" and size.get(inner, 9) < size[outer]:
+            raise StatementError(
+                f"({node!r})⁻¹ is structurally singular: between {f!r} and {factors[i + 1]!r} it passes through "
+                f"{f.domain}, which is smaller than {node.domain}."
+            )
+    strict = [f for f in factors if _strictly_causal(f)]
+    if strict and all(_causal(f) for f in factors):
+        raise StatementError(f"({node!r})⁻¹ is structurally singular: {strict[0]!r} is strictly causal (nilpotent).")
+
+
+def _causal(node: Node) -> bool:
+    if isinstance(node, Sum):
+        return all(_causal(term) for _, term in node.terms)
+    return isinstance(node, Symbol) and "causal" in node.traits or isinstance(node, Inverse) and is_memoryless(node)
+
+
+def _strictly_causal(node: Node) -> bool:
+    if isinstance(node, Sum):
+        return bool(node.terms) and all(_strictly_causal(term) for _, term in node.terms)
+    return isinstance(node, Symbol) and "strict" in node.traits
+
+
+def _need(setting: Setting, condition: str, node: Node) -> None:
+    if not getattr(setting, condition):
+        raise StatementError(
+            f"{node!r} exists only where {SENTENCES[condition]}; say so with ps.algebra({condition}=True), "
+            "or bind the algebra to a model for which it is true."
+        )

@@ -1,0 +1,88 @@
+"""A law is a function that takes the symbols and returns both sides of an equation; the decorator says where it is from.
+
+`as_rule` tells the rewriter what to do with it: "always" (left to right wherever it matches), "inverse" (on what is to be
+inverted), "choice" (tried, kept when the cost falls) or "never" (true and tested, but a consequence of others). Side
+conditions are part of the law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from phistar.algebra.nodes import Node, Symbol
+from phistar.algebra.spaces import FORCES, MOTIONS
+from phistar.algebra.symbols import Symbols
+
+Equation = tuple[Node, Node]
+Use = Literal["always", "inverse", "choice", "never"]
+Condition = Literal["serial", "tips", "one_frame", "no_armature", "nonredundant"]
+
+SENTENCES: dict[str, str] = {
+    "serial": "the mechanism is a serial chain",
+    "tips": "every task frame is on a link without children",
+    "one_frame": "there is one task frame",
+    "no_armature": "the joints have no armature",
+    "nonredundant": "the arm has as many dofs as its tip",
+}
+
+# A wild symbol stands for any product of memoryless letters; one per direction between the dual link spaces.
+ANY_TO_MOTIONS = Symbol("X", FORCES, MOTIONS, frozenset({"memoryless", "causal", "wild"}))
+ANY_TO_FORCES = Symbol("X", MOTIONS, FORCES, frozenset({"memoryless", "causal", "wild"}))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of the mechanism; a law applies when its needs are met."""
+
+    serial: bool = True
+    tips: bool = True
+    one_frame: bool = True
+    no_armature: bool = True
+    nonredundant: bool = False
+
+    def meets(self, needs: tuple[Condition, ...]) -> bool:
+        return all(getattr(self, need) for need in needs)
+
+
+TREE = Setting(serial=False, tips=False, one_frame=False, no_armature=False)
+"""Nothing known: any tree, any frames, armature."""
+
+
+@dataclass(frozen=True)
+class Law:
+    name: str
+    citation: str
+    statement: Callable[[Symbols], Equation]
+    needs: tuple[Condition, ...]
+    as_rule: Use
+    group: str
+    doc: str
+
+    def __str__(self) -> str:
+        return f"{self.name.replace('_', ' ')} ({self.citation})"
+
+    @cache  # noqa: B019 - laws live as long as the program
+    def sides(self, symbols: Symbols) -> Equation:
+        return self.statement(symbols)
+
+
+LAWS: list[Law] = []
+
+
+def law(
+    citation: str, *needs: Condition, as_rule: Use = "always", group: str = ""
+) -> Callable[[Callable[[Symbols], Equation]], Law]:
+    """Register a law. Nothing else has to be edited: tests, rewriter, docs and `phistar derive` read the registry.
+
+    Laws of choice with the same `group` are tried together.
+    """
+
+    def register(statement: Callable[[Symbols], Equation]) -> Law:
+        doc = (statement.__doc__ or "").strip()
+        LAWS.append(Law(statement.__name__, citation, statement, needs, as_rule, group or statement.__name__, doc))
+        return LAWS[-1]
+
+    return register

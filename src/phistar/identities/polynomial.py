@@ -1,0 +1,100 @@
+"""Noncommutative polynomials: the form in which cancellation is adding coefficients.
+
+A word is a tuple of letters, a letter is a symbol, its adjoint, or an inverse that nothing has resolved. Sums are always
+expanded and adjoints pushed to the letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from phistar.algebra.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.algebra.spaces import Space
+
+Word = tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Σ c·w, `source` → `target`. The empty word is the identity."""
+
+    terms: Mapping[Word, Fraction]
+    source: Space | None
+    target: Space | None
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        return self.plus(other, Fraction(1))
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self.plus(other, Fraction(-1))
+
+    def plus(self, other: Polynomial, scale: Fraction) -> Polynomial:
+        terms = dict(self.terms)
+        for word, c in other.terms.items():
+            terms[word] = terms.get(word, Fraction(0)) + scale * c
+        return Polynomial({w: c for w, c in terms.items() if c}, self.source, self.target)
+
+    def __matmul__(self, other: Polynomial) -> Polynomial:
+        terms: dict[Word, Fraction] = {}
+        for left, c in self.terms.items():
+            for right, d in other.terms.items():
+                terms[left + right] = terms.get(left + right, Fraction(0)) + c * d
+        return Polynomial({w: c for w, c in terms.items() if c}, other.source, self.target)
+
+    def scaled(self, scale: Fraction) -> Polynomial:
+        return Polynomial({w: scale * c for w, c in self.terms.items()}, self.source, self.target)
+
+    def adjoint(self) -> Polynomial:
+        terms = {tuple(adjoint(x) for x in reversed(w)): c for w, c in self.terms.items()}
+        source, target = self.source, self.target
+        return Polynomial(terms, target.dual if target else None, source.dual if source else None)
+
+    def same_as(self, other: Polynomial) -> bool:
+        return dict(self.terms) == dict(other.terms)
+
+
+def expand(node: Node) -> Polynomial:
+    """The polynomial of a node; unresolved inverses stay letters."""
+    match node:
+        case Identity():
+            return Polynomial({(): Fraction(1)}, node.domain, node.codomain)
+        case Symbol() | Inverse():
+            return Polynomial({(node,): Fraction(1)}, node.domain, node.codomain)
+        case Adjoint(of=inner):
+            if isinstance(inner, Symbol):
+                return Polynomial({(node,): Fraction(1)}, node.domain, node.codomain)
+            return expand(inner).adjoint()
+        case Product(factors=factors):
+            result = expand(factors[0])
+            for factor in factors[1:]:
+                result = result @ expand(factor)
+            return result
+        case Sum(terms=terms):
+            result = Polynomial({}, node.domain, node.codomain)
+            for c, term in terms:
+                result = result.plus(expand(term), c)
+            return result
+    raise AssertionError(type(node))
+
+
+def letters(node: Node) -> set[Node]:
+    """Every symbol in a node, inside inverses and defining pairs too."""
+    match node:
+        case Identity():
+            return set()
+        case Symbol():
+            return {node}.union(*(letters(part) for part in node.of))
+        case Adjoint(of=inner) | Inverse(of=inner):
+            return letters(inner)
+        case Product(factors=factors):
+            return set().union(*(letters(f) for f in factors))
+        case Sum(terms=terms):
+            return set().union(*(letters(t) for _, t in terms))
+    raise AssertionError(type(node))
+
+
+def is_memoryless(letter: Node) -> bool:
+    inner = letter.of if isinstance(letter, Adjoint | Inverse) else letter
+    return isinstance(inner, Symbol) and "memoryless" in inner.traits

@@ -1,0 +1,171 @@
+"""From an abstract statement, with no hint, to its cheapest form.
+
+First the statement as written: definitions are filled in, inverses resolved by the factorization lemmas. Then as a
+polynomial: the completed rule set brings it to normal form, where equal things are equal, and what remains is factored
+again. Laws that only sometimes help (Ω for ψ*H*D⁻¹Hψ) are tried and kept when the counted cost falls.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import phistar.identities.applications
+import phistar.identities.kinematics
+import phistar.identities.riccati  # noqa: F401 - the modules register their laws
+from phistar.algebra.nodes import Inverse, Node, Symbol
+from phistar.algebra.symbols import Symbols
+from phistar.identities.cost import cost
+from phistar.identities.derivation import Derivation, Step
+from phistar.identities.factor import factor
+from phistar.identities.inverses import cancel, check_inverses, innovations, inverses, split_product
+from phistar.identities.law import Law, Setting
+from phistar.identities.match import WordRule, everywhere, factor_rules, word_rules
+from phistar.identities.polynomial import Polynomial, expand, letters
+from phistar.identities.riccati import lemma_1
+
+_ROUNDS = 200  # far above any derivation; the rules terminate, this only turns a mistake in a new law into a sentence
+
+
+@cache
+def simplify(node: Node, symbols: Symbols, setting: Setting) -> Derivation:
+    """The derivation of the cheapest form of `node` under what `setting` says of the mechanism."""
+    written = _as_written(node, symbols, setting)
+    best, best_cost, best_path = _end(node, written), cost(_end(node, written)), []
+    for chosen in _choices(best, symbols, setting):
+        path = _as_polynomial(expand(best), symbols, setting, chosen)
+        if path and cost(factor(path[-1][1])) < best_cost:
+            best_cost, best_path = cost(factor(path[-1][1])), path
+    steps = _grouped(written + _displayed(best, best_path))
+    better = best_cost < cost(node) or _needs_definitions(node)
+    return Derivation(node, tuple(steps) if better else ())
+
+
+def _end(node: Node, steps: list[Step]) -> Node:
+    return steps[-1].after if steps else node
+
+
+def _needs_definitions(node: Node) -> bool:
+    """Physical quantities have to be expressed in operators even where that is no cheaper."""
+    return any(isinstance(x, Symbol) and x.name in ("J", "mass", "C", "g", "Jdot_v", "V") for x in letters(node))
+
+
+def _as_written(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+    """Definitions filled in, lemmas used as the papers use them, inverses resolved, and what they cannot resolve
+    simplified inside."""
+    steps: list[Step] = []
+    known = _all_symbols(node, symbols)
+    for _ in range(_ROUNDS):
+        step = (
+            _by_lemmas(node, known, setting)
+            or _step(node, everywhere(node, split_product), "inverse of a product", "")
+            or _by_innovations(node, symbols, setting, known)
+        )
+        if step is None:
+            check_inverses(node)
+            return steps + _inside_inverses(node, symbols, setting)
+        steps.append(step)
+        node = step.after
+    raise AssertionError(f"the laws do not terminate on {node!r}")
+
+
+def _step(before: Node, after: Node | None, law: str, citation: str) -> Step | None:
+    return None if after is None or after is before else Step(before, after, law, citation)
+
+
+def _by_lemmas(node: Node, known: list[Symbols], setting: Setting) -> Step | None:
+    for one in known:
+        for rule in factor_rules(one, setting):
+            step = _step(node, everywhere(node, rule.rewrite), _title(rule.law), rule.law.citation)
+            if step:
+                return step
+    return None
+
+
+def _by_innovations(node: Node, symbols: Symbols, setting: Setting, known: list[Symbols]) -> Step | None:
+    """Lemma 1 on the first inverse it fits; the Riccati pair it introduces joins the known ones."""
+
+    def change(part: Node) -> Node | None:
+        found = innovations(part, symbols, setting)
+        if found is None:
+            return None
+        if found[1] not in known:
+            known.append(found[1])
+        return found[0]
+
+    return _step(node, everywhere(node, change), _title(lemma_1), lemma_1.citation)
+
+
+def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+    """What no lemma inverts (a task-space inertia) is at least simplified inside."""
+    steps: list[Step] = []
+    open_inverses = [x for x in inverses(node) if not isinstance(x.of, Symbol)]
+    for opened in open_inverses:
+        for inner in simplify(opened.of, symbols, setting).steps:
+            before, after = Inverse(inner.before), Inverse(inner.after)
+            new = everywhere(node, lambda part, old=before, new=after: new if part is old else None)
+            while new is not None and new is not node:
+                steps.append(Step(node, new, inner.law, inner.citation))
+                node = new
+                new = everywhere(node, lambda part, old=before, new=after: new if part is old else None)
+    return steps
+
+
+Path = list[tuple[Law | None, Polynomial]]
+
+
+def _as_polynomial(polynomial: Polynomial, symbols: Symbols, setting: Setting, chosen: tuple[WordRule, ...]) -> Path:
+    """One entry per law, applied wherever it matches, until nothing matches. None is X X⁻¹ = I."""
+    path: Path = []
+    known = {x for word in polynomial.terms for x in word}
+    pairs = list(dict.fromkeys(p for letter in known for p in _all_symbols(letter, symbols)))
+    rules = [*(rule for one in pairs for rule in word_rules(one, setting, "always")), *chosen]
+    for _ in range(_ROUNDS):
+        for rule in (None, *rules):
+            after = cancel(polynomial) if rule is None else rule.applied(polynomial)
+            if not after.same_as(polynomial):
+                path.append((rule.law if rule else None, after))
+                polynomial = after
+                break
+        else:
+            return path or [(None, polynomial)]
+    raise AssertionError(f"the laws do not terminate on {factor(polynomial)!r}")
+
+
+def _displayed(node: Node, path: Path) -> list[Step]:
+    steps: list[Step] = []
+    for law, polynomial in path:
+        title, citation = (_title(law), law.citation) if law else ("collecting terms", "")
+        steps.append(Step(node, factor(polynomial), title, citation))
+        node = steps[-1].after
+    return steps
+
+
+def _title(law: Law) -> str:
+    return law.name.replace("_", " ")
+
+
+def _choices(node: Node, symbols: Symbols, setting: Setting) -> list[tuple[WordRule, ...]]:
+    """Nothing, each group of optional laws, and each two of them."""
+    known = _all_symbols(node, symbols)
+    rules = [rule for one in known for rule in word_rules(one, setting, "choice")]
+    groups = list(dict.fromkeys(rule.law.group for rule in rules))
+    subsets = [(), *((group,) for group in groups), *combinations(groups, 2)]
+    return [tuple(rule for rule in rules if rule.law.group in subset) for subset in subsets]
+
+
+def _all_symbols(node: Node, symbols: Symbols) -> list[Symbols]:
+    """The symbols of every Riccati pair that occurs in a node, the mechanism's own first."""
+    pairs = [x.of for x in letters(node) if isinstance(x, Symbol) and len(x.of) == 2]
+    return list(dict.fromkeys([symbols, *(symbols.with_pair(*pair) for pair in pairs)]))
+
+
+def _grouped(steps: list[Step]) -> list[Step]:
+    """A law used several times in a row is one step to a reader."""
+    result: list[Step] = []
+    for step in steps:
+        if result and result[-1].law == step.law:
+            result[-1] = Step(result[-1].before, step.after, step.law, step.citation)
+        elif step.before is not step.after:
+            result.append(step)
+    return result

@@ -1,0 +1,182 @@
+"""Laws of the Riccati set P, D, G, K, ψ: the factorization of the mass matrix and everything that follows from it.
+
+With armature A the innovations are those of a filter with measurement noise A; HG = I and ψG = G need A = 0.
+"""
+
+from phistar.algebra.symbols import Symbols
+from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
+
+
+@law("RJK91 eq. 8; KJR92 eq. 24", as_rule="never")
+def articulated_inertia(s: Symbols) -> Equation:
+    """The Riccati equation in Joseph's form; KAK* is what armature adds."""
+    return s.P, s.E_psi @ s.P @ s.E_psi.T + s.K @ s.A @ s.K.T + s.M
+
+
+@law("RJK91 appendix", as_rule="never")
+def riccati_equation(s: Symbols) -> Equation:
+    return s.M, s.P - s.E_phi @ s.P @ s.E_phi.T + s.K @ s.D @ s.K.T
+
+
+@law("KJR92 eq. 25", as_rule="never")
+def innovation_inertia(s: Symbols) -> Equation:
+    return s.D, s.H @ s.P @ s.H.T + s.A
+
+
+@law("KJR92 eq. 26")
+def gain(s: Symbols) -> Equation:
+    return s.P @ s.H.T, s.G @ s.D
+
+
+@law("KJR92 eq. 27")
+def shifted_gain(s: Symbols) -> Equation:
+    return s.E_phi @ s.G, s.K
+
+
+@law("RJK91 eqs. 9, 10; KJR92 eqs. 28, 33")
+def articulated_shift(s: Symbols) -> Equation:
+    return s.E_psi, s.E_phi - s.K @ s.H
+
+
+@law("KJR92 eq. 34; eq. 59", as_rule="choice", group="base")
+def articulated_base(s: Symbols) -> Equation:
+    """W = E(I − GH)."""
+    return s.E @ s.G @ s.H, s.E - s.W
+
+
+@law("RJK91 eq. 8; HG = I for A = 0")
+def gain_projects(s: Symbols) -> Equation:
+    return s.H @ s.G, s.I - s.A @ s.D.inv
+
+
+@law("KJR92 eq. 29")
+def psi_resolvent(s: Symbols) -> Equation:
+    return (s.I - s.E_psi).inv, s.psi
+
+
+@law("RJK91 lemma 5")
+def psi_inverse(s: Symbols) -> Equation:
+    return s.psi.inv, s.I - s.E_phi + s.K @ s.H
+
+
+@law("RJK91 lemma 5")
+def lemma_5(s: Symbols) -> Equation:
+    return (s.I - s.E_phi + s.K @ s.H).inv, s.psi
+
+
+@law("KJR92 eq. 35", as_rule="never")
+def psi_series(s: Symbols) -> Equation:
+    return s.psi, s.I + s.E_psi @ s.psi
+
+
+@law("RJK91 lemma 5")
+def psi_absorbs_shift(s: Symbols) -> Equation:
+    return s.psi @ s.E_phi, s.psi_tilde + s.psi @ s.K @ s.H
+
+
+@law("RJK91 lemma 5")
+def shift_absorbed_by_psi(s: Symbols) -> Equation:
+    return s.E_phi @ s.psi, s.psi_tilde + s.K @ s.H @ s.psi
+
+
+@law("RJK91 lemma 1, eq. 11; KJR92 eq. 49", as_rule="inverse")
+def lemma_1(s: Symbols) -> Equation:
+    """The innovations factorization."""
+    factor = s.I + s.H @ s.phi @ s.K
+    return s.H @ s.phi @ s.M @ s.phi.T @ s.H.T + s.A, factor @ s.D @ factor.T
+
+
+@law("RJK91 lemma 2, eq. 12; KJR92 eq. 50")
+def lemma_2(s: Symbols) -> Equation:
+    return (s.I + s.H @ s.phi @ s.K).inv, s.I - s.H @ s.psi @ s.K
+
+
+@law("RJK91 lemma 2, eq. 12")
+def lemma_2_backward(s: Symbols) -> Equation:
+    return (s.I - s.H @ s.psi @ s.K).inv, s.I + s.H @ s.phi @ s.K
+
+
+@law("RJK91 lemma 3, eq. 13; KJR92 eq. 51", as_rule="never")
+def lemma_3(s: Symbols) -> Equation:
+    whitening = s.I - s.H @ s.psi @ s.K
+    return s.mass.inv, whitening.T @ s.D.inv @ whitening
+
+
+@law("RJK91 lemma 4, eq. 16; KJR92 eq. 53")
+def lemma_4(s: Symbols) -> Equation:
+    return (s.I - s.H @ s.psi @ s.K) @ s.H @ s.phi, s.H @ s.psi
+
+
+@law("KJR92 eq. 52")
+def resolvent_identity(s: Symbols) -> Equation:
+    return s.psi @ s.K @ s.H @ s.phi, s.phi - s.psi
+
+
+@law("KJR92 eq. 52")
+def resolvent_identity_mirrored(s: Symbols) -> Equation:
+    return s.phi @ s.K @ s.H @ s.psi, s.phi - s.psi
+
+
+@law("KJR92 eqs. 27, 55")
+def phi_shifts_gain(s: Symbols) -> Equation:
+    return s.phi @ s.G, s.G + s.phi @ s.K
+
+
+@law("KJR92 eqs. 27, 29; ψG = G for A = 0")
+def psi_keeps_gain(s: Symbols) -> Equation:
+    return s.psi @ s.G, s.G + s.psi @ s.K @ s.A @ s.D.inv
+
+
+@law("KJR92 eq. 54")
+def mixed_congruence(s: Symbols) -> Equation:
+    return s.psi @ s.M @ s.phi.T, s.psi @ s.P + s.P @ s.phi_tilde.T
+
+
+@law("KJR92 eqs. 52, 54")
+def articulated_congruence(s: Symbols) -> Equation:
+    armature = s.psi @ s.K @ s.A @ s.K.T @ s.psi.T
+    return s.psi @ s.M @ s.psi.T, s.psi @ s.P + s.P @ s.psi_tilde.T - armature
+
+
+@law("KJR92 eq. 63", as_rule="never")
+def smoother_identity(s: Symbols) -> Equation:
+    gram = s.psi.T @ s.H.T @ s.D.inv @ s.H @ s.psi
+    return gram @ s.M @ s.phi.T, gram @ s.P + s.phi.T - s.psi.T
+
+
+@law("KJR92 eq. 57", as_rule="never")
+def omega_recursion(s: Symbols) -> Equation:
+    return s.Omega, s.E_psi.T @ s.Omega @ s.E_psi + s.H.T @ s.D.inv @ s.H
+
+
+@law("KJR92 eq. 56", "serial", as_rule="choice")
+def omega_decomposition(s: Symbols) -> Equation:
+    """False on trees: cousins share inboard links, so ψ*H*D⁻¹Hψ has blocks that the right side lacks."""
+    gram = s.psi.T @ s.H.T @ s.D.inv @ s.H @ s.psi
+    return gram, s.Omega + s.psi_tilde.T @ s.Omega + s.Omega @ s.psi_tilde
+
+
+@law("RJK91 §5.2; KJR92 eq. 60", "one_frame", as_rule="choice")
+def omega_at_one_frame(s: Symbols) -> Equation:
+    """One diagonal block of ψ*H*D⁻¹Hψ is Ω's on any tree."""
+    return s.B.T @ s.psi.T @ s.H.T @ s.D.inv @ s.H @ s.psi @ s.B, s.B.T @ s.Omega @ s.B
+
+
+@law("KJR92 §4.1", "tips")
+def tip_stops_psi(s: Symbols) -> Equation:
+    return s.B.T @ ANY_TO_MOTIONS @ s.psi, s.B.T @ ANY_TO_MOTIONS
+
+
+@law("KJR92 §4.1", "tips")
+def tip_kills_gain(s: Symbols) -> Equation:
+    return s.B.T @ ANY_TO_MOTIONS @ s.K, 0 * (s.B.T @ ANY_TO_MOTIONS @ s.K)
+
+
+@law("KJR92 §4.3, proof of eq. 59", as_rule="choice", group="base")
+def base_stops_psi(s: Symbols) -> Equation:
+    return s.psi @ ANY_TO_FORCES @ s.E.T, ANY_TO_FORCES @ s.E.T
+
+
+@law("KJR92 eq. 59", as_rule="never")
+def base_identity(s: Symbols) -> Equation:
+    return (s.I - s.H.T @ s.D.inv @ s.H @ s.psi @ s.P) @ s.E.T, s.W.T

@@ -1,0 +1,106 @@
+"""Which sweep computes which value: neighbours that run the same way along the mechanism share a sweep.
+
+Sweeps alternate inward and outward. A memoryless operation runs in the sweep of its argument; a recursion needs a sweep
+of its own direction no earlier than its argument's; task-space and dense operations happen between sweeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phistar.algebra.nodes import Adjoint, Inverse, Node, Symbol
+from phistar.identities.graph import Apply, Operand, Solve, Total, Value, arguments, walk
+
+INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
+
+_RECURSIVE = {"phi", "psi", "E_phi"}
+_RICCATI = {"P", "D", "G", "psi"}
+_FLAT_SPACES = {"task", "base", "closures", "scalars"}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`sweeps[i]` is the direction of sweep i; `when` gives a value's sweep, i + ½ for what follows sweep i."""
+
+    sweeps: tuple[str, ...]
+    when: dict[Value, float]
+    fields: dict[tuple[str, tuple[Node, ...]], float]
+
+
+def symbol_of(letter: Node) -> Symbol:
+    inner = letter.of if isinstance(letter, Adjoint | Inverse) else letter
+    assert isinstance(inner, Symbol), letter
+    return inner
+
+
+def direction(value: Value) -> str:
+    """How a value is computed along the mechanism."""
+    if isinstance(value, Apply):
+        name = symbol_of(value.letter).name
+        if name in _RECURSIVE:
+            return OUTWARD if isinstance(value.letter, Adjoint) else INWARD
+        return FLAT if value.space.over in _FLAT_SPACES else LOCAL
+    if isinstance(value, Solve):
+        return FLAT
+    return FLAT if value.space.over in _FLAT_SPACES else LOCAL  # type: ignore[attr-defined]
+
+
+def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
+    """The recursions that define the blocks of a symbol, in order: (field, pair, direction)."""
+    if symbol.name in _RICCATI:
+        return [("riccati", symbol.of, INWARD)]
+    if symbol.name == "Omega":
+        return [("riccati", symbol.of, INWARD), ("Omega", symbol.of, OUTWARD)]
+    if symbol.name == "Gamma":
+        return [("Gamma", (), OUTWARD)]
+    if symbol.name == "r":
+        return [("r", symbol.of, INWARD)]
+    if symbol.name in ("B", "a0"):
+        return [*([("velocity", (), OUTWARD)] if symbol.name == "a0" else []), ("pose", (), OUTWARD)]
+    if symbol.name in ("a", "b"):
+        return [("velocity", (), OUTWARD)]
+    return []
+
+
+def schedule(roots: tuple[Value, ...]) -> Schedule:
+    """The assignment with the fewest sweeps; both first directions are tried."""
+    return min((_schedule(roots, first) for first in (OUTWARD, INWARD)), key=lambda s: len(s.sweeps))
+
+
+def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
+    when: dict[Value, float] = {}
+    fields: dict[tuple[str, tuple[Node, ...]], float] = {}
+
+    def at(earliest: float, way: str) -> float:
+        sweep = int(earliest + 0.5)
+        other = OUTWARD if first == INWARD else INWARD
+        return sweep if way == (first if sweep % 2 == 0 else other) else sweep + 1
+
+    for value in (v for root in roots for v in walk(root)):
+        if value in when:
+            continue
+        ready = max((when[x] for x in arguments(value)), default=0.0)
+        if isinstance(value, Apply):
+            for name, pair, way in field_needs(symbol_of(value.letter)):
+                ready_field = max([0.0, *(t for (n, p), t in fields.items() if p == pair and n == "riccati")])
+                fields.setdefault((name, pair), at(ready_field, way))
+                ready = max(ready, fields[name, pair])
+        way = direction(value)
+        if isinstance(value, Operand) or isinstance(value, Total) and not value.terms:
+            when[value] = 0.0
+        elif way == FLAT:
+            when[value] = int(ready + 0.5) - 0.5 if ready != int(ready) else ready + 0.5
+            if _is_input(value):
+                when[value] = 0.0
+        elif way == LOCAL:
+            when[value] = int(ready + 0.5)
+        else:
+            when[value] = at(ready, way)
+    count = int(max([0.0, *when.values(), *fields.values()])) + 1
+    second = OUTWARD if first == INWARD else INWARD
+    return Schedule(tuple(first if i % 2 == 0 else second for i in range(count)), when, fields)
+
+
+def _is_input(value: Value) -> bool:
+    """A vector given from outside, known before the first sweep."""
+    return isinstance(value, Apply) and symbol_of(value.letter).name in ("f", "a_g", "T", "qdd", "v")
