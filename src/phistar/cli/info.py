@@ -1,0 +1,48 @@
+"""`phistar info`: what a robot is made of."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from phistar.cli.describe import describe
+from phistar.cli.tables import overview
+
+WIDTH_WHEN_PIPED = 120
+
+
+def info(
+    robot: Annotated[str, typer.Argument(help="A URDF or MJCF file, or the name of a bundled robot such as puma560.")],
+    tree: Annotated[bool, typer.Option("--tree", help="Show WD89's binary tree and loop equations instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the same facts as JSON, in SI units.")] = False,
+    floating: Annotated[bool, typer.Option("--floating", help="Let the base move: add a free joint named root.")] = False,
+    packages: Annotated[
+        list[Path] | None, typer.Option("--packages", help="A folder for package:// addresses; may be repeated.")
+    ] = None,
+) -> None:
+    """Show the bodies, joints, frames, loops and warnings of a robot.
+
+    Examples: phistar info puma560 · phistar info arm.urdf --floating --json · phistar info wd89_fig1 --tree
+    """
+    from phistar.io import load
+
+    model = load(robot, floating=floating, packages=packages or [])
+    if tree:
+        from phistar.model.wd89 import binary_tree, render
+
+        typer.echo(render(binary_tree(model)))
+    elif as_json:
+        typer.echo(json.dumps(describe(model, source_of(robot)), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        console = Console()
+        console.width = console.width if console.is_terminal else WIDTH_WHEN_PIPED
+        console.print(overview(describe(model, source_of(robot))))
+
+
+def source_of(robot: str) -> str | None:
+    """Where a bundled robot's numbers come from; None for a file."""
+    from phistar.io.bundled import SOURCES
+
+    return SOURCES.get(robot)
