@@ -1,0 +1,1 @@
+"""The bundled robots, one module each; `phistar.io.bundled` lists them."""
