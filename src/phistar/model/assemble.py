@@ -1,8 +1,9 @@
 """From what a builder was told to a Model: order, merging of fixed links, frames, loops."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from typing import TypeVar
 
 from phistar.errors import ModelError
 from phistar.model.geometry import Geometry
@@ -40,7 +41,7 @@ class Place:
     """A frame as told, on a link: in its joint's child frame (`on_joint`) or in its link frame."""
 
     name: str
-    link: str
+    parent: str
     placement: Pose
     role: str
     on_joint: bool = False
@@ -48,11 +49,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Extra:
-    """Inertia and geometry added to a link, in its link frame."""
+    """Inertia and geometry added to a link, placed like a frame."""
 
-    link: str
+    parent: str
     inertia: Inertia
     geometry: tuple[Geometry, ...]
+    placement: Pose = IDENTITY
+    on_joint: bool = False
+
+
+Told = TypeVar("Told", Link, Place, Extra)
 
 
 @dataclass
@@ -81,6 +87,23 @@ class Seat:
     body: int
     joint_frame: Pose
     link_frame: Pose
+
+    def pose(self, item: Link | Place | Extra) -> Pose:
+        """Where an item told to be on this link stands in the moving body."""
+        return (self.joint_frame if item.on_joint else self.link_frame) @ item.placement
+
+
+def on_link(item: Told, links: dict[str, Link], frames: dict[str, Place]) -> Told:
+    """The same item told relative to a link (or the world), where it was told to be on a frame."""
+    seen: set[str] = set()
+    while item.parent not in links and item.parent in frames and item.parent != WORLD:
+        if item.parent in seen:
+            raise ModelError(f"The frames {', '.join(map(repr, seen))} are on each other; put one of them on a body.")
+        seen.add(item.parent)
+        frame = frames[item.parent]
+        placement = frame.placement @ item.placement
+        item = replace(item, parent=frame.parent, placement=placement, on_joint=frame.on_joint)
+    return item
 
 
 def ordered(links: dict[str, Link], model: str) -> list[Link]:
@@ -113,7 +136,7 @@ def merged(links: list[Link]) -> tuple[Draft, list[Draft], dict[str, Seat]]:
     seats = {WORLD: Seat(-1, IDENTITY, IDENTITY)}
     for link in links:
         parent = seats[link.parent]
-        placement = (parent.joint_frame if link.on_joint else parent.link_frame) @ link.placement
+        placement = parent.pose(link)
         if isinstance(link.kind, Fixed):
             seat = Seat(parent.body, placement, placement @ link.offset)
         else:
@@ -138,19 +161,11 @@ def finished(drafts: list[Draft]) -> tuple[Body, ...]:
     return tuple(bodies)
 
 
-def placed(places: list[Place], seats: dict[str, Seat], model: str) -> tuple[Frame, ...]:
+def placed(places: list[Place], seats: dict[str, Seat]) -> tuple[Frame, ...]:
     """The frames, as told; a joint's frame gives way to a link or added frame of the same name."""
     taken = {place.name for place in places if place.role != "joint"}
-    frames = []
-    for place in places:
-        if place.role == "joint" and place.name in taken:
-            continue
-        if place.link not in seats:
-            raise unknown(f"body to carry the frame '{place.name}',", place.link, seats, model)
-        seat = seats[place.link]
-        pose = (seat.joint_frame if place.on_joint else seat.link_frame) @ place.placement
-        frames.append(Frame(place.name, seat.body, pose, place.role))
-    return tuple(frames)
+    kept = [place for place in places if place.role != "joint" or place.name not in taken]
+    return tuple(Frame(item.name, seats[item.parent].body, seats[item.parent].pose(item), item.role) for item in kept)
 
 
 def closed(

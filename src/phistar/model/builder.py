@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from phistar.errors import ModelError
-from phistar.model.assemble import Extra, Link, Place, closed, finished, merged, ordered, placed
+from phistar.model.assemble import Extra, Link, Place, closed, finished, merged, on_link, ordered, placed
 from phistar.model.check import unmovable_joints
 from phistar.model.geometry import Geometry
 from phistar.model.joints import CutKind, Fixed, JointKind
 from phistar.model.joints.fixed import FIXED
 from phistar.model.model import WORLD_FRAME, Model
 from phistar.model.names import unknown
-from phistar.model.parts import WORLD, Body, CoupledJoints, Loop
+from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Loop
 from phistar.spatial import Inertia, Pose
 from phistar.spatial.inertia import MASSLESS
 from phistar.spatial.pose import IDENTITY
@@ -43,7 +43,7 @@ class ModelBuilder:
         joint_name: str | None = None,
         offset: Pose = IDENTITY,
     ) -> None:
-        """Adds a body on its joint, whose parent-side frame stands at `placement` in the parent's frame.
+        """Adds a body on its joint, whose parent-side frame stands at `placement` in the parent (a body or a frame).
 
         The body's own frame, in which inertia, geometry, children and frames are given, is the joint's child frame,
         or stands at `offset` in it (a frame off the joint's axis, as in standard Denavit-Hartenberg tables and MJCF).
@@ -65,24 +65,23 @@ class ModelBuilder:
         self._add_place(Place(name, name, IDENTITY, "link"))
 
     def frame(self, name: str, body: str, placement: Pose = IDENTITY) -> None:
-        """Adds a named frame at `placement` on a body. `frame("world", "world")` lists the world among the frames."""
+        """Adds a named frame at `placement` on a body or frame.
+
+        The world is always a frame to name; `frame("world", "world")` also lists it among the model's frames.
+        """
         _checked_type(placement, Pose, f"The frame '{name}'", "a Pose as placement")
-        if name == WORLD:
-            if body != WORLD or not placement.is_identity:
-                raise ModelError("The frame 'world' is the world itself; give this frame another name.")
-            self._add_place(Place(WORLD, WORLD, IDENTITY, "link"))
-            return
-        self._add_place(Place(_checked_name(name, "frame"), body, placement, "frame"))
+        role = "link" if name == WORLD else "frame"
+        self._add_place(Place(_checked_name(name, "frame"), body, placement, role))
 
     def geometry(self, body: str, geometry: Geometry) -> None:
         """Adds a shape to a body (or to "world"), placed in its frame."""
         _checked_type(geometry, Geometry, f"The body '{body}'", "Geometry")
         self._extras.append(Extra(body, MASSLESS, (geometry,)))
 
-    def loop(self, name: str, a: str, b: str | None, joint: JointKind | CutKind) -> None:
-        """Closes a loop with a cut joint between two frames; a Coupling is between two joints, a driven by b.
+    def loop(self, name: str, frame_a: str, frame_b: str | None, joint: JointKind | CutKind) -> None:
+        """Closes a loop with a cut joint between two frames.
 
-        A Coupling with b = None holds joint a at its constant.
+        A Coupling is between two joints: `frame_a` names the driven, `frame_b` the driving one, or None for a constant.
         """
         if not isinstance(joint, (JointKind, CutKind)):
             raise ModelError(
@@ -90,7 +89,7 @@ class ModelBuilder:
             )
         if _checked_name(name, "loop") in self._loops:
             raise ModelError(f"There are two loops called '{name}'; give each its own name.")
-        self._loops[name] = (a, b, joint)
+        self._loops[name] = (frame_a, frame_b, joint)
 
     def warn(self, text: str) -> None:
         """Adds a sentence to the model's warnings."""
@@ -101,24 +100,33 @@ class ModelBuilder:
 
         Links fixed to its world merge into the parent. Its frames, loops and warnings come along, not its gravity.
         """
+        _checked_type(model, Model, "ModelBuilder.attach", "a Model")
+        _checked_type(placement, Pose, "ModelBuilder.attach", "a Pose as placement")
         for body in model.bodies:
             self._add_link(_attached(model, body, parent, placement, prefix))
-        base = tuple(item.moved(placement) for item in model.base_geometry)
-        self._extras.append(Extra(parent, model.base_inertia.transformed(placement), base))
+        self._extras.append(Extra(parent, model.base_inertia, model.base_geometry, placement))
         same_world = parent == WORLD and placement.is_identity
         for frame in model.frame_list:
-            if frame.body >= 0:
-                carrier = prefix + model.bodies[frame.body].name
-                self._add_place(Place(prefix + frame.name, carrier, frame.placement, frame.role, on_joint=True))
-            elif frame.name != WORLD:
-                self._add_place(Place(prefix + frame.name, parent, placement @ frame.placement, frame.role))
-        closures = [loop for loop in model.loops if isinstance(loop, Loop)]
-        names_world = any(WORLD in (loop.frame_a, loop.frame_b) for loop in closures)
-        if (WORLD in model.frames or names_world) and not (same_world and WORLD in self._place_names):
-            self._add_place(Place(WORLD if same_world else prefix + WORLD, parent, placement, "link"))
+            self._attach_frame(model, frame, parent, placement, prefix)
+        ends = [end for loop in model.loops if isinstance(loop, Loop) for end in (loop.frame_a, loop.frame_b)]
+        if WORLD in ends and WORLD not in model.frames and not same_world:
+            self._add_place(Place(prefix + WORLD, parent, placement, "link"))
         for loop in model.loops:
             self._attach_loop(loop, prefix, same_world)
-        self._warnings.extend(prefix + ": " + text if prefix else text for text in model.warnings)
+        self._warnings.extend(f"{prefix}: {text}" if prefix else text for text in model.warnings)
+
+    def _attach_frame(self, model: Model, frame: Frame, parent: str, placement: Pose, prefix: str) -> None:
+        if frame.name == WORLD and parent == WORLD and placement.is_identity:
+            if WORLD not in self._place_names:
+                self.frame(WORLD, WORLD)
+            return
+        if frame.role == "joint" and frame.name not in model.joint_indices:
+            self._claim_joint(prefix + frame.name)
+        if frame.body >= 0:
+            carrier = prefix + model.bodies[frame.body].name
+            self._add_place(Place(prefix + frame.name, carrier, frame.placement, frame.role, on_joint=True))
+        else:
+            self._add_place(Place(prefix + frame.name, parent, placement @ frame.placement, frame.role))
 
     def _attach_loop(self, loop: Loop | CoupledJoints, prefix: str, same_world: bool) -> None:
         if isinstance(loop, CoupledJoints):
@@ -132,7 +140,7 @@ class ModelBuilder:
         """The model. What no mechanism can be raises; with strict=False, unphysical inertias and joints with no
         inertia behind them, which real files have, become warnings."""
         doubts = [
-            f"The link '{link.name}' has an impossible inertia: {problem}."
+            _doubt(link.name, problem)
             for link in self._links.values()
             if not link.composed
             for problem in link.inertia.problems()
@@ -146,13 +154,18 @@ class ModelBuilder:
         return model._with(warnings=warnings) if warnings else model
 
     def _assembled(self) -> Model:
-        world, drafts, seats = merged(ordered(self._links, self.name))
-        for extra in self._extras:
-            if extra.link not in seats:
-                raise unknown("body", extra.link, seats, self.name)
-            seat = seats[extra.link]
-            (world if seat.body < 0 else drafts[seat.body]).merge(extra.inertia, extra.geometry, seat.link_frame)
-        frames = placed(self._places, seats, self.name)
+        frames = {place.name: place for place in self._places if place.role != "joint"}
+        links = {name: on_link(link, self._links, frames) for name, link in self._links.items()}
+        world, drafts, seats = merged(ordered(links, self.name))
+        extras = [on_link(extra, links, frames) for extra in self._extras]
+        places = [on_link(place, links, frames) for place in self._places]
+        for item in (*extras, *places):
+            if item.parent not in seats:
+                raise unknown("body", item.parent, seats, self.name)
+        for extra in extras:
+            seat = seats[extra.parent]
+            (world if seat.body < 0 else drafts[seat.body]).merge(extra.inertia, extra.geometry, seat.pose(extra))
+        frames = placed(places, seats)
         by_name = {WORLD: WORLD_FRAME} | {frame.name: frame for frame in frames}
         kinds = {draft.joint_name: draft.kind for draft in drafts}
         loops = tuple(closed(name, a, b, joint, by_name, kinds) for name, (a, b, joint) in self._loops.items())
@@ -175,12 +188,17 @@ class ModelBuilder:
             raise ModelError(
                 f"There are two bodies called '{link.name}'; give each its own name, or attach with a prefix."
             )
-        if link.joint_name in self._joint_names:
-            raise ModelError(f"There are two joints called '{link.joint_name}'; give each its own name.")
+        self._claim_joint(link.joint_name)
         self._links[link.name] = link
-        self._joint_names.add(link.joint_name)
+
+    def _claim_joint(self, name: str) -> None:
+        if name in self._joint_names:
+            raise ModelError(f"There are two joints called '{name}'; give each its own name, or attach with a prefix.")
+        self._joint_names.add(name)
 
     def _add_place(self, place: Place) -> None:
+        if place.name == WORLD and (place.parent != WORLD or not place.placement.is_identity):
+            raise ModelError("Only the world itself can be called 'world'; give this frame another name, or a prefix.")
         if place.role != "joint":  # joints give way to others of their name, see assemble.placed
             if place.name in self._place_names:
                 raise ModelError(f"There are two frames called '{place.name}'; each body and frame needs its own name.")
@@ -208,6 +226,9 @@ def rebuilt(
             "kind": joints.get(link.joint_name, link.kind),
         }
         builder._links[link.name] = replace(link, **changes)
+    for name, inertia in inertias.items():
+        for problem in inertia.problems():
+            builder.warn(_doubt(name, problem))
     return builder.build(strict=False)
 
 
@@ -225,6 +246,10 @@ def _attached(model: Model, body: Body, parent: str, placement: Pose, prefix: st
         composed=True,
         on_joint=not on_base,
     )
+
+
+def _doubt(link: str, problem: str) -> str:
+    return f"The link '{link}' has an impossible inertia: {problem}."
 
 
 def _checked_name(name: Any, what: str) -> str:

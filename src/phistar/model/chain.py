@@ -1,5 +1,6 @@
 """Synthetic serial chains of any length, for tests and benchmarks."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def planar_chain(n: int, length: float = 1.0, mass: float = 1.0, radius: float =
 def _serial(
     name: str,
     n: int,
-    kinds: list[JointKind],
+    kinds: Sequence[JointKind],
     step: Pose,
     length: float,
     inertia: Inertia,

@@ -24,7 +24,7 @@ def _size(value: Any, count: int, owner: str, what: str) -> np.ndarray:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Box(Shape):
     """Full lengths along x, y, z, (3,); centred."""
 
@@ -35,7 +35,7 @@ class Box(Shape):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sphere(Shape):
     """Centred."""
 
@@ -46,7 +46,7 @@ class Sphere(Shape):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cylinder(Shape):
     """Along z, centred; `length` is the full length."""
 
@@ -60,7 +60,7 @@ class Cylinder(Shape):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Capsule(Shape):
     """Along z, centred; `length` is that of the cylinder between the two half-spheres."""
 
@@ -74,7 +74,7 @@ class Capsule(Shape):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ellipsoid(Shape):
     """Half-axes along x, y, z, (3,); centred."""
 
@@ -85,13 +85,13 @@ class Ellipsoid(Shape):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plane(Shape):
     """The half-space z ≤ 0."""
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mesh(Shape):
     """A file on disk, by its resolved path; nothing is loaded. `scale` (3,) multiplies its vertices."""
 
@@ -105,7 +105,7 @@ class Mesh(Shape):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Geometry(Value):
     """A shape on a body: `placement` in the body's frame, `color` (r, g, b, a) in 0…1, `role` visual or collision."""
 

@@ -105,12 +105,14 @@ class Model(Value):
     # Names
 
     @cached_property
-    def _body_indices(self) -> dict[str, int]:
-        return {body.name: index for index, body in enumerate(self.bodies)}
+    def body_indices(self) -> Mapping[str, int]:
+        """Name → index of the moving bodies."""
+        return MappingProxyType({body.name: index for index, body in enumerate(self.bodies)})
 
     @cached_property
-    def _joint_indices(self) -> dict[str, int]:
-        return {joint.name: joint.body for joint in self.joints}
+    def joint_indices(self) -> Mapping[str, int]:
+        """Name → index of the moving joints."""
+        return MappingProxyType({joint.name: joint.body for joint in self.joints})
 
     def frame(self, name: str) -> Frame:
         """The frame of this name; "world" is one always."""
@@ -120,15 +122,15 @@ class Model(Value):
 
     def body_index(self, name: str) -> int:
         """The index of a moving body; −1 for "world"."""
-        if name not in self._body_indices and name != WORLD:
-            raise unknown("moving body", name, self._body_indices, self.name)
-        return self._body_indices.get(name, -1)
+        if name not in self.body_indices and name != WORLD:
+            raise unknown("moving body", name, self.body_indices, self.name)
+        return self.body_indices.get(name, -1)
 
     def joint(self, name: str) -> Joint:
         """The moving joint of this name."""
-        if name not in self._joint_indices:
-            raise unknown("moving joint", name, self._joint_indices, self.name)
-        return self.joints[self._joint_indices[name]]
+        if name not in self.joint_indices:
+            raise unknown("moving joint", name, self.joint_indices, self.name)
+        return self.joints[self.joint_indices[name]]
 
     # Joint parameters as arrays
 

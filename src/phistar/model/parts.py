@@ -12,7 +12,7 @@ WORLD = "world"
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Joint(Value):
     """A named joint and its place in q and v; everything else (`axis`, `pose`, `limits`, …) is its kind's."""
 
@@ -39,7 +39,7 @@ class Joint(Value):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Body(Value):
     """A moving body. Its frame is the joint's child frame; `placement` is the joint's parent-side frame in the parent.
 
@@ -55,7 +55,7 @@ class Body(Value):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frame(Value):
     """A named place on a body; `role` is "link", "joint" (at its child's side) or "frame" (added)."""
 
@@ -66,7 +66,7 @@ class Frame(Value):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Loop(Value):
     """A cut joint: frame_b moves in frame_a as this joint allows, its parent-side frame at frame_a."""
 
@@ -82,7 +82,7 @@ class Loop(Value):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CoupledJoints(Value):
     """A coupling: q of joint_a is a polynomial of q of joint_b, or (joint_b is None) a constant."""
 

@@ -1,6 +1,7 @@
 """Inertia: mass, centre of mass and tensor of one rigid body."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ def _point_tensor(mass: float, p: np.ndarray) -> np.ndarray:
     return mass * (np.dot(p, p) * np.eye(3) - np.outer(p, p))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Inertia(Value):
     """m, p, I_c: mass, centre of mass (3,) and tensor (3, 3) about the centre of mass, in the body's axes.
 
@@ -78,11 +79,13 @@ class Inertia(Value):
         """J = I_c + m (pᵀp 1 − p pᵀ), (3, 3)."""
         return self.tensor + _point_tensor(self.mass, self.com)
 
-    @property
+    @cached_property
     def matrix(self) -> np.ndarray:
         """M = [[J, m p̃], [−m p̃, m 1]] about the body's origin, (6, 6) (RJK91's M(k))."""
         moment = self.mass * skew(self.com)
-        return np.block([[self.about_origin, moment], [-moment, self.mass * np.eye(3)]])
+        upper = np.concatenate([self.about_origin, moment], axis=1)
+        lower = np.concatenate([-moment, self.mass * np.eye(3)], axis=1)
+        return readonly(np.concatenate([upper, lower]))
 
     @property
     def parameters(self) -> np.ndarray:
@@ -100,8 +103,10 @@ class Inertia(Value):
         """Two bodies, in the same frame, as one."""
         if not isinstance(other, Inertia):
             return NotImplemented
+        if self.is_zero or other.is_zero:
+            return other if self.is_zero else self
         mass = self.mass + other.mass
-        if self.mass == 0.0 or other.mass == 0.0:  # keeps the other's numbers to the last digit
+        if self.mass == 0.0 or other.mass == 0.0:  # keeps the other's centre to the last digit
             com = other.com if self.mass == 0.0 else self.com
             return Inertia.unchecked(mass, com, self.tensor + other.tensor)
         com = (self.mass * self.com + other.mass * other.com) / mass

@@ -1,6 +1,7 @@
 """Pose: where one frame is in another."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from phistar.spatial.value import Value, checked_numbers, readonly
 ORTHONORMAL = 1e-9  # how far RᵀR may be from 1 in a rotation given
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Pose(Value):
     """x_A = R x_B + p: frame B in frame A, `.rotation` R (3, 3) and `.translation` p (3,).
 
@@ -52,6 +53,8 @@ class Pose(Value):
         """A→B @ B→C = A→C."""
         if not isinstance(other, Pose):
             return NotImplemented
+        if self.is_identity or other.is_identity:
+            return other if self.is_identity else self
         moved = self.rotation @ other.translation + self.translation
         return Pose.of(self.rotation @ other.rotation, moved)
 
@@ -68,7 +71,7 @@ class Pose(Value):
         matrix[:3, 3] = self.translation
         return matrix
 
-    @property
+    @cached_property
     def is_identity(self) -> bool:
         """Exactly R = 1 and p = 0."""
         return not self.translation.any() and bool((self.rotation == np.eye(3)).all())

@@ -59,6 +59,13 @@ def _feed(state: Any, value: Any) -> None:
         raise TypeError(f"content of type {type(value).__name__} has no digest")
 
 
+def _text(value: Any) -> str:
+    """Arrays as short lists; everything else as Python shows it."""
+    if isinstance(value, np.ndarray):
+        return "[" + ", ".join(_text(item) for item in value) + "]" if value.ndim else f"{value:g}"
+    return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
 def _restore(kind: type, content: tuple) -> Any:
     value = object.__new__(kind)
     for field, item in zip(fields(kind), content, strict=True):
@@ -69,7 +76,7 @@ def _restore(kind: type, content: tuple) -> Any:
 
 
 class Value:
-    """Abstract: frozen dataclasses that are their content (`@dataclass(frozen=True, eq=False)` on each)."""
+    """Abstract: frozen dataclasses that are their content (`@dataclass(frozen=True, eq=False, repr=False)`)."""
 
     def _content(self) -> tuple:
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
@@ -78,6 +85,13 @@ class Value:
     def content_digest(self) -> bytes:
         """sha256 over the type's name and the fields."""
         return digest(type(self).__name__, self._content())
+
+    def _shown(self) -> list[str]:
+        """The fields worth printing."""
+        return [field.name for field in fields(self)]  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={_text(getattr(self, name))}' for name in self._shown())})"
 
     def __eq__(self, other: object) -> bool:
         if self is other:

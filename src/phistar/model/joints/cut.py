@@ -18,7 +18,7 @@ class CutKind(Value, ABC):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cylindrical(CutKind):
     """The frames share an axis, about which and along which they move freely: 4 equations."""
 
@@ -31,7 +31,7 @@ class Cylindrical(CutKind):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Distance(CutKind):
     """|p_b − p_a| = length > 0: a massless rod with a ball at either end, 1 equation."""
 
@@ -47,7 +47,7 @@ class Distance(CutKind):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Coupling(CutKind):
     """q_a = c₀ + c₁ q_b + c₂ q_b² + … (to the fourth power): gears and mimic joints, 1 equation.
 

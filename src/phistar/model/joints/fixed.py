@@ -9,7 +9,7 @@ from phistar.model.joints.kind import JointKind
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fixed(JointKind):
     """R = 1, p = 0, H* has no columns."""
 

@@ -23,7 +23,7 @@ def _apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Free(JointKind):
     """q = [p; quaternion (x, y, z, w)], v = [ω; v] in the child frame: R = R(q), H* = 1."""
 

@@ -11,7 +11,7 @@ from phistar.spatial import from_axis_angle
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Helical(JointKind):
     """R = exp(q ã), p = h q a, H* = [a; h a]; the pitch h is in m/rad."""
 

@@ -1,7 +1,7 @@
 """What every kind of joint provides; one file per kind stands beside this one."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from phistar.model.joints.parameters import bound, interval, per_dof, two_sided
 from phistar.spatial.value import Value, readonly
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class JointKind(Value, ABC):
     """How a child frame moves in the joint's parent-side frame, with nq coordinates and nv rates.
 
@@ -61,6 +61,13 @@ class JointKind(Value, ABC):
         }
         for name, value in parameters.items():
             object.__setattr__(self, name, value)
+
+    def _shown(self) -> list[str]:
+        """The kind's own fields, and the parameters that differ from the default."""
+        plain, common = type(self)(), {field.name for field in fields(JointKind)}
+        names = [name for name in super()._shown() if name not in common]
+        changed = (name for name in super()._shown() if name in common)
+        return names + [name for name in changed if not np.array_equal(getattr(self, name), getattr(plain, name))]
 
     @property
     def armature_diagonal(self) -> np.ndarray:

@@ -11,7 +11,7 @@ from phistar.spatial import cross, from_axis_angle
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Planar(JointKind):
     """q = (x, y, θ), v = q̇: R = exp(θ ñ), p = x e₁ + y e₂, H* = [[0, 0, n], [Rᵀe₁, Rᵀe₂, 0]].
 

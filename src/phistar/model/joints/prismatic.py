@@ -10,7 +10,7 @@ from phistar.model.joints.parameters import unit_axis
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prismatic(JointKind):
     """R = 1, p = q a, H* = [0; a]."""
 

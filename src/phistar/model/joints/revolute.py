@@ -11,7 +11,7 @@ from phistar.spatial import from_axis_angle
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Revolute(JointKind):
     """R = exp(q ã), p = 0, H* = [a; 0]. A continuous joint is one without limits."""
 

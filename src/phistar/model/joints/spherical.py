@@ -11,7 +11,7 @@ from phistar.spatial import conjugate, exp_quaternion, from_quaternion, log_quat
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Spherical(JointKind):
     """R = R(q), p = 0, H* = [1; 0]: q is a quaternion (x, y, z, w) taken as unit, v is ω in the child frame."""
 

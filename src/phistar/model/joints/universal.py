@@ -12,7 +12,7 @@ from phistar.spatial import cross, from_axis_angle
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Universal(JointKind):
     """R = R₁(q₁) R₂(q₂), p = 0, H* = [[R₂ᵀa₁, a₂], [0, 0]]; a₁ on the parent's side, a₂ on the child's."""
 
