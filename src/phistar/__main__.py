@@ -9,9 +9,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from phistar.cli.app import run
     except ModuleNotFoundError as missing:
-        if missing.name not in ("typer", "rich"):
+        package = str(missing.name).partition(".")[0]
+        if package not in ("typer", "rich"):
             raise
-        print(f"The command line needs {missing.name}: pip install 'phistar[cli]'", file=sys.stderr)
+        print(f"The command line needs {package}: pip install 'phistar[cli]'", file=sys.stderr)
         return 1
     return run(arguments)
 

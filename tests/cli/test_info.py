@@ -56,7 +56,7 @@ def test_the_table_names_every_body_joint_frame_and_loop(robot, capsys):
     model = ps.load(robot)
     for name in [*(body.name for body in model.bodies), *(joint.name for joint in model.joints), *model.frames]:
         assert name in shown
-    for text in ["gripper", "3 bodies", "3 dof", "2.5 kg", "revolute", "−z", "−90 … 28.65°", "0 … 0.04 m", "1 visual"]:
+    for text in ["gripper", "3 bodies", "3 dof", "2.5 kg", "revolute", "−z", "−90 … 28.65°", "0 … 0.04 m", "visual"]:
         assert text in shown, text
     assert "q(slide_right) = −0.01 + 2 q(slide_left)" in shown
 
@@ -100,9 +100,25 @@ def test_every_bundled_robot_has_a_table_a_source_and_a_tree(name, capsys):
     assert len(capsys.readouterr().out.splitlines()) > len(facts["bodies"])
 
 
+def test_the_tree_of_wd89_fig1_prints_the_papers_loops_as_text_and_json(capsys):
+    facts = facts_of(capsys, "wd89_fig1", "--tree")
+    assert [node["number"] for node in facts["nodes"] if node["kind"] == "terminating"] == [8, 9]
+    assert [node["number"] for node in facts["nodes"] if node["kind"] == "connector"] == [10, 11, 12, 13]
+    assert main(["info", "wd89_fig1", "--tree"]) == 0
+    shown = capsys.readouterr().out
+    for equation in facts["equations"]:
+        assert equation in shown
+
+
 @pytest.mark.parametrize(
     ("content", "word"),
-    [("not xml at all", "line 1"), ("<robot name='r'/>", "link"), ("<html/>", "html"), ("", "empty"), (None, "no file")],
+    [
+        ("not xml at all", "line 1"),
+        ("<robot name='r'/>", "link"),
+        ("<html/>", "html"),
+        ("", "empty"),
+        (None, "no file"),
+    ],
 )
 def test_a_wrong_file_is_one_sentence_on_stderr_and_exit_code_2(tmp_path, capsys, content, word):
     path = tmp_path / "wrong.urdf"
@@ -120,7 +136,13 @@ def test_an_unknown_robot_suggests_a_near_name(capsys):
 
 
 def test_numbers_are_short_and_axes_are_letters():
-    assert [number(x) for x in (0.0, -0.5, 12.34567, 1e-9, 123456.0)] == ["0", "−0.5", "12.35", "1.000e-09", "1.235e+05"]
+    assert [number(x) for x in (0.0, -0.5, 12.34567, 1e-9, 123456.0)] == [
+        "0",
+        "−0.5",
+        "12.35",
+        "1.000e-09",
+        "1.235e+05",
+    ]
     assert [direction(a) for a in ([0, 0, 1], [0, -1, 0], [0.6, 0, 0.8])] == ["z", "−y", "(0.6, 0, 0.8)"]
 
 

@@ -75,5 +75,3 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
         return RUN_FAILED
     return 0
-
-

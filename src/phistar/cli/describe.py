@@ -9,7 +9,6 @@ from phistar.model import Model
 from phistar.model.joints import Coupling, CutKind, JointKind
 from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
 
-FORMAT_VERSION = 1
 AXES = ("axis", "axis1", "axis2", "normal")
 PER_DOF = ("armature", "damping", "stiffness", "effort", "velocity")
 
@@ -17,7 +16,6 @@ PER_DOF = ("armature", "damping", "stiffness", "effort", "velocity")
 def describe(model: Model, source: str | None = None) -> dict[str, Any]:
     """Every fact that `info` shows; None stands for "unlimited" and for "unknown"."""
     return {
-        "format_version": FORMAT_VERSION,
         "name": model.name,
         "source": source,
         "nq": model.nq,

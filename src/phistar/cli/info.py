@@ -1,8 +1,9 @@
 """`phistar info`: what a robot is made of."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.console import Console
 from phistar.cli.describe import describe
 from phistar.cli.tables import overview
 
+FORMAT_VERSION = 1
 WIDTH_WHEN_PIPED = 120
 
 
@@ -17,7 +19,9 @@ def info(
     robot: Annotated[str, typer.Argument(help="A URDF or MJCF file, or the name of a bundled robot such as puma560.")],
     tree: Annotated[bool, typer.Option("--tree", help="Show WD89's binary tree and loop equations instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the same facts as JSON, in SI units.")] = False,
-    floating: Annotated[bool, typer.Option("--floating", help="Let the base move: add a free joint named root.")] = False,
+    floating: Annotated[
+        bool, typer.Option("--floating", help="Let the base move: add a free joint named root.")
+    ] = False,
     packages: Annotated[
         list[Path] | None, typer.Option("--packages", help="A folder for package:// addresses; may be repeated.")
     ] = None,
@@ -32,13 +36,21 @@ def info(
     if tree:
         from phistar.model.wd89 import binary_tree, render
 
-        typer.echo(render(binary_tree(model)))
-    elif as_json:
-        typer.echo(json.dumps(describe(model, source_of(robot)), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        console = Console()
-        console.width = console.width if console.is_terminal else WIDTH_WHEN_PIPED
-        console.print(overview(describe(model, source_of(robot))))
+        view = binary_tree(model)
+        typer.echo(as_text(asdict(view) | {"equations": view.equations}) if as_json else render(view))
+        return
+    facts = describe(model, source_of(robot))
+    if as_json:
+        typer.echo(as_text(facts))
+        return
+    console = Console()
+    console.width = console.width if console.is_terminal else WIDTH_WHEN_PIPED
+    console.print(overview(facts))
+
+
+def as_text(facts: dict[str, Any]) -> str:
+    """JSON, whose version comes first."""
+    return json.dumps({"format_version": FORMAT_VERSION} | facts, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def source_of(robot: str) -> str | None:

@@ -35,13 +35,13 @@ def _sections(facts: Facts) -> Iterator[RenderableType]:
     yield Text()
     yield _table("Bodies", facts["bodies"], BODY_COLUMNS)
     yield _table("Joints", facts["joints"], JOINT_COLUMNS)
-    yield _table("Frames", list(_frames_by_body(facts)), FRAME_COLUMNS)
+    frames = list(_further_frames(facts))
+    if frames:
+        yield _table("Further frames (each body and joint is one too)", frames, FRAME_COLUMNS)
     if facts["loops"]:
         yield _table("Loops", facts["loops"], LOOP_COLUMNS)
-    for warning in facts["warnings"]:
-        line = Table.grid(padding=(0, 1))
-        line.add_row(Text("!", style="bold yellow"), Text(warning, style="yellow"))
-        yield line
+    if facts["warnings"]:
+        yield _warnings(facts["warnings"])
 
 
 def _totals(facts: Facts) -> Text:
@@ -55,6 +55,13 @@ def _totals(facts: Facts) -> Text:
         parts.append(_count(len(facts["loops"]), "loop", "loops"))
     parts.append(f"gravity {vector(facts['gravity'])} m/s²")
     return line.append(" · ".join(parts))
+
+
+def _warnings(sentences: list[str]) -> RenderableType:
+    lines = Table.grid(padding=(0, 1))
+    for sentence in sentences:
+        lines.add_row(Text("!", style="bold yellow"), Text(sentence, style="yellow"))
+    return Group(Text("Warnings", style="bold"), lines)
 
 
 def _count(count: int, one: str, many: str) -> str:
@@ -83,6 +90,11 @@ def number(value: float) -> str:
 
 def vector(entries: list[float]) -> str:
     return f"({', '.join(number(entry) for entry in entries)})"
+
+
+def _center(body: Facts) -> str:
+    """To a tenth of a millimetre; a body without mass has none."""
+    return vector([round(entry, 4) for entry in body["com"]]) if body["mass"] else ""
 
 
 def direction(axis: list[float]) -> str:
@@ -144,36 +156,40 @@ def _indices(joint: Facts) -> str:
     return str(start) if stop - start == 1 else f"{start}–{stop - 1}"
 
 
-def _shapes(body: Facts) -> str:
-    parts = [f"{body[role]} {role}" for role in ("visual", "collision") if body[role]]
-    return ", ".join(parts)
-
-
-def _frames_by_body(facts: Facts) -> Iterator[Facts]:
-    """The frames on each body that carries any, in the order of the bodies, the world's first."""
-    frames: dict[str, list[str]] = {}
+def _further_frames(facts: Facts) -> Iterator[Facts]:
+    """The frames on each body that are not named after it or its joint, in the order of the bodies, the world first."""
+    own = {body["name"] for body in facts["bodies"]} | {joint["name"] for joint in facts["joints"]}
+    names: dict[str, list[str]] = {}
     for frame in facts["frames"]:
-        frames.setdefault(frame["body"], []).append(frame["name"])
+        if frame["name"] not in own:
+            names.setdefault(frame["body"], []).append(frame["name"])
     for body in ["world", *(body["name"] for body in facts["bodies"])]:
-        if body in frames:
-            yield {"body": body, "frames": frames[body]}
+        if body in names:
+            yield {"body": body, "frames": names[body]}
 
 
 def _relation(loop: Facts) -> str:
     """A coupling as the paper would write it, any other loop as its two frames."""
     if "coefficients" not in loop:
         return f"{loop['frame_a']} — {loop['frame_b']}"
-    powers = ["", f" q({loop['joint_b']})", *(f" q({loop['joint_b']}){mark}" for mark in "²³⁴")]
-    terms = [number(c) + power for c, power in zip(loop["coefficients"], powers) if c]
+    powers = ["", *(f"q({loop['joint_b']}){mark}" for mark in ("", "²", "³", "⁴"))]
+    terms = [_term(c, power) for c, power in zip(loop["coefficients"], powers) if c]
     return f"q({loop['joint_a']}) = {' + '.join(terms) or '0'}".replace("+ −", "− ")
+
+
+def _term(coefficient: float, power: str) -> str:
+    if power and abs(coefficient) == 1.0:
+        return power if coefficient > 0.0 else f"−{power}"
+    return f"{number(coefficient)} {power}".rstrip()
 
 
 BODY_COLUMNS: list[Column] = [
     ("body", "left", lambda body: body["name"]),
     ("on", "left", lambda body: body["parent"]),
     ("mass kg", "right", lambda body: number(body["mass"])),
-    ("center of mass m", "left", lambda body: vector(body["com"]) if body["mass"] else ""),
-    ("shapes", "left", _shapes),
+    ("center of mass m", "left", _center),
+    ("visual", "right", lambda body: str(body["visual"] or "")),
+    ("collision", "right", lambda body: str(body["collision"] or "")),
 ]
 JOINT_COLUMNS: list[Column] = [
     ("joint", "left", lambda joint: joint["name"]),
