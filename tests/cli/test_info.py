@@ -28,11 +28,13 @@ URDF = """\
   </link>
   <link name="pad"/>
   <joint name="wrist" type="revolute"><parent link="base"/><child link="palm"/><axis xyz="0 0 -1"/>
-    <limit lower="-1.5707963267948966" upper="0.5" effort="30" velocity="3"/><dynamics damping="0.2" friction="0.4"/></joint>
+    <limit lower="-1.5707963267948966" upper="0.5" effort="30" velocity="3"/>
+    <dynamics damping="0.2" friction="0.4"/></joint>
   <joint name="slide_left" type="prismatic"><parent link="palm"/><child link="left"/><axis xyz="0 1 0"/>
     <limit lower="0" upper="0.04" effort="10" velocity="1"/></joint>
   <joint name="slide_right" type="prismatic"><parent link="palm"/><child link="right"/><axis xyz="0 -1 0"/>
-    <limit lower="0" upper="0.04" effort="10" velocity="1"/><mimic joint="slide_left" multiplier="2" offset="-0.01"/></joint>
+    <limit lower="0" upper="0.04" effort="10" velocity="1"/>
+    <mimic joint="slide_left" multiplier="2" offset="-0.01"/></joint>
   <joint name="glue" type="fixed"><parent link="left"/><child link="pad"/></joint>
 </robot>
 """

@@ -23,6 +23,12 @@ def test_files_and_functions_stay_small(path):
             assert lines <= LONGEST_FUNCTION, f"{node.name}: {lines} lines"
 
 
+def test_every_folder_of_the_package_is_a_package():
+    """Without its __init__.py a folder escapes the layer check and the type checker."""
+    bare = {path.parent for path in SOURCES if not (path.parent / "__init__.py").exists()}
+    assert [folder.relative_to(ROOT).as_posix() for folder in sorted(bare)] == []
+
+
 def test_imports_flow_one_way():
     linter = pytest.importorskip("importlinter.cli")
     code = f"import sys; from {linter.__name__} import lint_imports_command; sys.exit(lint_imports_command())"

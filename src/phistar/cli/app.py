@@ -2,7 +2,6 @@
 
 import logging
 import os
-import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated
