@@ -32,7 +32,7 @@ DECLARATIONS = {
 @pytest.mark.parametrize("root", ["robot", "mujoco"])
 def test_a_doctype_is_refused(what, root, tmp_path):
     path = write(tmp_path, f'<?xml version="1.0"?>\n{DECLARATIONS[what]}<{root} name="&l11;">{LINK}</{root}>')
-    with pytest.raises(ps.FileError, match="robot.urdf:2: .*DOCTYPE"):
+    with pytest.raises(ps.FileError, match=r"robot.urdf:2: .*DOCTYPE"):
         ps.load(path)
 
 
@@ -64,7 +64,7 @@ def test_what_is_not_xml_is_refused_with_a_line(what, tmp_path):
 
 
 def test_another_root_element_is_refused(tmp_path):
-    with pytest.raises(ps.FileError, match="root element is <sdf>; <robot> .* or <mujoco>"):
+    with pytest.raises(ps.FileError, match=r"root element is <sdf>; <robot> .* or <mujoco>"):
         ps.load(write(tmp_path, "<sdf/>"))
 
 
@@ -137,7 +137,7 @@ def test_an_unknown_name_suggests_bundled_ones():
 
 
 def test_a_missing_package_folder_is_refused(tmp_path):
-    with pytest.raises(ps.FileError, match="package folder .* does not exist"):
+    with pytest.raises(ps.FileError, match=r"package folder .* does not exist"):
         ps.load(write(tmp_path, f"<robot>{LINK}</robot>"), packages=[tmp_path / "none"])
 
 

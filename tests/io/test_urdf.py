@@ -17,7 +17,8 @@ def robot(tmp_path, body, head='<robot name="r">'):
     return path
 
 
-LINK = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+LINK = """<link name="{}"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>"""
 
 
 def link(name):

@@ -1,5 +1,7 @@
 """URDF files that make no sense are refused with a sentence that names the file and the line."""
 
+import re
+
 import pytest
 
 import phistar as ps
@@ -46,9 +48,8 @@ WRONG = {
     "zero axis": (A + B + joint('<axis xyz="0 0 0"/>'), "joint 'j'.*zero axis"),
     "short axis": (A + B + joint('<axis xyz="0 1"/>'), "has 2 numbers; 3 were expected"),
     "negative friction": (A + B + joint('<dynamics friction="-1"/>'), "friction"),
-    "mimics itself": (A + B + joint('<mimic joint="j"/>'), "mimics 'j'"),
+    "mimics itself": (A + B + joint('<mimic joint="j"/>'), "mimics itself"),
     "mimics nothing": (A + B + joint("<mimic/>"), "<mimic> has no joint"),
-    "mimics an unknown joint": (A + B + joint('<mimic joint="z"/>'), "mimics 'z'"),
     "mimics with many coordinates": (A + B + joint('<mimic joint="j"/>', kind="floating"), "one coordinate"),
     "inertial without mass": (HEAVY.format(TENSOR.format(1)), "no <mass"),
     "mass without value": (HEAVY.format("<mass/>" + TENSOR.format(1)), "<mass> has no value"),
@@ -99,14 +100,14 @@ def test_a_cycle_is_named(tmp_path):
     two = '<joint name="two" type="fixed"><parent link="c"/><child link="b"/></joint>'
     below = '<joint name="below" type="fixed"><parent link="c"/><child link="d"/></joint>'
     path.write_text(f"<robot>{links}{below}{one}{two}</robot>")
-    with pytest.raises(ps.FileError, match="joint '(one|two)' closes a cycle"):
+    with pytest.raises(ps.FileError, match=r"joint '(one|two)' closes a cycle"):
         ps.load(path)
 
 
 def test_the_line_is_that_of_the_element(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text('<robot>\n\n<link name="a"/>\n<link name="b"/>\n<joint name="j" type="odd"/></robot>')
-    with pytest.raises(ps.FileError, match="robot.urdf:5: "):
+    with pytest.raises(ps.FileError, match=r"robot.urdf:5: "):
         ps.load(path)
 
 
@@ -145,6 +146,7 @@ TOLERATED = {
     "a visual without shape": ('<link name="a"><visual/></link>', "without a shape"),
     "an unknown shape": (visual("<torus/>"), "<torus>"),
     "two shapes": (visual('<sphere radius="1"/><sphere radius="2"/>'), "second shape"),
+    "a mimic of an unknown joint": (A + B + joint('<mimic joint="z"/>'), "does not have .*'z'"),
     "odd attributes of dynamics": (A + B + joint('<dynamics K="3"/>'), "'K' of <dynamics>"),
     "a mesh that is not there": (visual('<mesh filename="none.stl"/>'), "does not exist"),
 }
@@ -155,7 +157,7 @@ def test_a_doubtful_file_loads_with_a_warning(what, tmp_path):
     body, sentence = TOLERATED[what]
     path = tmp_path / "robot.urdf"
     path.write_text(f'<robot name="r">\n{body}</robot>')
-    assert sum(sentence in warning for warning in ps.load(path).warnings) == 1
+    assert sum(re.search(sentence, warning) is not None for warning in ps.load(path).warnings) == 1
     with pytest.raises(ps.FileError, match=sentence):
         ps.load(path, strict=True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-COLUMNS = {"file": "<", "base": "<", "bodies": ">", "nq": ">", "nv": ">", "mass": ">", "worst": ">", "reason": "<"}
+COLUMNS = {"file": "<", "base": "<", "bodies": ">", "nq": ">", "nv": ">", "mass": ">", "worst": ">", "note": "<"}
 
 
 def pytest_terminal_summary(terminalreporter, config):

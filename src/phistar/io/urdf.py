@@ -47,7 +47,7 @@ def load_urdf(
     name = robot.attributes.get("name", "").strip()[:512] or Path(path).stem
     builder = ModelBuilder(name, gravity=DEFAULT_GRAVITY if gravity is None else gravity)
     _add_bodies(builder, links, root, order, floating)
-    _add_couplings(builder, order)
+    _add_couplings(builder, order, notes)
     warnings = notes.sentences()
     if strict and warnings:
         raise FileError(f"{path}: {warnings[0]} With strict=False the file loads and its warnings are listed.")
@@ -116,20 +116,20 @@ def _carrier_name(links: Mapping[str, UrdfLink]) -> str:
     return name
 
 
-def _add_couplings(builder: ModelBuilder, order: Sequence[UrdfJoint]) -> None:
+def _add_couplings(builder: ModelBuilder, order: Sequence[UrdfJoint], notes: Notes) -> None:
     kinds = {joint.name: joint.kind for joint in order}
     for joint in order:
         if joint.mimic is None:
             continue
-        driver = kinds.get(joint.mimic.driver)
-        if driver is None or joint.mimic.driver == joint.name:
-            raise joint.mimic.element.refuse(
-                f"joint {quote(joint.name)} mimics {quote(joint.mimic.driver)}; the name of another joint was expected."
-            )
-        if driver.nv > 1:
-            raise joint.mimic.element.refuse("<mimic> ties joints of one coordinate; the joint it names has more.")
-        offset, multiplier = joint.mimic.offset, joint.mimic.multiplier
-        if driver.nv == 0:  # a fixed driver stays at zero
-            builder.loop(f"{joint.name}_mimic", joint.name, None, joint=Coupling((offset,)))
+        mimic, driver = joint.mimic, kinds.get(joint.mimic.driver)
+        if driver is None:
+            notes.add("a <mimic> of a joint that the file does not have was ignored", mimic.element, mimic.driver)
+        elif mimic.driver == joint.name:
+            raise mimic.element.refuse(f"joint {quote(joint.name)} mimics itself; the name of another was expected.")
+        elif driver.nv > 1:
+            raise mimic.element.refuse("<mimic> ties joints of one coordinate; the joint it names has more.")
+        elif driver.nv == 0:  # a fixed driver stays at zero
+            builder.loop(f"{joint.name}_mimic", joint.name, None, joint=Coupling((mimic.offset,)))
         else:
-            builder.loop(f"{joint.name}_mimic", joint.name, joint.mimic.driver, joint=Coupling((offset, multiplier)))
+            coupling = Coupling((mimic.offset, mimic.multiplier))
+            builder.loop(f"{joint.name}_mimic", joint.name, mimic.driver, joint=coupling)

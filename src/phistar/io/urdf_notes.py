@@ -38,4 +38,4 @@ class Notes:
 def _tell(sentence: str, kind: _Kind) -> str:
     example = f": {quote(kind.example)}" if kind.example else ""
     where = f"line {kind.line}" if kind.count == 1 else f"{kind.count} times, first on line {kind.line}"
-    return f"{sentence} ({where}{example})."
+    return f"{sentence[0].upper()}{sentence[1:]} ({where}{example})."

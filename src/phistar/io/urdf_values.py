@@ -64,7 +64,7 @@ def origin(element: Element, notes: Notes) -> Pose:
     xyz, rpy, quaternion = vector(found, "xyz", 3), vector(found, "rpy", 3), vector(found, "quat_xyzw", 4)
     xyz = np.zeros(3) if xyz is None else xyz
     if quaternion is None:
-        return Pose(xyz=xyz, rpy=np.zeros(3) if rpy is None else rpy)
+        return Pose(xyz=xyz, rpy=rpy)
     if rpy is not None:
         raise found.refuse("<origin> gives both rpy and quat_xyzw; keep one of them.")
     length = float(np.linalg.norm(quaternion))
