@@ -10,7 +10,7 @@ S(q) = S(0) J(q) with J(q) = Rz(q) or Tz(q), a joint about z. Body `link{i}` has
 `joint{i}` is the frame on its joint's axis, and the last frame, `tool`, is the last link frame times `tool`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -61,7 +61,7 @@ class DHRow:
 
 
 def from_dh(
-    rows: Sequence[DHRow | Mapping[str, Any] | Sequence[Any]],
+    rows: Iterable[DHRow | Mapping[str, Any] | Iterable[Any]],
     convention: str = "standard",
     name: str = "dh",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
@@ -78,20 +78,20 @@ def from_dh(
     """
     if convention not in ("standard", "modified"):
         raise ModelError(f"The DH convention is {convention!r}; it must be 'standard' or 'modified'.")
-    if not len(rows):
+    table = [_row(given, number) for number, given in enumerate(rows, start=1)]
+    if not table:
         raise ModelError("The DH table has no rows; give one row for each joint.")
     builder = ModelBuilder(name, gravity=gravity)
     for shape in base_geometry:
         builder.geometry("world", shape)
-    for number, given in enumerate(rows, start=1):
-        row = _row(given, number)
+    for number, row in enumerate(table, start=1):
         bend = Pose(xyz=(row.a, 0.0, 0.0), rotation=_turn_about_x(row.alpha))  # Tx(a) Rx(α); the two commute
         placement, offset = (bend @ _screw(row), IDENTITY) if convention == "modified" else (_screw(row), bend)
         try:
             _add_link(builder, row, number, base @ placement if number == 1 else placement, offset)
         except ModelError as error:
             raise ModelError(f"Row {number} of the DH table: {error}") from None
-    builder.frame("tool", f"link{len(rows)}", tool)
+    builder.frame("tool", f"link{len(table)}", tool)
     return builder.build(strict=strict)
 
 
@@ -109,7 +109,7 @@ def _add_link(builder: ModelBuilder, row: DHRow, number: int, placement: Pose, o
     )
 
 
-def _row(given: DHRow | Mapping[str, Any] | Sequence[Any], number: int) -> DHRow:
+def _row(given: DHRow | Mapping[str, Any] | Iterable[Any], number: int) -> DHRow:
     """The row as a `DHRow`, with finite numbers and a joint that exists."""
     names = [field.name for field in fields(DHRow)]
     if isinstance(given, DHRow):
@@ -119,11 +119,16 @@ def _row(given: DHRow | Mapping[str, Any] | Sequence[Any], number: int) -> DHRow
         if unknown:
             raise ModelError(f"Row {number} of the DH table has {', '.join(unknown)}; it may have {', '.join(names)}.")
         row = DHRow(**given)
-    elif len(given) <= len(names):
-        row = DHRow(*given)
+    elif not isinstance(given, Iterable):
+        raise ModelError(f"Row {number} of the DH table is {given!r:.80}; a DHRow, mapping or sequence is needed.")
     else:
-        raise ModelError(f"Row {number} of the DH table has {len(given)} entries; it may have up to {len(names)}.")
-    if row.joint not in _JOINTS:
+        entries = list(given)
+        if len(entries) > len(names):
+            raise ModelError(
+                f"Row {number} of the DH table has {len(entries)} entries; it may have up to {len(names)}."
+            )
+        row = DHRow(*entries)
+    if not (isinstance(row.joint, str) and row.joint in _JOINTS):
         raise ModelError(f"Row {number} of the DH table has joint {row.joint!r}; it must be 'revolute' or 'prismatic'.")
     lengths_and_angles = [row.a, row.alpha, row.d, row.theta, row.offset]
     checked_numbers(lengths_and_angles, (5,), f"Row {number} of the DH table", "a, alpha, d, theta and offset")

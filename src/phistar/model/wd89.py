@@ -112,7 +112,7 @@ def binary_tree(model: Model) -> BinaryTree:
         closing = connect(model.frame(loops[index].frame_b).body + 1, terminating)
         closures.insert(0, Closure(loops[index].name, closing, terminating))
     couplings = tuple(_coupling(model, loop) for loop in model.loops if isinstance(loop, CoupledJoints))
-    kinds = [_kind(number, links, len(loops)) for number in range(len(names))]
+    kinds: list[Kind] = [_kind(number, links, len(loops)) for number in range(len(names))]
     welds = {links + 1 + index for index, loop in enumerate(loops) if isinstance(loop.joint, Fixed)}
     return BinaryTree(model.name, _nodes(names, kinds, welds, successor, connector), tuple(closures), couplings)
 
