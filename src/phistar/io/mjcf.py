@@ -1,0 +1,85 @@
+"""MJCF files, MuJoCo's own format: read through MuJoCo's compiler, so that every default means what MuJoCo means by it.
+
+document: the file with its includes, made safe → compile: MuJoCo's numbers → refusals: what no model can express →
+tree: bodies, joints, sites → loops: equality constraints. What only draws, senses or drives is listed in the warnings.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from phistar.errors import FileError, ModelError
+from phistar.io.mjcf_compile import Compiled, compile_document
+from phistar.io.mjcf_document import read_document
+from phistar.io.mjcf_loops import add_loops
+from phistar.io.mjcf_refusals import refuse_other_physics, unknown_limits
+from phistar.io.mjcf_tree import add_tree, read_names
+from phistar.io.packages import FolderList, Folders
+from phistar.model import Free, Model, ModelBuilder
+
+_UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model whose file does not name it
+_NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+def load_mjcf(
+    path: str | os.PathLike[str],
+    *,
+    floating: bool = False,
+    packages: FolderList = (),
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+) -> Model:
+    """The model of an MJCF file; the arguments are those of `phistar.load`.
+
+    q is MuJoCo's qpos with quaternions as (x, y, z, w); v is its qvel with a free joint's six as [ω; v] in body axes.
+    """
+    folders = Folders.around(path, packages)
+    compiled = compile_document(read_document(path, folders), folders)
+    refuse_other_physics(compiled)
+    if floating:
+        _check_floating(compiled)
+    own = tuple(compiled.mj.opt.gravity.tolist()) if compiled.enabled("GRAVITY") else _NO_GRAVITY
+    name = compiled.spec.modelname.strip()[:512]
+    builder = ModelBuilder(
+        Path(path).stem if name in ("", _UNNAMED) else name, gravity=own if gravity is None else gravity
+    )
+    names = read_names(compiled.mj)
+    try:
+        add_tree(builder, compiled, names, Free() if floating else None)
+        left_out = Counter(compiled.left_out) + unknown_limits(compiled) + add_loops(builder, compiled, names)
+        for warning in _warnings(left_out, compiled.heard, path, strict):
+            builder.warn(warning)
+        return builder.build(strict=strict)
+    except ModelError as problem:
+        raise ModelError(f"{path}: {problem}") from None
+
+
+def _check_floating(compiled: Compiled) -> None:
+    """floating=True frees the one body that is fixed to the world."""
+    mj = compiled.mj
+    roots = [body for body in compiled.spec.bodies if body.id and not mj.body_parentid[body.id]]
+    if len(roots) != 1:
+        raise FileError(
+            f"{compiled.document.origins[0][0]}: floating=True frees the one body that hangs on the world; "
+            f"here {len(roots)} do. Leave floating=False."
+        )
+    if mj.body_jntnum[roots[0].id]:
+        raise compiled.refuse(
+            roots[0], f"body '{roots[0].name}' moves in the world already, so floating=True has nothing to free."
+        )
+    for joint in compiled.spec.joints:
+        if joint.name == "root":
+            raise compiled.refuse(
+                joint, "a joint is called 'root', the name of the free joint that floating=True adds."
+            )
+
+
+def _warnings(
+    left_out: Mapping[str, int], heard: Sequence[str], path: str | os.PathLike[str], strict: bool
+) -> list[str]:
+    warnings = [f"{kind[0].upper()}{kind[1:]} were left out ({count})." for kind, count in left_out.items()]
+    warnings += [f"MuJoCo warns: {' '.join(text.split())}" for text in dict.fromkeys(heard)]
+    if strict and warnings:
+        raise FileError(f"{path}: {warnings[0]} With strict=False the file loads and its warnings are listed.")
+    return warnings

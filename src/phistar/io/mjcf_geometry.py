@@ -1,0 +1,61 @@
+"""Geoms of a compiled MJCF file as visual and collision geometry."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from phistar.io.mjcf_compile import Compiled
+from phistar.io.mjcf_meshes import MeshFile, pose
+from phistar.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Sphere
+from phistar.spatial import Pose
+
+_LAST_VISIBLE_GROUP = 2  # MuJoCo's viewers hide the groups above it
+_GREY = [0.5, 0.5, 0.5, 1.0]  # a geom of this colour, MuJoCo's default, takes its material's
+
+
+def geometries(compiled: Compiled, body: int) -> tuple[Geometry, ...]:
+    """Those of one body, in its frame. A geom that is drawn and collides makes two."""
+    mj, first = compiled.mj, int(compiled.mj.body_geomadr[body])
+    made: list[Geometry] = []
+    for geom in range(first, first + int(mj.body_geomnum[body])):
+        mesh = compiled.meshes.get(geom)
+        if mesh is None and geom in compiled.meshes:
+            continue  # a height field, or a mesh that cannot be told by a path
+        shape = _shape(compiled, geom) if mesh is None else Mesh(mesh.path or "", mesh.scale)
+        placement = pose(mj.geom_pos[geom], mj.geom_quat[geom]) @ _inside(mj, geom, mesh)
+        for role in _roles(mj, geom):
+            made.append(Geometry(shape, placement, mj.geom(geom).name, _color(mj, geom), role))
+    return tuple(made)
+
+
+def _inside(mj: Any, geom: int, mesh: MeshFile | None) -> Pose:
+    """Where the shape's frame is in the geom's: MuJoCo moves the frame of a mesh that it has read to its centre."""
+    if mesh is None:
+        return Pose()
+    asset = int(mj.geom_dataid[geom])
+    moved = Pose() if asset < 0 else pose(mj.mesh_pos[asset], mj.mesh_quat[asset])
+    return moved.inverse @ mesh.placement
+
+
+def _shape(compiled: Compiled, geom: int) -> Any:
+    kinds, size = compiled.mujoco.mjtGeom, compiled.mj.geom_size[geom].tolist()
+    shapes = {
+        kinds.mjGEOM_PLANE: lambda: Plane(),
+        kinds.mjGEOM_SPHERE: lambda: Sphere(size[0]),
+        kinds.mjGEOM_CAPSULE: lambda: Capsule(size[0], 2.0 * size[1]),
+        kinds.mjGEOM_ELLIPSOID: lambda: Ellipsoid(size),
+        kinds.mjGEOM_CYLINDER: lambda: Cylinder(size[0], 2.0 * size[1]),
+        kinds.mjGEOM_BOX: lambda: Box([2.0 * half for half in size]),
+    }
+    return shapes[int(compiled.mj.geom_type[geom])]()
+
+
+def _roles(mj: Any, geom: int) -> Iterator[str]:
+    if mj.geom_group[geom] <= _LAST_VISIBLE_GROUP:
+        yield "visual"
+    if mj.geom_contype[geom] or mj.geom_conaffinity[geom]:
+        yield "collision"
+
+
+def _color(mj: Any, geom: int) -> tuple[float, ...]:
+    own, material = mj.geom_rgba[geom].tolist(), int(mj.geom_matid[geom])
+    return tuple(mj.mat_rgba[material].tolist() if own == _GREY and material >= 0 else own)

@@ -1,0 +1,154 @@
+"""Meshes of an MJCF file: only those that decide a body's inertia are opened; the others are kept as paths.
+
+A mesh that is not needed is replaced, before MuJoCo compiles, by a massless stand-in at the same place: so a file whose
+meshes are missing still loads, and MuJoCo never reads a stranger's mesh without need.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phistar.errors import FileError
+from phistar.io.packages import Folders, Found
+from phistar.io.xml import quote
+from phistar.spatial import Pose
+
+_MAX_MESH_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """A mesh file, its scale, and where the scaled mesh sits in its geom; `path` is None where the file is missing."""
+
+    path: str | None
+    scale: tuple[float, ...]
+    placement: Pose
+
+
+@dataclass
+class Meshes:
+    """What became of the geoms that are no primitives: each with its mesh, or None where it cannot be told."""
+
+    geoms: list[tuple[Any, MeshFile | None]] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def by_id(self) -> dict[int, MeshFile | None]:
+        """The same by the geom's number in the compiled model."""
+        return {geom.id: mesh for geom, mesh in self.geoms}
+
+
+@dataclass(frozen=True)
+class _Settler:
+    """The spec being changed, and what is gathered on the way."""
+
+    mujoco: Any
+    spec: Any
+    folders: Folders
+    where: Callable[[Any], str]
+    meshes: Meshes
+    opened: dict[str, Path]
+
+    def geom(self, geom: Any) -> None:
+        asset = self.spec.mesh(geom.meshname)
+        if asset is None:
+            return  # an unknown mesh: MuJoCo says so when it compiles
+        found = self._find(asset)
+        fitted = geom.type != self.mujoco.mjtGeom.mjGEOM_MESH  # a primitive that takes its size from the mesh
+        if self._weighs(geom) or (fitted and found.path):
+            self._open(geom, asset, found)
+            if fitted:
+                return  # compiled, it is a primitive like any other
+        else:
+            _stand_in(self.mujoco, geom)
+        self.meshes.geoms.append((geom, None if fitted else self._file(asset, found)))
+        if fitted:
+            self.meshes.left_out["shapes fitted to missing meshes"] += 1
+
+    def _find(self, asset: Any) -> Found:
+        name = Path(asset.file).name if self.spec.strippath else asset.file
+        return self.folders.find(str(Path(self.spec.compiler.meshdir) / name)) if name else Found(None)
+
+    def _weighs(self, geom: Any) -> bool:
+        """Whether the compiler takes the body's inertia from this geom."""
+        compiler, body = self.spec.compiler, geom.parent
+        inferred = self.mujoco.mjtInertiaFromGeom
+        if body.name == "world" or compiler.inertiafromgeom == inferred.mjINERTIAFROMGEOM_FALSE:
+            return False
+        if compiler.inertiafromgeom == inferred.mjINERTIAFROMGEOM_AUTO and body.explicitinertial:
+            return False
+        lowest, highest = compiler.inertiagrouprange
+        return lowest <= geom.group <= highest and bool(geom.density if math.isnan(geom.mass) else geom.mass)
+
+    def _open(self, geom: Any, asset: Any, found: Found) -> None:
+        if not asset.file:
+            return  # its vertices are in the robot file
+        if found.path is None:
+            raise FileError(
+                f"{self.where(geom)}: the inertia of body {quote(geom.parent.name)} follows from the mesh "
+                f"{quote(asset.file)}, which {found.reason}; put the mesh there or give the body an <inertial>."
+            )
+        if found.path.stat().st_size > _MAX_MESH_BYTES:
+            raise FileError(
+                f"{found.path} is larger than {_MAX_MESH_BYTES // 1024**2} MB, the largest mesh that is read."
+            )
+        self.opened[asset.name] = found.path
+
+    def _file(self, asset: Any, found: Found) -> MeshFile | None:
+        """v ↦ S R*(v − r) for scale S and reference pose (R, r), as a scale followed by a pose."""
+        if not asset.file:
+            self.meshes.left_out["meshes written in the file"] += 1
+            return None
+        scale, reference = np.array(asset.scale), pose(asset.refpos, asset.refquat)
+        if np.ptp(scale) and (np.abs(reference.rotation - np.eye(3)) > 1e-12).any():
+            self.meshes.left_out["meshes scaled along turned axes"] += 1
+            return None
+        if found.path is None:
+            self.meshes.left_out[f"paths of meshes whose file {found.reason}"] += 1
+        offset = -scale * (reference.rotation.T @ reference.translation)
+        placement = Pose(xyz=offset, rotation=reference.rotation.T)
+        return MeshFile(found.path and str(found.path), tuple(scale.tolist()), placement)
+
+
+def settle_meshes(mujoco: Any, spec: Any, folders: Folders, where: Callable[[Any], str]) -> Meshes:
+    """Changes the spec so that it compiles without opening a file; `where(element)` is its `file:line`."""
+    settler = _Settler(mujoco, spec, folders, where, Meshes(), {})
+    for geom in spec.geoms:
+        if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
+            _stand_in(mujoco, geom)
+            settler.meshes.geoms.append((geom, None))
+            settler.meshes.left_out["height fields"] += 1
+        elif geom.meshname:
+            settler.geom(geom)
+    for site in spec.sites:
+        if site.meshname:
+            _stand_in(mujoco, site)
+    for number, (name, path) in enumerate(settler.opened.items()):
+        mesh = spec.mesh(name)
+        mesh.file = f"{number}{path.suffix.lower()}"
+        spec.assets[mesh.file] = path.read_bytes()
+    spec.compiler.meshdir = ""
+    used = {geom.meshname for geom in spec.geoms}
+    for asset in [*(mesh for mesh in spec.meshes if mesh.name not in used), *spec.hfields]:
+        spec.delete(asset)
+    return settler.meshes
+
+
+def pose(position: Any, quaternion: Any) -> Pose:
+    """A pose from MuJoCo's position and (w, x, y, z) quaternion."""
+    w, x, y, z = np.asarray(quaternion, dtype=np.float64)
+    return Pose(xyz=np.array(position, dtype=np.float64), quaternion=(x, y, z, w))
+
+
+def _stand_in(mujoco: Any, element: Any) -> None:
+    """A unit sphere instead of a mesh or height field; a geom's weighs nothing."""
+    element.type = mujoco.mjtGeom.mjGEOM_SPHERE
+    element.size = [1.0, 0.0, 0.0]
+    element.meshname = ""
+    if hasattr(element, "hfieldname"):
+        element.hfieldname = ""
+        element.mass = 0.0
