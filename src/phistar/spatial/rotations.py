@@ -17,7 +17,7 @@ def from_axis_angle(axis: Any, angle: Any) -> np.ndarray:
 
     Written so that zeros of the axis stay zeros of R when θ is a traced scalar.
     """
-    axis = np.asarray(axis)
+    axis, angle = np.asarray(axis), np.asarray(angle)
     along = axis[..., :, None] * axis[..., None, :]
     cosine = np.asarray(np.cos(angle))[..., None, None]
     sine = np.asarray(np.sin(angle))[..., None, None]

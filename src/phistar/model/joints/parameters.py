@@ -38,7 +38,8 @@ def bound(value: Any, count: int, owner: str, what: str) -> np.ndarray:
 
 def two_sided(value: Any, count: int, owner: str, what: str) -> np.ndarray:
     """[positive; negative] magnitudes, (2, count), from one number or a (positive, negative) pair."""
-    pair = (value, value) if np.ndim(value) == 0 else _pair(value, owner, what)
+    several = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    pair = _pair(value, owner, what) if several else (value, value)
     return readonly([per_dof(side, count, owner, what, minimum=0.0) for side in pair])
 
 

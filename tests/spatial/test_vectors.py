@@ -1,0 +1,40 @@
+"""Laws of the vector functions."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from phistar.spatial import Inertia, Pose, cross, force_transform, skew
+
+vectors = arrays(np.float64, (3,), elements=st.floats(-10, 10))
+poses = st.builds(lambda xyz, rpy: Pose(xyz=xyz, rpy=rpy), vectors, vectors)
+
+
+@given(vectors, vectors)
+def test_skew_times_vector_is_cross_product(a, b):
+    np.testing.assert_allclose(skew(a) @ b, np.cross(a, b), atol=1e-12)
+    np.testing.assert_array_equal(cross(a, b), np.cross(a, b))
+
+
+def test_leading_axes_are_batches():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 5, 3)), rng.normal(size=(5, 3))
+    assert skew(a).shape == (2, 5, 3, 3)
+    np.testing.assert_array_equal(skew(a)[1, 3], skew(a[1, 3]))
+    np.testing.assert_array_equal(cross(a, b)[1, 3], cross(a[1, 3], b[3]))
+
+
+@given(poses, poses)
+def test_force_transforms_compose_as_poses_do(first, second):
+    both = first @ second
+    product = force_transform(first.rotation, first.translation) @ force_transform(second.rotation, second.translation)
+    np.testing.assert_allclose(force_transform(both.rotation, both.translation), product, atol=1e-12)
+
+
+@given(poses, vectors)
+def test_spatial_inertia_moves_by_force_transform_and_its_transpose(pose, com):
+    inertia = Inertia(2.0, com, np.diag([0.3, 0.4, 0.5]))
+    phi = force_transform(pose.rotation, pose.translation)
+    expected = phi @ inertia.matrix @ phi.T
+    np.testing.assert_allclose(inertia.transformed(pose).matrix, expected, atol=1e-11)
