@@ -1,7 +1,8 @@
 """The Unimation PUMA 560, twice: Corke's numbers in standard DH, Armstrong's in modified DH.
 
 The two differ in geometry and motor inertias, and their results are not interchangeable. Link 1 has no mass in either
-(Armstrong found none), only a moment about the waist: a tensor no rigid body has, hence the model's warning.
+(Armstrong found none), only a moment about the waist: a tensor no rigid body has. Nor has any body the moments of
+Corke's link 3 (0.086 > 0.066 + 0.0125). Both are kept as published and stand in the model's warnings.
 """
 
 from collections.abc import Sequence
