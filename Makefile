@@ -2,7 +2,7 @@
 
 VENV := .venv
 PY := $(VENV)/bin/python
-SOURCES := src tests tools examples
+SOURCES := src tests tools examples docs
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all bench docs lint lock clean
@@ -25,7 +25,7 @@ bench: $(VENV)/ready-test ## ratios against the peers, measured in the same run
 	done
 
 docs: $(VENV)/ready-docs ## the documentation site, in build/site
-	@$(PY) -m mkdocs --quiet build --strict && echo "Open build/site/index.html"
+	@$(PY) -m sphinx -W -q -b html docs build/site && echo "Open build/site/index.html"
 
 lint: $(VENV)/ready-test ## format, lint, types, import layers
 	@$(PY) -m ruff format --check $(SOURCES)
