@@ -215,6 +215,13 @@ def test_a_link_and_a_joint_may_share_a_name(tmp_path):
     assert (model.joints[0].name, model.frames["arm"].role) == ("arm", "link")
 
 
+@pytest.mark.parametrize("floating", [False, True])
+def test_a_joint_may_be_called_like_the_root_link(tmp_path, floating):
+    model = ps.load(robot(tmp_path, link("arm") + link("b") + joint("arm", "arm", "b")), floating=floating)
+    assert model.joints[-1].name == "arm"
+    assert model.frames["arm"].role == "link"
+
+
 def test_a_robot_of_one_link_loads_fixed_and_floating(tmp_path):
     path = robot(tmp_path, link("a"))
     assert ps.load(path).nq == 0

@@ -45,6 +45,7 @@ WRONG = {
         A + '<link name="world"/>' + '<joint name="j" type="fixed"><parent link="a"/><child link="world"/></joint>',
         "is the world and cannot hang",
     ),
+    "a joint called world": (A + B + joint().replace('"j"', '"world"'), "called 'world'"),
     "zero axis": (A + B + joint('<axis xyz="0 0 0"/>'), "joint 'j'.*zero axis"),
     "short axis": (A + B + joint('<axis xyz="0 1"/>'), "has 2 numbers; 3 were expected"),
     "negative friction": (A + B + joint('<dynamics friction="-1"/>'), "friction"),

@@ -1,7 +1,7 @@
 """URDF files: links and joints as they stand, fixed links kept as frames, mimic joints as couplings."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from phistar.errors import FileError, ModelError
@@ -45,15 +45,14 @@ def load_urdf(
     links = {name: read_link(link, colors, folders, notes) for name, link in elements.items()}
     _ignore_unknown(robot, notes)
     name = robot.attributes.get("name", "").strip()[:512] or Path(path).stem
-    builder = ModelBuilder(name, gravity=DEFAULT_GRAVITY if gravity is None else gravity)
-    _add_bodies(builder, links, root, order, floating)
-    _add_couplings(builder, order, notes)
-    warnings = notes.sentences()
-    if strict and warnings:
-        raise FileError(f"{path}: {warnings[0]} With strict=False the file loads and its warnings are listed.")
-    for warning in warnings:
-        builder.warn(warning)
     try:
+        builder = ModelBuilder(name, gravity=DEFAULT_GRAVITY if gravity is None else gravity)
+        _add_bodies(builder, links, root, order, floating)
+        _add_couplings(builder, order, notes)
+        if strict and notes.kinds:
+            raise FileError(f"{path}: {notes.sentences()[0]} With strict=False this is a warning.")
+        for warning in notes.sentences():
+            builder.warn(warning)
         return builder.build(strict=strict)
     except ModelError as problem:
         raise ModelError(f"{path}: {problem}") from None
@@ -86,13 +85,14 @@ def _add_bodies(
         builder.frame(WORLD, WORLD)
     if floating:
         _check_floating(order)
-        carrier = _carrier_name(links) if root == WORLD else root
+        carrier = _unused(ROOT, links) if root == WORLD else root  # floats in place of the link `world`
         builder.body(carrier, WORLD, Free(), Pose(), base.inertia, base.geometry, joint_name=ROOT)
     elif root == WORLD:
         for geometry in base.geometry:
             builder.geometry(WORLD, geometry)
     else:
-        builder.body(root, WORLD, Fixed(), Pose(), base.inertia, base.geometry)
+        weld = _unused(root, {joint.name for joint in order})
+        builder.body(root, WORLD, Fixed(), Pose(), base.inertia, base.geometry, joint_name=weld)
     for joint in order:
         link, parent = links[joint.child], carrier if joint.parent == root else joint.parent
         builder.body(
@@ -108,10 +108,9 @@ def _check_floating(order: Sequence[UrdfJoint]) -> None:
             raise joint.element.refuse(f"joint {quote(joint.name)} lets the robot float already; leave floating=False.")
 
 
-def _carrier_name(links: Mapping[str, UrdfLink]) -> str:
-    """The body that floats in place of a link `world`, and carries its children, is called after the joint."""
-    name = ROOT
-    while name in links:
+def _unused(name: str, taken: Container[str]) -> str:
+    """The name, with underscores until nothing else has it."""
+    while name in taken:
         name += "_"
     return name
 

@@ -1,6 +1,7 @@
 """Joints of a URDF file: their kind, what they connect, and what they mimic."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from phistar.model import Fixed, Free, Planar, Prismatic, Revolute
 from phistar.model.joints import JointKind
 from phistar.spatial import Pose
 
+_ANY = float(np.finfo(float).max)  # a limit may be as large as a number gets; it enters no product
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
@@ -40,6 +42,8 @@ class UrdfJoint:
 
 def read_joint(element: Element, notes: Notes) -> UrdfJoint:
     name = name_of(element)
+    if name == "world":
+        raise element.refuse("a joint is called 'world', which is the name of the world; give it another name.")
     parent, child = _link(element, "parent", notes), _link(element, "child", notes)
     try:
         kind = _kind(element, notes)
@@ -74,7 +78,7 @@ def _kind(element: Element, notes: Notes) -> JointKind:
     raise element.refuse(f"the joint type is {quote(kind)}; one of {', '.join(_TYPES)} was expected.")
 
 
-def _dynamics(element: Element, notes: Notes) -> dict[str, float]:
+def _dynamics(element: Element, notes: Notes) -> dict[str, Any]:
     found = first(element, "dynamics", notes)
     if found is None:
         return {}
@@ -85,25 +89,29 @@ def _dynamics(element: Element, notes: Notes) -> dict[str, float]:
     return values
 
 
-def _limits(element: Element, notes: Notes) -> dict[str, object]:
+def _limits(element: Element, notes: Notes) -> dict[str, Any]:
     """Bounds apply to revolute and prismatic joints (absent ones are 0, as URDF says); the other kinds have none."""
     found, bounded = first(element, "limit", notes), element.attributes.get("type") in ("revolute", "prismatic")
     if found is None:
         if bounded:
             notes.add("a revolute or prismatic joint without <limit> was taken as unlimited", element)
         return {}
-    anything = float(np.finfo(float).max)
-    limits: dict[str, object] = {name: number(found, name, largest=anything) for name in ("effort", "velocity")}
-    lower, upper = (number(found, name, 0.0, largest=anything) for name in ("lower", "upper"))
-    if bounded and lower > upper:
+    limits = {name: _magnitude(found, name, notes) for name in ("effort", "velocity")}
+    lower, upper = (number(found, name, 0.0, largest=_ANY) for name in ("lower", "upper"))
+    if not bounded:
+        return limits
+    if lower > upper:
         notes.add("a joint whose lower limit is above its upper one was taken as unlimited", found)
-    elif bounded:
-        limits["limits"] = (lower, upper)
-    for name in ("effort", "velocity"):
-        if limits[name] is not None and limits[name] < 0:
-            notes.add(f"a negative {name} limit was ignored", found)
-            limits[name] = None
-    return limits
+        return limits
+    return limits | {"limits": (lower, upper)}
+
+
+def _magnitude(limit: Element, attribute: str, notes: Notes) -> float | None:
+    value = number(limit, attribute, largest=_ANY)
+    if value is not None and value < 0:
+        notes.add(f"a negative {attribute} limit was ignored", limit)
+        return None
+    return value
 
 
 def _mimic(element: Element, kind: JointKind, notes: Notes) -> Mimic | None:

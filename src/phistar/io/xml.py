@@ -3,6 +3,7 @@
 Robot files say everything in elements and attributes, so text between tags is skipped.
 """
 
+import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ def quote(text: str, longest: int = 60) -> str:
     return repr(text if len(text) <= longest else text[: longest - 1] + "…")
 
 
-def read_text(path: str | Path) -> str:
+def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a regular UTF-8 file of at most MAX_BYTES."""
     try:
         status = Path(path).stat()
@@ -75,7 +76,7 @@ def parse(text: str, file: str) -> Element:
     return _Reader(file).read(text)
 
 
-def read(path: str | Path) -> Element:
+def read(path: str | os.PathLike[str]) -> Element:
     """The root element of an XML file."""
     return parse(read_text(path), str(path))
 
