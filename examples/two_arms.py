@@ -15,8 +15,8 @@ model = builder.build(strict=False)
 print(model)
 
 for joint in model.joints:
-    kind = type(joint.kind).__name__
-    print(f"  {joint.name:14} {kind:9} q[{joint.q_slice.start}:{joint.q_slice.stop}] on {model.bodies[joint.body].name}")
+    kind, body = type(joint.kind).__name__, model.bodies[joint.body].name
+    print(f"  {joint.name:14} {kind:9} q[{joint.q_slice.start}:{joint.q_slice.stop}] moves {body}")
 for warning in model.warnings:
     print(f"  warning: {warning}")
 
