@@ -112,7 +112,7 @@ def base_kills_shift(s: Symbols) -> Equation:
     return s.E_phi @ ANY_TO_FORCES @ s.E.T, 0 * (s.E_phi @ ANY_TO_FORCES @ s.E.T)
 
 
-@law("R87 §XIV", as_rule="never")
+@law("R87 §XIV", "serial", as_rule="never")
 def gramian_recursion(s: Symbols) -> Equation:
     return s.Gamma, s.E_phi.T @ s.Gamma @ s.E_phi + s.H.T @ s.U @ s.H
 

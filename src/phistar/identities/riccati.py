@@ -144,7 +144,7 @@ def smoother_identity(s: Symbols) -> Equation:
     return gram @ s.M @ s.phi.T, gram @ s.P + s.phi.T - s.psi.T
 
 
-@law("KJR92 eq. 57", as_rule="never")
+@law("KJR92 eq. 57", "serial", as_rule="never")
 def omega_recursion(s: Symbols) -> Equation:
     return s.Omega, s.E_psi.T @ s.Omega @ s.E_psi + s.H.T @ s.D.inv @ s.H
 

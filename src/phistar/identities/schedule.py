@@ -96,9 +96,25 @@ def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
             when[value] = int(ready + 0.5)
         else:
             when[value] = at(ready, way)
+    _sink(roots, when)
     count = int(max([0.0, *when.values(), *fields.values()])) + 1
     second = OUTWARD if first == INWARD else INWARD
     return Schedule(tuple(first if i % 2 == 0 else second for i in range(count)), when, fields)
+
+
+def _sink(roots: tuple[Value, ...], when: dict[Value, float]) -> None:
+    """Memoryless values move to the one later sweep that reads them, where their terms can merge with the reader's."""
+    order = list(dict.fromkeys(v for root in roots for v in walk(root)))
+    readers: dict[Value, set[float]] = {}
+    for value in reversed(order):
+        times = readers.get(value, set())
+        solved = isinstance(value, Apply) and isinstance(value.letter, Inverse)  # ν = D⁻¹ε belongs to the filter
+        if direction(value) == LOCAL and not isinstance(value, Operand) and len(times) == 1 and not solved:
+            (later,) = times
+            if later == int(later) and value not in roots:
+                when[value] = later
+        for argument in arguments(value):
+            readers.setdefault(argument, set()).add(when[value])
 
 
 def _is_input(value: Value) -> bool:

@@ -1,0 +1,212 @@
+"""Runs a program on arrays, link by link: on floats with leading batch axes, or on traced scalars to record it.
+
+A field that is zero by structure is None: nothing is computed with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from phistar.backends import links as link
+from phistar.backends.links import Links
+from phistar.backends.solve import invert, solve
+from phistar.spatial import cross
+from phistar.sweeps import ir
+from phistar.sweeps.ir import Program, Sweep, Term
+
+Block = Any  # an array (…, rows, columns), a pose, or None
+
+
+def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Mapping[str, Any] | None = None) -> Any:
+    """The outputs of a program, each (…, rows, columns). `inputs` are flat or stacked arrays (…, rows, columns);
+    `operators` gives constant task operators such as Q."""
+    machine = _Machine(links, operators or {})
+    for name, space in program.inputs:
+        machine.fields[name] = _stacked(links, np.asarray(inputs[name]), space)
+    for sweep in program.sweeps:
+        machine.run(sweep)
+    return {name: machine.whole(name, space) for name, space in program.outputs}
+
+
+def _stacked(links: Links, array: np.ndarray, space: str) -> Any:
+    """An input as one block per link (joints, links) or as it is (flat spaces)."""
+    if space == "joints":
+        return [array[..., joint.v_slice, :] for joint in links.model.joints]
+    if space == "links":
+        return [array[..., 6 * k : 6 * k + 6, :] for k in range(len(links.model.bodies))]
+    return array
+
+
+class _Machine:
+    """The fields of one run: a list with a block per link, or one flat array."""
+
+    def __init__(self, links: Links, operators: Mapping[str, Any]) -> None:
+        self.links, self.operators = links, operators
+        self.fields: dict[str, Any] = {}
+        self.count = len(links.model.bodies)
+
+    def run(self, sweep: Sweep) -> None:
+        if sweep.direction == "flat":
+            for statement in sweep.statements:
+                self.fields[statement.target] = self.value(statement.term, -1)
+            return
+        for statement in sweep.statements:
+            self.fields[statement.target] = [None] * self.count
+        links = range(self.count) if sweep.direction == ir.OUTWARD else range(self.count - 1, -1, -1)
+        for k in links:
+            for statement in sweep.statements:
+                self.fields[statement.target][k] = self.value(statement.term, k)
+
+    def value(self, term: Term, k: int) -> Block:
+        match term:
+            case ir.Field(name=name):
+                return self.fields[name] if k < 0 else self.fields[name][k]
+            case ir.Times(left=left, right=right):
+                return _times(self.value(left, k), self.value(right, k))
+            case ir.Plus(terms=terms):
+                return _total([(float(c), self.value(inner, k)) for c, inner in terms])
+            case ir.Data(name=name):
+                return self.data(name, k)
+            case ir.Transpose(of=inner):
+                return _transposed(self.value(inner, k))
+            case ir.Invert(of=inner):
+                return invert(self.value(inner, k))
+            case ir.Call(function=function, arguments=arguments):
+                return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
+        return self.transport(term, k)
+
+    def transport(self, term: Term, k: int) -> Block:
+        rotation, offset, parents = self.links.rotation, self.links.offset, self.links.parents
+        match term:
+            case ir.FromChildren(name=name) | ir.CongruentChildren(name=name):
+                move = link.inward if isinstance(term, ir.FromChildren) else link.congruent_inward
+                children = [c for c in self.links.model.children[k] if self.fields[name][c] is not None]
+                return _total([(1.0, move(rotation[c], offset[c], self.fields[name][c])) for c in children])
+            case ir.FromParent(name=name) | ir.CongruentParent(name=name):
+                move = link.outward if isinstance(term, ir.FromParent) else link.congruent_outward
+                above = self.fields[name][parents[k]] if parents[k] >= 0 else None
+                return None if above is None else move(rotation[k], offset[k], above)
+            case ir.FromBase(name=name):
+                return link.outward(rotation[k], offset[k], self.fields[name]) if parents[k] < 0 else None
+            case ir.FromTask(name=name):
+                return self.from_task(name, k)
+        return self.flat(term)
+
+    def flat(self, term: Term) -> Block:
+        match term:
+            case ir.ToTask(name=name):
+                return self.to_task(name)
+            case ir.ToBase(name=name):
+                roots = [k for k in range(self.count) if self.links.parents[k] < 0 and self.fields[name][k] is not None]
+                moved = [link.inward(self.links.rotation[k], self.links.offset[k], self.fields[name][k]) for k in roots]
+                return _total([(1.0, x) for x in moved])
+            case ir.TaskOperator(name="U_task", of=inner):
+                return self.value(inner, -1)
+            case ir.TaskOperator(name=name, transposed=transposed, of=inner):
+                operator = np.asarray(self.operators[name])
+                return np.matmul(operator.T if transposed else operator, self.value(inner, -1))
+            case ir.SolveFlat(matrix=matrix, right=right):
+                return solve(self.value(matrix, -1), self.value(right, -1))
+            case ir.SolveStacked(matrix=matrix, right=right):
+                size = "joints" if self.fields[right][0].shape[-2] == self.links.subspace[0].shape[-1] else "links"
+                return _stacked(self.links, solve(self.whole(matrix, size), self.whole(right, size)), size)
+        raise AssertionError(term)
+
+    # The robot's blocks
+
+    def data(self, name: str, k: int) -> np.ndarray:
+        if name == "H":
+            return np.swapaxes(self.links.subspace[k], -1, -2)
+        if name == "M":
+            return self.links.mass(k)
+        if name == "A":
+            return self.links.armature(k)
+        if name == "BUB*":
+            own = [f for f, body in enumerate(self.frame_bodies()) if body == k]
+            unit = np.eye(6)
+            blocks = [link.from_world_axes(self.fields["X"][k][0], self.point(f), unit) for f in own]
+            return _total([(1.0, np.matmul(b, np.swapaxes(b, -1, -2))) for b in blocks])
+        return np.asarray(self.operators[name])[..., 6 * k : 6 * k + 6, 6 * k : 6 * k + 6]
+
+    def frame_bodies(self) -> list[int]:
+        return [self.links.model.frame(name).body for name in self.links.frames]
+
+    def point(self, f: int) -> np.ndarray:
+        return self.links.model.frame(self.links.frames[f]).placement.translation
+
+    # Functions a program may call
+
+    def pose(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        rotation, offset, parent = self.links.rotation[k], self.links.offset[k], self.links.parents[k]
+        if parent < 0:
+            return rotation, offset
+        above, place = self.fields["X"][parent]
+        return np.matmul(above, rotation), place + np.matmul(above, offset[..., None])[..., 0]
+
+    def bias_acceleration(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return link.bias_acceleration(self.links, k, velocity, v)
+
+    def bias_force(self, k: int, velocity: np.ndarray) -> np.ndarray:
+        return link.bias_force(self.links, k, velocity)
+
+    def bias_acceleration_at_frames(self, k: int, velocities: list[np.ndarray]) -> np.ndarray:
+        rows = []
+        for f, body in enumerate(self.frame_bodies()):
+            if body < 0:
+                rows.append(np.zeros((6, 1)))
+                continue
+            omega = velocities[body][..., :3, 0]
+            linear = cross(omega, cross(omega, self.point(f)))
+            linear = np.matmul(self.fields["X"][body][0], linear[..., None])
+            rows.append(np.concatenate([0.0 * linear, linear], axis=-2))
+        return _concatenated(rows)
+
+    # Task frames
+
+    def from_task(self, name: str, k: int) -> Block:
+        own = [f for f, body in enumerate(self.frame_bodies()) if body == k]
+        rows = self.fields[name]
+        turn = self.fields["X"][k][0]
+        moved = [link.from_world_axes(turn, self.point(f), rows[..., 6 * f : 6 * f + 6, :]) for f in own]
+        return _total([(1.0, x) for x in moved])
+
+    def to_task(self, name: str) -> np.ndarray:
+        blocks = self.fields[name]
+        rows: list[Any] = []
+        for f, body in enumerate(self.frame_bodies()):
+            known = body >= 0 and blocks[body] is not None
+            rows.append(link.to_world_axes(self.fields["X"][body][0], self.point(f), blocks[body]) if known else None)
+        columns = next((x.shape[-1] for x in rows if x is not None), 1)
+        return _concatenated([np.zeros((6, columns)) if x is None else x for x in rows])
+
+    def whole(self, name: str, space: str) -> np.ndarray:
+        """A field as one array (…, rows, columns)."""
+        blocks = self.fields[name]
+        if space not in ("joints", "links"):
+            return np.zeros((0, 1)) if blocks is None else blocks
+        sizes = [joint.nv if space == "joints" else 6 for joint in self.links.model.joints]
+        columns = next((x.shape[-1] for x in blocks if x is not None), 1)
+        filled = [np.zeros((n, columns)) if x is None else x for n, x in zip(sizes, blocks, strict=True)]
+        return _concatenated([np.zeros((0, columns)), *filled])
+
+
+def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in rows))
+    return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in rows], axis=-2)
+
+
+def _times(left: Block, right: Block) -> Block:
+    return None if left is None or right is None else np.matmul(left, right)
+
+
+def _transposed(block: Block) -> Block:
+    return None if block is None else np.swapaxes(block, -1, -2)
+
+
+def _total(terms: list[tuple[float, Block]]) -> Block:
+    scaled = [x if c == 1 else -x if c == -1 else c * x for c, x in terms if x is not None]
+    return reduce(np.add, scaled) if scaled else None

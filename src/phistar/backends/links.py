@@ -1,0 +1,118 @@
+"""What a robot gives to a program at a configuration: φ(p,k) as rotation and offset, H, M, A, frames. Arrays, batched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.model import Model
+from phistar.spatial import cross, skew
+
+
+@dataclass(frozen=True)
+class Links:
+    """Per body k: `rotation[k]` (…,3,3) and `offset[k]` (…,3) place it in its parent; `subspace[k]` (…,6,r) is H*(k)."""
+
+    model: Model
+    q: Any
+    rotation: tuple[np.ndarray, ...]
+    offset: tuple[np.ndarray, ...]
+    subspace: tuple[np.ndarray, ...]
+    frames: tuple[str, ...] = ()
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return self.model.parents
+
+    def mass(self, k: int) -> np.ndarray:
+        """M(k), (6, 6)."""
+        return self.model.bodies[k].inertia.matrix
+
+    def armature(self, k: int) -> np.ndarray:
+        """A(k), (r, r)."""
+        return np.diag(self.model.joints[k].kind.armature_diagonal)
+
+    def subspace_rate(self, k: int, v: Any) -> np.ndarray | None:
+        joint = self.model.joints[k]
+        return joint.kind.subspace_rate(self.q[..., joint.q_slice], v)
+
+
+def links_at(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
+    """The links of a model at q (…, nq), floats or traced scalars."""
+    q = np.asarray(q)
+    rotation, offset, subspace = [], [], []
+    for body, joint in zip(model.bodies, model.joints, strict=True):
+        own = q[..., joint.q_slice]
+        turn, shift = joint.kind.pose(own)
+        placed = body.placement
+        rotation.append(np.matmul(placed.rotation, turn))
+        offset.append(placed.translation + np.matmul(placed.rotation, shift[..., None])[..., 0])
+        subspace.append(joint.kind.subspace(own))
+    return Links(model, q, tuple(rotation), tuple(offset), tuple(subspace), frames)
+
+
+# φ(p,k) acting: columns are (…, 6, c).
+def inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """φx: a force at the child, in child axes, seen at the parent."""
+    moment, force = np.matmul(rotation, x[..., :3, :]), np.matmul(rotation, x[..., 3:, :])
+    return np.concatenate([moment + np.matmul(skew(offset), force), force], axis=-2)
+
+
+def outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """φ*x: a motion of the parent, in parent axes, seen at the child."""
+    back = np.swapaxes(rotation, -1, -2)
+    angular = x[..., :3, :]
+    linear = x[..., 3:, :] - np.matmul(skew(offset), angular)
+    return np.concatenate([np.matmul(back, angular), np.matmul(back, linear)], axis=-2)
+
+
+def congruent_inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """φXφ* for symmetric X."""
+    half = inward(rotation, offset, x)
+    return np.swapaxes(inward(rotation, offset, np.swapaxes(half, -1, -2)), -1, -2)
+
+
+def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """φ*Xφ for symmetric X."""
+    half = outward(rotation, offset, x)
+    return np.swapaxes(outward(rotation, offset, np.swapaxes(half, -1, -2)), -1, -2)
+
+
+def to_world_axes(rotation: np.ndarray, point: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """B*x: a link's motion at `point` of the link, in world axes."""
+    angular = x[..., :3, :]
+    linear = x[..., 3:, :] - np.matmul(skew(point), angular)
+    return np.concatenate([np.matmul(rotation, angular), np.matmul(rotation, linear)], axis=-2)
+
+
+def from_world_axes(rotation: np.ndarray, point: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Bx: a force at `point`, in world axes, seen at the link."""
+    back = np.swapaxes(rotation, -1, -2)
+    moment, force = np.matmul(back, x[..., :3, :]), np.matmul(back, x[..., 3:, :])
+    return np.concatenate([moment + np.matmul(skew(point), force), force], axis=-2)
+
+
+# The memoryless nonlinear functions (KJR92 eqs. 47, 48; any joint).
+def bias_acceleration(links: Links, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """a(k), (…, 6, 1): the inertial acceleration of link k that neither θ̈ nor its parent's acceleration explains."""
+    relative = np.matmul(links.subspace[k], v)[..., 0]
+    spin, slide = relative[..., :3], relative[..., 3:]
+    omega = velocity[..., :3, 0]
+    omega_parent = omega - spin
+    reach = np.matmul(np.swapaxes(links.rotation[k], -1, -2), links.offset[k][..., None])[..., 0]
+    angular = cross(omega_parent, spin)
+    linear = cross(omega_parent, cross(omega_parent, reach) + slide) + cross(omega, slide)
+    result = np.concatenate([angular, linear], axis=-1)
+    rate = links.subspace_rate(k, v[..., 0])
+    return (result if rate is None else result + rate)[..., None]
+
+
+def bias_force(links: Links, k: int, velocity: np.ndarray) -> np.ndarray:
+    """b(k), (…, 6, 1): gyroscopic moment and centripetal force."""
+    inertia = links.model.bodies[k].inertia
+    omega = velocity[..., :3, 0]
+    moment = cross(omega, np.matmul(inertia.about_origin, omega[..., None])[..., 0])
+    force = cross(omega, cross(omega, inertia.mass * inertia.com))
+    return np.concatenate([moment, force], axis=-1)[..., None]

@@ -1,0 +1,266 @@
+"""The little language of sweeps: what is computed at link k, in which direction the links are visited.
+
+A term is a block expression at one link. Neighbours are reached only through φ: `FromChildren(x)` is Σ_c φ(k,c)x(c) and
+`FromParent(x)` is φ*(p,k)x(p), the `Congruent…` forms do the same to both sides of a symmetric block. Every field is a
+stack of blocks with rows and columns; a vector has one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+
+from phistar.algebra.nodes import Interned
+
+INWARD, OUTWARD = "inward", "outward"
+
+
+_serial = count()
+
+
+@dataclass(frozen=True, eq=False)
+class Term(metaclass=Interned):
+    """Abstract. Terms are numbered as they are made, which gives sums a canonical order."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "serial", next(_serial))
+
+
+@dataclass(frozen=True, eq=False)
+class Data(Term):
+    """A block that the robot gives: H, M, A, unit (identity on the joint), or the frames' BUB*."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Field(Term):
+    """A field at this link."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class FromChildren(Term):
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class FromParent(Term):
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class CongruentChildren(Term):
+    """Σ_c φ(k,c) X(c) φ*(k,c)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class CongruentParent(Term):
+    """φ*(p,k) X(p) φ(p,k)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class FromTask(Term):
+    """Σ_f B_f x_f over the frames on this link."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class FromBase(Term):
+    """φ*(0,k) x on links that hang on the world, zero elsewhere."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Times(Term):
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, eq=False)
+class Plus(Term):
+    terms: tuple[tuple[Fraction, Term], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Transpose(Term):
+    of: Term
+
+
+@dataclass(frozen=True, eq=False)
+class Invert(Term):
+    """The inverse of a joint-sized block."""
+
+    of: Term
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Term):
+    """A memoryless nonlinear function of fields: pose, bias_acceleration, bias_force."""
+
+    function: str
+    arguments: tuple[Term, ...]
+
+
+# Flat statements stand between sweeps and see whole stacks.
+@dataclass(frozen=True, eq=False)
+class ToTask(Term):
+    """Stack of B_f* x(link of f)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class ToBase(Term):
+    """E x = Σ φ(0,k)x(k) over links that hang on the world."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class TaskOperator(Term):
+    """A constant operator on task space (Q, its adjoint) applied to a flat value."""
+
+    name: str
+    transposed: bool
+    of: Term
+
+
+@dataclass(frozen=True, eq=False)
+class SolveFlat(Term):
+    """X⁻¹y on a task, base or closure space."""
+
+    matrix: Term
+    right: Term
+
+
+@dataclass(frozen=True, eq=False)
+class SolveStacked(Term):
+    """X⁻¹y on the joints or links by a dense solve: what is left when no law inverts X. O(n³)."""
+
+    matrix: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    target: str
+    term: Term
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """`direction` inward: children before parents; outward: parents first; flat: not per link."""
+
+    direction: str
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Sweeps in order. `inputs` and `outputs` name fields with the space they live on; `columns` says whether the
+    operand is the identity of its space (the result is a matrix) or a vector."""
+
+    inputs: tuple[tuple[str, str], ...]
+    sweeps: tuple[Sweep, ...]
+    outputs: tuple[tuple[str, str], ...]
+    columns: str | None = None
+
+    @property
+    def passes(self) -> tuple[Sweep, ...]:
+        """The sweeps over the links, flat statements left out: what the papers count."""
+        return tuple(sweep for sweep in self.sweeps if sweep.direction in (INWARD, OUTWARD))
+
+
+def subterms(term: Term) -> tuple[Term, ...]:
+    match term:
+        case Times(left=left, right=right):
+            return left, right
+        case Plus(terms=terms):
+            return tuple(inner for _, inner in terms)
+        case Transpose(of=inner) | Invert(of=inner) | TaskOperator(of=inner):
+            return (inner,)
+        case Call(arguments=arguments):
+            return arguments
+        case SolveFlat(matrix=matrix, right=right):
+            return matrix, right
+    return ()
+
+
+def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
+    """The term with `change` made to each direct part."""
+    match term:
+        case Times(left=left, right=right):
+            return times(change(left), change(right))
+        case Plus(terms=terms):
+            return plus([(c, change(inner)) for c, inner in terms])
+        case Transpose(of=inner):
+            return Transpose(change(inner))
+        case Invert(of=inner):
+            return Invert(change(inner))
+        case TaskOperator(name=name, transposed=transposed, of=inner):
+            return TaskOperator(name, transposed, change(inner))
+        case Call(function=function, arguments=arguments):
+            return Call(function, tuple(change(x) for x in arguments))
+        case SolveFlat(matrix=matrix, right=right):
+            return SolveFlat(change(matrix), change(right))
+    return term
+
+
+def times(left: Term, right: Term) -> Term:
+    """Coefficients move to the front; nothing times zero is computed."""
+    if isinstance(right, Plus) and len(right.terms) == 1:
+        c, inner = right.terms[0]
+        return plus([(c, times(left, inner))])
+    if right is ZERO or left is ZERO:
+        return ZERO
+    return Times(left, right)
+
+
+def plus(terms: list[tuple[Fraction, Term]]) -> Term:
+    """Flat, collected; terms with a common left factor share it (G x + G y = G(x + y))."""
+    collected: dict[Term, Fraction] = {}
+    for c, term in terms:
+        for d, inner in term.terms if isinstance(term, Plus) else ((Fraction(1), term),):
+            collected[inner] = collected.get(inner, Fraction(0)) + c * d
+    kept = sorted(((c, x) for x, c in collected.items() if c), key=lambda item: (item[0] < 0, item[1].serial))  # type: ignore[attr-defined]
+    shared: dict[Term, list[tuple[Fraction, Term]]] = {}
+    for c, term in kept:
+        shared.setdefault(term.left if isinstance(term, Times) else term, []).append((c, term))
+    if any(len(group) > 1 for group in shared.values()):
+        merged: list[tuple[Fraction, Term]] = []
+        for left, group in shared.items():
+            rights = [(c, term.right) for c, term in group if isinstance(term, Times)]
+            merged.append((Fraction(1), times(left, plus(rights))) if len(group) > 1 else group[0])
+        return plus(merged)
+    if len(kept) == 1 and kept[0][0] == 1:
+        return kept[0][1]
+    return Plus(tuple(kept))
+
+
+ZERO = Plus(())
+
+
+def fields_at_link(term: Term) -> set[str]:
+    """Names that must be known at this link before the term is."""
+    if isinstance(term, Field):
+        return {term.name}
+    return set().union(*(fields_at_link(x) for x in subterms(term)), set())
+
+
+def fields_anywhere(term: Term) -> set[str]:
+    """Every field a term reads, here or at a neighbour."""
+    if isinstance(term, SolveStacked):
+        return {term.matrix, term.right}
+    name = getattr(term, "name", None)
+    own = {name} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else set()
+    return own.union(*(fields_anywhere(x) for x in subterms(term)))

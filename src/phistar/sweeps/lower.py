@@ -1,0 +1,252 @@
+"""From a statement to sweeps: `lower` is the only maker of programs, so that the algebra stays the source.
+
+Each value of the graph becomes a term at link k; each operator letter is one small rule. What the papers call fusion
+is the schedule (`phistar.identities.schedule`) plus the passes listed in `PASSES`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from phistar.algebra.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.identities.graph import ONE as ONE_OPERAND
+from phistar.identities.graph import Apply, Operand, Solve, Total, Value, apply, arguments, operand_of, walk
+from phistar.identities.schedule import schedule, symbol_of
+from phistar.sweeps import ir
+from phistar.sweeps.ir import Call, Data, Field, FromParent, Program, Statement, Sweep, Term, Times, Transpose, plus, times
+from phistar.sweeps.passes import PASSES
+from phistar.sweeps.recursions import RECURSIONS, riccati_names
+
+ONE = Fraction(1)
+_FLAT = ("task", "base", "closures", "scalars")
+_NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν")}
+GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g"}
+"""Vector symbols that the caller gives, with the names of their fields."""
+
+
+def lower(node: Node, matrix: bool = False) -> Program:
+    """The program of one statement, applied to an operand x (or, with `matrix`, to the identity)."""
+    return lower_all({"y": node}, matrix)
+
+
+def lower_all(nodes: dict[str, Node], matrix: bool = False) -> Program:
+    """The program of several statements that share their operand and whatever they have in common."""
+    roots = {name: apply(node, operand_of(node, matrix)) for name, node in nodes.items()}
+    program = _Lowering(roots, matrix).program()
+    for improve in PASSES:
+        program = improve(program)
+    return program
+
+
+class _Lowering:
+    """The names and statements of one program while it is being written down."""
+
+    def __init__(self, roots: dict[str, Value], matrix: bool) -> None:
+        self.roots, self.matrix = roots, matrix
+        self.plan = schedule(tuple(roots.values()))
+        self.values = list(dict.fromkeys(v for root in roots.values() for v in walk(root)))
+        self.readers: dict[Value, list[Value]] = {}
+        for value in self.values:
+            for argument in arguments(value):
+                self.readers.setdefault(argument, []).append(value)
+        self.names: dict[Value, str] = {}
+        self.used: set[str] = set()
+        self.inputs: dict[str, str] = {}
+        self.stages: dict[float, list[Statement]] = {}
+        self.pairs: list[tuple[Node, ...]] = []
+
+    def program(self) -> Program:
+        for (kind, pair), when in self.plan.fields.items():
+            suffix = self.suffix(pair)
+            for statement in RECURSIONS[kind](suffix, self.mass_terms(pair)):
+                self.stages.setdefault(when, []).append(statement)
+            if kind == "velocity":
+                self.inputs["θ̇"] = "joints"
+        for value in self.values:
+            self.emit(value)
+        outputs = tuple((self.output(name, root), root.space.over) for name, root in self.roots.items())  # type: ignore[attr-defined]
+        sweeps = []
+        for when in sorted(self.stages):
+            direction = "flat" if when != int(when) else self.plan.sweeps[int(when)]
+            sweeps.append(Sweep(direction, tuple(self.stages[when])))
+        return Program(tuple(self.inputs.items()), tuple(sweeps), outputs, "x" if self.matrix else None)
+
+    def output(self, name: str, root: Value) -> str:
+        if root not in self.names:
+            self.store(root, name)
+        return self.names[root]
+
+    # Naming
+
+    def fresh(self, wanted: str) -> str:
+        name, count = wanted, 1
+        while name in self.used:
+            count += 1
+            name = wanted + "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(count))
+        self.used.add(name)
+        return name
+
+    def suffix(self, pair: tuple[Node, ...]) -> str:
+        if len(pair) < 2:
+            return ""
+        if pair not in self.pairs:
+            self.pairs.append(pair)
+        return "′" * self.pairs.index(pair)
+
+    def store(self, value: Value, wanted: str) -> str:
+        term = self.term(value)
+        self.names[value] = self.fresh(wanted)
+        self.stages.setdefault(self.plan.when[value], []).append(Statement(self.names[value], term))
+        return self.names[value]
+
+    def name_for(self, value: Value) -> str:
+        if isinstance(value, Apply):
+            symbol = symbol_of(value.letter)
+            if symbol.name in ("a", "b"):
+                return symbol.name
+            if symbol.name in _NAMES:
+                return _NAMES[symbol.name][isinstance(value.letter, Adjoint)]
+        if isinstance(value, Total) and value.space.over == "joints":
+            return "ε"
+        return "s" if value.space.over not in _FLAT else "t"  # type: ignore[attr-defined]
+
+    # Values to statements
+
+    def emit(self, value: Value) -> None:
+        """Give a value a field of its own where others need to find it."""
+        if value in self.names or value is ONE_OPERAND:
+            return
+        if isinstance(value, Operand):
+            self.names[value] = self.fresh("x")
+            self.inputs[self.names[value]] = value.space.over
+        elif isinstance(value, Apply) and value.argument is ONE_OPERAND and symbol_of(value.letter).name in GIVEN:
+            self.names[value] = GIVEN[symbol_of(value.letter).name]
+            self.used.add(self.names[value])
+            self.inputs[self.names[value]] = value.space.over
+        elif self.is_scan(value):
+            assert isinstance(value, Apply)
+            self.names[value] = self.fresh(self.name_for(value))
+            when = self.plan.when[value]
+            self.stages.setdefault(when, []).extend(self.scan(self.names[value], value))
+        elif self.needs_field(value):
+            self.store(value, self.name_for(value))
+
+    @staticmethod
+    def is_scan(value: Value) -> bool:
+        return isinstance(value, Apply) and symbol_of(value.letter).name in ("phi", "psi")
+
+    def needs_field(self, value: Value) -> bool:
+        """A value read twice, in another sweep, at a neighbour, or by a flat statement."""
+        readers = self.readers.get(value, [])
+        if isinstance(value, Total) and not value.terms:
+            return False
+        if len(readers) > 1 or isinstance(value, Solve):
+            return True
+        if any(self.plan.when[r] != self.plan.when[value] for r in readers):
+            return True
+        shifts = any(isinstance(r, Apply) and symbol_of(r.letter).name in ("E_phi", "B", "E") for r in readers)
+        return shifts or any(isinstance(r, Solve) for r in readers)
+
+    def scan(self, name: str, value: Apply) -> list[Statement]:
+        """z = φy, ψy (inward) and φ*y, ψ*y (outward); ψ(p,k) = φ(p,k)(I − GH) is never formed."""
+        symbol, y = symbol_of(value.letter), self.term(value.argument)
+        outward = isinstance(value.letter, Adjoint)
+        if symbol.name == "phi":
+            transported = FromParent(name) if outward else ir.FromChildren(name)
+            return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
+        gain, h = Field("G" + self.suffix(symbol.of)), Data("H")
+        if outward:
+            u = FromParent(name)
+            return [Statement(name, plus([(ONE, u), (-ONE, times(Transpose(h), times(Transpose(gain), u))), (ONE, y)]))]
+        carried = self.fresh(name + "⁺")
+        z = Field(name)
+        return [
+            Statement(name, plus([(ONE, ir.FromChildren(carried)), (ONE, y)])),
+            Statement(carried, plus([(ONE, z), (-ONE, times(gain, times(h, z)))])),
+        ]
+
+    # Values to terms
+
+    def term(self, value: Value) -> Term:
+        if value in self.names:
+            return Field(self.names[value])
+        match value:
+            case Total(terms=terms):
+                return plus([(c, self.term(inner)) for c, inner in terms])
+            case Apply(letter=letter, argument=argument):
+                return self.applied(letter, argument)
+            case Solve():
+                return self.solved(value)
+        raise AssertionError(value)
+
+    def solved(self, value: Solve) -> Term:
+        if value.space.over in _FLAT:
+            return ir.SolveFlat(self.term(value.matrix), self.term(value.argument))
+        for part in (value.matrix, value.argument):
+            if part not in self.names:
+                self.store(part, "X")
+        return ir.SolveStacked(self.names[value.matrix], self.names[value.argument])
+
+    def applied(self, letter: Node, argument: Value) -> Term:
+        symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)
+        name = symbol.name
+        if letter.domain is not None and letter.domain.over == "scalars":
+            return self.vector(name)
+        if name == "E_phi":
+            return FromParent(self.named(argument)) if starred else ir.FromChildren(self.named(argument))
+        if name == "B":
+            return ir.ToTask(self.named(argument)) if starred else ir.FromTask(self.named(argument))
+        if name == "E":
+            return ir.FromBase(self.named(argument)) if starred else ir.ToBase(self.named(argument))
+        if name in ("Q", "U_task"):
+            return ir.TaskOperator(name, starred, self.term(argument))
+        if name == "U":
+            return self.term(argument)
+        return times(self.block(letter), self.term(argument))
+
+    def named(self, value: Value) -> str:
+        if value not in self.names:
+            self.store(value, self.name_for(value))
+        return self.names[value]
+
+    def vector(self, name: str) -> Term:
+        if name == "a":
+            return Call("bias_acceleration", (Field("V"), Field("θ̇")))
+        if name == "b":
+            return Call("bias_force", (Field("V"),))
+        if name == "a0":
+            return Call("bias_acceleration_at_frames", (Field("V"),))
+        raise AssertionError(f"{name} is not a vector that sweeps can make; simplify the statement first")
+
+    def block(self, node: Node) -> Term:
+        """The block of a memoryless operator at link k."""
+        match node:
+            case Adjoint(of=inner):
+                return Transpose(self.block(inner))
+            case Inverse(of=Symbol() as inner):
+                if inner.name == "D":
+                    return Field("D⁻¹" + self.suffix(inner.of))
+                return ir.Invert(self.block(inner))
+            case Symbol(name=name):
+                if name in riccati_names or name == "Omega":
+                    return Field({"Omega": "Ω"}.get(name, name) + self.suffix(node.of))
+                return Field({"r": "r", "Gamma": "Γ"}[name]) if name in ("r", "Gamma") else Data(name)
+            case Sum(terms=terms):
+                return plus([(c, self.block(inner)) for c, inner in terms])
+            case Product(factors=factors):
+                if isinstance(factors[0], Symbol) and factors[0].name == "B" and factors[-1] is adjoint(factors[0]):
+                    return Data("BUB*")
+                result = self.block(factors[-1])
+                for part in reversed(factors[:-1]):
+                    result = Times(self.block(part), result)
+                return result
+            case Identity():
+                return Data("I")
+        raise AssertionError(node)
+
+    def mass_terms(self, pair: tuple[Node, ...]) -> tuple[Term, Term]:
+        """The blocks of the mass and armature that a Riccati equation is about."""
+        mass = self.block(pair[0]) if pair else Data("M")
+        armature = self.block(pair[1]) if len(pair) == 2 else ir.ZERO
+        return mass, armature
+

@@ -1,0 +1,179 @@
+"""Passes over programs, in the order they run. Each keeps the value of every output; `validate` runs after each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+
+from phistar.sweeps.ir import (
+    INWARD,
+    Data,
+    Field,
+    FromChildren,
+    Plus,
+    Program,
+    Statement,
+    Sweep,
+    Term,
+    Transpose,
+    fields_anywhere,
+    fields_at_link,
+    plus,
+    rebuild,
+    subterms,
+)
+from phistar.sweeps.validate import validate
+
+ONE = Fraction(1)
+
+
+def merge_transports(program: Program) -> Program:
+    """Σφa + Σφb = Σφ(a + b): one transport per recursion. The sum is carried by a field of the sending link."""
+    return _each_sweep(program, _merge_transports_in)
+
+
+def _merge_transports_in(sweep: Sweep) -> Sweep:
+    if sweep.direction != INWARD:
+        return sweep
+    statements = {s.target: s.term for s in sweep.statements}
+    for target, term in list(statements.items()):
+        carried = [(c, x) for c, x in _terms(term) if isinstance(x, FromChildren)]
+        if len(carried) < 2:
+            continue
+        rest = [(c, x) for c, x in _terms(term) if not isinstance(x, FromChildren)]
+        keeper = next((x.name for c, x in carried if c == 1 and x.name.startswith(target)), f"{target}⁺")
+        parts = [(c, _inlined(x.name, keeper, statements)) for c, x in carried]
+        statements[keeper] = plus(parts)
+        statements[target] = plus([(ONE, FromChildren(keeper)), *rest])
+    return Sweep(sweep.direction, tuple(Statement(name, term) for name, term in statements.items()))
+
+
+def _inlined(name: str, keeper: str, statements: dict[str, Term]) -> Term:
+    """The keeper's old right side, or a reference to another field (its term, if only this transport reads it)."""
+    if name == keeper:
+        return statements[name]
+    readers = sum(name in fields_anywhere(term) for term in statements.values())
+    return statements[name] if name in statements and readers == 1 else Field(name)
+
+
+def _terms(term: Term) -> tuple[tuple[Fraction, Term], ...]:
+    return term.terms if isinstance(term, Plus) else ((ONE, term),)
+
+
+def share(program: Program) -> Program:
+    """What several statements of a sweep compute is computed once; equal right sides become one field."""
+    names = {s.target for sweep in program.sweeps for s in sweep.statements} | {name for name, _ in program.inputs}
+    return _each_sweep(program, lambda sweep: _share_in(sweep, names))
+
+
+def _share_in(sweep: Sweep, names: set[str]) -> Sweep:
+    statements = list(sweep.statements)
+    while True:
+        home = {s.term: s.target for s in statements if not isinstance(s.term, Field | Data)}
+        new = [Statement(s.target, _replaced(s.term, home, s.target)) for s in statements]
+        counts = Counter(x for s in new for x in _proper(s.term))
+        repeated = [x for x, count in counts.items() if count > 1 and x not in home]
+        if not repeated:
+            if new == statements:
+                return Sweep(sweep.direction, tuple(new))
+            statements = new
+            continue
+        name = _shared_name(repeated[0], names)
+        names.add(name)
+        statements = [*new, Statement(name, repeated[0])]
+
+
+def _shared_name(term: Term, names: set[str]) -> str:
+    neighbour = getattr(term, "name", None)
+    wanted = f"{neighbour}⁻" if neighbour else "ε" if isinstance(term, Plus) else "u"
+    return next(name for name in (wanted + "′" * count for count in range(len(names) + 1)) if name not in names)
+
+
+def _replaced(term: Term, home: dict[Term, str], own: str) -> Term:
+    def change(part: Term) -> Term:
+        if part in home and home[part] != own:
+            return Field(home[part])
+        return _substituted(rebuild(part, change), home, own)
+
+    if isinstance(term, Plus):
+        return _substituted(rebuild(term, change), home, own)
+    return rebuild(term, change) if home.get(term, own) == own else Field(home[term])
+
+
+def _substituted(term: Term, home: dict[Term, str], own: str) -> Term:
+    """A sum that contains another statement's whole sum refers to it: u + H*(ν − G*u) with θ̈ = ν − G*u."""
+    return Field(home[term]) if term in home and home[term] != own else term
+
+
+def _proper(term: Term) -> list[Term]:
+    """Parts worth a field of their own: everything but names, data and their transposes."""
+    found: list[Term] = []
+    stack = [term]
+    while stack:
+        part = stack.pop()
+        plain = isinstance(part, Field | Data) or isinstance(part, Transpose) and isinstance(part.of, Field | Data)
+        if not plain and part is not term:
+            found.append(part)
+        stack.extend(subterms(part))
+    if isinstance(term, FromChildren) or not subterms(term):
+        found.append(term)
+    return [x for x in found if not isinstance(x, Field | Data)]
+
+
+def drop_unused(program: Program) -> Program:
+    """Statements that no output needs are not computed."""
+    needed = {name for name, _ in program.outputs}
+    kept: list[Sweep] = []
+    for sweep in reversed(program.sweeps):
+        needed = _closure(sweep, needed)
+        kept.append(Sweep(sweep.direction, tuple(s for s in sweep.statements if s.target in needed)))
+    sweeps = tuple(sweep for sweep in reversed(kept) if sweep.statements)
+    inputs = tuple((name, space) for name, space in program.inputs if name in needed)
+    return Program(inputs, sweeps, program.outputs, program.columns)
+
+
+def _closure(sweep: Sweep, needed: set[str]) -> set[str]:
+    terms = {s.target: s.term for s in sweep.statements}
+    result, stack = set(needed), [name for name in needed if name in terms]
+    while stack:
+        for name in fields_anywhere(terms[stack.pop()]) - result:
+            result.add(name)
+            if name in terms:
+                stack.append(name)
+    return result
+
+
+def order(program: Program) -> Program:
+    """Statements of a link in an order in which each finds what it needs."""
+    return _each_sweep(program, _ordered)
+
+
+def _ordered(sweep: Sweep) -> Sweep:
+    waiting = {s.target: s for s in sweep.statements}
+    done: list[Statement] = []
+    while waiting:
+        ready = [s for s in waiting.values() if not (_before(s.term, sweep) & waiting.keys())]
+        assert ready, f"statements wait for each other: {sorted(waiting)}"
+        for statement in ready[:1]:
+            done.append(waiting.pop(statement.target))
+    return Sweep(sweep.direction, tuple(done))
+
+
+def _before(term: Term, sweep: Sweep) -> set[str]:
+    return fields_anywhere(term) if sweep.direction == "flat" else fields_at_link(term)
+
+
+def _each_sweep(program: Program, change: Callable[[Sweep], Sweep]) -> Program:
+    return Program(program.inputs, tuple(change(s) for s in program.sweeps), program.outputs, program.columns)
+
+
+def _validated(improve: Callable[[Program], Program]) -> Callable[[Program], Program]:
+    def run(program: Program) -> Program:
+        return validate(improve(program))
+
+    run.__name__ = improve.__name__
+    return run
+
+
+PASSES = tuple(_validated(p) for p in (merge_transports, drop_unused, share, drop_unused, order))

@@ -1,0 +1,93 @@
+"""The recursions that define the block-diagonal symbols, written once: Riccati, composite bodies, Ω, velocities, poses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from phistar.sweeps.ir import (
+    Call,
+    CongruentChildren,
+    CongruentParent,
+    Data,
+    Field,
+    FromParent,
+    Invert,
+    Statement,
+    Term,
+    Transpose,
+    plus,
+    times,
+)
+
+ONE = Fraction(1)
+H = Data("H")
+Blocks = tuple[Term, Term]  # mass and armature at link k
+
+riccati_names = ("P", "D", "G")
+
+
+def riccati(suffix: str, blocks: Blocks) -> list[Statement]:
+    """KJR92 eq. 37 with armature: P = Σ φP⁺φ* + M, D = HPH* + A, G = PH*D⁻¹, P⁺ = P − GHP."""
+    mass, armature = blocks
+    p, u, d, d_inv, g, p_plus = (name + suffix for name in ("P", "U", "D", "D⁻¹", "G", "P⁺"))
+    return [
+        Statement(p, plus([(ONE, mass), (ONE, CongruentChildren(p_plus))])),
+        Statement(u, times(Field(p), Transpose(H))),
+        Statement(d, plus([(ONE, times(H, Field(u))), (ONE, armature)])),
+        Statement(d_inv, Invert(Field(d))),
+        Statement(g, times(Field(u), Field(d_inv))),
+        Statement(p_plus, plus([(ONE, Field(p)), (-ONE, times(Field(g), Transpose(Field(u))))])),
+    ]
+
+
+def omega(suffix: str, blocks: Blocks) -> list[Statement]:
+    """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with S = φ*Ω(p)φ: S − H*w* − wH + H*(G*w + D⁻¹)H, w = SG."""
+    s, w, result = (name + suffix for name in ("S", "w", "Ω"))
+    g, d_inv, h_star = Field("G" + suffix), Field("D⁻¹" + suffix), Transpose(H)
+    core = plus([(ONE, times(Transpose(g), Field(w))), (ONE, d_inv)])
+    return [
+        Statement(s, CongruentParent(result)),
+        Statement(w, times(Field(s), g)),
+        Statement(
+            result,
+            plus(
+                [
+                    (ONE, Field(s)),
+                    (-ONE, times(h_star, Transpose(Field(w)))),
+                    (-ONE, times(Field(w), H)),
+                    (ONE, times(h_star, times(core, H))),
+                ]
+            ),
+        ),
+    ]
+
+
+def composite(suffix: str, blocks: Blocks) -> list[Statement]:
+    """R87 eq. 29: r = Σ φrφ* + M."""
+    return [Statement("r", plus([(ONE, blocks[0]), (ONE, CongruentChildren("r"))]))]
+
+
+def gramian(suffix: str, blocks: Blocks) -> list[Statement]:
+    """Γ = φ*Γφ + H*H."""
+    return [Statement("Γ", plus([(ONE, CongruentParent("Γ")), (ONE, times(Transpose(H), H))]))]
+
+
+def velocity(suffix: str, blocks: Blocks) -> list[Statement]:
+    """KJR92 eq. 41."""
+    return [Statement("V", plus([(ONE, FromParent("V")), (ONE, times(Transpose(H), Field("θ̇")))]))]
+
+
+def pose(suffix: str, blocks: Blocks) -> list[Statement]:
+    """Where each link is in the world: the product of the joints' transforms."""
+    return [Statement("X", Call("pose", ()))]
+
+
+RECURSIONS: dict[str, Callable[[str, Blocks], list[Statement]]] = {
+    "riccati": riccati,
+    "Omega": omega,
+    "r": composite,
+    "Gamma": gramian,
+    "velocity": velocity,
+    "pose": pose,
+}

@@ -1,0 +1,43 @@
+"""What every program must satisfy, checked after each pass."""
+
+from __future__ import annotations
+
+from phistar.sweeps.ir import (
+    INWARD,
+    OUTWARD,
+    CongruentChildren,
+    CongruentParent,
+    FromChildren,
+    FromParent,
+    Program,
+    Sweep,
+    Term,
+    fields_anywhere,
+    subterms,
+)
+
+
+def validate(program: Program) -> Program:
+    """Every field is made once, before it is read elsewhere, and neighbours are read in the sweep's direction."""
+    known = {name for name, _ in program.inputs} | {"x"}
+    for number, sweep in enumerate(program.sweeps):
+        made = [s.target for s in sweep.statements]
+        assert len(made) == len(set(made)), f"sweep {number} makes a field twice: {made}"
+        assert not known & set(made), f"sweep {number} makes {known & set(made)} again"
+        for statement in sweep.statements:
+            missing = fields_anywhere(statement.term) - known - set(made)
+            assert not missing, f"{statement.target} reads {missing}, which nothing has made"
+            _check_direction(statement.term, sweep, set(made))
+        known |= set(made)
+    assert {name for name, _ in program.outputs} <= known, program.outputs
+    return program
+
+
+def _check_direction(term: Term, sweep: Sweep, made: set[str]) -> None:
+    """A field made in the same sweep may be read only where it is already known."""
+    if isinstance(term, FromChildren | CongruentChildren) and term.name in made:
+        assert sweep.direction == INWARD, f"{term.name} of the children is not known in an outward sweep"
+    if isinstance(term, FromParent | CongruentParent) and term.name in made:
+        assert sweep.direction == OUTWARD, f"{term.name} of the parent is not known in an inward sweep"
+    for part in subterms(term):
+        _check_direction(part, sweep, made)
