@@ -148,7 +148,7 @@ class ModelBuilder:
         model = self._assembled()
         doubts += unmovable_joints(model)
         if strict and doubts:
-            more = f" (and {len(doubts) - 3} more like this)" if len(doubts) > 3 else ""
+            more = f" There are {len(doubts) - 3} more faults like this." if len(doubts) > 3 else ""
             raise ModelError(" ".join(doubts[:3]) + more)
         warnings = tuple(dict.fromkeys([*self._warnings, *doubts]))
         return model._with(warnings=warnings) if warnings else model

@@ -22,12 +22,12 @@ def unmovable_joints(model: Model) -> list[str]:
     with np.errstate(all="ignore"):
         for k in range(len(model.bodies) - 1, -1, -1):
             joint, p = model.joints[k], articulated[k]
-            ph = p @ joint.kind.subspace(q[joint.q_slice])
-            d = joint.kind.subspace(q[joint.q_slice]).T @ ph + np.diag(joint.kind.armature_diagonal)
-            inverse = _inverse(d, SINGULAR * max(np.abs(p).max(), np.abs(d).max()))
-            if inverse is None:
+            h = joint.kind.subspace(q[joint.q_slice])
+            ph = p @ h
+            d = h.T @ ph + np.diag(joint.kind.armature_diagonal)
+            inverse, regular = _inverse(d, SINGULAR * max(np.abs(p).max(), np.abs(d).max()))
+            if not regular:
                 sentences.append(_sentence(joint.name, model.bodies[k].name))
-                continue  # what cannot be moved carries nothing over to its parent
             parent = model.parents[k]
             if parent >= 0:
                 articulated[parent] += phi[k] @ (p - ph @ inverse @ ph.T) @ phi[k].T
@@ -44,17 +44,20 @@ def _transforms(model: Model, q: np.ndarray) -> np.ndarray:
     return force_transform(rotation, translation)
 
 
-def _inverse(d: np.ndarray, threshold: float) -> np.ndarray | None:
-    """D⁻¹, or None where D is not positive definite by more than the threshold."""
+def _inverse(d: np.ndarray, threshold: float) -> tuple[np.ndarray, bool]:
+    """D⁻¹ over the directions in which |D| exceeds the threshold, and whether those are all.
+
+    A negative D is not this fault: it comes of an indefinite inertia, which is told by itself.
+    """
     if not np.isfinite(d).all():
-        return None
-    if d.shape == (1, 1):
-        return 1.0 / d if d[0, 0] > threshold else None
-    return np.linalg.inv(d) if np.linalg.eigvalsh(d)[0] > threshold else None
+        return np.zeros_like(d), False
+    values, vectors = (d[0], np.eye(1)) if d.shape == (1, 1) else np.linalg.eigh(d)
+    kept = np.abs(values) > threshold
+    return vectors[:, kept] / values[kept] @ vectors[:, kept].T, bool(kept.all())
 
 
 def _sentence(joint: str, body: str) -> str:
     return (
-        f"Joint '{joint}' has no inertia behind it: nothing resists every motion it allows. "
+        f"Joint '{joint}' has no inertia behind it: some motion that it allows moves no mass. "
         f"Give '{body}' or a body it carries an inertia, or the joint an armature."
     )
