@@ -20,6 +20,16 @@ _HOME = {
         "phistar.model",
     ),
     **dict.fromkeys(["load", "from_dh"], "phistar.io"),
+    **dict.fromkeys(["algebra", "Expression"], "phistar.expression"),
+    **dict.fromkeys(
+        [
+            *["inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_inverse", "bias", "gravity_load"],
+            *["jacobian", "jacobian_dot_v", "forward_kinematics", "innovations", "operational_space"],
+            *["tip_acceleration_change", "momentum", "kinetic_energy", "potential_energy", "center_of_mass"],
+            *["composite_inertia", "joint_friction"],
+        ],
+        "phistar.dynamics",
+    ),
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

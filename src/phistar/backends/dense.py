@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.algebra.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
-from phistar.algebra.spaces import Space
+from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
+from phistar.operators.spaces import Space
 from phistar.backends.links import Links, bias_acceleration, bias_force
 from phistar.spatial import cross, force_transform, skew
 

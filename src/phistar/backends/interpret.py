@@ -32,6 +32,14 @@ def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Ma
     return {name: machine.whole(name, space) for name, space in program.outputs}
 
 
+def poses(program: Program, links: Links) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Where each link is, (R, p), from the program that places them."""
+    machine = _Machine(links, {})
+    for sweep in program.sweeps:
+        machine.run(sweep)
+    return machine.fields["X"]
+
+
 def _stacked(links: Links, array: np.ndarray, space: str) -> Any:
     """An input as one block per link (joints, links) or as it is (flat spaces)."""
     if space == "joints":
@@ -104,6 +112,9 @@ class _Machine:
                 roots = [k for k in range(self.count) if self.links.parents[k] < 0 and self.fields[name][k] is not None]
                 moved = [link.inward(self.links.rotation[k], self.links.offset[k], self.fields[name][k]) for k in roots]
                 return _total([(1.0, x) for x in moved])
+            case ir.ToScalar(left=left, right=right):
+                pairs = zip(self.fields[left], self.fields[right], strict=True)
+                return _total([(1.0, _times(_transposed(x), y)) for x, y in pairs])
             case ir.TaskOperator(name="U_task", of=inner):
                 return self.value(inner, -1)
             case ir.TaskOperator(name=name, transposed=transposed, of=inner):

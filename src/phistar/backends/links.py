@@ -104,7 +104,7 @@ def bias_acceleration(links: Links, k: int, velocity: np.ndarray, v: np.ndarray)
     reach = np.matmul(np.swapaxes(links.rotation[k], -1, -2), links.offset[k][..., None])[..., 0]
     angular = cross(omega_parent, spin)
     linear = cross(omega_parent, cross(omega_parent, reach) + slide) + cross(omega, slide)
-    result = np.concatenate([angular, linear], axis=-1)
+    result = _six(angular, linear)
     rate = links.subspace_rate(k, v[..., 0])
     return (result if rate is None else result + rate)[..., None]
 
@@ -115,4 +115,10 @@ def bias_force(links: Links, k: int, velocity: np.ndarray) -> np.ndarray:
     omega = velocity[..., :3, 0]
     moment = cross(omega, np.matmul(inertia.about_origin, omega[..., None])[..., 0])
     force = cross(omega, cross(omega, inertia.mass * inertia.com))
-    return np.concatenate([moment, force], axis=-1)[..., None]
+    return _six(moment, force)[..., None]
+
+
+def _six(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    """[angular; linear], (…, 6), of parts that may have different leading axes."""
+    shape = np.broadcast_shapes(angular.shape, linear.shape)
+    return np.concatenate([np.broadcast_to(angular, shape), np.broadcast_to(linear, shape)], axis=-1)

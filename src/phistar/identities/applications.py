@@ -1,7 +1,7 @@
 """Consequences that the papers number: true and tested, found by the rewriter from the laws before them."""
 
-from phistar.algebra.nodes import Node
-from phistar.algebra.symbols import Symbols
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
 from phistar.identities.law import Equation, law
 
 

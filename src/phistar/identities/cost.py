@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from phistar.algebra.nodes import Adjoint, Node
+from phistar.operators.nodes import Adjoint, Node
 from phistar.identities.graph import Apply, Operand, Solve, Value, apply, arguments, operand_of, walk
 from phistar.identities.schedule import schedule, symbol_of
 
@@ -47,11 +47,12 @@ class Cost:
 
 
 @cache
-def cost(node: Node) -> Cost:
-    """Applied to a vector; an operator between task spaces or between link spaces is wanted as a matrix."""
+def cost(node: Node, matrix: bool = False) -> Cost:
+    """Applied to a vector, or as a `matrix`; an operator between task spaces or link spaces is wanted as a matrix."""
     assert node.domain is not None and node.codomain is not None
     both = {node.domain.over, node.codomain.over}
-    return graph_cost(apply(node, operand_of(node, columns=both <= {"task", "base", "closures"} or both == {"links"})))
+    columns = matrix or both <= {"task", "base", "closures"} or both == {"links"}
+    return graph_cost(apply(node, operand_of(node, columns)))
 
 
 def graph_cost(root: Value) -> Cost:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from phistar.algebra.nodes import Node
-from phistar.algebra.show import latex, text
-from phistar.identities.cost import cost
+from phistar.operators.nodes import Node
+from phistar.operators.show import latex, text
+from phistar.identities.cost import Cost, cost
 
 
 @dataclass(frozen=True)
@@ -24,16 +24,20 @@ class Derivation:
 
     start: Node
     steps: tuple[Step, ...]
+    matrix: bool = False
 
     @property
     def result(self) -> Node:
         return self.steps[-1].after if self.steps else self.start
 
+    def cost(self, node: Node) -> Cost:
+        return cost(node, self.matrix)
+
     def __str__(self) -> str:
-        lines = [f"  {text(self.start)}    [{cost(self.start)}]"]
+        lines = [f"  {text(self.start)}    [{self.cost(self.start)}]"]
         for step in self.steps:
             source = f"{step.law}, {step.citation}" if step.citation else step.law
-            lines.append(f"= {text(step.after)}    [{cost(step.before)} → {cost(step.after)}]    {source}")
+            lines.append(f"= {text(step.after)}    [{self.cost(step.before)} → {self.cost(step.after)}]    {source}")
         if not self.steps:
             lines.append("  No law makes this cheaper.")
         return "\n".join(lines)
@@ -47,7 +51,7 @@ class Derivation:
 
     def as_dict(self) -> dict[str, Any]:
         def row(node: Node) -> dict[str, Any]:
-            return {"statement": text(node), "latex": latex(node), "cost": str(cost(node))}
+            return {"statement": text(node), "latex": latex(node), "cost": str(self.cost(node))}
 
         steps = [{"law": s.law, "citation": s.citation, **row(s.after)} for s in self.steps]
         return {"start": row(self.start), "steps": steps, "result": row(self.result), "improved": bool(self.steps)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-from phistar.algebra.nodes import Adjoint, Identity, Node, Product, Sum, adjoint, product, scale_by, summation, zero
+from phistar.operators.nodes import Adjoint, Identity, Node, Product, Sum, adjoint, product, scale_by, summation, zero
 from phistar.identities.polynomial import Polynomial, Word, expand
 
 Terms = dict[Word, Fraction]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 
-from phistar.algebra.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint
-from phistar.algebra.spaces import SCALARS, Space
+from phistar.operators.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.operators.spaces import SCALARS, Space
 
 _serial = count()
 
@@ -108,7 +108,7 @@ def _apply_letter(letter: Node, value: Value) -> Value:
 
 
 def _compound(symbol: Symbol) -> Node:
-    from phistar.algebra.symbols import Symbols
+    from phistar.operators.symbols import Symbols
 
     s = Symbols(mass_symbol=symbol.of[0], armature_symbol=symbol.of[1])
     return {

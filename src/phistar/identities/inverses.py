@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phistar.algebra.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product, zero
-from phistar.algebra.spaces import MOTIONS, RATES, TORQUES
-from phistar.algebra.symbols import Symbols
+from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product, zero
+from phistar.operators.spaces import MOTIONS, RATES, TORQUES
+from phistar.operators.symbols import Symbols
 from phistar.errors import StatementError
 from phistar.identities.factor import factor
 from phistar.identities.law import SENTENCES, Setting

@@ -1,6 +1,6 @@
 """Laws of φ and of the quantities that need only it: Jacobian, velocities, Newton-Euler factorization, composites."""
 
-from phistar.algebra.symbols import Symbols
+from phistar.operators.symbols import Symbols
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
 
 
@@ -9,7 +9,7 @@ def jacobian(s: Symbols) -> Equation:
     return s.J, s.B.T @ s.phi.T @ s.H.T
 
 
-@law("KJR92 eq. 41; R87 eq. 23")
+@law("KJR92 eq. 41; R87 eq. 23", as_rule="never")
 def link_velocities(s: Symbols) -> Equation:
     return s.V, s.phi.T @ s.H.T @ s.v
 
@@ -71,7 +71,7 @@ def composite_recursion(s: Symbols) -> Equation:
     return s.r, s.E_phi @ s.r @ s.E_phi.T + s.M
 
 
-@law("R87 eqs. 27, 28", as_rule="never")
+@law("R87 eqs. 27, 28", as_rule="choice", group="composite")
 def composite_decomposition(s: Symbols) -> Equation:
     """Holds on trees: two links on different branches have no common outboard link."""
     return s.phi @ s.M @ s.phi.T, s.r + s.phi_tilde @ s.r + s.r @ s.phi_tilde.T

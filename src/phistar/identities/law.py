@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from phistar.algebra.nodes import Node, Symbol
-from phistar.algebra.spaces import FORCES, MOTIONS
-from phistar.algebra.symbols import Symbols
+from phistar.operators.nodes import Node, Symbol
+from phistar.operators.spaces import FORCES, MOTIONS
+from phistar.operators.symbols import Symbols
 
 Equation = tuple[Node, Node]
 Use = Literal["always", "inverse", "choice", "never"]

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from phistar.algebra.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
-from phistar.algebra.spaces import Space
+from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.operators.spaces import Space
 
 Word = tuple[Node, ...]
 

@@ -13,8 +13,8 @@ from itertools import combinations
 import phistar.identities.applications
 import phistar.identities.kinematics
 import phistar.identities.riccati  # noqa: F401 - the modules register their laws
-from phistar.algebra.nodes import Inverse, Node, Symbol
-from phistar.algebra.symbols import Symbols
+from phistar.operators.nodes import Inverse, Node, Symbol
+from phistar.operators.symbols import Symbols
 from phistar.identities.cost import cost
 from phistar.identities.derivation import Derivation, Step
 from phistar.identities.factor import factor
@@ -28,17 +28,22 @@ _ROUNDS = 200  # far above any derivation; the rules terminate, this only turns 
 
 
 @cache
-def simplify(node: Node, symbols: Symbols, setting: Setting) -> Derivation:
-    """The derivation of the cheapest form of `node` under what `setting` says of the mechanism."""
+def simplify(node: Node, symbols: Symbols, setting: Setting, matrix: bool = False) -> Derivation:
+    """The derivation of the cheapest form of `node` under what `setting` says of the mechanism.
+
+    `matrix`: the operator itself is wanted, not its action on one vector.
+    """
     written = _as_written(node, symbols, setting)
-    best, best_cost, best_path = _end(node, written), cost(_end(node, written)), []
+    best = _end(node, written)
+    best_cost, best_path = cost(best, matrix), []
     for chosen in _choices(best, symbols, setting):
         path = _as_polynomial(expand(best), symbols, setting, chosen)
-        if path and cost(factor(path[-1][1])) < best_cost:
-            best_cost, best_path = cost(factor(path[-1][1])), path
+        path_cost = cost(factor(path[-1][1]), matrix)
+        if path_cost < best_cost:
+            best_cost, best_path = path_cost, path
     steps = _grouped(written + _displayed(best, best_path))
-    better = best_cost < cost(node) or _needs_definitions(node)
-    return Derivation(node, tuple(steps) if better else ())
+    better = best_cost < cost(node, matrix) or _needs_definitions(node)
+    return Derivation(node, tuple(steps) if better else (), matrix)
 
 
 def _end(node: Node, steps: list[Step]) -> Node:

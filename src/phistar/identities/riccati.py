@@ -3,7 +3,7 @@
 With armature A the innovations are those of a filter with measurement noise A; HG = I and ψG = G need A = 0.
 """
 
-from phistar.algebra.symbols import Symbols
+from phistar.operators.symbols import Symbols
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phistar.algebra.nodes import Adjoint, Inverse, Node, Symbol
+from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol
 from phistar.identities.graph import Apply, Operand, Solve, Total, Value, arguments, walk
 
 INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
@@ -57,7 +57,7 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
         return [("r", symbol.of, INWARD)]
     if symbol.name in ("B", "a0"):
         return [*([("velocity", (), OUTWARD)] if symbol.name == "a0" else []), ("pose", (), OUTWARD)]
-    if symbol.name in ("a", "b"):
+    if symbol.name in ("a", "b", "V"):
         return [("velocity", (), OUTWARD)]
     return []
 
@@ -76,9 +76,7 @@ def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
         other = OUTWARD if first == INWARD else INWARD
         return sweep if way == (first if sweep % 2 == 0 else other) else sweep + 1
 
-    for value in (v for root in roots for v in walk(root)):
-        if value in when:
-            continue
+    for value in dict.fromkeys(v for root in roots for v in walk(root)):
         ready = max((when[x] for x in arguments(value)), default=0.0)
         if isinstance(value, Apply):
             for name, pair, way in field_needs(symbol_of(value.letter)):

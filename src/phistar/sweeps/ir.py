@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 
-from phistar.algebra.nodes import Interned
+from phistar.operators.nodes import Interned
 
 INWARD, OUTWARD = "inward", "outward"
 
@@ -127,6 +127,14 @@ class ToBase(Term):
 
 
 @dataclass(frozen=True, eq=False)
+class ToScalar(Term):
+    """Σ_k x(k)* y(k): the pairing of a space with its dual."""
+
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, eq=False)
 class TaskOperator(Term):
     """A constant operator on task space (Q, its adjoint) applied to a flat value."""
 
@@ -167,13 +175,18 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Program:
-    """Sweeps in order. `inputs` and `outputs` name fields with the space they live on; `columns` says whether the
-    operand is the identity of its space (the result is a matrix) or a vector."""
+    """Sweeps in order. `inputs` and `outputs` name fields with the space they live on; `columns` names the inputs
+    that are the identity of their space (the results are matrices); `results` gives each statement's output field."""
 
     inputs: tuple[tuple[str, str], ...]
     sweeps: tuple[Sweep, ...]
     outputs: tuple[tuple[str, str], ...]
-    columns: str | None = None
+    columns: tuple[str, ...] = ()
+    results: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def result_names(self) -> dict[str, str]:
+        return dict(self.results)
 
     @property
     def passes(self) -> tuple[Sweep, ...]:
@@ -252,15 +265,22 @@ ZERO = Plus(())
 
 def fields_at_link(term: Term) -> set[str]:
     """Names that must be known at this link before the term is."""
-    if isinstance(term, Field):
-        return {term.name}
-    return set().union(*(fields_at_link(x) for x in subterms(term)), set())
+    own = {term.name} if isinstance(term, Field) else _implied(term)
+    return own.union(*(fields_at_link(x) for x in subterms(term)))
+
+
+def _implied(term: Term) -> set[str]:
+    """Where a link is (X) must be known to go between its axes and the world's."""
+    at_frames = isinstance(term, Call) and term.function == "bias_acceleration_at_frames"
+    return {"X"} if at_frames or isinstance(term, FromTask | ToTask) or term is Data("BUB*") else set()
 
 
 def fields_anywhere(term: Term) -> set[str]:
     """Every field a term reads, here or at a neighbour."""
     if isinstance(term, SolveStacked):
         return {term.matrix, term.right}
+    if isinstance(term, ToScalar):
+        return {term.left, term.right}
     name = getattr(term, "name", None)
     own = {name} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else set()
-    return own.union(*(fields_anywhere(x) for x in subterms(term)))
+    return (own | _implied(term)).union(*(fields_anywhere(x) for x in subterms(term)))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phistar.algebra.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.identities.graph import ONE as ONE_OPERAND
 from phistar.identities.graph import Apply, Operand, Solve, Total, Value, apply, arguments, operand_of, walk
-from phistar.identities.schedule import schedule, symbol_of
+from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Call, Data, Field, FromParent, Program, Statement, Sweep, Term, Times, Transpose, plus, times
 from phistar.sweeps.passes import PASSES
@@ -38,6 +38,11 @@ def lower_all(nodes: dict[str, Node], matrix: bool = False) -> Program:
     return program
 
 
+def lower_poses() -> Program:
+    """The program that only places the links: the recursion every task frame needs."""
+    return Program((), (Sweep(OUTWARD, tuple(RECURSIONS["pose"]("", (Data("M"), ir.ZERO)))),), ())
+
+
 class _Lowering:
     """The names and statements of one program while it is being written down."""
 
@@ -59,17 +64,20 @@ class _Lowering:
         for (kind, pair), when in self.plan.fields.items():
             suffix = self.suffix(pair)
             for statement in RECURSIONS[kind](suffix, self.mass_terms(pair)):
+                self.used.add(statement.target)
                 self.stages.setdefault(when, []).append(statement)
             if kind == "velocity":
                 self.inputs["θ̇"] = "joints"
         for value in self.values:
             self.emit(value)
-        outputs = tuple((self.output(name, root), root.space.over) for name, root in self.roots.items())  # type: ignore[attr-defined]
+        results = {name: self.output(name, root) for name, root in self.roots.items()}
+        spaces = {results[name]: root.space.over for name, root in self.roots.items()}  # type: ignore[attr-defined]
         sweeps = []
         for when in sorted(self.stages):
             direction = "flat" if when != int(when) else self.plan.sweeps[int(when)]
             sweeps.append(Sweep(direction, tuple(self.stages[when])))
-        return Program(tuple(self.inputs.items()), tuple(sweeps), outputs, "x" if self.matrix else None)
+        columns = tuple(self.names[v] for v in self.values if isinstance(v, Operand) and v.columns)
+        return Program(tuple(self.inputs.items()), tuple(sweeps), tuple(spaces.items()), columns, tuple(results.items()))
 
     def output(self, name: str, root: Value) -> str:
         if root not in self.names:
@@ -104,7 +112,7 @@ class _Lowering:
             symbol = symbol_of(value.letter)
             if symbol.name in ("a", "b"):
                 return symbol.name
-            if symbol.name in _NAMES:
+            if symbol.name in _NAMES and (symbol.name != "D" or isinstance(value.letter, Inverse)):
                 return _NAMES[symbol.name][isinstance(value.letter, Adjoint)]
         if isinstance(value, Total) and value.space.over == "joints":
             return "ε"
@@ -190,6 +198,8 @@ class _Lowering:
     def applied(self, letter: Node, argument: Value) -> Term:
         symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)
         name = symbol.name
+        if starred and "vector" in symbol.traits:
+            return ir.ToScalar(self.named(self.vector_value(symbol)), self.named(argument))
         if letter.domain is not None and letter.domain.over == "scalars":
             return self.vector(name)
         if name == "E_phi":
@@ -204,12 +214,21 @@ class _Lowering:
             return self.term(argument)
         return times(self.block(letter), self.term(argument))
 
+    def vector_value(self, symbol: Symbol) -> Value:
+        """The value of a vector symbol that stands to the left, as x* in x*Ay."""
+        value = Apply(symbol, ONE_OPERAND)
+        self.plan.when.setdefault(value, max([0.0, *self.plan.fields.values()]))
+        self.emit(value)
+        return value
+
     def named(self, value: Value) -> str:
         if value not in self.names:
             self.store(value, self.name_for(value))
         return self.names[value]
 
     def vector(self, name: str) -> Term:
+        if name == "V":
+            return Field("V")
         if name == "a":
             return Call("bias_acceleration", (Field("V"), Field("θ̇")))
         if name == "b":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from phistar.sweeps.ir import (
@@ -130,7 +131,7 @@ def drop_unused(program: Program) -> Program:
         kept.append(Sweep(sweep.direction, tuple(s for s in sweep.statements if s.target in needed)))
     sweeps = tuple(sweep for sweep in reversed(kept) if sweep.statements)
     inputs = tuple((name, space) for name, space in program.inputs if name in needed)
-    return Program(inputs, sweeps, program.outputs, program.columns)
+    return replace(program, inputs=inputs, sweeps=sweeps)
 
 
 def _closure(sweep: Sweep, needed: set[str]) -> set[str]:
@@ -165,7 +166,7 @@ def _before(term: Term, sweep: Sweep) -> set[str]:
 
 
 def _each_sweep(program: Program, change: Callable[[Sweep], Sweep]) -> Program:
-    return Program(program.inputs, tuple(change(s) for s in program.sweeps), program.outputs, program.columns)
+    return replace(program, sweeps=tuple(change(s) for s in program.sweeps))
 
 
 def _validated(improve: Callable[[Program], Program]) -> Callable[[Program], Program]:

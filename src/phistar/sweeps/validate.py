@@ -19,7 +19,7 @@ from phistar.sweeps.ir import (
 
 def validate(program: Program) -> Program:
     """Every field is made once, before it is read elsewhere, and neighbours are read in the sweep's direction."""
-    known = {name for name, _ in program.inputs} | {"x"}
+    known = {name for name, _ in program.inputs}
     for number, sweep in enumerate(program.sweeps):
         made = [s.target for s in sweep.statements]
         assert len(made) == len(set(made)), f"sweep {number} makes a field twice: {made}"

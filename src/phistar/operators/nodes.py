@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from phistar.algebra.spaces import Space
+from phistar.operators.spaces import Space
 from phistar.errors import SpaceError, StatementError
 
 _interned: dict[tuple[Any, ...], Any] = {}
@@ -73,7 +73,7 @@ class Node(metaclass=Interned):
         return self
 
     def __repr__(self) -> str:
-        from phistar.algebra.show import text
+        from phistar.operators.show import text
 
         return text(self)
 

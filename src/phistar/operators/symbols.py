@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phistar.algebra.nodes import Node, Symbol, identity, summation, zero
-from phistar.algebra.spaces import (
+from phistar.operators.nodes import Node, Symbol, identity, summation, zero
+from phistar.operators.spaces import (
     BASE_FORCES,
     BASE_MOTIONS,
     CLOSURE_MOTIONS,
@@ -168,6 +168,11 @@ class Symbols:
     @property
     def f(self) -> Symbol:
         return self.vector("f", self.task)
+
+    @property
+    def load(self) -> Node:
+        """J*f, the joint forces of task forces; zero where there are no task frames."""
+        return zero(SCALARS, TORQUES) if not self.frames else self.J.T @ self.f
 
     @property
     def a0(self) -> Symbol:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from phistar.algebra.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
+from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 
 # name: (text, LaTeX)
 GLYPHS = {
@@ -44,7 +44,7 @@ class Notation:
 
     def primed(self, node: Symbol) -> str:
         """A prime marks a Riccati set that is not the mechanism's own."""
-        from phistar.algebra.symbols import ARMATURE, MASS
+        from phistar.operators.symbols import ARMATURE, MASS
 
         if not node.of or node.of[0] is MASS and (len(node.of) == 1 or node.of[1] is ARMATURE):
             return ""

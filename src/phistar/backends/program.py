@@ -1,0 +1,94 @@
+"""From a statement and a robot to numbers: the program is made once per statement and setting, then run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
+from phistar.backends.interpret import poses, run
+from phistar.backends.links import links_at
+from phistar.errors import ShapeError
+from phistar.identities.law import Setting
+from phistar.identities.rewriter import simplify
+from phistar.model import Model
+from phistar.sweeps.ir import Program
+from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
+
+
+@cache
+def program_of(nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool) -> Program:
+    """The program of the cheapest forms of some statements."""
+    simple = {name: simplify(node, symbols, setting, matrix).result for name, node in nodes}
+    return lower_all(simple, matrix)
+
+
+def is_wide(node: Node) -> bool:
+    """Whether the adjoint has fewer columns: a Jacobian is made as (J*)*, six columns whatever n."""
+    assert node.domain is not None and node.codomain is not None
+    return node.domain.over in ("joints", "links") and node.codomain.over not in ("joints", "links")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A program for one robot: called with q (…, nq) and named vectors (…, rows), all broadcast."""
+
+    program: Program
+    model: Model
+    frames: tuple[str, ...] = ()
+    operators: Mapping[str, Any] | None = None
+
+    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Each output as (…, rows), or (…, rows, columns) where the operand is the identity."""
+        model = self.model
+        q = model.checked(q, model.nq, "q")
+        given = {GIVEN.get(name, name): value for name, value in vectors.items()}
+        given.setdefault("a_g", np.concatenate([np.zeros(3), -model.gravity]))
+        arrays = {name: self._input(name, space, given) for name, space in self.program.inputs}
+        batch = _batch([q.shape[:-1], *(x.shape[:-2] for name, x in arrays.items() if name not in self.program.columns)])
+        outputs = run(self.program, links_at(model, q, self.frames), arrays, self.operators)
+        whole = {name: np.broadcast_to(x, (*batch, *x.shape[-2:])) for name, x in outputs.items()}
+        names = self.program.result_names
+        return {public: self._shaped(whole[name]) for public, name in names.items()}
+
+    def _shaped(self, x: np.ndarray) -> np.ndarray:
+        return np.array(x if self.program.columns else x[..., 0])
+
+    def _input(self, name: str, space: str, given: Mapping[str, Any]) -> np.ndarray:
+        size = {"joints": self.model.nv, "links": 6 * len(self.model.bodies), "base": 6, "task": 6 * len(self.frames)}
+        rows = size.get(space, 1 if space == "scalars" else -1)
+        if name in self.program.columns:
+            return np.eye(rows)
+        if name not in given:
+            raise ShapeError(f"The statement needs {name}, (…, {rows}); it was not given.")
+        array = self.model.checked(given[name], rows, name) if rows >= 0 else np.asarray(given[name], dtype=float)
+        return array[..., None]
+
+
+def pose_program_frames(model: Model, q: Any, frame: str) -> np.ndarray:
+    """The pose of a frame, (…, 4, 4)."""
+    place = model.frame(frame)
+    q = model.checked(q, model.nq, "q")
+    turn, shift = np.eye(3), np.zeros(3)
+    if place.body >= 0:
+        turn, shift = poses(lower_poses(), links_at(model, q))[place.body]
+    result = np.zeros((*q.shape[:-1], 4, 4))
+    result[..., :3, :3] = np.matmul(turn, place.placement.rotation)
+    result[..., :3, 3] = shift + np.matmul(turn, place.placement.translation)
+    result[..., 3, 3] = 1.0
+    return result
+
+
+def _batch(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(str(s) for s in shapes)
+        raise ShapeError(f"The leading axes {listed} do not broadcast; make them equal, or 1.") from None
+
+

@@ -1,0 +1,163 @@
+"""Every quantity as one operator statement. Read this file beside the papers; everything else explains or computes it.
+
+A function decorated with `states` is compiled from the statement above it: `ps.forward_dynamics.statement` shows it,
+with `.derivation()`, `.algorithm()`, `.cost(n)` and `.sweeps`. Symbols: H φ M of RJK91, ℳ mass matrix (armature
+included), 𝒞 Coriolis, 𝒢 gravity, T joint forces, f task forces (world axes at their frames).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.backends.program import pose_program_frames
+from phistar.model import Model
+from phistar.stated import batched, solve_safely, states
+
+Forces = Mapping[str, Any] | None  # {frame: (…, 6)} acting on the body, world axes at the frame
+
+
+@states(lambda s: s.mass @ s.qdd + s.C + s.g - s.load)
+def inverse_dynamics(model: Model, q: Any, v: Any, a: Any, f_ext: Forces = None) -> np.ndarray:
+    """ℳθ̈ + 𝒞 + 𝒢 − J*f, (…, nv): the joint forces for joint accelerations a (RJK91 eq. 2)."""
+    return inverse_dynamics.evaluate(model, q, {"v": v, "qdd": a}, f_ext)
+
+
+@states(lambda s: s.mass.inv @ (s.T - s.C - s.g + s.load))
+def forward_dynamics(model: Model, q: Any, v: Any, tau: Any, f_ext: Forces = None) -> np.ndarray:
+    """ℳ⁻¹(T − 𝒞 − 𝒢 + J*f), (…, nv): the joint accelerations under joint forces tau (RJK91 eqs. 14, 15)."""
+    return forward_dynamics.evaluate(model, q, {"v": v, "T": tau}, f_ext)
+
+
+@states(lambda s: s.mass, matrix=True)
+def mass_matrix(model: Model, q: Any) -> np.ndarray:
+    """ℳ, (…, nv, nv), armature included (RJK91 eq. 3)."""
+    return mass_matrix.evaluate(model, q)
+
+
+@states(lambda s: s.mass.inv, matrix=True)
+def mass_matrix_inverse(model: Model, q: Any) -> np.ndarray:
+    """ℳ⁻¹, (…, nv, nv) (RJK91 lemma 3)."""
+    return mass_matrix_inverse.evaluate(model, q)
+
+
+@states(lambda s: s.C + s.g)
+def bias(model: Model, q: Any, v: Any) -> np.ndarray:
+    """𝒞 + 𝒢, (…, nv): Coriolis, centrifugal and gravity joint forces (KJR92 eq. 45)."""
+    return bias.evaluate(model, q, {"v": v})
+
+
+@states(lambda s: s.g)
+def gravity_load(model: Model, q: Any) -> np.ndarray:
+    """𝒢, (…, nv) (KJR92 eq. 44)."""
+    return gravity_load.evaluate(model, q)
+
+
+@states(lambda s: s.J, matrix=True)
+def jacobian(model: Model, q: Any, frame: str) -> np.ndarray:
+    """J with [ω; ẋ] = Jθ̇ at the frame's origin in world axes, (…, 6, nv) (RJK91 eq. 1)."""
+    return jacobian.evaluate(model, q, frames=(frame,))
+
+
+@states(lambda s: s.Jdot_v)
+def jacobian_dot_v(model: Model, q: Any, v: Any, frame: str) -> np.ndarray:
+    """J̇θ̇, (…, 6): the frame's acceleration when θ̈ = 0 (KJR92 eq. 46)."""
+    return jacobian_dot_v.evaluate(model, q, {"v": v}, frames=(frame,))
+
+
+class Innovations(NamedTuple):
+    """ℳ = factor · D · factor*, inverse = factor⁻¹; each (…, nv, nv)."""
+
+    factor: np.ndarray
+    inverse: np.ndarray
+    D: np.ndarray
+
+
+@states(
+    lambda s: {"factor": s.I + s.H @ s.phi @ s.K, "inverse": s.I - s.H @ s.psi @ s.K, "D": s.D},
+    matrix=True,
+)
+def innovations(model: Model, q: Any) -> Innovations:
+    """I + HφK, I − HψK and D (RJK91 lemmas 1 and 2)."""
+    return Innovations(**innovations.evaluate_all(model, q))
+
+
+class OperationalSpace(NamedTuple):
+    """Λβ̇ + c + g = F: inertia (…, 6m, 6m), coriolis and gravity (…, 6m)."""
+
+    inertia: np.ndarray
+    coriolis: np.ndarray
+    gravity: np.ndarray
+
+
+@states(
+    lambda s: {
+        "inverse_inertia": s.J @ s.mass.inv @ s.J.T,
+        "coriolis": s.J @ s.mass.inv @ s.C - s.Jdot_v,
+        "gravity": s.J @ s.mass.inv @ s.g,
+    },
+    matrix=True,
+)
+def operational_space(model: Model, q: Any, v: Any, frame: str | Sequence[str]) -> OperationalSpace:
+    """Λ(0), c(0), g(0) of one frame, or of a list of m frames stacked to 6m (KJR92 eqs. 61, 64, 71)."""
+    frames = (frame,) if isinstance(frame, str) else tuple(frame)
+    omega = operational_space.evaluate_all(model, q, {"v": v}, frames)
+    inverse = omega["inverse_inertia"]
+    inertia = solve_safely(inverse, np.eye(inverse.shape[-1]))
+    coriolis, gravity = (np.matmul(inertia, omega[name][..., None])[..., 0] for name in ("coriolis", "gravity"))
+    return OperationalSpace(inertia, coriolis, gravity)
+
+
+@states(lambda s: -(s.mass.inv @ s.J.T @ s.f))
+def tip_acceleration_change(model: Model, q: Any, frame: str, force: Any) -> np.ndarray:
+    """−ℳ⁻¹J*f(0), (…, nv): what a force f(0) exerted by the frame does to θ̈ (RJK91 eq. 18)."""
+    return tip_acceleration_change.evaluate(model, q, {"f": force}, frames=(frame,))
+
+
+@states(lambda s: s.E @ s.phi @ s.M @ s.V)
+def momentum(model: Model, q: Any, v: Any) -> np.ndarray:
+    """EφMV, (…, 6): angular and linear momentum about the world's origin."""
+    return momentum.evaluate(model, q, {"v": v})
+
+
+@states(lambda s: s.V.T @ s.M @ s.V + s.v.T @ s.A @ s.v)
+def kinetic_energy(model: Model, q: Any, v: Any) -> np.ndarray:
+    """½(V*MV + θ̇*Aθ̇), (…)."""
+    return 0.5 * kinetic_energy.evaluate(model, q, {"v": v})[..., 0]
+
+
+@states(lambda s: s.E @ s.phi @ s.M @ s.phi.T @ s.E.T, matrix=True)
+def composite_inertia(model: Model, q: Any) -> np.ndarray:
+    """EφMφ*E*, (…, 6, 6): the whole mechanism as one body about the world's origin (R87 eq. 28)."""
+    return composite_inertia.evaluate(model, q)
+
+
+def center_of_mass(model: Model, q: Any) -> np.ndarray:
+    """(…, 3), in the world; read off the composite inertia's m·p̃ block (R87 eq. 33)."""
+    whole = composite_inertia(model, q)
+    moment = np.stack([whole[..., 2, 4], whole[..., 0, 5], whole[..., 1, 3]], axis=-1)
+    return moment / whole[..., 3:4, 3]
+
+
+def potential_energy(model: Model, q: Any) -> np.ndarray:
+    """−m g·p, (…): zero with the centre of mass at the world's origin."""
+    return -model.total_mass * np.matmul(center_of_mass(model, q), model.gravity)
+
+
+def forward_kinematics(model: Model, q: Any, frame: str) -> np.ndarray:
+    """The pose of a frame in the world, (…, 4, 4): the product of the joints' transforms out to it."""
+    return pose_program_frames(model, q, frame)
+
+
+def joint_friction(model: Model, q: Any, v: Any) -> np.ndarray:
+    """−(d θ̇ + friction·sign θ̇ + k (q ⊖ rest)), (…, nv): the passive force that acts on each joint."""
+    q, v = batched(model, q, v)
+    result = np.zeros(v.shape)
+    for joint in model.joints:
+        rate, kind = v[..., joint.v_slice], joint.kind
+        coulomb = np.where(rate > 0, kind.friction[0], -kind.friction[1]) * (rate != 0)
+        spring = kind.stiffness * kind.difference(kind.rest, q[..., joint.q_slice]) if np.any(kind.stiffness) else 0.0
+        result[..., joint.v_slice] = -(kind.damping * rate + coulomb + spring)
+    return result

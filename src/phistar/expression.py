@@ -1,0 +1,240 @@
+"""What users hold: a node of the algebra, the symbols it is written in, and (bound) the robot it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from phistar.operators.nodes import Node, Product, Symbol, adjoint, inverse, product, summation
+from phistar.operators.show import latex, text
+from phistar.operators.spaces import SCALARS
+from phistar.operators.symbols import NAMES, Symbols
+from phistar.backends.dense import Dense
+from phistar.backends.links import links_at
+from phistar.backends.program import Evaluation, program_of
+from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
+from phistar.identities.derivation import Derivation
+from phistar.identities.law import Setting
+from phistar.identities.rewriter import simplify
+from phistar.model import Model
+from phistar.sweeps.algorithm import Algorithm
+from phistar.sweeps.cost import CostPolynomial, Count, cost_polynomial
+from phistar.sweeps.ir import Program, Sweep
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """An operator statement. `@ + - .T .inv` build new ones; the rest explains or evaluates it."""
+
+    node: Node
+    symbols: Symbols
+    setting: Setting
+    model: Model | None = None
+    operators: Mapping[str, Any] = field(default_factory=dict)
+
+    # Building
+
+    def _with(self, node: Node, other: Expression | None = None) -> Expression:
+        if other is not None and (other.model, other.symbols) != (self.model, self.symbols):
+            raise SpaceError(
+                f"{self.show()} and {other.show()} belong to different robots or frames; take both from one algebra."
+            )
+        return replace(self, node=node)
+
+    def __matmul__(self, other: Expression) -> Expression:
+        return self._with(product(self.node, other.node), other)
+
+    def __add__(self, other: Expression) -> Expression:
+        return self._with(summation([(1, self.node), (1, other.node)]), other)
+
+    def __sub__(self, other: Expression) -> Expression:
+        return self._with(summation([(1, self.node), (-1, other.node)]), other)
+
+    def __neg__(self) -> Expression:
+        return self._with(summation([(-1, self.node)]))
+
+    def __mul__(self, number: float | Fraction) -> Expression:
+        return self._with(summation([(Fraction(number), self.node)]))
+
+    __rmul__ = __mul__
+
+    @property
+    def T(self) -> Expression:
+        """The adjoint."""
+        return self._with(adjoint(self.node))
+
+    @property
+    def inv(self) -> Expression:
+        return self._with(inverse(self.node))
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Expression) and self.node is other.node
+        return same and (self.model, self.symbols) == (other.model, other.symbols)  # type: ignore[union-attr]
+
+    def __hash__(self) -> int:
+        return hash((id(self.node), self.symbols))
+
+    # Explaining
+
+    def show(self) -> str:
+        return text(self.node)
+
+    __str__ = __repr__ = show
+
+    def latex(self) -> str:
+        return latex(self.node)
+
+    def derivation(self, matrix: bool = False) -> Derivation:
+        """How the cheapest form is reached: each step, its law and citation."""
+        return simplify(self.node, self.symbols, self.setting, matrix)
+
+    def simplify(self, matrix: bool = False) -> Expression:
+        """The cheapest form that the laws reach."""
+        return self._with(self.derivation(matrix).result)
+
+    def program(self, matrix: bool = False) -> Program:
+        """The sweeps of the cheapest form."""
+        return program_of((("y", self.node),), self.symbols, self.setting, matrix)
+
+    def algorithm(self, matrix: bool = False) -> Algorithm:
+        """The recursion as the papers print it."""
+        return Algorithm(self.program(matrix))
+
+    @property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        """The passes over the links, inward or outward."""
+        return self.program().passes
+
+    def cost(self, n: int, matrix: bool = False) -> Count:
+        """Operations for a serial chain of n revolute links, counted on the program."""
+        return self.cost_polynomial(matrix)(n)
+
+    def cost_polynomial(self, matrix: bool = False) -> CostPolynomial:
+        """The same count as a polynomial in n."""
+        return cost_polynomial(self.program(matrix))
+
+    # Evaluating
+
+    def dense(self, q: Any, **vectors: Any) -> np.ndarray:
+        """The matrix straight from the definitions, (…, rows, columns); a vector statement gives (…, rows).
+
+        Vectors are named as in the algebra: v, qdd, T, f, a_g.
+        """
+        model = self._bound()
+        q = model.checked(q, model.nq, "q")
+        results = [self._dense_at(model, q[index], vectors) for index in np.ndindex(*q.shape[:-1])]
+        if not results:
+            raise ShapeError("dense() needs at least one configuration; q was empty.")
+        return np.reshape(results, (*q.shape[:-1], *results[0].shape))
+
+    def _dense_at(self, model: Model, q: np.ndarray, vectors: Mapping[str, Any]) -> np.ndarray:
+        links = links_at(model, q, self.symbols.frames or ())
+        gravity = np.concatenate([np.zeros(3), -model.gravity])
+        result = Dense(links, {"a_g": gravity, **vectors}, dict(self.operators))(self.node)
+        return result[:, 0] if self.node.domain == SCALARS else result
+
+    def apply(self, q: Any, x: Any = None, **vectors: Any) -> np.ndarray:
+        """The cheapest form, run as sweeps: e·x for x (…, columns of e), or the value of a vector statement."""
+        model = self._bound()
+        if (x is None) != (self.node.domain == SCALARS):
+            wanted = "no operand: it is a vector" if self.node.domain == SCALARS else f"an operand in {self.node.domain}"
+            raise StatementError(f"{self.show()} takes {wanted}.")
+        evaluation = Evaluation(self.program(), model, self.symbols.frames or (), self.operators)
+        given = dict(vectors) if x is None else {**vectors, "x": x}
+        return evaluation(q, given)["y"]
+
+    def determinant(self) -> Expression:
+        """The block-diagonal operator whose determinant this one's is: det ℳ = ∏ det D(k)."""
+        node = inverse(self.derivation().result) if isinstance(self.node, Product) else None
+        result = simplify(inverse(self.node), self.symbols, self.setting).result if node is None else node
+        memoryless = [f for f in getattr(result, "factors", (result,)) if _is_inverse_of_blocks(f)]
+        unit = [f for f in getattr(result, "factors", ()) if f not in memoryless]
+        if len(memoryless) != 1 or not all(_unit_triangular(f) for f in unit):
+            raise StatementError(f"No law factors {self.show()} into unit triangular and block diagonal operators.")
+        return self._with(inverse(memoryless[0]))
+
+    def _bound(self) -> Model:
+        if self.model is None:
+            raise StatementError(
+                f"{self.show()} is abstract: it has no robot to be evaluated for. Bind it: ps.algebra(model, frames=[…])."
+            )
+        return self.model
+
+
+def _is_inverse_of_blocks(node: Node) -> bool:
+    inner = getattr(node, "of", None)
+    return isinstance(inner, Symbol) and inner.name == "D"
+
+
+def _unit_triangular(node: Node) -> bool:
+    """I plus something strictly causal, or its adjoint."""
+    return text(node).startswith("(I ") or text(node).startswith("I ")
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """The symbols as attributes: A.H, A.phi, A.psi, … Each is an Expression."""
+
+    symbols: Symbols
+    setting: Setting
+    model: Model | None = None
+    operators: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Expression:
+        if name not in NAMES:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise UnknownNameError(f"The algebra has no symbol {name!r}; it has {', '.join(NAMES)}.")
+        return self.expression(getattr(self.symbols, name))
+
+    def __dir__(self) -> list[str]:
+        return [*NAMES, "expression", "symbols", "setting", "model"]
+
+    def expression(self, node: Node) -> Expression:
+        return Expression(node, self.symbols, self.setting, self.model, self.operators)
+
+    @cached_property
+    def Lambda(self) -> Expression:
+        """The operational-space inertia (Jℳ⁻¹J*)⁻¹."""
+        s = self.symbols
+        return self.expression((s.J @ s.mass.inv @ s.J.T).inv)
+
+
+def algebra(
+    model: Model | None = None,
+    frames: list[str] | tuple[str, ...] = (),
+    *,
+    tree: bool = False,
+    armature: bool = False,
+    nonredundant: bool = False,
+    Q: Any = None,
+) -> Algebra:
+    """The operators of a model with task frames, or (without a model) the abstract ones.
+
+    Abstract, the mechanism is the papers': a serial chain with one tip and no armature, unless `tree` or `armature`.
+    `Q` gives the closure operator, (rows, 6·frames).
+    """
+    if model is None:
+        setting = Setting(not tree, not tree, not tree, not armature, nonredundant)
+        return Algebra(Symbols(tuple(frames) or None, armature), setting)
+    names = tuple(frames)
+    operators = {} if Q is None else {"Q": np.asarray(Q, dtype=float)}
+    has_armature = bool(np.any(model.armature))
+    return Algebra(Symbols(names, has_armature), setting_of(model, names), model, operators)
+
+
+def setting_of(model: Model, frames: tuple[str, ...]) -> Setting:
+    """What laws may assume of a model and frames on it."""
+    bodies = [model.frame(name).body for name in frames]
+    return Setting(
+        serial=model.is_serial,
+        tips=all(body < 0 or not model.children[body] for body in bodies),
+        one_frame=len(frames) == 1,
+        no_armature=not np.any(model.armature),
+        nonredundant=model.nv <= 6 * len(frames),
+    )

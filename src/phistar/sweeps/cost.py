@@ -1,0 +1,108 @@
+"""Operations of a program, counted, as exact polynomials in n.
+
+The count runs the program on patterns of zeros, ones and numbers instead of arrays, for a serial chain of n links with
+revolute joints about z, general rotations, offsets and inertias. What is symmetric is computed once. Nothing is timed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from phistar.sweeps.ir import Program
+from phistar.sweeps.patterns import count
+
+
+@dataclass(frozen=True)
+class Count:
+    """Additions (and subtractions), multiplications, divisions of one evaluation."""
+
+    adds: int
+    multiplies: int
+    divides: int
+
+    @property
+    def total(self) -> int:
+        return self.adds + self.multiplies + self.divides
+
+    def __str__(self) -> str:
+        return f"{self.adds} additions, {self.multiplies} multiplications, {self.divides} divisions"
+
+
+@dataclass(frozen=True)
+class CostPolynomial:
+    """Counts as polynomials in n, exact for n ≥ `from_n`; `cost(n)` evaluates them."""
+
+    adds: tuple[Fraction, ...]
+    multiplies: tuple[Fraction, ...]
+    divides: tuple[Fraction, ...]
+    from_n: int
+
+    def __call__(self, n: int) -> Count:
+        return Count(*(int(_value(p, n)) for p in (self.adds, self.multiplies, self.divides)))
+
+    @property
+    def degree(self) -> int:
+        return max(len(self.adds), len(self.multiplies), len(self.divides)) - 1
+
+    def __str__(self) -> str:
+        parts = [f"{_shown(p)} {name}" for p, name in zip(self.parts, ("additions", "multiplications", "divisions"), strict=True)]
+        return ", ".join(parts)
+
+    @property
+    def parts(self) -> tuple[tuple[Fraction, ...], ...]:
+        return self.adds, self.multiplies, self.divides
+
+
+@cache
+def cost_polynomial(program: Program) -> CostPolynomial:
+    """Counted at small n, interpolated, and checked at one n more than the degree needs."""
+    first = 3  # from the third link on, tip and base no longer change what a link costs
+    sizes = range(first, first + 6)
+    counts = [count(program, n) for n in sizes]
+    parts = [_interpolated(list(sizes), [getattr(c, name) for c in counts]) for name in ("adds", "multiplies", "divides")]
+    return CostPolynomial(*parts, first)
+
+
+def _interpolated(xs: list[int], ys: list[int]) -> tuple[Fraction, ...]:
+    """Coefficients, lowest first, of the polynomial of least degree through all points."""
+    for degree in range(len(xs) - 1):
+        coefficients = _through(xs[: degree + 1], ys[: degree + 1])
+        if all(_value(coefficients, x) == y for x, y in zip(xs, ys, strict=True)):
+            return coefficients
+    raise AssertionError(f"counts {ys} at n = {xs} are not a polynomial of degree below {len(xs) - 1}")
+
+
+def _through(xs: list[int], ys: list[int]) -> tuple[Fraction, ...]:
+    """Lagrange's formula, multiplied out."""
+    result = [Fraction(0)] * len(xs)
+    for i, x in enumerate(xs):
+        basis, scale = [Fraction(1)], Fraction(1)
+        for j, other in enumerate(xs):
+            if i != j:
+                basis = [a - other * b for a, b in zip([Fraction(0), *basis], [*basis, Fraction(0)], strict=True)]
+                scale *= x - other
+        for power, c in enumerate(basis):
+            result[power] += c * ys[i] / scale
+    while len(result) > 1 and result[-1] == 0:
+        result.pop()
+    return tuple(result)
+
+
+def _value(coefficients: tuple[Fraction, ...], n: int) -> Fraction:
+    return sum((c * n**power for power, c in enumerate(coefficients)), Fraction(0))
+
+
+def _shown(coefficients: tuple[Fraction, ...]) -> str:
+    names = ["", "n", "n²", "n³", "n⁴"]
+    shown = ""
+    for power in range(len(coefficients) - 1, -1, -1):
+        c = coefficients[power]
+        if c:
+            size = "" if abs(c) == 1 and power else str(abs(c))
+            sign = ("−" if c < 0 else "") if not shown else (" − " if c < 0 else " + ")
+            shown += f"{sign}{size}{names[power]}"
+    return shown or "0"
+
+

@@ -1,0 +1,262 @@
+"""Programs run on patterns: an entry is 0 (zero), 1 (one, up to sign) or 2 (any number). Only costs come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from phistar.sweeps import ir
+from phistar.sweeps.ir import Program, Sweep, Term
+
+if TYPE_CHECKING:
+    from phistar.sweeps.cost import Count
+
+Pattern = list[list[int]]
+Block = Pattern | None
+
+_SYMMETRIC = ("P", "P⁺", "r", "Ω", "S", "Γ", "D", "D⁻¹")
+_ROTATION: Pattern = [[2] * 3 for _ in range(3)]
+_COLUMN: Pattern = [[2], [2], [2]]
+
+
+def count(program: Program, n: int) -> Count:
+    """The operations of a program on a serial chain of n revolute links with one task frame at the tip."""
+    from phistar.sweeps.cost import Count
+
+    machine = _Tally(n)
+    for name, space in program.inputs:
+        machine.give(name, space, name in program.columns)
+    for sweep in program.sweeps:
+        machine.run(sweep)
+    return Count(machine.adds, machine.multiplies, machine.divides)
+
+
+def _zeros(rows: int, columns: int) -> Pattern:
+    return [[0] * columns for _ in range(rows)]
+
+
+def _identity(size: int) -> Pattern:
+    return [[int(i == j) for j in range(size)] for i in range(size)]
+
+
+def _transposed(x: Pattern) -> Pattern:
+    return [list(row) for row in zip(*x, strict=True)]
+
+
+def _rows(x: Pattern, start: int, stop: int) -> Pattern:
+    return x[start:stop]
+
+
+_SKEW: Pattern = [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
+_MASS: Pattern = [
+    *[[2, 2, 2, *row] for row in _SKEW],
+    *[[*row, *[2 if i == j else 0 for j in range(3)]] for i, row in enumerate(_SKEW)],
+]
+_DATA = {"H": [[0, 0, 1, 0, 0, 0]], "M": _MASS, "A": [[2]], "I": _identity(6), "X": [[2] * 6 for _ in range(6)]}
+
+
+@dataclass
+class _Tally:
+    """Link 0 is the base link, link n − 1 the tip."""
+
+    n: int
+    adds: int = 0
+    multiplies: int = 0
+    divides: int = 0
+    fields: dict[str, list[Block] | Block] = field(default_factory=dict)
+
+    def give(self, name: str, space: str, columns: bool) -> None:
+        size = {"joints": 1, "links": 6}.get(space)
+        if size is None:
+            flat: Pattern = _identity(6) if columns else [[2]] * 6
+            self.fields[name] = [[0], [0], [0], [2], [2], [2]] if name == "a_g" else flat
+        elif columns:
+            unit = _identity(size * self.n)
+            self.fields[name] = [unit[size * k : size * k + size] for k in range(self.n)]
+        else:
+            self.fields[name] = [[[2]] * size for _ in range(self.n)]
+
+    def run(self, sweep: Sweep) -> None:
+        if sweep.direction == "flat":
+            for statement in sweep.statements:
+                self.fields[statement.target] = self.value(statement.term, -1)
+            return
+        for statement in sweep.statements:
+            self.fields[statement.target] = [None] * self.n
+        for k in range(self.n) if sweep.direction == ir.OUTWARD else range(self.n - 1, -1, -1):
+            for statement in sweep.statements:
+                symmetric = statement.target.rstrip("′") in _SYMMETRIC
+                self.fields[statement.target][k] = self.value(statement.term, k, symmetric)  # type: ignore[index]
+
+    def at(self, name: str, k: int) -> Block:
+        return self.fields[name][k] if k >= 0 else self.fields[name]  # type: ignore[index,return-value]
+
+    def value(self, term: Term, k: int, symmetric: bool = False) -> Block:
+        match term:
+            case ir.Field(name=name):
+                return self.at(name, k)
+            case ir.Data(name="BUB*"):
+                return [[2] * 6 for _ in range(6)] if k == self.n - 1 else None
+            case ir.Data(name=name):
+                return _DATA[name]
+            case ir.Times(left=left, right=right):
+                return self.product(self.value(left, k), self.value(right, k), symmetric)
+            case ir.Plus(terms=terms):
+                return self.total([(abs(c), self.value(x, k, symmetric)) for c, x in terms], symmetric)
+            case ir.Transpose(of=inner):
+                below = self.value(inner, k)
+                return None if below is None else _transposed(below)
+            case ir.Invert():
+                self.divides += 1
+                return [[2]]
+            case ir.Call(function=function, arguments=arguments):
+                return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
+        return self.transport(term, k)
+
+    def transport(self, term: Term, k: int) -> Block:
+        match term:
+            case ir.FromChildren(name=name):
+                below = self.at(name, k + 1) if k + 1 < self.n else None
+                return None if below is None else self.inward(below)
+            case ir.CongruentChildren(name=name):
+                below = self.at(name, k + 1) if k + 1 < self.n else None
+                return None if below is None else self.congruent(below)
+            case ir.FromParent(name=name):
+                above = self.at(name, k - 1) if k > 0 else None
+                return None if above is None else self.outward(above)
+            case ir.CongruentParent(name=name):
+                above = self.at(name, k - 1) if k > 0 else None
+                return None if above is None else self.congruent(above)
+            case ir.FromBase(name=name):
+                return self.outward(self.fields[name]) if k == 0 else None  # type: ignore[arg-type]
+            case ir.FromTask(name=name):
+                return self.inward(self.fields[name]) if k == self.n - 1 else None  # type: ignore[arg-type]
+        return self.flat(term)
+
+    def flat(self, term: Term) -> Block:
+        match term:
+            case ir.ToTask(name=name):
+                tip = self.at(name, self.n - 1)
+                return _zeros(6, 1) if tip is None else self.outward(tip)
+            case ir.ToBase(name=name):
+                root = self.at(name, 0)
+                return _zeros(6, 1) if root is None else self.inward(root)
+            case ir.ToScalar(left=left, right=right):
+                return self.dot(left, right)
+            case ir.TaskOperator(of=inner):
+                return self.value(inner, -1)
+            case ir.SolveFlat(matrix=matrix, right=right):
+                return self.solve(self.value(matrix, -1), self.value(right, -1))
+            case ir.SolveStacked(matrix=matrix, right=right):
+                whole = [[x for b in self.fields[name] for x in (b or [[2]])] for name in (matrix, right)]  # type: ignore[union-attr]
+                solved = self.solve(*whole)
+                size = len(solved) // self.n
+                return [solved[size * k : size * k + size] for k in range(self.n)]  # type: ignore[return-value]
+        raise AssertionError(term)
+
+    # Arithmetic on patterns
+
+    def product(self, a: Block, b: Block, symmetric: bool = False) -> Block:
+        if a is None or b is None:
+            return None
+        result = _zeros(len(a), len(b[0]))
+        for i, row in enumerate(a):
+            for j in range(len(b[0])):
+                pairs = [(x, b[m][j]) for m, x in enumerate(row) if x and b[m][j]]
+                result[i][j] = 0 if not pairs else 1 if pairs == [(1, 1)] else 2
+                if pairs and not (symmetric and j < i):
+                    self.adds += len(pairs) - 1
+                    self.multiplies += sum(pair == (2, 2) for pair in pairs)
+        return result
+
+    def total(self, terms: list, symmetric: bool) -> Block:
+        blocks = [(c, x) for c, x in terms if x is not None]
+        if not blocks:
+            return None
+        result = [list(row) for row in blocks[0][1]]
+        for i in range(len(result)):
+            for j in range(len(result[0])):
+                entries = [(c, x[i][j]) for c, x in blocks if x[i][j]]
+                result[i][j] = 0 if not entries else entries[0][1] if len(entries) == 1 and entries[0][0] == 1 else 2
+                if entries and not (symmetric and j < i):
+                    self.adds += len(entries) - 1
+                    self.multiplies += sum(c != 1 for c, _ in entries)
+        return result
+
+    def inward(self, x: Pattern) -> Pattern:
+        moment = self.product(_ROTATION, _rows(x, 0, 3))
+        force = self.product(_ROTATION, _rows(x, 3, 6))
+        lever = self.product(_SKEW, force)
+        return [*self.total([(1, moment), (1, lever)], False), *force]  # type: ignore[misc]
+
+    def outward(self, x: Pattern) -> Pattern:
+        lever = self.product(_SKEW, _rows(x, 0, 3))
+        linear = self.total([(1, _rows(x, 3, 6)), (1, lever)], False)
+        return [*self.product(_ROTATION, _rows(x, 0, 3)), *self.product(_ROTATION, linear)]  # type: ignore[misc]
+
+    def congruent(self, x: Pattern) -> Pattern:
+        """Rotate the three distinct 3×3 blocks, shift by the offset; symmetric blocks count their upper triangle."""
+        a, b, c = ([row[j : j + 3] for row in x[i : i + 3]] for i, j in ((0, 0), (0, 3), (3, 3)))
+        back = _transposed(_ROTATION)
+        a2 = self.product(self.product(_ROTATION, a), back, True)
+        b2 = self.product(self.product(_ROTATION, b), back)
+        c2 = self.product(self.product(_ROTATION, c), back, True)
+        shifted = self.total([(1, b2), (1, self.product(_SKEW, c2))], False)
+        corner = self.product(self.total([(1, b2), (1, shifted)], False), _SKEW, True)
+        top = self.total([(1, a2), (1, corner)], True)
+        upper = [[*p, *q] for p, q in zip(top, shifted, strict=True)]  # type: ignore[arg-type]
+        lower = [[*p, *q] for p, q in zip(_transposed(shifted), c2, strict=True)]  # type: ignore[arg-type]
+        return upper + lower
+
+    def cross(self, a: Pattern, b: Pattern) -> Pattern:
+        matrix = _zeros(3, 3)
+        for i, j, source in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)):
+            matrix[i][j] = a[source][0]
+        result = self.product(matrix, b)
+        assert result is not None
+        return result
+
+    def solve(self, matrix: Block, right: Block) -> Pattern:
+        """Cholesky-like LDL*: the flat cost of a symmetric solve."""
+        assert matrix is not None and right is not None
+        m, c = len(matrix), len(right[0])
+        self.divides += m
+        self.multiplies += m * (m * m - 1) // 6 + m * (m - 1) // 2 + c * (m * m - m) + c * m
+        self.adds += m * (m * m - 1) // 6 + c * (m * m - m)
+        return [[2] * c for _ in range(m)]
+
+    def dot(self, left: str, right: str) -> Pattern:
+        for a, b in zip(self.fields[left], self.fields[right], strict=True):  # type: ignore[arg-type]
+            self.product(None if a is None else _transposed(a), b)
+        self.adds += self.n - 1
+        return [[2]]
+
+    # Functions a program may call
+
+    def pose(self, k: int) -> Pattern:
+        if k > 0:
+            self.product(_ROTATION, _ROTATION)
+            self.total([(1, _COLUMN), (1, self.product(_ROTATION, _COLUMN))], False)
+        return _ROTATION
+
+    def bias_acceleration(self, k: int, velocity: Pattern, v: Pattern) -> Pattern:
+        if k == 0:
+            return None  # type: ignore[return-value]
+        spin: Pattern = [[0], [0], [2]]
+        parent = _rows(velocity, 0, 3)
+        self.adds += 1
+        reach = self.product(_ROTATION, _COLUMN)
+        assert reach is not None
+        return [*self.cross(parent, spin), *self.cross(parent, self.cross(parent, reach))]
+
+    def bias_force(self, k: int, velocity: Pattern) -> Pattern:
+        omega = _rows(velocity, 0, 3)
+        momentum = self.product([row[:3] for row in _MASS[:3]], omega)
+        assert momentum is not None
+        return [*self.cross(omega, momentum), *self.cross(omega, self.cross(omega, _COLUMN))]
+
+    def bias_acceleration_at_frames(self, k: int, velocities: list[Pattern]) -> Pattern:
+        omega = _rows(velocities[-1], 0, 3)
+        linear = self.product(_ROTATION, self.cross(omega, self.cross(omega, _COLUMN)))
+        assert linear is not None
+        return [[0], [0], [0], *linear]
