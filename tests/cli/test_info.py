@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,6 +91,16 @@ def test_floating_adds_the_root_joint_without_limits(robot, capsys):
     root = facts_of(capsys, robot, "--floating")["joints"][0]
     assert (root["name"], root["kind"], root["nq"], root["nv"]) == ("root", "free", 7, 6)
     assert root["lower"] == [None] * 7
+
+
+def test_packages_are_where_meshes_are_found(robot, tmp_path, capsys):
+    path = Path(robot)
+    mesh = '<mesh filename="package://gripper_meshes/palm.stl"/>'
+    path.write_text(URDF.replace('<box size="0.1 0.1 0.2"/>', mesh))
+    (tmp_path / "elsewhere" / "gripper_meshes").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "gripper_meshes" / "palm.stl").write_bytes(b"")
+    assert any("mesh" in warning for warning in facts_of(capsys, robot)["warnings"])
+    assert facts_of(capsys, robot, "--packages", str(tmp_path / "elsewhere"))["warnings"] == []
 
 
 @pytest.mark.parametrize("name", names())

@@ -17,10 +17,10 @@ COMMANDS = [info]
 
 HELP = """Robot multibody dynamics in which the program is the algebra.
 
+\b
 Examples:
-
-  phistar info puma560            a bundled robot
-  phistar info arm.urdf --json    the same facts for a program
+  phistar info puma560            the tables of a bundled robot
+  phistar info arm.urdf --json    the same facts of a file, for a program
 """
 
 INPUT_WAS_WRONG = 2

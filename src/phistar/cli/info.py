@@ -16,19 +16,26 @@ WIDTH_WHEN_PIPED = 120
 
 
 def info(
-    robot: Annotated[str, typer.Argument(help="A URDF or MJCF file, or the name of a bundled robot such as puma560.")],
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="A URDF or MJCF file, or a bundled robot such as puma560.")
+    ],
     tree: Annotated[bool, typer.Option("--tree", help="Show WD89's binary tree and loop equations instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the same facts as JSON, in SI units.")] = False,
     floating: Annotated[
         bool, typer.Option("--floating", help="Let the base move: add a free joint named root.")
     ] = False,
     packages: Annotated[
-        list[Path] | None, typer.Option("--packages", help="A folder for package:// addresses; may be repeated.")
+        list[Path] | None,
+        typer.Option("--packages", metavar="DIR", help="A folder for package:// addresses; may be repeated."),
     ] = None,
 ) -> None:
     """Show the bodies, joints, frames, loops and warnings of a robot.
 
-    Examples: phistar info puma560 · phistar info arm.urdf --floating --json · phistar info wd89_fig1 --tree
+    \b
+    Examples:
+      phistar info puma560
+      phistar info arm.urdf --floating --packages ~/robots
+      phistar info wd89_fig1 --tree
     """
     from phistar.io import load
 
