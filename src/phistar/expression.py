@@ -10,10 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from phistar.operators.nodes import Node, Product, Symbol, adjoint, inverse, product, summation
-from phistar.operators.show import latex, text
-from phistar.operators.spaces import SCALARS
-from phistar.operators.symbols import NAMES, Symbols
 from phistar.backends.dense import Dense
 from phistar.backends.links import links_at
 from phistar.backends.program import Evaluation, program_of
@@ -22,6 +18,10 @@ from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
 from phistar.identities.rewriter import simplify
 from phistar.model import Model
+from phistar.operators.nodes import Node, Product, Symbol, adjoint, inverse, product, summation
+from phistar.operators.show import latex, text
+from phistar.operators.spaces import SCALARS
+from phistar.operators.symbols import NAMES, Symbols
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.cost import CostPolynomial, Count, cost_polynomial
 from phistar.sweeps.ir import Program, Sweep
@@ -142,7 +142,9 @@ class Expression:
         """The cheapest form, run as sweeps: e·x for x (…, columns of e), or the value of a vector statement."""
         model = self._bound()
         if (x is None) != (self.node.domain == SCALARS):
-            wanted = "no operand: it is a vector" if self.node.domain == SCALARS else f"an operand in {self.node.domain}"
+            wanted = (
+                "no operand: it is a vector" if self.node.domain == SCALARS else f"an operand in {self.node.domain}"
+            )
             raise StatementError(f"{self.show()} takes {wanted}.")
         evaluation = Evaluation(self.program(), model, self.symbols.frames or (), self.operators)
         given = dict(vectors) if x is None else {**vectors, "x": x}
@@ -161,7 +163,7 @@ class Expression:
     def _bound(self) -> Model:
         if self.model is None:
             raise StatementError(
-                f"{self.show()} is abstract: it has no robot to be evaluated for. Bind it: ps.algebra(model, frames=[…])."
+                f"{self.show()} is abstract: it has no robot to be evaluated for. Bind it: ps.algebra(model, frames=…)."
             )
         return self.model
 

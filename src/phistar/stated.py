@@ -8,14 +8,14 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from phistar.operators.nodes import Node, adjoint
-from phistar.operators.symbols import Symbols
 from phistar.backends.program import Evaluation, is_wide, program_of
 from phistar.backends.solve import solve as solve_safely
 from phistar.errors import ModelError, ShapeError
 from phistar.expression import Expression, setting_of
 from phistar.identities.law import TREE
 from phistar.model import Model
+from phistar.operators.nodes import Node, adjoint
+from phistar.operators.symbols import Symbols
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -26,7 +26,7 @@ __all__ = ["Stated", "batched", "solve_safely", "states"]
 
 def states(
     statement: Callable[[Symbols], Node | Statements], *, matrix: bool = False
-) -> Callable[[Callable[Arguments, Result]], "Stated[Arguments, Result]"]:
+) -> Callable[[Callable[Arguments, Result]], Stated[Arguments, Result]]:
     """Decorate a function with the statement it evaluates; `matrix`: the operator itself is wanted."""
     return lambda function: Stated(function, statement, matrix)
 
@@ -113,4 +113,6 @@ def batched(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def refuse_loops(model: Model, what: str) -> None:
     if model.loops:
-        raise ModelError(f"{what} of {model.name} must keep its loops closed, which is not available yet; use model.tree.")
+        raise ModelError(
+            f"{what} of {model.name} must keep its loops closed, which is not available yet; use model.tree."
+        )

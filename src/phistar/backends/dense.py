@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.links import Links, bias_acceleration, bias_force
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.spaces import Space
-from phistar.backends.links import Links, bias_acceleration, bias_force
 from phistar.spatial import cross, force_transform, skew
 
 
@@ -53,7 +53,13 @@ class Dense:
 
     def size(self, space: Space | None) -> int:
         assert space is not None
-        sizes = {"links": 6 * self.n, "joints": self.model.nv, "base": 6, "task": 6 * len(self.links.frames), "scalars": 1}
+        sizes = {
+            "links": 6 * self.n,
+            "joints": self.model.nv,
+            "base": 6,
+            "task": 6 * len(self.links.frames),
+            "scalars": 1,
+        }
         return self.operators["Q"].shape[0] if space.over == "closures" else sizes[space.over]
 
     def symbol(self, node: Symbol) -> np.ndarray:
@@ -284,8 +290,11 @@ class Dense:
 
     def _g(self) -> np.ndarray:
         lift = np.reshape(self.vectors["a_g"], -1)[3:]
-        forces = [self.model.bodies[k].inertia.mass * lift for k in range(self.n)]
-        return sum(self.point_jacobian(k, self.centre(k))[3:].T @ forces[k] for k in range(self.n))[:, None]
+        result = np.zeros(self.model.nv)
+        for k in range(self.n):
+            force = self.model.bodies[k].inertia.mass * lift
+            result += self.point_jacobian(k, self.centre(k))[3:].T @ force
+        return result[:, None]
 
 
 def _moved(turn: np.ndarray, place: np.ndarray, twist: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a robot gives to a program at a configuration: φ(p,k) as rotation and offset, H, M, A, frames. Arrays, batched."""
+"""What a robot gives to a program at a configuration: φ(p,k) as rotation and offset, H, M, A, frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from phistar.spatial import cross, skew
 
 @dataclass(frozen=True)
 class Links:
-    """Per body k: `rotation[k]` (…,3,3) and `offset[k]` (…,3) place it in its parent; `subspace[k]` (…,6,r) is H*(k)."""
+    """Per body k: `rotation[k]` (…,3,3), `offset[k]` (…,3) place it in its parent; `subspace[k]` (…,6,r) is H*(k)."""
 
     model: Model
     q: Any

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from phistar.operators.nodes import Node
-from phistar.operators.symbols import Symbols
 from phistar.backends.interpret import poses, run
 from phistar.backends.links import links_at
 from phistar.errors import ShapeError
 from phistar.identities.law import Setting
 from phistar.identities.rewriter import simplify
 from phistar.model import Model
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
 
@@ -50,7 +50,9 @@ class Evaluation:
         given = {GIVEN.get(name, name): value for name, value in vectors.items()}
         given.setdefault("a_g", np.concatenate([np.zeros(3), -model.gravity]))
         arrays = {name: self._input(name, space, given) for name, space in self.program.inputs}
-        batch = _batch([q.shape[:-1], *(x.shape[:-2] for name, x in arrays.items() if name not in self.program.columns)])
+        batch = _batch(
+            [q.shape[:-1], *(x.shape[:-2] for name, x in arrays.items() if name not in self.program.columns)]
+        )
         outputs = run(self.program, links_at(model, q, self.frames), arrays, self.operators)
         whole = {name: np.broadcast_to(x, (*batch, *x.shape[-2:])) for name, x in outputs.items()}
         names = self.program.result_names
@@ -90,5 +92,3 @@ def _batch(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     except ValueError:
         listed = ", ".join(str(s) for s in shapes)
         raise ShapeError(f"The leading axes {listed} do not broadcast; make them equal, or 1.") from None
-
-

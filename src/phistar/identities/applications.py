@@ -1,8 +1,8 @@
 """Consequences that the papers number: true and tested, found by the rewriter from the laws before them."""
 
+from phistar.identities.law import Equation, law
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
-from phistar.identities.law import Equation, law
 
 
 def _omega_at_tip(s: Symbols) -> Node:

@@ -8,14 +8,30 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from phistar.operators.nodes import Adjoint, Node
 from phistar.identities.graph import Apply, Operand, Solve, Value, apply, arguments, operand_of, walk
 from phistar.identities.schedule import schedule, symbol_of
+from phistar.operators.nodes import Adjoint, Node
 
 # Multiplications and additions per link of one application to a vector, for single-dof joints.
 _PER_LINK = {
-    **{"phi": 45, "psi": 60, "E_phi": 39, "M": 33, "P": 66, "Omega": 66, "Gamma": 66, "r": 33, "G": 12, "X": 36},
-    **{"H": 1, "D": 1, "A": 1, "U": 0, "E": 0, "B": 0, "a": 30, "b": 30},
+    "phi": 45,
+    "psi": 60,
+    "E_phi": 39,
+    "M": 33,
+    "P": 66,
+    "Omega": 66,
+    "Gamma": 66,
+    "r": 33,
+    "G": 12,
+    "X": 36,
+    "H": 1,
+    "D": 1,
+    "A": 1,
+    "U": 0,
+    "E": 0,
+    "B": 0,
+    "a": 30,
+    "b": 30,
 }
 # Once per statement, for the recursion that defines the symbol.
 _RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}
@@ -116,5 +132,7 @@ def _pattern(value: Value, known: dict[Value, _Pattern]) -> _Pattern:
 
 def _was_adjoint(value: Value) -> bool:
     """Whether the last recursion below a value ran outward."""
-    recursions = [x for x in walk(value) if isinstance(x, Apply) and symbol_of(x.letter).name in ("phi", "psi", "E_phi")]
+    recursions = [
+        x for x in walk(value) if isinstance(x, Apply) and symbol_of(x.letter).name in ("phi", "psi", "E_phi")
+    ]
     return bool(recursions) and isinstance(recursions[-1].letter, Adjoint)

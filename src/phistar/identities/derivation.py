@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from phistar.identities.cost import Cost, cost
 from phistar.operators.nodes import Node
 from phistar.operators.show import latex, text
-from phistar.identities.cost import Cost, cost
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-from phistar.operators.nodes import Adjoint, Identity, Node, Product, Sum, adjoint, product, scale_by, summation, zero
 from phistar.identities.polynomial import Polynomial, Word, expand
+from phistar.operators.nodes import Adjoint, Identity, Node, Product, Sum, adjoint, product, scale_by, summation, zero
 
 Terms = dict[Word, Fraction]
 

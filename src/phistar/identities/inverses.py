@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product, zero
-from phistar.operators.spaces import MOTIONS, RATES, TORQUES
-from phistar.operators.symbols import Symbols
 from phistar.errors import StatementError
 from phistar.identities.factor import factor
 from phistar.identities.law import SENTENCES, Setting
 from phistar.identities.match import everywhere
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.riccati import lemma_1
+from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product, zero
+from phistar.operators.spaces import MOTIONS, RATES, TORQUES
+from phistar.operators.symbols import Symbols
 
 
 def split_product(node: Node) -> Node | None:
@@ -124,7 +124,7 @@ def check_invertible(node: Node) -> None:
 def _causal(node: Node) -> bool:
     if isinstance(node, Sum):
         return all(_causal(term) for _, term in node.terms)
-    return isinstance(node, Symbol) and "causal" in node.traits or isinstance(node, Inverse) and is_memoryless(node)
+    return (isinstance(node, Symbol) and "causal" in node.traits) or (isinstance(node, Inverse) and is_memoryless(node))
 
 
 def _strictly_causal(node: Node) -> bool:

@@ -1,7 +1,7 @@
 """Laws of φ and of the quantities that need only it: Jacobian, velocities, Newton-Euler factorization, composites."""
 
-from phistar.operators.symbols import Symbols
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
+from phistar.operators.symbols import Symbols
 
 
 @law("RJK91 eq. 1")

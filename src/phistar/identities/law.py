@@ -1,7 +1,7 @@
-"""A law is a function that takes the symbols and returns both sides of an equation; the decorator says where it is from.
+"""A law is a function from the symbols to both sides of an equation; the decorator says where it is from.
 
-`as_rule` tells the rewriter what to do with it: "always" (left to right wherever it matches), "inverse" (on what is to be
-inverted), "choice" (tried, kept when the cost falls) or "never" (true and tested, but a consequence of others). Side
+`as_rule` tells the rewriter what to do with it: "always" (left to right wherever it matches), "inverse" (on what is to
+be inverted), "choice" (tried, kept when the cost falls) or "never" (true and tested, but a consequence of others). Side
 conditions are part of the law.
 """
 

@@ -7,10 +7,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint, inverse, product, summation
-from phistar.operators.symbols import Symbols
 from phistar.identities.law import LAWS, Law, Setting
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
+from phistar.operators.nodes import (
+    Adjoint,
+    Identity,
+    Inverse,
+    Node,
+    Product,
+    Sum,
+    Symbol,
+    adjoint,
+    inverse,
+    product,
+    summation,
+)
+from phistar.operators.symbols import Symbols
 
 
 @dataclass(frozen=True)

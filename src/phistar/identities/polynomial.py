@@ -1,7 +1,7 @@
 """Noncommutative polynomials: the form in which cancellation is adding coefficients.
 
-A word is a tuple of letters, a letter is a symbol, its adjoint, or an inverse that nothing has resolved. Sums are always
-expanded and adjoints pushed to the letters.
+A word is a tuple of letters, a letter is a symbol, its adjoint, or an inverse that nothing has resolved. Sums are
+always expanded and adjoints pushed to the letters.
 """
 
 from __future__ import annotations

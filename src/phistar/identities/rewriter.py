@@ -13,8 +13,6 @@ from itertools import combinations
 import phistar.identities.applications
 import phistar.identities.kinematics
 import phistar.identities.riccati  # noqa: F401 - the modules register their laws
-from phistar.operators.nodes import Inverse, Node, Symbol
-from phistar.operators.symbols import Symbols
 from phistar.identities.cost import cost
 from phistar.identities.derivation import Derivation, Step
 from phistar.identities.factor import factor
@@ -23,6 +21,8 @@ from phistar.identities.law import Law, Setting
 from phistar.identities.match import WordRule, everywhere, factor_rules, word_rules
 from phistar.identities.polynomial import Polynomial, expand, letters
 from phistar.identities.riccati import lemma_1
+from phistar.operators.nodes import Inverse, Node, Symbol
+from phistar.operators.symbols import Symbols
 
 _ROUNDS = 200  # far above any derivation; the rules terminate, this only turns a mistake in a new law into a sentence
 

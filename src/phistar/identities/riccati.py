@@ -3,8 +3,8 @@
 With armature A the innovations are those of a filter with measurement noise A; HG = I and ψG = G need A = 0.
 """
 
-from phistar.operators.symbols import Symbols
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
+from phistar.operators.symbols import Symbols
 
 
 @law("RJK91 eq. 8; KJR92 eq. 24", as_rule="never")

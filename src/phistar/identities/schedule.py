@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol
 from phistar.identities.graph import Apply, Operand, Solve, Total, Value, arguments, walk
+from phistar.identities.polynomial import letters
+from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol
 
 INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
 
@@ -47,10 +48,11 @@ def direction(value: Value) -> str:
 
 def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
     """The recursions that define the blocks of a symbol, in order: (field, pair, direction)."""
-    if symbol.name in _RICCATI:
-        return [("riccati", symbol.of, INWARD)]
-    if symbol.name == "Omega":
-        return [("riccati", symbol.of, INWARD), ("Omega", symbol.of, OUTWARD)]
+    if symbol.name in (*_RICCATI, "Omega"):
+        at_frames = any(isinstance(x, Symbol) and x.name == "B" for x in letters(symbol.of[0]))
+        poses = [("pose", (), OUTWARD)] if at_frames else []
+        own = [("Omega", symbol.of, OUTWARD)] if symbol.name == "Omega" else []
+        return [*poses, ("riccati", symbol.of, INWARD), *own]
     if symbol.name == "Gamma":
         return [("Gamma", (), OUTWARD)]
     if symbol.name == "r":
@@ -79,12 +81,12 @@ def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
     for value in dict.fromkeys(v for root in roots for v in walk(root)):
         ready = max((when[x] for x in arguments(value)), default=0.0)
         if isinstance(value, Apply):
+            ready_field = 0.0
             for name, pair, way in field_needs(symbol_of(value.letter)):
-                ready_field = max([0.0, *(t for (n, p), t in fields.items() if p == pair and n == "riccati")])
-                fields.setdefault((name, pair), at(ready_field, way))
-                ready = max(ready, fields[name, pair])
+                ready_field = max(ready_field, fields.setdefault((name, pair), at(ready_field, way)))
+            ready = max(ready, ready_field)
         way = direction(value)
-        if isinstance(value, Operand) or isinstance(value, Total) and not value.terms:
+        if isinstance(value, Operand) or (isinstance(value, Total) and not value.terms):
             when[value] = 0.0
         elif way == FLAT:
             when[value] = int(ready + 0.5) - 0.5 if ready != int(ready) else ready + 0.5

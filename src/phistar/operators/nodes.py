@@ -5,13 +5,14 @@ Interning makes equality identity, so that a law can look for a factor by `is` a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from phistar.operators.spaces import Space
 from phistar.errors import SpaceError, StatementError
+from phistar.operators.spaces import Space
 
 _interned: dict[tuple[Any, ...], Any] = {}
 
@@ -188,7 +189,7 @@ def product(*factors: Node) -> Node:
     for factor in factors:
         flat.extend(factor.factors if isinstance(factor, Product) else (factor,))
     flat = _with_spaces(flat)
-    for left, right in zip(flat, flat[1:], strict=False):
+    for left, right in itertools.pairwise(flat):
         if left.domain != right.codomain:
             raise SpaceError(_misfit(left, right))
     source, target = flat[-1].domain, flat[0].codomain
@@ -284,9 +285,7 @@ def _identity_as(node: Node, like: Node) -> Node:
     if node.domain is not None:
         return node
     if like.domain != like.codomain:
-        raise SpaceError(
-            f"I + X needs X to map a space to itself, but {like!r} maps {like.domain} to {like.codomain}."
-        )
+        raise SpaceError(f"I + X needs X to map a space to itself, but {like!r} maps {like.domain} to {like.codomain}.")
     return _on_space(node, like.domain)
 
 

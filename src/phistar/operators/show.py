@@ -46,7 +46,7 @@ class Notation:
         """A prime marks a Riccati set that is not the mechanism's own."""
         from phistar.operators.symbols import ARMATURE, MASS
 
-        if not node.of or node.of[0] is MASS and (len(node.of) == 1 or node.of[1] is ARMATURE):
+        if not node.of or (node.of[0] is MASS and (len(node.of) == 1 or node.of[1] is ARMATURE)):
             return ""
         if node.of[0] is MASS and isinstance(node.of[1], Sum) and not node.of[1].terms:
             return ""
@@ -123,5 +123,3 @@ def text(node: Node) -> str:
 
 def latex(node: Node) -> str:
     return LATEX.show(node)
-
-

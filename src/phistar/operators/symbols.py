@@ -49,7 +49,7 @@ class Symbols:
     armature_symbol: Node | None = None
 
     # The fundamental operators (KJR92 eqs. 17-22).
-    H, phi, E_phi, E, U, I = H, PHI, E_PHI, BASE, UNIT, identity()  # noqa: E741
+    H, phi, E_phi, E, U, I = H, PHI, E_PHI, BASE, UNIT, identity()
 
     @property
     def task(self) -> Space:

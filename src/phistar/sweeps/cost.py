@@ -47,7 +47,10 @@ class CostPolynomial:
         return max(len(self.adds), len(self.multiplies), len(self.divides)) - 1
 
     def __str__(self) -> str:
-        parts = [f"{_shown(p)} {name}" for p, name in zip(self.parts, ("additions", "multiplications", "divisions"), strict=True)]
+        parts = [
+            f"{_shown(p)} {name}"
+            for p, name in zip(self.parts, ("additions", "multiplications", "divisions"), strict=True)
+        ]
         return ", ".join(parts)
 
     @property
@@ -61,8 +64,10 @@ def cost_polynomial(program: Program) -> CostPolynomial:
     first = 3  # from the third link on, tip and base no longer change what a link costs
     sizes = range(first, first + 6)
     counts = [count(program, n) for n in sizes]
-    parts = [_interpolated(list(sizes), [getattr(c, name) for c in counts]) for name in ("adds", "multiplies", "divides")]
-    return CostPolynomial(*parts, first)
+    parts = [
+        _interpolated(list(sizes), [getattr(c, name) for c in counts]) for name in ("adds", "multiplies", "divides")
+    ]
+    return CostPolynomial(parts[0], parts[1], parts[2], first)
 
 
 def _interpolated(xs: list[int], ys: list[int]) -> tuple[Fraction, ...]:
@@ -104,5 +109,3 @@ def _shown(coefficients: tuple[Fraction, ...]) -> str:
             sign = ("−" if c < 0 else "") if not shown else (" − " if c < 0 else " + ")
             shown += f"{sign}{size}{names[power]}"
     return shown or "0"
-
-

@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.identities.graph import ONE as ONE_OPERAND
 from phistar.identities.graph import Apply, Operand, Solve, Total, Value, apply, arguments, operand_of, walk
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
+from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Call, Data, Field, FromParent, Program, Statement, Sweep, Term, Times, Transpose, plus, times
+from phistar.sweeps.ir import (
+    Call,
+    Data,
+    Field,
+    FromParent,
+    Program,
+    Statement,
+    Sweep,
+    Term,
+    Times,
+    Transpose,
+    plus,
+    times,
+)
 from phistar.sweeps.passes import PASSES
 from phistar.sweeps.recursions import RECURSIONS, riccati_names
 
@@ -77,7 +90,9 @@ class _Lowering:
             direction = "flat" if when != int(when) else self.plan.sweeps[int(when)]
             sweeps.append(Sweep(direction, tuple(self.stages[when])))
         columns = tuple(self.names[v] for v in self.values if isinstance(v, Operand) and v.columns)
-        return Program(tuple(self.inputs.items()), tuple(sweeps), tuple(spaces.items()), columns, tuple(results.items()))
+        return Program(
+            tuple(self.inputs.items()), tuple(sweeps), tuple(spaces.items()), columns, tuple(results.items())
+        )
 
     def output(self, name: str, root: Value) -> str:
         if root not in self.names:
@@ -268,4 +283,3 @@ class _Lowering:
         mass = self.block(pair[0]) if pair else Data("M")
         armature = self.block(pair[1]) if len(pair) == 2 else ir.ZERO
         return mass, armature
-

@@ -113,7 +113,7 @@ def _proper(term: Term) -> list[Term]:
     stack = [term]
     while stack:
         part = stack.pop()
-        plain = isinstance(part, Field | Data) or isinstance(part, Transpose) and isinstance(part.of, Field | Data)
+        plain = isinstance(part, Field | Data) or (isinstance(part, Transpose) and isinstance(part.of, Field | Data))
         if not plain and part is not term:
             found.append(part)
         stack.extend(subterms(part))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Sweep, Term
@@ -63,7 +63,7 @@ class _Tally:
     adds: int = 0
     multiplies: int = 0
     divides: int = 0
-    fields: dict[str, list[Block] | Block] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)  # a block per link, or one flat block
 
     def give(self, name: str, space: str, columns: bool) -> None:
         size = {"joints": 1, "links": 6}.get(space)
@@ -86,10 +86,10 @@ class _Tally:
         for k in range(self.n) if sweep.direction == ir.OUTWARD else range(self.n - 1, -1, -1):
             for statement in sweep.statements:
                 symmetric = statement.target.rstrip("′") in _SYMMETRIC
-                self.fields[statement.target][k] = self.value(statement.term, k, symmetric)  # type: ignore[index]
+                self.fields[statement.target][k] = self.value(statement.term, k, symmetric)
 
     def at(self, name: str, k: int) -> Block:
-        return self.fields[name][k] if k >= 0 else self.fields[name]  # type: ignore[index,return-value]
+        return self.fields[name][k] if k >= 0 else self.fields[name]
 
     def value(self, term: Term, k: int, symmetric: bool = False) -> Block:
         match term:
@@ -128,9 +128,9 @@ class _Tally:
                 above = self.at(name, k - 1) if k > 0 else None
                 return None if above is None else self.congruent(above)
             case ir.FromBase(name=name):
-                return self.outward(self.fields[name]) if k == 0 else None  # type: ignore[arg-type]
+                return self.outward(self.fields[name]) if k == 0 else None
             case ir.FromTask(name=name):
-                return self.inward(self.fields[name]) if k == self.n - 1 else None  # type: ignore[arg-type]
+                return self.inward(self.fields[name]) if k == self.n - 1 else None
         return self.flat(term)
 
     def flat(self, term: Term) -> Block:
@@ -148,10 +148,10 @@ class _Tally:
             case ir.SolveFlat(matrix=matrix, right=right):
                 return self.solve(self.value(matrix, -1), self.value(right, -1))
             case ir.SolveStacked(matrix=matrix, right=right):
-                whole = [[x for b in self.fields[name] for x in (b or [[2]])] for name in (matrix, right)]  # type: ignore[union-attr]
+                whole = [[x for b in self.fields[name] for x in (b or [[2]])] for name in (matrix, right)]
                 solved = self.solve(*whole)
                 size = len(solved) // self.n
-                return [solved[size * k : size * k + size] for k in range(self.n)]  # type: ignore[return-value]
+                return [solved[size * k : size * k + size] for k in range(self.n)]
         raise AssertionError(term)
 
     # Arithmetic on patterns
@@ -187,12 +187,12 @@ class _Tally:
         moment = self.product(_ROTATION, _rows(x, 0, 3))
         force = self.product(_ROTATION, _rows(x, 3, 6))
         lever = self.product(_SKEW, force)
-        return [*self.total([(1, moment), (1, lever)], False), *force]  # type: ignore[misc]
+        return [*self.total([(1, moment), (1, lever)], False), *force]
 
     def outward(self, x: Pattern) -> Pattern:
         lever = self.product(_SKEW, _rows(x, 0, 3))
         linear = self.total([(1, _rows(x, 3, 6)), (1, lever)], False)
-        return [*self.product(_ROTATION, _rows(x, 0, 3)), *self.product(_ROTATION, linear)]  # type: ignore[misc]
+        return [*self.product(_ROTATION, _rows(x, 0, 3)), *self.product(_ROTATION, linear)]
 
     def congruent(self, x: Pattern) -> Pattern:
         """Rotate the three distinct 3×3 blocks, shift by the offset; symmetric blocks count their upper triangle."""
@@ -204,8 +204,8 @@ class _Tally:
         shifted = self.total([(1, b2), (1, self.product(_SKEW, c2))], False)
         corner = self.product(self.total([(1, b2), (1, shifted)], False), _SKEW, True)
         top = self.total([(1, a2), (1, corner)], True)
-        upper = [[*p, *q] for p, q in zip(top, shifted, strict=True)]  # type: ignore[arg-type]
-        lower = [[*p, *q] for p, q in zip(_transposed(shifted), c2, strict=True)]  # type: ignore[arg-type]
+        upper = [[*p, *q] for p, q in zip(top, shifted, strict=True)]
+        lower = [[*p, *q] for p, q in zip(_transposed(shifted), c2, strict=True)]
         return upper + lower
 
     def cross(self, a: Pattern, b: Pattern) -> Pattern:
@@ -226,7 +226,7 @@ class _Tally:
         return [[2] * c for _ in range(m)]
 
     def dot(self, left: str, right: str) -> Pattern:
-        for a, b in zip(self.fields[left], self.fields[right], strict=True):  # type: ignore[arg-type]
+        for a, b in zip(self.fields[left], self.fields[right], strict=True):
             self.product(None if a is None else _transposed(a), b)
         self.adds += self.n - 1
         return [[2]]
@@ -241,7 +241,7 @@ class _Tally:
 
     def bias_acceleration(self, k: int, velocity: Pattern, v: Pattern) -> Pattern:
         if k == 0:
-            return None  # type: ignore[return-value]
+            return None
         spin: Pattern = [[0], [0], [2]]
         parent = _rows(velocity, 0, 3)
         self.adds += 1

@@ -1,4 +1,4 @@
-"""The recursions that define the block-diagonal symbols, written once: Riccati, composite bodies, Ω, velocities, poses."""
+"""The recursions that define block-diagonal symbols, written once: Riccati, composite bodies, Ω, velocities, poses."""
 
 from __future__ import annotations
 
