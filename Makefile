@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := src tests tools examples docs
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all bench docs lint lock clean
+.PHONY: help run test test-all bench docs lint readme lock clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,9 @@ lint: $(VENV)/ready-test ## format, lint, types, import layers
 	@$(PY) -m ruff check $(SOURCES)
 	@$(PY) -m pyright
 	@$(VENV)/bin/lint-imports
+
+readme: $(VENV)/ready-run ## renew the output shown in README.md
+	@$(PY) tools/readme.py
 
 lock: $(VENV)/ready-run ## renew requirements.lock (on the oldest Python supported)
 	@$(PY) tools/lock.py

@@ -68,5 +68,5 @@ def test_make_help_names_every_target():
     if make is None:
         pytest.skip("make is not installed")
     shown = subprocess.run([make, "help"], cwd=ROOT, capture_output=True, text=True, env=os.environ | {"MAKEFLAGS": ""})
-    for target in ("run", "test", "test-all", "bench", "docs", "lint", "lock", "clean"):
+    for target in ("run", "test", "test-all", "bench", "docs", "lint", "readme", "lock", "clean"):
         assert f"make {target} " in shown.stdout
