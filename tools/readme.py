@@ -37,7 +37,7 @@ def main() -> int:
     if "--check" not in sys.argv[1:]:
         README.write_text(current)
         return 0
-    sys.stdout.writelines(difflib.unified_diff(*(t.splitlines(keepends=True) for t in (written, current)), n=1))
+    sys.stdout.writelines(difflib.unified_diff(written.splitlines(True), current.splitlines(True), n=1))
     return 0 if written == current else 1
 
 
