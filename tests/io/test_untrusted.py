@@ -84,6 +84,23 @@ def test_too_many_elements_are_refused(tmp_path):
         ps.load(write(tmp_path, f"<robot>{500_001 * '<a/>'}</robot>"))
 
 
+def test_too_many_attributes_are_refused(tmp_path):
+    tag = "<a {}/>".format(" ".join(f'a{k}=""' for k in range(1000)))
+    with pytest.raises(ps.FileError, match="more than 1000000 attributes"):
+        ps.load(write(tmp_path, f"<robot>{1001 * tag}</robot>"))
+
+
+@pytest.mark.parametrize("opening", ["<robot name='", "<robot><!-- "])
+def test_a_tag_that_never_ends_is_refused_early(opening, tmp_path):
+    with pytest.raises(ps.FileError, match="one tag or comment is longer than 4 MB"):
+        ps.load(write(tmp_path, opening + 20_000_000 * "x"))
+
+
+def test_a_large_file_of_small_parts_is_read(tmp_path):
+    comments = 300_000 * "<!-- nothing to see -->\n"
+    assert ps.load(write(tmp_path, f"<robot>{comments}{LINK}{9_000_000 * ' '}</robot>")).frames["a"].body == -1
+
+
 def test_an_attribute_that_is_too_long_is_refused(tmp_path):
     with pytest.raises(ps.FileError, match="longer than 1000000 characters"):
         ps.load(write(tmp_path, f'<robot name="{1_000_001 * "x"}"/>'))

@@ -16,7 +16,10 @@ from phistar.errors import FileError
 MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 500
 MAX_ELEMENTS = 500_000
-MAX_ATTRIBUTE = 1_000_000
+MAX_ATTRIBUTES = 1_000_000
+MAX_ATTRIBUTE = 1_000_000  # characters in one
+MAX_TAG = 4 * 1024 * 1024  # bytes
+_CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -96,7 +99,8 @@ class _Reader:
     def __init__(self, file: str) -> None:
         self.file = file
         self.open: list[_Open] = []
-        self.count = 0
+        self.elements = 0
+        self.attributes = 0
         self.root: Element | None = None
         self.parser = expat.ParserCreate("utf-8")  # overrides the declaration: the text is decoded already
         self.parser.StartDoctypeDeclHandler = self.doctype
@@ -104,8 +108,13 @@ class _Reader:
         self.parser.EndElementHandler = self.end
 
     def read(self, text: str) -> Element:
+        content = text.encode("utf-8", "surrogatepass")
         try:
-            self.parser.Parse(text.encode("utf-8", "surrogatepass"), True)
+            for start in range(0, len(content), _CHUNK):
+                self.parser.Parse(content[start : start + _CHUNK], False)
+                if start + _CHUNK - self.parser.CurrentByteIndex > MAX_TAG:
+                    raise self.refuse(f"one tag or comment is longer than {MAX_TAG // 1024**2} MB.")
+            self.parser.Parse(b"", True)
         except expat.ExpatError as problem:
             reason = expat.ErrorString(problem.code)
             raise FileError(
@@ -124,9 +133,12 @@ class _Reader:
         )
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.count += 1
-        if self.count > MAX_ELEMENTS:
+        self.elements += 1
+        self.attributes += len(attributes)
+        if self.elements > MAX_ELEMENTS:
             raise self.refuse(f"the file has more than {MAX_ELEMENTS} elements, the most that are read.")
+        if self.attributes > MAX_ATTRIBUTES:
+            raise self.refuse(f"the file has more than {MAX_ATTRIBUTES} attributes, the most that are read.")
         if len(self.open) >= MAX_DEPTH:
             raise self.refuse(f"elements are nested more than {MAX_DEPTH} deep, the deepest that is read.")
         for name, value in attributes.items():
