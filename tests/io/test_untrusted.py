@@ -153,9 +153,29 @@ def test_an_unknown_name_suggests_bundled_ones():
         ps.load("puma56")
 
 
+def test_options_are_for_bundled_robots(tmp_path):
+    assert not ps.load("puma560", motors=False).armature.any()
+    with pytest.raises(ps.ModelError, match="no option"):
+        ps.load("puma560", wheels=True)
+    with pytest.raises(ps.FileError, match="only a bundled robot"):
+        ps.load(write(tmp_path, f"<robot>{LINK}</robot>"), motors=False)
+
+
+def test_a_bundled_robot_loads_strictly_or_not():
+    assert ps.load("puma560").warnings
+    with pytest.raises(ps.ModelError):
+        ps.load("puma560", strict=True)
+
+
 def test_a_missing_package_folder_is_refused(tmp_path):
     with pytest.raises(ps.FileError, match=r"package folder .* does not exist"):
         ps.load(write(tmp_path, f"<robot>{LINK}</robot>"), packages=[tmp_path / "none"])
+
+
+@pytest.mark.parametrize("packages", [3, None, [None], [0], b"x", "a\0b"])
+def test_what_cannot_be_a_package_folder_is_refused(packages, tmp_path):
+    with pytest.raises(ps.FileError, match="package folder"):
+        ps.load(write(tmp_path, f"<robot>{LINK}</robot>"), packages=packages)
 
 
 # Paths

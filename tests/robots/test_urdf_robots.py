@@ -46,7 +46,14 @@ def test_a_robot_agrees_with_pinocchio(path, base, add_row):
     model = ps.load(path, floating=base == "floating")
     peer = peer_of(path, base)
     q = model.random(np.random.default_rng(1), (3,))
-    worst = {"inertias": inertias(model, peer), **kinematics(model, peer, q)}
+    places, bodies = shared_frames(model, peer), products(model, q)
+    every = {name: at_frame(model, bodies, name) for name in places}
+    some = {n: (ps.forward_kinematics(model, q, n), ps.jacobian(model, q, n)) for n in few(model, places)}
+    worst = {
+        "inertias": inertias(model, peer),
+        "products of joint poses": kinematics(model, peer, q, every),
+        "forward_kinematics and jacobian": kinematics(model, peer, q, some),
+    }
     names = {"file": label(path), "base": base, "bodies": len(model.bodies), "nq": model.nq, "nv": model.nv}
     add_row(**names, mass=model.total_mass, worst=max(worst.values()), note=f"warnings: {len(model.warnings)}")
     assert max(worst.values()) <= TOLERANCE, worst
@@ -57,6 +64,14 @@ def test_a_file_left_out_is_no_robot(path, base, add_row):
     with pytest.raises(ps.FileError, match=LEFT_OUT[path.stem]) as refusal:
         ps.load(path)
     add_row(file=label(path), base=base, note="left out: " + str(refusal.value).split(": ", 1)[1])
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_a_frame_fixed_to_the_world_has_a_zero_jacobian(floating):
+    model = ps.load(DATA / "features.urdf", floating=floating)
+    q = model.random(0, (2, 3))
+    assert np.array_equal(ps.jacobian(model, q, "world"), np.zeros((2, 3, 6, model.nv)))
+    assert np.array_equal(ps.forward_kinematics(model, q, "world"), np.broadcast_to(np.eye(4), (2, 3, 4, 4)))
 
 
 @pytest.mark.skipif(not corpus(), reason="example-robot-data is not installed")
@@ -125,23 +140,29 @@ def inertias(model, peer) -> float:
     return worst
 
 
-def kinematics(model, peer, q) -> dict[str, float]:
-    """Every link and joint frame at the configurations q (batch, nq)."""
-    worst = {"placements": 0.0, "Jacobians": 0.0}
-    columns, places = peer_columns(model, peer), shared_frames(model, peer)
-    bodies = products(model, q)
-    ours = {name: at_frame(model, bodies, name) for name in places}
+def kinematics(model, peer, q, ours) -> float:
+    """Placements (batch, 4, 4) and Jacobians (batch, 6, nv) of the frames in `ours`, at the configurations q."""
+    worst, columns, places = 0.0, peer_columns(model, peer), shared_frames(model, peer)
     for row, configuration in enumerate(q):
         data = peer.createData()
         pin.computeJointJacobians(peer, data, peer_configuration(model, peer, configuration))
         pin.updateFramePlacements(peer, data)
-        for name, index in places.items():
-            placement, jacobian = (array[row] for array in ours[name])
-            worst["placements"] = max(worst["placements"], relative(placement, data.oMf[index].homogeneous))
+        for name, (placements, jacobians) in ours.items():
+            worst = max(worst, relative(placements[row], data.oMf[places[name]].homogeneous))
             if model.nv:  # Pinocchio has no Jacobian of a model that cannot move
-                there = pin.getFrameJacobian(peer, data, index, pin.LOCAL_WORLD_ALIGNED)[[3, 4, 5, 0, 1, 2]]
-                worst["Jacobians"] = max(worst["Jacobians"], relative(jacobian, there[:, columns], at_least=1.0))
+                there = pin.getFrameJacobian(peer, data, places[name], pin.LOCAL_WORLD_ALIGNED)[[3, 4, 5, 0, 1, 2]]
+                worst = max(worst, relative(jacobians[row], there[:, columns], at_least=1.0))
     return worst
+
+
+def few(model, places) -> list[str]:
+    """Up to three frames of moving bodies: the first, the last, and the one with the most joints above it."""
+    depth = {-1: 0}
+    for index, parent in enumerate(model.parents):
+        depth[index] = depth[parent] + 1
+    names = [name for name in places if model.frames[name].body >= 0]
+    deepest = max(names, key=lambda name: depth[model.frames[name].body], default=None)
+    return sorted({names[0], names[-1], deepest}) if names else []
 
 
 def shared_frames(model, peer) -> dict[str, int]:

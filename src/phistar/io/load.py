@@ -19,6 +19,7 @@ def load(
     packages: FolderList = (),
     gravity: Sequence[float] | None = None,
     strict: bool = False,
+    **options: bool,
 ) -> Model:
     """The model of a robot file or of a bundled robot.
 
@@ -28,13 +29,16 @@ def load(
     packages  folders in which `package://` addresses are looked up; with the file's own folder, the only ones opened
     gravity   in world axes; None is the file's own, or (0, 0, -9.81) where it has none
     strict    raises where the file would otherwise load with `model.warnings`
+    options   those of a bundled robot: `motors=False`, `friction=False`
     """
     if not isinstance(source, (str, os.PathLike)):
         raise FileError(f"load was given {type(source).__name__}; give a path or the name of a bundled robot.")
     if isinstance(source, str) and _is_name(source):
         from phistar.io.bundled import load_bundled
 
-        return load_bundled(source, floating=floating, gravity=gravity)
+        return load_bundled(source, floating=floating, gravity=gravity, strict=strict, **options)
+    if options:
+        raise FileError(f"{source} was given {', '.join(options)}; only a bundled robot takes such options.")
     path = Path(source)
     root = xml.read(path).tag if os.path.lexists(path) else _refuse_missing(path)
     if root == "robot":

@@ -28,9 +28,9 @@ class Folders:
     @classmethod
     def around(cls, file: str | os.PathLike[str], packages: FolderList = ()) -> "Folders":
         """The folder of `file`, with the package folders given by the caller, which must exist."""
-        listed = [packages] if isinstance(packages, (str, os.PathLike)) else list(packages)
+        listed = list(packages) if isinstance(packages, Iterable) and not isinstance(packages, str) else [packages]
         for folder in listed:
-            if not os.path.isdir(folder):
+            if not isinstance(folder, (str, os.PathLike)) or not os.path.isdir(folder):
                 raise FileError(
                     f"the package folder {folder} does not exist; packages lists folders that hold packages."
                 )
