@@ -67,7 +67,10 @@ class _Machine:
         links = range(self.count) if sweep.direction == ir.OUTWARD else range(self.count - 1, -1, -1)
         for k in links:
             for statement in sweep.statements:
-                self.fields[statement.target][k] = self.value(statement.term, k)
+                value = self.value(statement.term, k)
+                self.fields[statement.target][k] = (
+                    link.mirrored(value) if statement.symmetric and value is not None else value
+                )
 
     def value(self, term: Term, k: int) -> Block:
         match term:

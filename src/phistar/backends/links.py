@@ -69,15 +69,45 @@ def outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarr
 
 
 def congruent_inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """φXφ* for symmetric X."""
-    half = inward(rotation, offset, x)
-    return np.swapaxes(inward(rotation, offset, np.swapaxes(half, -1, -2)), -1, -2)
+    """φXφ* for symmetric X = [[A, B], [B*, C]]: rotate the blocks, then shift them by the offset."""
+    a, b, c = _corners(x)
+    a, b, c = mirrored(_turned(rotation, a)), _turned(rotation, b), mirrored(_turned(rotation, c))
+    lever = skew(offset)
+    shifted = b + np.matmul(lever, c)
+    corner = a - np.matmul(shifted, lever) - np.swapaxes(np.matmul(b, lever), -1, -2)
+    return _square(corner, shifted, c)
 
 
 def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """φ*Xφ for symmetric X."""
-    half = outward(rotation, offset, x)
-    return np.swapaxes(outward(rotation, offset, np.swapaxes(half, -1, -2)), -1, -2)
+    """φ*Xφ for symmetric X: shift, then rotate back."""
+    a, b, c = _corners(x)
+    lever, back = skew(offset), np.swapaxes(rotation, -1, -2)
+    shifted = b + np.matmul(a, lever)
+    corner = mirrored(c - np.matmul(lever, shifted) - np.swapaxes(np.matmul(lever, b), -1, -2))
+    return _square(mirrored(_turned(back, a)), _turned(back, shifted), mirrored(_turned(back, corner)))
+
+
+def _corners(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return x[..., :3, :3], x[..., :3, 3:], x[..., 3:, 3:]
+
+
+def _turned(rotation: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.matmul(np.matmul(rotation, x), np.swapaxes(rotation, -1, -2))
+
+
+def _square(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    upper = np.concatenate([a, b], axis=-1)
+    return np.concatenate([upper, np.concatenate([np.swapaxes(b, -1, -2), c], axis=-1)], axis=-2)
+
+
+def mirrored(block: np.ndarray) -> np.ndarray:
+    """In a trace, the lower triangle of a symmetric block is the upper one: what only it needs is never computed."""
+    if block.dtype != object:
+        return block
+    result = block.copy()
+    for i in range(block.shape[-1]):
+        result[..., i + 1 :, i] = block[..., i, i + 1 :]
+    return result
 
 
 def to_world_axes(rotation: np.ndarray, point: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from phistar.sweeps.ir import (
     Term,
     Times,
     ToBase,
+    ToScalar,
     ToTask,
     Transpose,
     subterms,
@@ -100,6 +101,8 @@ def _show(term: Term, at_link: bool) -> str:
             return f"B* {name}"
         case ToBase(name=name):
             return f"E {name}"
+        case ToScalar(left=left, right=right):
+            return f"Σ {left}*(k) {right}(k)"
         case Times(left=left, right=right):
             return f"{_grouped(left, at_link)} {_grouped(right, at_link)}"
         case Transpose(of=Data(name=name) | Field(name=name)):

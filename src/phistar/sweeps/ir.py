@@ -161,8 +161,11 @@ class SolveStacked(Term):
 
 @dataclass(frozen=True)
 class Statement:
+    """target(k) = term; of a symmetric block only one triangle is computed."""
+
     target: str
     term: Term
+    symmetric: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from phistar.identities.graph import ONE as ONE_OPERAND
-from phistar.identities.graph import Apply, Operand, Solve, Total, Value, apply, arguments, operand_of, walk
+from phistar.identities.graph import Apply, Operand, Pairing, Solve, Total, Value, apply, arguments, operand_of, walk
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.sweeps import ir
@@ -146,6 +146,8 @@ class _Lowering:
             self.names[value] = GIVEN[symbol_of(value.letter).name]
             self.used.add(self.names[value])
             self.inputs[self.names[value]] = value.space.over
+        elif isinstance(value, Apply) and symbol_of(value.letter).name == "V":
+            self.names[value] = "V"  # the recursion of velocities has made it
         elif self.is_scan(value):
             assert isinstance(value, Apply)
             self.names[value] = self.fresh(self.name_for(value))
@@ -200,6 +202,8 @@ class _Lowering:
                 return self.applied(letter, argument)
             case Solve():
                 return self.solved(value)
+            case Pairing():
+                return self.paired(value)
         raise AssertionError(value)
 
     def solved(self, value: Solve) -> Term:
@@ -213,8 +217,6 @@ class _Lowering:
     def applied(self, letter: Node, argument: Value) -> Term:
         symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)
         name = symbol.name
-        if starred and "vector" in symbol.traits:
-            return ir.ToScalar(self.named(self.vector_value(symbol)), self.named(argument))
         if letter.domain is not None and letter.domain.over == "scalars":
             return self.vector(name)
         if name == "E_phi":
@@ -229,12 +231,11 @@ class _Lowering:
             return self.term(argument)
         return times(self.block(letter), self.term(argument))
 
-    def vector_value(self, symbol: Symbol) -> Value:
-        """The value of a vector symbol that stands to the left, as x* in x*Ay."""
-        value = Apply(symbol, ONE_OPERAND)
-        self.plan.when.setdefault(value, max([0.0, *self.plan.fields.values()]))
-        self.emit(value)
-        return value
+    def paired(self, value: Pairing) -> Term:
+        """x*y: over the links or joints one product each, added up."""
+        if value.vector.space.over in _FLAT:  # type: ignore[attr-defined]
+            return times(Transpose(self.term(value.vector)), self.term(value.argument))
+        return ir.ToScalar(self.named(value.vector), self.named(value.argument))
 
     def named(self, value: Value) -> str:
         if value not in self.names:
@@ -242,8 +243,6 @@ class _Lowering:
         return self.names[value]
 
     def vector(self, name: str) -> Term:
-        if name == "V":
-            return Field("V")
         if name == "a":
             return Call("bias_acceleration", (Field("V"), Field("θ̇")))
         if name == "b":

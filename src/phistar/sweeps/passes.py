@@ -47,7 +47,9 @@ def _merge_transports_in(sweep: Sweep) -> Sweep:
         parts = [(c, _inlined(x.name, keeper, statements)) for c, x in carried]
         statements[keeper] = plus(parts)
         statements[target] = plus([(ONE, FromChildren(keeper)), *rest])
-    return Sweep(sweep.direction, tuple(Statement(name, term) for name, term in statements.items()))
+    symmetric = {s.target for s in sweep.statements if s.symmetric}
+    new = tuple(Statement(name, term, name in symmetric) for name, term in statements.items())
+    return Sweep(sweep.direction, new)
 
 
 def _inlined(name: str, keeper: str, statements: dict[str, Term]) -> Term:
@@ -72,7 +74,7 @@ def _share_in(sweep: Sweep, names: set[str]) -> Sweep:
     statements = list(sweep.statements)
     while True:
         home = {s.term: s.target for s in statements if not isinstance(s.term, Field | Data)}
-        new = [Statement(s.target, _replaced(s.term, home, s.target)) for s in statements]
+        new = [replace(s, term=_replaced(s.term, home, s.target)) for s in statements]
         counts = Counter(x for s in new for x in _proper(s.term))
         repeated = [x for x, count in counts.items() if count > 1 and x not in home]
         if not repeated:

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from phistar.sweeps.cost import Count
 
 Pattern = list[list[int]]
-Block = Pattern | None
+Block = Any  # a Pattern, or None for what is zero by structure
 
-_SYMMETRIC = ("P", "P⁺", "r", "Ω", "S", "Γ", "D", "D⁻¹")
 _ROTATION: Pattern = [[2] * 3 for _ in range(3)]
 _COLUMN: Pattern = [[2], [2], [2]]
 
@@ -85,8 +84,7 @@ class _Tally:
             self.fields[statement.target] = [None] * self.n
         for k in range(self.n) if sweep.direction == ir.OUTWARD else range(self.n - 1, -1, -1):
             for statement in sweep.statements:
-                symmetric = statement.target.rstrip("′") in _SYMMETRIC
-                self.fields[statement.target][k] = self.value(statement.term, k, symmetric)
+                self.fields[statement.target][k] = self.value(statement.term, k, statement.symmetric)
 
     def at(self, name: str, k: int) -> Block:
         return self.fields[name][k] if k >= 0 else self.fields[name]
@@ -202,8 +200,8 @@ class _Tally:
         b2 = self.product(self.product(_ROTATION, b), back)
         c2 = self.product(self.product(_ROTATION, c), back, True)
         shifted = self.total([(1, b2), (1, self.product(_SKEW, c2))], False)
-        corner = self.product(self.total([(1, b2), (1, shifted)], False), _SKEW, True)
-        top = self.total([(1, a2), (1, corner)], True)
+        levers = [self.product(shifted, _SKEW, True), self.product(b2, _SKEW, True)]
+        top = self.total([(1, a2), *((1, lever) for lever in levers)], True)
         upper = [[*p, *q] for p, q in zip(top, shifted, strict=True)]
         lower = [[*p, *q] for p, q in zip(_transposed(shifted), c2, strict=True)]
         return upper + lower
@@ -239,7 +237,7 @@ class _Tally:
             self.total([(1, _COLUMN), (1, self.product(_ROTATION, _COLUMN))], False)
         return _ROTATION
 
-    def bias_acceleration(self, k: int, velocity: Pattern, v: Pattern) -> Pattern:
+    def bias_acceleration(self, k: int, velocity: Pattern, v: Pattern) -> Block:
         if k == 0:
             return None
         spin: Pattern = [[0], [0], [2]]

@@ -32,12 +32,12 @@ def riccati(suffix: str, blocks: Blocks) -> list[Statement]:
     mass, armature = blocks
     p, u, d, d_inv, g, p_plus = (name + suffix for name in ("P", "U", "D", "D⁻¹", "G", "P⁺"))
     return [
-        Statement(p, plus([(ONE, mass), (ONE, CongruentChildren(p_plus))])),
+        Statement(p, plus([(ONE, mass), (ONE, CongruentChildren(p_plus))]), True),
         Statement(u, times(Field(p), Transpose(H))),
-        Statement(d, plus([(ONE, times(H, Field(u))), (ONE, armature)])),
-        Statement(d_inv, Invert(Field(d))),
+        Statement(d, plus([(ONE, times(H, Field(u))), (ONE, armature)]), True),
+        Statement(d_inv, Invert(Field(d)), True),
         Statement(g, times(Field(u), Field(d_inv))),
-        Statement(p_plus, plus([(ONE, Field(p)), (-ONE, times(Field(g), Transpose(Field(u))))])),
+        Statement(p_plus, plus([(ONE, Field(p)), (-ONE, times(Field(g), Transpose(Field(u))))]), True),
     ]
 
 
@@ -47,7 +47,7 @@ def omega(suffix: str, blocks: Blocks) -> list[Statement]:
     g, d_inv, h_star = Field("G" + suffix), Field("D⁻¹" + suffix), Transpose(H)
     core = plus([(ONE, times(Transpose(g), Field(w))), (ONE, d_inv)])
     return [
-        Statement(s, CongruentParent(result)),
+        Statement(s, CongruentParent(result), True),
         Statement(w, times(Field(s), g)),
         Statement(
             result,
@@ -59,18 +59,19 @@ def omega(suffix: str, blocks: Blocks) -> list[Statement]:
                     (ONE, times(h_star, times(core, H))),
                 ]
             ),
+            True,
         ),
     ]
 
 
 def composite(suffix: str, blocks: Blocks) -> list[Statement]:
     """R87 eq. 29: r = Σ φrφ* + M."""
-    return [Statement("r", plus([(ONE, blocks[0]), (ONE, CongruentChildren("r"))]))]
+    return [Statement("r", plus([(ONE, blocks[0]), (ONE, CongruentChildren("r"))]), True)]
 
 
 def gramian(suffix: str, blocks: Blocks) -> list[Statement]:
     """Γ = φ*Γφ + H*H."""
-    return [Statement("Γ", plus([(ONE, CongruentParent("Γ")), (ONE, times(Transpose(H), H))]))]
+    return [Statement("Γ", plus([(ONE, CongruentParent("Γ")), (ONE, times(Transpose(H), H))]), True)]
 
 
 def velocity(suffix: str, blocks: Blocks) -> list[Statement]:

@@ -1,0 +1,230 @@
+"""Traced scalars: run a program on them and what remains is a list of scalar instructions.
+
+Zeros, ones and constants of the robot vanish as the trace is recorded, equal instructions are recorded once, and signs
+move outward so that additions can absorb them. NumPy treats a `Scalar` as an opaque object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ADD, SUB, MUL, DIV, NEG, SIN, COS, SQRT, INPUT, CONST = range(10)
+OP_NAMES = ("add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt", "input", "const")
+
+
+class Tape:
+    """Instructions in order: `code[i]` is (operation, left, right); inputs and constants hold their number or value."""
+
+    def __init__(self) -> None:
+        self.code: list[tuple[int, Any, Any]] = []
+        self.scalars: list[Scalar] = []
+        self._seen: dict[tuple[int, Any, Any], Scalar] = {}
+
+    def emit(self, op: int, left: Any, right: Any = None) -> Scalar:
+        key = (op, left, right)
+        found = self._seen.get(key)
+        if found is None:
+            found = Scalar(self, len(self.code))
+            self.code.append(key)
+            self.scalars.append(found)
+            self._seen[key] = found
+        return found
+
+    def constant(self, value: float) -> Scalar:
+        return self.emit(CONST, float(value))
+
+    def inputs(self, shape: tuple[int, ...]) -> np.ndarray:
+        """An array of fresh inputs, numbered in order."""
+        start = sum(op == INPUT for op, _, _ in self.code)
+        result = np.empty(shape, dtype=object)
+        for offset, index in enumerate(np.ndindex(*shape)):
+            result[index] = self.emit(INPUT, start + offset)
+        return result
+
+
+class Scalar:
+    """One number of a trace. Arithmetic with floats folds; no comparisons, no truth value."""
+
+    __slots__ = ("index", "tape")
+
+    def __init__(self, tape: Tape, index: int) -> None:
+        self.tape, self.index = tape, index
+
+    def __bool__(self) -> bool:
+        raise TypeError("a traced number has no truth value: code that is traced must not branch on values")
+
+    def _operation(self) -> tuple[int, Any, Any]:
+        return self.tape.code[self.index]
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is not Scalar:
+            if other == 0.0:
+                return self
+            other = self.tape.constant(other)
+        tape = self.tape
+        op, left, right = tape.code[other.index]
+        if op == NEG:
+            return self - tape.scalars[left]
+        if op == SUB and right == self.index:  # a + (b − a)
+            return tape.scalars[left]
+        op, left, right = tape.code[self.index]
+        if op == NEG:
+            return other - tape.scalars[left]
+        if op == SUB and right == other.index:
+            return tape.scalars[left]
+        a, b = self.index, other.index
+        return tape.emit(ADD, a, b) if a <= b else tape.emit(ADD, b, a)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if type(other) is not Scalar:
+            if other == 0.0:
+                return self
+            other = self.tape.constant(other)
+        if other is self:
+            return 0.0
+        tape = self.tape
+        op, left, _ = tape.code[other.index]
+        if op == NEG:
+            return self + tape.scalars[left]
+        op, left, _ = tape.code[self.index]
+        if op == NEG:
+            return -(tape.scalars[left] + other)
+        return tape.emit(SUB, self.index, other.index)
+
+    def __rsub__(self, other: Any) -> Any:
+        if other == 0.0:
+            return -self
+        return self.tape.constant(other) - self
+
+    def __neg__(self) -> Any:
+        op, left, right = self._operation()
+        if op == NEG:
+            return self.tape.scalars[left]
+        if op == SUB:
+            return self.tape.emit(SUB, right, left)
+        if op == CONST:
+            return self.tape.constant(-left)
+        return self.tape.emit(NEG, self.index)
+
+    def __mul__(self, other: Any) -> Any:
+        tape = self.tape
+        if type(other) is not Scalar:
+            if other == 0.0:
+                return 0.0
+            if other == 1.0:
+                return self
+            if other == -1.0:
+                return -self
+            return self._times_constant(float(other))
+        left_op, left, _ = tape.code[self.index]
+        right_op, right, _ = tape.code[other.index]
+        if left_op == NEG:
+            return -(tape.scalars[left] * other)
+        if right_op == NEG:
+            return -(self * tape.scalars[right])
+        if right_op == CONST:
+            return self * right
+        if left_op == CONST:
+            return other * left
+        if (right_op == DIV and self._cancels(right, other)) or (left_op == DIV and other._cancels(left, self)):
+            return 1.0  # a · (1/a): what makes HG = I a structural fact of the trace
+        a, b = self.index, other.index
+        return tape.emit(MUL, a, b) if a <= b else tape.emit(MUL, b, a)
+
+    __rmul__ = __mul__
+
+    def _cancels(self, numerator: int, quotient: Scalar) -> bool:
+        code = self.tape.code
+        return code[numerator][:2] == (CONST, 1.0) and code[quotient.index][2] == self.index
+
+    def _times_constant(self, value: float) -> Any:
+        tape = self.tape
+        op, left, right = self._operation()
+        if op == CONST:
+            return left * value
+        if op == NEG:
+            return tape.scalars[left]._times_constant(-value)
+        if op == MUL and tape.code[right][0] == CONST:
+            return tape.scalars[left] * (tape.code[right][1] * value)
+        if value < 0:
+            return -self._times_constant(-value)
+        return tape.emit(MUL, self.index, tape.constant(value).index)
+
+    def __truediv__(self, other: Any) -> Any:
+        if type(other) is not Scalar:
+            return self * (1.0 / other)
+        op, value, _ = self.tape.code[other.index]
+        if op == CONST:
+            return self * (1.0 / value)
+        if op == NEG:
+            return -(self / self.tape.scalars[value])
+        return self.tape.emit(DIV, self.index, other.index)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return 0.0 if other == 0.0 else self.tape.constant(other) / self
+
+    def sin(self) -> Scalar:
+        return self.tape.emit(SIN, self.index)
+
+    def cos(self) -> Scalar:
+        return self.tape.emit(COS, self.index)
+
+    def sqrt(self) -> Scalar:
+        return self.tape.emit(SQRT, self.index)
+
+    def conjugate(self) -> Scalar:
+        return self
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What is left of a tape: the instructions that the outputs need, renumbered. Outputs may be plain floats."""
+
+    code: tuple[tuple[int, Any, Any], ...]
+    outputs: tuple[int | float, ...]  # an instruction's number, or a constant
+    output_is_constant: tuple[bool, ...]
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic instructions; sine and cosine count one each."""
+        return sum(op < INPUT for op, _, _ in self.code)
+
+    def counts(self) -> dict[str, int]:
+        result: dict[str, int] = {}
+        for op, _, _ in self.code:
+            if op < INPUT:
+                result[OP_NAMES[op]] = result.get(OP_NAMES[op], 0) + 1
+        return result
+
+
+def finish(tape: Tape, outputs: list[Any]) -> Trace:
+    """Drop what no output needs."""
+    code = tape.code
+    needed = bytearray(len(code))
+    for value in outputs:
+        if type(value) is Scalar:
+            needed[value.index] = 1
+    for index in range(len(code) - 1, -1, -1):
+        if needed[index]:
+            op, left, right = code[index]
+            if op < INPUT:
+                needed[left] = 1
+                if right is not None:
+                    needed[right] = 1
+    number: dict[int, int] = {}
+    kept: list[tuple[int, Any, Any]] = []
+    for index, (op, left, right) in enumerate(code):
+        if needed[index]:
+            number[index] = len(kept)
+            if op < INPUT:
+                kept.append((op, number[left], None if right is None else number[right]))
+            else:
+                kept.append((op, left, right))
+    constant = tuple(type(value) is not Scalar for value in outputs)
+    results = tuple(number[v.index] if type(v) is Scalar else float(v) for v in outputs)
+    return Trace(tuple(kept), results, constant)
