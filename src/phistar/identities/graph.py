@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 
+from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import SCALARS, Space
 
@@ -61,6 +62,15 @@ class Solve(Value):
     space: Space
 
 
+@dataclass(frozen=True, eq=False)
+class Pairing(Value):
+    """x*y, a scalar: a vector symbol that stands to the left, as in V*MV."""
+
+    vector: Value
+    argument: Value
+    space: Space = SCALARS
+
+
 ONE = Operand(SCALARS, False)
 
 
@@ -103,8 +113,18 @@ def _apply_letter(letter: Node, value: Value) -> Value:
         parts = _compound(symbol)
         return apply(parts if symbol is letter else adjoint(parts), value)
     scale, value = _pulled(value)
-    applied = Apply(letter, value)
+    applied = _pairing(symbol, value) if symbol is not letter and _is_vector(symbol) else Apply(letter, value)
+    if _is_vector(letter) and value is not ONE:
+        raise StatementError(f"{letter!r} stands to the left of a number made by the same statement; compute it apart.")
     return total([(scale, applied)], applied.space) if scale != 1 else applied
+
+
+def _pairing(symbol: Node, value: Value) -> Pairing:
+    return Pairing(Apply(symbol, ONE), value)
+
+
+def _is_vector(node: Node) -> bool:
+    return isinstance(node, Symbol) and "vector" in node.traits
 
 
 def _compound(symbol: Symbol) -> Node:
@@ -190,4 +210,6 @@ def arguments(value: Value) -> tuple[Value, ...]:
             return tuple(inner for _, inner in terms)
         case Solve(matrix=matrix, argument=argument):
             return (matrix, argument)
+        case Pairing(vector=vector, argument=argument):
+            return (vector, argument)
     return ()

@@ -34,7 +34,9 @@ class WordRule:
     right: Polynomial
 
     def applied(self, polynomial: Polynomial) -> Polynomial:
-        """Every occurrence in every word replaced, until none is left."""
+        """Every occurrence in every word replaced, until none is left; the polynomial itself where there is none."""
+        if not any(self.find(word) for word in polynomial.terms):
+            return polynomial
         done: dict[Word, Fraction] = {}
         open_terms = dict(polynomial.terms)
         while open_terms:
@@ -52,6 +54,8 @@ class WordRule:
         return Polynomial({w: c for w, c in done.items() if c}, polynomial.source, polynomial.target)
 
     def find(self, word: Word) -> tuple[int, int, Word] | None:
+        if self.left[0] not in word:  # most words by far
+            return None
         for start in range(len(word)):
             stop, wild = start, ()
             for letter in self.left:

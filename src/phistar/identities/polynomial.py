@@ -52,7 +52,7 @@ class Polynomial:
         return Polynomial(terms, target.dual if target else None, source.dual if source else None)
 
     def same_as(self, other: Polynomial) -> bool:
-        return dict(self.terms) == dict(other.terms)
+        return self is other or dict(self.terms) == dict(other.terms)
 
 
 def expand(node: Node) -> Polynomial:

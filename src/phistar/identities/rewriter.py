@@ -36,8 +36,9 @@ def simplify(node: Node, symbols: Symbols, setting: Setting, matrix: bool = Fals
     written = _as_written(node, symbols, setting)
     best = _end(node, written)
     best_cost, best_path = cost(best, matrix), []
-    for chosen in _choices(best, symbols, setting):
-        path = _as_polynomial(expand(best), symbols, setting, chosen)
+    normal = _as_polynomial(expand(best), symbols, setting, ())
+    for chosen in _choices(normal[-1][1], symbols, setting):
+        path = normal + (_as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else [])
         path_cost = cost(factor(path[-1][1]), matrix)
         if path_cost < best_cost:
             best_cost, best_path = path_cost, path
@@ -122,9 +123,8 @@ Path = list[tuple[Law | None, Polynomial]]
 def _as_polynomial(polynomial: Polynomial, symbols: Symbols, setting: Setting, chosen: tuple[WordRule, ...]) -> Path:
     """One entry per law, applied wherever it matches, until nothing matches. None is X X⁻¹ = I."""
     path: Path = []
-    known = {x for word in polynomial.terms for x in word}
-    pairs = list(dict.fromkeys(p for letter in known for p in _all_symbols(letter, symbols)))
-    rules = [*(rule for one in pairs for rule in word_rules(one, setting, "always")), *chosen]
+    known = _known_symbols(polynomial, symbols)
+    rules = [*(rule for one in known for rule in word_rules(one, setting, "always")), *chosen]
     for _ in range(_ROUNDS):
         for rule in (None, *rules):
             after = cancel(polynomial) if rule is None else rule.applied(polynomial)
@@ -150,13 +150,20 @@ def _title(law: Law) -> str:
     return law.name.replace("_", " ")
 
 
-def _choices(node: Node, symbols: Symbols, setting: Setting) -> list[tuple[WordRule, ...]]:
-    """Nothing, each group of optional laws, and each two of them."""
-    known = _all_symbols(node, symbols)
+def _choices(polynomial: Polynomial, symbols: Symbols, setting: Setting) -> list[tuple[WordRule, ...]]:
+    """Nothing, each group of optional laws that fits somewhere, and each two of them."""
+    known = _known_symbols(polynomial, symbols)
     rules = [rule for one in known for rule in word_rules(one, setting, "choice")]
-    groups = list(dict.fromkeys(rule.law.group for rule in rules))
+    fitting = [rule for rule in rules if any(rule.find(word) for word in polynomial.terms)]
+    groups = list(dict.fromkeys(rule.law.group for rule in fitting))
     subsets = [(), *((group,) for group in groups), *combinations(groups, 2)]
     return [tuple(rule for rule in rules if rule.law.group in subset) for subset in subsets]
+
+
+def _known_symbols(polynomial: Polynomial, symbols: Symbols) -> list[Symbols]:
+    """The symbols of every Riccati pair in a polynomial."""
+    letters_there = dict.fromkeys(x for word in polynomial.terms for x in word)
+    return list(dict.fromkeys(one for letter in letters_there for one in _all_symbols(letter, symbols))) or [symbols]
 
 
 def _all_symbols(node: Node, symbols: Symbols) -> list[Symbols]:

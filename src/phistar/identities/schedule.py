@@ -86,7 +86,7 @@ def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
                 ready_field = max(ready_field, fields.setdefault((name, pair), at(ready_field, way)))
             ready = max(ready, ready_field)
         way = direction(value)
-        if isinstance(value, Operand) or (isinstance(value, Total) and not value.terms):
+        if isinstance(value, Operand) or (isinstance(value, Total) and not value.terms and way == LOCAL):
             when[value] = 0.0
         elif way == FLAT:
             when[value] = int(ready + 0.5) - 0.5 if ready != int(ready) else ready + 0.5

@@ -144,7 +144,7 @@ class _Lowering:
             self.inputs[self.names[value]] = value.space.over
         elif isinstance(value, Apply) and value.argument is ONE_OPERAND and symbol_of(value.letter).name in GIVEN:
             self.names[value] = GIVEN[symbol_of(value.letter).name]
-            self.used.add(self.names[value])
+            self.used |= {self.names[value], self.names[value].removesuffix("(0)")}  # f(0) is not where an f(k) starts
             self.inputs[self.names[value]] = value.space.over
         elif isinstance(value, Apply) and symbol_of(value.letter).name == "V":
             self.names[value] = "V"  # the recursion of velocities has made it
