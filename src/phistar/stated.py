@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from phistar.backends.program import Evaluation, is_wide, program_of
+from phistar.backends.kernel import Kernel, Statements, compilable, compile_statements
+from phistar.backends.program import Evaluation, is_wide
 from phistar.backends.solve import solve as solve_safely
-from phistar.errors import ModelError, ShapeError
+from phistar.errors import ShapeError
 from phistar.expression import Expression, setting_of
 from phistar.identities.law import TREE
 from phistar.model import Model
 from phistar.operators.nodes import Node, adjoint
+from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols
+from phistar.sweeps.lower import GIVEN
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-Statements = Mapping[str, Node]
 
 __all__ = ["Stated", "batched", "solve_safely", "states"]
 
 
 def states(
-    statement: Callable[[Symbols], Node | Statements], *, matrix: bool = False
+    statement: Callable[[Symbols], Node | Mapping[str, Node]], *, matrix: bool = False
 ) -> Callable[[Callable[Arguments, Result]], Stated[Arguments, Result]]:
     """Decorate a function with the statement it evaluates; `matrix`: the operator itself is wanted."""
     return lambda function: Stated(function, statement, matrix)
@@ -38,9 +40,18 @@ class Stated(Generic[Arguments, Result]):
         self, function: Callable[Arguments, Result], statement: Callable[[Symbols], Any], matrix: bool
     ) -> None:
         self._function, self._statement, self._matrix = function, statement, matrix
+        self._slot = f"_compiled_{function.__name__}"
         update_wrapper(self, function)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        # Robots are controlled one state at a time: a compiled function is found on the model and called at once.
+        if not kwargs:
+            function = args[0].__dict__.get(self._slot) if hasattr(args[0], "__dict__") else None  # type: ignore[union-attr]
+            if function is not None:
+                try:
+                    return function(*args[1:])
+                except (ValueError, TypeError):
+                    pass  # the long way says what is wrong with the arguments
         return self._function(*args, **kwargs)
 
     @property
@@ -53,7 +64,7 @@ class Stated(Generic[Arguments, Result]):
         symbols = Symbols()
         return {name: Expression(node, symbols, TREE) for name, node in self._nodes(symbols).items()}
 
-    def _nodes(self, symbols: Symbols) -> Statements:
+    def _nodes(self, symbols: Symbols) -> Mapping[str, Node]:
         stated = self._statement(symbols)
         return {"y": stated} if isinstance(stated, Node) else stated
 
@@ -69,27 +80,63 @@ class Stated(Generic[Arguments, Result]):
     def evaluate_all(
         self, model: Model, q: Any, vectors: Mapping[str, Any] | None = None, frames: tuple[str, ...] = ()
     ) -> dict[str, np.ndarray]:
-        """The values of all statements; scalars-to-space ones as (…, rows), operators as (…, rows, columns)."""
-        for name in frames:
-            model.frame(name)
-        symbols = Symbols(frames, bool(np.any(model.armature)))
-        nodes = self._nodes(symbols)
+        """The values of all statements; vectors as (…, rows), operators as (…, rows, columns)."""
+        q, given = _checked(model, q, vectors or {}, frames)
         results: dict[str, np.ndarray] = {}
+        for kernel, flipped in self._kernels(model, frames, tuple(given)):
+            found = kernel(q, given)
+            results |= {name: np.swapaxes(x, -1, -2) for name, x in found.items()} if flipped else found
+        return results
+
+    def _kernels(self, model: Model, frames: tuple[str, ...], order: tuple[str, ...]) -> list[tuple[Any, bool]]:
+        """Compiled parts, kept on the model: operators (perhaps made as adjoints) and vectors."""
+        store = model.__dict__.setdefault("_kernels", {})
+        key = (self._slot, frames)
+        if key not in store:
+            store[key] = list(self._compiled(model, frames))
+            plain = len(store[key]) == 1 and not frames and not store[key][0][1] and not model.loops
+            if plain and isinstance(store[key][0][0], Kernel) and store[key][0][0].inputs == order:
+                model.__dict__[self._slot] = store[key][0][0].function
+        return store[key]
+
+    def _compiled(self, model: Model, frames: tuple[str, ...]) -> Iterator[tuple[Any, bool]]:
+        symbols = Symbols(frames, bool(np.any(model.armature)))
+        setting = setting_of(model, frames)
         for wanted in (True, False):
-            chosen = {k: n for k, n in nodes.items() if (self._matrix and n.domain.name != "Scalars") == wanted}  # type: ignore[union-attr]
+            chosen = {
+                name: node
+                for name, node in self._nodes(symbols).items()
+                if (self._matrix and node.domain != SCALARS) == wanted
+            }
             if chosen:
-                results |= _evaluated(model, q, vectors or {}, symbols, chosen, wanted)
-        return {name: results[name] for name in nodes}
+                flipped = wanted and all(is_wide(node) for node in chosen.values())
+                nodes = tuple((name, adjoint(node) if flipped else node) for name, node in chosen.items())
+                statements = Statements(nodes, symbols, setting, wanted, model, {})
+                if compilable(model):
+                    yield compile_statements(statements), flipped
+                else:
+                    yield Evaluation(statements.program(), model, frames), flipped
 
 
-def _evaluated(
-    model: Model, q: Any, vectors: Mapping[str, Any], symbols: Symbols, nodes: Statements, matrix: bool
-) -> dict[str, np.ndarray]:
-    flipped = matrix and all(is_wide(node) for node in nodes.values())
-    pairs = tuple((name, adjoint(node) if flipped else node) for name, node in nodes.items())
-    program = program_of(pairs, symbols, setting_of(model, symbols.frames or ()), matrix)
-    results = Evaluation(program, model, symbols.frames or ())(q, vectors)
-    return {name: np.swapaxes(x, -1, -2) for name, x in results.items()} if flipped else results
+def _checked(
+    model: Model, q: Any, vectors: Mapping[str, Any], frames: tuple[str, ...]
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Arrays of the right shape, under the names that programs use."""
+    for name in frames:
+        model.frame(name)
+    sizes = {"f": 6 * len(frames)}
+    q = model.checked(q, model.nq, "q")
+    given = {GIVEN[name]: model.checked(x, sizes.get(name, model.nv), SHOWN[name]) for name, x in vectors.items()}
+    try:
+        np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in given.values()))
+    except ValueError:
+        shapes = ", ".join(str(x.shape) for x in (q, *given.values()))
+        raise ShapeError(f"The leading axes of shapes {shapes} do not broadcast; make them equal, or 1.") from None
+    return q, given
+
+
+SHOWN = {"v": "v", "qdd": "a", "T": "tau", "f": "the force"}
+"""What the public functions call the vectors."""
 
 
 def _external(model: Model, f_ext: Any) -> tuple[tuple[str, ...], np.ndarray]:
@@ -109,10 +156,3 @@ def batched(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     except ValueError:
         raise ShapeError(f"The leading axes {q.shape[:-1]} and {v.shape[:-1]} do not broadcast.") from None
     return np.broadcast_to(q, (*batch, model.nq)), np.broadcast_to(v, (*batch, model.nv))
-
-
-def refuse_loops(model: Model, what: str) -> None:
-    if model.loops:
-        raise ModelError(
-            f"{what} of {model.name} must keep its loops closed, which is not available yet; use model.tree."
-        )

@@ -27,6 +27,8 @@ def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Ma
     machine = _Machine(links, operators or {})
     for name, space in program.inputs:
         machine.fields[name] = _stacked(links, np.asarray(inputs[name]), space)
+        if name in program.columns:
+            machine.columns = np.asarray(inputs[name]).shape[-1]
     for sweep in program.sweeps:
         machine.run(sweep)
     return {name: machine.whole(name, space) for name, space in program.outputs}
@@ -55,6 +57,7 @@ class _Machine:
     def __init__(self, links: Links, operators: Mapping[str, Any]) -> None:
         self.links, self.operators = links, operators
         self.fields: dict[str, Any] = {}
+        self.columns = 1  # of what is zero by structure
         self.count = len(links.model.bodies)
 
     def run(self, sweep: Sweep) -> None:
@@ -194,16 +197,16 @@ class _Machine:
         for f, body in enumerate(self.frame_bodies()):
             known = body >= 0 and blocks[body] is not None
             rows.append(link.to_world_axes(self.fields["X"][body][0], self.point(f), blocks[body]) if known else None)
-        columns = next((x.shape[-1] for x in rows if x is not None), 1)
+        columns = next((x.shape[-1] for x in rows if x is not None), self.columns)
         return _concatenated([np.zeros((6, columns)) if x is None else x for x in rows])
 
     def whole(self, name: str, space: str) -> np.ndarray:
         """A field as one array (…, rows, columns)."""
         blocks = self.fields[name]
         if space not in ("joints", "links"):
-            return np.zeros((0, 1)) if blocks is None else blocks
+            return np.zeros((6 if space == "base" else 1, self.columns)) if blocks is None else blocks
         sizes = [joint.nv if space == "joints" else 6 for joint in self.links.model.joints]
-        columns = next((x.shape[-1] for x in blocks if x is not None), 1)
+        columns = next((x.shape[-1] for x in blocks if x is not None), self.columns)
         filled = [np.zeros((n, columns)) if x is None else x for n, x in zip(sizes, blocks, strict=True)]
         return _concatenated([np.zeros((0, columns)), *filled])
 

@@ -1,0 +1,118 @@
+"""A statement compiled for a robot: traced, emitted, compiled (or found on disk) and wrapped as a gufunc."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.backends import cache
+from phistar.backends.interpret import run
+from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.links import links_at
+from phistar.backends.llvm import Signature, module_text, size
+from phistar.backends.program import program_of
+from phistar.backends.trace import Tape, Trace, finish
+from phistar.identities.law import Setting
+from phistar.model import Model
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
+from phistar.sweeps.ir import Program
+
+LARGEST_TRACE = 40  # links; longer mechanisms are run link by link
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """What to compile: named statements over common symbols for one robot."""
+
+    nodes: tuple[tuple[str, Node], ...]
+    symbols: Symbols
+    setting: Setting
+    matrix: bool
+    model: Model
+    operators: Mapping[str, Any]
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return self.symbols.frames or ()
+
+    def program(self) -> Program:
+        return program_of(self.nodes, self.symbols, self.setting, self.matrix)
+
+    def key(self, target: Target, lanes: int) -> str:
+        named = [(name, repr(node)) for name, node in self.nodes]
+        operators = [(name, np.asarray(x).tobytes()) for name, x in self.operators.items()]
+        return cache.key(
+            named, self.symbols, self.setting, self.matrix, self.model.key, operators, target, lanes, self.frames
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """`function(q, *inputs)` is a NumPy gufunc; `inputs` and `outputs` name its arguments and results."""
+
+    function: Any
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    operations: int
+
+    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        results = self.function(q, *(vectors[name] for name in self.inputs))
+        return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
+
+
+def compile_statements(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel:
+    """The kernel of some statements: from the disk if it is there, else traced and compiled."""
+    target = target or host()
+    lanes = lanes or target.lanes
+    name = wanted.key(target, lanes)
+    found = cache.load(name)
+    if found is None:
+        trace, inputs, signature = trace_statements(wanted)
+        code = compile_object(module_text(trace, signature, lanes, target.fma), target)
+        header = {
+            "inputs": inputs,
+            "outputs": [public for public, _ in wanted.nodes],
+            "signature": [signature.inputs, signature.outputs],
+            "operations": trace.operations,
+        }
+        cache.store(name, header, code)
+    else:
+        header, code = found
+    rows, shapes = header["signature"]
+    signature = Signature(tuple(rows), tuple(tuple(shape) for shape in shapes))
+    title = " ".join(header["outputs"])
+    function = gufunc(load_object(code), signature, title, f"{title} of {wanted.model.name}, compiled.")
+    return Kernel(function, tuple(header["inputs"]), tuple(header["outputs"]), header["operations"])
+
+
+def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
+    """The instructions of one state, the names of the inputs after q, and the gufunc's shapes."""
+    program, model, tape = wanted.program(), wanted.model, Tape()
+    q = tape.inputs((model.nq,))
+    arrays: dict[str, np.ndarray] = {"a_g": np.concatenate([np.zeros(3), -model.gravity])[:, None]}
+    sizes = {"joints": model.nv, "links": 6 * len(model.bodies), "base": 6, "task": 6 * len(wanted.frames)}
+    names: list[str] = []
+    for name, space in program.inputs:
+        if name in program.columns:
+            arrays[name] = np.eye(sizes[space])
+        elif name not in arrays:
+            arrays[name] = tape.inputs((sizes[space], 1))
+            names.append(name)
+    outputs = run(program, links_at(model, q, wanted.frames), arrays, wanted.operators)
+    results = program.result_names
+    blocks = [outputs[results[public]] for public, _ in wanted.nodes]
+    vector = not program.columns
+    shapes = tuple((x.shape[-2],) if vector else x.shape[-2:] for x in blocks)
+    values = [entry for block in blocks for entry in block.reshape(-1)]
+    assert len(values) == sum(size(shape) for shape in shapes)
+    rows = (model.nq, *(arrays[name].shape[0] for name in names))
+    return finish(tape, values), names, Signature(rows, shapes)
+
+
+def compilable(model: Model) -> bool:
+    """Whether one state's instructions are few enough to be written out."""
+    return 0 < len(model.bodies) <= LARGEST_TRACE and model.nv > 0
