@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Statements:
     matrix: bool
     model: Model
     operators: Mapping[str, Any]
+    parameters: tuple[str, ...] = ()  # what is an input instead of a constant of the robot
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -45,9 +46,8 @@ class Statements:
     def key(self, target: Target, lanes: int) -> str:
         named = [(name, repr(node)) for name, node in self.nodes]
         operators = [(name, np.asarray(x).tobytes()) for name, x in self.operators.items()]
-        return cache.key(
-            named, self.symbols, self.setting, self.matrix, self.model.key, operators, target, lanes, self.frames
-        )
+        context = (self.symbols, self.setting, self.matrix, self.frames, self.parameters)
+        return cache.key(named, context, self.model.key, operators, target, lanes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,16 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
         elif name not in arrays:
             arrays[name] = tape.inputs((sizes[space], 1))
             names.append(name)
-    outputs = run(program, links_at(model, q, wanted.frames), arrays, wanted.operators)
+    links = links_at(model, q, wanted.frames)
+    if "inertia" in wanted.parameters:
+        names.append("inertia")
+        arrays["inertia"] = tape.inputs((10 * len(model.bodies),))
+        links = replace(links, inertias=arrays["inertia"].reshape(-1, 10))
+    if "gravity" in wanted.parameters:
+        names.append("gravity")
+        arrays["gravity"] = tape.inputs((3,))
+        arrays["a_g"] = np.concatenate([np.zeros(3), -arrays["gravity"]])[:, None]
+    outputs = run(program, links, arrays, wanted.operators)
     results = program.result_names
     blocks = [outputs[results[public]] for public, _ in wanted.nodes]
     vector = not program.columns

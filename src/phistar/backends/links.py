@@ -21,14 +21,32 @@ class Links:
     offset: tuple[np.ndarray, ...]
     subspace: tuple[np.ndarray, ...]
     frames: tuple[str, ...] = ()
+    inertias: Any = None  # (…, bodies, 10) in place of the model's: mass, mass·com, Ixx Ixy Iyy Ixz Iyz Izz
 
     @property
     def parents(self) -> tuple[int, ...]:
         return self.model.parents
 
+    def mass_parts(self, k: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Mass, first moment (…, 3) and inertia about the body's origin (…, 3, 3)."""
+        if self.inertias is None:
+            inertia = self.model.bodies[k].inertia
+            return inertia.mass, inertia.mass * inertia.com, inertia.about_origin
+        own = self.inertias[..., k, :]
+        rows = [[4, 5, 7], [5, 6, 8], [7, 8, 9]]
+        tensor = np.stack([np.stack([own[..., i] for i in row], axis=-1) for row in rows], axis=-2)
+        return own[..., 0], own[..., 1:4], tensor
+
     def mass(self, k: int) -> np.ndarray:
         """M(k), (6, 6)."""
-        return self.model.bodies[k].inertia.matrix
+        if self.inertias is None:
+            return self.model.bodies[k].inertia.matrix
+        mass, moment, tensor = self.mass_parts(k)
+        lever = skew(moment)
+        diagonal = np.asarray(mass)[..., None, None] * np.eye(3)
+        return np.concatenate(
+            [np.concatenate([tensor, lever], axis=-1), np.concatenate([-lever, diagonal], axis=-1)], axis=-2
+        )
 
     def armature(self, k: int) -> np.ndarray:
         """A(k), (r, r)."""
@@ -141,10 +159,10 @@ def bias_acceleration(links: Links, k: int, velocity: np.ndarray, v: np.ndarray)
 
 def bias_force(links: Links, k: int, velocity: np.ndarray) -> np.ndarray:
     """b(k), (…, 6, 1): gyroscopic moment and centripetal force."""
-    inertia = links.model.bodies[k].inertia
+    _, first_moment, tensor = links.mass_parts(k)
     omega = velocity[..., :3, 0]
-    moment = cross(omega, np.matmul(inertia.about_origin, omega[..., None])[..., 0])
-    force = cross(omega, cross(omega, inertia.mass * inertia.com))
+    moment = cross(omega, np.matmul(tensor, omega[..., None])[..., 0])
+    force = cross(omega, cross(omega, first_moment))
     return _six(moment, force)[..., None]
 
 

@@ -1,0 +1,78 @@
+"""`ps.compile`: any statement as a gufunc of q, its operand and, where asked, the robot's parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.kernel import Kernel, Statements, compile_statements
+from phistar.errors import StatementError
+from phistar.expression import Expression, algebra
+from phistar.model import Model
+from phistar.operators.nodes import adjoint
+from phistar.operators.spaces import SCALARS
+
+PARAMETERS = ("inertia", "gravity")
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledStatement:
+    """function(q, x, *vectors, *parameters): broadcasts over leading axes as NumPy does, takes `out=`."""
+
+    expression: Expression
+    kernel: Kernel
+    flipped: bool
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The arguments in order: q, the operand x (if any), vectors, parameters."""
+        return ("q", *self.kernel.inputs)
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic instructions per state."""
+        return self.kernel.operations
+
+    def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> np.ndarray:
+        if out is not None:
+            out = np.swapaxes(out, -1, -2) if self.flipped else out
+            result = self.kernel.function(*arrays, out=out)
+        else:
+            result = self.kernel.function(*arrays)
+        return np.swapaxes(result, -1, -2) if self.flipped else result
+
+
+def compile(  # noqa: A001 - the name in the public surface
+    expression: Expression, model: Model | None = None, parameters: tuple[str, ...] = (), matrix: bool = False
+) -> CompiledStatement:
+    """e as machine code for a robot: gufunc(q, x, *parameters) giving e·x, or e itself with `matrix`.
+
+    `parameters` become inputs instead of constants: "inertia", (…, 10·bodies) in the order of `ps.regressor`, and
+    "gravity", (…, 3).
+    """
+    if model is not None and expression.model is not model:
+        frames = expression.symbols.frames or ()
+        bound = algebra(model, frames)
+        expression = bound.expression(expression.node)
+    if expression.model is None:
+        raise StatementError(f"{expression.show()} is abstract; give a model: ps.compile(e, model).")
+    unknown = [name for name in parameters if name not in PARAMETERS]
+    if unknown:
+        raise StatementError(f"{unknown[0]!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
+    matrix = matrix and expression.node.domain != SCALARS
+    from phistar.backends.program import is_wide
+
+    flipped = matrix and is_wide(expression.node)
+    node = adjoint(expression.node) if flipped else expression.node
+    statements = Statements(
+        (("y", node),),
+        expression.symbols,
+        expression.setting,
+        matrix,
+        expression.model,
+        expression.operators,
+        tuple(parameters),
+    )
+    return CompiledStatement(expression, compile_statements(statements), flipped)
