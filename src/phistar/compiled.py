@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import Kernel, Statements, compile_statements
+from phistar.backends.program import is_wide
 from phistar.errors import StatementError
 from phistar.expression import Expression, algebra
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
+from phistar.sweeps.lower import GIVEN
 
 PARAMETERS = ("inertia", "gravity")
+_ASCII = {field: name for name, field in GIVEN.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +31,7 @@ class CompiledStatement:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The arguments in order: q, the operand x (if any), vectors, parameters."""
-        return ("q", *self.kernel.inputs)
+        return ("q", *(_ASCII.get(name, name) for name in self.kernel.inputs))
 
     @property
     def operations(self) -> int:
@@ -62,8 +65,6 @@ def compile(  # noqa: A001 - the name in the public surface
     if unknown:
         raise StatementError(f"{unknown[0]!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
     matrix = matrix and expression.node.domain != SCALARS
-    from phistar.backends.program import is_wide
-
     flipped = matrix and is_wide(expression.node)
     node = adjoint(expression.node) if flipped else expression.node
     statements = Statements(
