@@ -2,6 +2,7 @@
 
 from collections import deque
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 from hypothesis import strategies as st
@@ -87,6 +88,8 @@ def _distances(by_codomain, source):
 
 
 def magnitude(dense, *nodes: Node) -> float:
-    """The largest entry of any term of the nodes, written out: what rounding is relative to when terms cancel."""
-    words = [word for node in nodes for word in expand(node).terms]
-    return max((float(np.abs(dense(product(*word))).max(initial=0.0)) for word in words if word), default=1.0)
+    """The largest entry of |X₁||X₂|… over the terms of the nodes, written out: what rounding is relative to where terms
+    cancel."""
+    words = [word for node in nodes for word in expand(node).terms if word]
+    majorants = (reduce(np.matmul, (np.abs(dense(letter)) for letter in word)) for word in words)
+    return max((float(x.max(initial=0.0)) for x in majorants), default=1.0)
