@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.llvm import Signature
+from phistar.backends.rows import Signature
 
 
 @dataclass(frozen=True)

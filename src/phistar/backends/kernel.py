@@ -12,8 +12,8 @@ from phistar.backends import cache
 from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.links import links_at
-from phistar.backends.llvm import Signature, module_text, size
 from phistar.backends.program import program_of
+from phistar.backends.rows import Signature, module_text, size
 from phistar.backends.trace import Tape, Trace, finish
 from phistar.identities.law import Setting
 from phistar.model import Model

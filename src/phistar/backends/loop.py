@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from phistar.backends.llvm import Signature
+    from phistar.backends.rows import Signature
 
 
 def loop_text(signature: Signature, lanes: int) -> str:
     """`void loop(char **args, intp *dimensions, intp *steps, void *data)` over `block`."""
-    shapes = [(n,) for n in signature.inputs] + list(signature.outputs)
-    arrays = len(shapes)
+    shapes, arrays = signature.shapes, signature.arrays
     lines = ["define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) #0 {", "entry:"]
     lines.append("  %count = load i64, ptr %dimensions, align 8")
     for a in range(arrays):
