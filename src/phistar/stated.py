@@ -8,7 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from phistar.backends.kernel import Kernel, Statements, compilable, compile_statements
+from phistar.backends.kernel import Kernel, Statements, compilable, compile_rolled, compile_statements
 from phistar.backends.program import Evaluation, is_wide
 from phistar.backends.solve import solve as solve_safely
 from phistar.errors import ShapeError
@@ -112,10 +112,15 @@ class Stated(Generic[Arguments, Result]):
                 flipped = wanted and all(is_wide(node) for node in chosen.values())
                 nodes = tuple((name, adjoint(node) if flipped else node) for name, node in chosen.items())
                 statements = Statements(nodes, symbols, setting, wanted, model, {})
-                if compilable(model):
-                    yield compile_statements(statements), flipped
-                else:
-                    yield Evaluation(statements.program(), model, frames), flipped
+                yield _executor(statements), flipped
+
+
+def _executor(statements: Statements) -> Any:
+    """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
+    if compilable(statements.model):
+        return compile_statements(statements)
+    rolled = compile_rolled(statements) if statements.model.nv else None
+    return rolled or Evaluation(statements.program(), statements.model, statements.frames)
 
 
 def _checked(

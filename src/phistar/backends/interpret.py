@@ -80,13 +80,13 @@ class _Machine:
             case ir.Field(name=name):
                 return self.fields[name] if k < 0 else self.fields[name][k]
             case ir.Times(left=left, right=right):
-                return _times(self.value(left, k), self.value(right, k))
+                return block_times(self.value(left, k), self.value(right, k))
             case ir.Plus(terms=terms):
-                return _total([(float(c), self.value(inner, k)) for c, inner in terms])
+                return block_total([(float(c), self.value(inner, k)) for c, inner in terms])
             case ir.Data(name=name):
                 return self.data(name, k)
             case ir.Transpose(of=inner):
-                return _transposed(self.value(inner, k))
+                return block_transposed(self.value(inner, k))
             case ir.Invert(of=inner):
                 return invert(self.value(inner, k))
             case ir.Call(function=function, arguments=arguments):
@@ -99,7 +99,7 @@ class _Machine:
             case ir.FromChildren(name=name) | ir.CongruentChildren(name=name):
                 move = link.inward if isinstance(term, ir.FromChildren) else link.congruent_inward
                 children = [c for c in self.links.model.children[k] if self.fields[name][c] is not None]
-                return _total([(1.0, move(rotation[c], offset[c], self.fields[name][c])) for c in children])
+                return block_total([(1.0, move(rotation[c], offset[c], self.fields[name][c])) for c in children])
             case ir.FromParent(name=name) | ir.CongruentParent(name=name):
                 move = link.outward if isinstance(term, ir.FromParent) else link.congruent_outward
                 above = self.fields[name][parents[k]] if parents[k] >= 0 else None
@@ -117,10 +117,10 @@ class _Machine:
             case ir.ToBase(name=name):
                 roots = [k for k in range(self.count) if self.links.parents[k] < 0 and self.fields[name][k] is not None]
                 moved = [link.inward(self.links.rotation[k], self.links.offset[k], self.fields[name][k]) for k in roots]
-                return _total([(1.0, x) for x in moved])
+                return block_total([(1.0, x) for x in moved])
             case ir.ToScalar(left=left, right=right):
                 pairs = zip(self.fields[left], self.fields[right], strict=True)
-                return _total([(1.0, _times(_transposed(x), y)) for x, y in pairs])
+                return block_total([(1.0, block_times(block_transposed(x), y)) for x, y in pairs])
             case ir.TaskOperator(name="U_task", of=inner):
                 return self.value(inner, -1)
             case ir.TaskOperator(name=name, transposed=transposed, of=inner):
@@ -146,7 +146,7 @@ class _Machine:
             own = [f for f, body in enumerate(self.frame_bodies()) if body == k]
             unit = np.eye(6)
             blocks = [link.from_world_axes(self.fields["X"][k][0], self.point(f), unit) for f in own]
-            return _total([(1.0, np.matmul(b, np.swapaxes(b, -1, -2))) for b in blocks])
+            return block_total([(1.0, np.matmul(b, np.swapaxes(b, -1, -2))) for b in blocks])
         return np.asarray(self.operators[name])[..., 6 * k : 6 * k + 6, 6 * k : 6 * k + 6]
 
     def frame_bodies(self) -> list[int]:
@@ -189,7 +189,7 @@ class _Machine:
         rows = self.fields[name]
         turn = self.fields["X"][k][0]
         moved = [link.from_world_axes(turn, self.point(f), rows[..., 6 * f : 6 * f + 6, :]) for f in own]
-        return _total([(1.0, x) for x in moved])
+        return block_total([(1.0, x) for x in moved])
 
     def to_task(self, name: str) -> np.ndarray:
         blocks = self.fields[name]
@@ -216,14 +216,14 @@ def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in rows], axis=-2)
 
 
-def _times(left: Block, right: Block) -> Block:
+def block_times(left: Block, right: Block) -> Block:
     return None if left is None or right is None else np.matmul(left, right)
 
 
-def _transposed(block: Block) -> Block:
+def block_transposed(block: Block) -> Block:
     return None if block is None else np.swapaxes(block, -1, -2)
 
 
-def _total(terms: list[tuple[float, Block]]) -> Block:
+def block_total(terms: list[tuple[float, Block]]) -> Block:
     scaled = [x if c == 1 else -x if c == -1 else c * x for c, x in terms if x is not None]
     return reduce(np.add, scaled) if scaled else None

@@ -86,11 +86,12 @@ _UFUNC_FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's ufu
 _DOUBLE = 12
 
 
-def gufunc(code: Code, signature: Signature, name: str, doc: str) -> Any:
-    """A real NumPy gufunc whose inner loop is the loaded code."""
+def gufunc(code: Code, signature: Signature, name: str, doc: str, tables: list[np.ndarray] | None = None) -> Any:
+    """A real NumPy gufunc whose inner loop is the loaded code; `tables` are the data it is given at each call."""
     inputs, outputs = len(signature.inputs), len(signature.outputs)
     functions = (ctypes.c_void_p * 1)(code.address)
-    data = (ctypes.c_void_p * 1)(None)
+    pointers = (ctypes.c_void_p * max(len(tables or ()), 1))(*(table.ctypes.data for table in tables or ()))
+    data = (ctypes.c_void_p * 1)(ctypes.addressof(pointers))
     types = (ctypes.c_char * (inputs + outputs))(*[bytes([_DOUBLE])] * (inputs + outputs))
     texts = [name.encode(), doc.encode(), signature.text.encode()]
     make = ctypes.PYFUNCTYPE(
@@ -100,7 +101,7 @@ def gufunc(code: Code, signature: Signature, name: str, doc: str) -> Any:
     )(_ufunc_api()[_UFUNC_FROM_SIGNATURE])
     made = make(functions, data, types, 1, inputs, outputs, -1, texts[0], texts[1], 0, texts[2])
     # NumPy keeps the pointers it was given; they must outlive the gufunc, which nothing can tell it.
-    _alive.append((made, code, functions, data, types, texts))
+    _alive.append((made, code, functions, data, types, texts, pointers, tables))
     return made
 
 

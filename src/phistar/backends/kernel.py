@@ -13,6 +13,7 @@ from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.links import links_at
 from phistar.backends.program import program_of
+from phistar.backends.rolled import aligned, kinds_of, rollable, rolled_text, tables
 from phistar.backends.rows import Signature, module_text, size
 from phistar.backends.trace import Tape, Trace, finish
 from phistar.identities.law import Setting
@@ -87,6 +88,33 @@ def compile_statements(wanted: Statements, target: Target | None = None, lanes: 
     title = " ".join(header["outputs"])
     function = gufunc(load_object(code), signature, title, f"{title} of {wanted.model.name}, compiled.")
     return Kernel(function, tuple(header["inputs"]), tuple(header["outputs"]), header["operations"])
+
+
+def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
+    """The kernel of a long mechanism, or None where its statement has no rolled form."""
+    target = target or host()
+    lanes = lanes or target.lanes
+    program = wanted.program()
+    if not rollable(program) or wanted.parameters:
+        return None
+    model = aligned(wanted.model)
+    kinds = kinds_of(model)
+    name = cache.key("rolled", program, [repr(kind.joints[0].kind) for kind in kinds], target, lanes)
+    found = cache.load(name)
+    if found is None:
+        made = rolled_text(program, kinds, lanes, target.fma)
+        header, code = {"operations": made.operations_per_link}, compile_object(made.text, target)
+        cache.store(name, header, code)
+    else:
+        header, code = found
+    inputs = tuple(given for given, space in program.inputs if space == "joints")
+    rows = (model.nq, *(model.nv for _ in inputs))
+    signature = Signature(rows, tuple((model.nv,) for _ in program.outputs))
+    title = " ".join(public for public, _ in wanted.nodes)
+    doc = f"{title} of {model.name}, compiled link by link."
+    function = gufunc(load_object(code), signature, title, doc, tables(model, kinds))
+    outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
+    return Kernel(function, inputs, tuple(outputs), header["operations"] * len(model.bodies))
 
 
 def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:

@@ -228,3 +228,15 @@ def finish(tape: Tape, outputs: list[Any]) -> Trace:
     constant = tuple(type(value) is not Scalar for value in outputs)
     results = tuple(number[v.index] if type(v) is Scalar else float(v) for v in outputs)
     return Trace(tuple(kept), results, constant)
+
+
+def restricted(trace: Trace, positions: list[int]) -> Trace:
+    """The trace that makes only some of its outputs."""
+    tape = Tape()
+    tape.code = list(trace.code)
+    tape.scalars = [Scalar(tape, index) for index in range(len(trace.code))]
+    wanted: list[Any] = []
+    for position in positions:
+        value = trace.outputs[position]
+        wanted.append(value if trace.output_is_constant[position] else tape.scalars[int(value)])
+    return finish(tape, wanted)
