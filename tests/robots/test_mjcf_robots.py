@@ -177,17 +177,17 @@ def edited(path: Path, changes: dict[str, str], folder: Path) -> Path:
 
 @pytest.mark.parametrize("path", cases())
 def test_masses_placements_jacobians_and_mass_matrix_are_mujocos(path, add_row, tmp_path):
-    reason = ""
+    note = ""
     if path.stem in REFUSED and path.parent != DATA:
         name, changes = REFUSED[path.stem]
         with pytest.raises(ps.FileError, match=name) as refusal:
             ps.load(path)
         path = edited(path, changes, tmp_path)
-        reason = "refused as it is: " + str(refusal.value).partition(": ")[2].split(";")[0].split(", whose")[0]
+        note = "refused as it is: " + str(refusal.value).partition(": ")[2].split(";")[0].split(", whose")[0]
     worst, pair = worst_difference(path, np.random.default_rng(7))
     model = pair.model
     counts = {"bodies": len(model.bodies), "nq": model.nq, "nv": model.nv, "mass": model.total_mass}
-    add_row(file=f"mjcf/{path.stem}", base="own", **counts, worst=worst, reason=reason)
+    add_row(file=f"mjcf/{path.stem}", base="own", **counts, worst=worst, note=note)
     assert worst < TOLERANCE
 
 

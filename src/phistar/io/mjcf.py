@@ -35,24 +35,32 @@ def load_mjcf(
     q is MuJoCo's qpos with quaternions as (x, y, z, w); v is its qvel with a free joint's six as [ω; v] in body axes.
     """
     folders = Folders.around(path, packages)
-    compiled = compile_document(read_document(path, folders), folders)
-    refuse_other_physics(compiled)
-    if floating:
-        _check_floating(compiled)
-    own = tuple(compiled.mj.opt.gravity.tolist()) if compiled.enabled("GRAVITY") else _NO_GRAVITY
-    name = compiled.spec.modelname.strip()[:512]
-    builder = ModelBuilder(
-        Path(path).stem if name in ("", _UNNAMED) else name, gravity=own if gravity is None else gravity
-    )
-    names = read_names(compiled.mj)
     try:
-        add_tree(builder, compiled, names, Free() if floating else None)
-        left_out = Counter(compiled.left_out) + unknown_limits(compiled) + add_loops(builder, compiled, names)
-        for warning in _warnings(left_out, compiled.heard, path, strict):
-            builder.warn(warning)
-        return builder.build(strict=strict)
+        compiled = compile_document(read_document(path, folders), folders)
+        refuse_other_physics(compiled)
+        return _build(compiled, path, floating, gravity, strict)
     except ModelError as problem:
         raise ModelError(f"{path}: {problem}") from None
+
+
+def _build(
+    compiled: Compiled,
+    path: str | os.PathLike[str],
+    floating: bool,
+    gravity: Sequence[float] | None,
+    strict: bool,
+) -> Model:
+    if floating:
+        _check_floating(compiled)
+    if gravity is None:
+        gravity = compiled.mj.opt.gravity.tolist() if compiled.enabled("GRAVITY") else _NO_GRAVITY
+    name, names = compiled.spec.modelname.strip()[:512], read_names(compiled.mj)
+    builder = ModelBuilder(Path(path).stem if name in ("", _UNNAMED) else name, gravity=gravity)
+    add_tree(builder, compiled, names, Free() if floating else None)
+    left_out = Counter(compiled.left_out) + unknown_limits(compiled) + add_loops(builder, compiled, names)
+    for warning in _warnings(left_out, compiled.heard, path, strict):
+        builder.warn(warning)
+    return builder.build(strict=strict)
 
 
 def _check_floating(compiled: Compiled) -> None:

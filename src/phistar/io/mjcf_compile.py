@@ -21,6 +21,7 @@ from phistar.io.mjcf_meshes import MeshFile, settle_meshes
 from phistar.io.packages import Folders
 
 _LOCK = threading.Lock()  # MuJoCo's handler of warnings is one for the whole process
+_MAX_DOFS = 4000
 _LINE = re.compile(r",? *\bline (\d+)")
 
 
@@ -44,27 +45,33 @@ class Compiled:
             off |= int(bits.mjDSBL_CONSTRAINT)
         return not self.mj.opt.disableflags & off
 
-    @cached_property
-    def driven(self) -> np.ndarray:
-        """The joint that each actuator adds its armature and damping to, −1 for none."""
-        joints = [self.driven_joint(actuator) for actuator in range(self.mj.nactuator)]
-        return np.array([-1 if joint is None else joint for joint in joints])
-
     @property
     def has_passive_forces(self) -> bool:
         """MuJoCo leaves out every passive force when springs and dampers are both off."""
         return self.enabled("SPRING") or self.enabled("DAMPER")
 
-    def driven_joint(self, actuator: int) -> int | None:
-        """The joint of one coordinate that an actuator acts on; None for other targets."""
-        kinds, transmissions = self.mujoco.mjtJoint, self.mujoco.mjtTrn
-        joint = int(self.mj.actuator_trnid[actuator, 0])
-        if int(self.mj.actuator_trntype[actuator]) not in (
-            transmissions.mjTRN_JOINT,
-            transmissions.mjTRN_JOINTINPARENT,
-        ):
-            return None
-        return joint if int(self.mj.jnt_type[joint]) in (kinds.mjJNT_HINGE, kinds.mjJNT_SLIDE) else None
+    @cached_property
+    def driven(self) -> np.ndarray:
+        """The joint of one coordinate that each actuator acts on, −1 for other targets."""
+        mj, targets, kinds = self.mj, self.mujoco.mjtTrn, self.mujoco.mjtJoint
+        on_joint = np.isin(mj.actuator_trntype, [int(targets.mjTRN_JOINT), int(targets.mjTRN_JOINTINPARENT)])
+        joints = np.where(on_joint, mj.actuator_trnid[:, 0], -1)
+        scalar = np.append(np.isin(mj.jnt_type, [int(kinds.mjJNT_HINGE), int(kinds.mjJNT_SLIDE)]), False)
+        return np.where(scalar[joints], joints, -1)
+
+    @cached_property
+    def reflected(self) -> tuple[np.ndarray, np.ndarray]:
+        """Armature and damping that the actuators add to each joint: their own times the square of the gear."""
+        mj, on_joint = self.mj, self.driven >= 0
+        added = np.zeros((2, mj.njnt))
+        for row, own in zip(added, (mj.actuator_armature, mj.actuator_damping), strict=True):
+            np.add.at(row, self.driven[on_joint], (mj.actuator_gear[:, 0] ** 2 * own)[on_joint])
+        return added[0], added[1]
+
+    @cached_property
+    def bodies(self) -> dict[int, Any]:
+        """The spec's bodies by their numbers in `mj`."""
+        return {body.id: body for body in self.spec.bodies}
 
     def refuse(self, element: Any, sentence: str) -> FileError:
         """The error to raise about an element of the spec, in the file's own words and line."""
@@ -76,12 +83,11 @@ def compile_document(document: Document, folders: Folders) -> Compiled:
     mujoco = _import_mujoco()
     with _listening(mujoco) as heard:
         spec = _trying(document, lambda: mujoco.MjSpec.from_string(document.text))
+        _check_size(mujoco, spec, document)
         left_out = Counter(document.left_out)
         meshes = settle_meshes(mujoco, spec, folders, lambda element: _where(document, element))
-        _prune(spec, left_out)
+        _prune(mujoco, spec, left_out)
         mj = _trying(document, spec.compile)
-    if mj is None or not _is_finite(mj):
-        raise FileError(f"{document.where(1)}: the numbers of this file grow beyond what can be computed with.")
     return Compiled(mujoco, mj, spec, document, meshes.by_id(), left_out + meshes.left_out, tuple(heard))
 
 
@@ -98,17 +104,29 @@ def _import_mujoco() -> Any:
     return mujoco
 
 
-def _prune(spec: Any, left_out: Counter[str]) -> None:
-    """Keeps every body and geom, and of the actuators only those that add inertia or damping to a joint."""
+def _check_size(mujoco: Any, spec: Any, document: Document) -> None:
+    """MuJoCo's memory grows with the square of the degrees of freedom, and its time faster."""
+    kinds = mujoco.mjtJoint
+    dofs = {kinds.mjJNT_FREE: 6, kinds.mjJNT_BALL: 3, kinds.mjJNT_SLIDE: 1, kinds.mjJNT_HINGE: 1}
+    count = sum(dofs[joint.type] for joint in spec.joints)
+    if count > _MAX_DOFS:
+        raise FileError(
+            f"{document.origins[0][0]}: {count} degrees of freedom are more than the {_MAX_DOFS} that are read."
+        )
+
+
+def _prune(mujoco: Any, spec: Any, left_out: Counter[str]) -> None:
+    """Keeps every body and geom; of the actuators only what they add to the inertia and damping of their joints."""
     spec.compiler.fusestatic = False
     spec.compiler.discardvisual = False
     spec.compiler.usethread = False
     spec.compiler.LRopt.mode = 0  # would simulate the model to find the lengths of muscles
     for actuator in spec.actuators:
         left_out["actuators"] += 1
-        actuator.nsample = 0
-        if not actuator.armature and not np.any(actuator.damping):
-            spec.delete(actuator)
+        actuator.set_to_motor()
+        actuator.nsample, actuator.delay, actuator.inheritrange = 0, 0.0, 0.0
+        for limited in ("ctrllimited", "forcelimited", "actlimited"):
+            setattr(actuator, limited, mujoco.mjtLimited.mjLIMITED_FALSE)
 
 
 @contextmanager
@@ -132,7 +150,7 @@ def _trying(document: Document, step: Any) -> Any:
     except Exception as problem:  # MuJoCo raises whatever its C++ raises
         lines = [line for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
         found = _LINE.search(str(problem))
-        reason = re.sub(r"^(XML )?Error: ", "", lines[0]).rstrip(". ")
+        reason = re.sub(r"^((XML )?Error: )+", "", lines[0]).rstrip(". ")
         element = _LINE.sub("", lines[1]).strip() if len(lines) > 1 else ""
         about = f" ({element[0].lower()}{element[1:]})" if element.startswith("Element") else ""
         raise FileError(
@@ -143,12 +161,3 @@ def _trying(document: Document, step: Any) -> Any:
 def _where(document: Document, element: Any) -> str:
     found = _LINE.search(str(element.info))
     return document.where(int(found[1]) if found else 1)
-
-
-def _is_finite(mj: Any) -> bool:
-    fields = "body_pos body_quat body_mass body_ipos body_iquat body_inertia jnt_pos jnt_axis jnt_range jnt_stiffness "
-    fields += (
-        "dof_armature dof_damping dof_frictionloss qpos0 qpos_spring site_pos site_quat geom_pos geom_quat geom_size "
-    )
-    fields += "eq_data tendon_length0 actuator_armature actuator_damping actuator_gear"
-    return all(np.isfinite(getattr(mj, name)).all() for name in fields.split())

@@ -4,6 +4,7 @@ What a model has no place for (sensors, keyframes, cameras, …) is left out her
 the mechanism and cannot be read is refused with its file and line.
 """
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,11 @@ from phistar.io.packages import Folders
 from phistar.io.xml import Element, quote
 
 _LARGEST = 1e30  # products of a few such lengths and masses stay finite
+# MuJoCo's time grows faster than the numbers of these:
+_MAX_ELEMENTS = 20_000
+_MAX_COPIES = 500
+_MAX_HULL = 2000  # vertices of which MuJoCo must find the convex hull: its time can grow with their cube
+_MAX_PARAMETER = 100  # of a builtin mesh: some are numbers of vertices along a line
 
 # Sections left out → what their children are called in a warning; those without a word go untold.
 _SECTIONS = {
@@ -28,7 +34,7 @@ _SECTIONS = {
     "size": "",
     "extension": "",
 }
-_ELEMENTS = {"camera": "cameras", "light": "lights", "texture": "textures", "skin": "skins", "layer": ""}
+_ELEMENTS = {"camera": "cameras", "light": "lights", "texture": "textures", "skin": "skins", "layer": "", "hfield": ""}
 
 _REFUSED = {
     "flex": "a flexible body has no place in a model of rigid bodies",
@@ -109,9 +115,13 @@ class _Writer:
             raise element.refuse(f"<{element.tag}> cannot be read: {_REFUSED[element.tag]}.")
         if element.tag == "replicate":
             copies *= _replicas(element)
+        elif element.tag == "mesh":
+            _check_mesh(element)
         self.size += copies
-        if self.size > xml.MAX_ELEMENTS:
-            raise element.refuse(f"the model has more than {xml.MAX_ELEMENTS} elements here, the most that are read.")
+        if self.size > _MAX_ELEMENTS or copies > _MAX_COPIES:
+            raise element.refuse(
+                f"the model is larger than what is read: at most {_MAX_ELEMENTS} elements, and {_MAX_COPIES} replicas."
+            )
         if len(self.levels) >= xml.MAX_DEPTH:
             raise element.refuse(f"elements are nested more than {xml.MAX_DEPTH} deep, the deepest that is read.")
         attributes = "".join(f" {name}={quoteattr(value)}" for name, value in _checked(element))
@@ -161,9 +171,13 @@ def _checked(element: Element) -> Iterator[tuple[str, str]]:
     for name, value in element.attributes.items():
         if name.startswith("xmlns") or ":" in name or (element.tag == "material" and name == "texture"):
             continue
+        if "%" in value:  # MuJoCo 4.0 hands names on to printf as formats, which can crash it
+            raise element.refuse(
+                f"{quote(name)} of <{element.tag}> holds a '%', which MuJoCo cannot be given; rename it."
+            )
         if name not in _TEXT:
             for word in value.split():
-                if not _is_sane(word):
+                if _is_number(word) and not abs(float(word)) <= _LARGEST:
                     raise element.refuse(
                         f"{quote(name)} of <{element.tag}> holds {quote(word)}; "
                         f"a finite number of at most {_LARGEST:g} in size was expected."
@@ -171,15 +185,27 @@ def _checked(element: Element) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _is_sane(word: str) -> bool:
-    try:
-        return abs(float(word)) <= _LARGEST
-    except ValueError:
-        return True  # a keyword; MuJoCo knows where a number must stand
-
-
 def _replicas(element: Element) -> int:
     text = element.attributes.get("count", "")
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    if not (text.isascii() and text.isdigit() and len(text) < 30):
         raise element.refuse(f"<replicate> has count={quote(text)}; a positive whole number was expected.")
     return max(int(text), 1)
+
+
+def _check_mesh(element: Element) -> None:
+    """Refuses a mesh given by numbers on which MuJoCo would spend very long."""
+    words = element.attributes.get("params", "").split()
+    parameters = [max(1.0, abs(float(word))) for word in words if _is_number(word)]
+    vertices = 0 if "face" in element.attributes else len(element.attributes.get("vertex", "").split()) // 3
+    if max(vertices, math.prod(parameters)) > _MAX_HULL or max(parameters, default=0.0) > _MAX_PARAMETER:
+        raise element.refuse(
+            f"<mesh> asks for the convex hull of more than {_MAX_HULL} vertices, the most that is tried."
+        )
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False  # a keyword; MuJoCo knows where a number must stand
+    return True

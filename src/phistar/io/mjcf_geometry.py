@@ -22,7 +22,8 @@ def geometries(compiled: Compiled, body: int) -> tuple[Geometry, ...]:
             continue  # a height field, or a mesh that cannot be told by a path
         shape = _shape(compiled, geom) if mesh is None else Mesh(mesh.path or "", mesh.scale)
         placement = pose(mj.geom_pos[geom], mj.geom_quat[geom]) @ _inside(mj, geom, mesh)
-        for role in _roles(mj, geom):
+        collides = mj.geom_contype[geom] or mj.geom_conaffinity[geom] if mesh is None else mesh.collides
+        for role in _roles(mj.geom_group[geom] <= _LAST_VISIBLE_GROUP, collides):
             made.append(Geometry(shape, placement, mj.geom(geom).name, _color(mj, geom), role))
     return tuple(made)
 
@@ -49,10 +50,10 @@ def _shape(compiled: Compiled, geom: int) -> Any:
     return shapes[int(compiled.mj.geom_type[geom])]()
 
 
-def _roles(mj: Any, geom: int) -> Iterator[str]:
-    if mj.geom_group[geom] <= _LAST_VISIBLE_GROUP:
+def _roles(is_drawn: bool, collides: bool) -> Iterator[str]:
+    if is_drawn:
         yield "visual"
-    if mj.geom_contype[geom] or mj.geom_conaffinity[geom]:
+    if collides:
         yield "collision"
 
 

@@ -28,6 +28,7 @@ class MeshFile:
     path: str | None
     scale: tuple[float, ...]
     placement: Pose
+    collides: bool
 
 
 @dataclass
@@ -65,7 +66,9 @@ class _Settler:
                 return  # compiled, it is a primitive like any other
         else:
             _stand_in(self.mujoco, geom)
-        self.meshes.geoms.append((geom, None if fitted else self._file(asset, found)))
+        collides = bool(geom.contype or geom.conaffinity)
+        geom.contype = geom.conaffinity = 0  # spares MuJoCo the convex hull
+        self.meshes.geoms.append((geom, None if fitted else self._file(asset, found, collides)))
         if fitted:
             self.meshes.left_out["shapes fitted to missing meshes"] += 1
 
@@ -98,7 +101,7 @@ class _Settler:
             )
         self.opened[asset.name] = found.path
 
-    def _file(self, asset: Any, found: Found) -> MeshFile | None:
+    def _file(self, asset: Any, found: Found, collides: bool) -> MeshFile | None:
         """v ↦ S R*(v − r) for scale S and reference pose (R, r), as a scale followed by a pose."""
         if not asset.file:
             self.meshes.left_out["meshes written in the file"] += 1
@@ -111,13 +114,14 @@ class _Settler:
             self.meshes.left_out[f"paths of meshes whose file {found.reason}"] += 1
         offset = -scale * (reference.rotation.T @ reference.translation)
         placement = Pose(xyz=offset, rotation=reference.rotation.T)
-        return MeshFile(found.path and str(found.path), tuple(scale.tolist()), placement)
+        return MeshFile(found.path and str(found.path), tuple(scale.tolist()), placement, collides)
 
 
 def settle_meshes(mujoco: Any, spec: Any, folders: Folders, where: Callable[[Any], str]) -> Meshes:
     """Changes the spec so that it compiles without opening a file; `where(element)` is its `file:line`."""
     settler = _Settler(mujoco, spec, folders, where, Meshes(), {})
-    for geom in spec.geoms:
+    geoms = list(spec.geoms)
+    for geom in geoms:
         if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:
             _stand_in(mujoco, geom)
             settler.meshes.geoms.append((geom, None))
@@ -132,9 +136,10 @@ def settle_meshes(mujoco: Any, spec: Any, folders: Folders, where: Callable[[Any
         mesh.file = f"{number}{path.suffix.lower()}"
         spec.assets[mesh.file] = path.read_bytes()
     spec.compiler.meshdir = ""
-    used = {geom.meshname for geom in spec.geoms}
-    for asset in [*(mesh for mesh in spec.meshes if mesh.name not in used), *spec.hfields]:
-        spec.delete(asset)
+    used = {geom.meshname for geom in geoms}
+    for asset in spec.meshes:
+        if asset.name not in used:
+            _empty(asset)
     return settler.meshes
 
 
@@ -152,3 +157,14 @@ def _stand_in(mujoco: Any, element: Any) -> None:
     if hasattr(element, "hfieldname"):
         element.hfieldname = ""
         element.mass = 0.0
+
+
+def _empty(asset: Any) -> None:
+    """A tetrahedron instead of a mesh that nothing uses; deleting it would take time with every element there is."""
+    asset.file = ""
+    asset.uservert = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    asset.userface = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
+    for extra in ("usernormal", "usertexcoord", "userfacenormal", "userfacetexcoord", "usernode", "usertet"):
+        setattr(asset, extra, [])
+    asset.scale, asset.refpos, asset.refquat = [1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
+    asset.needsdf = False

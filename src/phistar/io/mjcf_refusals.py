@@ -78,15 +78,14 @@ def _tendons(compiled: Compiled) -> Iterator[Refusal]:
 
 
 def _actuators(compiled: Compiled) -> Iterator[Refusal]:
-    """Of the actuators that add inertia or damping: those that do not act on one joint of one coordinate."""
+    """Those that add inertia or damping to something else than one joint of one coordinate."""
     mj, dampers = compiled.mj, compiled.enabled("DAMPER")
     for actuator in compiled.spec.actuators:
-        name = quote(actuator.name)
-        if not mj.actuator_armature[actuator.id] and not dampers:
-            continue
-        if compiled.driven_joint(actuator.id) is None:
+        number, name = actuator.id, quote(actuator.name)
+        damping = dampers and (mj.actuator_damping[number] or mj.actuator_dampingpoly[number].any())
+        if (damping or mj.actuator_armature[number]) and compiled.driven[number] < 0:
             yield actuator, f"actuator {name} adds armature or damping to something else than a hinge or slide joint"
-        if dampers and mj.actuator_dampingpoly[actuator.id].any():
+        if damping and mj.actuator_dampingpoly[number].any():
             yield actuator, f"the damping of actuator {name} is not linear (several coefficients)"
 
 

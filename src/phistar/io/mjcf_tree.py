@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from phistar.errors import ModelError
 from phistar.io.mjcf_compile import Compiled
 from phistar.io.mjcf_geometry import geometries
 from phistar.io.mjcf_meshes import pose
+from phistar.io.xml import quote
 from phistar.model import Fixed, Free, ModelBuilder, Prismatic, Revolute, Spherical
 from phistar.model.joints import JointKind
 from phistar.spatial import Inertia, Pose, from_axis_angle
@@ -67,10 +69,13 @@ def add_tree(builder: ModelBuilder, compiled: Compiled, names: Names, root: Join
     for geometry in geometries(compiled, 0):
         builder.geometry("world", geometry)
     for body in range(1, compiled.mj.nbody):
-        joints = list(_joints(compiled, names, body))
-        if root is not None and compiled.mj.body_parentid[body] == 0:
-            joints = [_Joint("root", root, Pose(), np.zeros(3))]
-        _add_body(builder, compiled, names, body, joints)
+        try:
+            joints = list(_joints(compiled, names, body))
+            if root is not None and compiled.mj.body_parentid[body] == 0:
+                joints = [_Joint("root", root, Pose(), np.zeros(3))]
+            _add_body(builder, compiled, names, body, joints)
+        except ModelError as problem:
+            raise compiled.refuse(compiled.bodies[body], f"body {quote(names.bodies[body])}: {problem}") from None
     for site, name in enumerate(names.sites):
         placement = pose(compiled.mj.site_pos[site], compiled.mj.site_quat[site])
         builder.frame(name, names.bodies[compiled.mj.site_bodyid[site]], placement)
@@ -125,13 +130,10 @@ def _joints(compiled: Compiled, names: Names, body: int) -> Iterator[_Joint]:
 def _passive(compiled: Compiled, joint: int) -> dict[str, Any]:
     """What every kind has: the same on all its degrees of freedom."""
     mj, dof = compiled.mj, compiled.mj.jnt_dofadr[joint]
-    armature, damping = float(mj.dof_armature[dof]), float(mj.dof_damping[dof])
-    for actuator in np.flatnonzero(compiled.driven == joint):  # reflected through the gear
-        armature += float(mj.actuator_gear[actuator, 0] ** 2 * mj.actuator_armature[actuator])
-        damping += float(mj.actuator_gear[actuator, 0] ** 2 * mj.actuator_damping[actuator])
+    armature, damping = compiled.reflected
     return {
-        "armature": armature,
-        "damping": damping if compiled.enabled("DAMPER") else 0.0,
+        "armature": float(mj.dof_armature[dof] + armature[joint]),
+        "damping": float(mj.dof_damping[dof] + damping[joint]) if compiled.enabled("DAMPER") else 0.0,
         "stiffness": float(mj.jnt_stiffness[joint]) if compiled.enabled("SPRING") else 0.0,
         "friction": float(mj.dof_frictionloss[dof]) if compiled.enabled("FRICTIONLOSS") else 0.0,
     }
