@@ -10,9 +10,8 @@ def invert(matrix: np.ndarray) -> np.ndarray:
     size = matrix.shape[-1]
     if size == 1:
         return 1.0 / matrix
-    left = [[matrix[..., i, j] for j in range(size)] for i in range(size)]
-    zero, one = np.zeros(matrix.shape[:-2]), np.ones(matrix.shape[:-2])
-    right = [[one if i == j else zero for j in range(size)] for i in range(size)]
+    left = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]  # a traced scalar, not an array of one
+    right = [[float(i == j) for j in range(size)] for i in range(size)]
     for pivot in range(size):
         scale = 1.0 / left[pivot][pivot]
         left[pivot] = [scale * x for x in left[pivot]]
@@ -22,7 +21,8 @@ def invert(matrix: np.ndarray) -> np.ndarray:
                 factor = left[row][pivot]
                 left[row] = [x - factor * y for x, y in zip(left[row], left[pivot], strict=True)]
                 right[row] = [x - factor * y for x, y in zip(right[row], right[pivot], strict=True)]
-    return np.stack([np.stack(row, axis=-1) for row in right], axis=-2)
+    whole = [[np.broadcast_to(x, matrix.shape[:-2]) for x in row] for row in right]
+    return np.stack([np.stack(row, axis=-1) for row in whole], axis=-2)
 
 
 def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
