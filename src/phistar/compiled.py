@@ -9,6 +9,7 @@ import numpy as np
 
 from phistar.backends.kernel import Kernel, Statements, compile_statements
 from phistar.backends.program import is_wide
+from phistar.backends.threads import spread
 from phistar.errors import StatementError
 from phistar.expression import Expression, algebra
 from phistar.model import Model
@@ -39,15 +40,12 @@ class CompiledStatement:
         return self.kernel.operations
 
     def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> np.ndarray:
-        if out is not None:
-            out = np.swapaxes(out, -1, -2) if self.flipped else out
-            result = self.kernel.function(*arrays, out=out)
-        else:
-            result = self.kernel.function(*arrays)
+        options = {} if out is None else {"out": np.swapaxes(out, -1, -2) if self.flipped else out}
+        result = spread(self.kernel.function, arrays, list(self.kernel.shapes), **options)
         return np.swapaxes(result, -1, -2) if self.flipped else result
 
 
-def compile(  # noqa: A001 - the name in the public surface
+def compile(
     expression: Expression, model: Model | None = None, parameters: tuple[str, ...] = (), matrix: bool = False
 ) -> CompiledStatement:
     """e as machine code for a robot: gufunc(q, x, *parameters) giving e·x, or e itself with `matrix`.

@@ -11,6 +11,7 @@ import numpy as np
 from phistar.backends.kernel import Kernel, Statements, compilable, compile_rolled, compile_statements
 from phistar.backends.program import Evaluation, is_wide
 from phistar.backends.solve import solve as solve_safely
+from phistar.backends.threads import SMALLEST
 from phistar.errors import ShapeError
 from phistar.expression import Expression, setting_of
 from phistar.identities.law import TREE
@@ -46,12 +47,12 @@ class Stated(Generic[Arguments, Result]):
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         # Robots are controlled one state at a time: a compiled function is found on the model and called at once.
         if not kwargs:
-            function = args[0].__dict__.get(self._slot) if hasattr(args[0], "__dict__") else None  # type: ignore[union-attr]
-            if function is not None:
-                try:
+            try:
+                function, size = args[0].__dict__[self._slot]  # type: ignore[union-attr]
+                if getattr(args[1], "size", 0) < size:
                     return function(*args[1:])
-                except (ValueError, TypeError):
-                    pass  # the long way says what is wrong with the arguments
+            except (KeyError, AttributeError, IndexError, ValueError, TypeError):
+                pass  # not compiled yet, or the long way says what is wrong with the arguments
         return self._function(*args, **kwargs)
 
     @property
@@ -96,7 +97,7 @@ class Stated(Generic[Arguments, Result]):
             store[key] = list(self._compiled(model, frames))
             plain = len(store[key]) == 1 and not frames and not store[key][0][1] and not model.loops
             if plain and isinstance(store[key][0][0], Kernel) and store[key][0][0].inputs == order:
-                model.__dict__[self._slot] = store[key][0][0].function
+                model.__dict__[self._slot] = store[key][0][0].function, 2 * SMALLEST * model.nq
         return store[key]
 
     def _compiled(self, model: Model, frames: tuple[str, ...]) -> Iterator[tuple[Any, bool]]:

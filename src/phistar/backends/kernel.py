@@ -15,6 +15,7 @@ from phistar.backends.links import links_at
 from phistar.backends.program import program_of
 from phistar.backends.rolled import aligned, kinds_of, rollable, rolled_text, tables
 from phistar.backends.rows import Signature, module_text, size
+from phistar.backends.threads import spread
 from phistar.backends.trace import Tape, Trace, finish
 from phistar.identities.law import Setting
 from phistar.model import Model
@@ -60,8 +61,10 @@ class Kernel:
     outputs: tuple[str, ...]
     operations: int
 
+    shapes: tuple[tuple[int, ...], ...] = ()
+
     def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        results = self.function(q, *(vectors[name] for name in self.inputs))
+        results = spread(self.function, (q, *(vectors[name] for name in self.inputs)), list(self.shapes))
         return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
 
 
@@ -87,7 +90,8 @@ def compile_statements(wanted: Statements, target: Target | None = None, lanes: 
     signature = Signature(tuple(rows), tuple(tuple(shape) for shape in shapes))
     title = " ".join(header["outputs"])
     function = gufunc(load_object(code), signature, title, f"{title} of {wanted.model.name}, compiled.")
-    return Kernel(function, tuple(header["inputs"]), tuple(header["outputs"]), header["operations"])
+    inputs, outputs = tuple(header["inputs"]), tuple(header["outputs"])
+    return Kernel(function, inputs, outputs, header["operations"], signature.outputs)
 
 
 def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
@@ -114,7 +118,8 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
     doc = f"{title} of {model.name}, compiled link by link."
     function = gufunc(load_object(code), signature, title, doc, tables(model, kinds))
     outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
-    return Kernel(function, inputs, tuple(outputs), header["operations"] * len(model.bodies))
+    operations = header["operations"] * len(model.bodies)
+    return Kernel(function, inputs, tuple(outputs), operations, signature.outputs)
 
 
 def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
