@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def _pool(workers: int) -> ThreadPoolExecutor:
 
 
 def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], **options: Any) -> Any:
-    """function(*arrays), a gufunc call, over threads where the batch is large; `shapes` are the outputs' core shapes."""
+    """function(*arrays), a gufunc, over threads where the batch is large; `shapes` are the outputs' core shapes."""
     given = [np.asarray(x) for x in arrays]
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
     count = int(np.prod(batch))
@@ -43,7 +44,7 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
         return function(*arrays, **options)
     outputs = [np.empty((*batch, *shape)) for shape in shapes]
     bounds = [batch[0] * i // threads for i in range(threads + 1)]
-    tasks = [_part(function, given, outputs, len(batch), *pair) for pair in zip(bounds, bounds[1:], strict=False)]
+    tasks = [_part(function, given, outputs, len(batch), *pair) for pair in pairwise(bounds)]
     waiting = [_pool(threads - 1).submit(task) for task in tasks[1:]]
     tasks[0]()
     for task in waiting:
