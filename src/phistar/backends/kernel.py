@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
+from phistar.backends.aligned import aligned, without_roundoff
 from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.links import links_at
+from phistar.backends.links import links_at, mirrored
 from phistar.backends.program import program_of
-from phistar.backends.rolled import aligned, kinds_of, rollable, rolled_text, tables
+from phistar.backends.rolled import kinds_of, rollable, rolled_text, tables
 from phistar.backends.rows import Signature, module_text, size
 from phistar.backends.threads import spread
 from phistar.backends.trace import Tape, Trace, finish
 from phistar.identities.law import Setting
 from phistar.model import Model
-from phistar.operators.nodes import Node
+from phistar.operators.nodes import Node, adjoint
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program
 
@@ -124,7 +125,7 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
 
 def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
     """The instructions of one state, the names of the inputs after q, and the gufunc's shapes."""
-    program, model, tape = wanted.program(), wanted.model, Tape()
+    program, model, tape = wanted.program(), without_roundoff(wanted.model), Tape()
     q = tape.inputs((model.nq,))
     arrays: dict[str, np.ndarray] = {"a_g": np.concatenate([np.zeros(3), -model.gravity])[:, None]}
     sizes = {"joints": model.nv, "links": 6 * len(model.bodies), "base": 6, "task": 6 * len(wanted.frames)}
@@ -146,13 +147,19 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
         arrays["a_g"] = np.concatenate([np.zeros(3), -arrays["gravity"]])[:, None]
     outputs = run(program, links, arrays, wanted.operators)
     results = program.result_names
-    blocks = [outputs[results[public]] for public, _ in wanted.nodes]
+    blocks = [_one_triangle(node, outputs[results[public]]) for public, node in wanted.nodes]
     vector = not program.columns
     shapes = tuple((x.shape[-2],) if vector else x.shape[-2:] for x in blocks)
     values = [entry for block in blocks for entry in block.reshape(-1)]
     assert len(values) == sum(size(shape) for shape in shapes)
     rows = (model.nq, *(arrays[name].shape[0] for name in names))
     return finish(tape, values), names, Signature(rows, shapes)
+
+
+def _one_triangle(node: Node, block: np.ndarray) -> np.ndarray:
+    """Of an operator that is its own adjoint, one triangle is computed and the other copied."""
+    symmetric = adjoint(node) is node and block.shape[-1] == block.shape[-2] > 1
+    return mirrored(block) if symmetric else block
 
 
 def compilable(model: Model) -> bool:

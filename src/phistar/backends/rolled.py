@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.aligned import aligned
 from phistar.backends.llvm import Body, declarations
 from phistar.backends.rolled_loop import Memory, loop_text
 from phistar.backends.steps import CONSTANTS, Layout, Place, Step, StepTracer
@@ -219,6 +218,3 @@ def tables(model: Model, kinds: list[Model]) -> list[np.ndarray]:
     counts = np.array([n, model.nq, model.nv], dtype=np.int64)
     gravity = np.concatenate([np.zeros(3), -model.gravity])
     return [counts, kind_of, parents, q_start, v_start, constants, gravity]
-
-
-__all__ = ["Rolled", "aligned", "kinds_of", "rollable", "rolled_text", "tables"]
