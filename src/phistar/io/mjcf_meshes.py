@@ -5,6 +5,7 @@ meshes are missing still loads, and MuJoCo never reads a stranger's mesh without
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -133,7 +134,7 @@ def settle_meshes(mujoco: Any, spec: Any, folders: Folders, where: Callable[[Any
             _stand_in(mujoco, site)
     for number, (name, path) in enumerate(settler.opened.items()):
         mesh = spec.mesh(name)
-        mesh.file = f"{number}{path.suffix.lower()}"
+        mesh.file = re.sub(r"[^\w.-]", "_", f"{number}_{path.name}", flags=re.ASCII)
         spec.assets[mesh.file] = path.read_bytes()
     spec.compiler.meshdir = ""
     used = {geom.meshname for geom in geoms}
