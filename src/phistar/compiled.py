@@ -39,6 +39,11 @@ class CompiledStatement:
         """Arithmetic instructions per state."""
         return self.kernel.operations
 
+    @property
+    def choice(self) -> str:
+        """Which of equal statements was compiled, and the operations that decided it."""
+        return self.kernel.choice
+
     def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> np.ndarray:
         options = {} if out is None else {"out": np.swapaxes(out, -1, -2) if self.flipped else out}
         result = spread(self.kernel.function, arrays, list(self.kernel.shapes), **options)

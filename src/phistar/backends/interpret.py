@@ -13,7 +13,7 @@ import numpy as np
 
 from phistar.backends import links as link
 from phistar.backends.links import Links
-from phistar.backends.solve import invert, solve
+from phistar.backends.solve import invert, solve, solve_symmetric
 from phistar.spatial import cross
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Sweep, Term
@@ -128,9 +128,10 @@ class _Machine:
                 return np.matmul(operator.T if transposed else operator, self.value(inner, -1))
             case ir.SolveFlat(matrix=matrix, right=right):
                 return solve(self.value(matrix, -1), self.value(right, -1))
-            case ir.SolveStacked(matrix=matrix, right=right):
+            case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric):
                 size = "joints" if self.fields[right][0].shape[-2] == self.links.subspace[0].shape[-1] else "links"
-                return _stacked(self.links, solve(self.whole(matrix, size), self.whole(right, size)), size)
+                chosen = solve_symmetric if symmetric else solve
+                return _stacked(self.links, chosen(self.whole(matrix, size), self.whole(right, size)), size)
         raise AssertionError(term)
 
     # The robot's blocks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,16 @@ from phistar.backends.rolled import kinds_of, rollable, rolled_text, tables
 from phistar.backends.rows import Signature, module_text, size
 from phistar.backends.threads import spread
 from phistar.backends.trace import Tape, Trace, finish
+from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting
 from phistar.model import Model
-from phistar.operators.nodes import Node, adjoint
+from phistar.operators.nodes import Inverse, Node, adjoint
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program
 
 LARGEST_TRACE = 40  # links; longer mechanisms are run link by link
+LARGEST_COMPOSITE = 10  # degrees of freedom; beyond, composite bodies never win for one vector
+ARTICULATED, COMPOSITE = "articulated bodies", "composite bodies and LDL*"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +41,20 @@ class Statements:
     model: Model
     operators: Mapping[str, Any]
     parameters: tuple[str, ...] = ()  # what is an input instead of a constant of the robot
+    form: str = ARTICULATED
 
     @property
     def frames(self) -> tuple[str, ...]:
         return self.symbols.frames or ()
 
     def program(self) -> Program:
-        return program_of(self.nodes, self.symbols, self.setting, self.matrix)
+        return program_of(self.nodes, self.symbols, self.setting, self.matrix, self.form == ARTICULATED)
+
+    def forms(self) -> list[Statements]:
+        """Equal statements to choose from: few links may be cheaper by composite bodies (R87, Fig. 4)."""
+        inverts = any(isinstance(x, Inverse) for _, node in self.nodes for x in inverses(node))
+        worth = self.matrix or self.model.nv <= LARGEST_COMPOSITE
+        return [self, replace(self, form=COMPOSITE)] if inverts and worth else [self]
 
     def key(self, target: Target, lanes: int) -> str:
         named = [(name, repr(node)) for name, node in self.nodes]
@@ -63,6 +73,13 @@ class Kernel:
     operations: int
 
     shapes: tuple[tuple[int, ...], ...] = ()
+    forms: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def choice(self) -> str:
+        """Which of equal statements was compiled, and the operations that decided it."""
+        counted = ", ".join(f"{form}: {count} operations" for form, count in self.forms.items())
+        return counted if len(self.forms) < 2 else f"{min(self.forms, key=self.forms.__getitem__)} ({counted})"
 
     def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
         results = spread(self.function, (q, *(vectors[name] for name in self.inputs)), list(self.shapes))
@@ -76,13 +93,16 @@ def compile_statements(wanted: Statements, target: Target | None = None, lanes: 
     name = wanted.key(target, lanes)
     found = cache.load(name)
     if found is None:
-        trace, inputs, signature = trace_statements(wanted)
+        traced = {each.form: trace_statements(each) for each in wanted.forms()}
+        form = min(traced, key=lambda name: traced[name][0].operations)
+        trace, inputs, signature = traced[form]
         code = compile_object(module_text(trace, signature, lanes, target.fma), target)
         header = {
             "inputs": inputs,
             "outputs": [public for public, _ in wanted.nodes],
             "signature": [signature.inputs, signature.outputs],
             "operations": trace.operations,
+            "forms": {each: found[0].operations for each, found in traced.items()},
         }
         cache.store(name, header, code)
     else:
@@ -92,7 +112,7 @@ def compile_statements(wanted: Statements, target: Target | None = None, lanes: 
     title = " ".join(header["outputs"])
     function = gufunc(load_object(code), signature, title, f"{title} of {wanted.model.name}, compiled.")
     inputs, outputs = tuple(header["inputs"]), tuple(header["outputs"])
-    return Kernel(function, inputs, outputs, header["operations"], signature.outputs)
+    return Kernel(function, inputs, outputs, header["operations"], signature.outputs, header["forms"])
 
 
 def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
@@ -148,8 +168,7 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
     outputs = run(program, links, arrays, wanted.operators)
     results = program.result_names
     blocks = [_one_triangle(node, outputs[results[public]]) for public, node in wanted.nodes]
-    vector = not program.columns
-    shapes = tuple((x.shape[-2],) if vector else x.shape[-2:] for x in blocks)
+    shapes = tuple(x.shape[-2:] if program.matrix else (x.shape[-2],) for x in blocks)
     values = [entry for block in blocks for entry in block.reshape(-1)]
     assert len(values) == sum(size(shape) for shape in shapes)
     rows = (model.nq, *(arrays[name].shape[0] for name in names))

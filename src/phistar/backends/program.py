@@ -22,9 +22,11 @@ from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
 
 
 @cache
-def program_of(nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool) -> Program:
+def program_of(
+    nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, innovations: bool = True
+) -> Program:
     """The program of the cheapest forms of some statements."""
-    simple = {name: simplify(node, symbols, setting, matrix).result for name, node in nodes}
+    simple = {name: simplify(node, symbols, setting, matrix, innovations).result for name, node in nodes}
     return lower_all(simple, matrix)
 
 
@@ -59,7 +61,7 @@ class Evaluation:
         return {public: self._shaped(whole[name]) for public, name in names.items()}
 
     def _shaped(self, x: np.ndarray) -> np.ndarray:
-        return np.array(x if self.program.columns else x[..., 0])
+        return np.array(x if self.program.matrix else x[..., 0])
 
     def _input(self, name: str, space: str, given: Mapping[str, Any]) -> np.ndarray:
         size = {"joints": self.model.nv, "links": 6 * len(self.model.bodies), "base": 6, "task": 6 * len(self.frames)}

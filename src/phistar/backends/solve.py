@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
@@ -30,7 +32,7 @@ def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     matrix = np.broadcast_to(matrix, (*batch, *matrix.shape[-2:]))
     right = np.broadcast_to(right, (*batch, *right.shape[-2:]))
-    if matrix.dtype == object:
+    if matrix.dtype == object or right.dtype == object:
         return np.matmul(invert(matrix), right)
     try:
         return np.linalg.solve(matrix, right)
@@ -40,3 +42,33 @@ def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
             if np.linalg.matrix_rank(matrix[index]) == matrix.shape[-1]:
                 result[index] = np.linalg.solve(matrix[index], right[index])
         return result
+
+
+def solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """X⁻¹Y for symmetric positive X. Traced, the last row is eliminated first: parents stand before children in X, so
+    that the zeros of branches stay zeros (Featherstone's LTDL)."""
+    if matrix.dtype != object and right.dtype != object:
+        return solve(matrix, right)
+    size, columns = right.shape[-2:]
+    x = [[matrix[i, j] for j in range(size)] for i in range(size)]
+    y = [[right[i, c] for c in range(columns)] for i in range(size)]
+    scales, factors = [0.0] * size, {}
+    for k in range(size - 1, -1, -1):
+        scales[k] = 1.0 / x[k][k]
+        for i in (i for i in range(k) if not _is_zero(x[i][k])):
+            factors[i, k] = x[i][k] * scales[k]
+            for j in range(i + 1):
+                x[j][i] = x[j][i] - factors[i, k] * x[j][k]
+            y[i] = [a - factors[i, k] * b for a, b in zip(y[i], y[k], strict=True)]
+    for k in range(size):
+        y[k] = [scales[k] * a for a in y[k]]
+        for i in (i for i in range(k) if (i, k) in factors):
+            y[k] = [a - factors[i, k] * b for a, b in zip(y[k], y[i], strict=True)]
+    result = np.empty((size, columns), dtype=object)
+    for index in np.ndindex(size, columns):
+        result[index] = y[index[0]][index[1]]
+    return result
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, float) and value == 0.0

@@ -7,11 +7,12 @@ operator are merged (ψa + ψb = ψ(a + b)), which is all it takes for the one-p
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 
 from phistar.errors import StatementError
+from phistar.identities.polynomial import expand
 from phistar.operators.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import SCALARS, Space
 
@@ -60,6 +61,7 @@ class Solve(Value):
     matrix: Value
     argument: Value
     space: Space
+    symmetric: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,9 @@ def _solve(inner: Node, value: Value) -> Value:
     assert inner.domain is not None
     matrix = apply(inner, Operand(inner.domain, True))
     scale, value = _pulled(value)
-    return total([(scale, Solve(matrix, value, inner.domain))], inner.domain)
+    polynomial = expand(inner)
+    symmetric = polynomial.same_as(polynomial.adjoint())
+    return total([(scale, Solve(matrix, value, inner.domain, symmetric))], inner.domain)
 
 
 def _apply_letter(letter: Node, value: Value) -> Value:
@@ -181,7 +185,7 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
         if isinstance(inner, Total) and not inner.terms:
             continue
         scale, inner = _pulled(inner)
-        again = Apply(first.letter, inner) if isinstance(first, Apply) else Solve(first.matrix, inner, first.space)
+        again = Apply(first.letter, inner) if isinstance(first, Apply) else replace(first, argument=inner)
         merged.append((scale, again))
     return sorted(merged, key=lambda item: item[1].serial)  # type: ignore[attr-defined]
 

@@ -26,7 +26,7 @@ def split_product(node: Node) -> Node | None:
     return product(*(Inverse(f) if not isinstance(f, Inverse) else f.of for f in reversed(factors)))
 
 
-def innovations(node: Node, symbols: Symbols, setting: Setting) -> tuple[Node, Symbols] | None:
+def innovations_of(node: Node, symbols: Symbols, setting: Setting) -> tuple[Node, Symbols] | None:
     """(HφXφ*H* + R)⁻¹ with X, R memoryless becomes ((I+HφK)D(I+HφK)*)⁻¹ for the pair (X, R), by lemma 1."""
     if not isinstance(node, Inverse) or node.domain != TORQUES:
         return None

@@ -16,7 +16,7 @@ import phistar.identities.riccati  # noqa: F401 - the modules register their law
 from phistar.identities.cost import cost
 from phistar.identities.derivation import Derivation, Step
 from phistar.identities.factor import factor
-from phistar.identities.inverses import cancel, check_inverses, innovations, inverses, split_product
+from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product
 from phistar.identities.law import Law, Setting
 from phistar.identities.match import WordRule, everywhere, factor_rules, word_rules
 from phistar.identities.polynomial import Polynomial, expand, letters
@@ -28,12 +28,15 @@ _ROUNDS = 200  # far above any derivation; the rules terminate, this only turns 
 
 
 @cache
-def simplify(node: Node, symbols: Symbols, setting: Setting, matrix: bool = False) -> Derivation:
+def simplify(
+    node: Node, symbols: Symbols, setting: Setting, matrix: bool = False, innovations: bool = True
+) -> Derivation:
     """The derivation of the cheapest form of `node` under what `setting` says of the mechanism.
 
-    `matrix`: the operator itself is wanted, not its action on one vector.
+    `matrix`: the operator itself is wanted, not its action on one vector. Without `innovations` mass matrices are left
+    to be factored as numbers, which is cheaper for a few links (R87, Fig. 4).
     """
-    written = _as_written(node, symbols, setting)
+    written = _as_written(node, symbols, setting, innovations)
     best = _end(node, written)
     best_cost, best_path = cost(best, matrix), []
     normal = _as_polynomial(expand(best), symbols, setting, ())
@@ -56,7 +59,7 @@ def _needs_definitions(node: Node) -> bool:
     return any(isinstance(x, Symbol) and x.name in ("J", "mass", "C", "g", "Jdot_v", "V") for x in letters(node))
 
 
-def _as_written(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+def _as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> list[Step]:
     """Definitions filled in, lemmas used as the papers use them, inverses resolved, and what they cannot resolve
     simplified inside."""
     steps: list[Step] = []
@@ -65,7 +68,7 @@ def _as_written(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
         step = (
             _by_lemmas(node, known, setting)
             or _step(node, everywhere(node, split_product), "inverse of a product", "")
-            or _by_innovations(node, symbols, setting, known)
+            or (_by_innovations(node, symbols, setting, known) if innovations else None)
         )
         if step is None:
             check_inverses(node)
@@ -92,7 +95,7 @@ def _by_innovations(node: Node, symbols: Symbols, setting: Setting, known: list[
     """Lemma 1 on the first inverse it fits; the Riccati pair it introduces joins the known ones."""
 
     def change(part: Node) -> Node | None:
-        found = innovations(part, symbols, setting)
+        found = innovations_of(part, symbols, setting)
         if found is None:
             return None
         if found[1] not in known:
@@ -107,7 +110,7 @@ def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Ste
     steps: list[Step] = []
     open_inverses = [x for x in inverses(node) if not isinstance(x.of, Symbol)]
     for opened in open_inverses:
-        for inner in simplify(opened.of, symbols, setting).steps:
+        for inner in simplify(opened.of, symbols, setting, True).steps:
             before, after = Inverse(inner.before), Inverse(inner.after)
             new = everywhere(node, lambda part, old=before, new=after: new if part is old else None)
             while new is not None and new is not node:

@@ -153,10 +153,11 @@ class SolveFlat(Term):
 
 @dataclass(frozen=True, eq=False)
 class SolveStacked(Term):
-    """X⁻¹y on the joints or links by a dense solve: what is left when no law inverts X. O(n³)."""
+    """X⁻¹y on the joints or links by a factorization of the numbers: what is left when no law inverts X. O(n³)."""
 
     matrix: str
     right: str
+    symmetric: bool
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,7 @@ class Program:
     outputs: tuple[tuple[str, str], ...]
     columns: tuple[str, ...] = ()
     results: tuple[tuple[str, str], ...] = ()
+    matrix: bool = False  # whether the statements were wanted as operators
 
     @property
     def result_names(self) -> dict[str, str]:

@@ -89,9 +89,13 @@ class _Lowering:
         for when in sorted(self.stages):
             direction = "flat" if when != int(when) else self.plan.sweeps[int(when)]
             sweeps.append(Sweep(direction, tuple(self.stages[when])))
-        columns = tuple(self.names[v] for v in self.values if isinstance(v, Operand) and v.columns)
         return Program(
-            tuple(self.inputs.items()), tuple(sweeps), tuple(spaces.items()), columns, tuple(results.items())
+            inputs=tuple(self.inputs.items()),
+            sweeps=tuple(sweeps),
+            outputs=tuple(spaces.items()),
+            columns=tuple(self.names[v] for v in self.values if isinstance(v, Operand) and v.columns),
+            results=tuple(results.items()),
+            matrix=self.matrix,
         )
 
     def output(self, name: str, root: Value) -> str:
@@ -212,7 +216,7 @@ class _Lowering:
         for part in (value.matrix, value.argument):
             if part not in self.names:
                 self.store(part, "X")
-        return ir.SolveStacked(self.names[value.matrix], self.names[value.argument])
+        return ir.SolveStacked(self.names[value.matrix], self.names[value.argument], value.symmetric)
 
     def applied(self, letter: Node, argument: Value) -> Term:
         symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)
