@@ -10,10 +10,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from phistar.cli.derive import derive
 from phistar.cli.info import info
 from phistar.errors import PhistarError
 
-COMMANDS = [info]
+COMMANDS = [info, derive]
 
 HELP = """Robot multibody dynamics in which the program is the algebra.
 

@@ -1,0 +1,187 @@
+"""`phistar derive`: how the cheapest form of an operator statement is reached, its recursion, and what it costs."""
+
+import _thread
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from phistar.cli import info
+from phistar.cli.derivation import page
+from phistar.errors import StatementError
+from phistar.expression import Algebra, Expression, algebra
+from phistar.identities.derivation import Derivation
+from phistar.identities.match import everywhere, factor_rules, is_definition
+from phistar.operators.nodes import Node
+from phistar.operators.parse import parse
+from phistar.operators.show import text
+from phistar.operators.symbols import NAMES
+from phistar.sweeps.cost import Count, cost_polynomial
+from phistar.sweeps.ir import Program
+from phistar.sweeps.lower import lower
+from phistar.sweeps.patterns import count
+
+LONGEST_SEARCH = 20.0  # seconds; the papers' statements take less than one
+SIZES = [7, 100]
+
+
+def derive(
+    statement: Annotated[
+        str, typer.Argument(metavar="STATEMENT", help='Operators joined by @ + - .T .inv, e.g. "J @ inv(mass) @ J.T".')
+    ],
+    tree: Annotated[bool, typer.Option("--tree", help="Any tree with any frames, not a serial chain.")] = False,
+    armature: Annotated[bool, typer.Option("--armature", help="The joints have motor inertia A.")] = False,
+    nonredundant: Annotated[
+        bool, typer.Option("--nonredundant", help="The arm has no more degrees of freedom than its tip.")
+    ] = False,
+    matrix: Annotated[bool, typer.Option("--matrix", help="Compute the operator itself, not its action.")] = False,
+    sizes: Annotated[
+        list[int] | None,
+        typer.Option("--n", metavar="N", min=1, max=10**9, help="Links to count at; may be repeated (7 and 100)."),
+    ] = None,
+    as_latex: Annotated[bool, typer.Option("--latex", help="Print the derivation as LaTeX.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Simplify an operator statement and show how: each law, the recursion, the cost against the naive way.
+
+    \b
+    Examples:
+      phistar derive "J @ inv(mass) @ J.T"
+      phistar derive "inv(mass) @ (T - C - g)" --tree --armature
+
+    \b
+    Symbols (or as they are printed: φ, ψ, Ω, ℳ, 𝒞, 𝒢, θ̇ …):
+      H phi psi M P D G K A E_phi E_psi B E W I U U_task Q Omega Gamma r phi_tilde psi_tilde Lambda mass J,
+      and the vectors v V qdd T a b a_g f a0 C g Jdot_v
+    """
+    if as_latex and as_json:
+        raise typer.BadParameter("--latex and --json are two forms of one answer; choose one (JSON holds the LaTeX).")
+    operators = algebra(tree=tree, armature=armature, nonredundant=nonredundant)
+    with limited_time(LONGEST_SEARCH):
+        expression = read(statement, operators)
+        if as_latex:
+            typer.echo(expression.derivation(matrix).latex())
+            return
+        facts = explained(statement, expression, matrix, sizes or SIZES)
+    if as_json:
+        typer.echo(info.as_text(facts))
+        return
+    console = Console()
+    console.width = console.width if console.is_terminal else info.WIDTH_WHEN_PIPED
+    console.print(page(facts))
+
+
+def read(statement: str, operators: Algebra) -> Expression:
+    """The expression that a statement means; an inverse that cannot be is refused where it stands."""
+    meanings = {name: getattr(operators, name).node for name in (*NAMES, "Lambda")}
+
+    def check(inverse: Node) -> None:
+        try:
+            operators.expression(inverse).derivation()
+        except StatementError as error:
+            raise StatementError(re.sub(r"ps\.algebra\((\w+)=True\)", r"--\1", str(error))) from None
+
+    return operators.expression(parse(statement, meanings, check))
+
+
+def explained(statement: str, expression: Expression, matrix: bool, sizes: list[int]) -> dict[str, Any]:
+    """Everything the command shows, as plain data."""
+    derivation, program = expression.derivation(matrix), expression.program(matrix)
+    naive = with_definitions(expression)
+    setting, node = expression.setting, expression.node
+    return {
+        "statement": statement,
+        "matrix": matrix,
+        "domain": str(node.domain),
+        "codomain": str(node.codomain),
+        "mechanism": {
+            "serial": setting.serial,
+            "armature": not setting.no_armature,
+            "nonredundant": setting.nonredundant,
+        },
+        "derivation": derivation.as_dict() | {"steps": steps_of(derivation)},
+        "recursion": recursion(expression, matrix),
+        "operations": {
+            "derived": {"statement": text(derivation.result)} | operations(program, sizes),
+            "naive": {"statement": text(naive)} | operations(lower(naive, matrix), sizes),
+        },
+    }
+
+
+def steps_of(derivation: Derivation) -> list[dict[str, Any]]:
+    """The steps, each with its cost class before and after."""
+    rows = derivation.as_dict()["steps"]
+    costs = [str(derivation.cost(step.before)) for step in derivation.steps]
+    return [row | {"cost_before": before} for row, before in zip(rows, costs)]
+
+
+def with_definitions(expression: Expression) -> Node:
+    """The naive way: physical quantities expressed in operators, every inverse left to a dense solve."""
+    symbols, node = expression.symbols, expression.node
+    for rule in factor_rules(symbols, expression.setting):
+        if is_definition(rule.law.sides(symbols)[0]):
+            while (filled := everywhere(node, rule.rewrite)) is not None:
+                node = filled
+    return node
+
+
+def recursion(expression: Expression, matrix: bool) -> dict[str, Any]:
+    program = expression.program(matrix)
+    return {
+        "sweeps": [sweep.direction for sweep in program.passes],
+        "inputs": [
+            {"name": name, "over": space, "identity": name in program.columns} for name, space in program.inputs
+        ],
+        "result": program.result_names["y"],
+        "algorithm": str(expression.algorithm(matrix)).splitlines(),
+    }
+
+
+def operations(program: Program, sizes: list[int]) -> dict[str, Any]:
+    """Counts as polynomials in n, exact from `from_n` links on, and at the sizes asked for."""
+    polynomial = cost_polynomial(program)
+    shown = [part.rsplit(" ", 1) for part in str(polynomial).split(", ")]
+    return {
+        "polynomials": {kind: power_sum for power_sum, kind in shown},
+        "coefficients": {kind: [str(c) for c in part] for (_, kind), part in zip(shown, polynomial.parts)},
+        "from_n": polynomial.from_n,
+        "counts": [_counted(n, polynomial(n) if n >= polynomial.from_n else count(program, n)) for n in sizes],
+    }
+
+
+def _counted(n: int, found: Count) -> dict[str, int]:
+    return {
+        "n": n,
+        "additions": found.adds,
+        "multiplications": found.multiplies,
+        "divisions": found.divides,
+        "total": found.total,
+    }
+
+
+@contextmanager
+def limited_time(seconds: float) -> Iterator[None]:
+    """Refuse a statement that the search cannot finish: products of many sums expand without measure."""
+    expired = threading.Event()
+
+    def stop() -> None:
+        expired.set()
+        _thread.interrupt_main()
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (KeyboardInterrupt, RecursionError) as error:
+        if isinstance(error, KeyboardInterrupt) and not expired.is_set():
+            raise
+        raise StatementError(
+            "The statement is too long: its expansion does not end in reasonable time. Derive its parts."
+        ) from None
+    finally:
+        timer.cancel()
