@@ -120,3 +120,10 @@ def test_names_made_for_the_ends_of_loops_clash_with_none(load):
     both = '<connect name="c" body1="a" body2="b" anchor="0 0 0"/><weld name="c_a" body1="a" body2="b"/>'
     model = load(f"<equality>{both}</equality>")
     assert [(loop.frame_a, loop.frame_b) for loop in model.loops] == [("c_a", "c_b"), ("c_a_a", "c_a_b")]
+
+
+def test_a_floating_base_can_be_tied_to_the_world(tmp_path):
+    path, weld = tmp_path / "robot.xml", '<equality><weld name="dock" body1="base"/></equality>'
+    path.write_text(f'<mujoco><worldbody><body name="base"><geom size="0.1"/></body></worldbody>{weld}</mujoco>')
+    assert ps.load(path).loops == ()
+    assert [loop.name for loop in ps.load(path, floating=True).loops] == ["dock"]

@@ -16,7 +16,7 @@ from phistar.io.mjcf_loops import add_loops
 from phistar.io.mjcf_refusals import refuse_other_physics, unknown_limits
 from phistar.io.mjcf_tree import add_tree, read_names
 from phistar.io.packages import FolderList, Folders
-from phistar.model import Free, Model, ModelBuilder
+from phistar.model import Model, ModelBuilder
 
 _UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model whose file does not name it
 _NO_GRAVITY = (0.0, 0.0, 0.0)
@@ -36,51 +36,23 @@ def load_mjcf(
     """
     folders = Folders.around(path, packages)
     try:
-        compiled = compile_document(read_document(path, folders), folders)
+        compiled = compile_document(read_document(path, folders), folders, floating)
         refuse_other_physics(compiled)
-        return _build(compiled, path, floating, gravity, strict)
+        return _build(compiled, path, gravity, strict)
     except ModelError as problem:
         raise ModelError(f"{path}: {problem}") from None
 
 
-def _build(
-    compiled: Compiled,
-    path: str | os.PathLike[str],
-    floating: bool,
-    gravity: Sequence[float] | None,
-    strict: bool,
-) -> Model:
-    if floating:
-        _check_floating(compiled)
+def _build(compiled: Compiled, path: str | os.PathLike[str], gravity: Sequence[float] | None, strict: bool) -> Model:
     if gravity is None:
         gravity = compiled.mj.opt.gravity.tolist() if compiled.enabled("GRAVITY") else _NO_GRAVITY
     name, names = compiled.spec.modelname.strip()[:512], read_names(compiled.mj)
     builder = ModelBuilder(Path(path).stem if name in ("", _UNNAMED) else name, gravity=gravity)
-    add_tree(builder, compiled, names, Free() if floating else None)
+    add_tree(builder, compiled, names)
     left_out = Counter(compiled.left_out) + unknown_limits(compiled) + add_loops(builder, compiled, names)
     for warning in _warnings(left_out, compiled.heard, path, strict):
         builder.warn(warning)
     return builder.build(strict=strict)
-
-
-def _check_floating(compiled: Compiled) -> None:
-    """floating=True frees the one body that is fixed to the world."""
-    mj = compiled.mj
-    roots = [body for body in compiled.spec.bodies if body.id and not mj.body_parentid[body.id]]
-    if len(roots) != 1:
-        raise FileError(
-            f"{compiled.document.origins[0][0]}: floating=True frees the one body that hangs on the world; "
-            f"here {len(roots)} do. Leave floating=False."
-        )
-    if mj.body_jntnum[roots[0].id]:
-        raise compiled.refuse(
-            roots[0], f"body '{roots[0].name}' moves in the world already, so floating=True has nothing to free."
-        )
-    for joint in compiled.spec.joints:
-        if joint.name == "root":
-            raise compiled.refuse(
-                joint, "a joint is called 'root', the name of the free joint that floating=True adds."
-            )
 
 
 def _warnings(

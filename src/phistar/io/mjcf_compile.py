@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from phistar.errors import FileError
 from phistar.io.mjcf_document import Document
 from phistar.io.mjcf_meshes import MeshFile, settle_meshes
 from phistar.io.packages import Folders
+from phistar.io.xml import quote
+from phistar.model.parts import WORLD
 
 _LOCK = threading.Lock()  # MuJoCo's handler of warnings is one for the whole process
 _MAX_DOFS = 4000
@@ -75,17 +77,19 @@ class Compiled:
 
     def refuse(self, element: Any, sentence: str) -> FileError:
         """The error to raise about an element of the spec, in the file's own words and line."""
-        return FileError(f"{_where(self.document, element)}: {sentence}")
+        return _refusal(self.document, element, sentence)
 
 
-def compile_document(document: Document, folders: Folders) -> Compiled:
+def compile_document(document: Document, folders: Folders, floating: bool) -> Compiled:
     """The document as MuJoCo understands it, without what only draws, senses or drives."""
     mujoco = _import_mujoco()
     with _listening(mujoco) as heard:
         spec = _trying(document, lambda: mujoco.MjSpec.from_string(document.text))
         _check_size(mujoco, spec, document)
+        if floating:
+            _free_base(mujoco, spec, document)
         left_out = Counter(document.left_out)
-        meshes = settle_meshes(mujoco, spec, folders, lambda element: _where(document, element))
+        meshes = settle_meshes(mujoco, spec, folders, partial(_refusal, document))
         _prune(mujoco, spec, left_out)
         mj = _trying(document, spec.compile)
     return Compiled(mujoco, mj, spec, document, meshes.by_id(), left_out + meshes.left_out, tuple(heard))
@@ -113,6 +117,25 @@ def _check_size(mujoco: Any, spec: Any, document: Document) -> None:
         raise FileError(
             f"{document.origins[0][0]}: {count} degrees of freedom are more than the {_MAX_DOFS} that are read."
         )
+
+
+def _free_base(mujoco: Any, spec: Any, document: Document) -> None:
+    """floating=True: a free joint `root` for the one body that is fixed to the world."""
+    bases = [body for body in spec.bodies if body.parent is not None and body.parent.name == WORLD]
+    if len(bases) != 1:
+        raise FileError(
+            f"{document.origins[0][0]}: floating=True frees the one body that hangs on the world; "
+            f"here {len(bases)} do. Leave floating=False."
+        )
+    base = bases[0]
+    if len(base.joints):
+        sentence = f"body {quote(base.name)} moves in the world already, so floating=True has nothing to free."
+        raise _refusal(document, base, sentence)
+    for joint in spec.joints:
+        if joint.name == "root":
+            sentence = "a joint is called 'root', the name of the free joint that floating=True adds."
+            raise _refusal(document, joint, sentence)
+    base.add_freejoint(name="root").align = mujoco.mjtAlignFree.mjALIGNFREE_FALSE
 
 
 def _prune(mujoco: Any, spec: Any, left_out: Counter[str]) -> None:
@@ -158,6 +181,7 @@ def _trying(document: Document, step: Any) -> Any:
         ) from None
 
 
-def _where(document: Document, element: Any) -> str:
+def _refusal(document: Document, element: Any, sentence: str) -> FileError:
+    """The error about an element of a spec, with its line in the file."""
     found = _LINE.search(str(element.info))
-    return document.where(int(found[1]) if found else 1)
+    return FileError(f"{document.where(int(found[1]) if found else 1)}: {sentence}")

@@ -51,7 +51,7 @@ class _Settler:
     mujoco: Any
     spec: Any
     folders: Folders
-    where: Callable[[Any], str]
+    refusal: Callable[[Any, str], FileError]
     meshes: Meshes
     opened: dict[str, Path]
 
@@ -92,9 +92,10 @@ class _Settler:
         if not asset.file:
             return  # its vertices are in the robot file
         if found.path is None:
-            raise FileError(
-                f"{self.where(geom)}: the inertia of body {quote(geom.parent.name)} follows from the mesh "
-                f"{quote(asset.file)}, which {found.reason}; put the mesh there or give the body an <inertial>."
+            raise self.refusal(
+                geom,
+                f"the inertia of body {quote(geom.parent.name)} follows from the mesh {quote(asset.file)}, "
+                f"which {found.reason}; put the mesh there or give the body an <inertial>.",
             )
         if found.path.stat().st_size > _MAX_MESH_BYTES:
             raise FileError(
@@ -118,9 +119,9 @@ class _Settler:
         return MeshFile(found.path and str(found.path), tuple(scale.tolist()), placement, collides)
 
 
-def settle_meshes(mujoco: Any, spec: Any, folders: Folders, where: Callable[[Any], str]) -> Meshes:
-    """Changes the spec so that it compiles without opening a file; `where(element)` is its `file:line`."""
-    settler = _Settler(mujoco, spec, folders, where, Meshes(), {})
+def settle_meshes(mujoco: Any, spec: Any, folders: Folders, refusal: Callable[[Any, str], FileError]) -> Meshes:
+    """Changes the spec so that it compiles without opening a file; `refusal` makes the error about an element."""
+    settler = _Settler(mujoco, spec, folders, refusal, Meshes(), {})
     geoms = list(spec.geoms)
     for geom in geoms:
         if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:

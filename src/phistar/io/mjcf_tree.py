@@ -64,16 +64,13 @@ def _unused(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def add_tree(builder: ModelBuilder, compiled: Compiled, names: Names, root: JointKind | None) -> None:
-    """All bodies in MuJoCo's order, which is depth-first, then the sites; `root` is the joint of a floating base."""
+def add_tree(builder: ModelBuilder, compiled: Compiled, names: Names) -> None:
+    """All bodies in MuJoCo's order, which is depth-first, then the sites."""
     for geometry in geometries(compiled, 0):
         builder.geometry("world", geometry)
     for body in range(1, compiled.mj.nbody):
         try:
-            joints = list(_joints(compiled, names, body))
-            if root is not None and compiled.mj.body_parentid[body] == 0:
-                joints = [_Joint("root", root, Pose(), np.zeros(3))]
-            _add_body(builder, compiled, names, body, joints)
+            _add_body(builder, compiled, names, body)
         except ModelError as problem:
             raise compiled.refuse(compiled.bodies[body], f"body {quote(names.bodies[body])}: {problem}") from None
     for site, name in enumerate(names.sites):
@@ -91,10 +88,12 @@ class _Joint:
     anchor: np.ndarray
 
 
-def _add_body(builder: ModelBuilder, compiled: Compiled, names: Names, body: int, joints: list[_Joint]) -> None:
+def _add_body(builder: ModelBuilder, compiled: Compiled, names: Names, body: int) -> None:
     mj, name = compiled.mj, names.bodies[body]
     carrier, start = names.bodies[mj.body_parentid[body]], pose(mj.body_pos[body], mj.body_quat[body])
-    *before, last = joints or [_Joint(names.unused_joint(name), Fixed(), Pose(), np.zeros(3))]
+    *before, last = list(_joints(compiled, names, body)) or [
+        _Joint(names.unused_joint(name), Fixed(), Pose(), np.zeros(3))
+    ]
     if isinstance(last.kind, Free):
         start = Pose()  # its coordinates are the pose in the world
     for joint in before:
