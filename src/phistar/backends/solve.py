@@ -12,8 +12,10 @@ def invert(matrix: np.ndarray) -> np.ndarray:
     size = matrix.shape[-1]
     if size == 1:
         return 1.0 / matrix
-    left = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]  # a traced scalar, not an array of one
-    right = [[float(i == j) for j in range(size)] for i in range(size)]
+    left: list[list[Any]] = [
+        [matrix[..., i, j][()] for j in range(size)] for i in range(size)
+    ]  # a traced scalar, not an array of one
+    right: list[list[Any]] = [[float(i == j) for j in range(size)] for i in range(size)]
     for pivot in range(size):
         scale = 1.0 / left[pivot][pivot]
         left[pivot] = [scale * x for x in left[pivot]]
@@ -52,7 +54,8 @@ def solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     size, columns = right.shape[-2:]
     x = [[matrix[i, j] for j in range(size)] for i in range(size)]
     y = [[right[i, c] for c in range(columns)] for i in range(size)]
-    scales, factors = [0.0] * size, {}
+    scales: list[Any] = [0.0] * size
+    factors: dict[tuple[int, int], Any] = {}
     for k in range(size - 1, -1, -1):
         scales[k] = 1.0 / x[k][k]
         for i in (i for i in range(k) if not _is_zero(x[i][k])):
