@@ -175,7 +175,10 @@ REFUSED = {
         "4200 degrees of freedom",
     ),
     "many elements": (f"<mujoco><worldbody>{BALL * 20_001}</worldbody></mujoco>", "at most 20000 elements"),
-    "deep nesting": ("<mujoco><worldbody>" + 600 * "<body>" + 600 * "</body>" + "</worldbody></mujoco>", "nested"),
+    "deep nesting": (
+        "<mujoco><worldbody>" + 494 * "<body>" + 494 * "</body>" + "</worldbody></mujoco>",
+        "nested more than 490",
+    ),
     "overflow": (
         '<mujoco><worldbody><body><joint/><geom size="1e29" density="1e29"/></body></worldbody></mujoco>',
         r":1: body 'body1': An inertia needs finite numbers",

@@ -17,6 +17,7 @@ from phistar.io.packages import Folders
 from phistar.io.xml import Element, quote
 
 _LARGEST = 1e30  # products of a few such lengths and masses stay finite
+_MAX_DEPTH = 490  # MuJoCo's parser goes hardly deeper
 # MuJoCo's time grows faster than the numbers of these:
 _MAX_ELEMENTS = 20_000
 _MAX_COPIES = 500
@@ -122,8 +123,8 @@ class _Writer:
             raise element.refuse(
                 f"the model is larger than what is read: at most {_MAX_ELEMENTS} elements, and {_MAX_COPIES} replicas."
             )
-        if len(self.levels) >= xml.MAX_DEPTH:
-            raise element.refuse(f"elements are nested more than {xml.MAX_DEPTH} deep, the deepest that is read.")
+        if len(self.levels) >= _MAX_DEPTH:
+            raise element.refuse(f"elements are nested more than {_MAX_DEPTH} deep, the deepest that MuJoCo reads.")
         attributes = "".join(f" {name}={quoteattr(value)}" for name, value in _checked(element))
         self._line(f"<{element.tag}{attributes}>", element)
         self.levels.append(_Level(iter(element.children), element, f"</{element.tag}>", copies))
