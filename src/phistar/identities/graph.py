@@ -7,7 +7,7 @@ operator are merged (ψa + ψb = ψ(a + b)), which is all it takes for the one-p
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 
@@ -62,6 +62,9 @@ class Solve(Value):
     argument: Value
     space: Space
     symmetric: bool
+
+    def with_argument(self, argument: Value) -> Solve:
+        return Solve(self.matrix, argument, self.space, self.symmetric)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +188,7 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
         if isinstance(inner, Total) and not inner.terms:
             continue
         scale, inner = _pulled(inner)
-        again = Apply(first.letter, inner) if isinstance(first, Apply) else replace(first, argument=inner)
+        again = Apply(first.letter, inner) if isinstance(first, Apply) else first.with_argument(inner)
         merged.append((scale, again))
     return sorted(merged, key=lambda item: item[1].serial)  # type: ignore[attr-defined]
 

@@ -144,7 +144,7 @@ class _Lowering:
         if value in self.names or value is ONE_OPERAND:
             return
         if isinstance(value, Operand):
-            self.names[value] = self.fresh("x")
+            self.names[value] = self.fresh("x" if value.columns == self.matrix else "I")  # I: of what is to be inverted
             self.inputs[self.names[value]] = value.space.over
         elif isinstance(value, Apply) and value.argument is ONE_OPERAND and symbol_of(value.letter).name in GIVEN:
             self.names[value] = GIVEN[symbol_of(value.letter).name]

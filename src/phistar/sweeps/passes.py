@@ -43,13 +43,21 @@ def _merge_transports_in(sweep: Sweep) -> Sweep:
         if len(carried) < 2:
             continue
         rest = [(c, x) for c, x in _terms(term) if not isinstance(x, FromChildren)]
-        keeper = next((x.name for c, x in carried if c == 1 and x.name.startswith(target)), f"{target}⁺")
-        parts = [(c, _inlined(x.name, keeper, statements)) for c, x in carried]
+        keeper = _keeper(target, carried, statements)
+        parts = [(c, Field(target) if x.name == target else _inlined(x.name, keeper, statements)) for c, x in carried]
         statements[keeper] = plus(parts)
         statements[target] = plus([(ONE, FromChildren(keeper)), *rest])
     symmetric = {s.target for s in sweep.statements if s.symmetric}
     new = tuple(Statement(name, term, name in symmetric) for name, term in statements.items())
     return Sweep(sweep.direction, new)
+
+
+def _keeper(target: str, carried: list[tuple[Fraction, FromChildren]], statements: dict[str, Term]) -> str:
+    """The field z⁺ that already carries z, or a new one of that name."""
+    name = f"{target}⁺"
+    while name in statements and (ONE, FromChildren(name)) not in carried:
+        name += "⁺"
+    return name
 
 
 def _inlined(name: str, keeper: str, statements: dict[str, Term]) -> Term:
