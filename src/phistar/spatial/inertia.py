@@ -13,6 +13,7 @@ from phistar.spatial.vectors import skew
 
 ZEROS = ((0.0, 0.0, 0.0),) * 3
 TYPED_DIGITS = 1e-6  # moments typed with six digits count as exact
+SMALLEST_MOMENT = 1e-300  # where floats have no digits left, signs mean nothing
 
 
 def _point_tensor(mass: float, p: np.ndarray) -> np.ndarray:
@@ -124,7 +125,7 @@ class Inertia(Value):
         """What is unphysical about it: a negative principal moment, or one above the sum of the other two."""
         low, middle, high = np.linalg.eigvalsh(self.tensor)
         moments = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
-        slack = TYPED_DIGITS * max(abs(low), abs(high))
+        slack = TYPED_DIGITS * max(abs(low), abs(high)) + SMALLEST_MOMENT
         if low < -slack:
             return [f"its tensor is indefinite ({moments})"]
         if high > low + middle + slack:
