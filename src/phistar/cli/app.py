@@ -20,8 +20,9 @@ HELP = """Robot multibody dynamics in which the program is the algebra.
 
 \b
 Examples:
-  phistar info puma560            the tables of a bundled robot
-  phistar info arm.urdf --json    the same facts of a file, for a program
+  phistar info puma560                    the tables of a bundled robot
+  phistar info arm.urdf --json            the same facts of a file, for a program
+  phistar derive "J @ inv(mass) @ J.T"    the cheapest form of a statement, and how it is reached
 """
 
 INPUT_WAS_WRONG = 2

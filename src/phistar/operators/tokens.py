@@ -29,6 +29,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NUMBER = re.compile(r"(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?", re.ASCII)
+_TOO_DEEP = f"The statement is nested more than {DEEPEST} operations deep; derive its parts."
 _EXAMPLE = "type one such as J @ inv(mass) @ J.T"
 HINTS = {
     **dict.fromkeys("^⁻¹", "an inverse is written inv(X) or X.inv"),
@@ -65,15 +66,14 @@ class Statement:
     def tree(self) -> ast.expr:
         """Python's syntax tree, of limited depth."""
         self.check()
-        whole = (0, len(self.text))
         try:
             tree = ast.parse(self.text, mode="eval").body
         except SyntaxError:
-            self.refuse(whole, f"The statement cannot be read; {_EXAMPLE}")
+            self.refuse((0, len(self.text)), f"The statement cannot be read; {_EXAMPLE}")
         except (MemoryError, RecursionError):
-            tree = None
-        if tree is None or _depth(tree) > DEEPEST:
-            self.refuse(whole, f"The statement is nested more than {DEEPEST} operations deep; derive its parts")
+            raise StatementError(_TOO_DEEP) from None
+        if _depth(tree) > DEEPEST:
+            raise StatementError(_TOO_DEEP)
         return tree
 
     def span(self, node: ast.expr) -> Span:
@@ -101,6 +101,8 @@ class Statement:
                 self.refuse_adjacent(last, token)
             if kind == "open":
                 opened.append(token.span())
+                if len(opened) > DEEPEST:
+                    raise StatementError(_TOO_DEEP)
             elif kind == "close":
                 if not opened:
                     self.refuse(token.span(), "This parenthesis closes nothing")
