@@ -95,7 +95,7 @@ class _Settler:
             raise self.refusal(
                 geom,
                 f"the inertia of body {quote(geom.parent.name)} follows from the mesh {quote(asset.file)}, "
-                f"which {found.reason}; put the mesh there or give the body an <inertial>.",
+                f"which {found.reason}; put it there, give its folder in packages, or give the body an <inertial>.",
             )
         if found.path.stat().st_size > _MAX_MESH_BYTES:
             raise FileError(
