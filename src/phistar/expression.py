@@ -12,7 +12,7 @@ import numpy as np
 
 from phistar.backends.dense import Dense
 from phistar.backends.links import links_at
-from phistar.backends.program import Evaluation, program_of
+from phistar.backends.program import ARTICULATED, Evaluation, program_of
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
@@ -36,6 +36,7 @@ class Expression:
     setting: Setting
     model: Model | None = None
     operators: Mapping[str, Any] = field(default_factory=dict)
+    form: str = ARTICULATED
 
     # Building
 
@@ -99,7 +100,7 @@ class Expression:
 
     def program(self, matrix: bool = False) -> Program:
         """The sweeps of the cheapest form."""
-        return program_of((("y", self.node),), self.symbols, self.setting, matrix)
+        return program_of((("y", self.node),), self.symbols, self.setting, matrix, self.form)
 
     def algorithm(self, matrix: bool = False) -> Algorithm:
         """The recursion as the papers print it."""

@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from phistar.backends.kernel import Kernel, Statements, compilable, compile_rolled, compile_statements
-from phistar.backends.program import Evaluation, is_wide
+from phistar.backends.program import ARTICULATED, Evaluation, is_wide
 from phistar.backends.solve import solve as solve_safely
 from phistar.backends.threads import SMALLEST
 from phistar.errors import ShapeError
@@ -28,19 +28,19 @@ __all__ = ["Stated", "batched", "solve_safely", "states"]
 
 
 def states(
-    statement: Callable[[Symbols], Node | Mapping[str, Node]], *, matrix: bool = False
+    statement: Callable[[Symbols], Node | Mapping[str, Node]], *, matrix: bool = False, form: str = ARTICULATED
 ) -> Callable[[Callable[Arguments, Result]], Stated[Arguments, Result]]:
     """Decorate a function with the statement it evaluates; `matrix`: the operator itself is wanted."""
-    return lambda function: Stated(function, statement, matrix)
+    return lambda function: Stated(function, statement, matrix, form)
 
 
 class Stated(Generic[Arguments, Result]):
     """A public function and the statement behind it."""
 
     def __init__(
-        self, function: Callable[Arguments, Result], statement: Callable[[Symbols], Any], matrix: bool
+        self, function: Callable[Arguments, Result], statement: Callable[[Symbols], Any], matrix: bool, form: str
     ) -> None:
-        self._function, self._statement, self._matrix = function, statement, matrix
+        self._function, self._statement, self._matrix, self._form = function, statement, matrix, form
         self._slot = f"_compiled_{function.__name__}"
         update_wrapper(self, function)
 
@@ -63,7 +63,8 @@ class Stated(Generic[Arguments, Result]):
     @property
     def statements(self) -> dict[str, Expression]:
         symbols = Symbols()
-        return {name: Expression(node, symbols, TREE) for name, node in self._nodes(symbols).items()}
+        nodes = self._nodes(symbols).items()
+        return {name: Expression(node, symbols, TREE, form=self._form) for name, node in nodes}
 
     def _nodes(self, symbols: Symbols) -> Mapping[str, Node]:
         stated = self._statement(symbols)
@@ -112,7 +113,7 @@ class Stated(Generic[Arguments, Result]):
             if chosen:
                 flipped = wanted and all(is_wide(node) for node in chosen.values())
                 nodes = tuple((name, adjoint(node) if flipped else node) for name, node in chosen.items())
-                statements = Statements(nodes, symbols, setting, wanted, model, {})
+                statements = Statements(nodes, symbols, setting, wanted, model, {}, form=self._form)
                 yield _executor(statements), flipped
 
 

@@ -13,7 +13,7 @@ from phistar.backends.aligned import aligned, without_roundoff
 from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.links import links_at, mirrored
-from phistar.backends.program import program_of
+from phistar.backends.program import ARTICULATED, COMPOSITE, program_of
 from phistar.backends.rolled import kinds_of, rollable, rolled_text, tables
 from phistar.backends.rows import Signature, module_text, size
 from phistar.backends.threads import spread
@@ -27,7 +27,6 @@ from phistar.sweeps.ir import Program
 
 LARGEST_TRACE = 40  # links; longer mechanisms are run link by link
 LARGEST_COMPOSITE = 10  # degrees of freedom; beyond, composite bodies never win for one vector
-ARTICULATED, COMPOSITE = "articulated bodies", "composite bodies and LDL*"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +47,19 @@ class Statements:
         return self.symbols.frames or ()
 
     def program(self) -> Program:
-        return program_of(self.nodes, self.symbols, self.setting, self.matrix, self.form == ARTICULATED)
+        return program_of(self.nodes, self.symbols, self.setting, self.matrix, self.form)
 
     def forms(self) -> list[Statements]:
         """Equal statements to choose from: few links may be cheaper by composite bodies (R87, Fig. 4)."""
         inverts = any(isinstance(x, Inverse) for _, node in self.nodes for x in inverses(node))
         worth = self.matrix or self.model.nv <= LARGEST_COMPOSITE
-        return [self, replace(self, form=COMPOSITE)] if inverts and worth else [self]
+        free = self.form == ARTICULATED and inverts and worth
+        return [self, replace(self, form=COMPOSITE)] if free else [self]
 
     def key(self, target: Target, lanes: int) -> str:
         named = [(name, repr(node)) for name, node in self.nodes]
         operators = [(name, np.asarray(x).tobytes()) for name, x in self.operators.items()]
-        context = (self.symbols, self.setting, self.matrix, self.frames, self.parameters)
+        context = (self.symbols, self.setting, self.matrix, self.frames, self.parameters, self.form)
         return cache.key(named, context, self.model.key, operators, target, lanes)
 
 

@@ -20,14 +20,19 @@ from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
 
+ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and LDL*", "as written"
+"""Forms a statement can be compiled in: simplified with or without the innovations factorization, or not at all."""
+
 
 @cache
 def program_of(
-    nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, innovations: bool = True
+    nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str = ARTICULATED
 ) -> Program:
-    """The program of the cheapest forms of some statements."""
-    simple = {name: simplify(node, symbols, setting, matrix, innovations).result for name, node in nodes}
-    return lower_all(simple, matrix)
+    """The program of some statements, in their cheapest form unless they are to be taken as written."""
+    if form == AS_WRITTEN:
+        return lower_all(dict(nodes), matrix)
+    innovations = form == ARTICULATED
+    return lower_all({name: simplify(n, symbols, setting, matrix, innovations).result for name, n in nodes}, matrix)
 
 
 def is_wide(node: Node) -> bool:

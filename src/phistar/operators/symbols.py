@@ -170,6 +170,11 @@ class Symbols:
         return self.vector("f", self.task)
 
     @property
+    def bias(self) -> Node:
+        """ā = a + E*a_g: gravity is an acceleration of the base (KJR92 eq. 45)."""
+        return self.a + self.E.T @ self.a_g
+
+    @property
     def load(self) -> Node:
         """J*f, the joint forces of task forces; zero where there are no task frames."""
         return zero(SCALARS, TORQUES) if not self.frames else self.J.T @ self.f

@@ -1,0 +1,104 @@
+"""What the numbers of a traced function are: order and units of every argument and result, as lines of plain ASCII."""
+
+from __future__ import annotations
+
+from phistar.backends.c import plain
+from phistar.model import Free, Helical, Model, Planar, Prismatic, Revolute, Spherical, Universal
+from phistar.traced import Traced
+
+_QUATERNION = tuple((f"quaternion {axis}", "1") for axis in "xyzw")
+_COORDINATES = {
+    Revolute: (("angle", "rad"),),
+    Prismatic: (("displacement", "m"),),
+    Helical: (("angle", "rad"),),
+    Universal: (("first angle", "rad"), ("second angle", "rad")),
+    Spherical: _QUATERNION,
+    Planar: (("x", "m"), ("y", "m"), ("angle", "rad")),
+    Free: (*((axis, "m") for axis in "xyz"), *_QUATERNION),
+}
+_ANGULAR, _LINEAR = "rad", "m"
+_RATES = {
+    Revolute: (("about its axis", _ANGULAR),),
+    Prismatic: (("along its axis", _LINEAR),),
+    Helical: (("about its axis", _ANGULAR),),
+    Universal: (("about its first axis", _ANGULAR), ("about its second axis", _ANGULAR)),
+    Spherical: tuple((f"about {axis} of the child", _ANGULAR) for axis in "xyz"),
+    Planar: (("along x", _LINEAR), ("along y", _LINEAR), ("about the normal", _ANGULAR)),
+    Free: (
+        *((f"about {axis} of the body", _ANGULAR) for axis in "xyz"),
+        *((f"along {axis} of the body", _LINEAR) for axis in "xyz"),
+    ),
+}
+_ORDERED_AS_V = {
+    "v": "joint rates, in rad/s or m/s",
+    "a": "joint accelerations, in rad/s^2 or m/s^2",
+    "tau": "joint forces, in N m or N",
+    "qdd": "joint accelerations, in rad/s^2 or m/s^2",
+    "T": "joint forces, in N m or N",
+}
+_FORCE = "x, y, z of the moment in N m, then of the force in N, in world axes at the frame's origin"
+_MOTION = "x, y, z of the angular, then of the linear part, in world axes at the frame's origin"
+_FORCES = "joint forces in N m or N, in the order of v"
+_ACCELERATIONS = "joint accelerations in rad/s^2 or m/s^2, in the order of v"
+_RESULTS = {
+    "inverse_dynamics": _FORCES,
+    "forward_dynamics": _ACCELERATIONS,
+    "tip_acceleration_change": _ACCELERATIONS,
+    "mass_matrix": "rows joint forces, columns joint accelerations, both in the order of v; SI units",
+    "mass_matrix_inverse": "rows joint accelerations, columns joint forces, both in the order of v; SI units",
+    "bias": _FORCES,
+    "gravity_load": _FORCES,
+    "jacobian": f"columns in the order of v; rows {_MOTION}, in rad/s and m/s per unit rate",
+    "jacobian_dot_v": f"{_MOTION}, in rad/s^2 and m/s^2",
+    "operational_space": f"rows and columns {_MOTION}; SI units",
+    "innovations": "rows and columns in the order of v; SI units",
+    "momentum": "angular momentum about the world's origin in N m s, then linear momentum in N s, world axes",
+    "kinetic_energy": "in J",
+    "potential_energy": "in J",
+    "center_of_mass": "x, y, z in the world, in m",
+    "composite_inertia": "spatial inertia about the world's origin, angular part first; kg m^2, kg m, kg",
+    "forward_kinematics": "homogeneous transform of the frame in the world: rotation, and translation in m",
+}
+
+
+def described(function: Traced) -> list[str]:
+    """Every argument and result with its shape, order and units, then the entries of q and of v."""
+    model = function.model
+    lines = [f"Robot {plain(model.name)}, gravity ({', '.join(f'{g:g}' for g in model.gravity)}) m/s^2."]
+    if function.frames:
+        lines.append(f"Frames: {', '.join(plain(name) for name in function.frames)}.")
+    lines += ["Arrays are contiguous; matrices row by row. Results must not overlap arguments.", ""]
+    lines += [f"{name}[{size}]: {_argument(function, name)}." for name, size in function.arguments]
+    lines += [f"{_shaped(name, shape)}: {_RESULTS.get(function.name, 'SI units')}." for name, shape in function.results]
+    return [*lines, "", *_entries(model, "q", _COORDINATES), "", *_entries(model, "v", _RATES)]
+
+
+def _argument(function: Traced, name: str) -> str:
+    if name == "q":
+        return "joint coordinates, listed below"
+    if name in _ORDERED_AS_V:
+        order = "listed below" if name == "v" else "in the order of v"
+        return f"{_ORDERED_AS_V[name]}, {order}"
+    if name in ("force", "f", "f_ext"):
+        acting = "acting on the body" if name != "force" else "exerted by the body"
+        return f"force {acting} at each frame: {_FORCE}"
+    return {
+        "x": "what the operator acts on",
+        "gravity": "gravity in world axes, in m/s^2",
+        "inertia": "per body, in the order of its joint below: mass, mass*com (3), Ixx Ixy Iyy Ixz Iyz Izz about the "
+        "body's origin; kg, kg m, kg m^2",
+    }[name]
+
+
+def _shaped(name: str, shape: tuple[int, ...]) -> str:
+    return name + ("".join(f"[{n}]" for n in shape) or "[1]")
+
+
+def _entries(model: Model, name: str, table: dict) -> list[str]:
+    """One line per entry of q or v: its index, joint, meaning and unit."""
+    suffix, lines = "/s" if name == "v" else "", []
+    for joint in model.joints:
+        places = range(model.nq)[joint.q_slice] if name == "q" else range(model.nv)[joint.v_slice]
+        for place, (what, unit) in zip(places, table[type(joint.kind)], strict=True):
+            lines.append(f"{name}[{place}]: {plain(joint.name)}, {what}, in {unit}{suffix}")
+    return [line.replace(", in 1", ", of unit norm") for line in lines]
