@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.program import AS_WRITTEN, pose_program_frames
+from phistar.errors import ModelError
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -30,6 +31,12 @@ def inverse_dynamics(model: Model, q: Any, v: Any, a: Any, f_ext: Forces = None)
 @states(lambda s: s.mass.inv @ (s.T - s.C - s.g + s.load))
 def forward_dynamics(model: Model, q: Any, v: Any, tau: Any, f_ext: Forces = None) -> np.ndarray:
     """ℳ⁻¹(T − 𝒞 − 𝒢 + J*f), (…, nv): the joint accelerations under joint forces tau (RJK91 eqs. 14, 15)."""
+    if model.loops:
+        names = ", ".join(loop.name for loop in model.loops)
+        raise ModelError(
+            f"{model.name} has loops ({names}), which forward dynamics must keep closed; that is not available yet. "
+            "model.tree is the same mechanism with its loops cut."
+        )
     return forward_dynamics.evaluate(model, q, {"v": v, "T": tau}, f_ext)
 
 
