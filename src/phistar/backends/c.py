@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phistar.backends.llvm import _plan as plan
-from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Trace
+from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 from phistar.errors import StatementError
 
 _INFIX = {ADD: "+", SUB: "-", MUL: "*", DIV: "/"}
@@ -160,6 +160,8 @@ class _Part:
         a = self.operand(left)
         if op in _INFIX:
             value = f"{a} {_INFIX[op]} {self.operand(right)}"
+        elif op == SIGN:
+            value = f"{a} > 0.0 ? 1.0 : {a} < 0.0 ? -1.0 : {a}"
         else:
             value = f"-{a}" if op == NEG else f"{_CALL[op]}({a})"
         self.lines.append(f"    const double x{index} = {value};")

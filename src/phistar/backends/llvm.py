@@ -11,7 +11,7 @@ import struct
 from typing import Protocol
 
 from phistar.backends.sincos import sincos
-from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Trace
+from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 
 FLAGS = "contract reassoc nsz arcp"
 PART = 600  # instructions in one function
@@ -102,6 +102,8 @@ class Body:
         elif op == SQRT:
             x = self.operand(left, start, lines)
             lines.append(f"  %v{index} = call {self.vector} @llvm.sqrt.v{self.lanes}f64({self.vector} {x})")
+        elif op == SIGN:
+            lines += self.sign(index, self.operand(left, start, lines))
         elif op in (SIN, COS):
             x = self.operand(left, start, lines)
             if left not in self.turned:
@@ -109,6 +111,17 @@ class Body:
                 lines += sincos(f"x{left}", x, self.lanes, self.fma)
             which = "sin" if op == SIN else "cos"
             lines.append(f"  %v{index} = fadd nsz {self.vector} %x{left}.{which}, {splat(-0.0, self.lanes)}")
+
+    def sign(self, index: int, x: str) -> list[str]:
+        """±1 where x is beyond zero; zero and NaN stay what they are."""
+        zero, flags = splat(0.0, self.lanes), f"<{self.lanes} x i1>"
+        one, minus = splat(1.0, self.lanes), splat(-1.0, self.lanes)
+        return [
+            f"  %v{index}.g = fcmp ogt {self.vector} {x}, {zero}",
+            f"  %v{index}.l = fcmp olt {self.vector} {x}, {zero}",
+            f"  %v{index}.n = select {flags} %v{index}.l, {self.vector} {minus}, {self.vector} {x}",
+            f"  %v{index} = select {flags} %v{index}.g, {self.vector} {one}, {self.vector} %v{index}.n",
+        ]
 
     def operand(self, index: int, start: int, lines: list[str]) -> str:
         op, value, _ = self.trace.code[index]

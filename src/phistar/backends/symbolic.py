@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import add, mul, neg, sub, truediv
+from operator import add, mul, sub, truediv
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIN, SQRT, SUB, Trace
+from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 
 _BINARY = {ADD: add, SUB: sub, MUL: mul, DIV: truediv}
-_UNARY = {NEG: neg, SIN: np.sin, COS: np.cos, SQRT: np.sqrt}
+_NAMED = {SIN: "sin", COS: "cos", SQRT: "sqrt"}
 
 
 def replay(trace: Trace, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of a trace for inputs of any kind that adds, multiplies and answers to np.sin; arrays are batches."""
+    """The outputs of a trace for inputs of any kind that adds, multiplies and has or takes sin, cos, sqrt; arrays are batches."""
     values: list[Any] = []
     for op, left, right in trace.code:
         if op == INPUT:
@@ -25,9 +25,14 @@ def replay(trace: Trace, inputs: Sequence[Any]) -> list[Any]:
         elif op in _BINARY:
             values.append(_BINARY[op](values[left], values[right]))
         else:
-            values.append(_UNARY[op](values[left]))
+            values.append(-values[left] if op == NEG else _called(_NAMED[op], values[left]))
     chosen = zip(trace.outputs, trace.output_is_constant, strict=True)
     return [value if constant else values[int(value)] for value, constant in chosen]
+
+
+def _called(name: str, x: Any) -> Any:
+    """Symbols bring their own functions; NumPy's are for numbers."""
+    return getattr(x, name)() if hasattr(x, name) else getattr(np, name)(x)
 
 
 def casadi_function(

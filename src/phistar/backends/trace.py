@@ -7,12 +7,14 @@ move outward so that additions can absorb them. NumPy treats a `Scalar` as an op
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
 
-ADD, SUB, MUL, DIV, NEG, SIN, COS, SQRT, INPUT, CONST = range(10)
-OP_NAMES = ("add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt", "input", "const")
+ADD, SUB, MUL, DIV, NEG, SIN, COS, SQRT, SIGN, INPUT, CONST = range(11)
+OP_NAMES = ("add", "sub", "mul", "div", "neg", "sin", "cos", "sqrt", "sign", "input", "const")
 
 
 class Tape:
@@ -176,6 +178,20 @@ class Scalar:
 
     def sqrt(self) -> Scalar:
         return self.tape.emit(SQRT, self.index)
+
+    def sign(self) -> Scalar:
+        """−1, 0 or 1; NumPy calls it from no ufunc: np.sign compares."""
+        return self.tape.emit(SIGN, self.index)
+
+    def __abs__(self) -> Any:
+        return self * self.sign()
+
+    def __pow__(self, power: Any) -> Any:
+        if isinstance(power, float) and power.is_integer():
+            power = int(power)
+        if not isinstance(power, int) or not 0 <= power <= 8:
+            raise TypeError(f"a traced number can be raised to the powers 0 to 8, not to {power!r}")
+        return reduce(mul, [self] * power, 1.0)
 
     def conjugate(self) -> Scalar:
         return self
