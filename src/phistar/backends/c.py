@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from phistar.backends.llvm import _plan as plan
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
@@ -98,7 +99,7 @@ class CFunction:
     def header(self, comment: Sequence[str]) -> str:
         """The declaration, under a comment."""
         guard = f"{self.name.upper()}_H"
-        lines = ["/*", *(f" * {line}".rstrip() for line in comment), " */"]
+        lines = ["/*", *(f" * {line}".rstrip() for text in comment for line in wrap(text, 110) or [""]), " */"]
         lines += [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
         lines += [f"{self.prototype};", "", "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */"]
         return "\n".join(lines) + "\n"

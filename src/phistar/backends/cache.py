@@ -6,6 +6,7 @@ nothing is loaded whose checksum does not fit; entries are written whole or not 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -18,19 +19,23 @@ from pathlib import Path
 from typing import Any
 
 _log = logging.getLogger("phistar")
-FORMAT = 1
+FORMAT = 2
+SUFFIX, UNFINISHED = ".kernel", ".unfinished"
 
 
 def directory() -> Path | None:
-    """Where entries are kept; None when PHISTAR_CACHE is "off"."""
+    """Where entries are kept; None when PHISTAR_CACHE is "off" or there is no home to keep them in."""
     given = os.environ.get("PHISTAR_CACHE", "")
-    if given.lower() == "off":
-        return None
     if given:
-        return Path(given)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "phistar" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phistar"
+        return None if given.lower() == "off" else Path(given)
+    windows = sys.platform == "win32"
+    place = os.environ.get("LOCALAPPDATA" if windows else "XDG_CACHE_HOME")
+    if place:
+        return Path(place) / "phistar"
+    try:
+        return Path.home().joinpath(*(("AppData", "Local") if windows else (".cache",)), "phistar")
+    except RuntimeError:  # a user without an entry in the system's list
+        return None
 
 
 def key(*parts: Any) -> str:
@@ -58,13 +63,17 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
     folder = directory()
     if folder is None or not _private(folder):
         return None
+    path = folder / f"{name}{SUFFIX}"
     try:
-        data = (folder / f"{name}.kernel").read_bytes()
-    except OSError:
+        data = _read(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _log.warning("The cached kernel %s cannot be used (%s); it is compiled again.", path, error.strerror)
         return None
     checksum, rest = data[:32], data[32:]
-    if hashlib.sha256(rest).digest() != checksum:
-        _log.warning("The cached kernel %s is damaged; it is compiled again.", name[:12])
+    if _checksum(name, rest) != checksum:
+        _log.warning("The cached kernel %s is damaged or not what its name says; it is compiled again.", path)
         return None
     header, _, code = rest.partition(b"\n")
     return json.loads(header), code
@@ -81,31 +90,60 @@ def store(name: str, header: dict[str, Any], code: bytes) -> None:
         if not _private(folder):
             _log.warning("%s can be written by others, so kernels are not kept there; make it private.", folder)
             return
-        handle, temporary = tempfile.mkstemp(dir=folder)  # readable by its owner only
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(rest).digest() + rest)
-        os.replace(temporary, folder / f"{name}.kernel")
+        handle, temporary = tempfile.mkstemp(suffix=UNFINISHED, dir=folder)  # readable by its owner only
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_checksum(name, rest) + rest)
+            os.replace(temporary, folder / f"{name}{SUFFIX}")
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
     except OSError as error:
         _log.warning("Compiled kernels cannot be kept in %s: %s", folder, error)
 
 
+def sizes() -> list[int]:
+    """The bytes of every entry."""
+    return [path.stat().st_size for path in _files(SUFFIX)]
+
+
 def clear() -> int:
-    """Remove every entry; how many there were."""
-    folder = directory()
-    if folder is None or not folder.is_dir():
-        return 0
-    entries = list(folder.glob("*.kernel"))
-    for entry in entries:
-        entry.unlink(missing_ok=True)
+    """Remove every entry, and what interrupted processes left; how many entries there were."""
+    entries = _files(SUFFIX)
+    for path in (*entries, *_files(UNFINISHED)):
+        path.unlink(missing_ok=True)
     return len(entries)
+
+
+def _files(suffix: str) -> list[Path]:
+    folder = directory()
+    return [] if folder is None or not folder.is_dir() else sorted(folder.glob(f"*{suffix}"))
+
+
+def _checksum(name: str, rest: bytes) -> bytes:
+    """Of the content and the name it belongs under: an entry copied to another name is no entry."""
+    return hashlib.sha256(name.encode() + b"\n" + rest).digest()
+
+
+def _read(path: Path) -> bytes:
+    """A plain file of this user's that nobody else can write; a link is not followed."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or not _own(status):
+            raise PermissionError(errno.EPERM, "others can write it")
+        return file.read()
 
 
 def _private(folder: Path) -> bool:
     """Whether nobody else can put code there."""
     try:
-        status = folder.stat()
+        return _own(folder.stat())
     except OSError:
         return False
+
+
+def _own(status: os.stat_result) -> bool:
     if not hasattr(os, "getuid"):
-        return True
+        return True  # Windows: the user's folders are private by inheritance
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -11,11 +11,11 @@ import numpy as np
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 
 _BINARY = {ADD: add, SUB: sub, MUL: mul, DIV: truediv}
-_NAMED = {SIN: "sin", COS: "cos", SQRT: "sqrt"}
+_NAMED = {SIN: "sin", COS: "cos", SQRT: "sqrt", SIGN: "sign"}
 
 
 def replay(trace: Trace, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of a trace for inputs of any kind that adds, multiplies and has or takes sin, cos, sqrt; arrays are batches."""
+    """The outputs of a trace for inputs of any kind that does arithmetic; arrays of floats are batches."""
     values: list[Any] = []
     for op, left, right in trace.code:
         if op == INPUT:

@@ -10,11 +10,15 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from phistar.cli.cache import cache
 from phistar.cli.derive import derive
+from phistar.cli.export import export
 from phistar.cli.info import info
 from phistar.errors import PhistarError
 
-COMMANDS = [info, derive]
+COMMANDS = [info, derive, export, cache]
+# A statement may begin with a minus sign; it is no option then.
+SETTINGS = {"derive": {"ignore_unknown_options": True}}
 
 HELP = """Robot multibody dynamics in which the program is the algebra.
 
@@ -23,6 +27,7 @@ Examples:
   phistar info puma560                    the tables of a bundled robot
   phistar info arm.urdf --json            the same facts of a file, for a program
   phistar derive "J @ inv(mass) @ J.T"    the cheapest form of a statement, and how it is reached
+  phistar export puma560 bias --c DIR     a function of a robot, in C
 """
 
 INPUT_WAS_WRONG = 2
@@ -49,7 +54,7 @@ def build() -> typer.Typer:
     )
     app.callback()(options)
     for command in COMMANDS:
-        app.command()(command)
+        app.command(context_settings=SETTINGS.get(command.__name__))(command)
     return app
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -25,7 +25,7 @@ from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, algebra, setting_of
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
-from phistar.operators.spaces import SCALARS
+from phistar.operators.spaces import SCALARS, Space
 from phistar.operators.symbols import Symbols
 from phistar.stated import Stated
 from phistar.sweeps.lower import GIVEN, lower_poses
@@ -44,6 +44,7 @@ class Traced:
     trace: Trace
     arguments: tuple[tuple[str, int], ...]  # name, entries
     results: tuple[tuple[str, tuple[int, ...]], ...]  # name, shape
+    spaces: tuple[Space, Space] | None = None  # of a statement: from, to
 
 
 def traced(
@@ -93,7 +94,8 @@ class _Recording:
         return self.argument(name, {"inertia": 10 * len(self.model.bodies), "gravity": 3}[name])
 
     def finished(self, name: str, frames: tuple[str, ...], results: Mapping[str, Any]) -> Traced:
-        arrays = {public: np.asarray(value) for public, value in results.items()}
+        taken = self.arguments  # the result "gravity" of a function that also takes gravity
+        arrays = {f"{x}_out" if x in taken else x: np.asarray(value) for x, value in results.items()}
         values = [entry for array in arrays.values() for entry in array.reshape(-1)]
         values = [value if isinstance(value, Scalar) else float(value) for value in values]
         arguments = tuple((public, array.size) for public, array in self.arguments.items())
@@ -106,7 +108,10 @@ class _Recording:
         matrix = matrix and expression.node.domain != SCALARS
         q = self.argument("q", self.model.nq)
         out = self.value(expression, matrix, q, None)
-        return self.finished("statement", expression.symbols.frames or (), {"out": out})
+        made = self.finished("statement", expression.symbols.frames or (), {"out": out})
+        domain, codomain = expression.node.domain, expression.node.codomain
+        assert domain is not None and codomain is not None
+        return replace(made, spaces=(domain, codomain))
 
     def value(
         self, expression: Expression, matrix: bool, q: np.ndarray, vectors: Mapping[str, np.ndarray] | None

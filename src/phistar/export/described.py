@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from phistar.backends.c import plain
+from phistar.export.traced import Traced
 from phistar.model import Free, Helical, Model, Planar, Prismatic, Revolute, Spherical, Universal
-from phistar.traced import Traced
 
 _QUATERNION = tuple((f"quaternion {axis}", "1") for axis in "xyzw")
 _COORDINATES = {
@@ -59,18 +61,31 @@ _RESULTS = {
     "composite_inertia": "spatial inertia about the world's origin, angular part first; kg m^2, kg m, kg",
     "forward_kinematics": "homogeneous transform of the frame in the world: rotation, and translation in m",
 }
+_ORDERS = {
+    "joints": "in the order of v",
+    "links": "six per body in the order of its joint below, angular part first, in the body's axes at its origin",
+    "task": f"six per frame: {_MOTION}",
+    "base": "angular part first, in world axes at the world's origin",
+    "closures": "in the order of the closures",
+    "scalars": "a number",
+}
 
 
 def described(function: Traced) -> list[str]:
     """Every argument and result with its shape, order and units, then the entries of q and of v."""
     model = function.model
-    lines = [f"Robot {plain(model.name)}, gravity ({', '.join(f'{g:g}' for g in model.gravity)}) m/s^2."]
+    gravity = "an argument" if ("gravity", 3) in function.arguments else f"{_numbers(model.gravity)} m/s^2"
+    lines = [f"Robot: {plain(model.name)}. Gravity: {gravity}."]
     if function.frames:
         lines.append(f"Frames: {', '.join(plain(name) for name in function.frames)}.")
     lines += ["Arrays are contiguous; matrices row by row. Results must not overlap arguments.", ""]
     lines += [f"{name}[{size}]: {_argument(function, name)}." for name, size in function.arguments]
-    lines += [f"{_shaped(name, shape)}: {_RESULTS.get(function.name, 'SI units')}." for name, shape in function.results]
+    lines += [f"{_shaped(name, shape)}: {_result(function, shape)}." for name, shape in function.results]
     return [*lines, "", *_entries(model, "q", _COORDINATES), "", *_entries(model, "v", _RATES)]
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return f"({', '.join(f'{x:g}' for x in values)})"
 
 
 def _argument(function: Traced, name: str) -> str:
@@ -83,11 +98,25 @@ def _argument(function: Traced, name: str) -> str:
         acting = "acting on the body" if name != "force" else "exerted by the body"
         return f"force {acting} at each frame: {_FORCE}"
     return {
-        "x": "what the operator acts on",
+        "x": f"what the operator acts on: {_space(function)}",
         "gravity": "gravity in world axes, in m/s^2",
         "inertia": "per body, in the order of its joint below: mass, mass*com (3), Ixx Ixy Iyy Ixz Iyz Izz about the "
         "body's origin; kg, kg m, kg m^2",
     }[name]
+
+
+def _space(function: Traced, end: int = 0) -> str:
+    """The space that a statement maps from or to, and the order of its entries."""
+    if function.spaces is None:
+        return "SI units"
+    space = function.spaces[end]
+    return f"{plain(str(space))}, {_ORDERS[space.over]}; SI units"
+
+
+def _result(function: Traced, shape: tuple[int, ...]) -> str:
+    if function.spaces is None:
+        return _RESULTS.get(function.name, "SI units")
+    return f"rows {_space(function, 1)}; columns {_space(function)}" if len(shape) == 2 else _space(function, 1)
 
 
 def _shaped(name: str, shape: tuple[int, ...]) -> str:

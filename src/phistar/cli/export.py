@@ -1,0 +1,68 @@
+"""`phistar export`: a function of a robot as C."""
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from phistar.cli import info
+
+
+def export(
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="A URDF or MJCF file, or a bundled robot such as puma560.")
+    ],
+    function: Annotated[
+        str, typer.Argument(metavar="FUNCTION", help="What to compute: forward_dynamics, mass_matrix, jacobian, …")
+    ],
+    c: Annotated[Path, typer.Option("--c", metavar="DIR", help="The folder for the C files; made if it is not there.")],
+    frame: Annotated[
+        list[str] | None,
+        typer.Option("--frame", metavar="NAME", help="The frame it is about, or where f_ext acts; may be repeated."),
+    ] = None,
+    floating: Annotated[
+        bool, typer.Option("--floating", help="Let the base move: add a free joint named root.")
+    ] = False,
+    packages: Annotated[
+        list[Path] | None,
+        typer.Option("--packages", metavar="DIR", help="A folder for package:// addresses; may be repeated."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the names of the files as JSON.")] = False,
+) -> None:
+    """Write a function of a robot as C99 that needs nothing but <math.h>: source, header, example, README.
+
+    \b
+    Examples:
+      phistar export puma560 forward_dynamics --c build/puma
+      phistar export arm.urdf jacobian --frame tool --c build/arm
+    """
+    from phistar.export import export_c
+    from phistar.io import load
+
+    chosen = function_named(function)
+    model = load(robot, floating=floating, packages=packages or [])
+    paths = export_c(chosen, model, c, frame or None)
+    if as_json:
+        typer.echo(info.as_text({"files": [str(path) for path in paths]}))
+        return
+    for path in paths:
+        typer.echo(f"wrote {path}")
+
+
+def function_named(name: str) -> Any:
+    """A public function of a model and a state."""
+    import phistar
+    from phistar.model.names import unknown
+
+    public = {each: getattr(phistar, each) for each in phistar.__all__}
+    functions = {each: found for each, found in public.items() if _is_of_a_state(found)}
+    if name not in functions:
+        raise unknown("function of a state", name, functions, "phistar")
+    return functions[name]
+
+
+def _is_of_a_state(found: Any) -> bool:
+    if isinstance(found, type) or not callable(found):
+        return False
+    return list(inspect.signature(found).parameters)[:2] == ["model", "q"]

@@ -1,0 +1,54 @@
+"""Doors to elsewhere: any quantity as dependency-free C99, or as a `casadi.Function` for optimal control."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from phistar.backends.c import CFunction, identifier
+from phistar.backends.symbolic import casadi_function as symbolic_function
+from phistar.export.files import texts, write
+from phistar.export.traced import traced
+from phistar.expression import Expression
+from phistar.model import Model
+
+Quantity = Callable[..., Any] | Expression
+
+
+def casadi_function(
+    function: Quantity,
+    model: Model,
+    frame: str | Sequence[str] | None = None,
+    *,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+) -> Any:
+    """function(q, v, …) of one robot as a `casadi.Function` of column vectors, with the arguments' names.
+
+    `function` is one of phistar's (ps.forward_dynamics, ps.jacobian, …) or a statement; `frame` names the frame(s) it
+    is about, or where f_ext acts. `parameters` and `matrix` as in `ps.compile`.
+    """
+    found = traced(function, model, frame, parameters, matrix)
+    return symbolic_function(identifier(f"{model.name}_{found.name}"), found.trace, found.arguments, found.results)
+
+
+def export_c(
+    function: Quantity,
+    model: Model,
+    directory: str | os.PathLike[str],
+    frame: str | Sequence[str] | None = None,
+    *,
+    name: str | None = None,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+) -> tuple[Path, ...]:
+    """Write NAME.c, NAME.h, NAME_example.c and README.md: `void NAME(const double *q, …, double *out)` in C99.
+
+    NAME is the robot's and the function's name unless given. The other options are those of `casadi_function`.
+    Files are written whole or not at all; the paths written are returned.
+    """
+    found = traced(function, model, frame, parameters, matrix)
+    code = CFunction(identifier(name or f"{model.name}_{found.name}"), found.trace, found.arguments, found.results)
+    return write(Path(directory), texts(found, code), code)

@@ -1,0 +1,128 @@
+"""The files of a C export: source, header, an example that checks itself, and a README of all exports in the folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from phistar.backends.c import CFunction, number, plain
+from phistar.backends.symbolic import replay
+from phistar.errors import FileError
+from phistar.export.described import described
+from phistar.export.traced import Traced
+
+MARK = "Written by phistar"
+
+
+def texts(found: Traced, code: CFunction) -> dict[str, str]:
+    """Name and text of every file but the README."""
+    about = [f"{code.name}: {found.name} of {plain(found.model.name)}, {found.trace.operations} operations."]
+    about.append(f"{MARK}{_version()}; write it anew rather than change it.")
+    return {
+        f"{code.name}.c": "".join(["/*\n", *(f" * {line}\n" for line in about), " */\n"]) + code.source(),
+        f"{code.name}.h": code.header([*about, "", *described(found)]),
+        f"{code.name}_example.c": _example(found, code),
+    }
+
+
+def _version() -> str:
+    try:
+        return f" {version('phistar')}"
+    except PackageNotFoundError:
+        return ""
+
+
+def _example(found: Traced, code: CFunction) -> str:
+    """A program that evaluates the function at one state and compares it with what phistar computes there."""
+    values = _state(found)
+    expected = np.array(replay(found.trace, list(np.concatenate(list(values.values())))), dtype=float)
+    lines = [f"/* {code.name} at one state, against the numbers that phistar finds there. */"]
+    lines += ["#include <math.h>", "#include <stdio.h>", "", f'#include "{code.name}.h"', ""]
+    lines += ["int main(void)", "{"]
+    for name, entries in values.items():
+        lines += _array(f"const double {name}", entries)
+    start = 0
+    for name, size in code.outputs:
+        lines += _array(f"const double {name}_expected", expected[start : start + size])
+        lines.append(f"    double {name}[{size}];")
+        start += size
+    lines += ["    double worst = 0.0;", "    int i;", ""]
+    lines.append(f"    {code.name}({', '.join([*values, *(name for name, _ in code.outputs)])});")
+    for name, size in code.outputs:
+        lines += [
+            f"    for (i = 0; i < {size}; i++) {{",
+            f"        const double scale = 1.0 + fabs({name}_expected[i]);",
+        ]
+        lines.append(f"        const double error = fabs({name}[i] - {name}_expected[i]) / scale;")
+        lines += [
+            "        if (!(error <= worst)) worst = error;",
+            f'        printf("{name}[%d] = %.17g\\n", i, {name}[i]);',
+        ]
+        lines.append("    }")
+    lines += ['    printf("largest relative difference from phistar: %.1e\\n", worst);']
+    return "\n".join([*lines, "    return worst < 1e-9 ? 0 : 1;", "}"]) + "\n"
+
+
+def _state(found: Traced) -> dict[str, np.ndarray]:
+    """A value for every argument, the same every time."""
+    rng, model = np.random.default_rng(0), found.model
+    special = {
+        "q": lambda: model.random(rng),
+        "inertia": lambda: np.concatenate([body.inertia.parameters for body in model.bodies]),
+        "gravity": lambda: model.gravity,
+    }
+    return {name: special.get(name, lambda size=size: rng.normal(size=size))() for name, size in found.arguments}
+
+
+def _array(declaration: str, entries: np.ndarray) -> list[str]:
+    rows = [f"        {number(float(x))}," for x in entries]
+    return [f"    {declaration}[{len(entries)}] = {{", *rows, "    };"]
+
+
+def write(directory: Path, files: dict[str, str], code: CFunction) -> tuple[Path, ...]:
+    """All files beside their places first, then each put into place."""
+    waiting: list[tuple[Path, Path]] = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in {**files, "README.md": _readme(directory, code)}.items():
+            temporary = directory / f".{name}.{secrets.token_hex(6)}"
+            waiting.append((temporary, directory / name))
+            with temporary.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        for temporary, path in waiting:
+            os.replace(temporary, path)
+    except OSError as error:
+        for temporary, _ in waiting:
+            temporary.unlink(missing_ok=True)
+        raise FileError(f"{directory} cannot be written: {error.strerror or error}.") from error
+    return tuple(path for _, path in waiting)
+
+
+def _readme(directory: Path, code: CFunction) -> str:
+    functions = _exported(directory) | {code.name: code.prototype}
+    lines = [
+        "# Robot functions in C",
+        "",
+        f"{MARK}. C99 that needs only `<math.h>`: no allocation, no globals, safe to",
+    ]
+    lines += ["call from several threads. Each header says the order and the units of every argument.", ""]
+    for name, prototype in sorted(functions.items()):
+        command = f"cc -std=c99 -O2 -o {name}_example {name}_example.c {name}.c -lm && ./{name}_example"
+        lines += [f"## {name}", "", "```c", f"{prototype};", "```", "", f"Add `{name}.c` and `{name}.h` to your build."]
+        lines += ["The example fails if its results differ from phistar's:", "", "```sh", command, "```", ""]
+    return "\n".join(lines)
+
+
+def _exported(directory: Path) -> dict[str, str]:
+    """Name and prototype of what earlier exports left in the folder."""
+    found = {}
+    for header in directory.glob("*.h"):
+        text = header.read_text(encoding="utf-8", errors="replace")
+        declared = [line.rstrip(";") for line in text.splitlines() if line.startswith(f"void {header.stem}(")]
+        if MARK in text and declared:
+            found[header.stem] = declared[0]
+    return found
