@@ -10,7 +10,7 @@ from phistar.identities.law import SENTENCES, Setting
 from phistar.identities.match import everywhere
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.riccati import lemma_1
-from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product, zero
+from phistar.operators.nodes import Identity, Inverse, Node, Product, Sum, Symbol, adjoint, product, zero
 from phistar.operators.spaces import MOTIONS, RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
@@ -122,14 +122,23 @@ def check_invertible(node: Node) -> None:
 
 
 def _causal(node: Node) -> bool:
-    if isinstance(node, Sum):
-        return all(_causal(term) for _, term in node.terms)
+    match node:
+        case Sum(terms=terms):
+            return all(_causal(term) for _, term in terms)
+        case Product(factors=factors):
+            return all(_causal(f) for f in factors)
+        case Identity():
+            return True
     return (isinstance(node, Symbol) and "causal" in node.traits) or (isinstance(node, Inverse) and is_memoryless(node))
 
 
 def _strictly_causal(node: Node) -> bool:
-    if isinstance(node, Sum):
-        return bool(node.terms) and all(_strictly_causal(term) for _, term in node.terms)
+    """Causal, with nothing on the diagonal: its powers die out, whatever the links."""
+    match node:
+        case Sum(terms=terms):
+            return bool(terms) and all(_strictly_causal(term) for _, term in terms)
+        case Product(factors=factors):
+            return all(_causal(f) for f in factors) and any(_strictly_causal(f) for f in factors)
     return isinstance(node, Symbol) and "strict" in node.traits
 
 
