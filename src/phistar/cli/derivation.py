@@ -10,10 +10,13 @@ from rich.text import Text
 
 Facts = dict[str, Any]
 
+WIDE = 100  # columns from which the laws find room beside the statements
 
-def page(facts: Facts) -> RenderableType:
+
+def page(facts: Facts, width: int) -> RenderableType:
     """The statement, its derivation, its recursion, its operations."""
-    return Group(*_heading(facts), Text(), *_derivation(facts), Text(), *_recursion(facts), Text(), *_operations(facts))
+    derivation = _derivation(facts["derivation"], width >= WIDE)
+    return Group(*_heading(facts), Text(), *derivation, Text(), *_recursion(facts), Text(), *_operations(facts))
 
 
 def _heading(facts: Facts) -> Iterator[RenderableType]:
@@ -30,20 +33,22 @@ def mechanism(facts: Facts) -> str:
     return f"{shape}; {motors}" + ("; no more dofs than the tip has." if facts["nonredundant"] else ".")
 
 
-def _derivation(facts: Facts) -> Iterator[RenderableType]:
+def _derivation(facts: Facts, wide: bool) -> Iterator[RenderableType]:
     yield Text("Derivation", style="bold")
-    start, steps = facts["derivation"]["start"], facts["derivation"]["steps"]
+    start, steps = facts["start"], facts["steps"]
     if not steps:
         yield Text(f"  {start['statement']}   {start['cost']}")
         yield Text("  No law makes this cheaper.")
         return
-    table = _table(("step", "right"), ("", "left"), ("law", "left"), ("citation", "left"), ("cost", "right"))
-    table.add_row("", f"  {start['statement']}", "", "", start["cost"])
+    laws = [("law", "left"), ("citation", "left")] if wide else []
+    table = _table(("step", "right"), ("", "left"), *laws, ("cost", "right"))
+    table.add_row("", f"  {start['statement']}", *("" for _ in laws), start["cost"])
     for number, step in enumerate(steps, start=1):
-        cost = f"{step['cost_before']} → {step['cost']}"
-        citation = step["citation"].replace("; ", "\n")
-        style = "bold" if number == len(steps) else ""
-        table.add_row(str(number), Text(f"= {step['statement']}", style), step["law"], citation, cost)
+        shown = Text(f"= {step['statement']}", "bold" if number == len(steps) else "")
+        source = [step["law"], step["citation"].replace("; ", "\n")] if wide else []
+        if not wide:
+            shown.append("\n  " + ", ".join(filter(None, (step["law"], step["citation"]))), "not bold dim")
+        table.add_row(str(number), shown, *source, f"{step['cost_before']} → {step['cost']}")
     yield table
 
 

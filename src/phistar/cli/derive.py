@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -27,6 +28,7 @@ from phistar.sweeps.patterns import count
 
 LONGEST_SEARCH = 20.0  # seconds; the papers' statements take less than one
 SIZES = [7, 100]
+SYMBOLS = (*NAMES, "Lambda")
 
 
 def derive(
@@ -55,8 +57,7 @@ def derive(
 
     \b
     Symbols (or as they are printed: φ, ψ, Ω, ℳ, 𝒞, 𝒢, θ̇ …):
-      H phi psi M P D G K A E_phi E_psi B E W I U U_task Q Omega Gamma r phi_tilde psi_tilde Lambda mass J,
-      and the vectors v V qdd T a b a_g f a0 C g Jdot_v
+    {symbols}
     """
     if as_latex and as_json:
         raise typer.BadParameter("--latex and --json are two forms of one answer; choose one (JSON holds the LaTeX).")
@@ -72,12 +73,15 @@ def derive(
         return
     console = Console()
     console.width = console.width if console.is_terminal else info.WIDTH_WHEN_PIPED
-    console.print(page(facts))
+    console.print(page(facts, console.width))
+
+
+derive.__doc__ = (derive.__doc__ or "").replace("{symbols}", fill(" ".join(SYMBOLS), 72).replace("\n", "\n    "))
 
 
 def read(statement: str, operators: Algebra) -> Expression:
     """The expression that a statement means; an inverse that cannot be is refused where it stands."""
-    meanings = {name: getattr(operators, name).node for name in (*NAMES, "Lambda")}
+    meanings = {name: getattr(operators, name).node for name in SYMBOLS}
 
     def check(inverse: Node) -> None:
         try:
