@@ -1,15 +1,19 @@
 """Sine and cosine as branch-free vector IR: Cody-Waite reduction by π/2 in three parts, then fdlibm's polynomials.
 
-The reduction carries no fast-math flags: it is only right when evaluated as written. Good to about 1e14.
+The reduction carries no fast-math flags: it is only right when evaluated as written. Within 2 ulp to 1e14; beyond 1e15,
+where doubles are more than 0.1 rad apart, the result is NaN, as for infinity.
 """
 
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass, field
 
 _MAGIC = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer and leaves that integer in the low bits
+_LARGEST = 1e15
 _TWO_OVER_PI = 0.6366197723675814
 _PI_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+_HALVES = 134217729.0  # 2²⁷ + 1: splits a double into two of 26 bits, whose products are exact (Dekker 1971)
 _SIN = (
     *(-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04),
     *(2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10),
@@ -18,61 +22,120 @@ _COS = (
     *(4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05),
     *(-2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11),
 )
+_SIGN = -(2**63)
 
 
 def sincos(name: str, argument: str, lanes: int, fma: str) -> list[str]:
-    """Lines that define %name.sin and %name.cos of the vector `argument`."""
-    vector, integers = f"<{lanes} x double>", f"<{lanes} x i64>"
-    lines: list[str] = []
+    """Lines that define %name.sin and %name.cos of the vector `argument`; `fma` is "fma", or "fmuladd" without it."""
+    w = _Writer(name, lanes, fma)
+    turns = w.fused("turns", argument, w.constant(_TWO_OVER_PI), w.constant(_MAGIC))
+    count = w.binary("count", "fsub", turns, w.constant(_MAGIC))
+    r = _fused_remainder(w, argument, count) if fma == "fma" else _split_remainder(w, argument, count)
+    magnitude = w.whole("magnitude", "and", w.bits("given", argument), w.integer(~_SIGN))
+    inside = w.let("inside", f"icmp slt {w.integers} {magnitude}, {w.integer(_word(_LARGEST))}")
+    r = w.select("r", inside, r, w.constant(float("nan")))
+    sine, cosine = _polynomials(w, r)
+    _quadrants(w, turns, sine, cosine)
+    return w.lines
 
-    def constant(value: float) -> str:
-        word = f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
-        return "<" + ", ".join([f"double {word}"] * lanes) + ">"
 
-    def whole(value: int) -> str:
-        return "<" + ", ".join([f"i64 {value}"] * lanes) + ">"
+@dataclass
+class _Writer:
+    """Names under %name, vectors of `lanes` doubles or integers."""
 
-    def let(target: str, line: str) -> str:
-        lines.append(f"  %{name}.{target} = {line}")
-        return f"%{name}.{target}"
+    name: str
+    lanes: int
+    fma: str
+    lines: list[str] = field(default_factory=list)
 
-    def fused(target: str, a: str, b: str, c: str) -> str:
-        call = f"call {vector} @llvm.{fma}.v{lanes}f64({vector} {a}, {vector} {b}, {vector} {c})"
-        return let(target, call)
+    @property
+    def vector(self) -> str:
+        return f"<{self.lanes} x double>"
 
-    turns = fused("turns", argument, constant(_TWO_OVER_PI), constant(_MAGIC))
-    count = let("count", f"fsub {vector} {turns}, {constant(_MAGIC)}")
-    minus = let("minus", f"fneg {vector} {count}")
-    r = fused("r0", minus, constant(_PI_2[0]), argument)
-    r = fused("r1", minus, constant(_PI_2[1]), r)
-    r = fused("r", minus, constant(_PI_2[2]), r)
-    z = let("z", f"fmul {vector} {r}, {r}")
-    sine = constant(_SIN[-1])
-    for power, c in enumerate(reversed(_SIN[:-1])):
-        sine = fused(f"p{power}", sine, z, constant(c))
-    cubed = let("cubed", f"fmul {vector} {z}, {r}")
-    sine = fused("sine", cubed, sine, r)
-    cosine = constant(_COS[-1])
-    for power, c in enumerate(reversed(_COS[:-1])):
-        cosine = fused(f"q{power}", cosine, z, constant(c))
-    squared = let("squared", f"fmul {vector} {z}, {z}")
-    half = fused("half", z, constant(-0.5), constant(1.0))
-    cosine = fused("cosine", squared, cosine, half)
-    # Quadrant: swap for odd turns, flip signs by the second bit.
-    bits = let("bits", f"bitcast {vector} {turns} to {integers}")
-    odd = let("odd", f"and {integers} {bits}, {whole(1)}")
-    swap = let("swap", f"icmp ne {integers} {odd}, {whole(0)}")
-    s = let("s", f"select <{lanes} x i1> {swap}, {vector} {cosine}, {vector} {sine}")
-    c = let("c", f"select <{lanes} x i1> {swap}, {vector} {sine}, {vector} {cosine}")
-    upper = let("upper", f"shl {integers} {bits}, {whole(62)}")
-    sign_s = let("sign_s", f"and {integers} {upper}, {whole(-(2**63))}")
-    next_bits = let("next", f"add {integers} {bits}, {whole(1)}")
-    upper_c = let("upper_c", f"shl {integers} {next_bits}, {whole(62)}")
-    sign_c = let("sign_c", f"and {integers} {upper_c}, {whole(-(2**63))}")
-    s_bits = let("s_bits", f"bitcast {vector} {s} to {integers}")
-    c_bits = let("c_bits", f"bitcast {vector} {c} to {integers}")
-    s_flip = let("s_flip", f"xor {integers} {s_bits}, {sign_s}")
-    c_flip = let("c_flip", f"xor {integers} {c_bits}, {sign_c}")
-    let("sin", f"bitcast {integers} {s_flip} to {vector}")
-    let("cos", f"bitcast {integers} {c_flip} to {vector}")
-    return lines
+    @property
+    def integers(self) -> str:
+        return f"<{self.lanes} x i64>"
+
+    def constant(self, value: float) -> str:
+        return "<" + ", ".join([f"double 0x{_word(value) % 2**64:016X}"] * self.lanes) + ">"
+
+    def integer(self, value: int) -> str:
+        return "<" + ", ".join([f"i64 {value}"] * self.lanes) + ">"
+
+    def let(self, target: str, line: str) -> str:
+        self.lines.append(f"  %{self.name}.{target} = {line}")
+        return f"%{self.name}.{target}"
+
+    def binary(self, target: str, op: str, a: str, b: str) -> str:
+        return self.let(target, f"{op} {self.vector} {a}, {b}")
+
+    def whole(self, target: str, op: str, a: str, b: str) -> str:
+        return self.let(target, f"{op} {self.integers} {a}, {b}")
+
+    def fused(self, target: str, a: str, b: str, c: str) -> str:
+        """a·b + c, in one rounding where the hardware can."""
+        given = ", ".join(f"{self.vector} {x}" for x in (a, b, c))
+        return self.let(target, f"call {self.vector} @llvm.{self.fma}.v{self.lanes}f64({given})")
+
+    def select(self, target: str, mask: str, a: str, b: str) -> str:
+        return self.let(target, f"select <{self.lanes} x i1> {mask}, {self.vector} {a}, {self.vector} {b}")
+
+    def bits(self, target: str, x: str) -> str:
+        return self.let(target, f"bitcast {self.vector} {x} to {self.integers}")
+
+
+def _word(value: float) -> int:
+    return struct.unpack(">q", struct.pack(">d", value))[0]
+
+
+def _fused_remainder(w: _Writer, x: str, count: str) -> str:
+    """x − count·π/2. The first step is exact: both terms are multiples of 2⁻⁵², the difference is below one."""
+    minus = w.let("minus", f"fneg {w.vector} {count}")
+    for number, part in enumerate(_PI_2):
+        x = w.fused(f"r{number}", minus, w.constant(part), x)
+    return x
+
+
+def _split_remainder(w: _Writer, x: str, count: str) -> str:
+    """The same without fused arithmetic: count·π/2 as an exact sum of two doubles."""
+    scaled = w.binary("scaled", "fmul", count, w.constant(_HALVES))
+    upper = w.binary("upper", "fsub", scaled, w.binary("rest", "fsub", scaled, count))
+    lower = w.binary("lower", "fsub", count, upper)
+    for number, part in enumerate(_PI_2[:2]):
+        scale = part * _HALVES
+        high = scale - (scale - part)
+        low = part - high
+        whole = w.binary(f"w{number}", "fmul", count, w.constant(part))
+        error = w.binary(f"hh{number}", "fmul", upper, w.constant(high))
+        error = w.binary(f"e{number}", "fsub", error, whole)
+        for pair, (a, b) in enumerate(((upper, low), (lower, high), (lower, low))):
+            partial = w.binary(f"p{number}.{pair}", "fmul", a, w.constant(b))
+            error = w.binary(f"e{number}.{pair}", "fadd", error, partial)
+        x = w.binary(f"d{number}", "fsub", x, whole)
+        x = w.binary(f"r{number}", "fsub", x, error)
+    return w.binary("r2", "fsub", x, w.binary("last", "fmul", count, w.constant(_PI_2[2])))
+
+
+def _polynomials(w: _Writer, r: str) -> tuple[str, str]:
+    """Sine and cosine of |r| ≤ π/4."""
+    z = w.binary("z", "fmul", r, r)
+    sine, cosine = w.constant(_SIN[-1]), w.constant(_COS[-1])
+    for power in range(len(_SIN) - 2, -1, -1):
+        sine = w.fused(f"s{power}", sine, z, w.constant(_SIN[power]))
+        cosine = w.fused(f"c{power}", cosine, z, w.constant(_COS[power]))
+    sine = w.fused("sine", w.binary("cubed", "fmul", z, r), sine, r)
+    half = w.fused("half", z, w.constant(-0.5), w.constant(1.0))
+    return sine, w.fused("cosine", w.binary("squared", "fmul", z, z), cosine, half)
+
+
+def _quadrants(w: _Writer, turns: str, sine: str, cosine: str) -> None:
+    """Swapped for odd counts; the second bit of the count (plus one, for the cosine) is the sign."""
+    bits = w.bits("bits", turns)
+    swap = w.let("swap", f"icmp ne {w.integers} {w.whole('odd', 'and', bits, w.integer(1))}, {w.integer(0)}")
+    following = w.whole("following", "add", bits, w.integer(1))
+    for name, count, odd, even in (("sin", bits, cosine, sine), ("cos", following, sine, cosine)):
+        value = w.bits(f"{name}.bits", w.select(f"{name}.value", swap, odd, even))
+        top = w.whole(f"{name}.top", "shl", count, w.integer(62))
+        sign = w.whole(f"{name}.sign", "and", top, w.integer(_SIGN))
+        turned = w.whole(f"{name}.turned", "xor", value, sign)
+        w.let(name, f"bitcast {w.integers} {turned} to {w.vector}")
