@@ -12,7 +12,7 @@ import numpy as np
 import phistar as ps
 from phistar.backends.dense import Dense
 from phistar.backends.links import links_at
-from phistar.expression import Algebra, setting_of
+from phistar.expression import Algebra
 from phistar.identities.law import Setting
 from phistar.operators.symbols import Symbols
 
@@ -38,16 +38,16 @@ class Mechanism:
     operators: dict[str, np.ndarray] = field(repr=False)
 
     @cached_property
-    def setting(self) -> Setting:
-        return setting_of(self.model, self.frames)
-
-    @cached_property
-    def symbols(self) -> Symbols:
-        return Symbols(self.frames, not self.setting.no_armature)
-
-    @cached_property
     def algebra(self) -> Algebra:
-        return Algebra(self.symbols, self.setting, self.model, {"Q": self.operators["Q"]})
+        return ps.algebra(self.model, self.frames, Q=self.operators["Q"])
+
+    @property
+    def setting(self) -> Setting:
+        return self.algebra.setting
+
+    @property
+    def symbols(self) -> Symbols:
+        return self.algebra.symbols
 
     @cached_property
     def dense(self) -> Dense:
