@@ -1,0 +1,1 @@
+"""Motion over time: `rollout` for many states at fixed steps, `simulate` for one state to a tolerance."""

@@ -1,0 +1,66 @@
+"""A controller as instructions: run once on traced numbers, then part of the compiled step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.symbolic import replay
+from phistar.backends.timeloop import Memory, Phase, recorded
+from phistar.backends.trace import Scalar
+from phistar.errors import PhistarError, ShapeError
+from phistar.sim.traced import traced
+
+Controller = Callable[..., Any]  # (t, q, v) or (t, q, v, parameters) → tau
+
+
+def control_phase(controller: Controller, memory: Memory) -> Phase:
+    """u = controller(t, q, v[, parameters]), recorded."""
+
+    def control(clock: np.ndarray, x: np.ndarray, gains: np.ndarray) -> dict[str, np.ndarray]:
+        given = [clock[0], x[: memory.nq], x[memory.nq :], *([gains] if memory.gains else [])]
+        return {"u": _forces(_run(controller, [traced(value) for value in given]), memory.nv)}
+
+    return recorded(memory, control, ("clock", "x", "gains"))
+
+
+def _run(controller: Controller, arguments: list[Any]) -> Any:
+    try:
+        return controller(*arguments)
+    except (TypeError, AttributeError) as error:
+        raise PhistarError(
+            f"The controller cannot be compiled: {error}. It is run once on symbols, so it must not branch on values or "
+            "turn them into floats; write it with NumPy arithmetic, @, sin, cos, tan, sqrt, abs, sign, minimum, maximum "
+            "and clip, and build arrays with np.stack or np.concatenate."
+        ) from error
+
+
+def _forces(made: Any, nv: int) -> np.ndarray:
+    try:
+        forces = np.asarray(made, dtype=object)
+    except ValueError:
+        forces = np.empty(0, dtype=object)
+    if forces.shape != (nv,):
+        raise ShapeError(f"The controller gives shape {forces.shape}; it must give the joint forces, ({nv},).")
+    result = np.empty(nv, dtype=object)
+    for i, entry in enumerate(forces):
+        result[i] = entry if type(entry) is Scalar else _number(entry)
+    return result
+
+
+def _number(entry: Any) -> float:
+    try:
+        return float(entry)
+    except (TypeError, ValueError):
+        raise PhistarError(f"The controller gives {entry!r:.100} as a joint force; it must give numbers.") from None
+
+
+def controlled(phase: Phase, memory: Memory, t: float, x: np.ndarray, gains: np.ndarray | None) -> np.ndarray:
+    """The recorded controller on a batch of states x (…, nq + nv): u, (…, nv)."""
+    values = [t, 0.0, *np.moveaxis(x, -1, 0)]
+    values += [] if gains is None else list(np.moveaxis(gains, -1, 0))
+    batch = x.shape[:-1] if gains is None else np.broadcast_shapes(x.shape[:-1], gains.shape[:-1])
+    made = [np.broadcast_to(u, batch) for u in replay(phase.trace, values)]
+    return np.stack(made, axis=-1) if made else np.zeros((*batch, 0))

@@ -1,0 +1,88 @@
+"""Dry friction as it is: a joint slides, or sticks with whatever force up to the friction's magnitude keeps it at rest.
+
+Between changes of mode the motion is smooth, so that an integrator of high order can follow it; where a rate comes to
+zero, or a sticking force to its bound, the modes are decided anew. The forces λ at joints without rate make
+
+    min ½ λ*Aλ + λ*α   within   −friction₊ ≤ λ ≤ friction₋,      A = ℳ⁻¹ at those joints, α their θ̈ without friction,
+
+whose optimality is Coulomb's law: inside the bounds the joint stays, at a bound it leaves against the force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from phistar.dynamics import forward_dynamics, mass_matrix_inverse
+from phistar.model import Model
+from phistar.sim.passive import Passive
+
+Force = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # (t, q, v) → joint forces but for dry friction
+
+
+@dataclass(frozen=True)
+class Sticking:
+    """The accelerations of a model under smooth joint forces and dry friction. Modes (nv,): 1 and −1 slide, 0 sticks;
+    joints without friction have mode 1."""
+
+    model: Model
+    force: Force
+
+    @cached_property
+    def passive(self) -> Passive:
+        return Passive(self.model)
+
+    @cached_property
+    def dry(self) -> np.ndarray:
+        """The dofs that have dry friction."""
+        return np.flatnonzero(np.any(self.passive.friction > 0.0, axis=0))
+
+    def stuck(self, modes: np.ndarray) -> np.ndarray:
+        return self.dry[modes[self.dry] == 0]
+
+    def acceleration(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray) -> np.ndarray:
+        """θ̈, (nv,), zero where a joint sticks."""
+        result, at, inverse = self._sliding(t, q, v, modes)
+        if len(at):
+            result = result + inverse[:, at] @ np.linalg.solve(inverse[np.ix_(at, at)], -result[at])
+            result[at] = 0.0
+        return result
+
+    def _sliding(
+        self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """θ̈ as if nothing stuck, the dofs that do, and ℳ⁻¹ (if any do)."""
+        forces = self.force(t, q, v) + self.passive.coulomb(modes)
+        at = self.stuck(modes)
+        inverse = mass_matrix_inverse(self.model, q) if len(at) else np.zeros((0, 0))
+        return forward_dynamics(self.model, q, v, forces), at, inverse
+
+    def margins(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray) -> np.ndarray:
+        """How far each dry joint is from a change: its rate where it slides, its force's way to the nearer bound where
+        it sticks; positive until the change."""
+        free, at, inverse = self._sliding(t, q, v, modes)
+        result = (modes * v)[self.dry]
+        if len(at):
+            holding = np.linalg.solve(inverse[np.ix_(at, at)], -free[at])
+            ahead, back = self.passive.friction[:, at]
+            result[modes[self.dry] == 0] = np.minimum(holding + ahead, back - holding)
+        return result
+
+    def decide(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The modes that Coulomb's law allows at this state."""
+        from scipy.optimize import lsq_linear
+
+        modes = np.ones(self.model.nv)
+        modes[self.dry] = np.sign(v[self.dry])
+        free, at, inverse = self._sliding(t, q, v, modes)
+        if len(at) == 0:
+            return modes
+        factor = np.linalg.cholesky(inverse[np.ix_(at, at)])
+        ahead, back = self.passive.friction[:, at]
+        # A bound of zero on one side only leaves an interval; zero on both sides is no dry friction.
+        found = lsq_linear(factor.T, -np.linalg.solve(factor, free[at]), (-ahead, back), method="bvls")
+        modes[at] = np.where(found.x <= -ahead, 1.0, np.where(found.x >= back, -1.0, 0.0))
+        return modes
