@@ -32,6 +32,8 @@ _HOME = {
         ],
         "phistar.dynamics",
     ),
+    "rollout": "phistar.sim.rollout",
+    "simulate": "phistar.sim.simulate",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
