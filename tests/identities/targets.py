@@ -1,11 +1,15 @@
 """The papers' abstract statements and the forms the rewriter must find for them, unaided."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import count, islice
+
+import numpy as np
 
 from phistar.identities.law import TREE, Setting
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from tests.trees import Mechanism, mechanism
 
 # The papers' mechanism: a serial chain, one tip, no armature. And the least that can be known of one.
 CHAIN = Symbols(armature=False), Setting(nonredundant=True)
@@ -74,3 +78,19 @@ TARGETS = {
         "(HφMφ*H* + A) θ̈ + Hφ(Mφ*a + b) + HφMφ*E* a_g",
     ),
 }
+
+
+def is_regular(case: Mechanism, space: str) -> bool:
+    """Whether what a target inverts exists, far from singular."""
+    s = case.symbols
+    omega = s.J @ s.mass.inv @ s.J.T
+    wanted = {"task": omega, "closures": s.Q @ omega @ s.Q.T, "joints": s.J.T @ s.U_task @ s.J}.get(space, s.D)
+    return case.setting.nonredundant >= (space == "joints") and np.linalg.cond(case.dense(wanted)) < 1e4
+
+
+def regular_mechanisms(target: Target, number: int, **asked) -> Iterator[Mechanism]:
+    """Random mechanisms for which the target's inverse exists."""
+    if target.inverts == "joints":
+        asked["bodies"] = 2
+    drawn = (mechanism(seed, **asked) for seed in count(500))
+    return islice((case for case in drawn if is_regular(case, target.inverts)), number)
