@@ -141,15 +141,15 @@ def tip_acceleration_change(model: Model, q: Any, frame: str, force: Any) -> np.
     return tip_acceleration_change.evaluate(model, q, {"f": force}, frames=(frame,))
 
 
-@states(lambda s: s.E @ s.phi @ s.M @ s.V)
+@states(lambda s: s.E @ s.phi @ (s.M @ s.V + s.E_phi @ s.S @ s.v))
 def momentum(model: Model, q: Any, v: Any) -> np.ndarray:
-    """EφMV, (…, 6): angular and linear momentum about the world's origin."""
+    """EφMV (and EφℰφSθ̇ of spinning rotors), (…, 6): angular and linear momentum about the world's origin."""
     return momentum.evaluate(model, q, {"v": v})
 
 
-@states(lambda s: s.V.T @ s.M @ s.V + s.v.T @ s.A @ s.v)
+@states(lambda s: s.V.T @ (s.M @ s.V + 2 * (s.E_phi @ s.S @ s.v)) + s.v.T @ s.A @ s.v)
 def kinetic_energy(model: Model, q: Any, v: Any) -> np.ndarray:
-    """½(V*MV + θ̇*Aθ̇), (…)."""
+    """½(V*MV + θ̇*Aθ̇), (…), and V*ℰφSθ̇ of spinning rotors."""
     return 0.5 * kinetic_energy.evaluate(model, q, {"v": v})[..., 0]
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.dense import Dense
-from phistar.backends.links import links_at
+from phistar.backends.links import has_rotors, links_at
 from phistar.backends.program import ARTICULATED, Evaluation, program_of
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
 from phistar.identities.rewriter import simplify
 from phistar.model import Model
-from phistar.operators.nodes import Node, Product, Symbol, adjoint, inverse, product, summation
+from phistar.operators.nodes import Node, Symbol, adjoint, inverse, product, summation
 from phistar.operators.show import latex, text
 from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import NAMES, Symbols
@@ -153,8 +153,7 @@ class Expression:
 
     def determinant(self) -> Expression:
         """The block-diagonal operator whose determinant this one's is: det ℳ = ∏ det D(k)."""
-        node = inverse(self.derivation().result) if isinstance(self.node, Product) else None
-        result = simplify(inverse(self.node), self.symbols, self.setting).result if node is None else node
+        result = simplify(inverse(self.node), self.symbols, self.setting).result
         memoryless = [f for f in getattr(result, "factors", (result,)) if _is_inverse_of_blocks(f)]
         unit = [f for f in getattr(result, "factors", ()) if f not in memoryless]
         if len(memoryless) != 1 or not all(_unit_triangular(f) for f in unit):
@@ -227,8 +226,12 @@ def algebra(
         return Algebra(Symbols(tuple(frames) or None, armature), setting)
     names = tuple(frames)
     operators = {} if Q is None else {"Q": np.asarray(Q, dtype=float)}
-    has_armature = bool(np.any(model.armature))
-    return Algebra(Symbols(names, has_armature), setting_of(model, names), model, operators)
+    return Algebra(symbols_of(model, names), setting_of(model, names), model, operators)
+
+
+def symbols_of(model: Model, frames: tuple[str, ...]) -> Symbols:
+    """The symbols of a model: with armature and rotors where it has them."""
+    return Symbols(frames, bool(np.any(model.armature)), rotors=has_rotors(model))
 
 
 def setting_of(model: Model, frames: tuple[str, ...]) -> Setting:

@@ -13,7 +13,7 @@ from phistar.backends.program import ARTICULATED, Evaluation, is_wide
 from phistar.backends.solve import solve as solve_safely
 from phistar.backends.threads import SMALLEST
 from phistar.errors import ShapeError
-from phistar.expression import Expression, setting_of
+from phistar.expression import Expression, setting_of, symbols_of
 from phistar.identities.law import TREE
 from phistar.model import Model
 from phistar.operators.nodes import Node, adjoint
@@ -102,7 +102,7 @@ class Stated(Generic[Arguments, Result]):
         return store[key]
 
     def _compiled(self, model: Model, frames: tuple[str, ...]) -> Iterator[tuple[Any, bool]]:
-        symbols = Symbols(frames, bool(np.any(model.armature)))
+        symbols = symbols_of(model, frames)
         setting = setting_of(model, frames)
         for wanted in (True, False):
             chosen = {

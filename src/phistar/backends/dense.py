@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links import Links, bias_acceleration, bias_force
+from phistar.backends.links import Links, bias_acceleration, bias_force, rotor_moment
+from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.spaces import Space
 from phistar.spatial import cross, force_transform, skew
@@ -34,7 +35,7 @@ class Dense:
             case Adjoint(of=inner):
                 return self(inner).T
             case Inverse(of=inner):
-                return np.linalg.inv(self(inner))
+                return self.inverse(inner)
             case Product(factors=factors):
                 result = self(factors[0])
                 for factor in factors[1:]:
@@ -50,6 +51,12 @@ class Dense:
                     self.known[node] = self.symbol(node)
                 return self.known[node]
         raise AssertionError(node)
+
+    def inverse(self, node: Node) -> np.ndarray:
+        try:
+            return np.linalg.inv(self(node))
+        except np.linalg.LinAlgError:
+            raise StatementError(f"{node!r} is singular at this configuration, so it has no inverse there.") from None
 
     def size(self, space: Space | None) -> int:
         assert space is not None
@@ -102,6 +109,12 @@ class Dense:
     def _A(self) -> np.ndarray:
         return np.diag(self.model.armature)
 
+    def _S(self) -> np.ndarray:
+        result = np.zeros((6 * self.n, self.model.nv))
+        for k, joint in enumerate(self.model.joints):
+            result[6 * k : 6 * k + 6, joint.v_slice] = self.links.rotor(k)
+        return result
+
     def _U(self) -> np.ndarray:
         return np.eye(self.model.nv)
 
@@ -131,13 +144,14 @@ class Dense:
     def riccati(self, pair: tuple[Node, ...]) -> dict[str, np.ndarray]:
         """KJR92 eqs. 24-29, 34 with armature; Ω by (58), block diagonal on trees too."""
         mass, armature, h, shift = self(pair[0]), self(pair[1]), self._H(), self._E_phi()
+        spin = self(pair[2]) if len(pair) == 3 else np.zeros((6 * self.n, self.model.nv))
         p = mass
         for _ in range(self.n):
             d = h @ p @ h.T + armature
-            g = p @ h.T @ np.linalg.pinv(d)
+            g = (p @ h.T + spin) @ np.linalg.pinv(d)
             p = mass + shift @ (p - g @ d @ g.T) @ shift.T
         d = h @ p @ h.T + armature
-        g = p @ h.T @ np.linalg.inv(d)
+        g = (p @ h.T + spin) @ np.linalg.inv(d)
         e_psi = shift @ (np.eye(6 * self.n) - g @ h)
         source = h.T @ np.linalg.inv(d) @ h
         omega = self.outward_fixed_point(e_psi, source)
@@ -175,10 +189,17 @@ class Dense:
     def _b(self) -> np.ndarray:
         return np.vstack([bias_force(self.links, k, self.velocities[k]) for k in range(self.n)])
 
+    def _b_r(self) -> np.ndarray:
+        parts = [np.reshape(self.vectors["v"], (-1, 1))[joint.v_slice] for joint in self.model.joints]
+        return np.vstack([rotor_moment(self.links, k, self.velocities[k], parts[k]) for k in range(self.n)])
+
     def _a0(self) -> np.ndarray:
         rows = []
         for name in self.links.frames:
             frame = self.model.frame(name)
+            if frame.body < 0:
+                rows.append(np.zeros(6))
+                continue
             omega = self.velocities[frame.body][:3, 0]
             linear = self.poses[frame.body][0] @ cross(omega, cross(omega, frame.placement.translation))
             rows.append(np.concatenate([np.zeros(3), linear]))
@@ -241,7 +262,17 @@ class Dense:
         for k in range(self.n):
             jacobian = self.point_jacobian(k, self.centre(k))
             result = result + jacobian.T @ self.world_mass(k) @ jacobian
+        for k, joint in enumerate(self.model.joints):
+            if len(pair) == 3 and self.model.parents[k] >= 0:
+                carrier = self.point_jacobian(self.model.parents[k], np.zeros(3))[:3]
+                coupling = np.zeros((self.model.nv, self.model.nv))
+                coupling[joint.v_slice] = self.spin_axes(k).T @ carrier
+                result = result + coupling + coupling.T
         return np.asarray(result)
+
+    def spin_axes(self, k: int) -> np.ndarray:
+        """G J_r h of each dof of a joint, world axes, (3, r)."""
+        return self.poses[k][0] @ self.links.rotor(k)[:3]
 
     def _V(self) -> np.ndarray:
         """Velocities in body axes at body origins, from the world-axes Jacobians."""
@@ -286,7 +317,20 @@ class Dense:
             force = mass @ self.point_bias(k, self.centre(k))
             force[:3] += cross(omega, mass[:3, :3] @ omega)
             result += self.point_jacobian(k, self.centre(k)).T @ force
-        return result[:, None]
+        return (result + self.rotor_coriolis())[:, None]
+
+    def rotor_coriolis(self) -> np.ndarray:
+        """Gyroscopic moments on the links that carry spinning rotors, and those links' angular accelerations felt at
+        the rotors' joints."""
+        result = np.zeros(self.model.nv)
+        for k, joint in enumerate(self.model.joints):
+            carrier = self.model.parents[k]
+            if carrier >= 0:
+                twist, rate = self.accelerations[carrier]
+                momentum = self.spin_axes(k) @ np.reshape(self.vectors["v"], -1)[joint.v_slice]
+                result += self.point_jacobian(carrier, np.zeros(3))[:3].T @ cross(twist[:3], momentum)
+                result[joint.v_slice] += self.spin_axes(k).T @ rate[:3]
+        return result
 
     def _g(self) -> np.ndarray:
         lift = np.reshape(self.vectors["a_g"], -1)[3:]

@@ -143,6 +143,8 @@ class _Machine:
             return self.links.mass(k)
         if name == "A":
             return self.links.armature(k)
+        if name == "S":
+            return self.links.rotor(k)
         if name == "BUB*":
             own = [f for f, body in enumerate(self.frame_bodies()) if body == k]
             unit = np.eye(6)
@@ -167,6 +169,9 @@ class _Machine:
 
     def bias_acceleration(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
         return link.bias_acceleration(self.links, k, velocity, v)
+
+    def rotor_moment(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return link.rotor_moment(self.links, k, velocity, v)
 
     def bias_force(self, k: int, velocity: np.ndarray) -> np.ndarray:
         return link.bias_force(self.links, k, velocity)
@@ -205,7 +210,8 @@ class _Machine:
         """A field as one array (…, rows, columns)."""
         blocks = self.fields[name]
         if space not in ("joints", "links"):
-            return np.zeros((6 if space == "base" else 1, self.columns)) if blocks is None else blocks
+            rows = {"base": 6, "task": 6 * len(self.links.frames)}.get(space, 1)
+            return np.zeros((rows, self.columns)) if blocks is None else blocks
         sizes = [joint.nv if space == "joints" else 6 for joint in self.links.model.joints]
         columns = next((x.shape[-1] for x in blocks if x is not None), self.columns)
         filled = [np.zeros((n, columns)) if x is None else x for n, x in zip(sizes, blocks, strict=True)]

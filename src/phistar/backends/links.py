@@ -21,6 +21,7 @@ class Links:
     offset: tuple[np.ndarray, ...]
     subspace: tuple[np.ndarray, ...]
     frames: tuple[str, ...] = ()
+    spins: Any = None  # (r,) in place of the model's G J_r, where one link stands for many
     inertias: Any = None  # (…, bodies, 10) in place of the model's: mass, mass·com, Ixx Ixy Iyy Ixz Iyz Izz
 
     @property
@@ -51,6 +52,11 @@ class Links:
     def armature(self, k: int) -> np.ndarray:
         """A(k), (r, r)."""
         return np.diag(self.model.joints[k].kind.armature_diagonal)
+
+    def rotor(self, k: int) -> np.ndarray:
+        """S(k), (…, 6, r): [G J_r h; 0] of a geared rotor that spins about the joint's axis."""
+        spin = self.subspace[k] * (spin_of(self.model.joints[k].kind) if self.spins is None else self.spins)
+        return np.concatenate([spin[..., :3, :], np.zeros(spin[..., 3:, :].shape)], axis=-2)
 
     def subspace_rate(self, k: int, v: Any) -> np.ndarray | None:
         joint = self.model.joints[k]
@@ -155,6 +161,23 @@ def bias_acceleration(links: Links, k: int, velocity: np.ndarray, v: np.ndarray)
     result = _six(angular, linear)
     rate = links.subspace_rate(k, v[..., 0])
     return (result if rate is None else result + rate)[..., None]
+
+
+def rotor_moment(links: Links, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """b_r(k), (…, 6, 1): ω × Sθ̇ of the link that carries the rotor, in the axes of the link it drives."""
+    omega_parent = velocity[..., :3, 0] - np.matmul(links.subspace[k], v)[..., :3, 0]
+    moment = cross(omega_parent, np.matmul(links.rotor(k), v)[..., :3, 0])
+    return _six(moment, np.zeros(moment.shape))[..., None]
+
+
+def spin_of(kind: Any) -> np.ndarray:
+    """G J_r of each dof, (r,); zero unless the gear asks for full rotor dynamics."""
+    return kind.gear_ratio * kind.rotor_inertia if kind.gyroscopic else np.zeros(kind.nv)
+
+
+def has_rotors(model: Model) -> bool:
+    """Whether any joint's rotor spin acts on the links."""
+    return any(np.any(spin_of(joint.kind)) for joint in model.joints)
 
 
 def bias_force(links: Links, k: int, velocity: np.ndarray) -> np.ndarray:

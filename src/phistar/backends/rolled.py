@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.links import spin_of
 from phistar.backends.llvm import Body, declarations
 from phistar.backends.rolled_loop import Memory, loop_text
 from phistar.backends.steps import CONSTANTS, Layout, Place, Step, StepTracer
@@ -32,9 +33,9 @@ def rollable(program: Program) -> bool:
 
 
 def _plain(term: ir.Term) -> bool:
-    if isinstance(term, ir.FromTask | ir.ToTask | ir.Data) and getattr(term, "name", "") not in ("H", "M", "A"):
+    if isinstance(term, ir.FromTask | ir.ToTask | ir.Data) and getattr(term, "name", "") not in ("H", "M", "A", "S"):
         return False
-    if isinstance(term, ir.Call) and term.function not in ("bias_acceleration", "bias_force"):
+    if isinstance(term, ir.Call) and term.function not in ("bias_acceleration", "bias_force", "rotor_moment"):
         return False
     return all(_plain(part) for part in ir.subterms(term))
 
@@ -214,6 +215,7 @@ def tables(model: Model, kinds: list[Model]) -> list[np.ndarray]:
         constants[k, 9:12] = body.placement.translation
         constants[k, 12:22] = body.inertia.parameters
         constants[k, 22 : 22 + len(armature)] = armature
+        constants[k, 28 : 28 + len(armature)] = spin_of(body.joint.kind)
         constants[k, -1] = body.parent < 0
     counts = np.array([n, model.nq, model.nv], dtype=np.int64)
     gravity = np.concatenate([np.zeros(3), -model.gravity])

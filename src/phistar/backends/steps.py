@@ -21,7 +21,7 @@ from phistar.model import Model
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Sweep, Term
 
-CONSTANTS = 9 + 3 + 10 + 6 + 1  # placement rotation and offset, inertia, armature, whether the parent is the world
+CONSTANTS = 9 + 3 + 10 + 6 + 6 + 1  # placement rotation and offset, inertia, armature, rotors, whether at the base
 
 Place = tuple[str, Any, int]
 """(memory, name, entry): "constant", "q", "input", "own", "parent", "children", "flat", "output", "contribution"."""
@@ -121,7 +121,9 @@ class StepTracer:
         kind = self.model.joints[0].kind
         turn, move = kind.pose(q)
         offset = shift + np.matmul(rotation, move[..., None])[..., 0]
-        return Links(self.model, q, (np.matmul(rotation, turn),), (offset,), (kind.subspace(q),), (), inertia)
+        spins = self.array("constant", "", (self.nv,), 28)
+        turned = (np.matmul(rotation, turn),)
+        return Links(self.model, q, turned, (offset,), (kind.subspace(q),), spins=spins, inertias=inertia)
 
     # Terms
 
@@ -141,6 +143,8 @@ class StepTracer:
                 return invert(self.value(inner))
             case ir.Call(function="bias_acceleration", arguments=(velocity, v)):
                 return link.bias_acceleration(self.links, 0, self.value(velocity), self.value(v))
+            case ir.Call(function="rotor_moment", arguments=(velocity, v)):
+                return link.rotor_moment(self.links, 0, self.value(velocity), self.value(v))
             case ir.Call(function="bias_force", arguments=(velocity,)):
                 return link.bias_force(self.links, 0, self.value(velocity))
         return self.transport(term)
@@ -175,6 +179,8 @@ class StepTracer:
             return block_transposed(self.links.subspace[0])
         if name == "M":
             return self.links.mass(0)
+        if name == "S":
+            return self.links.rotor(0)
         if name == "A":
             diagonal = np.zeros((self.nv, self.nv), dtype=object)
             for i in range(self.nv):

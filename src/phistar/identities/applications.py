@@ -1,5 +1,6 @@
 """Consequences that the papers number: true and tested, found by the rewriter from the laws before them."""
 
+from phistar.identities.kinematics import rotor_bias
 from phistar.identities.law import Equation, law
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -28,7 +29,7 @@ def operational_inertia(s: Symbols) -> Equation:
 @law("KJR92 eq. 64", as_rule="never")
 def operational_coriolis(s: Symbols) -> Equation:
     """c(0), premultiplied by Ω(0)."""
-    articulated = s.H.T @ s.D.inv @ s.H @ s.psi @ (s.P @ s.a + s.b) - s.a
+    articulated = s.H.T @ s.D.inv @ s.H @ s.psi @ (s.P @ s.a + s.b + rotor_bias(s)) - s.a
     return s.J @ s.mass.inv @ s.C - s.Jdot_v, s.B.T @ s.psi.T @ articulated - s.a0
 
 
@@ -42,9 +43,8 @@ def operational_gravity(s: Symbols) -> Equation:
 def one_pass_forward_dynamics(s: Symbols) -> Equation:
     """The form with the biases inside, one inward and one outward sweep."""
     whitening = s.I - s.H @ s.psi @ s.K
-    bias = s.a + s.E.T @ s.a_g
-    residual = s.T - s.H @ s.psi @ (s.K @ s.T + s.P @ bias + s.b)
-    return s.mass.inv @ (s.T - s.C - s.g), whitening.T @ s.D.inv @ residual - s.K.T @ s.psi.T @ bias
+    residual = s.T - s.H @ s.psi @ (s.K @ s.T + s.P @ s.bias + s.b + rotor_bias(s))
+    return s.mass.inv @ (s.T - s.C - s.g), whitening.T @ s.D.inv @ residual - s.K.T @ s.psi.T @ s.bias
 
 
 @law("RJK91 eq. 26", as_rule="never")

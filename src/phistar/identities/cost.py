@@ -32,6 +32,8 @@ _PER_LINK = {
     "B": 0,
     "a": 30,
     "b": 30,
+    "b_r": 9,
+    "S": 3,
 }
 # Once per statement, for the recursion that defines the symbol.
 _RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}

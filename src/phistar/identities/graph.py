@@ -137,7 +137,7 @@ def _is_vector(node: Node) -> bool:
 def _compound(symbol: Symbol) -> Node:
     from phistar.operators.symbols import Symbols
 
-    s = Symbols(mass_symbol=symbol.of[0], armature_symbol=symbol.of[1])
+    s = Symbols().with_pair(*symbol.of)
     return {
         "K": lambda: s.E_phi @ s.G,
         "E_psi": lambda: s.E_phi @ (s.I - s.G @ s.H),

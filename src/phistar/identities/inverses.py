@@ -10,7 +10,7 @@ from phistar.identities.law import SENTENCES, Setting
 from phistar.identities.match import everywhere
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.riccati import lemma_1
-from phistar.operators.nodes import Identity, Inverse, Node, Product, Sum, Symbol, adjoint, product, zero
+from phistar.operators.nodes import Identity, Inverse, Node, Product, Sum, Symbol, adjoint, product
 from phistar.operators.spaces import MOTIONS, RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
@@ -27,7 +27,8 @@ def split_product(node: Node) -> Node | None:
 
 
 def innovations_of(node: Node, symbols: Symbols, setting: Setting) -> tuple[Node, Symbols] | None:
-    """(HφXφ*H* + R)⁻¹ with X, R memoryless becomes ((I+HφK)D(I+HφK)*)⁻¹ for the pair (X, R), by lemma 1."""
+    """(HφXφ*H* + R)⁻¹ with X, R memoryless becomes ((I+HφK)D(I+HφK)*)⁻¹ for the pair (X, R), by lemma 1; rotors
+    join the pair as a third."""
     if not isinstance(node, Inverse) or node.domain != TORQUES:
         return None
     pair = mass_and_armature(expand(node.of), symbols)
@@ -39,23 +40,30 @@ def innovations_of(node: Node, symbols: Symbols, setting: Setting) -> tuple[Node
     return Inverse(lemma_1.sides(chosen)[1]), chosen
 
 
-def mass_and_armature(polynomial: Polynomial, symbols: Symbols) -> tuple[Node, Node] | None:
-    """X and R of HφXφ*H* + R, or None."""
+def mass_and_armature(polynomial: Polynomial, symbols: Symbols) -> tuple[Node, ...] | None:
+    """X and R of HφXφ*H* + R, and S where Hφ̃S + S*φ̃*H* is added, or None."""
     head, tail = (symbols.H, symbols.phi), (adjoint(symbols.phi), adjoint(symbols.H))
     inside: dict[Word, Fraction] = {}
     outside: dict[Word, Fraction] = {}
+    spins: dict[Word, Fraction] = {}
     for word, c in polynomial.terms.items():
         if word[:2] == head and word[-2:] == tail and _block_diagonal(word[2:-2]):
             inside[word[2:-2]] = c
         elif word and all(is_memoryless(x) for x in word):
             outside[word] = c
-        else:
+        elif word[:2] == head and _block_diagonal(word[2:]):
+            spins[word[2:]] = c
+        elif not (word[-2:] == tail and _block_diagonal(word[:-2])):
             return None
-    if not inside:
+    if not inside or not polynomial.same_as(polynomial.adjoint()):
         return None
     mass = factor(Polynomial(inside, MOTIONS, MOTIONS.dual))
-    armature = factor(Polynomial(outside, RATES, TORQUES)) if outside else zero(RATES, TORQUES)
-    return mass, armature
+    rest = Polynomial(outside, RATES, TORQUES)
+    if not spins:
+        return mass, factor(rest)
+    spin = factor(Polynomial(spins, RATES, MOTIONS.dual))
+    coupled = symbols.H @ spin
+    return mass, factor(rest + expand(coupled + coupled.T)), spin
 
 
 def _block_diagonal(word: Word) -> bool:

@@ -1,6 +1,7 @@
 """Laws of φ and of the quantities that need only it: Jacobian, velocities, Newton-Euler factorization, composites."""
 
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
+from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 
 
@@ -16,12 +17,23 @@ def link_velocities(s: Symbols) -> Equation:
 
 @law("RJK91 eq. 3; KJR92 eq. 42")
 def newton_euler_factorization(s: Symbols) -> Equation:
-    return s.mass, s.H @ s.phi @ s.M @ s.phi.T @ s.H.T + s.A
+    """With geared rotors, their spin couples a joint to what carries its motor: Hφ̃S + S*φ̃*H* (RJK91 §6)."""
+    return s.mass, s.H @ s.phi @ s.M @ s.phi.T @ s.H.T + s.A + rotor_coupling(s)
+
+
+def rotor_coupling(s: Symbols) -> Node:
+    """Hφ̃S + S*φ̃*H*; zero without rotors."""
+    return s.H @ s.phi_tilde @ s.S + s.S.T @ s.phi_tilde.T @ s.H.T
+
+
+def rotor_bias(s: Symbols) -> Node:
+    """The gyroscopic moments of the rotors, on their parent links; zero without rotors."""
+    return s.E_phi @ s.b_r
 
 
 @law("RJK91 eq. 4; KJR92 eq. 43")
 def coriolis_forces(s: Symbols) -> Equation:
-    return s.C, s.H @ s.phi @ (s.M @ s.phi.T @ s.a + s.b)
+    return s.C, s.H @ s.phi @ (s.M @ s.phi.T @ s.a + s.b + rotor_bias(s)) + s.S.T @ s.phi_tilde.T @ s.a
 
 
 @law("RJK91 eq. 5; KJR92 eq. 38", as_rule="never")
@@ -31,13 +43,15 @@ def jacobian_adjoint(s: Symbols) -> Equation:
 
 @law("KJR92 eq. 44")
 def gravity_forces(s: Symbols) -> Equation:
-    return s.g, s.H @ s.phi @ s.M @ s.phi.T @ s.E.T @ s.a_g
+    """Rotors feel no uniform gravity: S*φ̃*E*a_g is zero, and written down so that it cancels."""
+    return s.g, (s.H @ s.phi @ s.M @ s.phi.T + s.S.T @ s.phi_tilde.T) @ s.E.T @ s.a_g
 
 
 @law("KJR92 eq. 45; R87 eqs. 24, 25", as_rule="never")
 def bias_forces(s: Symbols) -> Equation:
     """Gravity is a base acceleration: ā = a + E*a_g."""
-    return s.C + s.g, s.H @ s.phi @ (s.M @ s.phi.T @ (s.a + s.E.T @ s.a_g) + s.b)
+    forces = s.M @ s.phi.T @ s.bias + s.b + rotor_bias(s)
+    return s.C + s.g, s.H @ s.phi @ forces + s.S.T @ s.phi_tilde.T @ s.bias
 
 
 @law("KJR92 eq. 46")
@@ -80,13 +94,15 @@ def composite_decomposition(s: Symbols) -> Equation:
 @law("R87 eqs. 30, 31", as_rule="never")
 def composite_mass_matrix(s: Symbols) -> Equation:
     h, r = s.H, s.r
-    return s.mass, h @ r @ h.T + h @ s.phi_tilde @ r @ h.T + h @ r @ s.phi_tilde.T @ h.T + s.A
+    tree = h @ r @ h.T + h @ s.phi_tilde @ r @ h.T + h @ r @ s.phi_tilde.T @ h.T
+    return s.mass, tree + s.A + rotor_coupling(s)
 
 
 @law("R87 eq. 26", as_rule="never")
 def composite_bias_forces(s: Symbols) -> Equation:
     """The bias of R87 eq. 31, after the reversal of the double sum in (26)."""
-    return s.C, s.H @ (s.r + s.phi_tilde @ s.r + s.r @ s.phi_tilde.T) @ s.a + s.H @ s.phi @ s.b
+    composite = s.H @ (s.r + s.phi_tilde @ s.r + s.r @ s.phi_tilde.T)
+    return s.C, (composite + s.S.T @ s.phi_tilde.T) @ s.a + s.H @ s.phi @ (s.b + rotor_bias(s))
 
 
 @law("KJR92 §4.1", "tips")

@@ -171,7 +171,7 @@ def _known_symbols(polynomial: Polynomial, symbols: Symbols) -> list[Symbols]:
 
 def _all_symbols(node: Node, symbols: Symbols) -> list[Symbols]:
     """The symbols of every Riccati pair that occurs in a node, the mechanism's own first."""
-    pairs = [x.of for x in letters(node) if isinstance(x, Symbol) and len(x.of) == 2]
+    pairs = [x.of for x in letters(node) if isinstance(x, Symbol) and len(x.of) >= 2]
     return list(dict.fromkeys([symbols, *(symbols.with_pair(*pair) for pair in pairs)]))
 
 

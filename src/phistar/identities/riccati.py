@@ -3,14 +3,17 @@
 With armature A the innovations are those of a filter with measurement noise A; HG = I and ψG = G need A = 0.
 """
 
+from phistar.identities.kinematics import rotor_coupling
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
+from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 
 
 @law("RJK91 eq. 8; KJR92 eq. 24", as_rule="never")
 def articulated_inertia(s: Symbols) -> Equation:
-    """The Riccati equation in Joseph's form; KAK* is what armature adds."""
-    return s.P, s.E_psi @ s.P @ s.E_psi.T + s.K @ s.A @ s.K.T + s.M
+    """The Riccati equation in Joseph's form; KAK* is what armature adds, the last two terms what rotors do."""
+    rotors = s.K @ s.S.T @ s.E_phi.T + s.E_phi @ s.S @ s.K.T
+    return s.P, s.E_psi @ s.P @ s.E_psi.T + s.K @ s.A @ s.K.T + s.M - rotors
 
 
 @law("RJK91 appendix", as_rule="never")
@@ -25,7 +28,7 @@ def innovation_inertia(s: Symbols) -> Equation:
 
 @law("KJR92 eq. 26")
 def gain(s: Symbols) -> Equation:
-    return s.P @ s.H.T, s.G @ s.D
+    return s.P @ s.H.T, s.G @ s.D - s.S
 
 
 @law("KJR92 eq. 27")
@@ -46,7 +49,12 @@ def articulated_base(s: Symbols) -> Equation:
 
 @law("RJK91 eq. 8; HG = I for A = 0")
 def gain_projects(s: Symbols) -> Equation:
-    return s.H @ s.G, s.I - s.A @ s.D.inv
+    return s.H @ s.G, s.I - _noise(s) @ s.D.inv
+
+
+def _noise(s: Symbols) -> Node:
+    """A − HS, what keeps HG from being I."""
+    return s.A - s.H @ s.S
 
 
 @law("KJR92 eq. 29")
@@ -83,7 +91,8 @@ def shift_absorbed_by_psi(s: Symbols) -> Equation:
 def lemma_1(s: Symbols) -> Equation:
     """The innovations factorization."""
     factor = s.I + s.H @ s.phi @ s.K
-    return s.H @ s.phi @ s.M @ s.phi.T @ s.H.T + s.A, factor @ s.D @ factor.T
+    newton_euler = s.H @ s.phi @ s.M @ s.phi.T @ s.H.T + s.A + rotor_coupling(s)
+    return newton_euler, factor @ s.D @ factor.T
 
 
 @law("RJK91 lemma 2, eq. 12; KJR92 eq. 50")
@@ -124,24 +133,27 @@ def phi_shifts_gain(s: Symbols) -> Equation:
 
 @law("KJR92 eqs. 27, 29; ψG = G for A = 0")
 def psi_keeps_gain(s: Symbols) -> Equation:
-    return s.psi @ s.G, s.G + s.psi @ s.K @ s.A @ s.D.inv
+    return s.psi @ s.G, s.G + s.psi @ s.K @ _noise(s) @ s.D.inv
 
 
 @law("KJR92 eq. 54")
 def mixed_congruence(s: Symbols) -> Equation:
-    return s.psi @ s.M @ s.phi.T, s.psi @ s.P + s.P @ s.phi_tilde.T
+    rotors = s.psi @ s.K @ s.S.T @ s.phi_tilde.T
+    return s.psi @ s.M @ s.phi.T, s.psi @ s.P + s.P @ s.phi_tilde.T + rotors
 
 
 @law("KJR92 eqs. 52, 54")
 def articulated_congruence(s: Symbols) -> Equation:
-    armature = s.psi @ s.K @ s.A @ s.K.T @ s.psi.T
-    return s.psi @ s.M @ s.psi.T, s.psi @ s.P + s.P @ s.psi_tilde.T - armature
+    armature = s.psi @ s.K @ (_noise(s) - s.S.T @ s.H.T) @ s.K.T @ s.psi.T
+    rotors = s.psi_tilde @ s.S @ s.K.T @ s.psi.T + s.psi @ s.K @ s.S.T @ s.psi_tilde.T
+    return s.psi @ s.M @ s.psi.T, s.psi @ s.P + s.P @ s.psi_tilde.T - armature + rotors
 
 
 @law("KJR92 eq. 63", as_rule="never")
 def smoother_identity(s: Symbols) -> Equation:
     gram = s.psi.T @ s.H.T @ s.D.inv @ s.H @ s.psi
-    return gram @ s.M @ s.phi.T, gram @ s.P + s.phi.T - s.psi.T
+    rotors = (gram @ s.K - s.psi.T @ s.H.T @ s.D.inv) @ s.S.T @ s.phi_tilde.T
+    return gram @ s.M @ s.phi.T, gram @ s.P + s.phi.T - s.psi.T + rotors
 
 
 @law("KJR92 eq. 57", "serial", as_rule="never")
@@ -179,4 +191,4 @@ def base_stops_psi(s: Symbols) -> Equation:
 
 @law("KJR92 eq. 59", as_rule="never")
 def base_identity(s: Symbols) -> Equation:
-    return (s.I - s.H.T @ s.D.inv @ s.H @ s.psi @ s.P) @ s.E.T, s.W.T
+    return (s.I - s.H.T @ s.D.inv @ s.H @ s.psi @ s.P) @ s.E.T, s.W.T + s.H.T @ s.D.inv @ s.S.T @ s.E.T

@@ -59,7 +59,7 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
         return [("r", symbol.of, INWARD)]
     if symbol.name in ("B", "a0"):
         return [*([("velocity", (), OUTWARD)] if symbol.name == "a0" else []), ("pose", (), OUTWARD)]
-    if symbol.name in ("a", "b", "V"):
+    if symbol.name in ("a", "b", "b_r", "V"):
         return [("velocity", (), OUTWARD)]
     return []
 

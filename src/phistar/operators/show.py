@@ -21,6 +21,7 @@ GLYPHS = {
     "qdd": ("θ̈", r"\ddot\theta"),
     "a_g": ("a_g", "a_g"),
     "a0": ("a(0)", "a(0)"),
+    "b_r": ("b_r", "b_r"),
     "f": ("f(0)", "f(0)"),
     "U_task": ("U", "U"),
     "mass": ("ℳ", r"\mathcal{M}"),
@@ -59,14 +60,18 @@ class Notation:
             case Symbol():
                 return self.glyph(node)
             case Adjoint(of=inner):
-                return self.grouped(inner) + self.star
+                return self.powered(self.grouped(inner), self.star)
             case Inverse(of=inner):
-                return self.grouped(inner) + self.inverse
+                return self.powered(self.grouped(inner), self.inverse)
             case Product(factors=factors):
                 return self.juxtaposed([self.grouped(f) for f in factors])
             case Sum():
                 return self.tilde(node) or self.added(node)
         raise AssertionError(type(node))
+
+    def powered(self, base: str, power: str) -> str:
+        """TeX wants braces around what already has a superscript."""
+        return (f"{{{base}}}" if self.column == 1 and base.endswith("}") else base) + power
 
     def grouped(self, node: Node) -> str:
         shown = self.show(node)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phistar.operators.nodes import Node, Symbol, identity, summation, zero
+from phistar.operators.nodes import Node, Sum, Symbol, identity, summation, zero
 from phistar.operators.spaces import (
     BASE_FORCES,
     BASE_MOTIONS,
@@ -35,6 +35,7 @@ PHI = Symbol("phi", FORCES, FORCES, _CAUSAL)
 E_PHI = Symbol("E_phi", FORCES, FORCES, _STRICT)
 MASS = Symbol("M", MOTIONS, FORCES, _POSITIVE)
 ARMATURE = Symbol("A", RATES, TORQUES, _POSITIVE)
+ROTOR = Symbol("S", RATES, FORCES, _MEMORYLESS)
 BASE = Symbol("E", FORCES, BASE_FORCES, _NONE)
 UNIT = Symbol("U", TORQUES, RATES, _POSITIVE)
 
@@ -47,6 +48,8 @@ class Symbols:
     armature: bool = True
     mass_symbol: Node = MASS
     armature_symbol: Node | None = None
+    rotors: bool = False
+    rotor_symbol: Node | None = None
 
     # The fundamental operators (KJR92 eqs. 17-22).
     H, phi, E_phi, E, U, I = H, PHI, E_PHI, BASE, UNIT, identity()
@@ -67,6 +70,14 @@ class Symbols:
         return ARMATURE if self.armature else zero(RATES, TORQUES)
 
     @property
+    def S(self) -> Node:
+        """Spin of geared rotors, Rates → Forces: the momentum [G J_r h; 0] that a rate gives to the parent link
+        (RJK91 §6). With it the noise of the filter is correlated; the zero operator where there is none."""
+        if self.rotor_symbol is not None:
+            return self.rotor_symbol
+        return ROTOR if self.rotors else zero(RATES, FORCES)
+
+    @property
     def B(self) -> Symbol:
         """Task forces to link forces; B* picks the task motions off (KJR92 eq. 21)."""
         return Symbol("B", self.task, FORCES, _NONE)
@@ -83,7 +94,13 @@ class Symbols:
 
     # The Riccati set (KJR92 eqs. 24-29, 34; D with armature).
     def riccati(self, name: str, source: Space, target: Space, traits: frozenset[str]) -> Symbol:
-        return Symbol(name, source, target, traits, (self.M, self.A))
+        return Symbol(name, source, target, traits, self.pair)
+
+    @property
+    def pair(self) -> tuple[Node, ...]:
+        """What a Riccati equation is about: mass and armature, and the rotors where there are any."""
+        no_rotors = isinstance(self.S, Sum) and not self.S.terms
+        return (self.M, self.A) if no_rotors else (self.M, self.A, self.S)
 
     @property
     def P(self) -> Symbol:
@@ -162,6 +179,11 @@ class Symbols:
         return self.vector("b", FORCES)
 
     @property
+    def b_r(self) -> Node:
+        """Gyroscopic moments ω × S θ̇ of the rotors, carried by the parent link like S."""
+        return self.vector("b_r", FORCES) if self.rotors else zero(SCALARS, FORCES)
+
+    @property
     def a_g(self) -> Symbol:
         return self.vector("a_g", BASE_MOTIONS)
 
@@ -188,7 +210,7 @@ class Symbols:
     @property
     def mass(self) -> Symbol:
         """The mass matrix ℳ, armature included; HφMφ*H* + A by law (RJK91 eq. 3)."""
-        return Symbol("mass", RATES, TORQUES, frozenset({"symmetric", "positive"}), (self.M, self.A))
+        return Symbol("mass", RATES, TORQUES, frozenset({"symmetric", "positive"}), self.pair)
 
     @property
     def J(self) -> Symbol:
@@ -215,14 +237,15 @@ class Symbols:
         """Link velocities φ*H*θ̇ (KJR92 eq. 41)."""
         return self.vector("V", MOTIONS)
 
-    def with_pair(self, mass: Node, armature: Node) -> Symbols:
-        """The same symbols for the Riccati equation of HφXφ*H* + R."""
-        return Symbols(self.frames, self.armature, mass, armature)
+    def with_pair(self, mass: Node, armature: Node, rotor: Node | None = None) -> Symbols:
+        """The same symbols for the Riccati equation of HφXφ*H* + R (+ Hφ̃S + S*φ̃*H*)."""
+        spin = zero(RATES, FORCES) if rotor is None else rotor
+        return Symbols(self.frames, self.armature, mass, armature, self.rotors, spin)
 
 
 NAMES = (
     *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q"),
-    *("Omega", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g"),
+    *("Omega", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
     *("f", "a0", "mass", "J", "C", "g", "Jdot_v"),
 )
 """Every name a statement may use; `phistar derive` and `ps.algebra()` offer exactly these."""

@@ -35,6 +35,7 @@ from phistar.sweeps.ir import (
 _FUNCTIONS = {
     "pose": "X(k+1) · X_joint(k)",
     "bias_acceleration": "[ω(k+1)×ω(k); ω(k+1)×(ω(k+1)×ℓ(k+1,k))]",
+    "rotor_moment": "[ω(k+1)×S(k)θ̇(k); 0]",
     "bias_force": "[ω(k)×I(k)ω(k); m(k) ω(k)×(ω(k)×p(k))]",
     "bias_acceleration_at_frames": "[0; ω×(ω×ℓ(1,0))]",
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
+from phistar.errors import StatementError
 from phistar.sweeps.ir import Program
 from phistar.sweeps.patterns import count
 
@@ -60,23 +61,32 @@ class CostPolynomial:
 
 @cache
 def cost_polynomial(program: Program) -> CostPolynomial:
-    """Counted at small n, interpolated, and checked at one n more than the degree needs."""
-    first = 3  # from the third link on, tip and base no longer change what a link costs
-    sizes = range(first, first + 6)
-    counts = [count(program, n) for n in sizes]
-    parts = [
-        _interpolated(list(sizes), [getattr(c, name) for c in counts]) for name in ("adds", "multiplies", "divides")
-    ]
-    return CostPolynomial(parts[0], parts[1], parts[2], first)
+    """Counted at small n, interpolated, and checked at one n more than the degree needs.
+
+    A shift that is repeated reaches further before tip and base stop mattering, so the first n is moved up until the
+    counts fit.
+    """
+    counts = {n: count(program, n) for n in range(3, 3 + _POINTS)}
+    for first in range(3, 3 + _FURTHEST):
+        sizes = range(first, first + _POINTS)
+        counts |= {n: count(program, n) for n in sizes if n not in counts}
+        names = ("adds", "multiplies", "divides")
+        parts = [_interpolated(list(sizes), [getattr(counts[n], name) for n in sizes]) for name in names]
+        if all(part is not None for part in parts):
+            return CostPolynomial(parts[0] or (), parts[1] or (), parts[2] or (), first)
+    raise StatementError("The operations of this statement could not be counted as a polynomial in n.")
 
 
-def _interpolated(xs: list[int], ys: list[int]) -> tuple[Fraction, ...]:
-    """Coefficients, lowest first, of the polynomial of least degree through all points."""
+_POINTS, _FURTHEST = 6, 30
+
+
+def _interpolated(xs: list[int], ys: list[int]) -> tuple[Fraction, ...] | None:
+    """Coefficients, lowest first, of the polynomial of least degree through all points; None if they need them all."""
     for degree in range(len(xs) - 1):
         coefficients = _through(xs[: degree + 1], ys[: degree + 1])
         if all(_value(coefficients, x) == y for x, y in zip(xs, ys, strict=True)):
             return coefficients
-    raise AssertionError(f"counts {ys} at n = {xs} are not a polynomial of degree below {len(xs) - 1}")
+    return None
 
 
 def _through(xs: list[int], ys: list[int]) -> tuple[Fraction, ...]:

@@ -53,7 +53,7 @@ def lower_all(nodes: dict[str, Node], matrix: bool = False) -> Program:
 
 def lower_poses() -> Program:
     """The program that only places the links: the recursion every task frame needs."""
-    return Program((), (Sweep(OUTWARD, tuple(RECURSIONS["pose"]("", (Data("M"), ir.ZERO)))),), ())
+    return Program((), (Sweep(OUTWARD, tuple(RECURSIONS["pose"]("", (Data("M"), ir.ZERO, ir.ZERO)))),), ())
 
 
 class _Lowering:
@@ -251,6 +251,8 @@ class _Lowering:
             return Call("bias_acceleration", (Field("V"), Field("θ̇")))
         if name == "b":
             return Call("bias_force", (Field("V"),))
+        if name == "b_r":
+            return Call("rotor_moment", (Field("V"), Field("θ̇")))
         if name == "a0":
             return Call("bias_acceleration_at_frames", (Field("V"),))
         raise AssertionError(f"{name} is not a vector that sweeps can make; simplify the statement first")
@@ -281,8 +283,9 @@ class _Lowering:
                 return Data("I")
         raise AssertionError(node)
 
-    def mass_terms(self, pair: tuple[Node, ...]) -> tuple[Term, Term]:
-        """The blocks of the mass and armature that a Riccati equation is about."""
+    def mass_terms(self, pair: tuple[Node, ...]) -> tuple[Term, Term, Term]:
+        """The blocks of the mass, armature and rotors that a Riccati equation is about."""
         mass = self.block(pair[0]) if pair else Data("M")
-        armature = self.block(pair[1]) if len(pair) == 2 else ir.ZERO
-        return mass, armature
+        armature = self.block(pair[1]) if len(pair) >= 2 else ir.ZERO
+        rotor = self.block(pair[2]) if len(pair) == 3 else ir.ZERO
+        return mass, armature, rotor

@@ -51,7 +51,14 @@ _MASS: Pattern = [
     *[[2, 2, 2, *row] for row in _SKEW],
     *[[*row, *[2 if i == j else 0 for j in range(3)]] for i, row in enumerate(_SKEW)],
 ]
-_DATA = {"H": [[0, 0, 1, 0, 0, 0]], "M": _MASS, "A": [[2]], "I": _identity(6), "X": [[2] * 6 for _ in range(6)]}
+_DATA = {
+    "H": [[0, 0, 1, 0, 0, 0]],
+    "M": _MASS,
+    "A": [[2]],
+    "S": [[0], [0], [2], [0], [0], [0]],
+    "I": _identity(6),
+    "X": [[2] * 6 for _ in range(6)],
+}
 
 
 @dataclass
@@ -104,9 +111,8 @@ class _Tally:
             case ir.Transpose(of=inner):
                 below = self.value(inner, k)
                 return None if below is None else _transposed(below)
-            case ir.Invert():
-                self.divides += 1
-                return [[2]]
+            case ir.Invert(of=inner):
+                return self.inverse(self.value(inner, k))
             case ir.Call(function=function, arguments=arguments):
                 return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
         return self.transport(term, k)
@@ -223,6 +229,12 @@ class _Tally:
         self.adds += m * (m * m - 1) // 6 + c * (m * m - m)
         return [[2] * c for _ in range(m)]
 
+    def inverse(self, block: Block) -> Pattern:
+        if len(block) == 1:
+            self.divides += 1
+            return [[2]]
+        return self.solve(block, _identity(len(block)))
+
     def dot(self, left: str, right: str) -> Pattern:
         for a, b in zip(self.fields[left], self.fields[right], strict=True):
             self.product(None if a is None else _transposed(a), b)
@@ -246,6 +258,11 @@ class _Tally:
         reach = self.product(_ROTATION, _COLUMN)
         assert reach is not None
         return [*self.cross(parent, spin), *self.cross(parent, self.cross(parent, reach))]
+
+    def rotor_moment(self, k: int, velocity: Pattern, v: Pattern) -> Block:
+        spin: Pattern = [[0], [0], [2]]
+        self.multiplies += 1
+        return [*self.cross(_rows(velocity, 0, 3), spin), [0], [0], [0]]
 
     def bias_force(self, k: int, velocity: Pattern) -> Pattern:
         omega = _rows(velocity, 0, 3)

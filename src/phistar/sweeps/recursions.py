@@ -22,22 +22,23 @@ from phistar.sweeps.ir import (
 
 ONE = Fraction(1)
 H = Data("H")
-Blocks = tuple[Term, Term]  # mass and armature at link k
+Blocks = tuple[Term, Term, Term]  # mass, armature and rotors at link k
 
 riccati_names = ("P", "D", "G")
 
 
 def riccati(suffix: str, blocks: Blocks) -> list[Statement]:
-    """KJR92 eq. 37 with armature: P = Σ φP⁺φ* + M, D = HPH* + A, G = PH*D⁻¹, P⁺ = P − GHP."""
-    mass, armature = blocks
+    """KJR92 eq. 37 with armature and rotors: P = Σ φP⁺φ* + M, D = HPH* + A, G = (PH* + S)D⁻¹, P⁺ = P − GDG*."""
+    mass, armature, rotor = blocks
     p, u, d, d_inv, g, p_plus = (name + suffix for name in ("P", "U", "D", "D⁻¹", "G", "P⁺"))
+    spun = plus([(ONE, Field(u)), (ONE, rotor)])
     return [
         Statement(p, plus([(ONE, mass), (ONE, CongruentChildren(p_plus))]), True),
         Statement(u, times(Field(p), Transpose(H))),
         Statement(d, plus([(ONE, times(H, Field(u))), (ONE, armature)]), True),
         Statement(d_inv, Invert(Field(d)), True),
-        Statement(g, times(Field(u), Field(d_inv))),
-        Statement(p_plus, plus([(ONE, Field(p)), (-ONE, times(Field(g), Transpose(Field(u))))]), True),
+        Statement(g, times(spun, Field(d_inv))),
+        Statement(p_plus, plus([(ONE, Field(p)), (-ONE, times(Field(g), Transpose(spun)))]), True),
     ]
 
 
