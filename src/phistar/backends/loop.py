@@ -93,11 +93,11 @@ def _copies(shapes: list[tuple[int, ...]], core: list[list[str]], arrays: range,
             total *= n
         if total == 0:
             continue
-        columns = shapes[a][-1]
         before, body, after = f"c{a}in", f"c{a}loop", f"c{a}out"
         lines += [f"  br label %{before}", f"{before}:", f"  br label %{body}", f"{body}:"]
         lines.append(f"  %e{a} = phi i64 [0, %{before}], [%e{a}n, %{body}]")
         if len(shapes[a]) == 2:
+            columns = shapes[a][1]
             lines += [f"  %e{a}r = sdiv i64 %e{a}, {columns}", f"  %e{a}c = srem i64 %e{a}, {columns}"]
             lines += [f"  %e{a}a = mul i64 %e{a}r, {core[a][0]}", f"  %e{a}b = mul i64 %e{a}c, {core[a][1]}"]
             lines.append(f"  %e{a}o = add i64 %e{a}a, %e{a}b")
