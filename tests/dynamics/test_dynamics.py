@@ -19,10 +19,8 @@ TOLERANCE = 1e-11
 
 def dense(case: Mechanism, node, frames: tuple[str, ...] | None = None) -> np.ndarray:
     """The matrix of a statement, straight from the definitions; a vector as (rows,)."""
-    if frames is None:
-        result = case.dense(node)
-    else:
-        result = Dense(links_at(case.model, case.q, frames), case.vectors)(node)
+    matrices = case.dense if frames is None else Dense(links_at(case.model, case.q, frames), case.vectors)
+    result = matrices(node)
     return result[:, 0] if node.domain.over == "scalars" else result
 
 
