@@ -31,9 +31,9 @@ def _run(controller: Controller, arguments: list[Any]) -> Any:
         return controller(*arguments)
     except (TypeError, AttributeError) as error:
         raise PhistarError(
-            f"The controller cannot be compiled: {error}. It is run once on symbols, so it must not branch on values or "
-            "turn them into floats; write it with NumPy arithmetic, @, sin, cos, tan, sqrt, abs, sign, minimum, maximum "
-            "and clip, and build arrays with np.stack or np.concatenate."
+            f"The controller cannot be compiled: {error}. It is run once on symbols, so it must not branch on values "
+            "or turn them into floats; write it with NumPy arithmetic, @, sin, cos, tan, sqrt, abs, sign, minimum, "
+            "maximum and clip, and build arrays with np.stack or np.concatenate."
         ) from error
 
 
@@ -46,7 +46,8 @@ def _forces(made: Any, nv: int) -> np.ndarray:
         raise ShapeError(f"The controller gives shape {forces.shape}; it must give the joint forces, ({nv},).")
     result = np.empty(nv, dtype=object)
     for i, entry in enumerate(forces):
-        result[i] = entry if type(entry) is Scalar else _number(entry)
+        plain = entry.item() if isinstance(entry, np.ndarray) and entry.ndim == 0 else entry
+        result[i] = plain if type(plain) is Scalar else _number(plain)
     return result
 
 

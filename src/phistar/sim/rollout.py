@@ -62,7 +62,7 @@ def rollout(
     if not compilable(model) or not Passive(model).traceable:
         return Rollout(times, *_stepped(model, method, memory, control, start, times, given, gains))
     function = compiled_rollout(model, method, memory, control)
-    arrays = [*start, times, *([] if given is None else [given.reshape(*given.shape[:-2], -1)])]
+    arrays = [*start, times, *([] if given is None else [given.reshape(*given.shape[:-2], count * model.nv)])]
     arrays += [] if gains is None or not memory.gains else [gains]
     return Rollout(times, *spread(function, tuple(arrays), [(count + 1, model.nq), (count + 1, model.nv)]))
 

@@ -17,7 +17,7 @@ from phistar.sim.sticking import Sticking
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
 
 FEWEST_STEPS = 50  # so that a control that acts for a moment is not stepped over, and a plot has points
-MOST_REPEATS = 3  # changes of mode without time passing, after which a joint on the verge is held
+MOST_CHANGES = 100  # of dry friction at one instant
 
 
 class Simulation(NamedTuple):
@@ -42,8 +42,8 @@ def simulate(
 ) -> Simulation:
     """The motion from q0 (nq,), v0 (nv,) under joint forces control(t, q, v) → (nv,); None is zero.
 
-    Samples are at the times `t_eval` (T,), or at the integrator's own steps. Passive joint forces act: damping, springs,
-    and dry friction that can hold a joint at rest.
+    Samples are at the times `t_eval` (T,), or at the integrator's own steps. Passive joint forces act: damping,
+    springs, and dry friction that can hold a joint at rest.
     """
     if model.loops:
         raise ModelError(
@@ -78,7 +78,7 @@ class _Run:
         """Times (T,) and states (T, nq + nv) of each segment; a state where two meet is given once."""
         if wanted is None or (len(wanted) and wanted[0] == 0.0):
             yield np.zeros(1), x[None]
-        t, repeats, modes = 0.0, 0, self.decide(0.0, x)
+        t, changes, modes = 0.0, 0, self.decide(0.0, x)
         while t < self.length:
             ahead = None if wanted is None else wanted[wanted > t]
             found = self.solve(t, x, modes, ahead)
@@ -88,9 +88,11 @@ class _Run:
                 return
             happened = [i for i, times in enumerate(found.t_events) if len(times)]
             after, x = found.t_events[happened[0]][0], found.y_events[happened[0]][0]
-            repeats = repeats + 1 if after <= t + 1e-12 * self.length else 0
+            changes = changes + 1 if after <= t + 1e-12 * self.length else 0
             t = float(after)
-            x, modes = self.change(t, x, modes, self.motion.dry[happened], repeats)
+            if changes > MOST_CHANGES:
+                raise PhistarError(f"Dry friction does not settle at t = {t:.6g} s; is the control discontinuous?")
+            x, modes = self.change(t, x, modes, self.motion.dry[happened])
 
     def solve(self, t: float, x: np.ndarray, modes: np.ndarray, wanted: np.ndarray | None) -> Any:
         from scipy.integrate import solve_ivp
@@ -101,15 +103,15 @@ class _Run:
             q, v = split(x)
             return np.concatenate([self.coordinates.rate(q, v), motion.acceleration(t, unit(q), v, modes)])
 
-        def event(i: int) -> Any:
+        def event(dof: int) -> Any:
             def margin(t: float, x: np.ndarray) -> float:
                 q, v = split(x)
-                return motion.margins(t, unit(q), v, modes)[i]
+                return motion.margin(t, unit(q), v, modes, dof)
 
             margin.terminal, margin.direction = True, -1.0  # type: ignore[attr-defined]
             return margin
 
-        events = [event(i) for i in range(len(motion.dry))]
+        events = [event(dof) for dof in motion.dry]
         found = solve_ivp(rate, (t, self.length), x, events=events or None, t_eval=wanted, **self.options)
         if found.status < 0:
             raise PhistarError(
@@ -122,18 +124,13 @@ class _Run:
         q, v = self.coordinates.split(x)
         return self.motion.decide(t, self.coordinates.unit(q), v)
 
-    def change(
-        self, t: float, x: np.ndarray, modes: np.ndarray, at: np.ndarray, repeats: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def change(self, t: float, x: np.ndarray, modes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """State and modes after the dofs `at` came to rest or broke loose."""
         x = x.copy()
         q, v = self.coordinates.split(x)
         v[at], v[self.motion.stuck(modes)] = 0.0, 0.0
         q[...] = self.coordinates.unit(q)
-        decided = self.decide(t, x)
-        if repeats >= MOST_REPEATS:
-            decided[at] = 0.0
-        return x, decided
+        return x, self.decide(t, x)
 
 
 def _last(times: np.ndarray, start: float) -> float:

@@ -20,6 +20,8 @@ from phistar.dynamics import forward_dynamics, mass_matrix_inverse
 from phistar.model import Model
 from phistar.sim.passive import Passive
 
+EXCESS = 1e-9  # of the friction: a force on the very bound still holds, so that no change is decided by rounding
+
 Force = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # (t, q, v) → joint forces but for dry friction
 
 
@@ -60,16 +62,15 @@ class Sticking:
         inverse = mass_matrix_inverse(self.model, q) if len(at) else np.zeros((0, 0))
         return forward_dynamics(self.model, q, v, forces), at, inverse
 
-    def margins(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """How far each dry joint is from a change: its rate where it slides, its force's way to the nearer bound where
-        it sticks; positive until the change."""
+    def margin(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray, dof: int) -> float:
+        """How far a dry joint is from a change: its rate where it slides, its force's way to the nearer bound where it
+        sticks; positive until the change."""
+        if modes[dof] != 0:
+            return modes[dof] * v[dof]
         free, at, inverse = self._sliding(t, q, v, modes)
-        result = (modes * v)[self.dry]
-        if len(at):
-            holding = np.linalg.solve(inverse[np.ix_(at, at)], -free[at])
-            ahead, back = self.passive.friction[:, at]
-            result[modes[self.dry] == 0] = np.minimum(holding + ahead, back - holding)
-        return result
+        holding = np.linalg.solve(inverse[np.ix_(at, at)], -free[at])[np.searchsorted(at, dof)]
+        ahead, back = self.passive.friction[:, dof]
+        return min(holding + ahead, back - holding) + EXCESS * (ahead + back)
 
     def decide(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The modes that Coulomb's law allows at this state."""
@@ -80,9 +81,11 @@ class Sticking:
         free, at, inverse = self._sliding(t, q, v, modes)
         if len(at) == 0:
             return modes
-        factor = np.linalg.cholesky(inverse[np.ix_(at, at)])
+        block, wanted = inverse[np.ix_(at, at)], free[at]
+        factor = np.linalg.cholesky(block)
         ahead, back = self.passive.friction[:, at]
-        # A bound of zero on one side only leaves an interval; zero on both sides is no dry friction.
-        found = lsq_linear(factor.T, -np.linalg.solve(factor, free[at]), (-ahead, back), method="bvls")
-        modes[at] = np.where(found.x <= -ahead, 1.0, np.where(found.x >= back, -1.0, 0.0))
+        force = lsq_linear(factor.T, -np.linalg.solve(factor, wanted), (-ahead, back), method="bvls").x
+        leaving = wanted + block @ force
+        rounding = 1e-12 * (np.abs(wanted) + np.abs(block) @ np.abs(force))
+        modes[at] = 1.0 * ((force <= -ahead) & (leaving > rounding)) - 1.0 * ((force >= back) & (leaving < -rounding))
         return modes
