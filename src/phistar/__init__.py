@@ -32,6 +32,13 @@ _HOME = {
         ],
         "phistar.dynamics",
     ),
+    **dict.fromkeys(
+        [
+            *["inverse_dynamics_derivatives", "forward_dynamics_derivatives", "linearize", "regressor"],
+            *["inverse_dynamics_hessian_product"],
+        ],
+        "phistar.derivatives",
+    ),
     "rollout": "phistar.sim.rollout",
     "simulate": "phistar.sim.simulate",
 }

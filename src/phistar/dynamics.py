@@ -8,17 +8,19 @@ included), 𝒞 Coriolis, 𝒢 gravity, T joint forces, f task forces (world axe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from phistar.backends.program import AS_WRITTEN, pose_program_frames
-from phistar.errors import ModelError
+from phistar.errors import ModelError, UnknownNameError
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
-from phistar.stated import batched, solve_safely, states
+from phistar.stated import batched, states
 
+HALF = Fraction(1, 2)
 Forces = Mapping[str, Any] | None  # {frame: (…, 6)} acting on the body, world axes at the frame
 
 
@@ -28,15 +30,19 @@ def inverse_dynamics(model: Model, q: Any, v: Any, a: Any, f_ext: Forces = None)
     return inverse_dynamics.evaluate(model, q, {"v": v, "qdd": a}, f_ext)
 
 
-@states(lambda s: s.mass.inv @ (s.T - s.C - s.g + s.load))
-def forward_dynamics(model: Model, q: Any, v: Any, tau: Any, f_ext: Forces = None) -> np.ndarray:
-    """ℳ⁻¹(T − 𝒞 − 𝒢 + J*f), (…, nv): the joint accelerations under joint forces tau (RJK91 eqs. 14, 15)."""
+def _refuse_loops(model: Model) -> None:
     if model.loops:
         names = ", ".join(loop.name for loop in model.loops)
         raise ModelError(
             f"{model.name} has loops ({names}), which forward dynamics must keep closed; that is not available yet. "
             "model.tree is the same mechanism with its loops cut."
         )
+
+
+@states(lambda s: s.mass.inv @ (s.T - s.C - s.g + s.load))
+def forward_dynamics(model: Model, q: Any, v: Any, tau: Any, f_ext: Forces = None) -> np.ndarray:
+    """ℳ⁻¹(T − 𝒞 − 𝒢 + J*f), (…, nv): the joint accelerations under joint forces tau (RJK91 eqs. 14, 15)."""
+    _refuse_loops(model)
     return forward_dynamics.evaluate(model, q, {"v": v, "T": tau}, f_ext)
 
 
@@ -53,6 +59,7 @@ def forward_dynamics_two_step(model: Model, q: Any, v: Any, tau: Any) -> np.ndar
 
     `forward_dynamics` is what the laws make of it: one pass less, the biases inside.
     """
+    _refuse_loops(model)
     return forward_dynamics_two_step.evaluate(model, q, {"v": v, "T": tau})
 
 
@@ -117,22 +124,24 @@ class OperationalSpace(NamedTuple):
     gravity: np.ndarray
 
 
+def _inertia(s: Symbols) -> Node:
+    return (s.J @ s.mass.inv @ s.J.T).inv
+
+
 @states(
     lambda s: {
-        "inverse_inertia": s.J @ s.mass.inv @ s.J.T,
-        "coriolis": s.J @ s.mass.inv @ s.C - s.Jdot_v,
-        "gravity": s.J @ s.mass.inv @ s.g,
+        "inertia": _inertia(s),
+        "coriolis": _inertia(s) @ (s.J @ s.mass.inv @ s.C - s.Jdot_v),
+        "gravity": _inertia(s) @ s.J @ s.mass.inv @ s.g,
     },
     matrix=True,
 )
 def operational_space(model: Model, q: Any, v: Any, frame: str | Sequence[str]) -> OperationalSpace:
     """Λ(0), c(0), g(0) of one frame, or of a list of m frames stacked to 6m (KJR92 eqs. 61, 64, 71)."""
     frames = (frame,) if isinstance(frame, str) else tuple(frame)
-    omega = operational_space.evaluate_all(model, q, {"v": v}, frames)
-    inverse = omega["inverse_inertia"]
-    inertia = solve_safely(inverse, np.eye(inverse.shape[-1]))
-    coriolis, gravity = (np.matmul(inertia, omega[name][..., None])[..., 0] for name in ("coriolis", "gravity"))
-    return OperationalSpace(inertia, coriolis, gravity)
+    if not frames:
+        raise UnknownNameError("operational_space needs at least one frame; the list was empty.")
+    return OperationalSpace(**operational_space.evaluate_all(model, q, {"v": v}, frames))
 
 
 @states(lambda s: -(s.mass.inv @ s.J.T @ s.f))
@@ -147,10 +156,10 @@ def momentum(model: Model, q: Any, v: Any) -> np.ndarray:
     return momentum.evaluate(model, q, {"v": v})
 
 
-@states(lambda s: s.V.T @ (s.M @ s.V + 2 * (s.E_phi @ s.S @ s.v)) + s.v.T @ s.A @ s.v)
+@states(lambda s: HALF * (s.V.T @ s.M @ s.V + s.v.T @ s.A @ s.v) + s.V.T @ s.E_phi @ s.S @ s.v)
 def kinetic_energy(model: Model, q: Any, v: Any) -> np.ndarray:
     """½(V*MV + θ̇*Aθ̇), (…), and V*ℰφSθ̇ of spinning rotors."""
-    return 0.5 * kinetic_energy.evaluate(model, q, {"v": v})[..., 0]
+    return kinetic_energy.evaluate(model, q, {"v": v})
 
 
 @states(lambda s: s.E @ s.phi @ s.M @ s.phi.T @ s.E.T, matrix=True)

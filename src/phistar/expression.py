@@ -16,6 +16,7 @@ from phistar.backends.program import ARTICULATED, Evaluation, program_of
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
+from phistar.identities.polynomial import letters
 from phistar.identities.rewriter import simplify
 from phistar.model import Model
 from phistar.operators.nodes import Node, Symbol, adjoint, inverse, product, summation
@@ -25,6 +26,7 @@ from phistar.operators.symbols import NAMES, Symbols
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.cost import CostPolynomial, Count, cost_polynomial
 from phistar.sweeps.ir import Program, Sweep
+from phistar.sweeps.patterns import count
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +43,19 @@ class Expression:
     # Building
 
     def _with(self, node: Node, other: Expression | None = None) -> Expression:
-        if other is not None and (other.model, other.symbols) != (self.model, self.symbols):
+        if other is not None and not self._same_algebra(other):
             raise SpaceError(
-                f"{self.show()} and {other.show()} belong to different robots or frames; take both from one algebra."
+                f"{self.show()} and {other.show()} belong to different robots, frames or settings; "
+                "take both from one algebra."
             )
         return replace(self, node=node)
+
+    def _same_algebra(self, other: Expression) -> bool:
+        mine, theirs = (self.model, self.symbols, self.setting), (other.model, other.symbols, other.setting)
+        names = self.operators.keys() | other.operators.keys()
+        missing = np.zeros(0)
+        operators = all(np.array_equal(self.operators.get(n, missing), other.operators.get(n, missing)) for n in names)
+        return mine == theirs and operators
 
     def __matmul__(self, other: Expression) -> Expression:
         return self._with(product(self.node, other.node), other)
@@ -113,7 +123,8 @@ class Expression:
 
     def cost(self, n: int, matrix: bool = False) -> Count:
         """Operations for a serial chain of n revolute links, counted on the program."""
-        return self.cost_polynomial(matrix)(n)
+        polynomial = self.cost_polynomial(matrix)
+        return polynomial(n) if n >= polynomial.from_n else count(self.program(matrix), n)
 
     def cost_polynomial(self, matrix: bool = False) -> CostPolynomial:
         """The same count as a polynomial in n."""
@@ -142,6 +153,7 @@ class Expression:
     def apply(self, q: Any, x: Any = None, **vectors: Any) -> np.ndarray:
         """The cheapest form, run as sweeps: e·x for x (…, columns of e), or the value of a vector statement."""
         model = self._bound()
+        check_frames(self.node, self.symbols)
         if (x is None) != (self.node.domain == SCALARS):
             wanted = (
                 "no operand: it is a vector" if self.node.domain == SCALARS else f"an operand in {self.node.domain}"
@@ -227,6 +239,13 @@ def algebra(
     names = tuple(frames)
     operators = {} if Q is None else {"Q": np.asarray(Q, dtype=float)}
     return Algebra(symbols_of(model, names), setting_of(model, names), model, operators)
+
+
+def check_frames(node: Node, symbols: Symbols) -> None:
+    """Task symbols mean something only at named frames of a robot."""
+    spaces = {space for x in letters(node) for space in (x.domain, x.codomain) if space and space.over == "task"}
+    if spaces and not all(space.frames for space in spaces):
+        raise StatementError(f"{text(node)} speaks of task frames, but none were named: ps.algebra(model, frames=[…]).")
 
 
 def symbols_of(model: Model, frames: tuple[str, ...]) -> Symbols:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from phistar.backends.kernel import Kernel, Statements, compilable, compile_rolled, compile_statements
-from phistar.backends.program import ARTICULATED, Evaluation, is_wide
-from phistar.backends.solve import solve as solve_safely
-from phistar.backends.threads import SMALLEST
-from phistar.errors import ShapeError
+from phistar.backends.kernel import Kernel, Statements, executor
+from phistar.backends.program import ARTICULATED, is_wide
+from phistar.backends.threads import STATES_PER_THREAD
+from phistar.errors import ShapeError, UnknownNameError
 from phistar.expression import Expression, setting_of, symbols_of
 from phistar.identities.law import TREE
 from phistar.model import Model
 from phistar.operators.nodes import Node, adjoint
-from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.lower import GIVEN
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-__all__ = ["Stated", "batched", "solve_safely", "states"]
 
 
 def states(
@@ -48,8 +44,8 @@ class Stated(Generic[Arguments, Result]):
         # Robots are controlled one state at a time: a compiled function is found on the model and called at once.
         if not kwargs:
             try:
-                function, size = args[0].__dict__[self._slot]  # type: ignore[union-attr]
-                if getattr(args[1], "size", 0) < size:
+                function, count, size = args[0].__dict__[self._slot]  # type: ignore[union-attr]
+                if len(args) == count and getattr(args[1], "size", 0) < size:
                     return function(*args[1:])
             except (KeyError, AttributeError, IndexError, ValueError, TypeError):
                 pass  # not compiled yet, or the long way says what is wrong with the arguments
@@ -75,7 +71,7 @@ class Stated(Generic[Arguments, Result]):
     ) -> np.ndarray:
         """The value of the one statement."""
         vectors = dict(vectors or {})
-        if f_ext:
+        if f_ext is not None and not (isinstance(f_ext, Mapping) and not f_ext):
             frames, vectors["f"] = _external(model, f_ext)
         return self.evaluate_all(model, q, vectors, frames)["y"]
 
@@ -84,45 +80,29 @@ class Stated(Generic[Arguments, Result]):
     ) -> dict[str, np.ndarray]:
         """The values of all statements; vectors as (…, rows), operators as (…, rows, columns)."""
         q, given = _checked(model, q, vectors or {}, frames)
-        results: dict[str, np.ndarray] = {}
-        for kernel, flipped in self._kernels(model, frames, tuple(given)):
-            found = kernel(q, given)
-            results |= {name: np.swapaxes(x, -1, -2) for name, x in found.items()} if flipped else found
-        return results
+        kernel, flipped = self._kernel(model, frames, tuple(given))
+        results = kernel(q, given)
+        return {name: np.swapaxes(x, -1, -2) for name, x in results.items()} if flipped else results
 
-    def _kernels(self, model: Model, frames: tuple[str, ...], order: tuple[str, ...]) -> list[tuple[Any, bool]]:
-        """Compiled parts, kept on the model: operators (perhaps made as adjoints) and vectors."""
+    def _kernel(self, model: Model, frames: tuple[str, ...], order: tuple[str, ...]) -> tuple[Any, bool]:
+        """Compiled code, kept on the model; operators with few rows are made as their adjoints and flipped."""
         store = model.__dict__.setdefault("_kernels", {})
         key = (self._slot, frames)
         if key not in store:
-            store[key] = list(self._compiled(model, frames))
-            plain = len(store[key]) == 1 and not frames and not store[key][0][1] and not model.loops
-            if plain and isinstance(store[key][0][0], Kernel) and store[key][0][0].inputs == order:
-                model.__dict__[self._slot] = store[key][0][0].function, 2 * SMALLEST * model.nq
+            store[key] = self._compiled(model, frames)
+            kernel, flipped = store[key]
+            plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and kernel.inputs == order
+            if plain and not (frames or flipped or model.loops):
+                model.__dict__[self._slot] = kernel.function, len(order) + 2, 2 * STATES_PER_THREAD * model.nq
         return store[key]
 
-    def _compiled(self, model: Model, frames: tuple[str, ...]) -> Iterator[tuple[Any, bool]]:
+    def _compiled(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
         symbols = symbols_of(model, frames)
+        nodes = self._nodes(symbols)
+        flipped = self._matrix and all(is_wide(node) for node in nodes.values())
+        named = tuple((name, adjoint(node) if flipped else node) for name, node in nodes.items())
         setting = setting_of(model, frames)
-        for wanted in (True, False):
-            chosen = {
-                name: node
-                for name, node in self._nodes(symbols).items()
-                if (self._matrix and node.domain != SCALARS) == wanted
-            }
-            if chosen:
-                flipped = wanted and all(is_wide(node) for node in chosen.values())
-                nodes = tuple((name, adjoint(node) if flipped else node) for name, node in chosen.items())
-                statements = Statements(nodes, symbols, setting, wanted, model, {}, form=self._form)
-                yield _executor(statements), flipped
-
-
-def _executor(statements: Statements) -> Any:
-    """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
-    if compilable(statements.model):
-        return compile_statements(statements)
-    rolled = compile_rolled(statements) if statements.model.nv else None
-    return rolled or Evaluation(statements.program(), statements.model, statements.frames)
+        return executor(Statements(named, symbols, setting, self._matrix, model, {}, form=self._form)), flipped
 
 
 def _checked(
@@ -130,6 +110,8 @@ def _checked(
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Arrays of the right shape, under the names that programs use."""
     for name in frames:
+        if not isinstance(name, str):
+            raise UnknownNameError(f"A frame is given by its name; {name!r} is not one.")
         model.frame(name)
     sizes = {"f": 6 * len(frames)}
     q = model.checked(q, model.nq, "q")
@@ -151,7 +133,13 @@ def _external(model: Model, f_ext: Any) -> tuple[tuple[str, ...], np.ndarray]:
     if not isinstance(f_ext, Mapping):
         raise ShapeError("f_ext must map frame names to forces (…, 6), e.g. {'tool': [0, 0, 0, 0, 0, -10]}.")
     forces = [model.checked(force, 6, f"f_ext[{name!r}]") for name, force in f_ext.items()]
-    shape = np.broadcast_shapes(*(force.shape for force in forces))
+    try:
+        shape = np.broadcast_shapes(*(force.shape for force in forces))
+    except ValueError:
+        shapes = ", ".join(f"{name}: {force.shape}" for name, force in zip(f_ext, forces, strict=True))
+        raise ShapeError(
+            f"The external forces ({shapes}) do not broadcast; make their leading axes equal, or 1."
+        ) from None
     return tuple(f_ext), np.concatenate([np.broadcast_to(force, shape) for force in forces], axis=-1)
 
 

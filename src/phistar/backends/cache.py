@@ -54,8 +54,10 @@ def _generator() -> str:
 
     package = Path(__file__).resolve().parent.parent
     files = sorted(package.rglob("*.py"))
-    marks = [f"{path.relative_to(package)}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files]
-    return llvmlite.__version__ + "\n".join(marks)
+    state = hashlib.sha256(llvmlite.__version__.encode())
+    for path in files:
+        state.update(str(path.relative_to(package)).encode() + hashlib.sha256(path.read_bytes()).digest())
+    return state.hexdigest()
 
 
 def load(name: str) -> tuple[dict[str, Any], bytes] | None:

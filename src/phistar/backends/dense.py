@@ -74,7 +74,7 @@ class Dense:
             return np.asarray(self.operators[node.name])
         if node.name in self.vectors:
             return np.asarray(self.vectors[node.name], dtype=float).reshape(-1, 1)
-        if node.of and node.name not in ("r", "mass"):
+        if node.of and node.name not in ("r", "mass", "b"):
             return self.riccati(node.of)[node.name]
         return getattr(self, f"_{node.name}")(*node.of)
 
@@ -186,8 +186,9 @@ class Dense:
         parts = [np.reshape(self.vectors["v"], (-1, 1))[joint.v_slice] for joint in self.model.joints]
         return np.vstack([bias_acceleration(self.links, k, self.velocities[k], parts[k]) for k in range(self.n)])
 
-    def _b(self) -> np.ndarray:
-        return np.vstack([bias_force(self.links, k, self.velocities[k]) for k in range(self.n)])
+    def _b(self, mass: Node) -> np.ndarray:
+        blocks = [self(mass)[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] for k in range(self.n)]
+        return np.vstack([bias_force(blocks[k], self.velocities[k]) for k in range(self.n)])
 
     def _b_r(self) -> np.ndarray:
         parts = [np.reshape(self.vectors["v"], (-1, 1))[joint.v_slice] for joint in self.model.joints]

@@ -126,12 +126,12 @@ class _Machine:
             case ir.TaskOperator(name=name, transposed=transposed, of=inner):
                 operator = np.asarray(self.operators[name])
                 return np.matmul(operator.T if transposed else operator, self.value(inner, -1))
-            case ir.SolveFlat(matrix=matrix, right=right):
-                return solve(self.value(matrix, -1), self.value(right, -1))
-            case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric):
-                size = "joints" if self.fields[right][0].shape[-2] == self.links.subspace[0].shape[-1] else "links"
+            case ir.SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
                 chosen = solve_symmetric if symmetric else solve
-                return _stacked(self.links, chosen(self.whole(matrix, size), self.whole(right, size)), size)
+                return chosen(self.value(matrix, -1), self.value(right, -1))
+            case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric, over=over):
+                chosen = solve_symmetric if symmetric else solve
+                return _stacked(self.links, chosen(self.whole(matrix, over), self.whole(right, over)), over)
         raise AssertionError(term)
 
     # The robot's blocks
@@ -173,8 +173,8 @@ class _Machine:
     def rotor_moment(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
         return link.rotor_moment(self.links, k, velocity, v)
 
-    def bias_force(self, k: int, velocity: np.ndarray) -> np.ndarray:
-        return link.bias_force(self.links, k, velocity)
+    def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        return link.bias_force(mass, velocity)
 
     def bias_acceleration_at_frames(self, k: int, velocities: list[np.ndarray]) -> np.ndarray:
         rows = []

@@ -13,16 +13,17 @@ from phistar.backends.aligned import aligned, without_roundoff
 from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.links import links_at, mirrored
-from phistar.backends.program import ARTICULATED, COMPOSITE, program_of
-from phistar.backends.rolled import kinds_of, rollable, rolled_text, tables
+from phistar.backends.program import ARTICULATED, COMPOSITE, Evaluation, program_of
+from phistar.backends.rolled import kind_key, kinds_of, rollable, rolled_text, tables
 from phistar.backends.rows import Signature, module_text, size
 from phistar.backends.threads import spread
 from phistar.backends.trace import Tape, Trace, finish
 from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting
 from phistar.model import Model
-from phistar.operators.nodes import Inverse, Node, adjoint
+from phistar.operators.nodes import Inverse, Node, adjoint, spelling
 from phistar.operators.symbols import Symbols
+from phistar.spatial.value import digest
 from phistar.sweeps.ir import Program
 
 LARGEST_TRACE = 40  # links; longer mechanisms are run link by link
@@ -57,10 +58,20 @@ class Statements:
         return [self, replace(self, form=COMPOSITE)] if free else [self]
 
     def key(self, target: Target, lanes: int) -> str:
-        named = [(name, repr(node)) for name, node in self.nodes]
-        operators = [(name, np.asarray(x).tobytes()) for name, x in self.operators.items()]
-        context = (self.symbols, self.setting, self.matrix, self.frames, self.parameters, self.form)
-        return cache.key(named, context, self.model.key, operators, target, lanes)
+        named = [(name, spelling(node)) for name, node in self.nodes]
+        operators = [(name, np.shape(x), np.asarray(x).tobytes()) for name, x in self.operators.items()]
+        context = (self.symbols.spelling, self.setting, self.matrix, self.parameters, self.form)
+        return cache.key(named, context, self.model_key, operators, target, lanes)
+
+    @property
+    def model_key(self) -> bytes:
+        """The robot as far as the code depends on it: what is an input is not part of it."""
+        if not self.parameters:
+            return self.model.key
+        kept = [(body.parent, body.joint, body.placement) for body in self.model.bodies]
+        inertias = [] if "inertia" in self.parameters else [body.inertia for body in self.model.bodies]
+        gravity = [] if "gravity" in self.parameters else self.model.gravity
+        return digest(kept, self.model.frame_list, inertias, gravity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +82,33 @@ class Kernel:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     operations: int
-
     shapes: tuple[tuple[int, ...], ...] = ()
     forms: Mapping[str, int] = field(default_factory=dict)
+
+    rows: tuple[int, ...] = ()  # entries of q and of each input
+
+    @property
+    def form(self) -> str:
+        """Which of equal statements was compiled."""
+        return min(self.forms, key=self.forms.__getitem__, default=ARTICULATED)
 
     @property
     def choice(self) -> str:
         """Which of equal statements was compiled, and the operations that decided it."""
         counted = ", ".join(f"{form}: {count} operations" for form, count in self.forms.items())
-        return counted if len(self.forms) < 2 else f"{min(self.forms, key=self.forms.__getitem__)} ({counted})"
+        return counted if len(self.forms) < 2 else f"{self.form} ({counted})"
 
     def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
         results = spread(self.function, (q, *(vectors[name] for name in self.inputs)), list(self.shapes))
         return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
+
+
+def executor(wanted: Statements) -> Any:
+    """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
+    if compilable(wanted.model):
+        return compile_statements(wanted)
+    rolled = compile_rolled(wanted) if wanted.model.nv else None
+    return rolled or Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators)
 
 
 def compile_statements(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel:
@@ -112,7 +137,8 @@ def compile_statements(wanted: Statements, target: Target | None = None, lanes: 
     title = " ".join(header["outputs"])
     function = gufunc(load_object(code), signature, title, f"{title} of {wanted.model.name}, compiled.")
     inputs, outputs = tuple(header["inputs"]), tuple(header["outputs"])
-    return Kernel(function, inputs, outputs, header["operations"], signature.outputs, header["forms"])
+    made = signature.outputs, header["forms"], signature.inputs
+    return Kernel(function, inputs, outputs, header["operations"], *made)
 
 
 def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
@@ -124,7 +150,7 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
         return None
     model = aligned(wanted.model)
     kinds = kinds_of(model)
-    name = cache.key("rolled", program, [repr(kind.joints[0].kind) for kind in kinds], target, lanes)
+    name = cache.key("rolled", program, [kind_key(kind.joints[0].kind) for kind in kinds], target, lanes)
     found = cache.load(name)
     if found is None:
         made = rolled_text(program, kinds, lanes, target.fma)
@@ -140,7 +166,7 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
     function = gufunc(load_object(code), signature, title, doc, tables(model, kinds))
     outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
     operations = header["operations"] * len(model.bodies)
-    return Kernel(function, inputs, tuple(outputs), operations, signature.outputs)
+    return Kernel(function, inputs, tuple(outputs), operations, signature.outputs, {}, signature.inputs)
 
 
 def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
@@ -149,6 +175,7 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
     q = tape.inputs((model.nq,))
     arrays: dict[str, np.ndarray] = {"a_g": np.concatenate([np.zeros(3), -model.gravity])[:, None]}
     sizes = {"joints": model.nv, "links": 6 * len(model.bodies), "base": 6, "task": 6 * len(wanted.frames)}
+    sizes["closures"] = len(wanted.operators.get("Q", ()))
     names: list[str] = []
     for name, space in program.inputs:
         if name in program.columns:
@@ -168,11 +195,17 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
     outputs = run(program, links, arrays, wanted.operators)
     results = program.result_names
     blocks = [_one_triangle(node, outputs[results[public]]) for public, node in wanted.nodes]
-    shapes = tuple(x.shape[-2:] if program.matrix else (x.shape[-2],) for x in blocks)
+    shapes = tuple(_core_shape(program, public, x) for (public, _), x in zip(wanted.nodes, blocks, strict=True))
     values = [entry for block in blocks for entry in block.reshape(-1)]
     assert len(values) == sum(size(shape) for shape in shapes)
     rows = (model.nq, *(arrays[name].shape[0] for name in names))
     return finish(tape, values), names, Signature(rows, shapes)
+
+
+def _core_shape(program: Program, public: str, block: np.ndarray) -> tuple[int, ...]:
+    if public in program.matrices:
+        return block.shape[-2:]
+    return () if program.is_scalar(public) else block.shape[-2:-1]
 
 
 def _one_triangle(node: Node, block: np.ndarray) -> np.ndarray:

@@ -180,12 +180,11 @@ def has_rotors(model: Model) -> bool:
     return any(np.any(spin_of(joint.kind)) for joint in model.joints)
 
 
-def bias_force(links: Links, k: int, velocity: np.ndarray) -> np.ndarray:
-    """b(k), (…, 6, 1): gyroscopic moment and centripetal force."""
-    _, first_moment, tensor = links.mass_parts(k)
+def bias_force(mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """b(k) = [ω × ; ω ×] M(k) [ω; 0], (…, 6, 1): gyroscopic moment and centripetal force."""
     omega = velocity[..., :3, 0]
-    moment = cross(omega, np.matmul(tensor, omega[..., None])[..., 0])
-    force = cross(omega, cross(omega, first_moment))
+    momentum = np.matmul(mass[..., :, :3], velocity[..., :3, :])[..., 0]
+    moment, force = cross(omega, momentum[..., :3]), cross(omega, momentum[..., 3:])
     return _six(moment, force)[..., None]
 
 

@@ -63,10 +63,12 @@ class Evaluation:
         outputs = run(self.program, links_at(model, q, self.frames), arrays, self.operators)
         whole = {name: np.broadcast_to(x, (*batch, *x.shape[-2:])) for name, x in outputs.items()}
         names = self.program.result_names
-        return {public: self._shaped(whole[name]) for public, name in names.items()}
+        return {public: np.array(self._shaped(public, whole[name])) for public, name in names.items()}
 
-    def _shaped(self, x: np.ndarray) -> np.ndarray:
-        return np.array(x if self.program.matrix else x[..., 0])
+    def _shaped(self, public: str, x: np.ndarray) -> np.ndarray:
+        if public in self.program.matrices:
+            return x
+        return x[..., 0, 0] if self.program.is_scalar(public) else x[..., 0]
 
     def _input(self, name: str, space: str, given: Mapping[str, Any]) -> np.ndarray:
         size = {"joints": self.model.nv, "links": 6 * len(self.model.bodies), "base": 6, "task": 6 * len(self.frames)}

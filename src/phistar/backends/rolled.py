@@ -52,11 +52,11 @@ def kinds_of(model: Model) -> list[Model]:
     """One-body models, one per kind of joint that occurs in an aligned model."""
     found: dict[bytes, Model] = {}
     for body in model.bodies:
-        found.setdefault(_kind_key(body.joint.kind), _one_body(body))
+        found.setdefault(kind_key(body.joint.kind), _one_body(body))
     return list(found.values())
 
 
-def _kind_key(kind: Any) -> bytes:
+def kind_key(kind: Any) -> bytes:
     """What the code depends on: the kind and its geometry, not its inertia, limits or friction."""
     shape = [
         (name, getattr(kind, name)) for name in ("axis", "pitch", "axis1", "axis2", "normal") if hasattr(kind, name)
@@ -203,8 +203,8 @@ class LinkPlaces:
 def tables(model: Model, kinds: list[Model]) -> list[np.ndarray]:
     """The data of a robot (aligned): counts, then per link its kind, parent, place in q and v, constants; gravity."""
     n = len(model.bodies)
-    order = {_kind_key(kind.joints[0].kind): number for number, kind in enumerate(kinds)}
-    kind_of = np.array([order[_kind_key(body.joint.kind)] for body in model.bodies], dtype=np.int64)
+    order = {kind_key(kind.joints[0].kind): number for number, kind in enumerate(kinds)}
+    kind_of = np.array([order[kind_key(body.joint.kind)] for body in model.bodies], dtype=np.int64)
     parents = np.array([p if p >= 0 else n for p in model.parents], dtype=np.int64)
     q_start = np.array([joint.q_slice.start for joint in model.joints], dtype=np.int64)
     v_start = np.array([joint.v_slice.start for joint in model.joints], dtype=np.int64)

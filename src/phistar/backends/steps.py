@@ -145,8 +145,8 @@ class StepTracer:
                 return link.bias_acceleration(self.links, 0, self.value(velocity), self.value(v))
             case ir.Call(function="rotor_moment", arguments=(velocity, v)):
                 return link.rotor_moment(self.links, 0, self.value(velocity), self.value(v))
-            case ir.Call(function="bias_force", arguments=(velocity,)):
-                return link.bias_force(self.links, 0, self.value(velocity))
+            case ir.Call(function="bias_force", arguments=(mass, velocity)):
+                return link.bias_force(self.value(mass), self.value(velocity))
         return self.transport(term)
 
     def transport(self, term: Term) -> Block:

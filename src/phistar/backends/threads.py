@@ -16,7 +16,7 @@ import numpy as np
 
 from phistar.errors import PhistarError
 
-SMALLEST = 3000  # states per thread below which handing over costs more than it saves
+STATES_PER_THREAD = 3000  # states per thread below which handing over costs more than it saves
 
 
 def thread_count() -> int:
@@ -34,12 +34,16 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="phistar")
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of its parent's threads
+
+
 def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], **options: Any) -> Any:
     """function(*arrays), a gufunc, over threads where the batch is large; `shapes` are the outputs' core shapes."""
     given = [np.asarray(x) for x in arrays]
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
     count = int(np.prod(batch))
-    threads = min(thread_count(), count // SMALLEST)
+    threads = min(thread_count(), count // STATES_PER_THREAD)
     if threads < 2 or not batch or options or batch[0] < threads:
         return function(*arrays, **options)
     outputs = [np.empty((*batch, *shape)) for shape in shapes]

@@ -171,6 +171,25 @@ class Inverse(Node):
         return self.of.domain
 
 
+def spelling(node: Node) -> str:
+    """An exact name: equal for one node only, the same in every process. What is shown to people is not."""
+    match node:
+        case Symbol(name=name, source=source, target=target, of=of):
+            made_from = "".join(f"<{spelling(part)}>" for part in of)
+            return f"{name}:{source}→{target}{made_from}"
+        case Identity(space=space):
+            return f"I:{space}"
+        case Product(factors=factors):
+            return "·".join(f"({spelling(f)})" for f in factors)
+        case Sum(terms=terms, source=source, target=target):
+            return f"Σ[{','.join(f'{c}*({spelling(t)})' for c, t in terms)}]:{source}→{target}"
+        case Adjoint(of=inner):
+            return f"({spelling(inner)})*"
+        case Inverse(of=inner):
+            return f"({spelling(inner)})⁻¹"
+    raise AssertionError(type(node))
+
+
 def _dual(space: Space | None) -> Space | None:
     return None if space is None else space.dual
 

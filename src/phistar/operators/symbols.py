@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phistar.operators.nodes import Node, Sum, Symbol, identity, summation, zero
+from phistar.operators.nodes import Node, Sum, Symbol, identity, spelling, summation, zero
 from phistar.operators.spaces import (
     BASE_FORCES,
     BASE_MOTIONS,
@@ -53,6 +53,12 @@ class Symbols:
 
     # The fundamental operators (KJR92 eqs. 17-22).
     H, phi, E_phi, E, U, I = H, PHI, E_PHI, BASE, UNIT, identity()
+
+    @property
+    def spelling(self) -> str:
+        """An exact name of this choice of symbols."""
+        chosen = (self.mass_symbol, self.A, self.S)
+        return f"{self.frames}{self.armature}{self.rotors}" + "|".join(spelling(node) for node in chosen)
 
     @property
     def task(self) -> Space:
@@ -176,7 +182,8 @@ class Symbols:
 
     @property
     def b(self) -> Symbol:
-        return self.vector("b", FORCES)
+        """Gyroscopic and centripetal forces of the links, made from M and V (KJR92 eq. 47)."""
+        return Symbol("b", SCALARS, FORCES, _VECTOR, (self.M,))
 
     @property
     def b_r(self) -> Node:

@@ -149,6 +149,7 @@ class SolveFlat(Term):
 
     matrix: Term
     right: Term
+    symmetric: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +159,7 @@ class SolveStacked(Term):
     matrix: str
     right: str
     symmetric: bool
+    over: str
 
 
 @dataclass(frozen=True)
@@ -187,11 +189,15 @@ class Program:
     outputs: tuple[tuple[str, str], ...]
     columns: tuple[str, ...] = ()
     results: tuple[tuple[str, str], ...] = ()
-    matrix: bool = False  # whether the statements were wanted as operators
+    matrices: tuple[str, ...] = ()  # the statements that were wanted as operators
 
     @property
     def result_names(self) -> dict[str, str]:
         return dict(self.results)
+
+    def is_scalar(self, public: str) -> bool:
+        """Whether a statement's value is one number."""
+        return dict(self.outputs)[self.result_names[public]] == "scalars"
 
     @property
     def passes(self) -> tuple[Sweep, ...]:
@@ -229,8 +235,8 @@ def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
             return TaskOperator(name, transposed, change(inner))
         case Call(function=function, arguments=arguments):
             return Call(function, tuple(change(x) for x in arguments))
-        case SolveFlat(matrix=matrix, right=right):
-            return SolveFlat(change(matrix), change(right))
+        case SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
+            return SolveFlat(change(matrix), change(right), symmetric)
     return term
 
 

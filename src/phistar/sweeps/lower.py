@@ -12,6 +12,7 @@ from phistar.identities.graph import ONE as ONE_OPERAND
 from phistar.identities.graph import Apply, Operand, Pairing, Solve, Total, Value, apply, arguments, operand_of, walk
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.operators.spaces import SCALARS
 from phistar.sweeps import ir
 from phistar.sweeps.ir import (
     Call,
@@ -45,7 +46,8 @@ def lower(node: Node, matrix: bool = False) -> Program:
 def lower_all(nodes: dict[str, Node], matrix: bool = False) -> Program:
     """The program of several statements that share their operand and whatever they have in common."""
     roots = {name: apply(node, operand_of(node, matrix)) for name, node in nodes.items()}
-    program = _Lowering(roots, matrix).program()
+    wanted = tuple(name for name, node in nodes.items() if matrix and node.domain != SCALARS)
+    program = _Lowering(roots, matrix, wanted).program()
     for improve in PASSES:
         program = improve(program)
     return program
@@ -59,8 +61,8 @@ def lower_poses() -> Program:
 class _Lowering:
     """The names and statements of one program while it is being written down."""
 
-    def __init__(self, roots: dict[str, Value], matrix: bool) -> None:
-        self.roots, self.matrix = roots, matrix
+    def __init__(self, roots: dict[str, Value], matrix: bool, matrices: tuple[str, ...]) -> None:
+        self.roots, self.matrix, self.matrices = roots, matrix, matrices
         self.plan = schedule(tuple(roots.values()))
         self.values = list(dict.fromkeys(v for root in roots.values() for v in walk(root)))
         self.readers: dict[Value, list[Value]] = {}
@@ -95,7 +97,7 @@ class _Lowering:
             outputs=tuple(spaces.items()),
             columns=tuple(self.names[v] for v in self.values if isinstance(v, Operand) and v.columns),
             results=tuple(results.items()),
-            matrix=self.matrix,
+            matrices=self.matrices,
         )
 
     def output(self, name: str, root: Value) -> str:
@@ -212,17 +214,17 @@ class _Lowering:
 
     def solved(self, value: Solve) -> Term:
         if value.space.over in _FLAT:
-            return ir.SolveFlat(self.term(value.matrix), self.term(value.argument))
+            return ir.SolveFlat(self.term(value.matrix), self.term(value.argument), value.symmetric)
         for part in (value.matrix, value.argument):
             if part not in self.names:
                 self.store(part, "X")
-        return ir.SolveStacked(self.names[value.matrix], self.names[value.argument], value.symmetric)
+        return ir.SolveStacked(self.names[value.matrix], self.names[value.argument], value.symmetric, value.space.over)
 
     def applied(self, letter: Node, argument: Value) -> Term:
         symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)
         name = symbol.name
         if letter.domain is not None and letter.domain.over == "scalars":
-            return self.vector(name)
+            return self.vector(symbol)
         if name == "E_phi":
             return FromParent(self.named(argument)) if starred else ir.FromChildren(self.named(argument))
         if name == "B":
@@ -246,11 +248,12 @@ class _Lowering:
             self.store(value, self.name_for(value))
         return self.names[value]
 
-    def vector(self, name: str) -> Term:
+    def vector(self, symbol: Symbol) -> Term:
+        name = symbol.name
         if name == "a":
             return Call("bias_acceleration", (Field("V"), Field("θ̇")))
         if name == "b":
-            return Call("bias_force", (Field("V"),))
+            return Call("bias_force", (self.block(symbol.of[0]), Field("V")))
         if name == "b_r":
             return Call("rotor_moment", (Field("V"), Field("θ̇")))
         if name == "a0":

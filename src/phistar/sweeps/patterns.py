@@ -264,11 +264,11 @@ class _Tally:
         self.multiplies += 1
         return [*self.cross(_rows(velocity, 0, 3), spin), [0], [0], [0]]
 
-    def bias_force(self, k: int, velocity: Pattern) -> Pattern:
+    def bias_force(self, k: int, mass: Pattern, velocity: Pattern) -> Pattern:
         omega = _rows(velocity, 0, 3)
-        momentum = self.product([row[:3] for row in _MASS[:3]], omega)
+        momentum = self.product([row[:3] for row in mass], omega)
         assert momentum is not None
-        return [*self.cross(omega, momentum), *self.cross(omega, self.cross(omega, _COLUMN))]
+        return [*self.cross(omega, momentum[:3]), *self.cross(omega, momentum[3:])]
 
     def bias_acceleration_at_frames(self, k: int, velocities: list[Pattern]) -> Pattern:
         omega = _rows(velocities[-1], 0, 3)

@@ -1,0 +1,189 @@
+"""The derivative of the Newton-Euler statement, again as operator statements, evaluated in one common frame.
+
+With Δ = φ*H*δθ, the displacement of each link, and ~ the bracket of motions, every link-to-link operator changes by
+δφ* = φ*δE_φ*φ* = φ*Δ~ − Δ~φ*. From τ = Hφ(Mα + 𝓑V) + Aθ̈, V = φ*H*θ̇, α = φ*(H*θ̈ + Ψ̇θ̇ + E*a_g) this gives
+
+    ∂τ/∂θ̈ = HφMφ*H* + A
+    ∂τ/∂θ̇ = Hφ(Mφ*Ψ′ + 2𝓑φ*H*)
+    ∂τ/∂θ = Hφ(Mφ*Ψ̈ + 2𝓑φ*Ψ̇) + Hφ̃F^H*
+
+with memoryless Ψ̇ = V_p~H*, Ψ′ = (V_p + V)~H*, Ψ̈ = (α_p~ + V_p~V_p~)H* and F^x = x ×* F, where F = φ(Mα + 𝓑V) and
+_p is the parent's (Singh, Russell, Wensing, RA-L 2022, eqs. 26-31; 𝓑: Echeandia, Wensing, RA-L 2021). Every φXφ* is
+then r + φ̃r + rφ̃* with the composites r of X (R87 eqs. 27, 28), which in one frame is the sum r = φX.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.common_frame import CommonFrame
+from phistar.backends.interpret import run
+from phistar.backends.links import mirrored
+from phistar.backends.solve import solve_symmetric
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
+from phistar.spatial import skew
+from phistar.sweeps.ir import Program
+from phistar.sweeps.lower import lower
+
+Blocks = list[np.ndarray]  # one per link
+Derivatives = tuple[np.ndarray, np.ndarray, np.ndarray]  # by θ (tangent), by θ̇, by θ̈ or τ; each (…, nv, nv)
+
+
+def inverse_dynamics_derivatives(frame: CommonFrame, v: Any, a: Any) -> Derivatives:
+    """∂τ/∂θ, ∂τ/∂θ̇, ∂τ/∂θ̈ at v and a, (…, nv)."""
+    return Linearization(frame, v).derivatives(a)
+
+
+def forward_dynamics_derivatives(frame: CommonFrame, v: Any, tau: Any) -> Derivatives:
+    """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇, ℳ⁻¹ at the acceleration that tau, (…, nv), gives."""
+    at = Linearization(frame, v)
+    inverse = mirrored(solve_symmetric(at.mass_matrix, np.eye(at.size)))
+    excess = np.asarray(tau)[..., None] - at.forces(np.zeros(at.size))[1]
+    by_q, by_v, _ = at.derivatives(np.matmul(inverse, excess)[..., 0])
+    return -np.matmul(inverse, by_q), -np.matmul(inverse, by_v), inverse
+
+
+class Linearization:
+    """What derivatives at (θ, θ̇) have in common, whatever θ̈: velocities, composites, the mass matrix."""
+
+    def __init__(self, frame: CommonFrame, v: Any) -> None:
+        self.frame, self.links = frame, frame.links
+        self.model, self.size = self.links.model, self.links.model.nv
+        s = Symbols()
+        self.h = list(self.links.subspace)
+        self.v = [np.asarray(v)[..., joint.v_slice, None] for joint in self.model.joints]
+        own = [np.matmul(h, rate) for h, rate in zip(self.h, self.v, strict=True)]
+        self.velocity = self.apply(s.phi.T, own)
+        self.parent_velocity = [_bracket(x) for x in self.apply(s.E_phi.T, self.velocity)]
+        self.psi_dot = _products(self.parent_velocity, self.h)
+        self.psi_prime = [2.0 * psi + _own_bracket(x, h) for psi, x, h in zip(self.psi_dot, own, self.h, strict=True)]
+        self.masses = [self.links.mass(k) for k in range(len(self.h))]
+        self.coriolis = [self.coriolis_block(k) for k in range(len(self.h))]
+        self.r, self.r_coriolis = self.apply(s.phi, self.masses), self.apply(s.phi, self.coriolis)
+        self.r_h = _products(self.r, self.h)
+        self.outboard_r_h = self.outboard(self.r_h)
+
+    def apply(self, operator: Node, blocks: Blocks) -> Blocks:
+        """An operator between link spaces applied to a stack of blocks, (…, 6, c) each."""
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in blocks))
+        stack = np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in blocks], axis=-2)
+        program = _program(operator)
+        result = run(program, self.links, {"x": stack})[program.result_names["y"]]
+        return [result[..., 6 * k : 6 * k + 6, :] for k in range(len(blocks))]
+
+    def outboard(self, columns: Blocks) -> Blocks:
+        """φ̃X for memoryless X from the joints, (…, 6, r): at each link the columns of all joints further out."""
+        s = Symbols()
+        return self.apply(s.E_phi @ s.phi, [self.placed(x, k) for k, x in enumerate(columns)])
+
+    def placed(self, block: np.ndarray, k: int) -> np.ndarray:
+        """A block (…, m, r) in the columns of joint k, (…, m, nv)."""
+        result = np.full((*block.shape[:-1], self.size), 0.0, dtype=block.dtype)
+        result[..., self.model.joints[k].v_slice] = block
+        return result
+
+    def coriolis_block(self, k: int) -> np.ndarray:
+        """𝓑 = [[tr(N) − N, 0], [−p~, 0]], (…, 6, 6), with N = ∫ẋx* dm and p = ∫ẋ dm: 𝓑V = V ×* MV, δ(𝓑V) = 2𝓑δV
+        but for what α's change absorbs."""
+        mass, moment, _ = self.links.mass_parts(k)
+        omega, linear = self.velocity[k][..., :3, :], self.velocity[k][..., 3:, :]
+        spin = skew(omega[..., 0])
+        n = np.matmul(spin, self.frame.second_moments[k]) + linear * moment[..., None, :]
+        momentum = np.asarray(mass)[..., None, None] * linear + np.matmul(spin, moment[..., None])
+        trace = [n[..., i, i] + n[..., j, j] for i, j in ((1, 2), (0, 2), (0, 1))]
+        rows = [[trace[i] if i == j else -n[..., i, j] for j in range(3)] for i in range(3)]
+        top = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        left = np.concatenate([top, -skew(momentum[..., 0])], axis=-2)
+        return np.concatenate([left, np.zeros(left.shape)], axis=-1)
+
+    @property
+    def mass_matrix(self) -> np.ndarray:
+        """ℳ = HrH* + Hφ̃rH* + (Hφ̃rH*)* + A (R87 eq. 31)."""
+        own = _products([_transposed(h) for h in self.h], self.r_h)
+        own = [mirrored(x) + self.links.armature(k) for k, x in enumerate(own)]
+        outer = self.rows(self.h, self.outboard_r_h)
+        return self.rows(None, [self.placed(x, k) for k, x in enumerate(own)]) + outer + _transposed(outer)
+
+    def rows(self, left: Blocks | None, right: Blocks) -> np.ndarray:
+        """Stack of X*(k)Y(k), (…, nv, c)."""
+        blocks = right if left is None else _products([_transposed(x) for x in left], right)
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in blocks))
+        return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in blocks], axis=-2)
+
+    def forces(self, a: Any) -> tuple[Blocks, np.ndarray, Blocks]:
+        """F, the joint forces HF + Aθ̈ (…, nv, 1), and the brackets of the parents' accelerations, at θ̈ = a (…, nv)."""
+        s, joints = Symbols(), self.model.joints
+        a = [np.asarray(a)[..., joint.v_slice, None] for joint in joints]
+        own = [
+            np.matmul(h, rate) + np.matmul(psi, v)
+            for h, rate, psi, v in zip(self.h, a, self.psi_dot, self.v, strict=True)
+        ]
+        lift = self.frame.base_acceleration[..., None]
+        roots = [parent < 0 for parent in self.model.parents]
+        entering = [x + lift if root else x for x, root in zip(own, roots, strict=True)]
+        alpha = self.apply(s.phi.T, entering)
+        above = [lift if root else x for x, root in zip(self.apply(s.E_phi.T, alpha), roots, strict=True)]
+        terms = zip(self.masses, alpha, self.coriolis, self.velocity, strict=True)
+        total = self.apply(s.phi, [np.matmul(m, x) + np.matmul(b, velocity) for m, x, b, velocity in terms])
+        armature = [np.matmul(self.links.armature(k), rate) for k, rate in enumerate(a)]
+        return total, self.rows(self.h, total) + self.rows(None, armature), [_bracket(x) for x in above]
+
+    def derivatives(self, a: Any) -> Derivatives:
+        """∂τ/∂θ, ∂τ/∂θ̇, ∂τ/∂θ̈ at θ̈ = a, (…, nv)."""
+        forces, _, above = self.forces(a)
+        h, twice_h = self.h, [2.0 * h for h in self.h]
+        bent = [np.matmul(x, psi) for x, psi in zip(self.parent_velocity, self.psi_dot, strict=True)]
+        psi_ddot = [np.matmul(x, hk) + y for x, hk, y in zip(above, h, bent, strict=True)]
+        twice_psi = [2.0 * psi for psi in self.psi_dot]
+        by_q = _sums(_products(self.r, psi_ddot), _products(self.r_coriolis, twice_psi))
+        by_v = _sums(_products(self.r, self.psi_prime), _products(self.r_coriolis, twice_h))
+        left = self.outboard(_products([_transposed(x) for x in self.r_coriolis], twice_h))
+        turned = [np.matmul(_force_bracket(f), x) for f, x in zip(forces, h, strict=True)]
+        inner_q = self.rows(psi_ddot, self.outboard_r_h) + self.rows(self.psi_dot, left)
+        inner_v = self.rows(self.psi_prime, self.outboard_r_h) + self.rows(h, left)
+        outer_q, outer_v = self.outboard(_sums(by_q, turned)), self.outboard(by_v)
+        return (
+            self.rows(h, _sums(outer_q, [self.placed(x, k) for k, x in enumerate(by_q)])) + _transposed(inner_q),
+            self.rows(h, _sums(outer_v, [self.placed(x, k) for k, x in enumerate(by_v)])) + _transposed(inner_v),
+            self.mass_matrix,
+        )
+
+
+@cache
+def _program(operator: Node) -> Program:
+    return lower(operator, matrix=True)
+
+
+def _bracket(x: np.ndarray) -> np.ndarray:
+    """x~ with x~y = [ω×ω_y; ω×v_y + v×ω_y], (…, 6, 1) → (…, 6, 6)."""
+    spin, slide = skew(x[..., :3, 0]), skew(x[..., 3:, 0])
+    upper = np.concatenate([spin, np.zeros(spin.shape)], axis=-1)
+    return np.concatenate([upper, np.concatenate([slide, spin], axis=-1)], axis=-2)
+
+
+def _own_bracket(x: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """(H*θ̇)~H*, zero for one axis."""
+    return np.matmul(_bracket(x), h) if h.shape[-1] > 1 else np.zeros(h.shape[-2:])
+
+
+def _force_bracket(force: np.ndarray) -> np.ndarray:
+    """F^ with F^y = y ×* F = [ω×n + v×f; ω×f] for F = [n; f], (…, 6, 1) → (…, 6, 6)."""
+    moment, push = -skew(force[..., :3, 0]), -skew(force[..., 3:, 0])
+    lower_half = np.concatenate([push, np.zeros(push.shape)], axis=-1)
+    return np.concatenate([np.concatenate([moment, push], axis=-1), lower_half], axis=-2)
+
+
+def _products(left: Blocks, right: Blocks) -> Blocks:
+    return [np.matmul(x, y) for x, y in zip(left, right, strict=True)]
+
+
+def _sums(left: Blocks, right: Blocks) -> Blocks:
+    return [x + y for x, y in zip(left, right, strict=True)]
+
+
+def _transposed(x: np.ndarray) -> np.ndarray:
+    return np.swapaxes(x, -1, -2)

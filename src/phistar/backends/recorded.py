@@ -1,0 +1,99 @@
+"""A function of arrays, recorded for a robot and compiled; run on the arrays as it is where the robot is too long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.backends import cache
+from phistar.backends.jit import compile_object, gufunc, host, load_object
+from phistar.backends.kernel import Kernel, compilable
+from phistar.backends.rows import Signature, module_text
+from phistar.backends.threads import spread
+from phistar.backends.trace import Scalar, Tape, Trace, finish
+from phistar.errors import ShapeError
+from phistar.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """`function(model, q, *vectors)` gives `outputs`, an array each; it takes floats (…, n) and traced scalars (n,).
+
+    `inputs` are "q" and names of (…, nv) vectors; `shapes` gives the results' shapes without leading axes.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    function: Callable[..., tuple[np.ndarray, ...]]
+    shapes: Callable[[Model], tuple[tuple[int, ...], ...]]
+
+    def __call__(self, model: Model, *arrays: Any) -> tuple[np.ndarray, ...]:
+        """One array per output. Single states are common: a kernel found on the model is called at once."""
+        kernel = model.__dict__.get("_kernels", {}).get(self.name)
+        if kernel is not None:
+            try:
+                return self._run(kernel, arrays)
+            except (ValueError, TypeError):
+                pass  # the long way says what is wrong with the arguments
+        if any(isinstance(x, np.ndarray) and x.dtype == object for x in arrays):
+            return self.function(model, *arrays)
+        given = self._checked(model, arrays)
+        if model.nv and compilable(model):
+            return self._run(self.kernel(model), given)
+        return self._interpreted(model, given)
+
+    def _run(self, kernel: Kernel, arrays: Any) -> tuple[np.ndarray, ...]:
+        results = spread(kernel.function, arrays, list(kernel.shapes))
+        return results if isinstance(results, tuple) else (results,)
+
+    def _interpreted(self, model: Model, given: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+        batch, shapes = np.broadcast_shapes(*(x.shape[:-1] for x in given)), self.shapes(model)
+        if not model.nv:
+            return tuple(np.zeros((*batch, *shape)) for shape in shapes)
+        found = zip(self.function(model, *given), shapes, strict=True)
+        return tuple(np.array(np.broadcast_to(x, (*batch, *shape))) for x, shape in found)
+
+    def _checked(self, model: Model, arrays: tuple[Any, ...]) -> list[np.ndarray]:
+        pairs = zip(self.inputs, arrays, strict=True)
+        given = [model.checked(x, model.nq if name == "q" else model.nv, name) for name, x in pairs]
+        try:
+            np.broadcast_shapes(*(x.shape[:-1] for x in given))
+        except ValueError:
+            shapes = ", ".join(str(x.shape) for x in given)
+            raise ShapeError(f"The leading axes of shapes {shapes} do not broadcast; make them equal, or 1.") from None
+        return given
+
+    def trace(self, model: Model) -> Trace:
+        """The instructions of one state."""
+        tape = Tape()
+        given = [tape.inputs((model.nq if name == "q" else model.nv,)) for name in self.inputs]
+        results = [np.asarray(x).reshape(-1) for x in self.function(model, *given)]
+        values = [x for result in results for x in result]
+        return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
+
+    def kernel(self, model: Model) -> Kernel:
+        """Machine code for a robot: kept on the model, found on disk, or made."""
+        store = model.__dict__.setdefault("_kernels", {})
+        if self.name not in store:
+            store[self.name] = self._made(model)
+        return store[self.name]
+
+    def _made(self, model: Model) -> Kernel:
+        target = host()
+        name = cache.key("recorded", self.name, model.key, target, target.lanes)
+        rows = tuple(model.nq if x == "q" else model.nv for x in self.inputs)
+        signature = Signature(rows, self.shapes(model))
+        found = cache.load(name)
+        if found is None:
+            trace = self.trace(model)
+            code = compile_object(module_text(trace, signature, target.lanes, target.fma), target)
+            header = {"operations": trace.operations}
+            cache.store(name, header, code)
+        else:
+            header, code = found
+        function = gufunc(load_object(code), signature, self.name, f"{self.name} of {model.name}, compiled.")
+        return Kernel(function, self.inputs[1:], self.outputs, header["operations"], signature.outputs)
