@@ -11,7 +11,7 @@ help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/ready-run ## show what phistar does, on the PUMA 560
-	@$(PY) -m phistar info puma560
+	@$(PY) examples/first_look.py
 
 test: $(VENV)/ready-test ## the tests, in under ten minutes on two cores
 	@$(PY) -m pytest -n 2 -q -m "not slow and not browser"
