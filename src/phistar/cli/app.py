@@ -10,13 +10,14 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from phistar.cli.bench import bench
 from phistar.cli.cache import cache
 from phistar.cli.derive import derive
 from phistar.cli.export import export
 from phistar.cli.info import info
 from phistar.errors import PhistarError
 
-COMMANDS = [info, derive, export, cache]
+COMMANDS = [info, derive, export, bench, cache]
 # A statement may begin with a minus sign; it is no option then.
 SETTINGS = {"derive": {"ignore_unknown_options": True}}
 

@@ -1,0 +1,71 @@
+"""`phistar bench`: this machine, ours and the peers in one run, as ratios."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from phistar.cli import info
+from phistar.errors import FileError
+
+STDOUT = "-"
+
+
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer robots and shorter runs: under a minute.")] = False,
+    robots: Annotated[
+        list[str] | None,
+        typer.Option("--robot", metavar="NAME", help="Only this robot, one of the list or a file; may be repeated."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0.0, max=60.0, help="Time for each comparison (0.8; quick 0.2).")
+    ] = None,
+    as_json: Annotated[
+        str | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON; - prints it instead.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the ratios into an SVG.")] = None,
+) -> None:
+    """Time phistar against Pinocchio and MuJoCo, in turn, on this machine, one thread against one thread.
+
+    \b
+    Examples:
+      phistar bench --quick
+      phistar bench --json bench.json --plot bench.svg
+      phistar bench --robot arm.urdf
+
+    \b
+    Robots:
+      pendulum planar2 ur5 panda baxter anymal talos chain10 chain100 chain1000 chain10000
+    """
+    from phistar.cli.benchmark.page import page
+    from phistar.cli.benchmark.plan import plan_for
+    from phistar.cli.benchmark.plot import svg
+    from phistar.cli.benchmark.report import report
+
+    drawing, data = plot, Path(as_json) if as_json not in (None, STDOUT) else None
+    for path in (drawing, data):
+        check_folder(path)
+    plan = plan_for(tuple(robots or ()), quick, seconds)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    errors = Console(stderr=True)
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        task = progress.add_task("measuring", total=None)
+        facts = report(plan, lambda what: progress.update(task, description=what))
+    if drawing is not None:
+        drawing.write_text(svg(facts))
+    if as_json == STDOUT:
+        typer.echo(info.as_text(facts))
+        return
+    if data is not None:
+        data.write_text(info.as_text(facts) + "\n")
+    console = Console()
+    console.width = console.width if console.is_terminal else info.WIDTH_WHEN_PIPED
+    console.print(page(facts))
+
+
+def check_folder(path: Path | None) -> None:
+    """Refuse a file that could not be written, before minutes of measuring."""
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        raise FileError(f"{path} cannot be written: it must be a file in a folder that is there.")

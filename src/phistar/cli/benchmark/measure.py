@@ -1,0 +1,239 @@
+"""One run: every robot and function, ours and the peers in turn; the result is plain data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import phistar as ps
+from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots
+from phistar.cli.benchmark.machine import machine
+from phistar.cli.benchmark.peak import peak
+from phistar.cli.benchmark.plan import Plan
+from phistar.cli.benchmark.start import Start, environment, kernels, starts
+from phistar.cli.benchmark.tasks import (
+    FORWARD,
+    ROLLOUT,
+    TASK_SPACE,
+    applies,
+    evaluations,
+    frame_of,
+    ours,
+    present,
+    random_states,
+    states_for,
+    values,
+)
+from phistar.cli.benchmark.timing import PYTHON_CALLS, Contestant, Timing, calls_in_turn, contest, rows_of
+from phistar.errors import PhistarError
+from phistar.model import Model
+
+Facts = dict[str, Any]
+
+COMPARED_STATES = 8
+THREADED_BATCH = 100_000
+BATCH_CALL, ESTIMATED = "batch call", "Python call less binding"
+ONE_THREAD = {"PHISTAR_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True, eq=False)
+class Entrant:
+    """A robot in phistar and in the peers that take it; `problems` says why the others do not."""
+
+    name: str
+    model: Model
+    pinocchio: peer_pinocchio.Pinocchio | None
+    mujoco: peer_mujoco.Mujoco | None
+    problems: tuple[str, ...]
+
+
+def entrant(name: str) -> Entrant:
+    model = robots.build(name)
+    problems: list[str] = []
+    pinocchio = _taken(peer_pinocchio.installed(), lambda: peer_pinocchio.pinocchio_of(model, _frame(model)), problems)
+    mujoco = _taken(peer_mujoco.installed(), lambda: peer_mujoco.mujoco_of(model), problems)
+    return Entrant(name, model, pinocchio, mujoco, tuple(problems))
+
+
+def _frame(model: Model) -> str | None:
+    return frame_of(model) if applies(TASK_SPACE, model) else None
+
+
+def _taken(installed: bool, make: Callable[[], Any], problems: list[str]) -> Any:
+    try:
+        return make() if installed else None
+    except PhistarError as error:
+        problems.append(str(error))
+        return None
+
+
+def measure(plan: Plan, tell: Callable[[str], None]) -> Facts:
+    """Everything a report shows; `tell` is told what is being measured."""
+    facts: Facts = {"machine": machine(), "seconds_per_comparison": plan.seconds, "problems": []}
+    rows: list[Facts] = []
+    with TemporaryDirectory(prefix="phistar-bench-") as folder, environment(**ONE_THREAD, PHISTAR_CACHE=folder):
+        peaks = [peak(plan.seconds)]
+        entrants = {}
+        for name, wanted in plan.functions.items():
+            tell(f"{name}: compiling")
+            robot = entrants[name] = entrant(name)
+            facts["problems"] += [f"{name}: {problem}" for problem in robot.problems]
+            rows += _robot(robot, wanted, Path(folder), plan.seconds, tell)
+        facts["single"] = []
+        for name in plan.single:
+            tell(f"{name}: one state at a time")
+            facts["single"].append(single(entrants[name], plan.seconds))
+        facts["chains"] = chains(plan.chains, plan.seconds, tell) if plan.chains else []
+        facts["threads"] = [threads(entrants[name], plan.seconds, tell) for name in plan.threads]
+        facts["peak_gflops"] = max([*peaks, peak(plan.seconds)])
+    for row in rows:
+        row["peak_fraction"] = _ratio(row["operations"], row["ours_ns"] * facts["peak_gflops"])
+    return facts | {"results": rows}
+
+
+def _robot(robot: Entrant, wanted: tuple[str, ...], folder: Path, seconds: float, tell: Any) -> list[Facts]:
+    functions = tuple(name for name in wanted if present(name) and applies(name, robot.model))
+    begun = starts(robot.name, robot.model, functions, folder)
+    rows = []
+    for function in functions:
+        tell(f"{robot.name}: {function}")
+        with environment(PHISTAR_CACHE=str(kernels(folder, robot.name, function))):
+            rows.append(compare(robot, function, begun[function], seconds))
+    return rows
+
+
+def compare(robot: Entrant, function: str, begun: Start, seconds: float) -> Facts:
+    """One function of one robot on a batch, and whoever else has it."""
+    states = states_for(function, robot.model, np.random.default_rng(0))
+    run = {"ours": Contestant(ours(function, robot.model, states), evaluations(function, states))}
+    pin, mujoco = robot.pinocchio, robot.mujoco
+    if pin is not None:
+        _enter(run, "pin_batch", pin.batch(function, states), states.count)
+        _enter(run, "pin_python", pin.single(function, states), PYTHON_CALLS)
+        _enter(run, "binding", _binding(function) if "pin_python" in run else None, PYTHON_CALLS)
+    if mujoco is not None:
+        _enter(run, "mujoco", mujoco.single(function, states), peer_mujoco.CALLS)
+        rolled = mujoco.rollout(states) if function == ROLLOUT else None
+        _enter(run, "mujoco", rolled, evaluations(function, states))
+    timed = contest(run, seconds)
+    return {
+        "function": function,
+        "robot": robot.name,
+        "dof": robot.model.nv,
+        "links": len(robot.model.bodies),
+        "batch": states.count,
+        **_times(timed),
+        "difference": difference(robot, function, states[:COMPARED_STATES]),
+        "operations": begun.operations,
+        "first_call_s": begun.first,
+        "cached_call_s": begun.cached,
+        "code_bytes": begun.code_bytes,
+        "problem": begun.problem,
+    }
+
+
+def _enter(run: dict[str, Contestant], name: str, call: Callable[[], Any] | None, states: int) -> None:
+    if call is not None:
+        run[name] = Contestant(call, states)
+
+
+def _binding(function: str) -> Callable[[], Any] | None:
+    """The same Python call on a one-joint robot; a composition in NumPy has no such twin."""
+    if function == TASK_SPACE:
+        return None
+    pendulum = robots.build("pendulum")
+    states = random_states(pendulum, PYTHON_CALLS, np.random.default_rng(0))
+    return peer_pinocchio.pinocchio_of(pendulum).single(function, states)
+
+
+def _times(timed: Mapping[str, Timing]) -> Facts:
+    """Nanoseconds per state of the best runs, and ratios to ours."""
+    best = {name: timing.best for name, timing in timed.items()}
+    crossing = best.get("binding")
+    estimate = None if crossing is None else max(best["pin_python"] - crossing, 0.0) or None
+    cpp = best.get("pin_batch", estimate)
+    found = {"pin_cpp": cpp, "pin_python": best.get("pin_python"), "mujoco": best.get("mujoco")}
+    return {
+        "ours_ns": best["ours"],
+        **{f"{name}_ns": time for name, time in found.items()},
+        **{f"{name}_ratio": _ratio(time, best["ours"]) for name, time in found.items()},
+        "pin_cpp_is": BATCH_CALL if "pin_batch" in best else ESTIMATED if cpp else None,
+        "pin_estimate_ns": estimate,
+        "medians_ns": {name: timing.median for name, timing in timed.items()},
+    }
+
+
+def difference(robot: Entrant, function: str, states: Any) -> float | None:
+    """The largest difference between ours and a peer's results, relative to the largest entry."""
+    peer = robot.mujoco if function == ROLLOUT else robot.pinocchio
+    theirs = None if peer is None else peer.value(function, states)
+    if theirs is None:
+        return None
+    found = values(function, ours(function, robot.model, states)())
+    relative = float(np.abs(found - theirs).max() / np.abs(theirs).max())
+    return relative if np.isfinite(relative) else None
+
+
+def single(robot: Entrant, seconds: float) -> Facts:
+    """Forward dynamics one state at a time: what `ps.compile` gives, the gufunc in it, the public function, peers."""
+    model = robot.model
+    states = random_states(model, PYTHON_CALLS, np.random.default_rng(1))
+    rows = rows_of((states.q, states.v, states.tau))
+    handle = ps.compile(ps.forward_dynamics.statement, model)
+    calls = {
+        "handle": handle,
+        "gufunc": handle.kernel.function,
+        "public": partial(ps.forward_dynamics, model),
+    }
+    run = {name: Contestant(calls_in_turn(call, rows), PYTHON_CALLS) for name, call in calls.items()}
+    if robot.pinocchio is not None:
+        _enter(run, "pin_python", robot.pinocchio.single(FORWARD, states), PYTHON_CALLS)
+    if robot.mujoco is not None:
+        _enter(run, "mujoco", robot.mujoco.single(FORWARD, states), peer_mujoco.CALLS)
+    best = {f"{name}_ns": timing.best for name, timing in contest(run, seconds).items()}
+    pin = best.get("pin_python_ns")
+    ratios = {f"{name}_ratio": _ratio(pin, best[f"{name}_ns"]) for name in calls}
+    return {"robot": robot.name, "dof": model.nv, **best, **ratios}
+
+
+def chains(names: tuple[str, ...], seconds: float, tell: Callable[[str], None]) -> list[Facts]:
+    """Forward dynamics of chains in one contest: nanoseconds per state and link."""
+    tell("chains against each other")
+    models = {name: robots.build(name) for name in names}
+    run = {}
+    for name, model in models.items():
+        states = states_for(FORWARD, model, np.random.default_rng(2))
+        run[name] = Contestant(ours(FORWARD, model, states), states.count * len(model.bodies))
+    timed = contest(run, 2 * seconds)
+    return [{"robot": name, "links": len(models[name].bodies), "per_link_ns": timed[name].best} for name in names]
+
+
+def threads(robot: Entrant, seconds: float, tell: Callable[[str], None]) -> Facts:
+    """Forward dynamics of a large batch on one thread and on two."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    facts: Facts = {"robot": robot.name, "batch": THREADED_BATCH, "cores": cores, "ratio": None}
+    if cores < 2:
+        return facts
+    tell(f"{robot.name}: two threads")
+    call = ours(FORWARD, robot.model, random_states(robot.model, THREADED_BATCH, np.random.default_rng(3)))
+
+    def on(count: str) -> None:
+        os.environ["PHISTAR_THREADS"] = count
+        call()
+
+    run = {name: Contestant(partial(on, name), THREADED_BATCH) for name in ("1", "2")}
+    timed = contest(run, 2 * seconds)
+    os.environ["PHISTAR_THREADS"] = ONE_THREAD["PHISTAR_THREADS"]
+    one, two = timed["1"].best, timed["2"].best
+    return facts | {"one_ns": one, "two_ns": two, "ratio": one / two}
+
+
+def _ratio(above: float | None, below: float | None) -> float | None:
+    return above / below if above and below else None

@@ -1,0 +1,70 @@
+"""What a run measures: which functions of which robots, for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from phistar.cli.benchmark import robots
+from phistar.cli.benchmark.tasks import (
+    DERIVATIVES,
+    FORWARD,
+    FUNCTIONS,
+    INVERSE,
+    MASS,
+    MASS_INVERSE,
+    ROLLOUT,
+    TASK_SPACE,
+)
+
+ARMS = (FORWARD, INVERSE, MASS, MASS_INVERSE, DERIVATIVES)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure: functions by robot, robots called one state at a time, on two threads, chains by length."""
+
+    functions: Mapping[str, tuple[str, ...]]
+    single: tuple[str, ...]
+    threads: tuple[str, ...]
+    chains: tuple[str, ...]
+    seconds: float  # per comparison
+
+
+FULL = Plan(
+    {
+        **dict.fromkeys(("pendulum", "planar2"), (FORWARD, INVERSE, MASS, MASS_INVERSE)),
+        **dict.fromkeys(("ur5", "panda"), FUNCTIONS),
+        "baxter": (*ARMS, TASK_SPACE),
+        "anymal": (*ARMS, ROLLOUT),
+        "talos": (*ARMS, TASK_SPACE),
+        **dict.fromkeys((f"chain{n}" for n in robots.CHAINS), (FORWARD, INVERSE)),
+    },
+    single=("ur5", "panda", "talos"),
+    threads=("ur5", "panda"),
+    chains=("chain100", "chain1000", "chain10000"),
+    seconds=0.8,
+)
+QUICK = Plan(
+    {
+        "ur5": (*ARMS, ROLLOUT),
+        "panda": ARMS,
+        "talos": (FORWARD, INVERSE, DERIVATIVES),
+        **dict.fromkeys(("chain10", "chain100"), (FORWARD, INVERSE)),
+    },
+    single=("ur5",),
+    threads=("ur5",),
+    chains=("chain100", "chain10000"),
+    seconds=0.2,
+)
+
+
+def plan_for(names: tuple[str, ...], quick: bool, seconds: float | None) -> Plan:
+    """A quick or full run, without robots whose files are not installed; or all functions of the robots named."""
+    plan = QUICK if quick else FULL
+    seconds = plan.seconds if seconds is None else seconds
+    if names:
+        return Plan(dict.fromkeys(names, FUNCTIONS), names, names, (), seconds)
+    here = {name: functions for name, functions in plan.functions.items() if robots.available(name)}
+    single, threads = (tuple(name for name in part if name in here) for part in (plan.single, plan.threads))
+    return Plan(here, single, threads, plan.chains, seconds)

@@ -1,0 +1,108 @@
+"""First calls, each from nothing and from the kernels on disk: measured in fresh processes, after all imports.
+
+Run as a program (`python -m phistar.cli.benchmark.start ROBOT FOLDER FUNCTION …`) it prints the seconds of each first
+call as JSON. It is run twice with one folder: the first process compiles, the second finds what the first has kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import phistar as ps
+from phistar.backends import cache
+from phistar.backends.kernel import LARGEST_TRACE
+from phistar.cli.benchmark.robots import build
+from phistar.cli.benchmark.tasks import ROLLOUT, ours, random_states
+from phistar.model import Model
+
+LONGEST_COMPILATION = 120.0  # seconds for all functions of a robot
+
+
+@dataclass(frozen=True)
+class Start:
+    """Seconds of the first call when compiling and when not, bytes of machine code, operations per state."""
+
+    first: float | None = None
+    cached: float | None = None
+    code_bytes: int | None = None
+    operations: int | None = None
+    problem: str = ""
+
+
+def starts(robot: str, model: Model, functions: tuple[str, ...], folder: Path) -> dict[str, Start]:
+    """By function; the kernels stay in `folder`, so that the caller need not compile them again."""
+    first, problem = _process(robot, functions, folder)
+    cached, _ = _process(robot, functions, folder) if not problem else ({}, "")
+    kept = {function: _kept(kernels(folder, robot, function), model) for function in functions}
+    return {name: Start(first.get(name), cached.get(name), *kept[name], problem=problem) for name in functions}
+
+
+def kernels(folder: Path, robot: str, function: str) -> Path:
+    """Where the kernels of one function of one robot are kept."""
+    return folder / Path(robot).stem / function
+
+
+def _process(robot: str, functions: tuple[str, ...], folder: Path) -> tuple[dict[str, float], str]:
+    command = [sys.executable, "-m", "phistar.cli.benchmark.start", robot, str(folder), *functions]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_COMPILATION)
+    except subprocess.TimeoutExpired:
+        return {}, f"compiling took more than {LONGEST_COMPILATION:.0f} s"
+    if done.returncode != 0:
+        return {}, (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
+    return json.loads(done.stdout), ""
+
+
+def _kept(folder: Path, model: Model) -> tuple[int | None, int | None]:
+    """Bytes and operations of the kernels in a folder; a rolled kernel's operations are those of one link."""
+    with environment(PHISTAR_CACHE=str(folder)):
+        found = [cache.load(path.stem) for path in sorted(folder.glob("*.kernel"))]
+    entries = [entry for entry in found if entry is not None]
+    if not entries:
+        return None, None
+    times = len(model.bodies) if len(model.bodies) > LARGEST_TRACE else 1
+    return sum(len(code) for _, code in entries), sum(times * header["operations"] for header, _ in entries)
+
+
+@contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """Variables of this process for a while."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def main() -> None:
+    import llvmlite.binding  # noqa: F401 - imports are not counted
+
+    robot, folder, *functions = sys.argv[1:]
+    model = build(robot)
+    seconds = {}
+    for function in functions:
+        getattr(ps, function)
+        call = ours(function, model, random_states(model, 1, np.random.default_rng(0), rollout=function == ROLLOUT))
+        os.environ["PHISTAR_CACHE"] = str(kernels(Path(folder), robot, function))
+        begin = time.perf_counter()
+        call()
+        seconds[function] = time.perf_counter() - begin
+    print(json.dumps(seconds))
+
+
+if __name__ == "__main__":
+    main()

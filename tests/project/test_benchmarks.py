@@ -1,0 +1,146 @@
+"""The benchmark program runs, compares equal things and prints ratios; how large they are is never asserted."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from phistar.backends.jit import Target, host
+from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots, tasks, timing
+from phistar.cli.benchmark.measure import difference, entrant
+from phistar.cli.benchmark.peak import CHAINS, loop_function, peak
+from phistar.cli.benchmark.plan import FULL, QUICK, plan_for
+from phistar.cli.benchmark.targets import REACHED, targets, verdicts
+from phistar.cli.benchmark.targets import Target as Goal
+from phistar.cli.benchmark.timing import Contestant, contest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTHING = {"results": [], "single": [], "chains": [], "threads": []}
+
+
+@pytest.fixture(scope="module")
+def quick_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bench")
+    program = [sys.executable, str(ROOT / "benchmarks" / "engine.py"), "--robot", "planar2", "--seconds", "0.005"]
+    kept = ["--json", str(folder / "bench.json"), "--plot", str(folder / "bench.svg")]
+    done = subprocess.run([*program, *kept], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, folder
+
+
+def test_the_program_runs_and_prints_a_ratio(quick_run):
+    pytest.importorskip("pinocchio", reason="pin is not installed")
+    printed, folder = quick_run
+    rows = json.loads((folder / "bench.json").read_text())["results"]
+    ratio = next(row["pin_cpp_ratio"] for row in rows if row["function"] == tasks.FORWARD)
+    assert f" {ratio:.3g} " in printed
+
+
+def test_every_figure_of_a_result_is_there(quick_run):
+    rows = json.loads((quick_run[1] / "bench.json").read_text())["results"]
+    assert {row["function"] for row in rows} >= {tasks.FORWARD, tasks.INVERSE, tasks.MASS, tasks.MASS_INVERSE}
+    for row in rows:
+        names = ("ours_ns", "operations", "peak_fraction", "first_call_s", "cached_call_s", "code_bytes")
+        assert all(row[name] > 0 for name in names), row
+
+
+def test_the_plot_is_a_picture_with_a_bar_for_each_ratio(quick_run):
+    folder = quick_run[1]
+    rows = json.loads((folder / "bench.json").read_text())["results"]
+    ratios = [row[f"{peer}_ratio"] for row in rows for peer in ("pin_cpp", "pin_python", "mujoco")]
+    texts = [element.text for element in ElementTree.parse(folder / "bench.svg").iter() if element.tag.endswith("text")]
+    for ratio in filter(None, ratios):
+        assert f"{ratio:.3g}×" in texts
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_measuring(tmp_path):
+    command = [sys.executable, "-m", "phistar", "bench", "--json", str(tmp_path / "missing" / "bench.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "cannot be written" in done.stderr
+
+
+def test_contestants_run_in_turn():
+    order: list[str] = []
+    contest({name: Contestant(lambda name=name: order.append(name), 1) for name in "ab"}, seconds=0.0)
+    changes = [name for name, after in zip(order, [*order[1:], ""]) if name != after]
+    assert changes[-6:] == ["a", "b", "a", "b", "a", "b"]
+
+
+def test_a_contest_gives_nanoseconds_per_state(monkeypatch):
+    """By a clock that a call of one state advances by 5 µs and every other run by 1 µs more."""
+    clock, runs = [0.0], [0]
+
+    def call():
+        runs[0] += 1
+        clock[0] += 5e-6 + 1e-6 * (runs[0] % 2)
+
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(timing, "SHORTEST_RUN", 5e-6)
+    timed = contest({"ten": Contestant(call, 10)}, seconds=60e-6)
+    assert timed["ten"].best == pytest.approx(500.0)
+    assert 500.0 <= timed["ten"].median <= 600.0 + 1e-6
+
+
+@pytest.mark.parametrize("target", [host(), Target(host().triple, "x86-64", "")], ids=["host", "baseline"])
+def test_the_peak_is_measured_on_multiply_adds_that_are_carried_out(target):
+    if "x86_64" not in target.triple:
+        pytest.skip("the baseline is that of x86-64")
+    a, b, x = 0.5, 0.25, 0.25
+    for _ in range(7):
+        x = a * x + b
+    assert loop_function(target)(7, a, b) == pytest.approx(CHAINS * x, rel=1e-14)
+    assert peak(0.0, target) > 0.0
+
+
+CASES = [(name, function) for name in ("pendulum", "panda") for function in tasks.FUNCTIONS]
+CASES += [("anymal", function) for function in (tasks.FORWARD, tasks.INVERSE, tasks.MASS)]
+
+
+@pytest.mark.parametrize(("name", "function"), CASES)
+def test_ours_and_the_peers_compute_the_same(name, function):
+    if not (peer_pinocchio.installed() and peer_mujoco.installed() and robots.available(name)):
+        pytest.skip("the peers are not installed")
+    robot = entrant(name)
+    if not tasks.present(function) or not tasks.applies(function, robot.model):
+        pytest.skip(f"{function} is not measured on {name}")
+    states = tasks.random_states(robot.model, 3, np.random.default_rng(7), rollout=function == tasks.ROLLOUT)
+    found = difference(robot, function, states)
+    assert found is not None and found < 1e-10
+
+
+def test_every_target_is_met_by_the_figures_that_it_names():
+    """Each target reads something of a full run."""
+    ratio = dict.fromkeys(("pin_cpp_ratio", "pin_python_ratio", "mujoco_ratio"), 1e9)
+    quick = {"first_call_s": 1e-9, "cached_call_s": 1e-9}
+    results = [
+        {"function": function, "robot": robot, **ratio, **quick}
+        for robot, functions in FULL.functions.items()
+        for function in functions
+    ]
+    single = [{"robot": robot, "handle_ratio": 1e9, "public_ratio": 1e9} for robot in FULL.single]
+    links = [{"links": int(name.removeprefix("chain")), "per_link_ns": 1.0} for name in FULL.chains]
+    threads = [{"robot": robot, "ratio": 1e9} for robot in FULL.threads]
+    judged = verdicts({"results": results, "single": single, "chains": links, "threads": threads})
+    assert [row["what"] for row in judged if row["verdict"] != REACHED] == []
+    assert len({row["what"] for row in judged}) == len(judged) == len(list(targets()))
+
+
+@pytest.mark.parametrize(("found", "verdict"), [(None, "not measured"), (3.0, "reached"), (2.9, "missed")])
+def test_a_verdict_compares_with_the_goal(found, verdict):
+    assert Goal("a ratio", 3.0, lambda facts: found).judged(NOTHING)["verdict"] == verdict
+
+
+def test_what_is_not_measured_is_said_to_be_so():
+    assert {row["verdict"] for row in verdicts(NOTHING)} == {"not measured"}
+
+
+def test_plans_name_robots_and_functions_that_are():
+    for plan in (FULL, QUICK):
+        assert {*plan.functions, *plan.chains} <= set(robots.ROBOTS)
+        assert {*plan.single, *plan.threads} <= set(plan.functions)
+        assert {name for functions in plan.functions.values() for name in functions} <= set(tasks.FUNCTIONS)
+    assert tuple(plan_for(("planar2",), True, None).functions) == ("planar2",)
