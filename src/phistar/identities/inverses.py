@@ -10,7 +10,7 @@ from phistar.identities.law import SENTENCES, Setting
 from phistar.identities.match import everywhere
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.riccati import lemma_1
-from phistar.operators.nodes import Identity, Inverse, Node, Product, Sum, Symbol, adjoint, product
+from phistar.operators.nodes import Inverse, Node, Product, Symbol, adjoint, product
 from phistar.operators.spaces import MOTIONS, RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
@@ -124,30 +124,26 @@ def check_invertible(node: Node) -> None:
                 f"({node!r})⁻¹ is structurally singular: between {f!r} and {factors[i + 1]!r} it passes through "
                 f"{f.domain}, which is smaller than {node.domain}."
             )
-    strict = [f for f in factors if _strictly_causal(f)]
-    if strict and all(_causal(f) for f in factors):
-        raise StatementError(f"({node!r})⁻¹ is structurally singular: {strict[0]!r} is strictly causal (nilpotent).")
+    if _nilpotent(expand(node)) or _nilpotent(expand(node).adjoint()):
+        raise StatementError(f"({node!r})⁻¹ is structurally singular: {node!r} is strictly causal (nilpotent).")
 
 
-def _causal(node: Node) -> bool:
-    match node:
-        case Sum(terms=terms):
-            return all(_causal(term) for _, term in terms)
-        case Product(factors=factors):
-            return all(_causal(f) for f in factors)
-        case Identity():
-            return True
-    return (isinstance(node, Symbol) and "causal" in node.traits) or (isinstance(node, Inverse) and is_memoryless(node))
+def _nilpotent(polynomial: Polynomial) -> bool:
+    """Causal, with nothing on the diagonal: its powers die out, whatever the links. φ and ψ have I there."""
+    on_diagonal = Fraction(0)
+    for word, c in polynomial.terms.items():
+        if not all(_causal(letter) for letter in word):
+            return False
+        if any(isinstance(x, Symbol) and "strict" in x.traits for x in word):
+            continue
+        if not all(isinstance(x, Symbol) and x.name in ("phi", "psi") for x in word):
+            return False
+        on_diagonal += c
+    return bool(polynomial.terms) and on_diagonal == 0
 
 
-def _strictly_causal(node: Node) -> bool:
-    """Causal, with nothing on the diagonal: its powers die out, whatever the links."""
-    match node:
-        case Sum(terms=terms):
-            return bool(terms) and all(_strictly_causal(term) for _, term in terms)
-        case Product(factors=factors):
-            return all(_causal(f) for f in factors) and any(_strictly_causal(f) for f in factors)
-    return isinstance(node, Symbol) and "strict" in node.traits
+def _causal(letter: Node) -> bool:
+    return is_memoryless(letter) or (isinstance(letter, Symbol) and "causal" in letter.traits)
 
 
 def _need(setting: Setting, condition: str, node: Node) -> None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 
 from phistar.identities.law import LAWS, Law, Setting
-from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
+from phistar.identities.polynomial import MOST_TERMS, Polynomial, TooManyTerms, Word, expand, is_memoryless
 from phistar.operators.nodes import (
     Adjoint,
     Identity,
@@ -43,6 +43,8 @@ class WordRule:
             word = next(iter(open_terms))  # first come, first served: results keep the order a reader expects
             c = open_terms.pop(word)
             found = self.find(word)
+            if len(open_terms) + len(done) > MOST_TERMS:
+                raise TooManyTerms
             if found is None:
                 done[word] = done.get(word, Fraction(0)) + c
                 continue

@@ -10,10 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import Space
 
 Word = tuple[Node, ...]
+MOST_TERMS = 1000
+
+
+class TooManyTerms(StatementError):
+    """A statement that grows beyond use when it is multiplied out."""
+
+    def __init__(self) -> None:
+        super().__init__(f"The statement has more than {MOST_TERMS} terms when multiplied out; name a part of it.")
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,8 @@ class Polynomial:
         for left, c in self.terms.items():
             for right, d in other.terms.items():
                 terms[left + right] = terms.get(left + right, Fraction(0)) + c * d
+            if len(terms) > MOST_TERMS:
+                raise TooManyTerms
         return Polynomial({w: c for w, c in terms.items() if c}, other.source, self.target)
 
     def scaled(self, scale: Fraction) -> Polynomial:

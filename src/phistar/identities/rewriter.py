@@ -7,6 +7,8 @@ again. Laws that only sometimes help (Ω for ψ*H*D⁻¹Hψ) are tried and kept 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import combinations
 
@@ -19,11 +21,12 @@ from phistar.identities.factor import factor
 from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product
 from phistar.identities.law import Law, Setting
 from phistar.identities.match import WordRule, everywhere, factor_rules, word_rules
-from phistar.identities.polynomial import Polynomial, expand, letters
+from phistar.identities.polynomial import Polynomial, TooManyTerms, expand, letters
 from phistar.identities.riccati import lemma_1
 from phistar.operators.nodes import Inverse, Node, Symbol
 from phistar.operators.symbols import Symbols
 
+Path = list[tuple[Law | None, Polynomial]]
 _ROUNDS = 200  # far above any derivation; the rules terminate, this only turns a mistake in a new law into a sentence
 
 
@@ -39,15 +42,22 @@ def simplify(
     written = _as_written(node, symbols, setting, innovations)
     best = _end(node, written)
     best_cost, best_path = cost(best, matrix), []
-    normal = _as_polynomial(expand(best), symbols, setting, ())
-    for chosen in _choices(normal[-1][1], symbols, setting):
-        path = normal + (_as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else [])
+    for path in _paths(best, symbols, setting):
         path_cost = cost(factor(path[-1][1]), matrix)
         if path_cost < best_cost:
             best_cost, best_path = path_cost, path
     steps = _grouped(written + _displayed(best, best_path))
     better = best_cost < cost(node, matrix) or _needs_definitions(node)
     return Derivation(node, tuple(steps) if better else (), matrix)
+
+
+def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[Path]:
+    """To the normal form, and on from there with each choice of optional laws; what grows without end is given up."""
+    with suppress(TooManyTerms):
+        normal = _as_polynomial(expand(node), symbols, setting, ())
+        for chosen in _choices(normal[-1][1], symbols, setting):
+            with suppress(TooManyTerms):
+                yield normal + (_as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else [])
 
 
 def _end(node: Node, steps: list[Step]) -> Node:
@@ -118,9 +128,6 @@ def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Ste
                 node = new
                 new = everywhere(node, lambda part, old=before, new=after: new if part is old else None)
     return steps
-
-
-Path = list[tuple[Law | None, Polynomial]]
 
 
 def _as_polynomial(polynomial: Polynomial, symbols: Symbols, setting: Setting, chosen: tuple[WordRule, ...]) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -71,7 +72,7 @@ class Notation:
 
     def powered(self, base: str, power: str) -> str:
         """TeX wants braces around what already has a superscript."""
-        return (f"{{{base}}}" if self.column == 1 and base.endswith("}") else base) + power
+        return (f"{{{base}}}" if self.column == 1 and re.search(r"\^\{[^}]*\}$", base) else base) + power
 
     def grouped(self, node: Node) -> str:
         shown = self.show(node)
