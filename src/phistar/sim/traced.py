@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy._core.umath import clip  # type: ignore[attr-defined]
 
 from phistar.backends.trace import Scalar
 
@@ -55,7 +56,7 @@ def _smaller(a: Any, b: Any) -> Any:
     if type(a) is not Scalar and type(b) is not Scalar:
         return min(a, b)
     for x, other in ((a, b), (b, a)):
-        if type(x) is not Scalar and math.isinf(x):
+        if isinstance(x, int | float) and math.isinf(x):
             return other if x > 0 else x
     difference = a - b
     after = difference.sign() if type(difference) is Scalar else float(np.sign(difference))
@@ -80,6 +81,6 @@ _OWN: Mapping[Any, Callable[..., Any]] = {
     np.positive: lambda x: x,
     np.minimum: _minimum,
     np.maximum: _maximum,
-    np._core.umath.clip: lambda x, low, high: _minimum(_maximum(x, low), high),
+    clip: lambda x, low, high: _minimum(_maximum(x, low), high),
 }
 _KEPT = {np.add, np.subtract, np.multiply, np.divide, np.negative, np.matmul, np.square, np.power}
