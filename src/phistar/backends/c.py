@@ -56,12 +56,13 @@ _KEYWORDS = frozenset(
         "while",
     ]
 )
+LONGEST = 100
 SCRATCH = "between"  # what crosses from one part to the next
 
 
 def identifier(text: str) -> str:
-    """A C name that resembles the text."""
-    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "robot"
+    """A C name that resembles the text, not too long for a file."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", text[-LONGEST:]).strip("_") or "robot"
     return f"_{name}" if name[0].isdigit() or name in _KEYWORDS else name
 
 

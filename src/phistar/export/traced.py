@@ -22,11 +22,10 @@ from phistar.backends.program import is_wide, pose_program_frames
 from phistar.backends.symbolic import replay
 from phistar.backends.trace import Scalar, Tape, Trace, finish
 from phistar.errors import ShapeError, StatementError
-from phistar.expression import Expression, algebra, setting_of
+from phistar.expression import Expression, algebra, setting_of, symbols_of
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS, Space
-from phistar.operators.symbols import Symbols
 from phistar.stated import Stated
 from phistar.sweeps.lower import GIVEN, lower_poses
 
@@ -226,7 +225,7 @@ class _Recorded:
     def evaluate_all(
         self, model: Model, q: Any, vectors: Mapping[str, Any] | None = None, frames: tuple[str, ...] = ()
     ) -> dict[str, np.ndarray]:
-        symbols, setting = Symbols(frames, bool(np.any(model.armature))), setting_of(model, frames)
+        symbols, setting = symbols_of(model, frames), setting_of(model, frames)
         expressions = {
             name: Expression(node, symbols, setting, model) for name, node in self.stated._nodes(symbols).items()
         }

@@ -1,0 +1,128 @@
+"""Public functions and statements, recorded: the record has the value of the function, on every joint kind."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.backends.symbolic import replay
+from phistar.export.traced import traced
+from tests.trees import KINDS, mechanism, relative
+
+# Every function that can be written out, with the frames it needs.
+FUNCTIONS = {
+    **dict.fromkeys(["inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_inverse", "bias"], 0),
+    **dict.fromkeys(["gravity_load", "innovations", "momentum", "kinetic_energy", "potential_energy"], 0),
+    **dict.fromkeys(["center_of_mass", "composite_inertia"], 0),
+    **dict.fromkeys(["jacobian", "jacobian_dot_v", "tip_acceleration_change", "forward_kinematics"], 1),
+    "operational_space": 1,
+}
+CASES = {kind: mechanism(60, kind=kind, bodies=2, frames=1) for kind in KINDS}
+CASES["floating tree with armature"] = mechanism(61, serial=False, floating=True, armature=True, bodies=4, frames=1)
+
+
+def values(found, case):
+    rng = np.random.default_rng(0)
+    return {name: case.q if name == "q" else rng.normal(size=size) for name, size in found.arguments}
+
+
+def flat(result):
+    parts = result if isinstance(result, tuple) else (result,)
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+def recorded(found, given):
+    return np.array(replay(found.trace, list(np.concatenate(list(given.values())))), dtype=float)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_recorded_function_has_the_value_of_the_function(case, name):
+    function, frame = getattr(ps, name), case.frames[0] if FUNCTIONS[name] else None
+    if name == "operational_space" and case.path_dofs(case.frames[0]) < 6:
+        pytest.skip("the frame cannot move in six directions, so its inertia is infinite")
+    found = traced(function, case.model, frame)
+    given = values(found, case)
+    expected = function(case.model, **given, **({"frame": frame} if frame else {}))
+    assert relative(recorded(found, given), flat(expected)) < 1e-9
+    assert sum(int(np.prod(shape)) for _, shape in found.results) == flat(expected).size
+
+
+@pytest.mark.parametrize("function", [ps.inverse_dynamics, ps.forward_dynamics], ids=lambda f: f.__name__)
+def test_forces_at_frames_are_an_argument(function):
+    case = mechanism(62, frames=2, serial=False, bodies=5)
+    found = traced(function, case.model, case.frames)
+    given = values(found, case)
+    forces = dict(zip(case.frames, given["f_ext"].reshape(2, 6), strict=True))
+    others = {name: value for name, value in given.items() if name != "f_ext"}
+    expected = function(case.model, **others, f_ext=forces)
+    assert relative(recorded(found, given), expected) < 1e-10
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+def test_a_statement_with_inertia_and_gravity_as_arguments(matrix):
+    case = mechanism(63, serial=True, frames=1, bodies=4, tips=True)
+    algebra = ps.algebra(case.model, case.frames)
+    statement = algebra.J @ algebra.mass.inv @ algebra.J.T
+    found = traced(statement, case.model, parameters=("inertia", "gravity"), matrix=matrix)
+    names = [name for name, _ in found.arguments]
+    assert names == (["q", "inertia", "gravity"] if matrix else ["q", "x", "inertia", "gravity"])
+    given = values(found, case)
+    heavy = [1.5 * body.inertia.parameters for body in case.model.bodies]
+    given["inertia"] = np.concatenate(heavy)
+    inertias = {b.name: ps.Inertia.from_parameters(p) for b, p in zip(case.model.bodies, heavy, strict=True)}
+    heavier = ps.algebra(case.model.replace(inertias=inertias), case.frames)
+    expected = (heavier.J @ heavier.mass.inv @ heavier.J.T).dense(case.q)
+    expected = expected if matrix else expected @ given["x"]
+    assert relative(recorded(found, given), np.ravel(expected)) < 1e-9
+
+
+def test_parameters_of_a_function_replace_the_robots_constants():
+    model = ps.load("puma560")
+    found = traced(ps.gravity_load, model, parameters=("gravity",))
+    q, gravity = np.random.default_rng(0).normal(size=6), np.array([1.0, 2.0, 3.0])
+    expected = ps.gravity_load(model.replace(gravity=gravity), q)
+    assert relative(recorded(found, {"q": q, "gravity": gravity}), expected) < 1e-12
+
+
+def test_an_abstract_statement_takes_the_model_it_is_given():
+    model = ps.load("planar3")
+    found = traced(ps.algebra().mass, model, matrix=True)
+    q = np.array([0.1, 0.2, 0.3])
+    assert relative(recorded(found, {"q": q}), np.ravel(ps.mass_matrix(model, q))) < 1e-12
+
+
+def test_a_result_named_like_an_argument_is_told_apart():
+    found = traced(ps.operational_space, ps.load("puma560"), "tool", parameters=("gravity",))
+    names = [name for name, _ in (*found.arguments, *found.results)]
+    assert len(set(names)) == len(names)
+
+
+def test_recording_leaves_the_functions_as_they_were():
+    model, q = ps.load("planar3"), np.array([0.1, 0.2, 0.3])
+    before = ps.mass_matrix(model, q)
+    traced(ps.mass_matrix, model)
+    np.testing.assert_array_equal(ps.mass_matrix(model, q), before)
+    assert isinstance(ps.innovations(ps.load("planar3"), q).D, np.ndarray)
+
+
+REFUSED = {
+    "a frame is needed": (lambda m: traced(ps.jacobian, m), "name one with `frame`"),
+    "no frame belongs there": (lambda m: traced(ps.bias, m, "tool"), "not about a frame"),
+    "an unknown frame": (lambda m: traced(ps.jacobian, m, "tol"), "did you mean 'tool'"),
+    "it branches": (lambda m: traced(ps.joint_friction, m), "cannot be written out"),
+    "not a function of a state": (lambda m: traced(ps.load, m), "not one of phistar's functions"),
+    "not a function at all": (lambda m: traced(3, m), "not one of phistar's functions"),
+    "an unknown parameter": (lambda m: traced(ps.bias, m, parameters=("mass",)), "choose from inertia, gravity"),
+    "parameters of a plain function": (
+        lambda m: traced(ps.center_of_mass, m, parameters=("inertia",)),
+        "are for stated functions",
+    ),
+    "matrix of a function": (lambda m: traced(ps.bias, m, matrix=True), "is for statements"),
+    "nothing moves": (lambda m: traced(ps.bias, ps.ModelBuilder("rock").build()), "no joint that moves"),
+}
+
+
+@pytest.mark.parametrize("call, sentence", REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_recorded_is_refused_with_a_sentence(call, sentence):
+    with pytest.raises(ps.PhistarError, match=sentence):
+        call(ps.load("puma560"))
