@@ -63,7 +63,7 @@ def simulate(
     times = np.concatenate([t for t, _ in parts])
     q, v = coordinates.split(np.concatenate([x for _, x in parts], axis=0))
     q = coordinates.unit(q)
-    energy = kinetic_energy(model, q, v=v) + potential_energy(model, q) + passive.elastic_energy(q)
+    energy = kinetic_energy(model, q, v) + potential_energy(model, q) + passive.elastic_energy(q)
     return Simulation(times, q, v.copy(), energy, np.zeros((len(times), 0)))
 
 
