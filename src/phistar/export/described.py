@@ -37,6 +37,10 @@ _ORDERED_AS_V = {
     "tau": "joint forces, in N m or N",
     "qdd": "joint accelerations, in rad/s^2 or m/s^2",
     "T": "joint forces, in N m or N",
+    "w": "weights of the joint forces",
+    "dq": "the direction's part in the tangent space of q, in rad or m",
+    "dv": "the direction's part in v, in rad/s or m/s",
+    "da": "the direction's part in a, in rad/s^2 or m/s^2",
 }
 _FORCE = "x, y, z of the moment in N m, then of the force in N, in world axes at the frame's origin"
 _MOTION = "x, y, z of the angular, then of the linear part, in world axes at the frame's origin"
@@ -59,6 +63,12 @@ _RESULTS = {
     "potential_energy": "in J",
     "center_of_mass": "x, y, z in the world, in m",
     "composite_inertia": "spatial inertia about the world's origin, angular part first; kg m^2, kg m, kg",
+    "inverse_dynamics_derivatives": "rows joint forces, columns by the tangent of q, by v, by a; in the order of v",
+    "forward_dynamics_derivatives": "rows joint accelerations, columns by the tangent of q, by v, by tau; order of v",
+    "linearize": "d/dt of (tangent of q, v) = A (tangent of q, v) + B tau, each part in the order of v; SI units",
+    "regressor": "rows joint forces in the order of v; columns per body in the order of its joint below: mass, "
+    "mass*com (3), Ixx Ixy Iyy Ixz Iyz Izz about the body's origin",
+    "inverse_dynamics_hessian_product": "in the order of v; SI units",
     "forward_kinematics": "homogeneous transform of the frame in the world: rotation, and translation in m",
 }
 _ORDERS = {

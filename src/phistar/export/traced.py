@@ -30,6 +30,7 @@ from phistar.stated import Stated
 from phistar.sweeps.lower import GIVEN, lower_poses
 
 PARAMETERS = ("inertia", "gravity")
+AS_V = ("v", "a", "tau", "w", "dq", "dv", "da")  # arguments of public functions with an entry per rate
 _VECTORS = {field: name for name, field in GIVEN.items()}
 
 
@@ -160,7 +161,7 @@ class _Recording:
         wanted = list(inspect.signature(function).parameters) if known else []
         if wanted[:2] != ["model", "q"]:
             raise StatementError(f"{name} is not one of phistar's functions of a model and a state.")
-        sizes = {"q": self.model.nq, **dict.fromkeys(("v", "a", "tau"), self.model.nv), "force": 6 * len(frames)}
+        sizes = {"q": self.model.nq, **dict.fromkeys(AS_V, self.model.nv), "force": 6 * len(frames)}
         if "frame" in wanted and not frames:
             raise StatementError(f"{name} is about a frame; name one with `frame`.")
         if frames and "frame" not in wanted and "f_ext" not in wanted:
