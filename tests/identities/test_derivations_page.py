@@ -1,0 +1,53 @@
+"""The derivations page is what the program prints, for every target of the rewriter and every law."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from phistar.identities.law import LAWS
+from phistar.operators.show import text
+from tests.identities.targets import CHAIN, TARGETS
+
+GENERATOR = Path(__file__).parents[2] / "docs" / "generate_derivations.py"
+
+
+@pytest.fixture(scope="module")
+def generator():
+    spec = importlib.util.spec_from_file_location("generate_derivations", GENERATOR)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("algebra")
+    subprocess.run([sys.executable, str(GENERATOR), str(folder)], check=True)
+    return {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_target_is_derived_on_the_page(name, pages, generator):
+    """The statement, each step's law, the form it ends in, a recursion and its cost as a polynomial."""
+    node = TARGETS[name].statement(CHAIN[0])
+    sections = {text(section.statement(generator.ps.algebra()).node): section for section in generator.ENTRIES}
+    entry = sections[text(node)]
+    page = pages["derivations"].split(f"## {entry.title}\n")[1].split("\n## ")[0]
+    assert f"  {text(node)}    [" in page
+    assert TARGETS[name].chain in page
+    assert "end loop" in page and "multiplications" in page and r"\begin{aligned}" in page
+
+
+def test_every_law_is_on_the_page(pages):
+    rows = [line for line in pages["laws"].splitlines() if line.startswith("| ")]
+    assert len(rows) == 1 + len(LAWS)
+    assert all(any(law.citation in row for row in rows) for law in LAWS)
+
+
+def test_the_index_leads_to_the_pages(pages):
+    assert "derivations\nlaws" in pages["index"]
