@@ -21,7 +21,9 @@ from phistar.cli.benchmark.start import Start, environment, kernels, starts
 from phistar.cli.benchmark.tasks import (
     FORWARD,
     ROLLOUT,
+    SMALLEST_BATCH,
     TASK_SPACE,
+    States,
     applies,
     evaluations,
     frame_of,
@@ -31,13 +33,15 @@ from phistar.cli.benchmark.tasks import (
     states_for,
     values,
 )
-from phistar.cli.benchmark.timing import PYTHON_CALLS, Contestant, Timing, calls_in_turn, contest, rows_of
+from phistar.cli.benchmark.timing import Contestant, Timing, calls_for, calls_in_turn, contest, rows_of
 from phistar.errors import PhistarError
 from phistar.model import Model
 
 Facts = dict[str, Any]
 
 COMPARED_STATES = 8
+SHORT_BATCH = 64
+CHAIN_LINKS = 80_000  # states times links in one call, for a chain of any length
 THREADED_BATCH = 100_000
 BATCH_CALL, ESTIMATED = "batch call", "Python call less binding"
 ONE_THREAD = {"PHISTAR_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -81,11 +85,11 @@ def measure(plan: Plan, tell: Callable[[str], None]) -> Facts:
     with TemporaryDirectory(prefix="phistar-bench-") as folder, environment(**ONE_THREAD, PHISTAR_CACHE=folder):
         peaks = [peak(plan.seconds)]
         entrants = {}
-        for name, wanted in plan.functions.items():
+        for name in plan.functions:
             tell(f"{name}: compiling")
             robot = entrants[name] = entrant(name)
             facts["problems"] += [f"{name}: {problem}" for problem in robot.problems]
-            rows += _robot(robot, wanted, Path(folder), plan.seconds, tell)
+            rows += _robot(robot, plan, Path(folder), facts["problems"], tell)
         facts["single"] = []
         for name in plan.single:
             tell(f"{name}: one state at a time")
@@ -98,31 +102,25 @@ def measure(plan: Plan, tell: Callable[[str], None]) -> Facts:
     return facts | {"results": rows}
 
 
-def _robot(robot: Entrant, wanted: tuple[str, ...], folder: Path, seconds: float, tell: Any) -> list[Facts]:
+def _robot(robot: Entrant, plan: Plan, folder: Path, problems: list[str], tell: Callable[[str], None]) -> list[Facts]:
+    wanted = plan.functions[robot.name]
     functions = tuple(name for name in wanted if present(name) and applies(name, robot.model))
-    begun = starts(robot.name, robot.model, functions, folder)
+    begun = starts(robot.name, robot.model, functions, folder, plan.patience)
+    problems += [f"{robot.name}, {name}: {begun[name].problem}" for name in functions if begun[name].problem]
     rows = []
-    for function in functions:
+    for function in (name for name in functions if not begun[name].problem):
         tell(f"{robot.name}: {function}")
         with environment(PHISTAR_CACHE=str(kernels(folder, robot.name, function))):
-            rows.append(compare(robot, function, begun[function], seconds))
+            rows.append(compare(robot, function, begun[function], plan.seconds))
     return rows
 
 
 def compare(robot: Entrant, function: str, begun: Start, seconds: float) -> Facts:
     """One function of one robot on a batch, and whoever else has it."""
     states = states_for(function, robot.model, np.random.default_rng(0))
-    run = {"ours": Contestant(ours(function, robot.model, states), evaluations(function, states))}
-    pin, mujoco = robot.pinocchio, robot.mujoco
-    if pin is not None:
-        _enter(run, "pin_batch", pin.batch(function, states), states.count)
-        _enter(run, "pin_python", pin.single(function, states), PYTHON_CALLS)
-        _enter(run, "binding", _binding(function) if "pin_python" in run else None, PYTHON_CALLS)
-    if mujoco is not None:
-        _enter(run, "mujoco", mujoco.single(function, states), peer_mujoco.CALLS)
-        rolled = mujoco.rollout(states) if function == ROLLOUT else None
-        _enter(run, "mujoco", rolled, evaluations(function, states))
-    timed = contest(run, seconds)
+    entered = {"ours": Contestant(ours(function, robot.model, states), evaluations(function, states))}
+    entered |= _pinocchio(robot.pinocchio, function, states) | _mujoco(robot.mujoco, function, states)
+    timed = contest(entered, seconds)
     return {
         "function": function,
         "robot": robot.name,
@@ -135,22 +133,37 @@ def compare(robot: Entrant, function: str, begun: Start, seconds: float) -> Fact
         "first_call_s": begun.first,
         "cached_call_s": begun.cached,
         "code_bytes": begun.code_bytes,
-        "problem": begun.problem,
     }
 
 
-def _enter(run: dict[str, Contestant], name: str, call: Callable[[], Any] | None, states: int) -> None:
-    if call is not None:
-        run[name] = Contestant(call, states)
+def _pinocchio(peer: peer_pinocchio.Pinocchio | None, function: str, states: States) -> dict[str, Contestant]:
+    if peer is None:
+        return {}
+    single = peer.single(function, states)
+    binding = _binding(function) if single is not None else None
+    return _entered({"pin_batch": peer.batch(function, states), "pin_python": single, "binding": binding})
 
 
-def _binding(function: str) -> Callable[[], Any] | None:
+def _binding(function: str) -> Contestant | None:
     """The same Python call on a one-joint robot; a composition in NumPy has no such twin."""
     if function == TASK_SPACE:
         return None
     pendulum = robots.build("pendulum")
-    states = random_states(pendulum, PYTHON_CALLS, np.random.default_rng(0))
+    states = random_states(pendulum, SHORT_BATCH, np.random.default_rng(0))
     return peer_pinocchio.pinocchio_of(pendulum).single(function, states)
+
+
+def _mujoco(peer: peer_mujoco.Mujoco | None, function: str, states: States) -> dict[str, Contestant]:
+    if peer is None:
+        return {}
+    if function != ROLLOUT:
+        return _entered({"mujoco": peer.single(function, states)})
+    some = states[: SHORT_BATCH // 4]
+    return {"mujoco": Contestant(peer.rollout(some), evaluations(function, some))}
+
+
+def _entered(contestants: Mapping[str, Contestant | None]) -> dict[str, Contestant]:
+    return {name: each for name, each in contestants.items() if each is not None}
 
 
 def _times(timed: Mapping[str, Timing]) -> Facts:
@@ -183,20 +196,14 @@ def difference(robot: Entrant, function: str, states: Any) -> float | None:
 
 def single(robot: Entrant, seconds: float) -> Facts:
     """Forward dynamics one state at a time: what `ps.compile` gives, the gufunc in it, the public function, peers."""
-    model = robot.model
-    states = random_states(model, PYTHON_CALLS, np.random.default_rng(1))
-    rows = rows_of((states.q, states.v, states.tau))
+    model, pin, mujoco = robot.model, robot.pinocchio, robot.mujoco
+    states = random_states(model, SHORT_BATCH, np.random.default_rng(1))
+    rows = rows_of((states.q, states.v, states.tau), calls_for(model.nv))
     handle = ps.compile(ps.forward_dynamics.statement, model)
-    calls = {
-        "handle": handle,
-        "gufunc": handle.kernel.function,
-        "public": partial(ps.forward_dynamics, model),
-    }
-    run = {name: Contestant(calls_in_turn(call, rows), PYTHON_CALLS) for name, call in calls.items()}
-    if robot.pinocchio is not None:
-        _enter(run, "pin_python", robot.pinocchio.single(FORWARD, states), PYTHON_CALLS)
-    if robot.mujoco is not None:
-        _enter(run, "mujoco", robot.mujoco.single(FORWARD, states), peer_mujoco.CALLS)
+    calls = {"handle": handle, "gufunc": handle.kernel.function, "public": partial(ps.forward_dynamics, model)}
+    run = {name: calls_in_turn(call, rows) for name, call in calls.items()}
+    run |= _entered({"pin_python": pin.single(FORWARD, states) if pin else None})
+    run |= _entered({"mujoco": mujoco.single(FORWARD, states) if mujoco else None})
     best = {f"{name}_ns": timing.best for name, timing in contest(run, seconds).items()}
     pin = best.get("pin_python_ns")
     ratios = {f"{name}_ratio": _ratio(pin, best[f"{name}_ns"]) for name in calls}
@@ -209,7 +216,7 @@ def chains(names: tuple[str, ...], seconds: float, tell: Callable[[str], None]) 
     models = {name: robots.build(name) for name in names}
     run = {}
     for name, model in models.items():
-        states = states_for(FORWARD, model, np.random.default_rng(2))
+        states = random_states(model, max(CHAIN_LINKS // model.nv, SMALLEST_BATCH), np.random.default_rng(2))
         run[name] = Contestant(ours(FORWARD, model, states), states.count * len(model.bodies))
     timed = contest(run, 2 * seconds)
     return [{"robot": name, "links": len(models[name].bodies), "per_link_ns": timed[name].best} for name in names]

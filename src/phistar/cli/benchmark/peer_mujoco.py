@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -16,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from phistar.cli.benchmark.tasks import FORWARD, INVERSE, ROLLOUT, STEP, States
+from phistar.cli.benchmark.timing import Contestant, calls_for, calls_in_turn
 from phistar.errors import PhistarError
 from phistar.model import Free, Model, Prismatic, Revolute
 from phistar.spatial import from_quaternion
 
 MOST_LINKS = 200  # its mass matrix has an entry for every link and ancestor: 0.1 s a call at n = 1000
-CALLS = 50
 
 
 def installed() -> bool:
@@ -37,14 +38,14 @@ class Mujoco:
     data: Any
     library: Any
 
-    def single(self, function: str, states: States) -> Callable[[], Any] | None:
-        """CALLS calls of its function on one state; None where it has none."""
+    def single(self, function: str, states: States) -> Contestant | None:
+        """Its function on one state again and again; None where it has none."""
         call = {FORWARD: self.library.mj_forward, INVERSE: self.library.mj_inverse}.get(function)
         if call is None:
             return None
         model, data = self.model, self.library.MjData(self.model)
         self._place(data, states[:1], function)
-        return lambda: [call(model, data) for _ in range(CALLS)]
+        return calls_in_turn(partial(call, model, data), [()] * calls_for(self.ours.nv))
 
     def value(self, function: str, states: States) -> np.ndarray | None:
         """Its results for all states of a robot with a fixed base, else None: a free joint's rates differ."""
@@ -64,7 +65,7 @@ class Mujoco:
         return np.stack(results) if results else None
 
     def rollout(self, states: States) -> Callable[[], Any]:
-        """STEPS steps of every state under given joint forces; results written in place."""
+        """All steps of every state under given joint forces; results written in place."""
         assert states.controls is not None
         rollout = import_module("mujoco.rollout").rollout
         q, v = self._coordinates(states)

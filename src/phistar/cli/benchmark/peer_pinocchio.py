@@ -2,8 +2,8 @@
 
 The wheel has C++ batch calls (a loop over states inside the library) for forward and inverse dynamics only. For the
 other functions the time inside the library is estimated: the Python call less the same Python call on a one-joint
-robot, which does nearly nothing but cross the binding. That call still computes one joint, so the estimate errs in
-Pinocchio's favour; on forward and inverse dynamics the report compares it with the batch call.
+robot, which does nearly nothing but cross the binding. On forward and inverse dynamics, where both are had, the report
+says how far this estimate is from the batch call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from phistar.cli.benchmark.tasks import DERIVATIVES, FORWARD, INVERSE, MASS, MASS_INVERSE, TASK_SPACE, States
-from phistar.cli.benchmark.timing import PYTHON_CALLS, calls_in_turn, rows_of
+from phistar.cli.benchmark.timing import Contestant, calls_for, calls_in_turn, rows_of
 from phistar.errors import PhistarError
 from phistar.model import Free, Model, Prismatic, Revolute
 
@@ -40,20 +40,21 @@ class Pinocchio:
     library: Any
     order: np.ndarray  # our places of its velocity entries: it has a free joint's linear part first
 
-    def batch(self, function: str, states: States) -> Callable[[], Any] | None:
-        """Its C++ loop over all states on one thread, results written in place; None where it has none."""
+    def batch(self, function: str, states: States) -> Contestant | None:
+        """Its C++ loop over states on one thread, results written in place; None where it has none."""
         if function not in BATCHED:
             return None
+        states = states[: max(4 * calls_for(len(self.order)), 16)]
         pool = self.library.ModelPool(self.model, 1)
         q, v, tau = (np.asfortranarray(x.T) for x in (states.q, states.v[:, self.order], states.tau[:, self.order]))
         out = np.zeros_like(v)
         call = self.library.abaInParallel if function == FORWARD else self.library.rneaInParallel
-        return lambda: call(1, pool, q, v, tau, out)
+        return Contestant(lambda: call(1, pool, q, v, tau, out), states.count)
 
-    def single(self, function: str, states: States) -> Callable[[], Any] | None:
-        """Its Python call on each of PYTHON_CALLS states in turn; None where it has no such function."""
-        call = self._calls().get(function)
-        return None if call is None else calls_in_turn(call, self._rows(states, PYTHON_CALLS, function))
+    def single(self, function: str, states: States) -> Contestant | None:
+        """Its Python call on one state after the other; None where it has no such function."""
+        call, count = self._calls().get(function), calls_for(len(self.order))
+        return None if call is None else calls_in_turn(call, self._rows(states, count, function))
 
     def value(self, function: str, states: States) -> np.ndarray | None:
         """Its results for all states, in our order of velocities; None where it has no such function."""

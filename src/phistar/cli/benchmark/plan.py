@@ -29,6 +29,7 @@ class Plan:
     threads: tuple[str, ...]
     chains: tuple[str, ...]
     seconds: float  # per comparison
+    patience: float  # seconds until all functions of a robot must have been compiled
 
 
 FULL = Plan(
@@ -44,6 +45,7 @@ FULL = Plan(
     threads=("ur5", "panda"),
     chains=("chain100", "chain1000", "chain10000"),
     seconds=0.8,
+    patience=90.0,
 )
 QUICK = Plan(
     {
@@ -56,6 +58,7 @@ QUICK = Plan(
     threads=("ur5",),
     chains=("chain100", "chain10000"),
     seconds=0.2,
+    patience=20.0,
 )
 
 
@@ -64,7 +67,7 @@ def plan_for(names: tuple[str, ...], quick: bool, seconds: float | None) -> Plan
     plan = QUICK if quick else FULL
     seconds = plan.seconds if seconds is None else seconds
     if names:
-        return Plan(dict.fromkeys(names, FUNCTIONS), names, names, (), seconds)
+        return Plan(dict.fromkeys(names, FUNCTIONS), names, names, (), seconds, FULL.patience)
     here = {name: functions for name, functions in plan.functions.items() if robots.available(name)}
     single, threads = (tuple(name for name in part if name in here) for part in (plan.single, plan.threads))
-    return Plan(here, single, threads, plan.chains, seconds)
+    return Plan(here, single, threads, plan.chains, seconds, plan.patience)

@@ -25,8 +25,6 @@ def report(plan: Plan, tell: Callable[[str], None]) -> Facts:
 def _problems(facts: Facts) -> Iterator[str]:
     for row in facts["results"]:
         where = f"{row['robot']}, {row['function']}"
-        if row["problem"]:
-            yield f"{where}: {row['problem']}"
         if row["difference"] is not None and row["difference"] > AGREES:
             yield f"{where}: ours and the peer's results differ by {row['difference']:.1e}; the ratio means nothing."
 

@@ -1,12 +1,12 @@
 """First calls, each from nothing and from the kernels on disk: measured in fresh processes, after all imports.
 
-Run as a program (`python -m phistar.cli.benchmark.start ROBOT FOLDER FUNCTION …`) it prints the seconds of each first
-call as JSON. It is run twice with one folder: the first process compiles, the second finds what the first has kept.
+Run as a program (`python -m phistar.cli.benchmark.start ROBOT FOLDER FUNCTION …`) it prints each function and the
+seconds of its first call. It is run twice with one folder: the first process compiles, the second finds what the first
+has kept.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -25,8 +25,6 @@ from phistar.cli.benchmark.robots import build
 from phistar.cli.benchmark.tasks import ROLLOUT, ours, random_states
 from phistar.model import Model
 
-LONGEST_COMPILATION = 120.0  # seconds for all functions of a robot
-
 
 @dataclass(frozen=True)
 class Start:
@@ -39,12 +37,15 @@ class Start:
     problem: str = ""
 
 
-def starts(robot: str, model: Model, functions: tuple[str, ...], folder: Path) -> dict[str, Start]:
+def starts(robot: str, model: Model, functions: tuple[str, ...], folder: Path, patience: float) -> dict[str, Start]:
     """By function; the kernels stay in `folder`, so that the caller need not compile them again."""
-    first, problem = _process(robot, functions, folder)
-    cached, _ = _process(robot, functions, folder) if not problem else ({}, "")
-    kept = {function: _kept(kernels(folder, robot, function), model) for function in functions}
-    return {name: Start(first.get(name), cached.get(name), *kept[name], problem=problem) for name in functions}
+    first, problem = _process(robot, functions, folder, patience)
+    compiled = tuple(name for name in functions if name in first)
+    cached, _ = _process(robot, compiled, folder, patience)
+    found = {
+        name: Start(first[name], cached.get(name), *_kept(kernels(folder, robot, name), model)) for name in compiled
+    }
+    return dict.fromkeys(functions, Start(problem=problem)) | found
 
 
 def kernels(folder: Path, robot: str, function: str) -> Path:
@@ -52,15 +53,17 @@ def kernels(folder: Path, robot: str, function: str) -> Path:
     return folder / Path(robot).stem / function
 
 
-def _process(robot: str, functions: tuple[str, ...], folder: Path) -> tuple[dict[str, float], str]:
+def _process(robot: str, functions: tuple[str, ...], folder: Path, patience: float) -> tuple[dict[str, float], str]:
+    """Seconds of the first calls that ended, and why the others did not."""
     command = [sys.executable, "-m", "phistar.cli.benchmark.start", robot, str(folder), *functions]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_COMPILATION)
-    except subprocess.TimeoutExpired:
-        return {}, f"compiling took more than {LONGEST_COMPILATION:.0f} s"
-    if done.returncode != 0:
-        return {}, (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
-    return json.loads(done.stdout), ""
+        done = subprocess.run(command, capture_output=True, timeout=patience)
+        printed, said = done.stdout, done.stderr.decode().strip().splitlines()
+        ended = said[-1] if said else f"ended with code {done.returncode}"
+    except subprocess.TimeoutExpired as expired:
+        printed, ended = expired.stdout or b"", f"not compiled within {patience:.0f} s"
+    lines = (line.split() for line in printed.decode().splitlines())
+    return {name: float(seconds) for name, seconds in lines}, ended
 
 
 def _kept(folder: Path, model: Model) -> tuple[int | None, int | None]:
@@ -93,15 +96,13 @@ def main() -> None:
 
     robot, folder, *functions = sys.argv[1:]
     model = build(robot)
-    seconds = {}
     for function in functions:
         getattr(ps, function)
         call = ours(function, model, random_states(model, 1, np.random.default_rng(0), rollout=function == ROLLOUT))
         os.environ["PHISTAR_CACHE"] = str(kernels(Path(folder), robot, function))
         begin = time.perf_counter()
         call()
-        seconds[function] = time.perf_counter() - begin
-    print(json.dumps(seconds))
+        print(function, time.perf_counter() - begin, flush=True)
 
 
 if __name__ == "__main__":

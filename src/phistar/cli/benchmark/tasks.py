@@ -18,7 +18,8 @@ DERIVATIVES, TASK_SPACE, ROLLOUT = "forward_dynamics_derivatives", "operational_
 FUNCTIONS = (FORWARD, INVERSE, MASS, MASS_INVERSE, DERIVATIVES, TASK_SPACE, ROLLOUT)
 
 NUMBERS_AT_ONCE = 2**20  # doubles read and written by one call: they stay in the core's caches
-LARGEST_BATCH, SMALLEST_BATCH = 4096, 32
+JOINTS_AT_ONCE = 40_000  # states times degrees of freedom (times steps) in one call: a millisecond or less
+LARGEST_BATCH, SMALLEST_BATCH = 4096, 8
 STEPS, STEP = 32, 1e-3  # of a rollout
 TASK_DIMENSIONS = 6
 
@@ -56,12 +57,12 @@ def applies(function: str, model: Model) -> bool:
 
 
 def states_for(function: str, model: Model, rng: np.random.Generator) -> States:
-    """As many random states as keep one call within NUMBERS_AT_ONCE."""
+    """As many random states as keep one call within NUMBERS_AT_ONCE and JOINTS_AT_ONCE."""
     n = model.nv
     results = {MASS: n**2, MASS_INVERSE: n**2, DERIVATIVES: 3 * n**2, TASK_SPACE: 48, ROLLOUT: 3 * STEPS * n}
     numbers = model.nq + 2 * n + results.get(function, n)
-    fitting = NUMBERS_AT_ONCE // numbers // SMALLEST_BATCH * SMALLEST_BATCH
-    batch = min(max(fitting, SMALLEST_BATCH), LARGEST_BATCH)
+    fitting = min(NUMBERS_AT_ONCE // numbers, JOINTS_AT_ONCE // (n * (STEPS if function == ROLLOUT else 1)))
+    batch = min(max(fitting // SMALLEST_BATCH * SMALLEST_BATCH, SMALLEST_BATCH), LARGEST_BATCH)
     return random_states(model, batch, rng, rollout=function == ROLLOUT)
 
 

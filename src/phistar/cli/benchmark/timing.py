@@ -1,4 +1,7 @@
-"""Contestants timed in turn, in many short runs: what disturbs the machine disturbs all of them alike."""
+"""Contestants timed in turn, in many short runs: what disturbs the machine disturbs all of them alike.
+
+A long run is interrupted more often than a short one, so the runs of all contestants must be about equally long.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-SHORTEST_RUN = 2e-3  # seconds; the clock's own error is then below a thousandth
+SHORTEST_RUN = 1e-3  # seconds; the clock's own error is then below a thousandth
 FEWEST_ROUNDS = 3
-PYTHON_CALLS = 200  # single calls that make one run
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,16 @@ def _run(call: Callable[[], Any], repeats: int) -> float:
     return time.perf_counter() - start
 
 
-def calls_in_turn(call: Callable[..., Any], rows: list[tuple[np.ndarray, ...]]) -> Callable[[], Any]:
+def calls_in_turn(call: Callable[..., Any], rows: list[tuple[np.ndarray, ...]]) -> Contestant:
     """A run of single Python calls, one per row of arguments; the loop itself is in C and costs all alike."""
-    return lambda: deque(starmap(call, rows), maxlen=0)
+    return Contestant(lambda: deque(starmap(call, rows), maxlen=0), len(rows))
 
 
-def rows_of(arrays: tuple[np.ndarray, ...], count: int = PYTHON_CALLS) -> list[tuple[np.ndarray, ...]]:
+def calls_for(dof: int) -> int:
+    """How many single calls make a run of a millisecond or two, for a robot of this size."""
+    return min(max(1500 // dof, 10), 200)
+
+
+def rows_of(arrays: tuple[np.ndarray, ...], count: int) -> list[tuple[np.ndarray, ...]]:
     """Single states out of batches, each an array of its own."""
     return [tuple(array[i % len(array)].copy() for array in arrays) for i in range(count)]
