@@ -161,7 +161,8 @@ class Expression:
             raise StatementError(f"{self.show()} takes {wanted}.")
         evaluation = Evaluation(self.program(), model, self.symbols.frames or (), self.operators)
         given = dict(vectors) if x is None else {**vectors, "x": x}
-        return evaluation(q, given)["y"]
+        value = evaluation(q, given)["y"]
+        return value[..., None] if self.node.codomain == SCALARS else value  # as many rows as its matrix has
 
     def determinant(self) -> Expression:
         """The block-diagonal operator whose determinant this one's is: det ℳ = ∏ det D(k)."""
