@@ -77,27 +77,7 @@ def linearize(model: Model, q: Any, v: Any, tau: Any) -> Linearization:
     δq is the tangent of q ⊕ δq. On a quaternion joint it is seen from the moving link, which adds −v~: −ω×δ for a
     spherical joint, −[ω×δ₁; ω×δ₂ + v×δ₁] for a free one.
     """
-    by_q, by_v, inverse = _forward(model, q, v, tau)
-    batch = by_q.shape[:-2]
-    unit, nothing = (np.broadcast_to(x, (*batch, model.nv, model.nv)) for x in (np.eye(model.nv), np.zeros(())))
-    upper = np.concatenate([np.broadcast_to(_drift(model, v), unit.shape), unit], axis=-1)
-    a = np.concatenate([upper, np.concatenate([by_q, by_v], axis=-1)], axis=-2)
-    return Linearization(a, np.concatenate([nothing, inverse], axis=-2))
-
-
-def _drift(model: Model, v: Any) -> np.ndarray:
-    """−v~ on quaternion joints, (…, nv, nv); from g exp(δ) with ġ = g v: δ̇ = δv − v~δ."""
-    v = np.asarray(v)
-    result = np.full((*v.shape[:-1], model.nv, model.nv), 0.0, dtype=object if v.dtype == object else float)
-    for joint in model.joints:
-        if not joint.kind.flat:
-            start, spin = joint.v_slice.start, -skew(v[..., joint.v_slice][..., :3])
-            for i in range(0, joint.nv, 3):
-                result[..., start + i : start + i + 3, start + i : start + i + 3] = spin
-            if joint.nv == 6:
-                slide = -skew(v[..., joint.v_slice][..., 3:])
-                result[..., start + 3 : start + 6, start : start + 3] = slide
-    return result
+    return Linearization(*_linearized(model, q, v, tau))
 
 
 def regressor(model: Model, q: Any, v: Any, a: Any) -> np.ndarray:
@@ -105,7 +85,7 @@ def regressor(model: Model, q: Any, v: Any, a: Any) -> np.ndarray:
 
     π stacks each body's mass, mass·com (3) and Ixx Ixy Iyy Ixz Iyz Izz about its origin (`Inertia.parameters`).
     """
-    return _regressor(model, q, v, a)[0]
+    return _regressor(model, q, v, a)
 
 
 def inverse_dynamics_hessian_product(
@@ -138,6 +118,31 @@ def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> 
     inverse = np.array(replay(*_on(model, mass_matrix_inverse, q)), dtype=object).reshape(model.nv, model.nv)
     by_q, by_v, _ = _by_instructions(model, q, v, np.array(a, dtype=object))
     return -np.matmul(inverse, by_q), -np.matmul(inverse, by_v), inverse
+
+
+def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
+    by_q, by_v, inverse = _forward_at(model, q, v, tau)
+    unit, drift = np.eye(model.nv), _drift(model, v)
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (by_q, by_v, inverse, drift)))
+    rows = [[drift, unit, np.zeros(unit.shape)], [by_q, by_v, inverse]]
+    whole = [[np.broadcast_to(x, (*batch, *unit.shape)) for x in row] for row in rows]
+    table = np.concatenate([np.concatenate(row, axis=-1) for row in whole], axis=-2)
+    return table[..., : 2 * model.nv], table[..., 2 * model.nv :]
+
+
+def _drift(model: Model, v: Any) -> np.ndarray:
+    """−v~ on quaternion joints, (…, nv, nv); from g exp(δ) with ġ = g v: δ̇ = δv − v~δ."""
+    v = np.asarray(v)
+    result = np.full((*v.shape[:-1], model.nv, model.nv), 0.0, dtype=object if v.dtype == object else float)
+    for joint in model.joints:
+        if not joint.kind.flat:
+            start, spin = joint.v_slice.start, -skew(v[..., joint.v_slice][..., :3])
+            for i in range(0, joint.nv, 3):
+                result[..., start + i : start + i + 3, start + i : start + i + 3] = spin
+            if joint.nv == 6:
+                slide = -skew(v[..., joint.v_slice][..., 3:])
+                result[..., start + 3 : start + 6, start : start + 3] = slide
+    return result
 
 
 def _by_instructions(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -200,6 +205,13 @@ def _square(model: Model) -> tuple[tuple[int, ...], ...]:
 
 _inverse = Recorded("inverse_dynamics_derivatives", ("q", "v", "a"), ("dq", "dv", "da"), _inverse_at, _square)
 _forward = Recorded("forward_dynamics_derivatives", ("q", "v", "tau"), ("dq", "dv", "dtau"), _forward_at, _square)
+_linearized = Recorded(
+    "linearize",
+    ("q", "v", "tau"),
+    ("A", "B"),
+    _linearized_at,
+    lambda model: ((2 * model.nv, 2 * model.nv), (2 * model.nv, model.nv)),
+)
 _regressor = Recorded(
     "regressor",
     ("q", "v", "a"),

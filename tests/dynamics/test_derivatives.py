@@ -19,8 +19,8 @@ DIFFERENCES = 1e-10
 PEER = 1e-10
 ROUNDING = 1e-12
 
-MECHANISMS = [mechanism(seed, kind=kind, bodies=3) for kind in KINDS for seed in (1, 2)]
-MECHANISMS += [mechanism(seed, serial=False, bodies=5, floating=seed == 4) for seed in (3, 4, 5)]
+MECHANISMS = [mechanism(1, kind=kind, bodies=2 if kind == "free" else 3) for kind in KINDS]
+MECHANISMS += [mechanism(3, serial=False, bodies=4), mechanism(6, serial=False, bodies=4, floating=True)]
 NAMES = [f"{m.model.name} {'-'.join(type(j.kind).__name__.lower() for j in m.model.joints)}" for m in MECHANISMS]
 
 
@@ -190,9 +190,9 @@ def test_linearize_stacks_kinematics_and_forward_derivatives(case):
     model, q, v, tau = case
     a, b = ps.linearize(model, q, v, tau)
     forward, nv = ps.forward_dynamics_derivatives(model, q, v, tau), model.nv
-    assert np.array_equal(a[nv:], np.concatenate([forward.dq, forward.dv], axis=-1))
-    assert np.array_equal(b, np.concatenate([np.zeros((nv, nv)), forward.dtau]))
-    assert np.array_equal(a[:nv, nv:], np.eye(nv))
+    assert relative(a[nv:], np.concatenate([forward.dq, forward.dv], axis=-1)) <= ROUNDING
+    assert relative(b[nv:], forward.dtau) <= ROUNDING
+    assert np.array_equal(b[:nv], np.zeros((nv, nv))) and np.array_equal(a[:nv, nv:], np.eye(nv))
 
 
 def test_a_deviation_of_q_moves_as_linearize_says(case):
@@ -248,14 +248,11 @@ def test_inverse_dynamics_is_the_regressor_times_the_parameters(case):
 
 def test_every_column_of_the_regressor_is_what_its_parameter_does():
     m = mechanism(3, serial=False, bodies=4, armature=False)
-    model, q, v, a = m.model, m.q, m.vectors["v"], m.vectors["qdd"]
-    found = ps.regressor(model, q, v, a)
-    for k, body in enumerate(model.bodies):
-        for i, unit in enumerate(np.eye(10)):
-            more = ps.Inertia.from_parameters(body.inertia.parameters + unit)
-            changed = model.replace(inertias={body.name: more})
-            difference = ps.inverse_dynamics(changed, q, v, a) - ps.inverse_dynamics(model, q, v, a)
-            assert np.allclose(found[:, 10 * k + i], difference, rtol=0, atol=1e-10)
+    algebra = ps.algebra(m.model)
+    function = ps.compile(algebra.mass @ algebra.qdd + algebra.C + algebra.g, parameters=("inertia",))
+    given = {"q": m.q, **m.vectors, "inertia": np.eye(10 * len(m.model.bodies))}
+    columns = function(*(given[name] for name in function.inputs))
+    assert relative(ps.regressor(m.model, m.q, m.vectors["v"], m.vectors["qdd"]), columns.T) <= ROUNDING
 
 
 # Second derivatives
@@ -323,7 +320,7 @@ def to_peer(model, peer, q):
     return configuration, columns
 
 
-ROBOTS = [("ur5_robot", False), ("panda", False), ("ur5_robot", True), ("solo12", True)]
+ROBOTS = [("ur5_robot", False), ("panda", False), ("solo12", True)]
 
 
 @pytest.mark.parametrize(("name", "floating"), ROBOTS)

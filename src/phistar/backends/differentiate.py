@@ -31,7 +31,7 @@ def tangents(trace: Trace, values: Sequence[Any], seeds: Mapping[int, Sparse]) -
     slopes: list[Sparse] = []
     for index, (op, left, right) in enumerate(trace.code):
         total: Sparse = dict(seeds.get(left, {})) if op == INPUT else {}
-        if op < INPUT:
+        if op < INPUT and (slopes[left] or (right is not None and slopes[right])):
             for argument, slope in _partials(values, index, op, left, right):
                 for direction, value in slopes[argument].items():
                     _accumulate(total, direction, value * slope)

@@ -11,11 +11,14 @@ import numpy as np
 from phistar.backends import cache
 from phistar.backends.jit import compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, compilable
-from phistar.backends.rows import Signature, module_text
-from phistar.backends.threads import spread
+from phistar.backends.packed import module_text
+from phistar.backends.rows import Signature
+from phistar.backends.threads import STATES_PER_THREAD, spread
 from phistar.backends.trace import Scalar, Tape, Trace, finish
 from phistar.errors import ShapeError
 from phistar.model import Model
+
+LANES = 4  # states at once: with hundreds of results, wider vectors spill more than they gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,31 +34,28 @@ class Recorded:
     function: Callable[..., tuple[np.ndarray, ...]]
     shapes: Callable[[Model], tuple[tuple[int, ...], ...]]
 
-    def __call__(self, model: Model, *arrays: Any) -> tuple[np.ndarray, ...]:
-        """One array per output. Single states are common: a kernel found on the model is called at once."""
-        kernel = model.__dict__.get("_kernels", {}).get(self.name)
-        if kernel is not None:
-            try:
-                return self._run(kernel, arrays)
-            except (ValueError, TypeError):
-                pass  # the long way says what is wrong with the arguments
+    def __call__(self, model: Model, *arrays: Any) -> Any:
+        """An array per output, or the one output. Robots run one state at a time: a kernel is called at once."""
+        try:
+            kernel = model.__dict__["_kernels"][self.name]
+            if getattr(arrays[0], "size", 0) < 2 * STATES_PER_THREAD * model.nq:
+                return kernel.function(*arrays)
+        except (KeyError, AttributeError, ValueError, TypeError):
+            pass  # not compiled yet, or the long way says what is wrong with the arguments
         if any(isinstance(x, np.ndarray) and x.dtype == object for x in arrays):
-            return self.function(model, *arrays)
+            return _unwrapped(self.function(model, *arrays))
         given = self._checked(model, arrays)
         if model.nv and compilable(model):
-            return self._run(self.kernel(model), given)
+            kernel = self.kernel(model)
+            return spread(kernel.function, tuple(given), list(kernel.shapes))
         return self._interpreted(model, given)
 
-    def _run(self, kernel: Kernel, arrays: Any) -> tuple[np.ndarray, ...]:
-        results = spread(kernel.function, arrays, list(kernel.shapes))
-        return results if isinstance(results, tuple) else (results,)
-
-    def _interpreted(self, model: Model, given: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+    def _interpreted(self, model: Model, given: list[np.ndarray]) -> Any:
         batch, shapes = np.broadcast_shapes(*(x.shape[:-1] for x in given)), self.shapes(model)
         if not model.nv:
-            return tuple(np.zeros((*batch, *shape)) for shape in shapes)
+            return _unwrapped(tuple(np.zeros((*batch, *shape)) for shape in shapes))
         found = zip(self.function(model, *given), shapes, strict=True)
-        return tuple(np.array(np.broadcast_to(x, (*batch, *shape))) for x, shape in found)
+        return _unwrapped(tuple(np.array(np.broadcast_to(x, (*batch, *shape))) for x, shape in found))
 
     def _checked(self, model: Model, arrays: tuple[Any, ...]) -> list[np.ndarray]:
         pairs = zip(self.inputs, arrays, strict=True)
@@ -84,16 +84,23 @@ class Recorded:
 
     def _made(self, model: Model) -> Kernel:
         target = host()
-        name = cache.key("recorded", self.name, model.key, target, target.lanes)
+        lanes = min(target.lanes, LANES)
+        name = cache.key("recorded", self.name, model.key, target, lanes)
         rows = tuple(model.nq if x == "q" else model.nv for x in self.inputs)
         signature = Signature(rows, self.shapes(model))
         found = cache.load(name)
         if found is None:
             trace = self.trace(model)
-            code = compile_object(module_text(trace, signature, target.lanes, target.fma), target)
+            code = compile_object(module_text(trace, signature, lanes, target.fma), target)
             header = {"operations": trace.operations}
             cache.store(name, header, code)
         else:
             header, code = found
         function = gufunc(load_object(code), signature, self.name, f"{self.name} of {model.name}, compiled.")
         return Kernel(function, self.inputs[1:], self.outputs, header["operations"], signature.outputs)
+
+
+def _unwrapped(results: tuple[np.ndarray, ...]) -> Any:
+    """As a gufunc gives them: a tuple, or the one array."""
+    first, *others = results
+    return results if others else first

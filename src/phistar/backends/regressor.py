@@ -17,7 +17,7 @@ from phistar.sweeps.lower import GIVEN, lower, lower_all
 
 
 def regressor(model: Model, q: Any, v: Any, a: Any) -> np.ndarray:
-    """HφY, (…, nv, 10·bodies): made as (Y*φ*H*)*, so that what travels along the links has nv columns, not ten a link."""
+    """HφY, (…, nv, 10·bodies): made as (Y*φ*H*)*, so that nv columns travel along the links, not ten a link."""
     links, (motions, axes) = links_at(model, q), _programs()
     lift = np.concatenate([np.zeros(3), -model.gravity])[:, None]
     given = {GIVEN["v"]: np.asarray(v)[..., None], GIVEN["qdd"]: np.asarray(a)[..., None], GIVEN["a_g"]: lift}

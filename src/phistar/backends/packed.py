@@ -1,0 +1,154 @@
+"""A trace over packed copies of rows: for kernels with many inputs or outputs.
+
+A block of states is packed, entry by entry with one state per lane, by small transposes in a loop; the straight-line
+code then loads and stores whole vectors. One line of IR per entry instead of three per entry and lane: tables of
+derivatives compile in a fraction of the time that row pointers take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phistar.backends.llvm import Body, declarations
+from phistar.backends.loop import loop_text
+from phistar.backends.rows import Signature, size
+from phistar.backends.trace import Trace
+
+
+@dataclass(frozen=True)
+class PackedPlaces:
+    """%in and %out hold all entries of all inputs and outputs in order, a vector of lanes each."""
+
+    lanes: int
+
+    def parameters(self) -> str:
+        return "ptr noalias %in, ptr noalias %out"
+
+    def load(self, target: str, number: int) -> list[str]:
+        return [
+            *self._at(f"{target}.p", "in", number),
+            f"  %{target} = load {self._vector}, ptr %{target}.p{self._align}",
+        ]
+
+    def store(self, position: int, value: str) -> list[str]:
+        name = f"o{position}"
+        return [*self._at(name, "out", position), f"  store {self._vector} {value}, ptr %{name}{self._align}"]
+
+    def _at(self, name: str, memory: str, entry: int) -> list[str]:
+        return [f"  %{name} = getelementptr i8, ptr %{memory}, i64 {8 * self.lanes * entry}"]
+
+    @property
+    def _vector(self) -> str:
+        return f"<{self.lanes} x double>"
+
+    @property
+    def _align(self) -> str:
+        return f", align {8 * self.lanes}"
+
+
+def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool) -> str:
+    """The whole module; `loop` is the gufunc's inner loop."""
+    body = Body("part", trace, PackedPlaces(lanes), lanes, fma)
+    copies = [_copy(name, lanes) for name in ("pack", "unpack")]
+    block = _block(body, signature, lanes)
+    return "\n".join([declarations(lanes), *body.functions(), *copies, block, loop_text(signature, lanes)])
+
+
+def _block(body: Body, signature: Signature, lanes: int) -> str:
+    """`lanes` states at once. Lanes beyond the end repeat the last state, so that no tail is special."""
+    arrays, width = signature.arrays, min(lanes, 4)
+    given = ", ".join(f"ptr %b{a}, i64 %s{a}" for a in range(arrays))
+    lines = [f"define internal void @block({given}, i64 %first, i64 %last) #0 {{"]
+    sizes = [size(shape) for shape in signature.shapes]
+    inputs = len(signature.inputs)
+    rooms = {"scratch": body.slot_count, "in": sum(sizes[:inputs]), "out": sum(sizes[inputs:])}
+    for name, room in rooms.items():
+        lines.append(f"  %{name} = alloca [{max(room, 1) * lanes} x double], align {8 * lanes}")
+    for lane in range(lanes):
+        lines += [
+            f"  %n{lane} = add i64 %first, {lane}",
+            f"  %c{lane} = icmp slt i64 %n{lane}, %last",
+            f"  %r{lane} = select i1 %c{lane}, i64 %n{lane}, i64 %last",
+        ]
+        for a in range(arrays):
+            lines.append(f"  %o{a}l{lane} = mul i64 %r{lane}, %s{a}")
+            lines.append(f"  %a{a}l{lane} = getelementptr i8, ptr %b{a}, i64 %o{a}l{lane}")
+    lines += _copies("pack", "in", sizes, range(inputs), lanes, width)
+    lines += body.calls("ptr %in, ptr %out, ptr %scratch")
+    lines += _copies("unpack", "out", sizes, range(inputs, arrays), lanes, width)
+    return "\n".join([*lines, "  ret void", "}"])
+
+
+def _copies(function: str, memory: str, sizes: list[int], arrays: range, lanes: int, width: int) -> list[str]:
+    """Between the rows of some arrays and their packed copies, `width` states at a time."""
+    lines, start = [], 0
+    for a in arrays:
+        for lane in range(0, lanes, width):
+            rows = ", ".join(f"ptr %a{a}l{lane + i}" for i in range(width))
+            lines.append(f"  %m{a}l{lane} = getelementptr i8, ptr %{memory}, i64 {8 * (start * lanes + lane)}")
+            lines.append(f"  call void @{function}({rows}, ptr %m{a}l{lane}, i64 {sizes[a]})")
+        start += sizes[a]
+    return lines
+
+
+def _copy(name: str, lanes: int) -> str:
+    """`pack`: entries 0 … n of some rows into columns of packed memory; `unpack`: back. Squares of `width` entries are
+    transposed; the last square overlaps the one before it where n is no multiple."""
+    width = min(lanes, 4)
+    rows = [f"%r{i}" for i in range(width)]
+    given = ", ".join(f"ptr {row}" for row in rows)
+    lines = [f"define internal void @{name}({given}, ptr %p, i64 %n) #0 {{", "entry:"]
+    lines += [f"  %last = sub i64 %n, {width}", "  %wide = icmp sge i64 %last, 0"]
+    lines += ["  br i1 %wide, label %square, label %few", "square:", "  %e = phi i64 [0, %entry], [%e2, %square]"]
+    lines += _square(rows, width, lanes, name == "pack")
+    lines += [f"  %next = add i64 %e, {width}", "  %more = icmp slt i64 %next, %n"]
+    lines += ["  %fits = icmp slt i64 %next, %last", "  %e2 = select i1 %fits, i64 %next, i64 %last"]
+    lines += ["  br i1 %more, label %square, label %done", "few:", "  %any = icmp sgt i64 %n, 0"]
+    lines += ["  br i1 %any, label %one, label %done", "one:", "  %k = phi i64 [0, %few], [%k2, %one]"]
+    for i, row in enumerate(rows):
+        lines += _pointer(f"a{i}", row, "%k", 8, 0) + _pointer(f"b{i}", "%p", "%k", 8 * lanes, 8 * i)
+        source, target = (f"%a{i}", f"%b{i}") if name == "pack" else (f"%b{i}", f"%a{i}")
+        lines += [f"  %x{i} = load double, ptr {source}, align 8", f"  store double %x{i}, ptr {target}, align 8"]
+    lines += ["  %k2 = add i64 %k, 1", "  %again = icmp slt i64 %k2, %n", "  br i1 %again, label %one, label %done"]
+    return "\n".join([*lines, "done:", "  ret void", "}"])
+
+
+def _square(rows: list[str], width: int, lanes: int, packing: bool) -> list[str]:
+    """Load, transpose and store `width`² entries from %e on."""
+    vector, lines = f"<{width} x double>", []
+    for i, row in enumerate(rows):
+        lines += _pointer(f"f{i}", row, "%e", 8, 0)
+        lines += [f"  %g{i}e = add i64 %e, {i}", *_pointer(f"g{i}", "%p", f"%g{i}e", 8 * lanes, 0)]
+    source, target = ("f", "g") if packing else ("g", "f")
+    lines += [f"  %v{i} = load {vector}, ptr %{source}{i}, align 8" for i in range(width)]
+    made, shuffles = _transposed([f"%v{i}" for i in range(width)], vector)
+    lines += shuffles
+    return lines + [f"  store {vector} {value}, ptr %{target}{i}, align 8" for i, value in enumerate(made)]
+
+
+def _transposed(values: list[str], vector: str) -> tuple[list[str], list[str]]:
+    """The columns of a square of vectors, and the shuffles that make them."""
+    lines: list[str] = []
+
+    def shuffled(name: str, a: str, b: str, mask: tuple[int, ...]) -> str:
+        chosen = ", ".join(f"i32 {i}" for i in mask)
+        lines.append(f"  %{name} = shufflevector {vector} {a}, {vector} {b}, <{len(mask)} x i32> <{chosen}>")
+        return f"%{name}"
+
+    if len(values) == 1:
+        return values, lines
+    if len(values) == 2:
+        return [shuffled(f"t{i}", values[0], values[1], (i, i + 2)) for i in range(2)], lines
+    odd_even = [(odd, odd + 4, odd + 2, odd + 6) for odd in (0, 1)]
+    upper = [shuffled(f"u{odd}", values[0], values[1], mask) for odd, mask in enumerate(odd_even)]
+    lower = [shuffled(f"w{odd}", values[2], values[3], mask) for odd, mask in enumerate(odd_even)]
+    halves = ((0, 1, 4, 5), (2, 3, 6, 7))
+    return [shuffled(f"t{i}", upper[i % 2], lower[i % 2], halves[i // 2]) for i in range(4)], lines
+
+
+def _pointer(name: str, start: str, index: str, step: int, offset: int) -> list[str]:
+    return [
+        f"  %{name}.m = mul i64 {index}, {step}",
+        f"  %{name}.o = add i64 %{name}.m, {offset}",
+        f"  %{name} = getelementptr i8, ptr {start}, i64 %{name}.o",
+    ]

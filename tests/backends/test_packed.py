@@ -1,0 +1,46 @@
+"""Packed kernels: every width, few and many entries, tails, strides and constants give what the trace gives."""
+
+import numpy as np
+import pytest
+
+from phistar.backends.jit import compile_object, gufunc, host, load_object
+from phistar.backends.packed import module_text
+from phistar.backends.rows import Signature
+from phistar.backends.symbolic import replay
+from phistar.backends.trace import Tape, finish
+
+SHAPES = [((3,), ((2,),)), ((1, 5), ((3, 3), (1,))), ((9, 4), ((4, 5), (7,), (2, 2)))]
+
+
+def trace_of(rows, shapes):
+    """Outputs that tell entries apart: sums of neighbours, every third one a constant."""
+    tape = Tape()
+    x = np.concatenate([tape.inputs((n,)) for n in rows])
+    count = sum(int(np.prod(shape)) for shape in shapes)
+    values = [float(i) if i % 3 == 2 else x[i % x.size] * 2.0 + x[(i + 1) % x.size] * x[0] for i in range(count)]
+    return finish(tape, values)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+@pytest.mark.parametrize(("rows", "shapes"), SHAPES)
+def test_packed_kernels_give_what_their_trace_gives(rows, shapes, lanes):
+    trace, signature, target = trace_of(rows, shapes), Signature(rows, shapes), host()
+    code = compile_object(module_text(trace, signature, lanes, target.fma), target)
+    function = gufunc(load_object(code), signature, "packed", "a test")
+    rng = np.random.default_rng(0)
+    for count in (0, 1, 3, 4, 8, 13):
+        arrays = [rng.normal(size=(count, n)) for n in rows]
+        expected = _expected(trace, arrays, shapes)
+        strided = [np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2] for x in arrays]
+        for given in (arrays, strided):
+            found = function(*given)
+            found = found if isinstance(found, tuple) else (found,)
+            assert all(np.allclose(x, y, rtol=0, atol=1e-14) for x, y in zip(found, expected, strict=True))
+
+
+def _expected(trace, arrays, shapes):
+    count = len(arrays[0])
+    entries = replay(trace, np.concatenate(arrays, axis=-1).T)
+    table = np.stack([np.broadcast_to(x, count) for x in entries], axis=-1)
+    cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    return [part.reshape(count, *shape) for part, shape in zip(np.split(table, cuts, axis=-1), shapes, strict=True)]
