@@ -94,7 +94,8 @@ def measure(plan: Plan, tell: Callable[[str], None]) -> Facts:
         for name in plan.single:
             tell(f"{name}: one state at a time")
             facts["single"].append(single(entrants[name], plan.seconds))
-        facts["chains"] = chains(plan.chains, plan.seconds, tell) if plan.chains else []
+        tell("chains against each other")
+        facts["chains"] = chains([entrants.get(name) or entrant(name) for name in plan.chains], plan.seconds)
         facts["threads"] = [threads(entrants[name], plan.seconds, tell) for name in plan.threads]
         facts["peak_gflops"] = max([*peaks, peak(plan.seconds)])
     for row in rows:
@@ -140,7 +141,7 @@ def _pinocchio(peer: peer_pinocchio.Pinocchio | None, function: str, states: Sta
     if peer is None:
         return {}
     single = peer.single(function, states)
-    binding = _binding(function) if single is not None else None
+    binding = _binding(function) if single is not None and peer.model.nv > 1 else None
     return _entered({"pin_batch": peer.batch(function, states), "pin_python": single, "binding": binding})
 
 
@@ -210,16 +211,18 @@ def single(robot: Entrant, seconds: float) -> Facts:
     return {"robot": robot.name, "dof": model.nv, **best, **ratios}
 
 
-def chains(names: tuple[str, ...], seconds: float, tell: Callable[[str], None]) -> list[Facts]:
+def chains(robots: list[Entrant], seconds: float) -> list[Facts]:
     """Forward dynamics of chains in one contest: nanoseconds per state and link."""
-    tell("chains against each other")
-    models = {name: robots.build(name) for name in names}
     run = {}
-    for name, model in models.items():
-        states = random_states(model, max(CHAIN_LINKS // model.nv, SMALLEST_BATCH), np.random.default_rng(2))
-        run[name] = Contestant(ours(FORWARD, model, states), states.count * len(model.bodies))
-    timed = contest(run, 2 * seconds)
-    return [{"robot": name, "links": len(models[name].bodies), "per_link_ns": timed[name].best} for name in names]
+    for robot in robots:
+        links = len(robot.model.bodies)
+        states = random_states(robot.model, max(CHAIN_LINKS // links, SMALLEST_BATCH), np.random.default_rng(2))
+        run[robot.name] = Contestant(ours(FORWARD, robot.model, states), states.count * links)
+    timed = contest(run, 2 * seconds) if run else {}
+    return [
+        {"robot": robot.name, "links": len(robot.model.bodies), "per_link_ns": timed[robot.name].best}
+        for robot in robots
+    ]
 
 
 def threads(robot: Entrant, seconds: float, tell: Callable[[str], None]) -> Facts:

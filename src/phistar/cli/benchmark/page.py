@@ -116,9 +116,9 @@ def _notes(facts: Facts) -> Iterator[RenderableType]:
 
 
 def _amount(value: float, unit: str) -> str:
-    if unit == "s" and value < 0.1:
-        return f"{1e3 * value:.3g} ms"
-    return f"{value:.3g}{'' if unit in ('×', '') else ' '}{unit}"
+    if unit == "s":
+        return _seconds(value)
+    return f"{value:.3g}{unit}"
 
 
 def time(nanoseconds: float | None) -> str:
@@ -137,6 +137,12 @@ def _cpp(row: Facts) -> str:
     return mark + time(row["pin_cpp_ns"]) if row["pin_cpp_ns"] else ""
 
 
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f} s" if value >= 0.1 else f"{1e3 * value:.1f} ms"
+
+
 def _scaled(row: Facts, name: str, factor: float, form: str) -> str:
     return "" if row[name] is None else form.format(factor * row[name])
 
@@ -144,7 +150,7 @@ def _scaled(row: Facts, name: str, factor: float, form: str) -> str:
 def _table(columns: list[tuple[str, str]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     for heading, justify in columns:
-        table.add_column(heading, justify="right" if justify == "right" else "left", overflow="fold")
+        table.add_column(heading, justify="right" if justify == "right" else "left", no_wrap=True)
     return table
 
 
@@ -155,13 +161,13 @@ COLUMNS: dict[str, Callable[[Facts], str]] = {
     "ours ns": lambda row: time(row["ours_ns"]),
     "pin C++": _cpp,
     "×": lambda row: _ratio(row["pin_cpp_ratio"]),
-    "pin Python": lambda row: time(row["pin_python_ns"]),
+    "Python": lambda row: time(row["pin_python_ns"]),
     "× ": lambda row: _ratio(row["pin_python_ratio"]),
     "MuJoCo": lambda row: time(row["mujoco_ns"]),
     "×  ": lambda row: _ratio(row["mujoco_ratio"]),
     "ops": lambda row: _scaled(row, "operations", 1, "{:,}"),
     "peak": lambda row: _scaled(row, "peak_fraction", 1, "{:.0%}"),
-    "first": lambda row: _scaled(row, "first_call_s", 1, "{:.2f} s"),
-    "cached": lambda row: _scaled(row, "cached_call_s", 1e3, "{:.1f} ms"),
+    "first": lambda row: _seconds(row["first_call_s"]),
+    "cached": lambda row: _seconds(row["cached_call_s"]),
     "code": lambda row: _scaled(row, "code_bytes", 1e-3, "{:,.0f} kB"),
 }

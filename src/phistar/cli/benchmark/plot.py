@@ -10,8 +10,9 @@ from typing import Any
 Facts = dict[str, Any]
 
 WIDTH, LEFT, RIGHT, TOP, ROW, GAP, BOTTOM = 900, 110, 60, 70, 9, 10, 40
+HEADING = 24
 COLUMNS = (
-    ("pin_cpp_ratio", "Pinocchio, C++", "#1f5f8b"),
+    ("pin_cpp_ratio", "Pinocchio, C++ (beyond FD and ID estimated)", "#1f5f8b"),
     ("pin_python_ratio", "Pinocchio, Python", "#8fbbd9"),
     ("mujoco_ratio", "MuJoCo", "#d98f5c"),
 )
@@ -23,7 +24,7 @@ def svg(facts: Facts) -> str:
     groups = list(_groups(facts["results"]))
     largest = max((ratio for _, _, bars in groups for ratio, _ in bars), default=10.0)
     decades = max(1, math.ceil(math.log10(largest)))
-    height = TOP + BOTTOM + sum(_height(bars) + (2 * GAP if title else 0) for title, _, bars in groups)
+    height = TOP + BOTTOM + sum(_height(bars) + (HEADING if title else 0) for title, _, bars in groups)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">',
         '<rect width="100%" height="100%" fill="white"/>',
@@ -59,8 +60,8 @@ def _bars(groups: list[tuple[str, str, list[tuple[float, str]]]], decades: int) 
     y = TOP
     for title, robot, bars in groups:
         if title:
-            y += 2 * GAP
-            yield _text(20, y - 4, f"ps.{title}", 12, weight="bold")
+            y += HEADING
+            yield _text(20, y - 7, f"ps.{title}", 12, weight="bold")
         yield _text(LEFT - 6, y + ROW * len(bars) / 2 + 4, robot, 11, anchor="end")
         for ratio, color in bars:
             end = _x(ratio, decades)
@@ -82,7 +83,7 @@ def _axis(decades: int, height: int) -> Iterator[str]:
 
 def _legend() -> Iterator[str]:
     for number, (_, name, color) in enumerate(COLUMNS):
-        x = LEFT + 150 * number
+        x = LEFT + (0, 310, 470)[number]
         yield f'<rect x="{x}" y="52" width="12" height="9" fill="{color}"/>'
         yield _text(x + 17, 60, f"against {name}", 10)
 

@@ -36,10 +36,10 @@ def _notes(facts: Facts) -> Iterator[str]:
     )
     if peer_pinocchio.installed():
         yield (
-            "pin C++: abaInParallel and rneaInParallel on one thread, results written in place. ≈ where the wheel has "
-            "no batch call: its Python call less the same call on a one-joint robot." + _checked(facts)
+            "pin C++: Pinocchio's abaInParallel and rneaInParallel on one thread, results written in place; ≈ where it "
+            "has no batch call, its Python call less the same call on a one-joint robot." + _checked(facts)
         )
-        yield "operational_space in pin Python: Λ alone, computeMinverse and computeFrameJacobian and NumPy."
+        yield "Python: Pinocchio's Python call; operational_space: Λ alone, by its functions and NumPy."
     else:
         yield "Pinocchio is not installed: pip install 'phistar[peers]' to compare with it."
     if peer_mujoco.installed():
