@@ -1,7 +1,7 @@
 """Random mechanisms, as varied as the laws that are tested on them.
 
-Every joint kind, serial and branching, on a fixed or a free base, with and without armature, with one or several task
-frames, at tips or inside. A seed gives the same mechanism everywhere.
+Every joint kind, serial and branching, on a fixed or a free base, with and without armature and geared rotors, with one
+or several task frames, at tips or inside. A seed gives the same mechanism everywhere.
 """
 
 from dataclasses import dataclass, field
@@ -69,6 +69,7 @@ def mechanism(
     serial: bool | None = None,
     floating: bool | None = None,
     armature: bool | None = None,
+    rotors: bool | None = None,
     tips: bool | None = None,
     frames: int | None = None,
     bodies: int | None = None,
@@ -81,6 +82,7 @@ def mechanism(
         return bool(rng.random() < chance) if wanted is None else wanted
 
     serial, floating, armature, tips = drawn(serial), drawn(floating, 0.3), drawn(armature), drawn(tips)
+    rotors = armature and drawn(rotors, 0.3)
     count = int(rng.integers(2, 7)) if bodies is None else bodies
     builder, parents = ps.ModelBuilder(f"random{seed}", gravity=rng.normal(size=3) * 5), []
     for k in range(count):
@@ -89,7 +91,7 @@ def mechanism(
         builder.body(
             f"body{k}",
             parent="world" if parents[k] < 0 else f"body{parents[k]}",
-            joint=_joint(rng, root_kind, armature and (k == 0 or rng.random() < 0.8)),
+            joint=_joint(rng, root_kind, armature and (k == 0 or rng.random() < 0.8), rotors),
             placement=_pose(rng),
             inertia=_inertia(rng),
         )
@@ -103,9 +105,12 @@ def _branch(rng, k: int) -> int:
     return int(rng.integers(-1, k)) if k > 2 else 0
 
 
-def _joint(rng, kind: str | None, with_armature: bool):
+def _joint(rng, kind: str | None, armature: bool, rotors: bool):
     name = kind or str(rng.choice(list(KINDS)))
-    return KINDS[name](rng, armature=rng.uniform(0.1, 1.0) if with_armature else 0.0)
+    common = {"armature": rng.uniform(0.1, 1.0)} if armature else {}
+    if rotors and name in ("revolute", "helical"):  # about an axis that the parent carries
+        common |= {"gear_ratio": rng.uniform(-5, 5), "rotor_inertia": rng.uniform(0.01, 0.05), "gyroscopic": True}
+    return KINDS[name](rng, **common)
 
 
 def _pose(rng) -> ps.Pose:

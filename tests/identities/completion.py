@@ -88,7 +88,7 @@ def complete(axioms: Iterable[Node], order: Order, limit: int = 400) -> Rules:
         waiting += [dict(polynomial.terms), dict(polynomial.adjoint().terms)]
     rules: Rules = {}
     while waiting:
-        waiting.sort(key=lambda terms: max(map(order, terms)) if terms else ((0,), ()), reverse=True)
+        waiting.sort(key=lambda terms: max(map(order, terms)) if terms else (0, ()), reverse=True)
         terms = reduced(waiting.pop(), rules)
         if not terms:
             continue

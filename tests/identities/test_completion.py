@@ -16,8 +16,8 @@ from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
 from tests.identities.completion import Rules, as_rules, by_weight, complete, overlaps, reduced, reduces_to_zero
 
-SYMBOLS = {"no armature": Symbols(armature=False), "armature": Symbols()}
-ANY_ARMATURE = pytest.mark.parametrize("symbols", SYMBOLS.values(), ids=SYMBOLS)
+SYMBOLS = {"plain": Symbols(armature=False), "armature": Symbols(), "rotors": Symbols(rotors=True)}
+ANY_JOINTS = pytest.mark.parametrize("symbols", SYMBOLS.values(), ids=SYMBOLS)
 DEFINITIONS = {  # what a physical quantity is in operators: certified by matrices (test_laws), not by algebra
     *("jacobian", "link_velocities", "newton_euler_factorization", "coriolis_forces", "gravity_forces"),
     *("jacobian_rate", "articulated_shift"),
@@ -25,7 +25,7 @@ DEFINITIONS = {  # what a physical quantity is in operators: certified by matric
 
 
 def axioms(s: Symbols) -> dict[str, Node]:
-    """Ten equations, each written as what is zero; the adjoint of an axiom is one too."""
+    """Ten equations, each written as what is zero; the adjoint of an axiom is one too. S is that of geared rotors."""
     return {
         "D D⁻¹ = I": s.D @ s.D.inv - s.I,
         "D⁻¹ D = I": s.D.inv @ s.D - s.I,
@@ -34,8 +34,8 @@ def axioms(s: Symbols) -> dict[str, Node]:
         "ψ = I + ψ(ℰφ − KH)": s.psi - s.I - s.psi @ (s.E_phi - s.K @ s.H),
         "ψ = I + (ℰφ − KH)ψ": s.psi - s.I - (s.E_phi - s.K @ s.H) @ s.psi,
         "K = ℰφG": s.K - s.E_phi @ s.G,
-        "PH* = GD": s.P @ s.H.T - s.G @ s.D,
-        "D = HPH* + A, that is HG = I − AD⁻¹": s.H @ s.G - s.I + s.A @ s.D.inv,
+        "GD = PH* + S": s.G @ s.D - s.P @ s.H.T - s.S,
+        "D = HPH* + A, that is HG = I − (A − HS)D⁻¹": s.H @ s.G - s.I + (s.A - s.H @ s.S) @ s.D.inv,
         "Riccati's equation": s.M - s.P + s.E_phi @ s.P @ s.E_phi.T - s.K @ s.D @ s.K.T,
     }
 
@@ -47,18 +47,19 @@ def composite_axioms(s: Symbols) -> list[Node]:
 
 
 def base_axioms(s: Symbols) -> list[Node]:
-    """Nothing is inboard of a base link: ℰφ kills every memoryless X on E*, here X, P, GHX, GHP; and W."""
-    nothing = [s.E_phi @ x @ s.E.T for x in (ANY_TO_FORCES, s.P)] + [
-        s.K @ s.H @ x @ s.E.T for x in (ANY_TO_FORCES, s.P)
-    ]
-    return [*axioms(s).values(), *nothing, s.W - s.E + s.E @ s.G @ s.H]
+    """Nothing is inboard of a base link: ℰφ kills every memoryless X on E*, here X, P, GHX, GHP and GS*; W's meaning;
+    and rotors do not feel uniform gravity."""
+    memoryless = [s.E_phi @ x for x in (ANY_TO_FORCES, s.P)] + [s.K @ s.H @ x for x in (ANY_TO_FORCES, s.P)]
+    nothing = [x @ s.E.T for x in (*memoryless, s.K @ s.S.T)]
+    unfelt = [s.S.T @ s.E.T @ s.a_g, s.S.T @ s.phi.T @ s.E.T @ s.a_g]
+    return [*axioms(s).values(), *nothing, *unfelt, s.W - s.E + s.E @ s.G @ s.H]
 
 
 def order_of(s: Symbols):
     """Light letters are those that normal forms are made of; M falls into P, P H* into G D."""
     weights = {s.K: 1, s.H: 1, s.D: 1, s.D.inv: 1, s.psi: 1, s.phi: 1, s.B: 1, s.E: 1, s.W: 1, s.a: 1, s.b: 1}
-    weights |= {s.a0: 1, s.a_g: 1, s.T: 1, s.f: 1, s.v: 1, s.qdd: 1, s.Q: 1, s.G: 4, s.E_phi: 3, s.P: 6, s.r: 6}
-    weights |= {ANY_TO_FORCES: 6, s.M: 14} | ({s.A: 1} if isinstance(s.A, Symbol) else {})
+    weights |= {s.a0: 1, s.a_g: 1, s.T: 1, s.f: 1, s.v: 1, s.qdd: 1, s.Q: 1, s.G: 6, s.E_phi: 3, s.P: 8, s.r: 8}
+    weights |= {ANY_TO_FORCES: 8, s.M: 18} | {x: 1 for x in (s.A, s.S, s.b_r) if isinstance(x, Symbol)}
     ranks = [x for letter in weights for x in dict.fromkeys((letter, letter.T))]
     return by_weight({x: weights.get(x) or weights[x.T] for x in ranks}, ranks)
 
@@ -98,7 +99,7 @@ def axioms_for(law: Law, s: Symbols) -> str:
 # Completion
 
 
-@ANY_ARMATURE
+@ANY_JOINTS
 def test_ten_axioms_complete_to_the_papers_identities(symbols):
     s, rules = symbols, completed(symbols, "riccati")
     assert len(axioms(s)) == 10
@@ -109,7 +110,7 @@ def test_ten_axioms_complete_to_the_papers_identities(symbols):
     assert len(rules) == 25
 
 
-@ANY_ARMATURE
+@ANY_JOINTS
 @pytest.mark.parametrize("law", PROVABLE, ids=lambda law: law.name)
 def test_the_law_follows_from_the_axioms(law, symbols):
     rules = completed(symbols, axioms_for(law, symbols))
@@ -161,7 +162,7 @@ LEFT_TO_OTHERS = {
 }
 
 
-@ANY_ARMATURE
+@ANY_JOINTS
 @pytest.mark.parametrize("law", PROVABLE, ids=lambda law: law.name)
 def test_the_rewriters_own_rules_reduce_a_law_to_zero_unless_it_is_left_to_others(law, symbols):
     reduces = all(not own_normal_form(claim, symbols).terms for claim in claims(law, symbols))
@@ -172,7 +173,7 @@ def test_every_reason_names_a_law():
     assert set(LEFT_TO_OTHERS) | DEFINITIONS <= {law.name for law in LAWS}
 
 
-@ANY_ARMATURE
+@ANY_JOINTS
 def test_the_rewriters_own_rules_are_confluent_but_for_what_only_riccatis_equation_knows(symbols):
     """Wherever two rules meet in a word, both ways lead to one normal form, or to two that differ by M's own equation
     (which as a rule would rewrite M everywhere)."""

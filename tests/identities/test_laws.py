@@ -98,6 +98,7 @@ def test_the_mechanisms_are_as_varied_as_the_laws_claim():
     assert 0.2 < np.mean(floating) < 0.8
     forked = [any(len(children) > 1 for children in case.model.children) for case in cases]
     assert np.mean(forked) > 0.2
+    assert np.mean([case.symbols.rotors for case in cases]) > 0.05
     roots = [case.model.parents.count(-1) > 1 for case in cases]
     assert np.mean(roots) > 0.1
 
