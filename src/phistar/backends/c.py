@@ -57,6 +57,9 @@ _KEYWORDS = frozenset(
     ]
 )
 LONGEST = 100
+# Compilers join functions that are called once, and need quadratic time for what comes of it.
+_APART = ["#if defined(__GNUC__)", "#define APART __attribute__((noinline))", "#elif defined(_MSC_VER)"]
+_APART += ["#define APART __declspec(noinline)", "#else", "#define APART", "#endif", ""]
 SCRATCH = "between"  # what crosses from one part to the next
 
 
@@ -109,10 +112,11 @@ class CFunction:
         """The definition."""
         slots, slot_count, ranges = plan(self.trace)
         parts = [part for part in (_Part(self, slots, *bounds) for bounds in ranges) if part.lines]
-        lines = ["#include <math.h>", "", f'#include "{self.name}.h"', ""]
+        lines = ["#include <math.h>", "", f'#include "{self.name}.h"', "", *(_APART if len(parts) > 1 else [])]
+        apart = "APART " if len(parts) > 1 else ""
         names = [f"{self.name}_part{index}" for index in range(len(parts))]
         for part, name in zip(parts, names, strict=True):
-            lines += [f"static void {name}({part.parameters()})", "{", *part.lines, "}", ""]
+            lines += [f"{apart}static void {name}({part.parameters()})", "{", *part.lines, "}", ""]
         lines += [self.prototype, "{"]
         if slot_count:
             lines.append(f"    double {SCRATCH}[{slot_count}];")
