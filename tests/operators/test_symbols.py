@@ -7,15 +7,32 @@ from phistar.operators.nodes import Symbol
 from phistar.operators.symbols import NAMES, Symbols
 from tests.trees import mechanism
 
-OPERATORS = [
-    name
-    for name in NAMES
-    if isinstance(getattr(Symbols(), name), Symbol) and "vector" not in getattr(Symbols(), name).traits
-]
-VECTORS = [name for name in NAMES if "vector" in getattr(getattr(Symbols(), name), "traits", ())]
+S = Symbols(rotors=True)
+NAMED = [name for name in NAMES if isinstance(getattr(S, name), Symbol)]
+VECTORS = [name for name in NAMED if "vector" in getattr(S, name).traits]
+OPERATORS = [name for name in NAMED if name not in VECTORS]
 # Over the links and joints, where a tree orders the blocks; the task and base spaces have no such order.
-ALONG_THE_TREE = ["H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "U", "Omega", "Gamma", "r", "mass"]
-MECHANISMS = [mechanism(seed, armature=seed % 2 == 0, bodies=5, floating=False) for seed in range(12)]
+ALONG_THE_TREE = [
+    "H",
+    "phi",
+    "psi",
+    "M",
+    "P",
+    "D",
+    "G",
+    "K",
+    "A",
+    "E_phi",
+    "E_psi",
+    "U",
+    "Omega",
+    "Gamma",
+    "r",
+    "mass",
+    "S",
+]
+MECHANISMS = [mechanism(seed, armature=seed % 2 == 0, bodies=5, floating=False) for seed in range(10)]
+MECHANISMS += [mechanism(seed, armature=True, rotors=True, bodies=4, kind="revolute") for seed in (10, 11)]
 
 
 def blocks(case, space) -> list[slice]:
@@ -54,25 +71,25 @@ STRUCTURE = {
 @pytest.mark.parametrize("name", ALONG_THE_TREE)
 def test_structure_is_what_the_matrices_have_and_no_more_is_claimed_or_missed(name, trait):
     holds = [STRUCTURE[trait](case, getattr(case.symbols, name)) for case in MECHANISMS if exists(case, name)]
-    claimed = trait in getattr(Symbols(), name).traits
+    claimed = trait in getattr(S, name).traits
     assert all(holds) == claimed
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if "memoryless" in getattr(Symbols(), name).traits])
+@pytest.mark.parametrize("name", [name for name in OPERATORS if "memoryless" in getattr(S, name).traits])
 def test_memoryless_operators_are_block_diagonal_over_links_joints_and_frames(name):
     assert all(STRUCTURE["memoryless"](case, getattr(case.symbols, name)) for case in MECHANISMS if exists(case, name))
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_symmetric_means_equal_to_the_transpose(name):
-    node = getattr(Symbols(), name)
+    node = getattr(S, name)
     square = node.domain == node.codomain.dual
     matrices = [case.dense(getattr(case.symbols, name)) for case in MECHANISMS if exists(case, name)] if square else []
     holds = bool(matrices) and all(np.allclose(x, x.T, atol=1e-12 * np.abs(x).max()) for x in matrices)
     assert holds == ("symmetric" in node.traits)
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if "positive" in getattr(Symbols(), name).traits])
+@pytest.mark.parametrize("name", [name for name in OPERATORS if "positive" in getattr(S, name).traits])
 def test_positive_means_no_negative_power(name):
     """x*Xx ≥ 0; a joint without armature, or a link without mass, may give zero."""
     for case in MECHANISMS:
@@ -105,12 +122,11 @@ def test_tilde_forms_lack_the_identity(tilde, name):
 
 
 def test_every_name_is_a_symbol_of_the_algebra():
-    s = Symbols()
-    assert all(hasattr(s, name) for name in NAMES)
+    assert all(hasattr(S, name) for name in NAMES)
     assert len(set(NAMES)) == len(NAMES)
     assert {*"HMPDGKABEWIr", "phi", "psi", "E_phi", "E_psi", "Omega", "phi_tilde", "psi_tilde"} <= set(NAMES)
 
 
 def exists(case, name: str) -> bool:
-    """Without armature A is the zero operator, not a symbol."""
+    """Without armature or rotors, A and S are zero operators, not symbols."""
     return isinstance(getattr(case.symbols, name), Symbol)
