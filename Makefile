@@ -2,7 +2,7 @@
 
 VENV := .venv
 PY := $(VENV)/bin/python
-SOURCES := src tests tools examples docs
+SOURCES := src tests tools examples docs benchmarks
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all bench docs lint readme lock clean

@@ -40,6 +40,8 @@ if hasattr(os, "register_at_fork"):
 
 def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], **options: Any) -> Any:
     """function(*arrays), a gufunc, over threads where the batch is large; `shapes` are the outputs' core shapes."""
+    if max(getattr(x, "size", 0) for x in arrays) < 2 * STATES_PER_THREAD:  # one state at a time must be cheap
+        return function(*arrays, **options)
     given = [np.asarray(x) for x in arrays]
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
     count = int(np.prod(batch))
