@@ -16,6 +16,7 @@ CASES += [
     mechanism(31, serial=True, tips=True, frames=1, armature=False, bodies=4),
     mechanism(32, serial=True, tips=False, frames=2, armature=True, bodies=4),
     mechanism(33, serial=False, tips=True, frames=3, armature=True, bodies=6),
+    mechanism(35, serial=False, tips=False, frames=2, armature=True, rotors=True, bodies=4, kind="revolute"),
     mechanism(34, serial=False, tips=False, frames=1, armature=False, bodies=6, floating=True),
 ]
 TOLERANCE = 1e-11

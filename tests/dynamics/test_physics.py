@@ -11,9 +11,15 @@ from tests.trees import mechanism, relative
 MODELS = {
     "tree": mechanism(90, serial=False, armature=True, bodies=4, floating=False).model,
     "chain": mechanism(92, serial=True, armature=False, bodies=3, floating=False).model,
+    "geared": mechanism(93, serial=False, armature=True, rotors=True, bodies=4, floating=False, kind="revolute").model,
     "floating": mechanism(91, serial=False, armature=False, bodies=4, floating=True, kind="revolute").model,
 }
-WEIGHTLESS = MODELS["floating"].replace(gravity=(0, 0, 0))
+WEIGHTLESS = {
+    "plain": MODELS["floating"].replace(gravity=(0, 0, 0)),
+    "geared": mechanism(94, armature=True, rotors=True, bodies=4, floating=True, kind="revolute").model.replace(
+        gravity=(0, 0, 0), joints={"body0": ps.Free()}
+    ),
+}
 EVERY = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 states = st.integers(0, 2**32 - 1)
 STEP = 1e-4
@@ -46,10 +52,10 @@ def test_the_rate_of_energy_is_the_power_of_the_joint_forces(model, seed):
     assert abs(float(rate(model, energy, q, v, a)) - tau @ v) < 1e-7 * scale
 
 
+@pytest.mark.parametrize("model", WEIGHTLESS.values(), ids=WEIGHTLESS)
 @settings(max_examples=30)
 @given(seed=states)
-def test_a_free_mechanism_keeps_its_momentum(seed):
-    model = WEIGHTLESS
+def test_a_free_mechanism_keeps_its_momentum(model, seed):
     q, v, tau = drawn(model, seed)
     tau[:6] = 0.0  # joints push bodies apart, nothing pushes from outside
     a = ps.forward_dynamics(model, q, v, tau)
