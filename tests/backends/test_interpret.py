@@ -40,6 +40,8 @@ def products(s: Symbols) -> dict[str, Node]:
         "closures": s.Q @ omega @ s.Q.T,
         "base": s.E @ s.phi @ s.M @ s.phi.T @ s.E.T,
         "base to tip": s.B.T @ (s.phi.T @ s.E.T - s.psi.T @ s.W.T),
+        "scan of a shift": s.phi @ s.K,
+        "filter of a shift": s.psi @ s.K,
         "two shifts": s.E_phi @ s.E_phi @ s.P @ s.E_psi.T,
         "gramian": s.J @ s.U @ s.J.T,
         "composite": s.H @ (s.r + s.phi_tilde @ s.r) @ s.H.T,
