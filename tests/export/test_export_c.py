@@ -151,7 +151,9 @@ def test_the_source_needs_only_math_and_keeps_no_state(tmp_path):
     assert not re.search(r"alloc|free\(|printf|goto|while|for \(", source)
     code = re.sub(r"/\*.*?\*/", "", source, flags=re.DOTALL)
     at_file_level = [line for line in code.splitlines() if line and line[0] not in " {}#"]
-    assert all(re.match(r"((APART )?static )?void \w+\(.*\)$", line) for line in at_file_level)  # functions, no variables
+    assert all(
+        re.match(r"((APART )?static )?void \w+\(.*\)$", line) for line in at_file_level
+    )  # functions, no variables
 
 
 def test_every_constant_is_exact(tmp_path):

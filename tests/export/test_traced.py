@@ -103,6 +103,14 @@ def test_a_result_named_like_an_argument_is_told_apart():
     assert len(set(names)) == len(names)
 
 
+def test_a_function_of_ones_own_made_of_phistar_s_functions_is_refused_not_misread():
+    def mine(model, q):
+        return ps.mass_matrix(model, q)[0]
+
+    with pytest.raises(ps.StatementError, match="mine cannot be written out"):
+        traced(mine, ps.load("planar2"))
+
+
 def test_recording_leaves_the_functions_as_they_were():
     model, q = ps.load("planar3"), np.array([0.1, 0.2, 0.3])
     before = ps.mass_matrix(model, q)

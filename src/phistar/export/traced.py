@@ -189,7 +189,10 @@ class _Recording:
         """The function with its module's names bound so that statements record themselves on this tape."""
         body = getattr(function, "__wrapped__", function)
         assert isinstance(body, FunctionType)
-        return FunctionType(body.__code__, self._names(body.__globals__), body.__name__, body.__defaults__)
+        names = self._names(body.__globals__)
+        found = FunctionType(body.__code__, names, body.__name__, body.__defaults__, body.__closure__)
+        found.__kwdefaults__ = body.__kwdefaults__
+        return found
 
     def _names(self, names: dict[str, Any]) -> dict[str, Any]:
         found = self.spaces.get(id(names))
