@@ -60,14 +60,19 @@ class CompiledStatement:
         return Algorithm(program_of((("y", node),), e.symbols, e.setting, self.matrix, self.kernel.form))
 
     def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> np.ndarray:
+        if len(arrays) != len(self.kernel.rows):
+            raise self._misfit(arrays, f"It takes {len(self.kernel.rows)} arrays, not {len(arrays)}.")
         options = {} if out is None else {"out": np.swapaxes(out, -1, -2) if self.flipped else out}
         try:
             result = spread(self.kernel.function, arrays, list(self.kernel.shapes), **options)
         except (ValueError, TypeError) as error:
-            wanted = ", ".join(f"{name} (…, {n})" for name, n in zip(self.inputs, self.kernel.rows, strict=True))
-            given = ", ".join(str(np.shape(x)) for x in arrays)
-            raise ShapeError(f"{self.expression.show()} takes {wanted}; it was given shapes {given}. {error}") from None
+            raise self._misfit(arrays, f"{error}.") from None
         return np.swapaxes(result, -1, -2) if self.flipped else result
+
+    def _misfit(self, arrays: tuple[Any, ...], what: str) -> ShapeError:
+        wanted = ", ".join(f"{name} (…, {n})" for name, n in zip(self.inputs, self.kernel.rows, strict=True))
+        given = ", ".join(str(x.shape) if isinstance(x, np.ndarray) else type(x).__name__ for x in arrays)
+        return ShapeError(f"{self.expression.show()} takes {wanted}; it was given {given}. {what}")
 
 
 def compile(
