@@ -54,6 +54,12 @@ def test_inverse_dynamics_takes_two_sweeps():
     assert directions(chain_form(S.mass @ S.qdd + S.C + S.g)) == [OUTWARD, INWARD]
 
 
+def test_tip_forces_reach_the_joints_in_one_sweep_once_the_links_are_placed():
+    """T = J*F: frames are in world axes, so that the poses come first."""
+    assert directions(chain_form(S.J.T @ S.f)) == [OUTWARD, INWARD]
+    assert directions(S.H @ S.phi @ given_vector("T", FORCES)) == [INWARD]
+
+
 def test_factors_take_one_sweep():
     assert directions(chain_form((S.I + S.H @ S.phi @ S.K).inv)) == [INWARD]
     assert directions(S.I + S.H @ S.phi @ S.K) == [INWARD]
