@@ -42,7 +42,7 @@ class Inertia(Value):
 
     def _set(self, mass: Any, com: Any, tensor: Any) -> None:
         tensor = checked_numbers(tensor, (3, 3), "An inertia", "tensor")
-        if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max():
+        if np.abs(tensor - tensor.T).max() > 1e-9 * np.abs(tensor).max() + SMALLEST_MOMENT:
             raise ModelError(f"The inertia tensor must be symmetric; it was given {tensor.tolist()}.")
         mass = float(checked_numbers(mass, (), "An inertia", "mass"))
         if mass < 0.0:
