@@ -55,6 +55,11 @@ class Cost:
             return "O(n³)"
         return "O(n²)" if self.quadratic else "O(n)" if self.linear else "O(1)"
 
+    @property
+    def latex(self) -> str:
+        """The class as TeX writes it."""
+        return str(self).translate({ord("²"): "^2", ord("³"): "^3"})
+
     def __add__(self, other: Cost) -> Cost:
         pairs = zip(self.powers, other.powers, strict=True)
         return Cost(*(x + y for x, y in pairs))

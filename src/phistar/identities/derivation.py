@@ -46,7 +46,8 @@ class Derivation:
         rows = [rf"& {latex(self.start)}"]
         for step in self.steps:
             label = f"{step.law}, {step.citation}" if step.citation else step.law
-            rows.append(rf"={{}}& {latex(step.after)} && \text{{{label}}}")
+            classes = rf"{self.cost(step.before).latex} \to {self.cost(step.after).latex}"
+            rows.append(rf"={{}}& {latex(step.after)} && \text{{{label}}} && {classes}")
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
     def as_dict(self) -> dict[str, Any]:
