@@ -45,9 +45,9 @@ def _has_axis(joint: Joint) -> bool:
 def _turn(axis: np.ndarray) -> np.ndarray:
     """A rotation that takes z to the axis; a coordinate axis gives a matrix of zeros and ones."""
     order = np.argsort(np.abs(axis), kind="stable")
-    helper = np.zeros(3)
-    helper[order[0]] = 1.0
-    x = helper - axis * (axis @ helper)
+    across = np.zeros(3)
+    across[order[0]] = 1.0
+    x = across - axis * (axis @ across)
     x = x / np.sqrt(x @ x)
     return np.stack([x, np.cross(axis, x), axis], axis=-1)
 
