@@ -21,7 +21,8 @@ from phistar.backends.links import has_rotors
 from phistar.backends.recorded import Recorded
 from phistar.backends.symbolic import replay
 from phistar.backends.trace import Tape, Trace, finish
-from phistar.dynamics import forward_dynamics, inverse_dynamics, mass_matrix_inverse
+from phistar.backends.unsolved import Block, Unsolved
+from phistar.dynamics import forward_dynamics, inverse_dynamics
 from phistar.errors import StatementError
 from phistar.expression import algebra
 from phistar.model import Model
@@ -111,23 +112,23 @@ def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tu
     return linearized.inverse_dynamics_derivatives(_in_common_frame(model, q), v, a)
 
 
-def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
+def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
     if not has_rotors(model):
         return linearized.forward_dynamics_derivatives(_in_common_frame(model, q), v, tau)
-    a = replay(*_on(model, forward_dynamics, q, v=v, T=tau))
-    inverse = np.array(replay(*_on(model, mass_matrix_inverse, q)), dtype=object).reshape(model.nv, model.nv)
-    by_q, by_v, _ = _by_instructions(model, q, v, np.array(a, dtype=object))
-    return -np.matmul(inverse, by_q), -np.matmul(inverse, by_v), inverse
+    a = np.array(replay(*_on(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
+    by_q, by_v, mass = _by_instructions(model, q, v, a)
+    return linearized.unsolved(mass, by_q, by_v)
 
 
-def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
-    by_q, by_v, inverse = _forward_at(model, q, v, tau)
-    unit, drift = np.eye(model.nv), _drift(model, v)
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (by_q, by_v, inverse, drift)))
+def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
+    forward, nv = _forward_at(model, q, v, tau), model.nv
+    (by_q, by_v, inverse), unit, drift = forward.tables, np.eye(nv), _drift(model, v)
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (by_q, by_v, drift)))
     rows = [[drift, unit, np.zeros(unit.shape)], [by_q, by_v, inverse]]
     whole = [[np.broadcast_to(x, (*batch, *unit.shape)) for x in row] for row in rows]
     table = np.concatenate([np.concatenate(row, axis=-1) for row in whole], axis=-2)
-    return table[..., : 2 * model.nv], table[..., 2 * model.nv :]
+    blocks = Block(0, nv), Block(1, nv, symmetric=True)
+    return forward.rearranged((table[..., : 2 * nv], table[..., 2 * nv :]), blocks)
 
 
 def _drift(model: Model, v: Any) -> np.ndarray:
@@ -191,8 +192,7 @@ def _on(model: Model, stated: Stated[Any, Any], q: np.ndarray, **vectors: np.nda
         raise StatementError(f"{model.name} has geared rotors and more than 40 bodies; its derivatives are not there.")
     bound = algebra(model)
     nodes = tuple(stated._nodes(bound.symbols).items())
-    matrix_wanted = not vectors
-    wanted = Statements(nodes, bound.symbols, bound.setting, matrix_wanted, model, {})
+    wanted = Statements(nodes, bound.symbols, bound.setting, False, model, {})
     trace, names, _ = min((trace_statements(x) for x in wanted.forms()), key=lambda found: found[0].operations)
     given = {GIVEN[name]: value for name, value in vectors.items()}
     assert names == [name for name in given if name in names], names

@@ -23,6 +23,7 @@ from phistar.backends.common_frame import CommonFrame
 from phistar.backends.interpret import run
 from phistar.backends.links import mirrored
 from phistar.backends.solve import solve_symmetric
+from phistar.backends.unsolved import Block, Unsolved
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.spatial import skew
@@ -38,13 +39,18 @@ def inverse_dynamics_derivatives(frame: CommonFrame, v: Any, a: Any) -> Derivati
     return Linearization(frame, v).derivatives(a)
 
 
-def forward_dynamics_derivatives(frame: CommonFrame, v: Any, tau: Any) -> Derivatives:
+def forward_dynamics_derivatives(frame: CommonFrame, v: Any, tau: Any) -> Unsolved:
     """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇, ℳ⁻¹ at the acceleration that tau, (…, nv), gives."""
     at = Linearization(frame, v)
-    inverse = mirrored(solve_symmetric(at.mass_matrix, np.eye(at.size)))
+    mass = at.mass_matrix
     excess = np.asarray(tau)[..., None] - at.forces(np.zeros(at.size))[1]
-    by_q, by_v, _ = at.derivatives(np.matmul(inverse, excess)[..., 0])
-    return -np.matmul(inverse, by_q), -np.matmul(inverse, by_v), inverse
+    by_q, by_v, _ = at.derivatives(solve_symmetric(mass, excess)[..., 0])
+    return unsolved(mass, by_q, by_v)
+
+
+def unsolved(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray) -> Unsolved:
+    """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇ and ℳ⁻¹ from ℳ and ∂τ."""
+    return Unsolved(mass, (-by_q, -by_v, np.eye(mass.shape[-1])), (Block(0), Block(1), Block(2, symmetric=True)))
 
 
 class Linearization:
@@ -135,22 +141,24 @@ class Linearization:
     def derivatives(self, a: Any) -> Derivatives:
         """∂τ/∂θ, ∂τ/∂θ̇, ∂τ/∂θ̈ at θ̈ = a, (…, nv)."""
         forces, _, above = self.forces(a)
-        h, twice_h = self.h, [2.0 * h for h in self.h]
-        bent = [np.matmul(x, psi) for x, psi in zip(self.parent_velocity, self.psi_dot, strict=True)]
-        psi_ddot = [np.matmul(x, hk) + y for x, hk, y in zip(above, h, bent, strict=True)]
-        twice_psi = [2.0 * psi for psi in self.psi_dot]
+        h, twice_h, twice_psi = self.h, [2.0 * h for h in self.h], [2.0 * psi for psi in self.psi_dot]
+        psi_ddot = _sums(_products(above, h), _products(self.parent_velocity, self.psi_dot))
         by_q = _sums(_products(self.r, psi_ddot), _products(self.r_coriolis, twice_psi))
         by_v = _sums(_products(self.r, self.psi_prime), _products(self.r_coriolis, twice_h))
         left = self.outboard(_products([_transposed(x) for x in self.r_coriolis], twice_h))
-        turned = [np.matmul(_force_bracket(f), x) for f, x in zip(forces, h, strict=True)]
+        turned = _products([_force_bracket(f) for f in forces], h)
         inner_q = self.rows(psi_ddot, self.outboard_r_h) + self.rows(self.psi_dot, left)
         inner_v = self.rows(self.psi_prime, self.outboard_r_h) + self.rows(h, left)
         outer_q, outer_v = self.outboard(_sums(by_q, turned)), self.outboard(by_v)
         return (
-            self.rows(h, _sums(outer_q, [self.placed(x, k) for k, x in enumerate(by_q)])) + _transposed(inner_q),
-            self.rows(h, _sums(outer_v, [self.placed(x, k) for k, x in enumerate(by_v)])) + _transposed(inner_v),
+            self.rows(h, outer_q) + self.own(by_q) + _transposed(inner_q),
+            self.rows(h, outer_v) + self.own(by_v) + _transposed(inner_v),
             self.mass_matrix,
         )
+
+    def own(self, columns: Blocks) -> np.ndarray:
+        """HX for memoryless X from the joints, (…, nv, nv): each joint with itself."""
+        return self.rows(self.h, [self.placed(x, k) for k, x in enumerate(columns)])
 
 
 @cache

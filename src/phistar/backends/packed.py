@@ -9,30 +9,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phistar.backends.llvm import Body, declarations
+from phistar.backends.elimination import Elimination
+from phistar.backends.llvm import Body, declarations, splat
 from phistar.backends.loop import loop_text
 from phistar.backends.rows import Signature, size
-from phistar.backends.trace import Trace
+from phistar.backends.trace import Trace, restricted
 
 
 @dataclass(frozen=True)
 class PackedPlaces:
-    """%in and %out hold all entries of all inputs and outputs in order, a vector of lanes each."""
+    """%in and %out hold entries in order, a vector of lanes each; `entries` says where in %out each output belongs."""
 
     lanes: int
+    entries: tuple[int, ...]
 
     def parameters(self) -> str:
         return "ptr noalias %in, ptr noalias %out"
 
     def load(self, target: str, number: int) -> list[str]:
-        return [
-            *self._at(f"{target}.p", "in", number),
-            f"  %{target} = load {self._vector}, ptr %{target}.p{self._align}",
-        ]
+        name = f"{target}.p"
+        return [*self._at(name, "in", number), f"  %{target} = load {self._vector}, ptr %{name}{self._align}"]
 
     def store(self, position: int, value: str) -> list[str]:
         name = f"o{position}"
-        return [*self._at(name, "out", position), f"  store {self._vector} {value}, ptr %{name}{self._align}"]
+        lines = self._at(name, "out", self.entries[position])
+        return [*lines, f"  store {self._vector} {value}, ptr %{name}{self._align}"]
 
     def _at(self, name: str, memory: str, entry: int) -> list[str]:
         return [f"  %{name} = getelementptr i8, ptr %{memory}, i64 {8 * self.lanes * entry}"]
@@ -46,22 +47,50 @@ class PackedPlaces:
         return f", align {8 * self.lanes}"
 
 
-def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool) -> str:
-    """The whole module; `loop` is the gufunc's inner loop."""
-    body = Body("part", trace, PackedPlaces(lanes), lanes, fma)
-    copies = [_copy(name, lanes) for name in ("pack", "unpack")]
-    block = _block(body, signature, lanes)
-    return "\n".join([declarations(lanes), *body.functions(), *copies, block, loop_text(signature, lanes)])
+def module_text(
+    trace: Trace, signature: Signature, lanes: int, fma: bool, elimination: Elimination | None = None
+) -> str:
+    """The whole module; `loop` is the gufunc's inner loop. A trace may make more than the outputs: what follows them is
+    for the elimination that finishes them."""
+    places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
+    body = Body("part", restricted(trace, places), PackedPlaces(lanes, tuple(places)), lanes, fma)
+    constants = {i: float(trace.outputs[i]) for i, constant in enumerate(trace.output_is_constant) if constant}
+    functions = [*body.functions(), *(_copy(name, lanes) for name in ("pack", "unpack")), *_constants(constants, lanes)]
+    more, calls = elimination.text(lanes) if elimination else ([], [])
+    block = _block(body, len(trace.outputs), signature, lanes, calls)
+    return "\n".join([declarations(lanes), *functions, *more, block, loop_text(signature, lanes)])
 
 
-def _block(body: Body, signature: Signature, lanes: int) -> str:
+def _constants(constants: dict[int, float], lanes: int) -> list[str]:
+    """`fill` puts the outputs that are the same for every state where they belong: a loop over a table, because
+    thousands of stores in straight-line code take a compiler seconds."""
+    count, vector = len(constants), f"<{lanes} x double>"
+    places = ", ".join(f"i64 {8 * lanes * entry}" for entry in constants)
+    numbers = ", ".join(splat(value, 1)[1:-1] for value in constants.values())
+    lines = ["define internal void @fill(ptr %out) #0 {", "entry:"]
+    lines += [f"  br i1 {'true' if count else 'false'}, label %one, label %done"]
+    lines += ["one:", "  %k = phi i64 [0, %entry], [%k2, %one]"]
+    for name, kind in (("place", "i64"), ("number", "double")):
+        lines += [f"  %{name}p = getelementptr {kind}, ptr @{name}s, i64 %k"]
+        lines += [f"  %{name} = load {kind}, ptr %{name}p, align 8"]
+    lines += ["  %p = getelementptr i8, ptr %out, i64 %place"]
+    lines += [f"  %a = insertelement {vector} poison, double %number, i32 0"]
+    lines += [f"  %b = shufflevector {vector} %a, {vector} poison, <{lanes} x i32> zeroinitializer"]
+    lines += [f"  store {vector} %b, ptr %p, align {8 * lanes}", "  %k2 = add i64 %k, 1"]
+    lines += [f"  %more = icmp slt i64 %k2, {count}", "  br i1 %more, label %one, label %done"]
+    tables = [f"@places = internal constant [{count} x i64] [{places}]"]
+    tables += [f"@numbers = internal constant [{count} x double] [{numbers}]"]
+    return [*tables, "\n".join([*lines, "done:", "  ret void", "}"])]
+
+
+def _block(body: Body, entries: int, signature: Signature, lanes: int, finishing: list[str]) -> str:
     """`lanes` states at once. Lanes beyond the end repeat the last state, so that no tail is special."""
     arrays, width = signature.arrays, min(lanes, 4)
     given = ", ".join(f"ptr %b{a}, i64 %s{a}" for a in range(arrays))
     lines = [f"define internal void @block({given}, i64 %first, i64 %last) #0 {{"]
     sizes = [size(shape) for shape in signature.shapes]
     inputs = len(signature.inputs)
-    rooms = {"scratch": body.slot_count, "in": sum(sizes[:inputs]), "out": sum(sizes[inputs:])}
+    rooms = {"scratch": body.slot_count, "in": sum(sizes[:inputs]), "out": entries}
     for name, room in rooms.items():
         lines.append(f"  %{name} = alloca [{max(room, 1) * lanes} x double], align {8 * lanes}")
     for lane in range(lanes):
@@ -74,7 +103,7 @@ def _block(body: Body, signature: Signature, lanes: int) -> str:
             lines.append(f"  %o{a}l{lane} = mul i64 %r{lane}, %s{a}")
             lines.append(f"  %a{a}l{lane} = getelementptr i8, ptr %b{a}, i64 %o{a}l{lane}")
     lines += _copies("pack", "in", sizes, range(inputs), lanes, width)
-    lines += body.calls("ptr %in, ptr %out, ptr %scratch")
+    lines += ["  call void @fill(ptr %out)", *body.calls("ptr %in, ptr %out, ptr %scratch"), *finishing]
     lines += _copies("unpack", "out", sizes, range(inputs, arrays), lanes, width)
     return "\n".join([*lines, "  ret void", "}"])
 

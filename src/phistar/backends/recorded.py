@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
+from phistar.backends.elimination import Elimination
 from phistar.backends.jit import compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, compilable
 from phistar.backends.packed import module_text
 from phistar.backends.rows import Signature
 from phistar.backends.threads import STATES_PER_THREAD, spread
 from phistar.backends.trace import Scalar, Tape, Trace, finish
+from phistar.backends.unsolved import Unsolved
 from phistar.errors import ShapeError
 from phistar.model import Model
 
+LARGEST_WRITTEN = 12  # joint rates; beyond, ℳ⁻¹X is a loop
 LANES = 4  # states at once: with hundreds of results, wider vectors spill more than they gain
 
 
@@ -31,7 +34,7 @@ class Recorded:
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    function: Callable[..., tuple[np.ndarray, ...]]
+    function: Callable[..., tuple[np.ndarray, ...] | Unsolved]
     shapes: Callable[[Model], tuple[tuple[int, ...], ...]]
 
     def __call__(self, model: Model, *arrays: Any) -> Any:
@@ -43,7 +46,7 @@ class Recorded:
         except (KeyError, AttributeError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
         if any(isinstance(x, np.ndarray) and x.dtype == object for x in arrays):
-            return _unwrapped(self.function(model, *arrays))
+            return _unwrapped(self._results(model, *arrays))
         given = self._checked(model, arrays)
         if model.nv and compilable(model):
             kernel = self.kernel(model)
@@ -54,7 +57,7 @@ class Recorded:
         batch, shapes = np.broadcast_shapes(*(x.shape[:-1] for x in given)), self.shapes(model)
         if not model.nv:
             return _unwrapped(tuple(np.zeros((*batch, *shape)) for shape in shapes))
-        found = zip(self.function(model, *given), shapes, strict=True)
+        found = zip(self._results(model, *given), shapes, strict=True)
         return _unwrapped(tuple(np.array(np.broadcast_to(x, (*batch, *shape))) for x, shape in found))
 
     def _checked(self, model: Model, arrays: tuple[Any, ...]) -> list[np.ndarray]:
@@ -67,13 +70,21 @@ class Recorded:
             raise ShapeError(f"The leading axes of shapes {shapes} do not broadcast; make them equal, or 1.") from None
         return given
 
-    def trace(self, model: Model) -> Trace:
-        """The instructions of one state."""
+    def _results(self, model: Model, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        made = self.function(model, *arrays)
+        return made.solved() if isinstance(made, Unsolved) else made
+
+    def trace(self, model: Model) -> tuple[Trace, Elimination | None]:
+        """The instructions of one state and, for many joints, the loops that follow them."""
         tape = Tape()
         given = [tape.inputs((model.nq if name == "q" else model.nv,)) for name in self.inputs]
-        results = [np.asarray(x).reshape(-1) for x in self.function(model, *given)]
-        values = [x for result in results for x in result]
-        return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
+        made, elimination = self.function(model, *given), None
+        if isinstance(made, Unsolved) and model.nv > LARGEST_WRITTEN:
+            values, elimination = made.recorded()
+        else:
+            results = made.solved() if isinstance(made, Unsolved) else made
+            values = [x for result in results for x in np.asarray(result).reshape(-1)]
+        return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values]), elimination
 
     def kernel(self, model: Model) -> Kernel:
         """Machine code for a robot: kept on the model, found on disk, or made."""
@@ -90,9 +101,9 @@ class Recorded:
         signature = Signature(rows, self.shapes(model))
         found = cache.load(name)
         if found is None:
-            trace = self.trace(model)
-            code = compile_object(module_text(trace, signature, lanes, target.fma), target)
-            header = {"operations": trace.operations}
+            trace, elimination = self.trace(model)
+            code = compile_object(module_text(trace, signature, lanes, target.fma, elimination), target)
+            header = {"operations": trace.operations + (elimination.operations if elimination else 0)}
             cache.store(name, header, code)
         else:
             header, code = found
