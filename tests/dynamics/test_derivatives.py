@@ -7,11 +7,15 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar import derivatives
 from phistar.backends.common_frame import common_frame, single_axes
 from phistar.backends.dense import Dense
+from phistar.backends.differentiate import matrix, tangents, values_of
+from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.linearized import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from phistar.backends.links import links_at
 from phistar.backends.recorded import LARGEST_WRITTEN
+from phistar.backends.trace import Scalar, Tape, finish
 from phistar.spatial import skew
 from tests.trees import KINDS, mechanism, relative
 
@@ -48,8 +52,8 @@ def differences(function, nv):
 @pytest.mark.parametrize("name", ["inverse", "forward"])
 def test_derivatives_are_those_of_differences_on_every_kind_of_joint(case, name):
     model, q, v, given = case
-    function, derivatives = getattr(ps, f"{name}_dynamics"), getattr(ps, f"{name}_dynamics_derivatives")
-    found = derivatives(model, q, v, given)
+    function = getattr(ps, f"{name}_dynamics")
+    found = getattr(ps, f"{name}_dynamics_derivatives")(model, q, v, given)
     nv = model.nv
     by_q = differences(lambda e: function(model, model.integrate(q, e), v, given), nv)
     by_v = differences(lambda e: function(model, q, v + e, given), nv)
@@ -161,11 +165,26 @@ def test_geared_rotors_are_differentiated_with_the_links():
     model = builder.build()
     q, v, given = rng.normal(size=(3, 3))
     for name in ("inverse", "forward"):
-        function, derivatives = getattr(ps, f"{name}_dynamics"), getattr(ps, f"{name}_dynamics_derivatives")
-        found = derivatives(model, q, v, given)
+        function = getattr(ps, f"{name}_dynamics")
+        found = getattr(ps, f"{name}_dynamics_derivatives")(model, q, v, given)
         by_q = differences(lambda e, f=function: f(model, q + e, v, given), 3)
         by_v = differences(lambda e, f=function: f(model, q, v + e, given), 3)
         assert max(relative(found.dq, by_q), relative(found.dv, by_v)) <= DIFFERENCES
+
+
+@pytest.mark.parametrize("model", [ps.load("puma560"), ps.chain(7)], ids=lambda model: model.name)
+def test_the_statement_costs_less_than_differentiating_instructions(model):
+    functions = (ps.inverse_dynamics, derivatives._inverse, 0.8), (ps.forward_dynamics, derivatives._forward, 0.6)
+    for stated, recorded, share in functions:
+        algebra = ps.algebra(model)
+        nodes = tuple(stated._nodes(algebra.symbols).items())
+        plain = trace_statements(Statements(nodes, algebra.symbols, algebra.setting, False, model, {}))[0]
+        tape = Tape()
+        inputs = list(tape.inputs((3 * model.nv,)))
+        columns = tangents(plain, values_of(plain, inputs), {i: {i: 1.0} for i in range(3 * model.nv)})
+        entries = [x if isinstance(x, Scalar) else float(x) for x in matrix(columns, 3 * model.nv).reshape(-1)]
+        ours, naive = recorded.trace(model)[0].operations, finish(tape, entries).operations
+        assert ours < share * naive, (ours, naive)
 
 
 # Arrays

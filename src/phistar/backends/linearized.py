@@ -8,8 +8,9 @@ With Δ = φ*H*δθ, the displacement of each link, and ~ the bracket of motions
     ∂τ/∂θ = Hφ(Mφ*Ψ̈ + 2𝓑φ*Ψ̇) + Hφ̃F^H*
 
 with memoryless Ψ̇ = V_p~H*, Ψ′ = (V_p + V)~H*, Ψ̈ = (α_p~ + V_p~V_p~)H* and F^x = x ×* F, where F = φ(Mα + 𝓑V) and
-_p is the parent's (Singh, Russell, Wensing, RA-L 2022, eqs. 26-31; 𝓑: Echeandia, Wensing, RA-L 2021). Every φXφ* is
-then r + φ̃r + rφ̃* with the composites r of X (R87 eqs. 27, 28), which in one frame is the sum r = φX.
+_p is the parent's (Singh, Russell, Wensing, Robotics and Automation Letters 2022; 𝓑: Echeandia, Wensing, J. Comput.
+Nonlinear Dynamics 2021). Every φXφ* is then r + φ̃r + rφ̃* with the composites r of X (R87 eqs. 27, 28), which in one
+frame is the sum r = φX.
 """
 
 from __future__ import annotations
