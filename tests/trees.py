@@ -137,9 +137,10 @@ def _at_random_state(rng, model: ps.Model, frames: tuple[str, ...]) -> Mechanism
     vectors = {name: rng.normal(size=model.nv) for name in ("v", "qdd", "T")}
     vectors |= {"f": rng.normal(size=task), "a_g": np.concatenate([np.zeros(3), -model.gravity])}
     memoryless = np.kron(np.eye(n), np.ones((6, 6))) * rng.normal(size=(6 * n, 6 * n))
-    return Mechanism(
-        model, frames, model.random(rng), vectors, {"X": memoryless, "Q": rng.normal(size=(min(3, task), task))}
-    )
+    q, closures = model.random(rng), rng.normal(size=(min(3, task), task))
+    vectors |= {name: rng.normal(size=task) for name in ("u", "a0_delayed")}
+    vectors |= {name: rng.normal(size=6 * n) for name in ("a_delayed", "b_delayed", "f_delayed")}
+    return Mechanism(model, frames, q, vectors, {"X": memoryless, "Q": closures})
 
 
 def relative(ours, theirs) -> float:

@@ -16,6 +16,7 @@ INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
 
 _RECURSIVE = {"phi", "psi", "E_phi"}
 _RICCATI = {"P", "D", "G", "psi"}
+_INPUTS = {"f", "a_g", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
 _FLAT_SPACES = {"task", "base", "closures", "scalars"}
 
 
@@ -119,4 +120,4 @@ def _sink(roots: tuple[Value, ...], when: dict[Value, float]) -> None:
 
 def _is_input(value: Value) -> bool:
     """A vector given from outside, known before the first sweep."""
-    return isinstance(value, Apply) and symbol_of(value.letter).name in ("f", "a_g", "T", "qdd", "v")
+    return isinstance(value, Apply) and symbol_of(value.letter).name in _INPUTS

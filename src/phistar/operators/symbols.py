@@ -199,6 +199,29 @@ class Symbols:
         return self.vector("f", self.task)
 
     @property
+    def u(self) -> Symbol:
+        """The task acceleration that is commanded (KJR92 eq. 4)."""
+        return self.vector("u", self.task.dual)
+
+    # Values of the last sample, given to this one (KJR92 §5): a, b and a(0), and the task's forces on its links.
+    @property
+    def a_delayed(self) -> Symbol:
+        return self.vector("a_delayed", MOTIONS)
+
+    @property
+    def b_delayed(self) -> Symbol:
+        return self.vector("b_delayed", FORCES)
+
+    @property
+    def a0_delayed(self) -> Symbol:
+        return self.vector("a0_delayed", self.task.dual)
+
+    @property
+    def f_delayed(self) -> Symbol:
+        """B f(0) of the last sample: on the links, in their axes, so that no pose is needed to use it."""
+        return self.vector("f_delayed", FORCES)
+
+    @property
     def bias(self) -> Node:
         """ā = a + E*a_g: gravity is an acceleration of the base (KJR92 eq. 45)."""
         return self.a + self.E.T @ self.a_g
@@ -253,6 +276,6 @@ class Symbols:
 NAMES = (
     *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q"),
     *("Omega", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
-    *("f", "a0", "mass", "J", "C", "g", "Jdot_v"),
+    *("f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
 )
 """Every name a statement may use; `phistar derive` and `ps.algebra()` offer exactly these."""

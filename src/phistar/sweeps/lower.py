@@ -34,7 +34,8 @@ from phistar.sweeps.recursions import RECURSIONS, riccati_names
 ONE = Fraction(1)
 _FLAT = ("task", "base", "closures", "scalars")
 _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν")}
-GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g"}
+GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "u": "u"}
+GIVEN |= {"a_delayed": "a_d", "b_delayed": "b_d", "a0_delayed": "a_d(0)", "f_delayed": "f_d"}
 """Vector symbols that the caller gives, with the names of their fields."""
 
 
