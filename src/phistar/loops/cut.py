@@ -1,0 +1,177 @@
+"""What each kind of cut joint forbids, as equations g(R, p) = 0 between its two frames, with exact first and second
+derivatives.
+
+(R, p) places frame_b in frame_a. Its rates ω and ṗ are seen from frame_a, with Ṙ = ω̃R. Every equation gives its value
+g, its rows G with ġ = G_ω ω + G_p ṗ, and what is left of g̈ when ω̇ = p̈ = 0. Near g = 0 the values are angles and
+lengths in frame_a's axes. All functions take leading batch axes and traced scalars.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.model import Cylindrical, Distance, Fixed, Helical, Planar, Prismatic, Revolute, Spherical, Universal
+from phistar.spatial import cross, skew
+
+OPPOSITE = 1e-12  # of 1 + cos: an axis or a turn this close to the opposite of what it should be has no direction back
+
+
+class Rows(NamedTuple):
+    """r equations: value (…, r), by_turn = G_ω and by_shift = G_p (…, r, 3), second (…, r)."""
+
+    value: np.ndarray
+    by_turn: np.ndarray
+    by_shift: np.ndarray
+    second: np.ndarray
+
+
+def cut_rows(joint: Any, turn: np.ndarray, shift: np.ndarray, omega: np.ndarray, rate: np.ndarray) -> Rows:
+    """The equations of a cut joint, the angular ones first: R (…, 3, 3), p, ω and ṗ (…, 3)."""
+    point, unit = lambda directions: same_point(directions, shift), np.eye(3)
+    match joint:
+        case Fixed():
+            parts = [same_turn(turn, omega), point(unit)]
+        case Prismatic():
+            parts = [same_turn(turn, omega), point(across(joint.axis))]
+        case Revolute():
+            parts = [same_axis(joint.axis, turn, omega), point(unit)]
+        case Helical() if joint.pitch == 0.0:
+            parts = [same_axis(joint.axis, turn, omega), point(unit)]
+        case Helical():
+            screw = on_screw(joint.axis, joint.pitch, turn, shift, omega, rate)
+            parts = [same_axis(joint.axis, turn, omega), point(across(joint.axis)), screw]
+        case Cylindrical():
+            parts = [same_axis(joint.axis, turn, omega), point(across(joint.axis))]
+        case Planar():
+            parts = [same_axis(joint.normal, turn, omega), point(joint.normal[None])]
+        case Universal():
+            parts = [kept_angle(joint.axis1, joint.axis2, turn, omega), point(unit)]
+        case Spherical():
+            parts = [point(unit)]
+        case Distance():
+            parts = [on_sphere(joint.length, shift, rate)]
+        case _:
+            raise AssertionError(joint)
+    return stacked(parts)
+
+
+def across(axis: np.ndarray) -> np.ndarray:
+    """Two unit vectors across an axis, (2, 3): with it a right-handed basis."""
+    return Planar(normal=axis).axes
+
+
+def same_turn(turn: np.ndarray, omega: np.ndarray) -> Rows:
+    """2 sin(θ/2) n = 0, three equations: twice the vector part of R's quaternion (e, w), so that ġ = (w − ẽ)ω."""
+    trace = turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
+    w = 0.5 * _root(np.asarray(1.0 + trace))
+    e = _axial(turn) / (4.0 * w)[..., None]
+    by_turn = w[..., None, None] * np.eye(3) - skew(e)
+    second = -0.5 * e * np.sum(omega * omega, axis=-1, keepdims=True)
+    return Rows(2.0 * e, by_turn, np.zeros((3, 3)), second)
+
+
+def same_axis(axis: np.ndarray, turn: np.ndarray, omega: np.ndarray) -> Rows:
+    """2 sin(θ/2) of the angle between a and r = Ra, about the two directions b across a: g = s b·u, with u = a × r,
+    c = a·r and s = ((1 + c)/2)^−½."""
+    r = np.matmul(turn, axis)
+    u, c, about = cross(axis, r), np.asarray(np.sum(axis * r, axis=-1)), across(axis)
+    s = 1.0 / _root(np.asarray(0.5 * (1.0 + c)))
+    bu, br = np.matmul(u, about.T), np.matmul(r, about.T)
+    s_, c_ = s[..., None], c[..., None]
+    pointing = c_[..., None] * about - br[..., None] * axis
+    by_turn = s_[..., None] * pointing + (0.25 * s_**3 * bu)[..., None] * u[..., None, :]
+    r_rate, u_rate = cross(omega, r), cross(axis, cross(omega, r))
+    wu = np.sum(omega * u, axis=-1, keepdims=True)
+    s_rate = 0.25 * s_**3 * wu  # ċ = −ω·u
+    turning = np.sum(pointing * omega[..., None, :], axis=-1)
+    bw, aw = np.matmul(omega, about.T), np.sum(axis * omega, axis=-1, keepdims=True)
+    second = s_rate * turning + s_ * (-wu * bw - np.matmul(r_rate, about.T) * aw)
+    second = second + 0.75 * s_ * s_ * s_rate * wu * bu
+    bu_rate = np.matmul(u_rate, about.T)
+    second = second + 0.25 * s_**3 * (np.sum(omega * u_rate, axis=-1, keepdims=True) * bu + wu * bu_rate)
+    return Rows(s_ * bu, by_turn, np.zeros((2, 3)), second)
+
+
+def kept_angle(first: np.ndarray, second: np.ndarray, turn: np.ndarray, omega: np.ndarray) -> Rows:
+    """(a₁·a₂ − a₁·Ra₂)/|a₁ × a₂| = 0: the two axes of a universal joint keep their angle."""
+    scale = 1.0 / float(np.linalg.norm(np.cross(first, second)))
+    r = np.matmul(turn, second)
+    value = scale * (float(first @ second) - np.sum(first * r, axis=-1, keepdims=True))
+    by_turn = (scale * cross(first, r))[..., None, :]
+    left = -scale * np.sum(first * cross(omega, cross(omega, r)), axis=-1, keepdims=True)
+    return Rows(value, by_turn, np.zeros((1, 3)), left)
+
+
+def same_point(directions: np.ndarray, shift: np.ndarray) -> Rows:
+    """d·p = 0 for each direction, (r, 3)."""
+    value = np.matmul(shift, directions.T)
+    return Rows(value, np.zeros(directions.shape), directions, np.zeros(len(directions)))
+
+
+def on_sphere(length: float, shift: np.ndarray, rate: np.ndarray) -> Rows:
+    """|p| − length = 0."""
+    size = _root(np.asarray(np.sum(shift * shift, axis=-1)))[..., None]
+    toward = shift / size
+    along = np.sum(toward * rate, axis=-1, keepdims=True)
+    second = (np.sum(rate * rate, axis=-1, keepdims=True) - along * along) / size
+    return Rows(size - length, np.zeros((1, 3)), toward[..., None, :], second)
+
+
+def on_screw(
+    axis: np.ndarray, pitch: float, turn: np.ndarray, shift: np.ndarray, omega: np.ndarray, rate: np.ndarray
+) -> Rows:
+    """h sin(z − θ) = 0 for z = a·p/h, any number of turns: θ is the angle about a, taken as S = sin θ and C = cos θ."""
+    one, two = across(axis)
+    r1, r2 = np.matmul(turn, one), np.matmul(turn, two)
+    sine = 0.5 * (np.sum(two * r1, axis=-1) - np.sum(one * r2, axis=-1))
+    cosine = 0.5 * (np.sum(one * r1, axis=-1) + np.sum(two * r2, axis=-1))
+    by_sine, by_cosine = 0.5 * (cross(r1, two) - cross(r2, one)), 0.5 * (cross(r1, one) + cross(r2, two))
+    z, z_rate = np.sum(axis * shift, axis=-1) / pitch, np.sum(axis * rate, axis=-1) / pitch
+    up, level = _each("sin", z), _each("cos", z)
+    by_turn = pitch * (up[..., None] * by_cosine - level[..., None] * by_sine)
+    slope = level * cosine + up * sine
+    q1, q2 = cross(omega, cross(omega, r1)), cross(omega, cross(omega, r2))
+    sine_second = 0.5 * (np.sum(two * q1, axis=-1) - np.sum(one * q2, axis=-1))
+    cosine_second = 0.5 * (np.sum(one * q1, axis=-1) + np.sum(two * q2, axis=-1))
+    sine_rate, cosine_rate = np.sum(omega * by_sine, axis=-1), np.sum(omega * by_cosine, axis=-1)
+    second = up * cosine_second - level * sine_second + 2.0 * z_rate * (level * cosine_rate + up * sine_rate)
+    second = pitch * (second - z_rate * z_rate * (up * cosine - level * sine))
+    value = np.asarray(pitch * (up * cosine - level * sine))
+    return Rows(
+        value[..., None],
+        by_turn[..., None, :],
+        np.asarray(slope)[..., None, None] * axis,
+        np.asarray(second)[..., None],
+    )
+
+
+def stacked(parts: list[Rows]) -> Rows:
+    """Equations one above the other, with common leading axes."""
+    batch = np.broadcast_shapes(*(part.value.shape[:-1] for part in parts), *(part.second.shape[:-1] for part in parts))
+    vectors = [[np.broadcast_to(x, (*batch, x.shape[-1])) for x in (part.value, part.second)] for part in parts]
+    tables = [[np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (part.by_turn, part.by_shift)] for part in parts]
+    value, second = (np.concatenate(column, axis=-1) for column in zip(*vectors, strict=True))
+    by_turn, by_shift = (np.concatenate(column, axis=-2) for column in zip(*tables, strict=True))
+    return Rows(value, by_turn, by_shift, second)
+
+
+def _axial(turn: np.ndarray) -> np.ndarray:
+    """The vector of R − Rᵀ, 2 sin θ n."""
+    x, y, z = (turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1])
+    return np.stack([x, y, z], axis=-1)
+
+
+def _root(x: np.ndarray) -> np.ndarray:
+    return np.asarray(_each("sqrt", x if x.dtype == object else np.maximum(x, OPPOSITE)))
+
+
+def _each(name: str, x: Any) -> np.ndarray:
+    """sin, cos or sqrt of floats, or of traced scalars among which some are constant."""
+    x = np.asarray(x)
+    if x.dtype != object:
+        return getattr(np, name)(x)
+    plain = getattr(math, name)
+    return np.asarray(np.frompyfunc(lambda entry: getattr(entry, name, lambda: plain(entry))(), 1, 1)(x))
