@@ -53,8 +53,8 @@ def cut_rows(joint: Any, turn: np.ndarray, shift: np.ndarray, omega: np.ndarray,
             parts = [point(unit)]
         case Distance():
             parts = [on_sphere(joint.length, shift, rate)]
-        case _:
-            raise AssertionError(joint)
+        case _:  # a contact, see grasp_contacts
+            parts = joint.equations(turn, shift, omega, rate)
     return stacked(parts)
 
 
