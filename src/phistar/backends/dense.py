@@ -155,9 +155,11 @@ class Dense:
         e_psi = shift @ (np.eye(6 * self.n) - g @ h)
         source = h.T @ np.linalg.inv(d) @ h
         omega = self.outward_fixed_point(e_psi, source)
+        delta = np.kron(np.eye(self.n), np.ones((6, 6))) * (shift.T @ omega @ shift)
         psi = np.linalg.inv(np.eye(6 * self.n) - e_psi)
         w = self._E() @ (np.eye(6 * self.n) - g @ h)
-        return {"P": p, "D": d, "G": g, "K": shift @ g, "E_psi": e_psi, "psi": psi, "W": w, "Omega": omega}
+        gains = {"P": p, "D": d, "G": g, "K": shift @ g, "E_psi": e_psi, "psi": psi, "W": w}
+        return gains | {"Omega": omega, "Delta": delta}
 
     def outward_fixed_point(self, shift: np.ndarray, source: np.ndarray) -> np.ndarray:
         """X = blockdiag(shift* X shift) + source."""
@@ -296,7 +298,7 @@ class Dense:
             rate = rate + _bracket(twist, own)
             extra = self.links.subspace_rate(k, v)
             if extra is not None:
-                rate = rate + _moved(*self.poses[k], extra[:, None])[:, 0]
+                rate = rate + _moved(*self.poses[k], extra @ v[:, None])[:, 0]
             result.append((twist, rate))
         return result
 

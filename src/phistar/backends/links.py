@@ -59,6 +59,7 @@ class Links:
         return np.concatenate([spin[..., :3, :], np.zeros(spin[..., 3:, :].shape)], axis=-2)
 
     def subspace_rate(self, k: int, v: Any) -> np.ndarray | None:
+        """dH*(k)/dt at the joint's rates v (…, r), (…, 6, r); None where H* is constant."""
         joint = self.model.joints[k]
         return joint.kind.subspace_rate(self.q[..., joint.q_slice], v)
 
@@ -160,7 +161,7 @@ def bias_acceleration(links: Links, k: int, velocity: np.ndarray, v: np.ndarray)
     linear = cross(omega_parent, cross(omega_parent, reach) + slide) + cross(omega, slide)
     result = _six(angular, linear)
     rate = links.subspace_rate(k, v[..., 0])
-    return (result if rate is None else result + rate)[..., None]
+    return result[..., None] if rate is None else result[..., None] + np.matmul(rate, v)
 
 
 def rotor_moment(links: Links, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from phistar.model.joints.kind import JointKind
 from phistar.model.joints.parameters import unit_axis
-from phistar.spatial import cross, from_axis_angle
+from phistar.spatial import cross, from_axis_angle, skew
 
 
 @final
@@ -50,6 +50,6 @@ class Planar(JointKind):
     def subspace_rate(self, q: Any, v: Any) -> np.ndarray:
         v = np.asarray(v)
         inverse = from_axis_angle(self.normal, -np.asarray(q)[..., 2])
-        velocity = np.matmul(inverse, np.matmul(v[..., :2], self.axes)[..., None])[..., 0]
-        linear = -v[..., 2:] * cross(self.normal, velocity)
-        return np.concatenate([np.zeros(linear.shape), linear], axis=-1)
+        turned = -v[..., 2:, None] * np.matmul(skew(self.normal), np.matmul(inverse, self.axes.T))
+        lower = np.concatenate([turned, np.zeros((*turned.shape[:-1], 1))], axis=-1)
+        return np.concatenate([np.zeros(lower.shape), lower], axis=-2)

@@ -45,5 +45,6 @@ class Universal(JointKind):
 
     def subspace_rate(self, q: Any, v: Any) -> np.ndarray:
         q, v = np.asarray(q), np.asarray(v)
-        angular = -(v[..., 0:1] * v[..., 1:2]) * cross(self.axis2, self._first_axis(q))
-        return np.concatenate([angular, np.zeros(angular.shape)], axis=-1)
+        first = -v[..., 1:2] * cross(self.axis2, self._first_axis(q))
+        angular = np.stack([first, np.zeros(first.shape)], axis=-1)
+        return np.concatenate([angular, np.zeros(angular.shape)], axis=-2)
