@@ -39,6 +39,7 @@ _HOME = {
         ],
         "phistar.derivatives",
     ),
+    **dict.fromkeys(["position_task", "quaternion_task", "euler_task", "casadi_task"], "phistar.control.task"),
     "rollout": "phistar.sim.rollout",
     "simulate": "phistar.sim.simulate",
 }
