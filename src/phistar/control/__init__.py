@@ -1,1 +1,1 @@
-"""Control: task coordinates, trajectories, inverse kinematics, the laws themselves, and what to watch while they run."""
+"""Control: task coordinates, trajectories, inverse kinematics, the laws, and what to watch while they run."""
