@@ -1,13 +1,14 @@
-"""`ps.compile`: any statement as a gufunc of q, its operand and, where asked, the robot's parameters."""
+"""`ps.compile`: any statement, or function written with phistar's, as machine code for a robot."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from phistar.backends.kernel import Kernel, Statements, executor
+from phistar.backends.kernel import Kernel, Statements, compile_trace, executor
 from phistar.backends.program import COMPOSITE, is_wide, program_of
 from phistar.backends.threads import spread
 from phistar.errors import ShapeError, StatementError
@@ -17,10 +18,10 @@ from phistar.identities.rewriter import simplify
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
+from phistar.recording import PARAMETERS, Recording, record
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.lower import GIVEN
 
-PARAMETERS = ("inertia", "gravity")
 _ASCII = {field: name for name, field in GIVEN.items()}
 
 
@@ -75,14 +76,85 @@ class CompiledStatement:
         return ShapeError(f"{self.expression.show()} takes {wanted}; it was given {given}. {what}")
 
 
+@dataclass(frozen=True, eq=False)
+class CompiledFunction:
+    """function(q, v, …) over leading axes as NumPy does; results are held as the function holds them."""
+
+    recording: Recording
+    kernel: Kernel
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The arguments in order."""
+        return tuple(name for name, _ in self.recording.arguments)
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic instructions per state."""
+        return self.kernel.operations
+
+    def __call__(self, *arrays: Any) -> Any:
+        wanted = self.recording.arguments
+        try:
+            given = [_column(x) if name == "t" else x for (name, _), x in zip(wanted, arrays, strict=True)]
+            results = spread(self.kernel.function, tuple(given), list(self.kernel.shapes))
+        except (ValueError, TypeError) as error:
+            names = ", ".join(f"{name} (…)" if name == "t" else f"{name} (…, {n})" for name, n in wanted)
+            shapes = ", ".join(str(x.shape) if isinstance(x, np.ndarray) else type(x).__name__ for x in arrays)
+            raise ShapeError(f"{self.recording.name} takes {names}; it was given {shapes}. {error}.") from None
+        structure = self.recording.structure
+        if structure is None:
+            return results
+        return structure(*results) if len(self.kernel.shapes) > 1 else structure(results)
+
+
+def _column(number: Any) -> np.ndarray:
+    """Times (…) as the kernel takes them, (…, 1)."""
+    return np.asarray(number, dtype=float)[..., None]
+
+
+@overload
 def compile(
-    expression: Expression, model: Model | None = None, parameters: tuple[str, ...] = (), matrix: bool = False
-) -> CompiledStatement:
+    expression: Expression, model: Model | None = None, parameters: Sequence[str] = (), matrix: bool = False
+) -> CompiledStatement: ...
+@overload
+def compile(
+    expression: Callable[..., Any],
+    model: Model | None = None,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+    *,
+    frame: str | Sequence[str] | None = None,
+    rows: Mapping[str, int] | None = None,
+) -> CompiledFunction: ...
+def compile(
+    expression: Any,
+    model: Model | None = None,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+    *,
+    frame: str | Sequence[str] | None = None,
+    rows: Mapping[str, int] | None = None,
+) -> CompiledStatement | CompiledFunction:
     """e as machine code for a robot: gufunc(q, x, *parameters) giving e·x, or e itself with `matrix`.
 
     `parameters` become inputs instead of constants: "inertia", (…, 10·bodies) in the order of `ps.regressor`, and
     "gravity", (…, 3).
+
+    In place of a statement, a function of one state: one of phistar's, or one written with them and NumPy, such as a
+    controller. Its arguments are known by their names: q, v, a, tau, …; t is one number; `frame` is the frame it is
+    about; `rows` says how many entries others have. The function made takes them with leading axes, in order.
     """
+    if not isinstance(expression, Expression):
+        model = model if model is not None else getattr(expression, "model", None)
+        if model is None:
+            raise StatementError("A function is compiled for a robot; give a model: ps.compile(function, model).")
+        recording = record(expression, model, frame, parameters, matrix, rows)
+        entries, shapes = [n for _, n in recording.arguments], [shape for _, shape in recording.results]
+        outputs = tuple(name for name, _ in recording.results)
+        return CompiledFunction(recording, compile_trace(recording.trace, entries, shapes, recording.name, outputs))
+    if frame is not None or rows is not None:
+        raise StatementError("`frame` and `rows` are for functions; a statement has its frames from ps.algebra.")
     unknown = [name for name in parameters if name not in PARAMETERS]
     if unknown:
         raise StatementError(f"{unknown[0]!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")

@@ -191,7 +191,7 @@ def _on(model: Model, stated: Stated[Any, Any], q: np.ndarray, **vectors: np.nda
     if q.dtype != object:
         raise StatementError(f"{model.name} has geared rotors and more than 40 bodies; its derivatives are not there.")
     bound = algebra(model)
-    nodes = tuple(stated._nodes(bound.symbols).items())
+    nodes = tuple(stated.nodes(bound.symbols).items())
     wanted = Statements(nodes, bound.symbols, bound.setting, False, model, {})
     trace, names, _ = min((trace_statements(x) for x in wanted.forms()), key=lambda found: found[0].operations)
     given = {GIVEN[name]: value for name, value in vectors.items()}

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.program import AS_WRITTEN, pose_program_frames
+from phistar.backends.arrays import sign
+from phistar.backends.program import AS_WRITTEN, frame_pose
 from phistar.errors import ModelError, UnknownNameError
 from phistar.model import Model
 from phistar.operators.nodes import Node
@@ -182,16 +183,17 @@ def potential_energy(model: Model, q: Any) -> np.ndarray:
 
 def forward_kinematics(model: Model, q: Any, frame: str) -> np.ndarray:
     """The pose of a frame in the world, (…, 4, 4): the product of the joints' transforms out to it."""
-    return pose_program_frames(model, q, frame)
+    return frame_pose(model, q, frame)
 
 
 def joint_friction(model: Model, q: Any, v: Any) -> np.ndarray:
     """−(d θ̇ + friction·sign θ̇ + k (q ⊖ rest)), (…, nv): the passive force that acts on each joint."""
     q, v = batched(model, q, v)
-    result = np.zeros(v.shape)
+    parts = []
     for joint in model.joints:
         rate, kind = v[..., joint.v_slice], joint.kind
-        coulomb = np.where(rate > 0, kind.friction[0], -kind.friction[1]) * (rate != 0)
+        way, (ahead, back) = sign(rate), kind.friction
+        coulomb = 0.5 * (ahead + back) * way + 0.5 * (ahead - back) * (way * way)
         spring = kind.stiffness * kind.difference(kind.rest, q[..., joint.q_slice]) if np.any(kind.stiffness) else 0.0
-        result[..., joint.v_slice] = -(kind.damping * rate + coulomb + spring)
-    return result
+        parts.append(-(kind.damping * rate + coulomb + spring))
+    return np.concatenate([np.zeros((*v.shape[:-1], 0)), *parts], axis=-1)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from phistar.backends.arrays import is_traced, traced
 from phistar.backends.kernel import Kernel, Statements, executor
 from phistar.backends.program import ARTICULATED, is_wide
+from phistar.backends.symbolic import replay
 from phistar.backends.threads import STATES_PER_THREAD
 from phistar.errors import ShapeError, UnknownNameError
 from phistar.expression import Expression, setting_of, symbols_of
@@ -18,6 +22,8 @@ from phistar.model import Model
 from phistar.operators.nodes import Node, adjoint
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.lower import GIVEN
+
+_RUNTIME: ContextVar[Mapping[str, np.ndarray]] = ContextVar("runtime parameters of a recording")
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -59,10 +65,11 @@ class Stated(Generic[Arguments, Result]):
     @property
     def statements(self) -> dict[str, Expression]:
         symbols = Symbols()
-        nodes = self._nodes(symbols).items()
+        nodes = self.nodes(symbols).items()
         return {name: Expression(node, symbols, TREE, form=self._form) for name, node in nodes}
 
-    def _nodes(self, symbols: Symbols) -> Mapping[str, Node]:
+    def nodes(self, symbols: Symbols) -> Mapping[str, Node]:
+        """The statements over given symbols."""
         stated = self._statement(symbols)
         return {"y": stated} if isinstance(stated, Node) else stated
 
@@ -78,8 +85,13 @@ class Stated(Generic[Arguments, Result]):
     def evaluate_all(
         self, model: Model, q: Any, vectors: Mapping[str, Any] | None = None, frames: tuple[str, ...] = ()
     ) -> dict[str, np.ndarray]:
-        """The values of all statements; vectors as (…, rows), operators as (…, rows, columns)."""
+        """The values of all statements; vectors as (…, rows), operators as (…, rows, columns).
+
+        Traced numbers (n,), one state, are answered with traced numbers: the statements are recorded, not run.
+        """
         q, given = _checked(model, q, vectors or {}, frames)
+        if is_traced(q, *given.values()):
+            return self._recorded(model, q, given, frames)
         kernel, flipped = self._kernel(model, frames, tuple(given))
         results = kernel(q, given)
         return {name: np.swapaxes(x, -1, -2) for name, x in results.items()} if flipped else results
@@ -97,12 +109,50 @@ class Stated(Generic[Arguments, Result]):
         return store[key]
 
     def _compiled(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
+        wanted, flipped = self._wanted(model, frames)
+        return executor(wanted), flipped
+
+    def _wanted(self, model: Model, frames: tuple[str, ...], parameters: Any = ()) -> tuple[Statements, bool]:
         symbols = symbols_of(model, frames)
-        nodes = self._nodes(symbols)
+        nodes = self.nodes(symbols)
         flipped = self._matrix and all(is_wide(node) for node in nodes.values())
         named = tuple((name, adjoint(node) if flipped else node) for name, node in nodes.items())
         setting = setting_of(model, frames)
-        return executor(Statements(named, symbols, setting, self._matrix, model, {}, form=self._form)), flipped
+        wanted = Statements(named, symbols, setting, self._matrix, model, {}, tuple(parameters), self._form)
+        return wanted, flipped
+
+    def _recorded(
+        self, model: Model, q: np.ndarray, given: Mapping[str, np.ndarray], frames: tuple[str, ...]
+    ) -> dict[str, np.ndarray]:
+        """The instructions of the cheapest form, on the tape of the arguments."""
+        for array in (q, *given.values()):
+            if array.ndim != 1:
+                raise ShapeError(f"Traced numbers are one state, (n,); an argument has shape {array.shape}.")
+        runtime = _RUNTIME.get({})
+        store = model.__dict__.setdefault("_kernels", {})
+        key = (self._slot, frames, "recorded", tuple(runtime))
+        if key not in store:
+            wanted, flipped = self._wanted(model, frames, runtime)
+            store[key] = *wanted.cheapest(), flipped
+        trace, names, signature, flipped = store[key]
+        arrays = [q, *(given[name] if name in given else runtime[name] for name in names)]
+        entries, results, start = replay(trace, [x for array in arrays for x in np.asarray(array)]), {}, 0
+        for name, shape in zip(self.nodes(symbols_of(model, frames)), signature.outputs, strict=True):
+            stop = start + int(np.prod(shape))
+            block = np.empty(stop - start, dtype=object)
+            block[:] = entries[start:stop]
+            results[name], start = traced(block.reshape(shape)), stop
+        return {name: np.swapaxes(x, -1, -2) for name, x in results.items()} if flipped else results
+
+
+@contextmanager
+def runtime_parameters(**values: np.ndarray) -> Iterator[None]:
+    """Inside, recorded statements take these ("inertia", "gravity") as traced numbers in place of the robot's own."""
+    token = _RUNTIME.set(values)
+    try:
+        yield
+    finally:
+        _RUNTIME.reset(token)
 
 
 def _checked(

@@ -61,7 +61,7 @@ def all_directions(case):
 
 def stated(function, case, frames):
     bound = ps.algebra(case.model, frames)
-    return {name: bound.expression(node) for name, node in function._nodes(bound.symbols).items()}
+    return {name: bound.expression(node) for name, node in function.nodes(bound.symbols).items()}
 
 
 @pytest.mark.parametrize("name", STATED)

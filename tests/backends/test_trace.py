@@ -148,7 +148,7 @@ def test_every_joint_kind_is_traced_without_branching(name):
 
 
 def test_a_trace_of_a_robot_names_its_inputs_in_order():
-    from phistar.export.traced import traced
+    from phistar.recording import record
 
-    found = traced(ps.forward_dynamics, ps.load("planar2"))
+    found = record(ps.forward_dynamics, ps.load("planar2"))
     assert found.arguments == (("q", 2), ("v", 2), ("tau", 2)) and found.results == (("out", (2,)),)

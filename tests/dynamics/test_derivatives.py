@@ -177,7 +177,7 @@ def test_the_statement_costs_less_than_differentiating_instructions(model):
     functions = (ps.inverse_dynamics, derivatives._inverse, 0.8), (ps.forward_dynamics, derivatives._forward, 0.6)
     for stated, recorded, share in functions:
         algebra = ps.algebra(model)
-        nodes = tuple(stated._nodes(algebra.symbols).items())
+        nodes = tuple(stated.nodes(algebra.symbols).items())
         plain = trace_statements(Statements(nodes, algebra.symbols, algebra.setting, False, model, {}))[0]
         tape = Tape()
         inputs = list(tape.inputs((3 * model.nv,)))

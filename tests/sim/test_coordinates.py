@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.arrays import sign
 from phistar.backends.symbolic import replay
 from phistar.backends.trace import Tape, finish
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.passive import Passive
-from phistar.sim.traced import sign
 from tests.trees import KINDS, mechanism
 
 

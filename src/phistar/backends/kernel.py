@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,6 +56,10 @@ class Statements:
         worth = self.matrix or self.model.nv <= LARGEST_COMPOSITE
         free = self.form == ARTICULATED and inverts and worth
         return [self, replace(self, form=COMPOSITE)] if free else [self]
+
+    def cheapest(self) -> tuple[Trace, list[str], Signature]:
+        """The instructions of the form that needs fewest, the names of the inputs after q, and the shapes."""
+        return min((trace_statements(form) for form in self.forms()), key=lambda found: found[0].operations)
 
     def key(self, target: Target, lanes: int) -> str:
         named = [(name, spelling(node)) for name, node in self.nodes]
@@ -139,6 +143,20 @@ def compile_statements(wanted: Statements, target: Target | None = None, lanes: 
     inputs, outputs = tuple(header["inputs"]), tuple(header["outputs"])
     made = signature.outputs, header["forms"], signature.inputs
     return Kernel(function, inputs, outputs, header["operations"], *made)
+
+
+def compile_trace(
+    trace: Trace, rows: Sequence[int], shapes: Sequence[tuple[int, ...]], title: str, outputs: tuple[str, ...]
+) -> Kernel:
+    """The kernel of instructions recorded elsewhere, known by what they are."""
+    target, signature = host(), Signature(tuple(rows), tuple(shapes))
+    name = cache.key("trace", trace, signature, target, target.lanes)
+    found = cache.load(name)
+    code = found[1] if found else compile_object(module_text(trace, signature, target.lanes, target.fma), target)
+    if not found:
+        cache.store(name, {"operations": trace.operations}, code)
+    function = gufunc(load_object(code), signature, title, f"{title}, compiled.")
+    return Kernel(function, (), outputs, trace.operations, signature.outputs, {}, signature.inputs)
 
 
 def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.aligned import without_roundoff
+from phistar.backends.arrays import is_traced
+from phistar.backends.arrays import traced as traced_array
 from phistar.backends.interpret import poses, run
 from phistar.backends.links import links_at
 from phistar.errors import ShapeError
@@ -81,18 +84,19 @@ class Evaluation:
         return array[..., None]
 
 
-def pose_program_frames(model: Model, q: Any, frame: str) -> np.ndarray:
-    """The pose of a frame, (…, 4, 4)."""
+def frame_pose(model: Model, q: Any, frame: str) -> np.ndarray:
+    """The pose of a frame, (…, 4, 4); of traced numbers, (4, 4)."""
     place = model.frame(frame)
     q = model.checked(q, model.nq, "q")
     turn, shift = np.eye(3), np.zeros(3)
     if place.body >= 0:
-        turn, shift = poses(lower_poses(), links_at(model, q))[place.body]
-    result = np.zeros((*q.shape[:-1], 4, 4))
+        traced = q.dtype == object
+        turn, shift = poses(lower_poses(), links_at(without_roundoff(model) if traced else model, q))[place.body]
+    result = np.zeros((*q.shape[:-1], 4, 4), dtype=q.dtype)
     result[..., :3, :3] = np.matmul(turn, place.placement.rotation)
     result[..., :3, 3] = shift + np.matmul(turn, place.placement.translation)
     result[..., 3, 3] = 1.0
-    return result
+    return traced_array(result) if is_traced(result) else result
 
 
 def _batch(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from phistar.backends.c import CFunction, identifier
 from phistar.backends.symbolic import casadi_function as symbolic_function
 from phistar.export.files import texts, write
-from phistar.export.traced import traced
 from phistar.expression import Expression
 from phistar.model import Model
+from phistar.recording import record
 
 Quantity = Callable[..., Any] | Expression
 
@@ -24,13 +24,14 @@ def casadi_function(
     *,
     parameters: Sequence[str] = (),
     matrix: bool = False,
+    rows: Mapping[str, int] | None = None,
 ) -> Any:
     """function(q, v, …) of one robot as a `casadi.Function` of column vectors, with the arguments' names.
 
-    `function` is one of phistar's (ps.forward_dynamics, ps.jacobian, …) or a statement; `frame` names the frame(s) it
-    is about, or where f_ext acts. `parameters` and `matrix` as in `ps.compile`.
+    `function` is one of phistar's (ps.forward_dynamics, ps.jacobian, …), one written with them, or a statement; `frame`
+    names the frame(s) it is about, or where f_ext acts. `parameters`, `matrix` and `rows` as in `ps.compile`.
     """
-    found = traced(function, model, frame, parameters, matrix)
+    found = record(function, model, frame, parameters, matrix, rows)
     return symbolic_function(identifier(f"{model.name}_{found.name}"), found.trace, found.arguments, found.results)
 
 
@@ -43,12 +44,13 @@ def export_c(
     name: str | None = None,
     parameters: Sequence[str] = (),
     matrix: bool = False,
+    rows: Mapping[str, int] | None = None,
 ) -> tuple[Path, ...]:
     """Write NAME.c, NAME.h, NAME_example.c and README.md: `void NAME(const double *q, …, double *out)` in C99.
 
     NAME is the robot's and the function's name unless given. The other options are those of `casadi_function`.
     Files are written whole or not at all; the paths written are returned.
     """
-    found = traced(function, model, frame, parameters, matrix)
+    found = record(function, model, frame, parameters, matrix, rows)
     code = CFunction(identifier(name or f"{model.name}_{found.name}"), found.trace, found.arguments, found.results)
     return write(Path(directory), texts(found, code), code)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from phistar.backends.c import plain
-from phistar.export.traced import Traced
 from phistar.model import Free, Helical, Model, Planar, Prismatic, Revolute, Spherical, Universal
+from phistar.recording import Recording
 
 _QUATERNION = tuple((f"quaternion {axis}", "1") for axis in "xyzw")
 _COORDINATES = {
@@ -81,7 +81,7 @@ _ORDERS = {
 }
 
 
-def described(function: Traced) -> list[str]:
+def described(function: Recording) -> list[str]:
     """Every argument and result with its shape, order and units, then the entries of q and of v."""
     model = function.model
     gravity = "an argument" if ("gravity", 3) in function.arguments else f"{_numbers(model.gravity)} m/s^2"
@@ -98,7 +98,7 @@ def _numbers(values: Iterable[float]) -> str:
     return f"({', '.join(f'{x:g}' for x in values)})"
 
 
-def _argument(function: Traced, name: str) -> str:
+def _argument(function: Recording, name: str) -> str:
     if name == "q":
         return "joint coordinates, listed below"
     if name in _ORDERED_AS_V:
@@ -107,15 +107,17 @@ def _argument(function: Traced, name: str) -> str:
     if name in ("force", "f", "f_ext"):
         acting = "acting on the body" if name != "force" else "exerted by the body"
         return f"force {acting} at each frame: {_FORCE}"
-    return {
+    known = {
         "x": f"what the operator acts on: {_space(function)}",
         "gravity": "gravity in world axes, in m/s^2",
         "inertia": "per body, in the order of its joint below: mass, mass*com (3), Ixx Ixy Iyy Ixz Iyz Izz about the "
         "body's origin; kg, kg m, kg m^2",
-    }[name]
+        "t": "time in s",
+    }
+    return known.get(name, f"as {plain(function.name)} takes it")
 
 
-def _space(function: Traced, end: int = 0) -> str:
+def _space(function: Recording, end: int = 0) -> str:
     """The space that a statement maps from or to, and the order of its entries."""
     if function.spaces is None:
         return "SI units"
@@ -123,7 +125,7 @@ def _space(function: Traced, end: int = 0) -> str:
     return f"{plain(str(space))}, {_ORDERS[space.over]}; SI units"
 
 
-def _result(function: Traced, shape: tuple[int, ...]) -> str:
+def _result(function: Recording, shape: tuple[int, ...]) -> str:
     if function.spaces is None:
         return _RESULTS.get(function.name, "SI units")
     return f"rows {_space(function, 1)}; columns {_space(function)}" if len(shape) == 2 else _space(function, 1)

@@ -13,12 +13,12 @@ from phistar.backends.c import CFunction, number, plain
 from phistar.backends.symbolic import replay
 from phistar.errors import FileError
 from phistar.export.described import described
-from phistar.export.traced import Traced
+from phistar.recording import Recording
 
 MARK = "Written by phistar"
 
 
-def texts(found: Traced, code: CFunction) -> dict[str, str]:
+def texts(found: Recording, code: CFunction) -> dict[str, str]:
     """Name and text of every file but the README."""
     about = [f"{code.name}: {found.name} of {plain(found.model.name)}, {found.trace.operations} operations."]
     about.append(f"{MARK}{_version()}; write it anew rather than change it.")
@@ -36,7 +36,7 @@ def _version() -> str:
         return ""
 
 
-def _example(found: Traced, code: CFunction) -> str:
+def _example(found: Recording, code: CFunction) -> str:
     """A program that evaluates the function at one state and compares it with what phistar computes there."""
     values = _state(found)
     expected = np.array(replay(found.trace, list(np.concatenate(list(values.values())))), dtype=float)
@@ -67,7 +67,7 @@ def _example(found: Traced, code: CFunction) -> str:
     return "\n".join([*lines, "    return worst < 1e-9 ? 0 : 1;", "}"]) + "\n"
 
 
-def _state(found: Traced) -> dict[str, np.ndarray]:
+def _state(found: Recording) -> dict[str, np.ndarray]:
     """A value for every argument, the same every time."""
     rng, model = np.random.default_rng(0), found.model
     special = {

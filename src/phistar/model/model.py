@@ -188,7 +188,7 @@ class Model(Value):
         q, dv = self.checked(q, self.nq, "q"), self.checked(dv, self.nv, "dv")
         batch = self._batch(q, dv)
         q_index, v_index, curved = self._flat
-        result = np.empty((*batch, self.nq))
+        result = np.empty((*batch, self.nq), dtype=np.result_type(q, dv))
         result[..., q_index] = q[..., q_index] + dv[..., v_index]
         for joint in curved:
             result[..., joint.q_slice] = joint.kind.integrate(q[..., joint.q_slice], dv[..., joint.v_slice])
@@ -199,18 +199,24 @@ class Model(Value):
         q0, q1 = self.checked(q0, self.nq, "q0"), self.checked(q1, self.nq, "q1")
         batch = self._batch(q0, q1)
         q_index, v_index, curved = self._flat
-        result = np.empty((*batch, self.nv))
+        result = np.empty((*batch, self.nv), dtype=np.result_type(q0, q1))
         result[..., v_index] = q1[..., q_index] - q0[..., q_index]
         for joint in curved:
             result[..., joint.v_slice] = joint.kind.difference(q0[..., joint.q_slice], q1[..., joint.q_slice])
         return result
 
     def checked(self, array: Any, size: int, what: str) -> np.ndarray:
-        """The array as float64 with `size` entries on its last axis; else a ShapeError that says so."""
+        """The array as float64 with `size` entries on its last axis; else a ShapeError that says so.
+
+        Traced numbers stay what they are.
+        """
         try:
             numbers = np.asarray(array, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ShapeError(f"{what} must be an array of numbers of shape (…, {size}) for {self.name}.") from None
+            found = _symbols(array)
+            if found is None:
+                raise ShapeError(f"{what} must be an array of numbers of shape (…, {size}) for {self.name}.") from None
+            numbers = found
         if numbers.shape[-1:] != (size,):
             raise ShapeError(f"{what} has shape {numbers.shape}; {self.name} needs (…, {size}).")
         return numbers
@@ -247,3 +253,12 @@ class Model(Value):
             raise ModelError("A model needs a name; it was given an empty one.")
         changes = {"name": name, "gravity": gravity}
         return model._with(**{key: value for key, value in changes.items() if value is not None})
+
+
+def _symbols(array: Any) -> np.ndarray | None:
+    """An array of numbers that are not floats but know sine and cosine, and of floats beside them; else None."""
+    try:
+        found = np.asarray(array, dtype=object)
+    except ValueError:
+        return None
+    return found if all(isinstance(x, float | int) or hasattr(x, "sin") for x in found.flat) else None

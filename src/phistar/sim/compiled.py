@@ -7,19 +7,14 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
+from phistar.backends.arrays import sign
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.kernel import Statements, trace_statements
-from phistar.backends.symbolic import replay
 from phistar.backends.timeloop import Memory, Phase, TimeLoop, TimeSignature, recorded
-from phistar.backends.trace import Trace
 from phistar.dynamics import forward_dynamics
-from phistar.expression import algebra
 from phistar.model import Model
-from phistar.sim.coordinates import Coordinates, as_array
+from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import Flow, method_named
 from phistar.sim.passive import Passive
-from phistar.sim.traced import sign
-from phistar.sweeps.lower import GIVEN
 
 
 def compiled_rollout(
@@ -70,20 +65,9 @@ def time_loop(model: Model, method: str, memory: Memory, control: Phase | None) 
 def traced_flow(model: Model) -> Flow:
     """The mechanism in motion, on traced numbers (n,)."""
     passive = Passive(model)
-    trace, names = _forward_dynamics(model)
 
     def acceleration(q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         forces = u + passive.smooth(q, v) + passive.coulomb(sign(v))
-        given = {GIVEN["v"]: v, GIVEN["T"]: forces}
-        return as_array(replay(trace, [*q, *(entry for name in names for entry in given[name])]))
+        return np.asarray(forward_dynamics(model, q, v, forces))
 
     return Flow(Coordinates(model), acceleration)
-
-
-def _forward_dynamics(model: Model) -> tuple[Trace, list[str]]:
-    """The cheapest of equal forms, as for `ps.forward_dynamics`, and the vectors it takes after q."""
-    bound = algebra(model)
-    nodes = tuple(forward_dynamics._nodes(bound.symbols).items())
-    wanted = Statements(nodes, bound.symbols, bound.setting, False, model, {})
-    traces = [trace_statements(form)[:2] for form in wanted.forms()]
-    return min(traces, key=lambda found: found[0].operations)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.arrays import traced
 from phistar.backends.symbolic import replay
 from phistar.backends.timeloop import Memory, Phase, recorded
 from phistar.backends.trace import Scalar
 from phistar.errors import PhistarError, ShapeError
-from phistar.sim.traced import traced
 
 Controller = Callable[..., Any]  # (t, q, v) or (t, q, v, parameters) → tau
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -101,11 +100,3 @@ def _moved(q: np.ndarray, dv: np.ndarray) -> np.ndarray:
     arc = (angle - np.sin(angle)) / (angle * angle * angle)
     step = slide + 2.0 * sine * sine * across + arc * cross(omega, across)
     return np.concatenate([q[..., :3] + _turned(turn, step), turned], axis=-1)
-
-
-def as_array(entries: Any) -> np.ndarray:
-    """Entries of a trace as an array of objects."""
-    result = np.empty(len(entries), dtype=object)
-    for i, entry in enumerate(entries):
-        result[i] = entry
-    return result

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.backends.arrays import sign
 from phistar.backends.kernel import compilable
 from phistar.backends.threads import spread
 from phistar.backends.timeloop import Memory, Phase
@@ -17,7 +18,6 @@ from phistar.sim.controller import Controller, control_phase, controlled
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import Flow, method_named
 from phistar.sim.passive import Passive
-from phistar.sim.traced import sign
 
 
 class Rollout(NamedTuple):

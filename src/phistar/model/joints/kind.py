@@ -83,7 +83,7 @@ class JointKind(Value, ABC):
         """H*(q), (…, 6, nv): relative twist = H* v, in child axes at the child's origin; (6, nv) where constant."""
 
     def subspace_rate(self, q: Any, v: Any) -> np.ndarray | None:
-        """(dH*/dt as seen in the child frame) v, (…, 6); None where H* is constant."""
+        """dH*/dt at rates v, as seen in the child frame, (…, 6, nv); None where H* is constant."""
         return None
 
     def neutral(self) -> np.ndarray:
@@ -100,8 +100,8 @@ class JointKind(Value, ABC):
 
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
         """q ⊕ dv, (…, nq): where the constant rate dv leads in unit time."""
-        return np.asarray(q, dtype=np.float64) + np.asarray(dv, dtype=np.float64)
+        return np.add(q, dv)
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
         """q1 ⊖ q0, (…, nv): the rate that leads from q0 to q1 in unit time."""
-        return np.asarray(q1, dtype=np.float64) - np.asarray(q0, dtype=np.float64)
+        return np.subtract(q1, q0)

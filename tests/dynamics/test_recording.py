@@ -5,7 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.symbolic import replay
-from phistar.export.traced import traced
+from phistar.recording import record
 from tests.trees import KINDS, mechanism, relative
 
 # Every function that can be written out, with the frames it needs.
@@ -46,7 +46,7 @@ def test_a_recorded_function_has_the_value_of_the_function(case, name):
     function, frame = getattr(ps, name), case.frames[0] if FUNCTIONS[name] else None
     if name == "operational_space" and case.path_dofs(case.frames[0]) < 6:
         pytest.skip("the frame cannot move in six directions, so its inertia is infinite")
-    found = traced(function, case.model, frame)
+    found = record(function, case.model, frame)
     given = values(found, case)
     expected = function(case.model, **given, **({"frame": frame} if frame else {}))
     assert relative(recorded(found, given), flat(expected)) < 1e-9
@@ -56,7 +56,7 @@ def test_a_recorded_function_has_the_value_of_the_function(case, name):
 @pytest.mark.parametrize("function", [ps.inverse_dynamics, ps.forward_dynamics], ids=lambda f: f.__name__)
 def test_forces_at_frames_are_an_argument(function):
     case = mechanism(62, frames=2, serial=False, bodies=5)
-    found = traced(function, case.model, case.frames)
+    found = record(function, case.model, case.frames)
     given = values(found, case)
     forces = dict(zip(case.frames, given["f_ext"].reshape(2, 6), strict=True))
     others = {name: value for name, value in given.items() if name != "f_ext"}
@@ -69,7 +69,7 @@ def test_a_statement_with_inertia_and_gravity_as_arguments(matrix):
     case = mechanism(63, serial=True, frames=1, bodies=4, tips=True)
     algebra = ps.algebra(case.model, case.frames)
     statement = algebra.J @ algebra.mass.inv @ algebra.J.T
-    found = traced(statement, case.model, parameters=("inertia", "gravity"), matrix=matrix)
+    found = record(statement, case.model, parameters=("inertia", "gravity"), matrix=matrix)
     names = [name for name, _ in found.arguments]
     assert names == (["q", "inertia", "gravity"] if matrix else ["q", "x", "inertia", "gravity"])
     given = values(found, case)
@@ -84,7 +84,7 @@ def test_a_statement_with_inertia_and_gravity_as_arguments(matrix):
 
 def test_parameters_of_a_function_replace_the_robots_constants():
     model = ps.load("puma560")
-    found = traced(ps.gravity_load, model, parameters=("gravity",))
+    found = record(ps.gravity_load, model, parameters=("gravity",))
     q, gravity = np.random.default_rng(0).normal(size=6), np.array([1.0, 2.0, 3.0])
     expected = ps.gravity_load(model.replace(gravity=gravity), q)
     assert relative(recorded(found, {"q": q, "gravity": gravity}), expected) < 1e-12
@@ -92,47 +92,80 @@ def test_parameters_of_a_function_replace_the_robots_constants():
 
 def test_an_abstract_statement_takes_the_model_it_is_given():
     model = ps.load("planar3")
-    found = traced(ps.algebra().mass, model, matrix=True)
+    found = record(ps.algebra().mass, model, matrix=True)
     q = np.array([0.1, 0.2, 0.3])
     assert relative(recorded(found, {"q": q}), np.ravel(ps.mass_matrix(model, q))) < 1e-12
 
 
 def test_a_result_named_like_an_argument_is_told_apart():
-    found = traced(ps.operational_space, ps.load("puma560"), "tool", parameters=("gravity",))
+    found = record(ps.operational_space, ps.load("puma560"), "tool", parameters=("gravity",))
     names = [name for name, _ in (*found.arguments, *found.results)]
     assert len(set(names)) == len(names)
 
 
-def test_a_function_of_ones_own_made_of_phistar_s_functions_is_refused_not_misread():
-    def mine(model, q):
-        return ps.mass_matrix(model, q)[0]
+def spring(t, q, v, target):
+    """A controller with everything a function may be written with."""
+    model = ps.load("puma560")
+    reach = ps.forward_kinematics(model, q, "tool")[:3, 3]
+    pull = ps.jacobian(model, q, "tool")[3:].T @ (100.0 * (target - reach))
+    held = np.clip(pull + ps.gravity_load(model, q), -60.0, 60.0)
+    return held - np.sqrt(1.0 + t * t) * v + ps.joint_friction(model, q, v)
 
-    with pytest.raises(ps.StatementError, match="mine cannot be written out"):
-        traced(mine, ps.load("planar2"))
+
+def test_a_function_of_ones_own_is_recorded_with_phistar_s_functions_inside():
+    found = record(spring, ps.load("puma560"), rows={"target": 3})
+    assert found.arguments == (("t", 1), ("q", 6), ("v", 6), ("target", 3))
+    rng = np.random.default_rng(1)
+    given = {"t": rng.normal(size=1), "q": rng.normal(size=6), "v": rng.normal(size=6), "target": rng.normal(size=3)}
+    expected = spring(given["t"][0], given["q"], given["v"], given["target"])
+    assert relative(recorded(found, given), expected) < 1e-12
+
+
+def test_a_compiled_function_broadcasts_and_keeps_the_shape_of_its_results():
+    model, rng = ps.load("puma560"), np.random.default_rng(2)
+    function = ps.compile(spring, model, rows={"target": 3})
+    t, q, v, target = rng.normal(size=5), rng.normal(size=(4, 5, 6)), rng.normal(size=(5, 6)), rng.normal(size=3)
+    made = function(t, q, v, target)
+    assert made.shape == (4, 5, 6) and function.inputs == ("t", "q", "v", "target")
+    for i, j in np.ndindex(4, 5):
+        np.testing.assert_allclose(made[i, j], spring(t[j], q[i, j], v[j], target), rtol=1e-10, atol=1e-10)
+    both = ps.compile(ps.operational_space, model, frame="tool")(q, v)
+    np.testing.assert_allclose(both.inertia, ps.operational_space(model, q, v, "tool").inertia, rtol=1e-7)
+    named = ps.compile(lambda q: {"M": ps.mass_matrix(model, q)}, model)(q)
+    np.testing.assert_allclose(named["M"], ps.mass_matrix(model, q), rtol=1e-12)
+    with pytest.raises(ps.ShapeError, match=r"takes t \(…\), q \(…, 6\)"):
+        function(t, q, v)
+
+
+def test_traced_numbers_are_one_state():
+    model = ps.load("planar2")
+    with pytest.raises(ps.StatementError, match="one state"):
+        record(lambda q: ps.mass_matrix(model, q[None]), model)
 
 
 def test_recording_leaves_the_functions_as_they_were():
     model, q = ps.load("planar3"), np.array([0.1, 0.2, 0.3])
     before = ps.mass_matrix(model, q)
-    traced(ps.mass_matrix, model)
+    record(ps.mass_matrix, model)
     np.testing.assert_array_equal(ps.mass_matrix(model, q), before)
     assert isinstance(ps.innovations(ps.load("planar3"), q).D, np.ndarray)
 
 
 REFUSED = {
-    "a frame is needed": (lambda m: traced(ps.jacobian, m), "name one with `frame`"),
-    "no frame belongs there": (lambda m: traced(ps.bias, m, "tool"), "not about a frame"),
-    "an unknown frame": (lambda m: traced(ps.jacobian, m, "tol"), "did you mean 'tool'"),
-    "it branches": (lambda m: traced(ps.joint_friction, m), "cannot be written out"),
-    "not a function of a state": (lambda m: traced(ps.load, m), "not one of phistar's functions"),
-    "not a function at all": (lambda m: traced(3, m), "not one of phistar's functions"),
-    "an unknown parameter": (lambda m: traced(ps.bias, m, parameters=("mass",)), "choose from inertia, gravity"),
+    "a frame is needed": (lambda m: record(ps.jacobian, m), "name one with `frame`"),
+    "no frame belongs there": (lambda m: record(ps.bias, m, "tool"), "not about a frame"),
+    "an unknown frame": (lambda m: record(ps.jacobian, m, "tol"), "did you mean 'tool'"),
+    "it branches": (lambda m: record(lambda q: q if q[0] > 0 else -q, m), "must not branch on values"),
+    "it takes what has no size": (lambda m: record(ps.load, m), "whose size is not known"),
+    "not a function at all": (lambda m: record(3, m), "is neither"),
+    "not numbers": (lambda m: record(lambda q: np.array(["a"]), m), "must give numbers"),
+    "an unknown parameter": (lambda m: record(ps.bias, m, parameters=("mass",)), "choose from inertia, gravity"),
     "parameters of a plain function": (
-        lambda m: traced(ps.center_of_mass, m, parameters=("inertia",)),
+        lambda m: record(ps.center_of_mass, m, parameters=("inertia",)),
         "are for stated functions",
     ),
-    "matrix of a function": (lambda m: traced(ps.bias, m, matrix=True), "is for statements"),
-    "nothing moves": (lambda m: traced(ps.bias, ps.ModelBuilder("rock").build()), "no joint that moves"),
+    "matrix of a function": (lambda m: record(ps.bias, m, matrix=True), "is for statements"),
+    "nothing moves": (lambda m: record(ps.bias, ps.ModelBuilder("rock").build()), "no joint that moves"),
 }
 
 

@@ -1,6 +1,7 @@
 """Arrays of traced numbers that answer NumPy's functions where those would compare: sign, abs, minimum, maximum, clip.
 
-A controller is written with NumPy and run once on such arrays; what it does to them is then compiled.
+A function is written with NumPy and phistar's own functions, and run once on such arrays; what it does to them is then
+compiled, exported or differentiated.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class TracedArray(np.ndarray):
     """An array of objects, traced numbers or floats. Entries are arrays without axes, so that np.sign takes them."""
 
     def __getitem__(self, key: Any) -> Any:
-        return _wrapped(super().__getitem__(key))
+        return traced(super().__getitem__(key))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         plain = [x.view(np.ndarray) if isinstance(x, TracedArray) else x for x in inputs]
@@ -28,7 +29,7 @@ class TracedArray(np.ndarray):
             raise TypeError(f"np.{ufunc.__name__} cannot be traced")
         made = chosen(*plain) if chosen else getattr(ufunc, method)(*plain, **options)
         if out is None:
-            return _wrapped(made)
+            return traced(made)
         out[0].view(np.ndarray)[...] = made
         return out[0]
 
@@ -38,8 +39,9 @@ def traced(values: Any) -> TracedArray:
     return np.asarray(values, dtype=object).view(TracedArray)
 
 
-def _wrapped(value: Any) -> TracedArray:
-    return traced(value)
+def is_traced(*arrays: Any) -> bool:
+    """Whether any of the arrays holds traced numbers."""
+    return any(isinstance(array, np.ndarray) and array.dtype.hasobject for array in arrays)
 
 
 def sign(values: np.ndarray) -> np.ndarray:

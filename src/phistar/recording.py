@@ -1,0 +1,198 @@
+"""A function or a statement as scalar instructions for one robot: what compiled functions, C and CasADi are made from.
+
+The function is run once, as it stands, on traced numbers; phistar's own functions inside it answer with the
+instructions of their statements.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.arrays import traced
+from phistar.backends.kernel import Statements
+from phistar.backends.program import is_wide
+from phistar.backends.symbolic import replay
+from phistar.backends.trace import Scalar, Tape, Trace, finish
+from phistar.errors import PhistarError, ShapeError, StatementError
+from phistar.expression import Expression, algebra
+from phistar.model import Model
+from phistar.operators.nodes import adjoint
+from phistar.operators.spaces import SCALARS, Space
+from phistar.stated import Stated, runtime_parameters
+from phistar.sweeps.lower import GIVEN
+
+PARAMETERS = ("inertia", "gravity")
+AS_V = ("v", "a", "tau", "w", "dq", "dv", "da")  # arguments with an entry per rate
+_VECTORS = {field: name for name, field in GIVEN.items()}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """`trace` takes the entries of the arguments in order and gives the entries of the results, row by row."""
+
+    name: str
+    model: Model
+    frames: tuple[str, ...]
+    trace: Trace
+    arguments: tuple[tuple[str, int], ...]  # name, entries
+    results: tuple[tuple[str, tuple[int, ...]], ...]  # name, shape
+    spaces: tuple[Space, Space] | None = None  # of a statement: from, to
+    structure: Callable[..., Any] | None = None  # of several results: what holds them, made from their arrays in order
+
+
+def record(
+    function: Callable[..., Any] | Expression,
+    model: Model,
+    frame: str | Sequence[str] | None = None,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+    rows: Mapping[str, int] | None = None,
+) -> Recording:
+    """The instructions of `function([model,] q, …)`, or of a statement: e·x, or e itself with `matrix`.
+
+    Arguments are known by their names: q, v, a, tau, … as everywhere, t is one number, `frame` is what is given here;
+    `rows` says how many entries others have (a function may carry it as its own `rows`).
+    """
+    frames = () if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
+    for name in frames:
+        model.frame(name)
+    for name in parameters:
+        if name not in PARAMETERS:
+            raise StatementError(f"{name!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
+    if model.nv == 0:
+        raise StatementError(f"{model.name} has no joint that moves, so there is nothing to write out.")
+    recorder = _Recorder(model, frames, tuple(parameters))
+    if isinstance(function, Expression):
+        return recorder.statement(_bound(function, model, frames), matrix)
+    if matrix:
+        raise StatementError("`matrix` is for statements; a function gives what it gives.")
+    if not callable(function):
+        raise StatementError(f"A function or a statement is needed; {function!r:.100} is neither.")
+    return recorder.function(function, {**getattr(function, "rows", {}), **(rows or {})})
+
+
+def _bound(expression: Expression, model: Model, frames: tuple[str, ...]) -> Expression:
+    if expression.model is not None and expression.model == model and not frames:
+        return expression
+    return algebra(model, frames or expression.symbols.frames or ()).expression(expression.node)
+
+
+class _Recorder:
+    """One tape, the arguments on it, and the parameters that replace constants of the robot."""
+
+    def __init__(self, model: Model, frames: tuple[str, ...], parameters: tuple[str, ...]) -> None:
+        self.model, self.frames, self.parameters = model, frames, parameters
+        self.tape = Tape()
+        self.arguments: dict[str, np.ndarray] = {}
+
+    def argument(self, name: str, rows: int) -> np.ndarray:
+        if name not in self.arguments:
+            self.arguments[name] = traced(self.tape.inputs((rows,)))
+        return self.arguments[name]
+
+    def parameter(self, name: str) -> np.ndarray:
+        return self.argument(name, {"inertia": 10 * len(self.model.bodies), "gravity": 3}[name])
+
+    def finished(self, name: str, results: Mapping[str, Any], structure: Any = None) -> Recording:
+        taken = self.arguments  # the result "gravity" of a function that also takes gravity
+        arrays = {f"{x}_out" if x in taken else x: np.asarray(value) for x, value in results.items()}
+        values = [_number(entry, name) for array in arrays.values() for entry in array.reshape(-1)]
+        arguments = tuple((public, array.size) for public, array in self.arguments.items())
+        shapes = tuple((public, array.shape) for public, array in arrays.items())
+        trace = finish(self.tape, values)
+        return Recording(name, self.model, self.frames, trace, arguments, shapes, structure=structure)
+
+    # Statements
+
+    def statement(self, expression: Expression, matrix: bool) -> Recording:
+        matrix = matrix and expression.node.domain != SCALARS
+        flipped = matrix and is_wide(expression.node)
+        node = adjoint(expression.node) if flipped else expression.node
+        symbols, setting, operators = expression.symbols, expression.setting, expression.operators
+        wanted = Statements((("y", node),), symbols, setting, matrix, self.model, operators, self.parameters)
+        trace, names, signature = wanted.cheapest()
+        inputs = [self.argument("q", self.model.nq)]
+        for name, rows in zip(names, signature.inputs[1:], strict=True):
+            public = _VECTORS.get(name, name)
+            inputs.append(self.parameter(public) if public in PARAMETERS else self.argument(public, rows))
+        made = replay(trace, [entry for array in inputs for entry in np.asarray(array)])
+        out = np.empty(len(made), dtype=object)
+        out[:] = made
+        out = out.reshape(signature.outputs[0])
+        domain, codomain = expression.node.domain, expression.node.codomain
+        assert domain is not None and codomain is not None
+        self.frames = expression.symbols.frames or ()
+        return replace(self.finished("statement", {"out": out.T if flipped else out}), spaces=(domain, codomain))
+
+    # Functions
+
+    def function(self, function: Callable[..., Any], rows: Mapping[str, int]) -> Recording:
+        name = getattr(function, "__name__", type(function).__name__)
+        if self.parameters and not isinstance(function, Stated):
+            raise StatementError(f"{name} takes the robot's data as they are; `parameters` are for stated functions.")
+        given = self.given(name, function, rows)
+        runtime = {parameter: self.parameter(parameter) for parameter in self.parameters}
+        try:
+            with runtime_parameters(**runtime):
+                result = function(**given)
+        except (TypeError, AttributeError, ShapeError) as error:
+            raise StatementError(
+                f"{name} cannot be recorded: {error}. It is run once on symbols, so it must not branch on values or "
+                "turn them into floats; write it with phistar's functions, NumPy arithmetic, @, sin, cos, tan, sqrt, "
+                "abs, sign, minimum, maximum and clip, and build arrays with np.stack or np.concatenate."
+            ) from error
+        if hasattr(result, "_asdict"):
+            return self.finished(name, result._asdict(), type(result))
+        if isinstance(result, Mapping):
+            keys = tuple(result)
+            return self.finished(name, result, lambda *arrays: dict(zip(keys, arrays, strict=True)))
+        return self.finished(name, {"out": result})
+
+    def given(self, name: str, function: Callable[..., Any], rows: Mapping[str, int]) -> dict[str, Any]:
+        """A value for every argument of a function, by its name; what has a default and no known size keeps it."""
+        try:
+            wanted = dict(inspect.signature(function).parameters)
+        except (TypeError, ValueError):
+            raise StatementError(f"{name} does not say what it takes, so it cannot be recorded.") from None
+        if "frame" in wanted and not self.frames:
+            raise StatementError(f"{name} is about a frame; name one with `frame`.")
+        if self.frames and "frame" not in wanted and "f_ext" not in wanted:
+            raise StatementError(f"{name} is not about a frame, but {', '.join(map(repr, self.frames))} was named.")
+        sizes = {"q": self.model.nq, **dict.fromkeys(AS_V, self.model.nv), "force": 6 * len(self.frames), **rows}
+        given: dict[str, Any] = {}
+        for parameter, declared in wanted.items():
+            if parameter == "model":
+                given["model"] = self.model
+            elif parameter == "frame":
+                given["frame"] = self.frames[0] if len(self.frames) == 1 else self.frames
+            elif parameter == "f_ext":
+                given["f_ext"] = self._forces()
+            elif parameter == "t":
+                given["t"] = self.argument("t", 1)[0]
+            elif parameter in sizes:
+                given[parameter] = self.argument(parameter, sizes[parameter])
+            elif declared.default is declared.empty:
+                raise StatementError(
+                    f"{name} takes {parameter!r}, whose size is not known; say it with rows={{{parameter!r}: …}}."
+                )
+        return given
+
+    def _forces(self) -> dict[str, np.ndarray]:
+        """An external force at every frame named."""
+        if not self.frames:
+            return {}
+        forces = self.argument("f_ext", 6 * len(self.frames)).reshape(-1, 6)
+        return dict(zip(self.frames, forces, strict=True))
+
+
+def _number(entry: Any, name: str) -> Any:
+    plain = entry.item() if isinstance(entry, np.ndarray) and entry.ndim == 0 else entry
+    try:
+        return plain if isinstance(plain, Scalar) else float(plain)
+    except (TypeError, ValueError):
+        raise PhistarError(f"{name} gives {plain!r:.100} among its results; it must give numbers.") from None
