@@ -20,7 +20,7 @@ SYMBOLS = {"plain": Symbols(armature=False), "armature": Symbols(), "rotors": Sy
 ANY_JOINTS = pytest.mark.parametrize("symbols", SYMBOLS.values(), ids=SYMBOLS)
 DEFINITIONS = {  # what a physical quantity is in operators: certified by matrices (test_laws), not by algebra
     *("jacobian", "link_velocities", "newton_euler_factorization", "coriolis_forces", "gravity_forces"),
-    *("jacobian_rate", "articulated_shift"),
+    *("coriolis_forces_of_reference", "jacobian_rate", "articulated_shift", "costate_covariance_update"),
 }
 
 
@@ -48,17 +48,17 @@ def composite_axioms(s: Symbols) -> list[Node]:
 
 def base_axioms(s: Symbols) -> list[Node]:
     """Nothing is inboard of a base link: ℰφ kills every memoryless X on E*, here X, P, GHX, GHP and GS*; W's meaning;
-    and rotors do not feel uniform gravity."""
+    and rotors do not feel uniform gravity, nor what their own joint's rate adds across their axis."""
     memoryless = [s.E_phi @ x for x in (ANY_TO_FORCES, s.P)] + [s.K @ s.H @ x for x in (ANY_TO_FORCES, s.P)]
     nothing = [x @ s.E.T for x in (*memoryless, s.K @ s.S.T)]
-    unfelt = [s.S.T @ s.E.T @ s.a_g, s.S.T @ s.phi.T @ s.E.T @ s.a_g]
+    unfelt = [s.S.T @ s.a, s.S.T @ s.E.T @ s.a_g, s.S.T @ s.phi.T @ s.E.T @ s.a_g]
     return [*axioms(s).values(), *nothing, *unfelt, s.W - s.E + s.E @ s.G @ s.H]
 
 
 def order_of(s: Symbols):
     """Light letters are those that normal forms are made of; M falls into P, P H* into G D."""
     weights = {s.K: 1, s.H: 1, s.D: 1, s.D.inv: 1, s.psi: 1, s.phi: 1, s.B: 1, s.E: 1, s.W: 1, s.a: 1, s.b: 1}
-    weights |= {s.a0: 1, s.a_g: 1, s.T: 1, s.f: 1, s.v: 1, s.qdd: 1, s.Q: 1, s.G: 6, s.E_phi: 3, s.P: 8, s.r: 8}
+    weights |= {s.a0: 1, s.a_g: 1, s.a_b: 1, s.T: 1, s.f: 1, s.v: 1, s.qdd: 1, s.Q: 1, s.G: 6, s.E_phi: 3, s.P: 8, s.r: 8, s.Delta: 8}
     weights |= {ANY_TO_FORCES: 8, s.M: 18} | {x: 1 for x in (s.A, s.S, s.b_r) if isinstance(x, Symbol)}
     ranks = [x for letter in weights for x in dict.fromkeys((letter, letter.T))]
     return by_weight({x: weights.get(x) or weights[x.T] for x in ranks}, ranks)
@@ -159,6 +159,8 @@ LEFT_TO_OTHERS = {
     "articulated_base": "a choice, made by cost",
     "base_identity": "needs the choices at the base",
     "operational_gravity": "needs the choices at the base",
+    "filter_and_smoother": "needs the choices at the base",
+    "sweep_method": "needs the choices at the base",
 }
 
 

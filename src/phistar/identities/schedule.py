@@ -16,7 +16,7 @@ INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
 
 _RECURSIVE = {"phi", "psi", "E_phi"}
 _RICCATI = {"P", "D", "G", "psi"}
-_INPUTS = {"f", "a_g", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
+_INPUTS = {"f", "a_g", "a_b", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
 _FLAT_SPACES = {"task", "base", "closures", "scalars"}
 
 
@@ -49,10 +49,10 @@ def direction(value: Value) -> str:
 
 def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
     """The recursions that define the blocks of a symbol, in order: (field, pair, direction)."""
-    if symbol.name in (*_RICCATI, "Omega"):
+    if symbol.name in (*_RICCATI, "Omega", "Delta"):
         at_frames = any(isinstance(x, Symbol) and x.name == "B" for x in letters(symbol.of[0]))
         poses = [("pose", (), OUTWARD)] if at_frames else []
-        own = [("Omega", symbol.of, OUTWARD)] if symbol.name == "Omega" else []
+        own = [("Omega", symbol.of, OUTWARD)] if symbol.name in ("Omega", "Delta") else []
         return [*poses, ("riccati", symbol.of, INWARD), *own]
     if symbol.name == "Gamma":
         return [("Gamma", (), OUTWARD)]

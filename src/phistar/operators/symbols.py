@@ -142,6 +142,12 @@ class Symbols:
         return self.riccati("Omega", FORCES, MOTIONS, _SYMMETRIC)
 
     @property
+    def Delta(self) -> Symbol:
+        """Δ⁺(k) = φ*Ω(p)φ, the covariance of λ on the inboard side of joint k (R87 eq. 81); on the outboard side
+        it is Ω, R87's Δ⁻."""
+        return self.riccati("Delta", FORCES, MOTIONS, _SYMMETRIC)
+
+    @property
     def Gamma(self) -> Symbol:
         """Γ = E_φ*ΓE_φ + H*H, the same recursion for rigid links: JJ* = B*ΓB (R87 §XIV)."""
         return Symbol("Gamma", FORCES, MOTIONS, _SYMMETRIC)
@@ -193,6 +199,11 @@ class Symbols:
     @property
     def a_g(self) -> Symbol:
         return self.vector("a_g", BASE_MOTIONS)
+
+    @property
+    def a_b(self) -> Symbol:
+        """The acceleration of a base that is driven, R87's λ⁺(N), in world axes at the world's origin."""
+        return self.vector("a_b", BASE_MOTIONS)
 
     @property
     def f(self) -> Symbol:
@@ -275,7 +286,7 @@ class Symbols:
 
 NAMES = (
     *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q"),
-    *("Omega", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
+    *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "a_b", "S", "b_r"),
     *("f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
 )
 """Every name a statement may use; `phistar derive` and `ps.algebra()` offer exactly these."""

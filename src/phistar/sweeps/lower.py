@@ -34,7 +34,7 @@ from phistar.sweeps.recursions import RECURSIONS, riccati_names
 ONE = Fraction(1)
 _FLAT = ("task", "base", "closures", "scalars")
 _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν")}
-GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "u": "u"}
+GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "a_b": "a_b", "u": "u"}
 GIVEN |= {"a_delayed": "a_d", "b_delayed": "b_d", "a0_delayed": "a_d(0)", "f_delayed": "f_d"}
 """Vector symbols that the caller gives, with the names of their fields."""
 
@@ -271,8 +271,8 @@ class _Lowering:
                     return Field("D⁻¹" + self.suffix(inner.of))
                 return ir.Invert(self.block(inner))
             case Symbol(name=name):
-                if name in riccati_names or name == "Omega":
-                    return Field({"Omega": "Ω"}.get(name, name) + self.suffix(node.of))
+                if name in (*riccati_names, "Omega", "Delta"):
+                    return Field({"Omega": "Ω", "Delta": "Δ⁺"}.get(name, name) + self.suffix(node.of))
                 return Field({"r": "r", "Gamma": "Γ"}[name]) if name in ("r", "Gamma") else Data(name)
             case Sum(terms=terms):
                 return plus([(c, self.block(inner)) for c, inner in terms])

@@ -43,18 +43,18 @@ def riccati(suffix: str, blocks: Blocks) -> list[Statement]:
 
 
 def omega(suffix: str, blocks: Blocks) -> list[Statement]:
-    """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with S = φ*Ω(p)φ: S − H*w* − wH + H*(G*w + D⁻¹)H, w = SG."""
-    s, w, result = (name + suffix for name in ("S", "w", "Ω"))
+    """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with Δ⁺ = φ*Ω(p)φ: Δ⁺ − H*w* − wH + H*(G*w + D⁻¹)H, w = Δ⁺G."""
+    carried, w, result = (name + suffix for name in ("Δ⁺", "w", "Ω"))
     g, d_inv, h_star = Field("G" + suffix), Field("D⁻¹" + suffix), Transpose(H)
     core = plus([(ONE, times(Transpose(g), Field(w))), (ONE, d_inv)])
     return [
-        Statement(s, CongruentParent(result), True),
-        Statement(w, times(Field(s), g)),
+        Statement(carried, CongruentParent(result), True),
+        Statement(w, times(Field(carried), g)),
         Statement(
             result,
             plus(
                 [
-                    (ONE, Field(s)),
+                    (ONE, Field(carried)),
                     (-ONE, times(h_star, Transpose(Field(w)))),
                     (-ONE, times(Field(w), H)),
                     (ONE, times(h_star, times(core, H))),
