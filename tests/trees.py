@@ -138,6 +138,7 @@ def _at_random_state(rng, model: ps.Model, frames: tuple[str, ...]) -> Mechanism
     vectors |= {"f": rng.normal(size=task), "a_g": np.concatenate([np.zeros(3), -model.gravity])}
     memoryless = np.kron(np.eye(n), np.ones((6, 6))) * rng.normal(size=(6 * n, 6 * n))
     q, closures = model.random(rng), rng.normal(size=(min(3, task), task))
+    vectors["a_b"] = rng.normal(size=6)
     vectors |= {name: rng.normal(size=task) for name in ("u", "a0_delayed")}
     vectors |= {name: rng.normal(size=6 * n) for name in ("a_delayed", "b_delayed", "f_delayed")}
     return Mechanism(model, frames, q, vectors, {"X": memoryless, "Q": closures})

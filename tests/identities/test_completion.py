@@ -58,8 +58,10 @@ def base_axioms(s: Symbols) -> list[Node]:
 def order_of(s: Symbols):
     """Light letters are those that normal forms are made of; M falls into P, P H* into G D."""
     weights = {s.K: 1, s.H: 1, s.D: 1, s.D.inv: 1, s.psi: 1, s.phi: 1, s.B: 1, s.E: 1, s.W: 1, s.a: 1, s.b: 1}
-    weights |= {s.a0: 1, s.a_g: 1, s.a_b: 1, s.T: 1, s.f: 1, s.v: 1, s.qdd: 1, s.Q: 1, s.G: 6, s.E_phi: 3, s.P: 8, s.r: 8, s.Delta: 8}
-    weights |= {ANY_TO_FORCES: 8, s.M: 18} | {x: 1 for x in (s.A, s.S, s.b_r) if isinstance(x, Symbol)}
+    weights |= {s.a0: 1, s.a_g: 1, s.T: 1, s.f: 1, s.v: 1, s.qdd: 1, s.Q: 1, s.G: 6, s.E_phi: 3, s.P: 8, s.r: 8}
+    weights |= {ANY_TO_FORCES: 8, s.M: 18, s.Delta: 8, s.a_b: 1} | {
+        x: 1 for x in (s.A, s.S, s.b_r) if isinstance(x, Symbol)
+    }
     ranks = [x for letter in weights for x in dict.fromkeys((letter, letter.T))]
     return by_weight({x: weights.get(x) or weights[x.T] for x in ranks}, ranks)
 
