@@ -1,0 +1,126 @@
+"""The closures of a model along q and v, and Newton's method on them with the primary joints held."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.dynamics import forward_kinematics, jacobian, jacobian_dot_v
+from phistar.errors import PhistarError
+from phistar.loops.closure import closures, loop_frames, loop_slices
+from phistar.loops.taylor import derivatives_of, taylor_array
+from phistar.model import Model
+from phistar.model.parts import Loop
+
+ENOUGH = 1e-13  # of the residual, in m and rad
+ACCEPTED = 1e-9  # where Newton's method no longer gains
+MOST_STEPS = 100
+LONGEST = 1.0  # of a step, in rad and m
+
+
+class State(NamedTuple):
+    """g (…, m), A = QJ + C (…, m, nv), drift with g̈ = Aθ̈ + drift (…, m); poses and Jacobians of the loops' frames."""
+
+    residual: np.ndarray
+    jacobian: np.ndarray
+    drift: np.ndarray
+    poses: dict[str, np.ndarray]
+    jacobians: dict[str, np.ndarray]
+
+
+def closed_state(model: Model, q: np.ndarray, v: np.ndarray | None = None) -> State:
+    """The closures at q (…, nq), and at v (…, nv) or at rest; a composition of the frames' J and J̇θ̇."""
+    frames = loop_frames(model)
+    poses = {name: forward_kinematics(model, q, name) for name in frames}
+    jacobians = {name: jacobian(model, q, name) for name in frames}
+    moving = np.zeros(model.nv) if v is None else v
+    motions = {name: np.matmul(own, moving[..., None])[..., 0] for name, own in jacobians.items()}
+    found = closures(model, q, poses, moving, motions)
+    stacked = [np.zeros((*q.shape[:-1], 0, model.nv)), *(jacobians[name] for name in frames)]
+    whole = np.matmul(found.on_frames, np.concatenate(stacked, axis=-2)) + found.on_rates
+    drift = found.drift
+    if v is not None and frames:
+        bias = np.concatenate([jacobian_dot_v(model, q, v, name) for name in frames], axis=-1)
+        drift = drift + np.matmul(found.on_frames, bias[..., None])[..., 0]
+    for end in {end for loop in model.loops if isinstance(loop, Loop) for end in (loop.frame_a, loop.frame_b)}:
+        poses.setdefault(end, model.frame(end).placement.matrix)
+        jacobians.setdefault(end, np.zeros((6, model.nv)))
+    return State(found.residual, whole, drift, poses, jacobians)
+
+
+def find(model: Model, held: np.ndarray, free: np.ndarray, Q: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """U(Q), (…, nq): q with q[held] = Q and all loops closed, by Newton's method from `guess`, all states together."""
+    batch = np.broadcast_shapes(Q.shape[:-1], guess.shape[:-1])
+    q = np.array(np.broadcast_to(guess, (*batch, model.nq)))
+    q[..., held] = Q
+    state = closed_state(model, q)
+    error = _size(state.residual)
+    for _ in range(MOST_STEPS):
+        if not np.any(error > ENOUGH):
+            break
+        step = np.zeros((*batch, model.nv))
+        inverse = np.linalg.pinv(np.nan_to_num(state.jacobian[..., free]), rcond=1e-9)
+        step[..., free] = -np.matmul(inverse, state.residual[..., None])[..., 0]
+        step = step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True, initial=0.0) / LONGEST)
+        q, state, better = _shortened(model, q, step, error)
+        if not np.any(better < error):
+            break
+        error = better
+    _check(model, state.residual)
+    return q
+
+
+def found_series(
+    model: Model, held: np.ndarray, free: np.ndarray, path: list[np.ndarray], q: np.ndarray
+) -> list[np.ndarray]:
+    """[q, q̇, q̈, …] along U(Q(t)), coefficient by coefficient: in g(q(t)) = 0 the k-th one of q enters as A q_k.
+
+    Joints with q̇ = θ̇ only.
+    """
+    batch = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in path))
+    inverse = np.linalg.pinv(closed_state(model, q).jacobian[..., free], rcond=1e-9)
+    known = [np.broadcast_to(q, (*batch, model.nq))]
+    for k, given in enumerate(path[1:], start=1):
+        known.append(np.zeros((*batch, model.nq)))
+        known[k][..., held] = given
+        series = taylor_array(*known)
+        poses = {name: np.asarray(forward_kinematics(model, series, name)) for name in loop_frames(model)}
+        left = derivatives_of(closures(model, series, poses).residual, k, batch)[k]
+        known[k][..., free] = -np.matmul(inverse, left[..., None])[..., 0]
+    return known
+
+
+def _shortened(
+    model: Model, q: np.ndarray, step: np.ndarray, error: np.ndarray
+) -> tuple[np.ndarray, State, np.ndarray]:
+    """q ⊕ step, ½ step, ¼ step, … until the residual falls; each state of the batch by itself."""
+    scale = np.ones(error.shape)
+    for _ in range(12):
+        moved = model.integrate(q, scale[..., None] * step)
+        state = closed_state(model, moved)
+        size = _size(state.residual)
+        worse = (size > error) & (error > ENOUGH)
+        if not np.any(worse):
+            break
+        scale = np.where(worse, 0.5 * scale, scale)
+    return moved, state, size
+
+
+def _size(residual: np.ndarray) -> np.ndarray:
+    return np.abs(residual).max(axis=-1, initial=0.0)
+
+
+def _check(model: Model, residual: np.ndarray) -> None:
+    """Names the state and the closure that is farthest from closed; a NaN given spoils its own state only."""
+    size = np.nan_to_num(_size(residual))
+    if size.max(initial=0.0) <= ACCEPTED:
+        return
+    worst: Any = np.unravel_index(np.argmax(size), size.shape)
+    errors = {name: np.abs(residual[worst][rows]).max(initial=0.0) for name, rows in loop_slices(model).items()}
+    name = max(errors, key=lambda key: errors[key])
+    where = f" at state {tuple(int(i) for i in worst)}" if worst else ""
+    raise PhistarError(
+        f"The loop '{name}' of {model.name} cannot be closed with these primary coordinates{where}: it stays open by "
+        f"{errors[name]:.3g}. Give coordinates within reach, or a guess nearer to the assembly that is meant."
+    )
