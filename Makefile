@@ -25,7 +25,7 @@ bench: $(VENV)/ready-test ## ratios against the peers, measured in the same run
 	done
 
 docs: $(VENV)/ready-docs ## the documentation site, in build/site
-	@$(PY) docs/generate_derivations.py
+	@for program in docs/generate_*.py; do $(PY) "$$program" || exit 1; done
 	@$(PY) -m sphinx -W -q -b html docs build/site && echo "Open build/site/index.html"
 
 lint: $(VENV)/ready-test ## format, lint, types, import layers

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 
-TIERS = {"run": "cli", "test": "cli,mjcf,peers,dev", "docs": "docs"}
+TIERS = {"run": "cli", "test": "cli,mjcf,sim,plot,symbolic,peers,dev", "docs": "docs,plot,symbolic"}
 INCLUDED = {"test": ["run"]}
 
 SIGNS_OF_NO_NETWORK = ("NewConnectionError", "NameResolutionError", "ConnectTimeout", "ReadTimeout", "ProxyError")
