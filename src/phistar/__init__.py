@@ -6,7 +6,16 @@ from typing import Any
 # Public name → the module that defines it. Loaded on first use, so that `import phistar` stays quick.
 _HOME = {
     **dict.fromkeys(
-        ["PhistarError", "ModelError", "FileError", "UnknownNameError", "ShapeError", "SpaceError", "StatementError"],
+        [
+            "PhistarError",
+            "ModelError",
+            "FileError",
+            "UnknownNameError",
+            "ShapeError",
+            "SpaceError",
+            "StatementError",
+            "InfeasibleError",
+        ],
         "phistar.errors",
     ),
     **dict.fromkeys(["Pose", "Inertia"], "phistar.spatial"),
@@ -40,6 +49,10 @@ _HOME = {
         "phistar.derivatives",
     ),
     **dict.fromkeys(["position_task", "quaternion_task", "euler_task", "casadi_task"], "phistar.control.task"),
+    **dict.fromkeys(["joint_trajectory", "pose_trajectory"], "phistar.control.trajectories"),
+    **dict.fromkeys(["constraint_forces", "loop_report"], "phistar.loops.forces"),
+    **dict.fromkeys(["assemble", "assemblies", "assemble_velocity"], "phistar.loops.assembly"),
+    "loop_residual": "phistar.loops.residual",
     "rollout": "phistar.sim.rollout",
     "simulate": "phistar.sim.simulate",
 }

@@ -27,3 +27,7 @@ class SpaceError(PhistarError, TypeError):
 
 class StatementError(PhistarError, ValueError):
     """An operator statement that means nothing: unknown symbol, singular inverse, syntax."""
+
+
+class InfeasibleError(PhistarError, ValueError):
+    """A motion that cannot be: limits, durations or poses that no path meets; says by how much."""
