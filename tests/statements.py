@@ -66,7 +66,8 @@ def _walk(draw, by_codomain, target, length: int, source) -> list[Node]:
     while True:
         rest = length - len(word) - 1
         choices = by_codomain.get(here, [])
-        near = [x for x in choices if distance(x.domain) <= max(rest, distance(here) - 1)]
+        least = min(distance(x.domain) for x in choices)
+        near = [x for x in choices if distance(x.domain) <= max(rest, least)]
         word.append(draw(st.sampled_from(near)))
         here = word[-1].domain
         if here == SCALARS or (here == source if source else rest <= 0):

@@ -135,6 +135,7 @@ def _add_frames(rng, builder, parents: list[int], count: int, tips: bool) -> tup
 def _at_random_state(rng, model: ps.Model, frames: tuple[str, ...]) -> Mechanism:
     n, task = len(model.bodies), 6 * len(frames)
     vectors = {name: rng.normal(size=model.nv) for name in ("v", "qdd", "T")}
+    vectors |= {"v_ref": rng.normal(size=model.nv), "F": rng.normal(size=6 * n)}
     vectors |= {"f": rng.normal(size=task), "a_g": np.concatenate([np.zeros(3), -model.gravity])}
     memoryless = np.kron(np.eye(n), np.ones((6, 6))) * rng.normal(size=(6 * n, 6 * n))
     q, closures = model.random(rng), rng.normal(size=(min(3, task), task))

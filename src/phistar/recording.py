@@ -27,7 +27,7 @@ from phistar.stated import Stated, runtime_parameters
 from phistar.sweeps.lower import GIVEN
 
 PARAMETERS = ("inertia", "gravity")
-AS_V = ("v", "a", "tau", "w", "dq", "dv", "da")  # arguments with an entry per rate
+AS_V = ("v", "a", "tau", "w", "v_ref", "dq", "dv", "da")  # arguments with an entry per rate
 _VECTORS = {field: name for name, field in GIVEN.items()}
 
 

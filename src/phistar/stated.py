@@ -163,7 +163,7 @@ def _checked(
         if not isinstance(name, str):
             raise UnknownNameError(f"A frame is given by its name; {name!r} is not one.")
         model.frame(name)
-    sizes = {"f": 6 * len(frames)}
+    sizes = {"f": 6 * len(frames), "u": 6 * len(frames), "F": 6 * len(model.bodies)}
     q = model.checked(q, model.nq, "q")
     given = {GIVEN[name]: model.checked(x, sizes.get(name, model.nv), SHOWN[name]) for name, x in vectors.items()}
     try:
@@ -175,6 +175,7 @@ def _checked(
 
 
 SHOWN = {"v": "v", "qdd": "a", "T": "tau", "f": "the force"}
+SHOWN |= {"v_ref": "v_ref", "u": "the task acceleration", "F": "the feedback forces"}
 """What the public functions call the vectors."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.dense_mixed import MIXED
 from phistar.backends.links import Links, bias_acceleration, bias_force, rotor_moment
 from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
@@ -74,6 +75,8 @@ class Dense:
             return np.asarray(self.operators[node.name])
         if node.name in self.vectors:
             return np.asarray(self.vectors[node.name], dtype=float).reshape(-1, 1)
+        if node.name in MIXED:
+            return MIXED[node.name](self, *node.of)
         if node.of and node.name not in ("r", "mass", "b"):
             return self.riccati(node.of)[node.name]
         return getattr(self, f"_{node.name}")(*node.of)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import links as link
+from phistar.backends import mixed
 from phistar.backends.links import Links
 from phistar.backends.solve import invert, solve, solve_symmetric
 from phistar.spatial import cross
@@ -172,6 +173,24 @@ class _Machine:
 
     def rotor_moment(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
         return link.rotor_moment(self.links, k, velocity, v)
+
+    def reference_acceleration(self, k: int, *velocities: np.ndarray) -> np.ndarray:
+        return mixed.reference_acceleration(self.links, k, *velocities)
+
+    def reference_turning(self, k: int, *velocities: np.ndarray) -> np.ndarray:
+        return mixed.reference_turning(self.links, k, *velocities)
+
+    def reference_rotor_moment(self, k: int, *velocities: np.ndarray) -> np.ndarray:
+        return mixed.reference_rotor_moment(self.links, k, *velocities)
+
+    def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        return mixed.reference_force(mass, velocity, reference)
+
+    def subspace_rate(self, k: int, v: np.ndarray) -> Block:
+        return self.links.subspace_rate(k, v[..., 0])
+
+    def turning(self, k: int, block: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return mixed.turning(self.links, k, block, v)
 
     def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         return link.bias_force(mass, velocity)

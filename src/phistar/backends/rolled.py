@@ -14,7 +14,7 @@ import numpy as np
 from phistar.backends.links import spin_of
 from phistar.backends.llvm import Body, declarations
 from phistar.backends.rolled_loop import Memory, loop_text
-from phistar.backends.steps import CONSTANTS, Layout, Place, Step, StepTracer
+from phistar.backends.steps import CALLS, CONSTANTS, Layout, Place, Step, StepTracer
 from phistar.backends.trace import INPUT, restricted
 from phistar.model import Model
 from phistar.spatial import Pose
@@ -35,7 +35,7 @@ def rollable(program: Program) -> bool:
 def _plain(term: ir.Term) -> bool:
     if isinstance(term, ir.FromTask | ir.ToTask | ir.Data) and getattr(term, "name", "") not in ("H", "M", "A", "S"):
         return False
-    if isinstance(term, ir.Call) and term.function not in ("bias_acceleration", "bias_force", "rotor_moment"):
+    if isinstance(term, ir.Call) and term.function not in CALLS:
         return False
     return all(_plain(part) for part in ir.subterms(term))
 

@@ -7,12 +7,14 @@ memory, numbered here and addressed in `rolled.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from phistar.backends import links as link
+from phistar.backends import mixed
 from phistar.backends.interpret import Block, block_times, block_total, block_transposed
 from phistar.backends.links import Links
 from phistar.backends.solve import invert
@@ -22,6 +24,19 @@ from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Sweep, Term
 
 CONSTANTS = 9 + 3 + 10 + 6 + 6 + 1  # placement rotation and offset, inertia, armature, rotors, whether at the base
+
+CALLS: dict[str, Callable[..., Block]] = {
+    "bias_acceleration": lambda links, *velocities: link.bias_acceleration(links, 0, *velocities),
+    "rotor_moment": lambda links, *velocities: link.rotor_moment(links, 0, *velocities),
+    "bias_force": lambda links, mass, velocity: link.bias_force(mass, velocity),
+    "reference_acceleration": lambda links, *velocities: mixed.reference_acceleration(links, 0, *velocities),
+    "reference_turning": lambda links, *velocities: mixed.reference_turning(links, 0, *velocities),
+    "reference_rotor_moment": lambda links, *velocities: mixed.reference_rotor_moment(links, 0, *velocities),
+    "reference_force": lambda links, *blocks: mixed.reference_force(*blocks),
+    "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
+    "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
+}
+"""The memoryless functions that a step may call, of the one link."""
 
 Place = tuple[str, Any, int]
 """(memory, name, entry): "constant", "q", "input", "own", "parent", "children", "flat", "output", "contribution"."""
@@ -141,12 +156,8 @@ class StepTracer:
                 return block_transposed(self.value(inner))
             case ir.Invert(of=inner):
                 return invert(self.value(inner))
-            case ir.Call(function="bias_acceleration", arguments=(velocity, v)):
-                return link.bias_acceleration(self.links, 0, self.value(velocity), self.value(v))
-            case ir.Call(function="rotor_moment", arguments=(velocity, v)):
-                return link.rotor_moment(self.links, 0, self.value(velocity), self.value(v))
-            case ir.Call(function="bias_force", arguments=(mass, velocity)):
-                return link.bias_force(self.value(mass), self.value(velocity))
+            case ir.Call(function=function, arguments=arguments):
+                return CALLS[function](self.links, *(self.value(x) for x in arguments))
         return self.transport(term)
 
     def transport(self, term: Term) -> Block:

@@ -34,10 +34,17 @@ _PER_LINK = {
     "a": 30,
     "b": 30,
     "b_r": 9,
+    "a_ref": 40,
+    "b_ref": 40,
+    "b_r_ref": 9,
+    "n_ref": 12,
+    "G_dot": 12,
+    "D_dot": 1,
     "S": 3,
 }
 # Once per statement, for the recursion that defines the symbol.
 _RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}
+_RECURSION |= {"reference_velocity": 45, "riccati_rate": 400}
 _SWEEP = 10  # one more pass over the links: loads and stores
 _FLAT_SOLVE = 30
 

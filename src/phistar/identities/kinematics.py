@@ -36,6 +36,13 @@ def coriolis_forces(s: Symbols) -> Equation:
     return s.C, s.H @ s.phi @ (s.M @ s.phi.T @ s.a + s.b + rotor_bias(s)) + s.S.T @ s.phi_tilde.T @ s.a
 
 
+@law("RJK91 §6")
+def coriolis_forces_of_reference(s: Symbols) -> Equation:
+    """Actual and desired velocities, each in its place: C(θ, θ̇)θ̇_r with dℳ/dt − 2C skew."""
+    forces = s.M @ s.phi.T @ s.a_ref + s.b_ref + s.E_phi @ s.b_r_ref
+    return s.C_ref, s.H @ s.phi @ forces + s.S.T @ s.phi_tilde.T @ s.a_ref
+
+
 @law("RJK91 eq. 5; KJR92 eq. 38", as_rule="never")
 def jacobian_adjoint(s: Symbols) -> Equation:
     return s.J.T, s.H @ s.phi @ s.B

@@ -67,7 +67,8 @@ def _end(node: Node, steps: list[Step]) -> Node:
 
 def _needs_definitions(node: Node) -> bool:
     """Physical quantities have to be expressed in operators even where that is no cheaper."""
-    return any(isinstance(x, Symbol) and x.name in ("J", "mass", "C", "g", "Jdot_v", "V") for x in letters(node))
+    physical = ("J", "mass", "C", "C_ref", "g", "Jdot_v", "V")
+    return any(isinstance(x, Symbol) and x.name in physical for x in letters(node))
 
 
 def _as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> list[Step]:

@@ -17,6 +17,8 @@ INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
 _RECURSIVE = {"phi", "psi", "E_phi"}
 _RICCATI = {"P", "D", "G", "psi"}
 _INPUTS = {"f", "a_g", "a_b", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
+_INPUTS |= {"v_ref", "F"}
+_RICCATI_RATES = {"D_dot", "G_dot"}
 _FLAT_SPACES = {"task", "base", "closures", "scalars"}
 
 
@@ -54,12 +56,17 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
         poses = [("pose", (), OUTWARD)] if at_frames else []
         own = [("Omega", symbol.of, OUTWARD)] if symbol.name in ("Omega", "Delta") else []
         return [*poses, ("riccati", symbol.of, INWARD), *own]
+    if symbol.name in _RICCATI_RATES:
+        return [("riccati", symbol.of, INWARD), ("riccati_rate", symbol.of, INWARD)]
     if symbol.name == "Gamma":
         return [("Gamma", (), OUTWARD)]
     if symbol.name == "r":
         return [("r", symbol.of, INWARD)]
     if symbol.name in ("B", "a0"):
         return [*([("velocity", (), OUTWARD)] if symbol.name == "a0" else []), ("pose", (), OUTWARD)]
+    if symbol.name in ("V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref"):
+        both = [("velocity", (), OUTWARD), ("reference_velocity", (), OUTWARD)]
+        return both[1:] if symbol.name == "V_ref" else both
     if symbol.name in ("a", "b", "b_r", "V"):
         return [("velocity", (), OUTWARD)]
     return []

@@ -137,6 +137,16 @@ class Symbols:
         return self.riccati("W", FORCES, BASE_FORCES, _NONE)
 
     @property
+    def D_dot(self) -> Symbol:
+        """dD/dt along θ̇, in link axes: Riccati's equation differentiated (RJK91 §6)."""
+        return self.riccati("D_dot", RATES, TORQUES, _SYMMETRIC)
+
+    @property
+    def G_dot(self) -> Symbol:
+        """dG/dt along θ̇, in link axes."""
+        return self.riccati("G_dot", TORQUES, FORCES, _MEMORYLESS)
+
+    @property
     def Omega(self) -> Symbol:
         """Ω = E_ψ*ΩE_ψ + H*D⁻¹H, block diagonal (KJR92 eq. 57)."""
         return self.riccati("Omega", FORCES, MOTIONS, _SYMMETRIC)
@@ -195,6 +205,39 @@ class Symbols:
     def b_r(self) -> Node:
         """Gyroscopic moments ω × S θ̇ of the rotors, carried by the parent link like S."""
         return self.vector("b_r", FORCES) if self.rotors else zero(SCALARS, FORCES)
+
+    # A second velocity θ̇_r, placed where the Coriolis terms are linear in it (RJK91 §6): V_ref = φ*H*θ̇_r, and a, b, b_r
+    # are memoryless maps bilinear in the two velocities, which are the ones above where θ̇_r = θ̇.
+    @property
+    def v_ref(self) -> Symbol:
+        return self.vector("v_ref", RATES)
+
+    @property
+    def V_ref(self) -> Symbol:
+        return self.vector("V_ref", MOTIONS)
+
+    @property
+    def a_ref(self) -> Symbol:
+        """The rate of H*θ̇_r and of its transport along θ̇, as inertial axes see it."""
+        return self.vector("a_ref", MOTIONS)
+
+    @property
+    def b_ref(self) -> Symbol:
+        return Symbol("b_ref", SCALARS, FORCES, _VECTOR, (self.M,))
+
+    @property
+    def b_r_ref(self) -> Node:
+        return self.vector("b_r_ref", FORCES) if self.rotors else zero(SCALARS, FORCES)
+
+    @property
+    def n_ref(self) -> Symbol:
+        """φ*a_ref + n_ref is the rate of ℰφ*V_ref in link axes (R87's convention of accelerations)."""
+        return self.vector("n_ref", MOTIONS)
+
+    @property
+    def F(self) -> Symbol:
+        """Spatial feedback vectors, one per link (WD89 §3)."""
+        return self.vector("F", FORCES)
 
     @property
     def a_g(self) -> Symbol:
@@ -264,6 +307,11 @@ class Symbols:
         return self.vector("C", TORQUES)
 
     @property
+    def C_ref(self) -> Symbol:
+        """C(θ, θ̇)θ̇_r with dℳ/dt − 2C skew (RJK91 §6)."""
+        return self.vector("C_ref", TORQUES)
+
+    @property
     def g(self) -> Symbol:
         """Gravity load of the joints (KJR92 eq. 44)."""
         return self.vector("g", TORQUES)
@@ -288,5 +336,6 @@ NAMES = (
     *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q"),
     *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "a_b", "S", "b_r"),
     *("f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
+    *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot"),
 )
 """Every name a statement may use; `phistar derive` and `ps.algebra()` offer exactly these."""

@@ -37,6 +37,12 @@ _FUNCTIONS = {
     "bias_acceleration": "[ω(k+1)×ω(k); ω(k+1)×(ω(k+1)×ℓ(k+1,k))]",
     "rotor_moment": "[ω(k+1)×S(k)θ̇(k); 0]",
     "bias_force": "[ω(k)×I(k)ω(k); m(k) ω(k)×(ω(k)×p(k))]",
+    "reference_acceleration": "[ω(k)×h(k)θ̇ᵣ(k); ωᵣ(k+1)×(ω(k+1)×ℓ(k+1,k))]",
+    "reference_force": "[ω(k)×(I(k) − ½tr I(k))ωᵣ(k); m(k) ωᵣ(k)×(ω(k)×p(k))]",
+    "reference_rotor_moment": "[ω(k+1)×S(k)θ̇ᵣ(k); 0]",
+    "reference_turning": "−[ω(k)×ωᵣ(k); ω(k)×vᵣ(k)]",
+    "subspace_rate": "Ḣ*(k)",
+    "turning": "[H*(k)θ̇(k)]×P⁺(k) + P⁺(k)[H*(k)θ̇(k)]×*",
     "bias_acceleration_at_frames": "[0; ω×(ω×ℓ(1,0))]",
 }
 

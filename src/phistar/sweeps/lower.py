@@ -35,6 +35,7 @@ ONE = Fraction(1)
 _FLAT = ("task", "base", "closures", "scalars")
 _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν")}
 GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "a_b": "a_b", "u": "u"}
+GIVEN |= {"v_ref": "θ̇ᵣ", "F": "F"}
 GIVEN |= {"a_delayed": "a_d", "b_delayed": "b_d", "a0_delayed": "a_d(0)", "f_delayed": "f_d"}
 """Vector symbols that the caller gives, with the names of their fields."""
 
@@ -82,8 +83,10 @@ class _Lowering:
             for statement in RECURSIONS[kind](suffix, self.mass_terms(pair)):
                 self.used.add(statement.target)
                 self.stages.setdefault(when, []).append(statement)
-            if kind == "velocity":
+            if kind in ("velocity", "riccati_rate"):
                 self.inputs["θ̇"] = "joints"
+            if kind == "reference_velocity":
+                self.inputs["θ̇ᵣ"] = "joints"
         for value in self.values:
             self.emit(value)
         results = {name: self.output(name, root) for name, root in self.roots.items()}
@@ -153,8 +156,8 @@ class _Lowering:
             self.names[value] = GIVEN[symbol_of(value.letter).name]
             self.used |= {self.names[value], self.names[value].removesuffix("(0)")}  # f(0) is not where an f(k) starts
             self.inputs[self.names[value]] = value.space.over
-        elif isinstance(value, Apply) and symbol_of(value.letter).name == "V":
-            self.names[value] = "V"  # the recursion of velocities has made it
+        elif isinstance(value, Apply) and symbol_of(value.letter).name in ("V", "V_ref"):
+            self.names[value] = "V" if symbol_of(value.letter).name == "V" else "Vᵣ"  # made by its recursion
         elif self.is_scan(value):
             assert isinstance(value, Apply)
             self.names[value] = self.fresh(self.name_for(value))
@@ -257,6 +260,13 @@ class _Lowering:
             return Call("bias_force", (self.block(symbol.of[0]), Field("V")))
         if name == "b_r":
             return Call("rotor_moment", (Field("V"), Field("θ̇")))
+        if name in ("a_ref", "n_ref"):
+            function = {"a_ref": "reference_acceleration", "n_ref": "reference_turning"}[name]
+            return Call(function, (Field("V"), Field("θ̇"), Field("Vᵣ"), Field("θ̇ᵣ")))
+        if name == "b_ref":
+            return Call("reference_force", (self.block(symbol.of[0]), Field("V"), Field("Vᵣ")))
+        if name == "b_r_ref":
+            return Call("reference_rotor_moment", (Field("V"), Field("θ̇"), Field("θ̇ᵣ")))
         if name == "a0":
             return Call("bias_acceleration_at_frames", (Field("V"),))
         raise AssertionError(f"{name} is not a vector that sweeps can make; simplify the statement first")
@@ -270,6 +280,8 @@ class _Lowering:
                 if inner.name == "D":
                     return Field("D⁻¹" + self.suffix(inner.of))
                 return ir.Invert(self.block(inner))
+            case Symbol(name="D_dot" | "G_dot"):
+                return Field({"D_dot": "Ḋ", "G_dot": "Ġ"}[node.name] + self.suffix(node.of))
             case Symbol(name=name):
                 if name in (*riccati_names, "Omega", "Delta"):
                     return Field({"Omega": "Ω", "Delta": "Δ⁺"}.get(name, name) + self.suffix(node.of))

@@ -264,6 +264,41 @@ class _Tally:
         self.multiplies += 1
         return [*self.cross(_rows(velocity, 0, 3), spin), [0], [0], [0]]
 
+    def reference_acceleration(self, k: int, velocity: Pattern, v: Pattern, reference: Pattern, v_r: Pattern) -> Block:
+        if k == 0:
+            return None
+        spin: Pattern = [[0], [0], [2]]
+        parent, parent_r = _rows(velocity, 0, 3), _rows(reference, 0, 3)
+        self.adds += 2
+        reach = self.product(_ROTATION, _COLUMN)
+        assert reach is not None
+        return [*self.cross(parent, spin), *self.cross(parent_r, self.cross(parent, reach))]
+
+    def reference_turning(self, k: int, velocity: Pattern, v: Pattern, reference: Pattern, v_r: Pattern) -> Block:
+        omega = _rows(velocity, 0, 3)
+        return [*self.cross(omega, _rows(reference, 0, 3)), *self.cross(omega, _rows(reference, 3, 6))]
+
+    def reference_rotor_moment(self, k: int, velocity: Pattern, v: Pattern, v_r: Pattern) -> Block:
+        return self.rotor_moment(k, velocity, v_r)
+
+    def reference_force(self, k: int, mass: Pattern, velocity: Pattern, reference: Pattern) -> Pattern:
+        omega, omega_r = _rows(velocity, 0, 3), _rows(reference, 0, 3)
+        moment = self.product([row[:3] for row in mass[:3]], omega_r)
+        moment = self.total([(1, moment), (2, omega_r)], False)
+        force = self.product([row[:3] for row in mass[3:]], omega)
+        assert moment is not None and force is not None
+        return [*self.cross(omega, moment), *self.cross(omega_r, force)]
+
+    def subspace_rate(self, k: int, v: Pattern) -> Block:
+        return None
+
+    def turning(self, k: int, block: Pattern, v: Pattern) -> Block:
+        spin: Pattern = [[0, 2, 0], [2, 0, 0], [0, 0, 0]]
+        cross = [*[[*row, 0, 0, 0] for row in spin], *[[0, 0, 0, *row] for row in spin]]
+        half = self.product(cross, block)
+        assert half is not None
+        return self.total([(1, half), (1, _transposed(half))], True)
+
     def bias_force(self, k: int, mass: Pattern, velocity: Pattern) -> Pattern:
         omega = _rows(velocity, 0, 3)
         momentum = self.product([row[:3] for row in mass], omega)
