@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.dense import Dense
-from phistar.backends.links import has_rotors, links_at
+from phistar.backends.links import has_rotors, has_siblings, links_at
 from phistar.backends.program import ARTICULATED, Evaluation, program_of
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.identities.derivation import Derivation
@@ -236,7 +236,7 @@ def algebra(
     """
     if model is None:
         setting = Setting(not tree, not tree, not tree, not armature, nonredundant)
-        return Algebra(Symbols(tuple(frames) or None, armature), setting)
+        return Algebra(Symbols(tuple(frames) or None, armature, siblings=tree), setting)
     names = tuple(frames)
     operators = {} if Q is None else {"Q": np.asarray(Q, dtype=float)}
     return Algebra(symbols_of(model, names), setting_of(model, names), model, operators)
@@ -250,8 +250,8 @@ def check_frames(node: Node, symbols: Symbols) -> None:
 
 
 def symbols_of(model: Model, frames: tuple[str, ...]) -> Symbols:
-    """The symbols of a model: with armature and rotors where it has them."""
-    return Symbols(frames, bool(np.any(model.armature)), rotors=has_rotors(model))
+    """The symbols of a model: with armature, rotors and siblings where it has them."""
+    return Symbols(frames, bool(np.any(model.armature)), rotors=has_rotors(model), siblings=has_siblings(model))
 
 
 def setting_of(model: Model, frames: tuple[str, ...]) -> Setting:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.dense_mixed import MIXED
-from phistar.backends.links import Links, bias_acceleration, bias_force, rotor_moment
+from phistar.backends.links import Links, bias_acceleration, bias_force, rotor_moment, space_sizes
+from phistar.backends.dense_two_way import TWO_WAY
 from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.spaces import Space
@@ -61,13 +62,7 @@ class Dense:
 
     def size(self, space: Space | None) -> int:
         assert space is not None
-        sizes = {
-            "links": 6 * self.n,
-            "joints": self.model.nv,
-            "base": 6,
-            "task": 6 * len(self.links.frames),
-            "scalars": 1,
-        }
+        sizes = space_sizes(self.model, self.links.frames) | {"scalars": 1}
         return self.operators["Q"].shape[0] if space.over == "closures" else sizes[space.over]
 
     def symbol(self, node: Symbol) -> np.ndarray:
@@ -75,6 +70,10 @@ class Dense:
             return np.asarray(self.operators[node.name])
         if node.name in self.vectors:
             return np.asarray(self.vectors[node.name], dtype=float).reshape(-1, 1)
+        if node.name in MIXED:
+            return MIXED[node.name](self, *node.of)
+        if node.name in TWO_WAY:
+            return TWO_WAY[node.name](self, *node.of)
         if node.name in MIXED:
             return MIXED[node.name](self, *node.of)
         if node.of and node.name not in ("r", "mass", "b"):

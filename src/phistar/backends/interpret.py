@@ -13,7 +13,7 @@ import numpy as np
 
 from phistar.backends import links as link
 from phistar.backends import mixed
-from phistar.backends.links import Links
+from phistar.backends.links import Links, space_sizes
 from phistar.backends.solve import invert, solve, solve_symmetric
 from phistar.spatial import cross
 from phistar.sweeps import ir
@@ -47,6 +47,9 @@ def _stacked(links: Links, array: np.ndarray, space: str) -> Any:
     """An input as one block per link (joints, links) or as it is (flat spaces)."""
     if space == "joints":
         return [array[..., joint.v_slice, :] for joint in links.model.joints]
+    if space == "inner":
+        inner = iter(np.split(array, np.cumsum(_inner_sizes(links))[:-1], axis=-2))
+        return [None if parent < 0 else next(inner) for parent in links.parents]
     if space == "links":
         return [array[..., 6 * k : 6 * k + 6, :] for k in range(len(links.model.bodies))]
     return array
@@ -83,7 +86,10 @@ class _Machine:
             case ir.Times(left=left, right=right):
                 return block_times(self.value(left, k), self.value(right, k))
             case ir.Plus(terms=terms):
-                return block_total([(float(c), self.value(inner, k)) for c, inner in terms])
+                together, apart = self.together([inner for c, inner in terms if c == 1], k)
+                return block_total(
+                    [*together, *((float(c), self.value(inner, k)) for c, inner in terms if inner not in apart)]
+                )
             case ir.Data(name=name):
                 return self.data(name, k)
             case ir.Transpose(of=inner):
@@ -107,9 +113,42 @@ class _Machine:
                 return None if above is None else move(rotation[k], offset[k], above)
             case ir.FromBase(name=name):
                 return link.outward(rotation[k], offset[k], self.fields[name]) if parents[k] < 0 else None
+            case ir.FromRoot(name=name):
+                return self.fields[name][..., self.root_rows(k), :] if parents[k] < 0 else None
             case ir.FromTask(name=name):
                 return self.from_task(name, k)
+        return self.back(term, k)
+
+    def back(self, term: Term, k: int) -> Block:
+        """φ(k,p) = φ⁻¹(p,k), and sums over the siblings, each seen at the parent first."""
+        rotation, offset, parent = self.links.rotation, self.links.offset, self.links.parents[k]
+        children = self.links.model.children
+        name = getattr(term, "name", "")
+
+        def moved(move: Any, c: int, back: bool = False) -> tuple[float, Block]:
+            step = link.reversed_step(rotation[c], offset[c]) if back else (rotation[c], offset[c])
+            return 1.0, None if self.fields[name][c] is None else move(*step, self.fields[name][c])
+
+        match term:
+            case ir.BackFromChildren():
+                return block_total([moved(link.outward, c, True) for c in children[k]])
+            case ir.BackFromParent() | ir.BackCongruentParent():
+                out = link.inward if isinstance(term, ir.BackFromParent) else link.congruent_inward
+                above = self.fields[name][parent] if parent >= 0 else None
+                return None if above is None else out(*link.reversed_step(rotation[k], offset[k]), above)
+            case ir.FromSiblings() | ir.CongruentSiblings() | ir.BackFromSiblings():
+                forces, motions = link.inward, isinstance(term, ir.BackFromSiblings)
+                move = link.outward if motions else forces if isinstance(term, ir.FromSiblings) else link.congruent_inward
+                others = [c for c in children[parent] if c != k] if parent >= 0 else []
+                at_parent = block_total([moved(move, c, motions) for c in others])
+                own = (rotation[k], offset[k]) if motions else link.reversed_step(rotation[k], offset[k])
+                return None if at_parent is None else move(*own, at_parent)
         return self.flat(term)
+
+    def root_rows(self, k: int) -> slice:
+        """Where a link that hangs on the world stands among those that do."""
+        before = sum(parent < 0 for parent in self.links.parents[:k])
+        return slice(6 * before, 6 * before + 6)
 
     def flat(self, term: Term) -> Block:
         match term:
@@ -119,6 +158,10 @@ class _Machine:
                 roots = [k for k in range(self.count) if self.links.parents[k] < 0 and self.fields[name][k] is not None]
                 moved = [link.inward(self.links.rotation[k], self.links.offset[k], self.fields[name][k]) for k in roots]
                 return block_total([(1.0, x) for x in moved])
+            case ir.ToRoot(name=name):
+                roots = [self.fields[name][k] for k in range(self.count) if self.links.parents[k] < 0]
+                columns = next((x.shape[-1] for x in roots if x is not None), self.columns)
+                return _concatenated([np.zeros((6, columns)) if x is None else x for x in roots])
             case ir.ToScalar(left=left, right=right):
                 pairs = zip(self.fields[left], self.fields[right], strict=True)
                 return block_total([(1.0, block_times(block_transposed(x), y)) for x, y in pairs])
@@ -137,7 +180,7 @@ class _Machine:
 
     # The robot's blocks
 
-    def data(self, name: str, k: int) -> np.ndarray:
+    def data(self, name: str, k: int) -> Block:
         if name == "H":
             return np.swapaxes(self.links.subspace[k], -1, -2)
         if name == "M":
@@ -146,6 +189,11 @@ class _Machine:
             return self.links.armature(k)
         if name == "S":
             return self.links.rotor(k)
+        if name == "N":
+            return None if self.links.parents[k] < 0 else np.eye(self.links.model.joints[k].nv)
+        if name in ("Pi_f", "Pi_b"):
+            kept = self.links.parents[k] < 0 if name == "Pi_f" else not self.links.model.children[k]
+            return np.eye(6) if kept else None
         if name == "BUB*":
             own = [f for f, body in enumerate(self.frame_bodies()) if body == k]
             unit = np.eye(6)
@@ -228,13 +276,21 @@ class _Machine:
     def whole(self, name: str, space: str) -> np.ndarray:
         """A field as one array (…, rows, columns)."""
         blocks = self.fields[name]
-        if space not in ("joints", "links"):
-            rows = {"base": 6, "task": 6 * len(self.links.frames)}.get(space, 1)
+        if space == "inner":
+            blocks = [x for x, parent in zip(blocks, self.links.parents, strict=True) if parent >= 0]
+        if space not in ("joints", "inner", "links"):
+            rows = space_sizes(self.links.model, self.links.frames).get(space, 1)
             return np.zeros((rows, self.columns)) if blocks is None else blocks
-        sizes = [joint.nv if space == "joints" else 6 for joint in self.links.model.joints]
+        joints = self.links.model.joints
+        sizes = _inner_sizes(self.links) if space == "inner" else [j.nv if space == "joints" else 6 for j in joints]
         columns = next((x.shape[-1] for x in blocks if x is not None), self.columns)
         filled = [np.zeros((n, columns)) if x is None else x for n, x in zip(sizes, blocks, strict=True)]
         return _concatenated([np.zeros((0, columns)), *filled])
+
+
+def _inner_sizes(links: Links) -> list[int]:
+    """Dofs of the joints between links."""
+    return [joint.nv for joint, parent in zip(links.model.joints, links.parents, strict=True) if parent >= 0]
 
 
 def _concatenated(rows: list[np.ndarray]) -> np.ndarray:

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
-from phistar.backends.aligned import aligned, without_roundoff
+from phistar.backends.aligned import without_roundoff
+from phistar.backends.concise import grouped_inertias, is_about_motion, moved_origins
 from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.links import links_at, mirrored
-from phistar.backends.program import ARTICULATED, COMPOSITE, Evaluation, program_of
-from phistar.backends.rolled import kind_key, kinds_of, rollable, rolled_text, tables
+from phistar.backends.link_frames import link_frames
+from phistar.backends.links import links_at, mirrored, space_sizes
+from phistar.backends.program import ARTICULATED, BLOCKS, COMPOSITE, Evaluation, Wanted, identity, program_of
+from phistar.backends.rolled import kinds_of, rolled_text
+from phistar.backends.rolled_memory import Rooms
+from phistar.backends.rolled_plan import Plan
+from phistar.backends.rolled_tables import tables
 from phistar.backends.rows import Signature, module_text, size
 from phistar.backends.threads import spread
 from phistar.backends.trace import Tape, Trace, finish
@@ -37,7 +42,7 @@ class Statements:
     nodes: tuple[tuple[str, Node], ...]
     symbols: Symbols
     setting: Setting
-    matrix: bool
+    matrix: Wanted
     model: Model
     operators: Mapping[str, Any]
     parameters: tuple[str, ...] = ()  # what is an input instead of a constant of the robot
@@ -48,7 +53,7 @@ class Statements:
         return self.symbols.frames or ()
 
     def program(self) -> Program:
-        return program_of(self.nodes, self.symbols, self.setting, self.matrix, self.form)
+        return program_of(self.nodes, self.symbols, self.setting, bool(self.matrix), self.form)
 
     def forms(self) -> list[Statements]:
         """Equal statements to choose from: few links may be cheaper by composite bodies (R87, Fig. 4)."""
@@ -60,6 +65,12 @@ class Statements:
     def cheapest(self) -> tuple[Trace, list[str], Signature]:
         """The instructions of the form that needs fewest, the names of the inputs after q, and the shapes."""
         return min((trace_statements(form) for form in self.forms()), key=lambda found: found[0].operations)
+
+    @property
+    def is_about_motion(self) -> bool:
+        """Whether link frames, and which of two links mass on a joint's axis is counted to, are free to choose."""
+        given = set(self.operators) - {"Q"} or "inertia" in self.parameters
+        return not given and is_about_motion([node for _, node in self.nodes], self.symbols)
 
     def key(self, target: Target, lanes: int) -> str:
         named = [(name, spelling(node)) for name, node in self.nodes]
@@ -112,7 +123,7 @@ def executor(wanted: Statements) -> Any:
     if compilable(wanted.model):
         return compile_statements(wanted)
     rolled = compile_rolled(wanted) if wanted.model.nv else None
-    return rolled or Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators)
+    return rolled or Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS)
 
 
 def compile_statements(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel:
@@ -163,45 +174,65 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
     """The kernel of a long mechanism, or None where its statement has no rolled form."""
     target = target or host()
     lanes = lanes or target.lanes
-    program = wanted.program()
-    if not rollable(program) or wanted.parameters:
+    model, program = wanted.model, wanted.program()
+    plan = Plan(program, len(wanted.frames))
+    outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
+    if not plan.rollable or wanted.parameters or len(outputs) > len(program.outputs):
         return None
-    model = aligned(wanted.model)
-    kinds = kinds_of(model)
-    name = cache.key("rolled", program, [kind_key(kind.joints[0].kind) for kind in kinds], target, lanes)
+    frames = link_frames(model)
+    kinds, numbers = kinds_of(model, frames)
+    signature, inputs = _rolled_signature(plan, model)
+    name = cache.key("rolled", program, plan.frames, [kind.key for kind in kinds], target, lanes)
     found = cache.load(name)
     if found is None:
-        made = rolled_text(program, kinds, lanes, target.fma)
-        header, code = {"operations": made.operations_per_link}, compile_object(made.text, target)
+        axes = [len(shape) for shape in signature.shapes]
+        made = rolled_text(plan, kinds, axes, len(signature.inputs), lanes, target.fma)
+        header = {"operations": made.operations_per_link, "memory": made.memory.data()}
+        code = compile_object(made.text, target)
         cache.store(name, header, code)
     else:
         header, code = found
-    inputs = tuple(given for given, space in program.inputs if space == "joints")
-    rows = (model.nq, *(model.nv for _ in inputs))
-    signature = Signature(rows, tuple((model.nv,) for _ in program.outputs))
     title = " ".join(public for public, _ in wanted.nodes)
     doc = f"{title} of {model.name}, compiled link by link."
-    function = gufunc(load_object(code), signature, title, doc, tables(model, kinds))
-    outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
+    data = tables(model, frames, numbers, plan, Rooms.from_data(header["memory"]), wanted.frames)
+    function = gufunc(load_object(code), signature, title, doc, data)
     operations = header["operations"] * len(model.bodies)
     return Kernel(function, inputs, tuple(outputs), operations, signature.outputs, {}, signature.inputs)
+
+
+def _rolled_signature(plan: Plan, model: Model) -> tuple[Signature, tuple[str, ...]]:
+    """Shapes of what a rolled kernel takes and gives, and the names of the inputs after q."""
+    program, sizes = plan.program, {"joints": model.nv, "task": 6 * plan.frames, "base": 6, "scalars": 1}
+    given = [(name, space) for name, space in program.inputs if name != "a_g" and name not in program.columns]
+    matrices = {program.result_names[public] for public in program.matrices}
+    shapes = []
+    for name, space in program.outputs:
+        rows = () if space == "scalars" else (sizes[space],)
+        shapes.append((*rows, plan.columns(name)) if name in matrices else rows)
+    rows = (model.nq, *(sizes[space] for _, space in given))
+    return Signature(rows, tuple(shapes)), tuple(name for name, _ in given)
 
 
 def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
     """The instructions of one state, the names of the inputs after q, and the gufunc's shapes."""
     program, model, tape = wanted.program(), without_roundoff(wanted.model), Tape()
+    concise = wanted.is_about_motion
+    if concise:
+        model = moved_origins(model)
     q = tape.inputs((model.nq,))
     arrays: dict[str, np.ndarray] = {"a_g": np.concatenate([np.zeros(3), -model.gravity])[:, None]}
-    sizes = {"joints": model.nv, "links": 6 * len(model.bodies), "base": 6, "task": 6 * len(wanted.frames)}
+    sizes = space_sizes(model, wanted.frames)
     sizes["closures"] = len(wanted.operators.get("Q", ()))
     names: list[str] = []
     for name, space in program.inputs:
         if name in program.columns:
-            arrays[name] = np.eye(sizes[space])
+            arrays[name] = identity(model, space, sizes[space], wanted.matrix == BLOCKS)
         elif name not in arrays:
             arrays[name] = tape.inputs((sizes[space], 1))
             names.append(name)
     links = links_at(model, q, wanted.frames)
+    if concise:
+        links = replace(links, inertias=grouped_inertias(model))
     if "inertia" in wanted.parameters:
         names.append("inertia")
         arrays["inertia"] = tape.inputs((10 * len(model.bodies),))

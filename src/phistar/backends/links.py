@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.turned import turned
 from phistar.model import Model
 from phistar.spatial import cross, skew
 
@@ -93,10 +94,16 @@ def outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarr
     return np.concatenate([np.matmul(back, angular), np.matmul(back, linear)], axis=-2)
 
 
+def reversed_step(rotation: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the parent is as the child sees it: φ(k,p) is φ of this step."""
+    back = np.swapaxes(rotation, -1, -2)
+    return back, -np.matmul(back, offset[..., None])[..., 0]
+
+
 def congruent_inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
     """φXφ* for symmetric X = [[A, B], [B*, C]]: rotate the blocks, then shift them by the offset."""
     a, b, c = _corners(x)
-    a, b, c = mirrored(_turned(rotation, a)), _turned(rotation, b), mirrored(_turned(rotation, c))
+    a, b, c = mirrored(turned(rotation, a)), turned(rotation, b), mirrored(turned(rotation, c))
     lever = skew(offset)
     shifted = b + np.matmul(lever, c)
     corner = a - np.matmul(shifted, lever) - np.swapaxes(np.matmul(b, lever), -1, -2)
@@ -109,15 +116,11 @@ def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -
     lever, back = skew(offset), np.swapaxes(rotation, -1, -2)
     shifted = b + np.matmul(a, lever)
     corner = mirrored(c - np.matmul(lever, shifted) - np.swapaxes(np.matmul(lever, b), -1, -2))
-    return _square(mirrored(_turned(back, a)), _turned(back, shifted), mirrored(_turned(back, corner)))
+    return _square(mirrored(turned(back, a)), turned(back, shifted), mirrored(turned(back, corner)))
 
 
 def _corners(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x[..., :3, :3], x[..., :3, 3:], x[..., 3:, 3:]
-
-
-def _turned(rotation: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return np.matmul(np.matmul(rotation, x), np.swapaxes(rotation, -1, -2))
 
 
 def _square(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -150,15 +153,19 @@ def from_world_axes(rotation: np.ndarray, point: np.ndarray, x: np.ndarray) -> n
 
 
 # The memoryless nonlinear functions (KJR92 eqs. 47, 48; any joint).
-def bias_acceleration(links: Links, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """a(k), (…, 6, 1): the inertial acceleration of link k that neither θ̈ nor its parent's acceleration explains."""
+def bias_acceleration(
+    links: Links, k: int, velocity: np.ndarray, v: np.ndarray, reaching: bool = True
+) -> np.ndarray:
+    """a(k), (…, 6, 1): the inertial acceleration of link k that neither θ̈ nor its parent's acceleration explains; not
+    `reaching`, without ω × (ω × ℓ) of the way from the parent's origin."""
     relative = np.matmul(links.subspace[k], v)[..., 0]
     spin, slide = relative[..., :3], relative[..., 3:]
     omega = velocity[..., :3, 0]
     omega_parent = omega - spin
     reach = np.matmul(np.swapaxes(links.rotation[k], -1, -2), links.offset[k][..., None])[..., 0]
     angular = cross(omega_parent, spin)
-    linear = cross(omega_parent, cross(omega_parent, reach) + slide) + cross(omega, slide)
+    swing = cross(omega_parent, reach) if reaching else 0.0
+    linear = cross(omega_parent, swing + slide) + cross(omega, slide)
     result = _six(angular, linear)
     rate = links.subspace_rate(k, v[..., 0])
     return result[..., None] if rate is None else result[..., None] + np.matmul(rate, v)
@@ -179,6 +186,19 @@ def spin_of(kind: Any) -> np.ndarray:
 def has_rotors(model: Model) -> bool:
     """Whether any joint's rotor spin acts on the links."""
     return any(np.any(spin_of(joint.kind)) for joint in model.joints)
+
+
+def space_sizes(model: Model, frames: tuple[str, ...]) -> dict[str, int]:
+    """Rows of the spaces that a robot and frames on it give, by what they are over."""
+    roots = [k for k, parent in enumerate(model.parents) if parent < 0]
+    inner = model.nv - sum(model.joints[k].nv for k in roots)
+    links, root = 6 * len(model.bodies), 6 * len(roots)
+    return {"joints": model.nv, "inner": inner, "links": links, "root": root, "base": 6, "task": 6 * len(frames)}
+
+
+def has_siblings(model: Model) -> bool:
+    """Whether any link has several children."""
+    return any(len(children) > 1 for children in model.children)
 
 
 def bias_force(mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from phistar.backends.aligned import without_roundoff
 from phistar.backends.arrays import is_traced
 from phistar.backends.arrays import traced as traced_array
 from phistar.backends.interpret import poses, run
-from phistar.backends.links import links_at
+from phistar.backends.links import links_at, space_sizes
 from phistar.errors import ShapeError
 from phistar.identities.law import Setting
 from phistar.identities.rewriter import simplify
@@ -24,7 +24,12 @@ from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
 
 ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and LDL*", "as written"
-"""Forms a statement can be compiled in: simplified with or without the innovations factorization, or not at all."""
+JOSEPH = "as written, with Joseph's update"
+"""Forms a statement can be compiled in: simplified with or without the innovations factorization, or not at all, and
+then with the update of P⁺ as a sum of positive terms too (R87 eq. 51)."""
+BLOCKS: Literal["blocks"] = "blocks"
+Wanted = bool | Literal["blocks"]
+"""Of an operator: its action on a vector, its matrix, or (of a memoryless one) its blocks, one under the other."""
 
 
 @cache
@@ -32,8 +37,8 @@ def program_of(
     nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str = ARTICULATED
 ) -> Program:
     """The program of some statements, in their cheapest form unless they are to be taken as written."""
-    if form == AS_WRITTEN:
-        return lower_all(dict(nodes), matrix)
+    if form in (AS_WRITTEN, JOSEPH):
+        return lower_all(dict(nodes), matrix, form == JOSEPH)
     innovations = form == ARTICULATED
     return lower_all({name: simplify(n, symbols, setting, matrix, innovations).result for name, n in nodes}, matrix)
 
@@ -41,7 +46,8 @@ def program_of(
 def is_wide(node: Node) -> bool:
     """Whether the adjoint has fewer columns: a Jacobian is made as (J*)*, six columns whatever n."""
     assert node.domain is not None and node.codomain is not None
-    return node.domain.over in ("joints", "links") and node.codomain.over not in ("joints", "links")
+    along = ("joints", "inner", "links")
+    return node.domain.over in along and node.codomain.over not in along
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class Evaluation:
     model: Model
     frames: tuple[str, ...] = ()
     operators: Mapping[str, Any] | None = None
+    blocks: bool = False
 
     def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Each output as (…, rows), or (…, rows, columns) where the operand is the identity."""
@@ -74,14 +81,26 @@ class Evaluation:
         return x[..., 0, 0] if self.program.is_scalar(public) else x[..., 0]
 
     def _input(self, name: str, space: str, given: Mapping[str, Any]) -> np.ndarray:
-        size = {"joints": self.model.nv, "links": 6 * len(self.model.bodies), "base": 6, "task": 6 * len(self.frames)}
+        size = space_sizes(self.model, self.frames)
         rows = size.get(space, 1 if space == "scalars" else -1)
         if name in self.program.columns:
-            return np.eye(rows)
+            return identity(self.model, space, rows, self.blocks)
         if name not in given:
             raise ShapeError(f"The statement needs {name}, (…, {rows}); it was not given.")
         array = self.model.checked(given[name], rows, name) if rows >= 0 else np.asarray(given[name], dtype=float)
         return array[..., None]
+
+
+def identity(model: Model, space: str, rows: int, blocks: bool) -> np.ndarray:
+    """The operand whose image is an operator: the identity; for blocks, one identity per link under another."""
+    if not blocks:
+        return np.eye(rows)
+    if space == "links":
+        return np.tile(np.eye(6), (len(model.bodies), 1))
+    result = np.zeros((rows, max((joint.nv for joint in model.joints), default=0)))
+    for joint in model.joints:
+        result[joint.v_slice, : joint.nv] = np.eye(joint.nv)
+    return result
 
 
 def frame_pose(model: Model, q: Any, frame: str) -> np.ndarray:

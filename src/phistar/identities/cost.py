@@ -41,12 +41,22 @@ _PER_LINK = {
     "G_dot": 12,
     "D_dot": 1,
     "S": 3,
+    "phi_b": 45,
+    "E_phi_b": 39,
+    "E_s": 39,
+    "M_b": 33,
+    "r_b": 33,
+    "q": 66,
+    "H_f": 11,
+    "H_b": 11,
 }
 # Once per statement, for the recursion that defines the symbol.
 _RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}
 _RECURSION |= {"reference_velocity": 45, "riccati_rate": 400}
+_RECURSION |= {"M_b": 100, "r_b": 100, "r_b on trees": 150, "q": 250, "H_f": 66, "H_b": 66}
 _SWEEP = 10  # one more pass over the links: loads and stores
 _FLAT_SOLVE = 30
+_CROSSING = ("phi", "psi", "E_phi", "phi_b", "E_phi_b", "E_s")
 
 
 @dataclass(frozen=True, order=True)
@@ -120,7 +130,7 @@ class _Pattern:
 
 def _pattern(value: Value, known: dict[Value, _Pattern]) -> _Pattern:
     if isinstance(value, Operand):
-        everywhere = value.space.over in ("joints", "links")
+        everywhere = value.space.over in ("joints", "links", "inner")
         return _Pattern(not everywhere, 6 if value.columns else 1, everywhere and value.columns)
     below = [known[x] for x in arguments(value)]
     if isinstance(value, Solve):
@@ -134,9 +144,9 @@ def _pattern(value: Value, known: dict[Value, _Pattern]) -> _Pattern:
     if not isinstance(value, Apply):
         return merged
     name = symbol_of(value.letter).name
-    if name in ("E", "B"):  # to and from the frames
+    if name in ("E", "B", "pi_f"):  # to and from the frames
         return replace(merged, seed=True)
-    if name not in ("phi", "psi", "E_phi"):
+    if name not in _CROSSING:
         is_source = value.letter.domain is not None and value.letter.domain.over == "scalars"
         return _Pattern(is_source and value.space.over not in ("joints", "links")) if is_source else merged
     if not merged.by_link:
@@ -148,6 +158,6 @@ def _pattern(value: Value, known: dict[Value, _Pattern]) -> _Pattern:
 def _was_adjoint(value: Value) -> bool:
     """Whether the last recursion below a value ran outward."""
     recursions = [
-        x for x in walk(value) if isinstance(x, Apply) and symbol_of(x.letter).name in ("phi", "psi", "E_phi")
+        x for x in walk(value) if isinstance(x, Apply) and symbol_of(x.letter).name in _CROSSING
     ]
     return bool(recursions) and isinstance(recursions[-1].letter, Adjoint)

@@ -15,6 +15,7 @@ from phistar.errors import StatementError
 from phistar.identities.polynomial import expand
 from phistar.operators.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import SCALARS, Space
+from phistar.operators.two_way import BRANCHING
 
 _serial = count()
 
@@ -114,9 +115,10 @@ def _solve(inner: Node, value: Value) -> Value:
 
 
 def _apply_letter(letter: Node, value: Value) -> Value:
-    """Compound letters fall into the shift ℰφ and memoryless ones: K = ℰφG, ℰψ = ℰφ(I − GH), W = E(I − GH)."""
+    """Compound letters fall into the shift ℰφ and memoryless ones: K = ℰφG, ℰψ = ℰφ(I − GH), W = E(I − GH); and of
+    composite masses C_f = r_b q, C_b = r q, ρ = r q r_b."""
     symbol = letter.of if isinstance(letter, Adjoint) else letter
-    if isinstance(symbol, Symbol) and symbol.name in ("K", "E_psi", "W"):
+    if isinstance(symbol, Symbol) and symbol.name in ("K", "E_psi", "W", "C_f", "C_b", "rho"):
         parts = _compound(symbol)
         return apply(parts if symbol is letter else adjoint(parts), value)
     scale, value = _pulled(value)
@@ -137,6 +139,9 @@ def _is_vector(node: Node) -> bool:
 def _compound(symbol: Symbol) -> Node:
     from phistar.operators.symbols import Symbols
 
+    if symbol.name in ("C_f", "C_b", "rho"):
+        s = Symbols(mass_symbol=symbol.of[0], siblings=BRANCHING in symbol.traits)
+        return {"C_f": s.r_b @ s.q, "C_b": s.r @ s.q, "rho": s.r @ s.q @ s.r_b}[symbol.name]
     s = Symbols().with_pair(*symbol.of)
     return {
         "K": lambda: s.E_phi @ s.G,

@@ -15,7 +15,8 @@ from itertools import combinations
 import phistar.identities.applications
 import phistar.identities.kinematics
 import phistar.identities.riccati
-import phistar.identities.smoothing  # noqa: F401 - the modules register their laws
+import phistar.identities.smoothing
+import phistar.identities.two_way  # noqa: F401 - the modules register their laws
 from phistar.identities.cost import cost
 from phistar.identities.derivation import Derivation, Step
 from phistar.identities.factor import factor

@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from phistar.identities.graph import Apply, Operand, Solve, Total, Value, arguments, walk
 from phistar.identities.polynomial import letters
 from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol
+from phistar.operators.two_way import BRANCHING
 
 INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
+LATER = "later"  # in any sweep after the one that makes the argument: siblings do not wait for each other
 
 _RECURSIVE = {"phi", "psi", "E_phi"}
+_BACKWARD = {"phi_b", "E_phi_b"}
+_COMBINED = {"r_b": (), "q": ("q",), "H_f": ("q", "H_f"), "H_b": ("q", "H_b")}
 _RICCATI = {"P", "D", "G", "psi"}
 _INPUTS = {"f", "a_g", "a_b", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
 _INPUTS |= {"v_ref", "F"}
 _RICCATI_RATES = {"D_dot", "G_dot"}
-_FLAT_SPACES = {"task", "base", "closures", "scalars"}
+_FLAT_SPACES = {"task", "base", "root", "closures", "scalars"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,10 @@ def direction(value: Value) -> str:
         name = symbol_of(value.letter).name
         if name in _RECURSIVE:
             return OUTWARD if isinstance(value.letter, Adjoint) else INWARD
+        if name in _BACKWARD:
+            return INWARD if isinstance(value.letter, Adjoint) else OUTWARD
+        if name == "E_s":
+            return LATER
         return FLAT if value.space.over in _FLAT_SPACES else LOCAL
     if isinstance(value, Solve):
         return FLAT
@@ -62,6 +70,10 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
         return [("Gamma", (), OUTWARD)]
     if symbol.name == "r":
         return [("r", symbol.of, INWARD)]
+    if symbol.name == "M_b":
+        return [("M_b", symbol.of, OUTWARD)]
+    if symbol.name in _COMBINED:
+        return _two_way_needs(symbol)
     if symbol.name in ("B", "a0"):
         return [*([("velocity", (), OUTWARD)] if symbol.name == "a0" else []), ("pose", (), OUTWARD)]
     if symbol.name in ("V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref"):
@@ -70,6 +82,16 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
     if symbol.name in ("a", "b", "b_r", "V"):
         return [("velocity", (), OUTWARD)]
     return []
+
+
+def _two_way_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
+    """Composite masses from both ends, and what they are combined to at each joint; on trees r_b waits for r."""
+    forward = ("r", symbol.of, INWARD)
+    if BRANCHING in symbol.traits:
+        composites = [forward, ("r_b on trees", symbol.of, OUTWARD)]
+    else:
+        composites = [("r_b", symbol.of, OUTWARD), *([forward] if symbol.name != "r_b" else [])]
+    return [*composites, *((name, symbol.of, LOCAL) for name in _COMBINED[symbol.name])]
 
 
 def schedule(roots: tuple[Value, ...]) -> Schedule:
@@ -83,6 +105,8 @@ def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
 
     def at(earliest: float, way: str) -> float:
         sweep = int(earliest + 0.5)
+        if way == LOCAL:
+            return sweep
         other = OUTWARD if first == INWARD else INWARD
         return sweep if way == (first if sweep % 2 == 0 else other) else sweep + 1
 
@@ -102,6 +126,9 @@ def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
                 when[value] = 0.0
         elif way == LOCAL:
             when[value] = int(ready + 0.5)
+        elif way == LATER:
+            given = isinstance(value, Apply) and (isinstance(value.argument, Operand) or _is_input(value.argument))
+            when[value] = int(ready + 0.5) if given else int(ready) + 1
         else:
             when[value] = at(ready, way)
     _sink(roots, when)
@@ -122,7 +149,8 @@ def _sink(roots: tuple[Value, ...], when: dict[Value, float]) -> None:
             if later == int(later) and value not in roots:
                 when[value] = later
         for argument in arguments(value):
-            readers.setdefault(argument, set()).add(when[value])
+            fixed = {-1.0} if direction(value) == LATER else set()  # has to be ready before the sweep of its reader
+            readers.setdefault(argument, set()).update({when[value], *fixed})
 
 
 def _is_input(value: Value) -> bool:

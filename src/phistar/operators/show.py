@@ -19,6 +19,14 @@ GLYPHS = {
     "Gamma": ("Γ", r"\Gamma"),
     "phi_tilde": ("φ̃", r"\tilde\phi"),
     "psi_tilde": ("ψ̃", r"\tilde\psi"),
+    "E_phi_b": ("ℰφ_b", r"\mathcal{E}_{\phi b}"),
+    "phi_b": ("φ_b", r"\phi_b"),
+    "phi_b_tilde": ("φ̃_b", r"\tilde\phi_b"),
+    "E_s": ("ℰ_s", r"\mathcal{E}_s"),
+    "Pi_f": ("Π_f", r"\Pi_f"),
+    "Pi_b": ("Π_b", r"\Pi_b"),
+    "pi_f": ("π_f", r"\pi_f"),
+    "rho": ("ρ", r"\rho"),
     "v": ("θ̇", r"\dot\theta"),
     "qdd": ("θ̈", r"\ddot\theta"),
     "a_g": ("a_g", "a_g"),
@@ -107,7 +115,7 @@ class Notation:
             (c, x), (d, one) = node.terms
             if c == 1 and d == -1 and isinstance(one, Identity):
                 inner = x.of if isinstance(x, Adjoint) else x
-                if isinstance(inner, Symbol) and inner.name in ("phi", "psi"):
+                if isinstance(inner, Symbol) and inner.name in ("phi", "psi", "phi_b"):
                     glyph = GLYPHS[inner.name + "_tilde"][self.column] + self.primed(inner)
                     return glyph + (self.star if isinstance(x, Adjoint) else "")
         return ""

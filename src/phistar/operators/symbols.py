@@ -21,6 +21,7 @@ from phistar.operators.spaces import (
     Space,
     task_forces,
 )
+from phistar.operators.two_way import TWO_WAY_NAMES, TwoWay
 
 _MEMORYLESS = frozenset({"memoryless", "causal"})
 _SYMMETRIC = _MEMORYLESS | {"symmetric"}
@@ -41,7 +42,7 @@ UNIT = Symbol("U", TORQUES, RATES, _POSITIVE)
 
 
 @dataclass(frozen=True)
-class Symbols:
+class Symbols(TwoWay):
     """H φ M … over the frames `frames` (None: one abstract tip); `armature` says whether A is there at all."""
 
     frames: tuple[str, ...] | None = None
@@ -50,6 +51,7 @@ class Symbols:
     armature_symbol: Node | None = None
     rotors: bool = False
     rotor_symbol: Node | None = None
+    siblings: bool = True  # whether any link has brothers
 
     # The fundamental operators (KJR92 eqs. 17-22).
     H, phi, E_phi, E, U, I = H, PHI, E_PHI, BASE, UNIT, identity()
@@ -58,7 +60,7 @@ class Symbols:
     def spelling(self) -> str:
         """An exact name of this choice of symbols."""
         chosen = (self.mass_symbol, self.A, self.S)
-        return f"{self.frames}{self.armature}{self.rotors}" + "|".join(spelling(node) for node in chosen)
+        return f"{self.frames}{self.armature}{self.rotors}{self.siblings}" + "|".join(spelling(node) for node in chosen)
 
     @property
     def task(self) -> Space:
@@ -308,6 +310,11 @@ class Symbols:
 
     @property
     def C_ref(self) -> Symbol:
+        """C(θ, θ̇)θ̇_r, with Ṁ − 2C skew (RJK91 §6)."""
+        return self.vector("C_ref", TORQUES)
+
+    @property
+    def C_ref(self) -> Symbol:
         """C(θ, θ̇)θ̇_r with dℳ/dt − 2C skew (RJK91 §6)."""
         return self.vector("C_ref", TORQUES)
 
@@ -329,7 +336,7 @@ class Symbols:
     def with_pair(self, mass: Node, armature: Node, rotor: Node | None = None) -> Symbols:
         """The same symbols for the Riccati equation of HφXφ*H* + R (+ Hφ̃S + S*φ̃*H*)."""
         spin = zero(RATES, FORCES) if rotor is None else rotor
-        return Symbols(self.frames, self.armature, mass, armature, self.rotors, spin)
+        return Symbols(self.frames, self.armature, mass, armature, self.rotors, spin, self.siblings)
 
 
 NAMES = (
@@ -337,5 +344,6 @@ NAMES = (
     *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "a_b", "S", "b_r"),
     *("f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
     *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot"),
+    *TWO_WAY_NAMES,
 )
 """Every name a statement may use; `phistar derive` and `ps.algebra()` offer exactly these."""

@@ -7,14 +7,21 @@ from fractions import Fraction
 
 from phistar.sweeps.ir import (
     INWARD,
+    BackCongruentParent,
+    BackFromChildren,
+    BackFromParent,
+    BackFromSiblings,
     Call,
     CongruentChildren,
     CongruentParent,
+    CongruentSiblings,
     Data,
     Field,
     FromBase,
     FromChildren,
     FromParent,
+    FromRoot,
+    FromSiblings,
     FromTask,
     Invert,
     Plus,
@@ -26,6 +33,7 @@ from phistar.sweeps.ir import (
     Term,
     Times,
     ToBase,
+    ToRoot,
     ToScalar,
     ToTask,
     Transpose,
@@ -45,6 +53,10 @@ _FUNCTIONS = {
     "turning": "[H*(k)θ̇(k)]×P⁺(k) + P⁺(k)[H*(k)θ̇(k)]×*",
     "bias_acceleration_at_frames": "[0; ω×(ω×ℓ(1,0))]",
 }
+
+
+_MOVED = (FromChildren, FromParent, CongruentChildren, CongruentParent)
+_MOVED += (BackFromParent, BackFromChildren, BackCongruentParent)
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,7 @@ def _neighbours(sweep: Sweep) -> list[str]:
     stack = [s.term for s in sweep.statements]
     while stack:
         term = stack.pop()
-        if isinstance(term, FromChildren | FromParent | CongruentChildren | CongruentParent) and term.name in made:
+        if isinstance(term, _MOVED) and term.name in made:
             names[term.name] = None
         stack.extend(subterms(term))
     return list(names)
@@ -100,6 +112,22 @@ def _show(term: Term, at_link: bool) -> str:
             return f"φ(k,k−1) {name}(k−1) φ*(k,k−1)"
         case CongruentParent(name=name):
             return f"φ*(k+1,k) {name}(k+1) φ(k+1,k)"
+        case BackFromParent(name=name):
+            return f"φ(k,k+1) {name}(k+1)"
+        case BackFromChildren(name=name):
+            return f"φ*(k−1,k) {name}(k−1)"
+        case BackCongruentParent(name=name):
+            return f"φ(k,k+1) {name}(k+1) φ*(k,k+1)"
+        case FromSiblings(name=name):
+            return f"Σ φ(k,s) {name}(s)"
+        case BackFromSiblings(name=name):
+            return f"Σ φ*(s,k) {name}(s)"
+        case CongruentSiblings(name=name):
+            return f"Σ φ(k,s) {name}(s) φ*(k,s)"
+        case FromRoot(name=name):
+            return f"π_f*(k) {name}"
+        case ToRoot(name=name):
+            return f"π_f {name}"
         case FromTask(name=name):
             return f"B(k) {name}"
         case FromBase(name=name):

@@ -66,6 +66,56 @@ class CongruentParent(Term):
     name: str
 
 
+# The way back, φ(k,p) = φ⁻¹(p,k): forces go outward, motions inward (RJ2W eq. 1).
+@dataclass(frozen=True, eq=False)
+class BackFromParent(Term):
+    """φ(k,p) x(p)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class BackFromChildren(Term):
+    """Σ_c φ*(c,k) x(c)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class BackCongruentParent(Term):
+    """φ(k,p) X(p) φ*(k,p)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class FromSiblings(Term):
+    """Σ_s φ(k,s) x(s)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class BackFromSiblings(Term):
+    """Σ_s φ*(s,k) x(s)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class CongruentSiblings(Term):
+    """Σ_s φ(k,s) X(s) φ*(k,s)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class FromRoot(Term):
+    """x on links that hang on the world, zero elsewhere."""
+
+    name: str
+
+
 @dataclass(frozen=True, eq=False)
 class FromTask(Term):
     """Σ_f B_f x_f over the frames on this link."""
@@ -122,6 +172,13 @@ class ToTask(Term):
 @dataclass(frozen=True, eq=False)
 class ToBase(Term):
     """E x = Σ φ(0,k)x(k) over links that hang on the world."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class ToRoot(Term):
+    """x of the links that hang on the world, in their axes."""
 
     name: str
 

@@ -29,11 +29,12 @@ from phistar.sweeps.ir import (
     times,
 )
 from phistar.sweeps.passes import PASSES
-from phistar.sweeps.recursions import RECURSIONS, riccati_names
+from phistar.sweeps.recursions import RECURSIONS, riccati_joseph, riccati_names
 
 ONE = Fraction(1)
-_FLAT = ("task", "base", "closures", "scalars")
-_NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν")}
+_FLAT = ("task", "base", "root", "closures", "scalars")
+_NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν"), "phi_b": ("X_b", "Y_b")}
+_SHIFTS = ("E_phi", "B", "E", "E_phi_b", "E_s", "pi_f")
 GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "a_b": "a_b", "u": "u"}
 GIVEN |= {"v_ref": "θ̇ᵣ", "F": "F"}
 GIVEN |= {"a_delayed": "a_d", "b_delayed": "b_d", "a0_delayed": "a_d(0)", "f_delayed": "f_d"}
@@ -45,11 +46,11 @@ def lower(node: Node, matrix: bool = False) -> Program:
     return lower_all({"y": node}, matrix)
 
 
-def lower_all(nodes: dict[str, Node], matrix: bool = False) -> Program:
+def lower_all(nodes: dict[str, Node], matrix: bool = False, joseph: bool = False) -> Program:
     """The program of several statements that share their operand and whatever they have in common."""
     roots = {name: apply(node, operand_of(node, matrix)) for name, node in nodes.items()}
     wanted = tuple(name for name, node in nodes.items() if matrix and node.domain != SCALARS)
-    program = _Lowering(roots, matrix, wanted).program()
+    program = _Lowering(roots, matrix, wanted, joseph).program()
     for improve in PASSES:
         program = improve(program)
     return program
@@ -60,11 +61,20 @@ def lower_poses() -> Program:
     return Program((), (Sweep(OUTWARD, tuple(RECURSIONS["pose"]("", (Data("M"), ir.ZERO, ir.ZERO)))),), ())
 
 
+_BACK: dict[str, tuple[type[Term], type[Term]]] = {
+    "E_phi_b": (ir.BackFromParent, ir.BackFromChildren),
+    "E_s": (ir.FromSiblings, ir.BackFromSiblings),
+    "pi_f": (ir.ToRoot, ir.FromRoot),
+}
+"""Letters of the two-way algebra that reach other links, plain and starred."""
+
+
 class _Lowering:
     """The names and statements of one program while it is being written down."""
 
-    def __init__(self, roots: dict[str, Value], matrix: bool, matrices: tuple[str, ...]) -> None:
+    def __init__(self, roots: dict[str, Value], matrix: bool, matrices: tuple[str, ...], joseph: bool = False) -> None:
         self.roots, self.matrix, self.matrices = roots, matrix, matrices
+        self.recursions = RECURSIONS | {"riccati": riccati_joseph} if joseph else RECURSIONS
         self.plan = schedule(tuple(roots.values()))
         self.values = list(dict.fromkeys(v for root in roots.values() for v in walk(root)))
         self.readers: dict[Value, list[Value]] = {}
@@ -80,7 +90,7 @@ class _Lowering:
     def program(self) -> Program:
         for (kind, pair), when in self.plan.fields.items():
             suffix = self.suffix(pair)
-            for statement in RECURSIONS[kind](suffix, self.mass_terms(pair)):
+            for statement in self.recursions[kind](suffix, self.mass_terms(pair)):
                 self.used.add(statement.target)
                 self.stages.setdefault(when, []).append(statement)
             if kind in ("velocity", "riccati_rate"):
@@ -168,7 +178,7 @@ class _Lowering:
 
     @staticmethod
     def is_scan(value: Value) -> bool:
-        return isinstance(value, Apply) and symbol_of(value.letter).name in ("phi", "psi")
+        return isinstance(value, Apply) and symbol_of(value.letter).name in ("phi", "psi", "phi_b")
 
     def needs_field(self, value: Value) -> bool:
         """A value read twice, in another sweep, at a neighbour, or by a flat statement."""
@@ -179,15 +189,18 @@ class _Lowering:
             return True
         if any(self.plan.when[r] != self.plan.when[value] for r in readers):
             return True
-        shifts = any(isinstance(r, Apply) and symbol_of(r.letter).name in ("E_phi", "B", "E") for r in readers)
+        shifts = any(isinstance(r, Apply) and symbol_of(r.letter).name in _SHIFTS for r in readers)
         return shifts or any(isinstance(r, Solve) for r in readers)
 
     def scan(self, name: str, value: Apply) -> list[Statement]:
-        """z = φy, ψy (inward) and φ*y, ψ*y (outward); ψ(p,k) = φ(p,k)(I − GH) is never formed."""
+        """z = φy, ψy (inward) and φ*y, ψ*y (outward); ψ(p,k) = φ(p,k)(I − GH) is never formed. φ_b runs the other way."""
         symbol, y = symbol_of(value.letter), self.term(value.argument)
         outward = isinstance(value.letter, Adjoint)
         if symbol.name == "phi":
             transported = FromParent(name) if outward else ir.FromChildren(name)
+            return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
+        if symbol.name == "phi_b":
+            transported = ir.BackFromChildren(name) if outward else ir.BackFromParent(name)
             return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
         gain, h = Field("G" + self.suffix(symbol.of)), Data("H")
         if outward:
@@ -231,6 +244,8 @@ class _Lowering:
             return self.vector(symbol)
         if name == "E_phi":
             return FromParent(self.named(argument)) if starred else ir.FromChildren(self.named(argument))
+        if name in _BACK:
+            return _BACK[name][starred](self.named(argument))
         if name == "B":
             return ir.ToTask(self.named(argument)) if starred else ir.FromTask(self.named(argument))
         if name == "E":
@@ -285,7 +300,8 @@ class _Lowering:
             case Symbol(name=name):
                 if name in (*riccati_names, "Omega", "Delta"):
                     return Field({"Omega": "Ω", "Delta": "Δ⁺"}.get(name, name) + self.suffix(node.of))
-                return Field({"r": "r", "Gamma": "Γ"}[name]) if name in ("r", "Gamma") else Data(name)
+                made = {"Gamma": "Γ"} | dict.fromkeys(("r", "M_b", "r_b", "q", "H_f", "H_b"))
+                return Field(made[name] or name) if name in made else Data(name)
             case Sum(terms=terms):
                 return plus([(c, self.block(inner)) for c, inner in terms])
             case Product(factors=factors):

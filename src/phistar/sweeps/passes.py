@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from phistar.sweeps.ir import (
     INWARD,
+    BackFromParent,
     Data,
     Field,
     FromChildren,
@@ -30,32 +32,34 @@ ONE = Fraction(1)
 
 
 def merge_transports(program: Program) -> Program:
-    """Σφa + Σφb = Σφ(a + b): one transport per recursion. The sum is carried by a field of the sending link."""
+    """Σφa + Σφb = Σφ(a + b): one transport per recursion, inward, and outward for forces of the two-way algebra. The
+    sum is carried by a field of the sending link."""
     return _each_sweep(program, _merge_transports_in)
 
 
 def _merge_transports_in(sweep: Sweep) -> Sweep:
-    if sweep.direction != INWARD:
+    if sweep.direction == "flat":
         return sweep
+    moved = FromChildren if sweep.direction == INWARD else BackFromParent
     statements = {s.target: s.term for s in sweep.statements}
     for target, term in list(statements.items()):
-        carried = [(c, x) for c, x in _terms(term) if isinstance(x, FromChildren)]
+        carried = [(c, x) for c, x in _terms(term) if isinstance(x, moved)]
         if len(carried) < 2:
             continue
-        rest = [(c, x) for c, x in _terms(term) if not isinstance(x, FromChildren)]
+        rest = [(c, x) for c, x in _terms(term) if not isinstance(x, moved)]
         keeper = _keeper(target, carried, statements)
         parts = [(c, Field(target) if x.name == target else _inlined(x.name, keeper, statements)) for c, x in carried]
         statements[keeper] = plus(parts)
-        statements[target] = plus([(ONE, FromChildren(keeper)), *rest])
+        statements[target] = plus([(ONE, moved(keeper)), *rest])
     symmetric = {s.target for s in sweep.statements if s.symmetric}
     new = tuple(Statement(name, term, name in symmetric) for name, term in statements.items())
     return Sweep(sweep.direction, new)
 
 
-def _keeper(target: str, carried: list[tuple[Fraction, FromChildren]], statements: dict[str, Term]) -> str:
+def _keeper(target: str, carried: list[tuple[Fraction, Any]], statements: dict[str, Term]) -> str:
     """The field z⁺ that already carries z, or a new one of that name."""
     name = f"{target}⁺"
-    while name in statements and (ONE, FromChildren(name)) not in carried:
+    while name in statements and (ONE, name) not in [(c, x.name) for c, x in carried]:
         name += "⁺"
     return name
 

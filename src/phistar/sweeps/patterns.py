@@ -19,10 +19,14 @@ _COLUMN: Pattern = [[2], [2], [2]]
 
 
 def count(program: Program, n: int) -> Count:
-    """The operations of a program on a serial chain of n revolute links with one task frame at the tip."""
+    """The operations of a program on a serial chain of n revolute links with one task frame at the tip.
+
+    Where a program speaks of the joints between links or of the base link, there are n of these joints.
+    """
     from phistar.sweeps.cost import Count
 
-    machine = _Tally(n)
+    spaces = {space for _, space in (*program.inputs, *program.outputs)}
+    machine = _Tally(n + 1 if spaces & {"inner", "root"} else n)
     for name, space in program.inputs:
         machine.give(name, space, name in program.columns)
     for sweep in program.sweeps:
@@ -72,10 +76,13 @@ class _Tally:
     fields: dict[str, Any] = field(default_factory=dict)  # a block per link, or one flat block
 
     def give(self, name: str, space: str, columns: bool) -> None:
-        size = {"joints": 1, "links": 6}.get(space)
+        size = {"joints": 1, "inner": 1, "links": 6}.get(space)
         if size is None:
             flat: Pattern = _identity(6) if columns else [[2]] * 6
             self.fields[name] = [[0], [0], [0], [2], [2], [2]] if name == "a_g" else flat
+        elif space == "inner":
+            unit = _identity(self.n - 1)
+            self.fields[name] = [None, *([row] if columns else [[2]] for row in unit)]
         elif columns:
             unit = _identity(size * self.n)
             self.fields[name] = [unit[size * k : size * k + size] for k in range(self.n)]
@@ -102,6 +109,9 @@ class _Tally:
                 return self.at(name, k)
             case ir.Data(name="BUB*"):
                 return [[2] * 6 for _ in range(6)] if k == self.n - 1 else None
+            case ir.Data(name="N" | "Pi_f" | "Pi_b" as name):
+                kept = {"N": k > 0, "Pi_f": k == 0, "Pi_b": k == self.n - 1}[name]
+                return _identity(1 if name == "N" else 6) if kept else None
             case ir.Data(name=name):
                 return _DATA[name]
             case ir.Times(left=left, right=right):
@@ -135,6 +145,17 @@ class _Tally:
                 return self.outward(self.fields[name]) if k == 0 else None
             case ir.FromTask(name=name):
                 return self.inward(self.fields[name]) if k == self.n - 1 else None
+            case ir.FromRoot(name=name):
+                return self.fields[name] if k == 0 else None
+            case ir.BackFromParent(name=name) | ir.BackCongruentParent(name=name):
+                above = self.at(name, k - 1) if k > 0 else None
+                move = self.inward if isinstance(term, ir.BackFromParent) else self.congruent
+                return None if above is None else move(above)
+            case ir.BackFromChildren(name=name):
+                below = self.at(name, k + 1) if k + 1 < self.n else None
+                return None if below is None else self.outward(below)
+            case ir.FromSiblings() | ir.BackFromSiblings() | ir.CongruentSiblings():
+                return None  # a chain has none
         return self.flat(term)
 
     def flat(self, term: Term) -> Block:
@@ -145,6 +166,8 @@ class _Tally:
             case ir.ToBase(name=name):
                 root = self.at(name, 0)
                 return _zeros(6, 1) if root is None else self.inward(root)
+            case ir.ToRoot(name=name):
+                return _zeros(6, 1) if self.at(name, 0) is None else self.at(name, 0)
             case ir.ToScalar(left=left, right=right):
                 return self.dot(left, right)
             case ir.TaskOperator(of=inner):

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from phistar.sweeps.ir import (
+    BackCongruentParent,
     Call,
     CongruentChildren,
     CongruentParent,
+    CongruentSiblings,
     Data,
     Field,
     FromParent,
@@ -76,6 +78,55 @@ def _congruent(outer: Term, inner: Term) -> Term:
     return times(outer, times(inner, Transpose(outer)))
 
 
+def riccati_joseph(suffix: str, blocks: Blocks) -> list[Statement]:
+    """The same with P⁺ = (I − GH)P(I − GH)* + GAG* (− GS* − SG*) as R87 eq. 51 has it: positive however it is
+    rounded."""
+    _, armature, rotor = blocks
+    p, g, p_plus, kept = (name + suffix for name in ("P", "G", "P⁺", "L"))
+    left = plus([(ONE, Field(p)), (-ONE, times(Field(g), times(H, Field(p))))])  # (I − GH)P
+    noise = times(Field(g), plus([(ONE, times(armature, Transpose(Field(g)))), (-ONE, Transpose(rotor))]))
+    parts = [(ONE, Field(kept)), (-ONE, times(times(Field(kept), Transpose(H)), Transpose(Field(g))))]
+    return [
+        *riccati(suffix, blocks)[:-1],
+        Statement(kept, left),
+        Statement(p_plus, plus([*parts, (ONE, noise), (-ONE, times(rotor, Transpose(Field(g))))]), True),
+    ]
+
+
+def riccati_rate(suffix: str, blocks: Blocks) -> list[Statement]:
+    """The same differentiated along θ̇: φ̇(p,k) = φ(p,k)[H*θ̇]×, so dP/dt = Σ φ(dP⁺/dt + [H*θ̇]×P⁺ + P⁺[H*θ̇]×*)φ*,
+    dG/dt = (dU/dt − G dD/dt)D⁻¹, d(GDG*)/dt = dG/dt U* + U dG*/dt + G dD/dt G*, with U = GD."""
+    p, u, d_inv, g, p_plus = (name + suffix for name in ("P", "U", "D⁻¹", "G", "P⁺"))
+    p_dot, u_dot, d_dot, g_dot, carried = (name + suffix for name in ("Ṗ", "U̇", "Ḋ", "Ġ", "Ṗ⁺"))
+    turned = Call("subspace_rate", (Field("θ̇"),))
+    spun = plus([(ONE, Field(u)), (ONE, blocks[2])])
+    half = plus([(ONE, times(Field(g_dot), Transpose(spun))), (Fraction(1, 2), _congruent(Field(g), Field(d_dot)))])
+    twisted = Call("turning", (Field(p_plus), Field("θ̇")))
+    return [
+        Statement(p_dot, CongruentChildren(carried), True),
+        Statement(u_dot, plus([(ONE, times(Field(p_dot), Transpose(H))), (ONE, times(Field(p), turned))])),
+        Statement(d_dot, plus([(ONE, times(H, Field(u_dot))), (ONE, times(Transpose(turned), Field(u)))]), True),
+        Statement(g_dot, times(plus([(ONE, Field(u_dot)), (-ONE, times(Field(g), Field(d_dot)))]), Field(d_inv))),
+        Statement("W" + carried, half),
+        Statement(
+            carried,
+            plus(
+                [
+                    (ONE, Field(p_dot)),
+                    (-ONE, Field("W" + carried)),
+                    (-ONE, Transpose(Field("W" + carried))),
+                    (ONE, twisted),
+                ]
+            ),
+            True,
+        ),
+    ]
+
+
+def _congruent(outer: Term, inner: Term) -> Term:
+    return times(outer, times(inner, Transpose(outer)))
+
+
 def omega(suffix: str, blocks: Blocks) -> list[Statement]:
     """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with Δ⁺ = φ*Ω(p)φ: Δ⁺ − H*w* − wH + H*(G*w + D⁻¹)H, w = Δ⁺G."""
     carried, w, result = (name + suffix for name in ("Δ⁺", "w", "Ω"))
@@ -104,6 +155,40 @@ def composite(suffix: str, blocks: Blocks) -> list[Statement]:
     return [Statement("r", plus([(ONE, blocks[0]), (ONE, CongruentChildren("r"))]), True)]
 
 
+def parent_mass(suffix: str, blocks: Blocks) -> list[Statement]:
+    """RJ2W eq. 10: M_b(k) = φ(k,p)M(p)φ*(k,p)."""
+    return [Statement("M⁺", blocks[0], True), Statement("M_b", BackCongruentParent("M⁺"), True)]
+
+
+def backward_composite(suffix: str, blocks: Blocks) -> list[Statement]:
+    """RJ2W Table 2: r_b(k) = φ(k,p)(r_b(p) + M(p))φ*(k,p)."""
+    return [
+        Statement("r_b", BackCongruentParent("r_b⁺"), True),
+        Statement("r_b⁺", plus([(ONE, Field("r_b")), (ONE, blocks[0])]), True),
+    ]
+
+
+def backward_composite_on_trees(suffix: str, blocks: Blocks) -> list[Statement]:
+    """RJ2W §6: what the siblings carry is on the base's side of the joint too."""
+    own, carried = backward_composite(suffix, blocks)
+    return [Statement("r_b", plus([(ONE, own.term), (ONE, CongruentSiblings("r"))]), True), carried]
+
+
+def inverse_total(suffix: str, blocks: Blocks) -> list[Statement]:
+    """RJ2W eq. 15: q = (r + r_b)⁻¹, from what both sweeps bring to joint k."""
+    return [Statement("q", Invert(plus([(ONE, Field("r")), (ONE, Field("r_b"))])), True)]
+
+
+def forward_projection(suffix: str, blocks: Blocks) -> list[Statement]:
+    """RJ2W eqs. 17, 19: H_f = H r_b q."""
+    return [Statement("H_f", times(times(H, Field("r_b")), Field("q")))]
+
+
+def backward_projection(suffix: str, blocks: Blocks) -> list[Statement]:
+    """H_b = H r q."""
+    return [Statement("H_b", times(times(H, Field("r")), Field("q")))]
+
+
 def gramian(suffix: str, blocks: Blocks) -> list[Statement]:
     """Γ = φ*Γφ + H*H."""
     return [Statement("Γ", plus([(ONE, CongruentParent("Γ")), (ONE, times(Transpose(H), H))]), True)]
@@ -129,6 +214,12 @@ RECURSIONS: dict[str, Callable[[str, Blocks], list[Statement]]] = {
     "Omega": omega,
     "r": composite,
     "Gamma": gramian,
+    "M_b": parent_mass,
+    "r_b": backward_composite,
+    "r_b on trees": backward_composite_on_trees,
+    "q": inverse_total,
+    "H_f": forward_projection,
+    "H_b": backward_projection,
     "velocity": velocity,
     "reference_velocity": reference_velocity,
     "riccati_rate": riccati_rate,
