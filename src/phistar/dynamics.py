@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import sign
+from phistar.backends.arrays import is_traced, sign
+from phistar.backends.kernel import compilable, compile_trace
 from phistar.backends.program import AS_WRITTEN, frame_pose
+from phistar.backends.threads import spread
 from phistar.errors import ModelError, UnknownNameError
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.recording import record
 from phistar.stated import batched, states
 
 HALF = Fraction(1, 2)
@@ -183,7 +186,14 @@ def potential_energy(model: Model, q: Any) -> np.ndarray:
 
 def forward_kinematics(model: Model, q: Any, frame: str) -> np.ndarray:
     """The pose of a frame in the world, (…, 4, 4): the product of the joints' transforms out to it."""
-    return frame_pose(model, q, frame)
+    q = model.checked(q, model.nq, "q")
+    if is_traced(q) or not compilable(model):
+        return frame_pose(model, q, frame)
+    store = model.__dict__.setdefault("_kernels", {})
+    if ("pose", frame) not in store:
+        found = record(frame_pose, model, frame)
+        store["pose", frame] = compile_trace(found.trace, [model.nq], [(4, 4)], "forward_kinematics", ("pose",))
+    return spread(store["pose", frame].function, (q,), [(4, 4)])
 
 
 def joint_friction(model: Model, q: Any, v: Any) -> np.ndarray:
