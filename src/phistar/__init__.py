@@ -57,10 +57,15 @@ _HOME = {
     "simulate": "phistar.sim.simulate",
 }
 
-__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+# Chapters that are had as a whole: ps.estimation.forward_dynamics.
+_CHAPTERS = ("estimation",)
+
+__all__ = sorted([*_HOME, *_CHAPTERS])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _CHAPTERS:
+        return import_module(f"phistar.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'phistar' has no attribute '{name}'")
     value = getattr(import_module(_HOME[name]), name)

@@ -12,7 +12,7 @@ import numpy as np
 
 from phistar.backends.arrays import is_traced, traced
 from phistar.backends.kernel import Kernel, Statements, executor
-from phistar.backends.program import ARTICULATED, is_wide
+from phistar.backends.program import ARTICULATED, Wanted, is_wide
 from phistar.backends.symbolic import replay
 from phistar.backends.threads import STATES_PER_THREAD
 from phistar.errors import ShapeError, UnknownNameError
@@ -30,9 +30,9 @@ Result = TypeVar("Result")
 
 
 def states(
-    statement: Callable[[Symbols], Node | Mapping[str, Node]], *, matrix: bool = False, form: str = ARTICULATED
+    statement: Callable[[Symbols], Node | Mapping[str, Node]], *, matrix: Wanted = False, form: str = ARTICULATED
 ) -> Callable[[Callable[Arguments, Result]], Stated[Arguments, Result]]:
-    """Decorate a function with the statement it evaluates; `matrix`: the operator itself is wanted."""
+    """Decorate a function with the statement it evaluates; `matrix`: the operator itself is wanted, or its blocks."""
     return lambda function: Stated(function, statement, matrix, form)
 
 
@@ -40,10 +40,10 @@ class Stated(Generic[Arguments, Result]):
     """A public function and the statement behind it."""
 
     def __init__(
-        self, function: Callable[Arguments, Result], statement: Callable[[Symbols], Any], matrix: bool, form: str
+        self, function: Callable[Arguments, Result], statement: Callable[[Symbols], Any], matrix: Wanted, form: str
     ) -> None:
         self._function, self._statement, self._matrix, self._form = function, statement, matrix, form
-        self._slot = f"_compiled_{function.__name__}"
+        self._slot = f"_compiled_{function.__module__}.{function.__name__}"
         update_wrapper(self, function)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -79,7 +79,7 @@ class Stated(Generic[Arguments, Result]):
         """The value of the one statement."""
         vectors = dict(vectors or {})
         if f_ext is not None and not (isinstance(f_ext, Mapping) and not f_ext):
-            frames, vectors["f"] = _external(model, f_ext)
+            frames, vectors["f"] = external_forces(model, f_ext)
         return self.evaluate_all(model, q, vectors, frames)["y"]
 
     def evaluate_all(
@@ -115,7 +115,7 @@ class Stated(Generic[Arguments, Result]):
     def _wanted(self, model: Model, frames: tuple[str, ...], parameters: Any = ()) -> tuple[Statements, bool]:
         symbols = symbols_of(model, frames)
         nodes = self.nodes(symbols)
-        flipped = self._matrix and all(is_wide(node) for node in nodes.values())
+        flipped = self._matrix is True and all(is_wide(node) for node in nodes.values())
         named = tuple((name, adjoint(node) if flipped else node) for name, node in nodes.items())
         setting = setting_of(model, frames)
         wanted = Statements(named, symbols, setting, self._matrix, model, {}, tuple(parameters), self._form)
@@ -163,7 +163,7 @@ def _checked(
         if not isinstance(name, str):
             raise UnknownNameError(f"A frame is given by its name; {name!r} is not one.")
         model.frame(name)
-    sizes = {"f": 6 * len(frames), "u": 6 * len(frames), "F": 6 * len(model.bodies)}
+    sizes = {"a_b": 6, "f": 6 * len(frames), "u": 6 * len(frames), "F": 6 * len(model.bodies)}
     q = model.checked(q, model.nq, "q")
     given = {GIVEN[name]: model.checked(x, sizes.get(name, model.nv), SHOWN[name]) for name, x in vectors.items()}
     try:
@@ -174,12 +174,12 @@ def _checked(
     return q, given
 
 
-SHOWN = {"v": "v", "qdd": "a", "T": "tau", "f": "the force"}
+SHOWN = {"v": "v", "a_b": "the acceleration of the base", "qdd": "a", "T": "tau", "f": "the force"}
 SHOWN |= {"v_ref": "v_ref", "u": "the task acceleration", "F": "the feedback forces"}
 """What the public functions call the vectors."""
 
 
-def _external(model: Model, f_ext: Any) -> tuple[tuple[str, ...], np.ndarray]:
+def external_forces(model: Model, f_ext: Any) -> tuple[tuple[str, ...], np.ndarray]:
     """External forces by frame as one stacked vector."""
     if not isinstance(f_ext, Mapping):
         raise ShapeError("f_ext must map frame names to forces (…, 6), e.g. {'tool': [0, 0, 0, 0, 0, -10]}.")

@@ -36,19 +36,24 @@ def residuals(s: Symbols) -> Node:
     return s.D.inv @ filtered_innovations(s)
 
 
-def base_motion(s: Symbols) -> Node:
-    """n + E*a_b: bias accelerations, and a base that is driven: λ⁺(N) = a_b instead of 0 (R87 eqs. 15, 44)."""
-    return s.a + s.E.T @ s.a_b
+def known_motions(s: Symbols, driven: bool = True) -> Node:
+    """n + E*a_b: bias accelerations, and those of a driven base: λ⁺(N) = a_b instead of 0 (R87 eqs. 15, 44)."""
+    return s.a + s.E.T @ s.a_b if driven else s.a
 
 
-def costates(s: Symbols) -> Node:
+def costates(s: Symbols, driven: bool = True) -> Node:
     """λ⁻ = ψ*(H*e⁺ + (I − GH)*n): each link's acceleration (R87 eqs. 44, 45, 48)."""
-    return s.psi.T @ (s.H.T @ residuals(s) + (s.I - s.G @ s.H).T @ base_motion(s))
+    return s.psi.T @ (s.H.T @ residuals(s) + (s.I - s.G @ s.H).T @ known_motions(s, driven))
 
 
-def smoothed_accelerations(s: Symbols) -> Node:
+def smoothed_accelerations(s: Symbols, driven: bool = True) -> Node:
     """θ̈ = e⁺ − G*(λ⁺ + n) (R87 eq. 46)."""
-    return residuals(s) - s.G.T @ (s.E_phi.T @ costates(s) + base_motion(s))
+    return residuals(s) - s.G.T @ (s.E_phi.T @ costates(s, driven) + known_motions(s, driven))
+
+
+def smoothed_states(s: Symbols, driven: bool = True) -> Node:
+    """x = z + Pλ (R87 eq. 34)."""
+    return predicted_states(s) + s.P @ costates(s, driven)
 
 
 @law("R87 eqs. 35-47", as_rule="never")
@@ -61,14 +66,14 @@ def filter_and_smoother(s: Symbols) -> Equation:
 
 @law("R87 eqs. 18, 19, 23", as_rule="never")
 def costates_are_accelerations(s: Symbols) -> Equation:
-    return s.phi.T @ (s.H.T @ smoothed_accelerations(s) + base_motion(s)), costates(s)
+    return s.phi.T @ (s.H.T @ smoothed_accelerations(s) + known_motions(s)), costates(s)
 
 
 @law("R87 eqs. 16, 34", as_rule="never")
 def sweep_method(s: Symbols) -> Equation:
     """x = z + Pλ solves the two-point boundary-value problem."""
     motors = s.E_phi @ s.S @ smoothed_accelerations(s)
-    return s.phi @ (s.M @ costates(s) + known_forces(s) + motors), predicted_states(s) + s.P @ costates(s)
+    return s.phi @ (s.M @ costates(s) + known_forces(s) + motors), smoothed_states(s)
 
 
 @law("R87 eq. 51; GAG* and rotors added", as_rule="never")

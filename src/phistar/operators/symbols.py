@@ -341,8 +341,8 @@ class Symbols(TwoWay):
 
 NAMES = (
     *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q"),
-    *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "a_b", "S", "b_r"),
-    *("f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
+    *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
+    *("a_b", "f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
     *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot"),
     *TWO_WAY_NAMES,
 )

@@ -1,0 +1,135 @@
+"""Forward dynamics as a Kalman filter and a Bryson-Frazier smoother (R87 §VIII), with everything on the way kept.
+
+The filter runs inward and estimates the force on each link from the joint forces outboard of it; the smoother runs
+outward and turns what was new in each joint force into accelerations. Gravity and loads are forces on the links, so
+that costates are the links' accelerations and a residual is what a joint would do with the joints inboard of it locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.program import AS_WRITTEN, BLOCKS, JOSEPH
+from phistar.errors import ModelError, UnknownNameError
+from phistar.estimation.blocks import over_joints, over_links
+from phistar.estimation.square_root import square_root_filter
+from phistar.identities import smoothing
+from phistar.model import Model
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
+from phistar.stated import Stated, external_forces, states
+
+Statement = Callable[[Symbols, bool], Node]
+STATEMENTS: dict[str, Statement] = {
+    "accelerations": smoothing.smoothed_accelerations,
+    "innovations": lambda s, _: smoothing.filtered_innovations(s),
+    "residuals": lambda s, _: smoothing.residuals(s),
+    "predicted_states": lambda s, _: smoothing.predicted_states(s),
+    "states": smoothing.smoothed_states,
+    "costates": smoothing.costates,
+    "gains": lambda s, _: s.G,
+    "inertias": lambda s, _: s.P,
+    "updated_inertias": lambda s, _: smoothing.updated_inertia(s),
+    "joint_inertias": lambda s, _: s.D,
+}
+"""Each quantity that can be kept, as the statement it is; the flag says whether the base is driven."""
+
+UPDATES = {"conventional": AS_WRITTEN, "joseph": JOSEPH}
+"""How P⁺ is made, and the form of the statements that makes it so; the square root has no statement."""
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What the filter and the smoother found. n links, nv joint rates, r the most dofs of any joint; what was not
+    asked for is None. Link vectors are in the link's axes at its origin, angular part first.
+    """
+
+    accelerations: np.ndarray
+    """θ̈, (…, nv) (R87 eq. 46)."""
+    innovations: np.ndarray | None = None
+    """e⁻ = T − Hz⁻, (…, nv): of each joint force what those outboard did not tell (eq. 40)."""
+    residuals: np.ndarray | None = None
+    """e⁺ = D⁻¹e⁻, (…, nv): a joint's acceleration were all joints inboard of it locked (eq. 42)."""
+    predicted_states: np.ndarray | None = None
+    """z⁻, (…, n, 6): the force on each link's inboard joint, from the joint forces outboard of it (eq. 36)."""
+    states: np.ndarray | None = None
+    """x = z + Pλ, (…, n, 6): the force itself (eq. 34)."""
+    costates: np.ndarray | None = None
+    """λ⁻, (…, n, 6): each link's acceleration (eqs. 45, 47); inertial, not in R87's link-frame convention."""
+    gains: np.ndarray | None = None
+    """G, (…, n, 6, r) (eq. 39)."""
+    inertias: np.ndarray | None = None
+    """P⁻, (…, n, 6, 6): articulated inertia, and covariance of the predicted state (eq. 37)."""
+    updated_inertias: np.ndarray | None = None
+    """P⁺, (…, n, 6, 6): the same felt across the joint (eq. 43)."""
+    joint_inertias: np.ndarray | None = None
+    """D, (…, n, r, r): inertia about the joint, and variance of the innovation (eq. 38)."""
+
+
+def forward_dynamics(
+    model: Model,
+    q: Any,
+    v: Any,
+    tau: Any,
+    f_ext: Mapping[str, Any] | None = None,
+    *,
+    keep: Sequence[str] = (),
+    update: str = "conventional",
+    base_acceleration: Any = None,
+) -> Filtered:
+    """θ̈ by filter and smoother, biases inside: one inward and one outward pass (R87 eqs. 35-47).
+
+    `keep` names what else is wanted of `Filtered`, or is "all". `update` chooses how the articulated inertia crosses a
+    joint: "conventional" (eqs. 43, 50), "joseph" (eq. 51) or "square_root" (factors of P; slower, in NumPy).
+    `base_acceleration`, (…, 6), drives the base: [ω̇; v̇] in world axes at the world's origin.
+    """
+    wanted = _checked_keep(keep)
+    if model.loops:
+        raise ModelError(f"{model.name} has loops; the filter runs along trees. model.tree has its loops cut.")
+    frames: tuple[str, ...] = ()
+    given = {"v": v, "T": tau}
+    if f_ext:
+        frames, given["f"] = external_forces(model, f_ext)
+    if base_acceleration is not None:
+        given["a_b"] = base_acceleration
+    if update == "square_root":
+        found = square_root_filter(model, q, given, frames)
+        return Filtered(**{name: found[name] for name in wanted})
+    if update not in UPDATES:
+        choices = ", ".join((*UPDATES, "square_root"))
+        raise UnknownNameError(f"{update!r} is no way to update P; choose from {choices}.")
+    found = stated(wanted, UPDATES[update], "a_b" in given).evaluate_all(model, q, given, frames)
+    return Filtered(**{name: shaped(model, name, x) for name, x in found.items()})
+
+
+def _checked_keep(keep: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(STATEMENTS) if keep == "all" else (keep,) if isinstance(keep, str) else tuple(keep)
+    for name in names:
+        if name not in STATEMENTS:
+            raise UnknownNameError(f"The filter keeps no {name!r}; it has {', '.join(STATEMENTS)}.")
+    return tuple(dict.fromkeys(("accelerations", *names)))
+
+
+@cache
+def stated(names: tuple[str, ...], form: str = AS_WRITTEN, driven: bool = False) -> Stated[..., Filtered]:
+    """The equations of R87 §VIII for these quantities, as one function with several results."""
+
+    def filtered(*arguments: Any) -> Filtered:
+        return forward_dynamics(*arguments, keep=names)
+
+    filtered.__name__ = f"filter of {', '.join(names)}; {form}{', driven' if driven else ''}"
+    return states(lambda s: {name: STATEMENTS[name](s, driven) for name in names}, matrix=BLOCKS, form=form)(filtered)
+
+
+def shaped(model: Model, name: str, x: np.ndarray) -> np.ndarray:
+    """A result of the statements as `Filtered` has it."""
+    if name in ("accelerations", "innovations", "residuals"):
+        return x
+    if name == "joint_inertias":
+        return over_joints(model, x)
+    return over_links(model, x, columns=name not in ("predicted_states", "states", "costates"))
