@@ -36,7 +36,7 @@ _HOME = {
         [
             *["inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_inverse", "bias", "gravity_load"],
             *["jacobian", "jacobian_dot_v", "forward_kinematics", "innovations", "operational_space"],
-            *["tip_acceleration_change", "momentum", "kinetic_energy", "potential_energy", "center_of_mass"],
+            *["task_mobility", "tip_acceleration_change", "momentum", "kinetic_energy", "potential_energy", "center_of_mass"],
             *["forward_dynamics_two_step", "composite_inertia", "joint_friction"],
         ],
         "phistar.dynamics",

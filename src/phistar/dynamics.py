@@ -16,8 +16,9 @@ import numpy as np
 from phistar.backends.arrays import is_traced, sign
 from phistar.backends.kernel import compilable, compile_trace
 from phistar.backends.program import AS_WRITTEN, frame_pose
+from phistar.backends.solve import solve
 from phistar.backends.threads import spread
-from phistar.errors import ModelError, UnknownNameError
+from phistar.errors import UnknownNameError
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -34,20 +35,29 @@ def inverse_dynamics(model: Model, q: Any, v: Any, a: Any, f_ext: Forces = None)
     return inverse_dynamics.evaluate(model, q, {"v": v, "qdd": a}, f_ext)
 
 
-def _refuse_loops(model: Model) -> None:
-    if model.loops:
-        names = ", ".join(loop.name for loop in model.loops)
-        raise ModelError(
-            f"{model.name} has loops ({names}), which forward dynamics must keep closed; that is not available yet. "
-            "model.tree is the same mechanism with its loops cut."
-        )
-
-
 @states(lambda s: s.mass.inv @ (s.T - s.C - s.g + s.load))
 def forward_dynamics(model: Model, q: Any, v: Any, tau: Any, f_ext: Forces = None) -> np.ndarray:
-    """ℳ⁻¹(T − 𝒞 − 𝒢 + J*f), (…, nv): the joint accelerations under joint forces tau (RJK91 eqs. 14, 15)."""
-    _refuse_loops(model)
+    """ℳ⁻¹(T − 𝒞 − 𝒢 + J*f), (…, nv): the joint accelerations under joint forces tau (RJK91 eqs. 14, 15).
+
+    Those of a model with loops keep every loop closed (RJK91 eqs. 21-26).
+    """
+    if model.loops:
+        from phistar.loops.forward import closed_forward_dynamics  # made of this module's statements
+
+        return closed_forward_dynamics(model, q, v, with_load(model, q, tau, f_ext))
     return forward_dynamics.evaluate(model, q, {"v": v, "T": tau}, f_ext)
+
+
+@states(lambda s: s.J.T @ s.f)
+def frame_load(model: Model, q: Any, f_ext: Forces) -> np.ndarray:
+    """J*f, (…, nv): the joint forces of forces at frames (RJK91 eq. 2)."""
+    return frame_load.evaluate(model, q, {}, f_ext)
+
+
+def with_load(model: Model, q: Any, tau: Any, f_ext: Forces) -> Any:
+    """T + J*f, (…, nv)."""
+    none = f_ext is None or (isinstance(f_ext, Mapping) and not f_ext)
+    return tau if none else np.asarray(tau) + frame_load(model, q, f_ext)
 
 
 def _whitening(s: Symbols) -> Node:
@@ -63,7 +73,6 @@ def forward_dynamics_two_step(model: Model, q: Any, v: Any, tau: Any) -> np.ndar
 
     `forward_dynamics` is what the laws make of it: one pass less, the biases inside.
     """
-    _refuse_loops(model)
     return forward_dynamics_two_step.evaluate(model, q, {"v": v, "T": tau})
 
 
@@ -120,32 +129,110 @@ def innovations(model: Model, q: Any) -> Innovations:
     return Innovations(**innovations.evaluate_all(model, q))
 
 
-class OperationalSpace(NamedTuple):
-    """Λβ̇ + c + g = F: inertia (…, 6m, 6m), coriolis and gravity (…, 6m)."""
+class OperationalSpace(tuple[np.ndarray, np.ndarray, np.ndarray]):
+    """Λβ̇ + c + g = F: unpacks as inertia (…, 6m, 6m), coriolis and gravity (…, 6m).
 
-    inertia: np.ndarray
-    coriolis: np.ndarray
-    gravity: np.ndarray
+    `rank` and `condition` (…) say how near the task is to losing a direction, whatever units it is measured in.
+    """
+
+    given_mobility: np.ndarray | None
+
+    def __new__(
+        cls, inertia: np.ndarray, coriolis: np.ndarray, gravity: np.ndarray, mobility: np.ndarray | None = None
+    ) -> OperationalSpace:
+        self = super().__new__(cls, (inertia, coriolis, gravity))
+        self.given_mobility = mobility
+        return self
+
+    inertia = property(lambda self: self[0], doc="Λ(0) (KJR92 eq. 61); NaN where it does not exist.")
+    coriolis = property(lambda self: self[1], doc="c(0) (KJR92 eq. 64).")
+    gravity = property(lambda self: self[2], doc="g(0) (KJR92 eq. 71).")
+
+    @property
+    def mobility(self) -> np.ndarray:
+        """Ω(0) = Jℳ⁻¹J*, (…, 6m, 6m), which exists everywhere (KJR92 eq. 11)."""
+        unit = np.eye(self.inertia.shape[-1])
+        return solve(self.inertia, unit) if self.given_mobility is None else self.given_mobility
+
+    @property
+    def rank(self) -> np.ndarray:
+        return conditioning.rank(self.mobility)
+
+    @property
+    def condition(self) -> np.ndarray:
+        return conditioning.condition(self.mobility)
+
+    @property
+    def report(self) -> str:
+        """A sentence on rank and condition."""
+        return conditioning.report(self.mobility)
+
+    def _asdict(self) -> dict[str, np.ndarray]:
+        return {"inertia": self.inertia, "coriolis": self.coriolis, "gravity": self.gravity}
 
 
-def _inertia(s: Symbols) -> Node:
-    return (s.J @ s.mass.inv @ s.J.T).inv
+def _mobility(s: Symbols) -> Node:
+    return s.J @ s.mass.inv @ s.J.T
 
 
 @states(
     lambda s: {
-        "inertia": _inertia(s),
-        "coriolis": _inertia(s) @ (s.J @ s.mass.inv @ s.C - s.Jdot_v),
-        "gravity": _inertia(s) @ s.J @ s.mass.inv @ s.g,
+        "inertia": _mobility(s).inv,
+        "coriolis": _mobility(s).inv @ (s.J @ s.mass.inv @ s.C - s.Jdot_v),
+        "gravity": _mobility(s).inv @ s.J @ s.mass.inv @ s.g,
+        "mobility": _mobility(s),
     },
     matrix=True,
 )
-def operational_space(model: Model, q: Any, v: Any, frame: str | Sequence[str]) -> OperationalSpace:
-    """Λ(0), c(0), g(0) of one frame, or of a list of m frames stacked to 6m (KJR92 eqs. 61, 64, 71)."""
+def operational_space(
+    model: Model, q: Any, v: Any, frame: str | Sequence[str], *, damping: float = 0.0, truncation: float = 0.0
+) -> OperationalSpace:
+    """Λ(0), c(0), g(0) of one frame, or of a list of m frames stacked to 6m (KJR92 eqs. 61, 64, 71).
+
+    Where a direction is lost Λ does not exist and the rows are NaN, with `rank` and `condition` to tell; frames whose
+    joints are too few are refused. By choice, `damping` δ gives (Ω + δs)⁻¹ for Λ and `truncation` ε leaves out the
+    directions in which Ω is below ε of its greatest (s: the mean of Ω's diagonal, angular and linear).
+    """
+    frames = _task_frames(frame)
+    if damping or truncation:
+        mobility, *right = task_mobility(model, q, v, frames)
+        inverse = conditioning.chosen_inverse(mobility, damping, truncation)
+        return OperationalSpace(inverse, *(np.matmul(inverse, x[..., None])[..., 0] for x in right), mobility)
+    inertia, coriolis, gravity, mobility = operational_space.evaluate_all(model, q, {"v": v}, frames).values()
+    mark = conditioning.refused(mobility, inertia)
+    if is_traced(mark) or np.isnan(mark).any():
+        conditioning.check_directions(model, frames)
+        inertia = inertia + mark[..., None, None]
+        coriolis, gravity = coriolis + mark[..., None], gravity + mark[..., None]
+    return OperationalSpace(inertia, coriolis, gravity, mobility)
+
+
+def _task_frames(frame: str | Sequence[str]) -> tuple[str, ...]:
     frames = (frame,) if isinstance(frame, str) else tuple(frame)
     if not frames:
-        raise UnknownNameError("operational_space needs at least one frame; the list was empty.")
-    return OperationalSpace(**operational_space.evaluate_all(model, q, {"v": v}, frames))
+        raise UnknownNameError("A task needs at least one frame; the list was empty.")
+    return frames
+
+
+class TaskMobility(NamedTuple):
+    """Ω(0) (…, 6m, 6m), Ω(0)c(0) and Ω(0)g(0) (…, 6m): what operational space is solved from; exists everywhere."""
+
+    mobility: np.ndarray
+    coriolis: np.ndarray
+    gravity: np.ndarray
+
+
+@states(
+    lambda s: {
+        "mobility": _mobility(s),
+        "coriolis": s.J @ s.mass.inv @ s.C - s.Jdot_v,
+        "gravity": s.J @ s.mass.inv @ s.g,
+    },
+    matrix=True,
+)
+def task_mobility(model: Model, q: Any, v: Any, frame: str | Sequence[str]) -> TaskMobility:
+    """Jℳ⁻¹J*, Jℳ⁻¹𝒞 − J̇θ̇ and Jℳ⁻¹𝒢 (KJR92 eqs. 60, 65, 72)."""
+    return TaskMobility(**task_mobility.evaluate_all(model, q, {"v": v}, _task_frames(frame)))
 
 
 @states(lambda s: -(s.mass.inv @ s.J.T @ s.f))

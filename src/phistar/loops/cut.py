@@ -66,10 +66,10 @@ def across(axis: np.ndarray) -> np.ndarray:
 def same_turn(turn: np.ndarray, omega: np.ndarray) -> Rows:
     """2 sin(θ/2) n = 0, three equations: twice the vector part of R's quaternion (e, w), so that ġ = (w − ẽ)ω."""
     trace = turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
-    w = 0.5 * _root(np.asarray(1.0 + trace))
-    e = _axial(turn) / (4.0 * w)[..., None]
-    by_turn = w[..., None, None] * np.eye(3) - skew(e)
-    second = -0.5 * e * np.sum(omega * omega, axis=-1, keepdims=True)
+    w = 0.5 * _root(1.0 + trace)[..., None]
+    e = _axial(turn) / (4.0 * w)
+    by_turn = w[..., None] * np.eye(3) - skew(e)
+    second = -0.5 * e * _dot(omega, omega)
     return Rows(2.0 * e, by_turn, np.zeros((3, 3)), second)
 
 
@@ -77,31 +77,31 @@ def same_axis(axis: np.ndarray, turn: np.ndarray, omega: np.ndarray) -> Rows:
     """2 sin(θ/2) of the angle between a and r = Ra, about the two directions b across a: g = s b·u, with u = a × r,
     c = a·r and s = ((1 + c)/2)^−½."""
     r = np.matmul(turn, axis)
-    u, c, about = cross(axis, r), np.asarray(np.sum(axis * r, axis=-1)), across(axis)
-    s = 1.0 / _root(np.asarray(0.5 * (1.0 + c)))
+    u, c, about = cross(axis, r), _dot(axis, r), across(axis)
+    s = 1.0 / _root(0.5 * (1.0 + c))
+    cube = 0.25 * s * s * s
     bu, br = np.matmul(u, about.T), np.matmul(r, about.T)
-    s_, c_ = s[..., None], c[..., None]
-    pointing = c_[..., None] * about - br[..., None] * axis
-    by_turn = s_[..., None] * pointing + (0.25 * s_**3 * bu)[..., None] * u[..., None, :]
+    pointing = c[..., None] * about - br[..., None] * axis
+    by_turn = s[..., None] * pointing + (cube * bu)[..., None] * u[..., None, :]
     r_rate, u_rate = cross(omega, r), cross(axis, cross(omega, r))
-    wu = np.sum(omega * u, axis=-1, keepdims=True)
-    s_rate = 0.25 * s_**3 * wu  # ċ = −ω·u
+    wu = _dot(omega, u)
+    s_rate = cube * wu  # ċ = −ω·u
     turning = np.sum(pointing * omega[..., None, :], axis=-1)
-    bw, aw = np.matmul(omega, about.T), np.sum(axis * omega, axis=-1, keepdims=True)
-    second = s_rate * turning + s_ * (-wu * bw - np.matmul(r_rate, about.T) * aw)
-    second = second + 0.75 * s_ * s_ * s_rate * wu * bu
+    bw, aw = np.matmul(omega, about.T), _dot(axis, omega)
+    second = s_rate * turning + s * (-wu * bw - np.matmul(r_rate, about.T) * aw)
+    second = second + 0.75 * s * s * s_rate * wu * bu
     bu_rate = np.matmul(u_rate, about.T)
-    second = second + 0.25 * s_**3 * (np.sum(omega * u_rate, axis=-1, keepdims=True) * bu + wu * bu_rate)
-    return Rows(s_ * bu, by_turn, np.zeros((2, 3)), second)
+    second = second + cube * (_dot(omega, u_rate) * bu + wu * bu_rate)
+    return Rows(s * bu, by_turn, np.zeros((2, 3)), second)
 
 
 def kept_angle(first: np.ndarray, second: np.ndarray, turn: np.ndarray, omega: np.ndarray) -> Rows:
     """(a₁·a₂ − a₁·Ra₂)/|a₁ × a₂| = 0: the two axes of a universal joint keep their angle."""
     scale = 1.0 / float(np.linalg.norm(np.cross(first, second)))
     r = np.matmul(turn, second)
-    value = scale * (float(first @ second) - np.sum(first * r, axis=-1, keepdims=True))
+    value = scale * (float(first @ second) - _dot(first, r))
     by_turn = (scale * cross(first, r))[..., None, :]
-    left = -scale * np.sum(first * cross(omega, cross(omega, r)), axis=-1, keepdims=True)
+    left = -scale * _dot(first, cross(omega, cross(omega, r)))
     return Rows(value, by_turn, np.zeros((1, 3)), left)
 
 
@@ -113,10 +113,10 @@ def same_point(directions: np.ndarray, shift: np.ndarray) -> Rows:
 
 def on_sphere(length: float, shift: np.ndarray, rate: np.ndarray) -> Rows:
     """|p| − length = 0."""
-    size = _root(np.asarray(np.sum(shift * shift, axis=-1)))[..., None]
+    size = _root(_dot(shift, shift))
     toward = shift / size
-    along = np.sum(toward * rate, axis=-1, keepdims=True)
-    second = (np.sum(rate * rate, axis=-1, keepdims=True) - along * along) / size
+    along = _dot(toward, rate)
+    second = (_dot(rate, rate) - along * along) / size
     return Rows(size - length, np.zeros((1, 3)), toward[..., None, :], second)
 
 
@@ -126,26 +126,18 @@ def on_screw(
     """h sin(z − θ) = 0 for z = a·p/h, any number of turns: θ is the angle about a, taken as S = sin θ and C = cos θ."""
     one, two = across(axis)
     r1, r2 = np.matmul(turn, one), np.matmul(turn, two)
-    sine = 0.5 * (np.sum(two * r1, axis=-1) - np.sum(one * r2, axis=-1))
-    cosine = 0.5 * (np.sum(one * r1, axis=-1) + np.sum(two * r2, axis=-1))
+    sine, cosine = 0.5 * (_dot(two, r1) - _dot(one, r2)), 0.5 * (_dot(one, r1) + _dot(two, r2))
     by_sine, by_cosine = 0.5 * (cross(r1, two) - cross(r2, one)), 0.5 * (cross(r1, one) + cross(r2, two))
-    z, z_rate = np.sum(axis * shift, axis=-1) / pitch, np.sum(axis * rate, axis=-1) / pitch
+    z, z_rate = _dot(axis, shift) / pitch, _dot(axis, rate) / pitch
     up, level = _each("sin", z), _each("cos", z)
-    by_turn = pitch * (up[..., None] * by_cosine - level[..., None] * by_sine)
+    by_turn = pitch * (up * by_cosine - level * by_sine)
     slope = level * cosine + up * sine
     q1, q2 = cross(omega, cross(omega, r1)), cross(omega, cross(omega, r2))
-    sine_second = 0.5 * (np.sum(two * q1, axis=-1) - np.sum(one * q2, axis=-1))
-    cosine_second = 0.5 * (np.sum(one * q1, axis=-1) + np.sum(two * q2, axis=-1))
-    sine_rate, cosine_rate = np.sum(omega * by_sine, axis=-1), np.sum(omega * by_cosine, axis=-1)
-    second = up * cosine_second - level * sine_second + 2.0 * z_rate * (level * cosine_rate + up * sine_rate)
+    second = 0.5 * up * (_dot(one, q1) + _dot(two, q2)) - 0.5 * level * (_dot(two, q1) - _dot(one, q2))
+    second = second + 2.0 * z_rate * (level * _dot(omega, by_cosine) + up * _dot(omega, by_sine))
     second = pitch * (second - z_rate * z_rate * (up * cosine - level * sine))
-    value = np.asarray(pitch * (up * cosine - level * sine))
-    return Rows(
-        value[..., None],
-        by_turn[..., None, :],
-        np.asarray(slope)[..., None, None] * axis,
-        np.asarray(second)[..., None],
-    )
+    value = pitch * (up * cosine - level * sine)
+    return Rows(value, by_turn[..., None, :], slope[..., None] * axis, second)
 
 
 def stacked(parts: list[Rows]) -> Rows:
@@ -158,13 +150,19 @@ def stacked(parts: list[Rows]) -> Rows:
     return Rows(value, by_turn, by_shift, second)
 
 
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a·b, (…, 1)."""
+    return np.sum(a * b, axis=-1, keepdims=True)
+
+
 def _axial(turn: np.ndarray) -> np.ndarray:
     """The vector of R − Rᵀ, 2 sin θ n."""
     x, y, z = (turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1])
     return np.stack([x, y, z], axis=-1)
 
 
-def _root(x: np.ndarray) -> np.ndarray:
+def _root(x: Any) -> np.ndarray:
+    x = np.asarray(x)
     return np.asarray(_each("sqrt", x if x.dtype == object else np.maximum(x, OPPOSITE)))
 
 

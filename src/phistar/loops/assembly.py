@@ -1,0 +1,212 @@
+"""Assembly: a configuration and velocity that close every loop, from a rough guess; or which loop cannot, by how much.
+
+Damped Gauss-Newton on the configuration manifold: δ = −A*(AA* + μ)⁻¹g over the joints that are not locked, μ falling
+as it succeeds. Where the guess leads nowhere, and for the alternatives, it starts again from scattered guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from phistar.dynamics import forward_kinematics, jacobian
+from phistar.errors import ModelError, PhistarError
+from phistar.loops.closure import Closures, closures, loop_frames, loop_slices
+from phistar.model import Model
+from phistar.model.parts import CoupledJoints, Loop
+
+CLOSED = 1e-12  # of the mechanism's size, or 1: what counts as met
+ITERATIONS = 200
+STEP = 0.7  # the most that any joint moves at once, rad or m
+SAME = 1e-6  # two configurations nearer than this are one
+
+
+def assemble(model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 30, seed: int = 0) -> np.ndarray:
+    """The configuration that closes every loop near q_guess, (…, nq); the joints named in `locked` stay as they are.
+
+    Raises where no attempt closes them, naming the loop that stays open most and by how much.
+    """
+    q_guess = _guess(model, q_guess, model.nq, "q_guess")
+    free = _free(model, locked)
+    result = [_assembled(model, q, free, attempts, seed) for q in q_guess.reshape(-1, model.nq)]
+    return np.reshape(result, q_guess.shape)
+
+
+def assemblies(
+    model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 30, seed: int = 0
+) -> list[np.ndarray]:
+    """The configurations (nq,) found from q_guess and from `attempts` scattered guesses, the nearest to it first.
+
+    Locked joints stay as they are. Where the loops leave freedom beside them, the alternatives are samples of it.
+    """
+    q_guess = _guess(model, q_guess, model.nq, "q_guess")
+    if q_guess.ndim != 1:
+        raise PhistarError(f"assemblies takes one guess, ({model.nq},); it was given {q_guess.shape}. See ps.assemble.")
+    free, found = _free(model, locked), []
+    for start in _starts(model, q_guess, free, attempts, seed):
+        q, size = _descended(model, start, free)
+        known = any(np.max(np.abs(_apart(model, q, other)), initial=0.0) < SAME for other in found)
+        if size <= _tolerance(model) and not known:
+            found.append(q)
+    if not found:
+        raise _open(model, *_best(model, q_guess, free), locked_names=locked)
+    return sorted(found, key=lambda q: float(np.linalg.norm(_apart(model, q_guess, q))))
+
+
+def assemble_velocity(model: Model, q: Any, v_guess: Any, locked: Sequence[str] = ()) -> np.ndarray:
+    """The rates nearest to v_guess, (…, nv), with which every loop stays closed at q; locked joints keep theirs."""
+    q, v = _guess(model, q, model.nq, "q"), _guess(model, v_guess, model.nv, "v_guess")
+    free = _free(model, locked)
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    q, v = np.broadcast_to(q, (*batch, model.nq)), np.array(np.broadcast_to(v, (*batch, model.nv)))
+    if not model.loops:
+        return v
+    rows = closure_rows(model, q)[1]
+    for index in np.ndindex(*batch):
+        own, rate = rows[index][:, free], rows[index] @ v[index]
+        v[index][free] -= np.linalg.lstsq(own, rate, rcond=1e-10)[0]
+        left = rows[index] @ v[index]
+        if np.max(np.abs(left)) > 1e-9 * max(1.0, np.max(np.abs(v[index]))):
+            name, size = _worst(model, left)
+            raise ModelError(
+                f"With {_listed(locked)} locked, {model.name} cannot move with the rates given: the loop '{name}' "
+                f"would open at {size:.3g} per second. Lock fewer joints, or give rates that agree."
+            )
+    return v
+
+
+def closure_rows(model: Model, q: np.ndarray) -> tuple[Closures, np.ndarray]:
+    """The closures at rest, and A = QJ + C, (…, m, nv)."""
+    frames, tree = loop_frames(model), model.tree
+    found = closures(model, q, {frame: forward_kinematics(tree, q, frame) for frame in frames})
+    rows = found.on_rates
+    for i, frame in enumerate(frames):
+        rows = rows + np.matmul(found.on_frames[..., 6 * i : 6 * i + 6], jacobian(tree, q, frame))
+    return found, rows
+
+
+def _assembled(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> np.ndarray:
+    if not model.loops:
+        return q
+    for start in _starts(model, q, free, attempts, seed):
+        found, size = _descended(model, start, free)
+        if size <= _tolerance(model):
+            return found
+    raise _open(model, *_best(model, q, free), locked_names=[j.name for j in model.joints if not free[j.v_slice].any()])
+
+
+def _starts(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> Any:
+    """The guess, then guesses scattered further and further from it."""
+    yield q
+    rng = np.random.default_rng(seed)
+    for k in range(attempts):
+        yield model.integrate(q, free * rng.uniform(-1.0, 1.0, model.nv) * np.pi * (k + 1) / max(attempts, 1))
+
+
+def _descended(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
+    """Where the damped iteration ends, and the largest residual there."""
+    damping, best = 1e-3, q
+    found, rows = closure_rows(model, q)
+    cost = float(found.residual @ found.residual)
+    for _ in range(ITERATIONS):
+        own = rows[:, free]
+        square = own @ own.T
+        step = np.zeros(model.nv)
+        unit = damping * max(np.trace(square) / len(square), 1e-30) * np.eye(len(square))
+        step[free] = -own.T @ np.linalg.lstsq(square + unit, found.residual, rcond=1e-15)[0]
+        step *= min(1.0, STEP / max(np.max(np.abs(step)), 1e-30))
+        q = model.integrate(best, step)
+        there, rows_there = closure_rows(model, q)
+        cost_there = float(there.residual @ there.residual)
+        if cost_there < cost:
+            best, found, rows, gained, cost = q, there, rows_there, cost - cost_there, cost_there
+            damping = max(0.1 * damping, 1e-14)
+            if gained < 1e-12 * cost or cost < 1e-32:
+                break
+        elif damping > 1e8 or np.max(np.abs(found.residual)) <= 0.01 * CLOSED:
+            break
+        else:
+            damping *= 10.0
+    return best, float(np.max(np.abs(found.residual), initial=0.0))
+
+
+def _best(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
+    ends = [_descended(model, start, free) for start in _starts(model, q, free, 4, 0)]
+    return min(ends, key=lambda end: end[1])
+
+
+def _open(model: Model, q: np.ndarray, size: float, locked_names: Sequence[str] = ()) -> ModelError:
+    found, _ = closure_rows(model, q)
+    name, _ = _worst(model, found.residual)
+    loop = next(loop for loop in model.loops if loop.name == name)
+    gap = found.residual[loop_slices(model)[name]]
+    held = f" with {_listed(locked_names)} locked" if len(locked_names) else ""
+    return ModelError(
+        f"{model.name} cannot be assembled{held}: the loop '{name}' {_ends(loop)} stays open by {_measured(loop, gap)} "
+        f"at best. Check lengths and placements, lock fewer joints, or start from another guess."
+    )
+
+
+def _worst(model: Model, residual: np.ndarray) -> tuple[str, float]:
+    sizes = {name: float(np.max(np.abs(residual[where]))) for name, where in loop_slices(model).items()}
+    name = max(sizes, key=lambda each: sizes[each])
+    return name, sizes[name]
+
+
+def _ends(loop: Loop | CoupledJoints) -> str:
+    if isinstance(loop, Loop):
+        return f"({type(loop.joint).__name__}, '{loop.frame_a}' to '{loop.frame_b}')"
+    return f"(the coupling of '{loop.joint_a}')"
+
+
+def _measured(loop: Loop | CoupledJoints, gap: np.ndarray) -> str:
+    if not isinstance(loop, Loop):
+        return f"{abs(gap[0]):.3g}"
+    angular = loop.rows - linear_rows(loop)
+    parts = [(gap[:angular], "rad"), (gap[angular:], "m")]
+    return " and ".join(f"{np.linalg.norm(own):.3g} {unit}" for own, unit in parts if len(own))
+
+
+def linear_rows(loop: Loop) -> int:
+    """How many of a loop's equations are lengths; they come last."""
+    names = {"Prismatic": 2, "Cylindrical": 2, "Planar": 1, "Distance": 1}
+    return min(names.get(type(loop.joint).__name__, 3), loop.rows)
+
+
+def _free(model: Model, locked: Sequence[str]) -> np.ndarray:
+    """Which rates may change, (nv,) of truth values."""
+    if isinstance(locked, str):
+        raise PhistarError(f"`locked` is a list of joint names; it was given the text {locked!r}: write [{locked!r}].")
+    free = np.ones(model.nv, dtype=bool)
+    for name in locked:
+        free[model.joint(name).v_slice] = False
+    return free
+
+
+def _guess(model: Model, array: Any, size: int, what: str) -> np.ndarray:
+    numbers = model.checked(array, size, what)
+    if not np.isfinite(numbers).all():
+        raise PhistarError(f"{what} must be finite to start from; it has {numbers[~np.isfinite(numbers)][0]}.")
+    return numbers
+
+
+def _apart(model: Model, q: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The tangent from one configuration to another, whole turns of revolute joints left out."""
+    apart = model.difference(q, other)
+    for joint in model.joints:
+        if type(joint.kind).__name__ in ("Revolute", "Universal"):
+            own = apart[..., joint.v_slice]
+            apart[..., joint.v_slice] = own - 2.0 * np.pi * np.round(own / (2.0 * np.pi))
+    return apart
+
+
+def _tolerance(model: Model) -> float:
+    sizes = [np.max(np.abs(frame.placement.translation), initial=0.0) for frame in model.frame_list]
+    sizes += [np.max(np.abs(body.placement.translation), initial=0.0) for body in model.bodies]
+    return CLOSED * max(1.0, float(np.sum(sizes)))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "no joint"
