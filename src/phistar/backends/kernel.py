@@ -18,7 +18,7 @@ from phistar.backends.links import links_at, mirrored, space_sizes
 from phistar.backends.program import ARTICULATED, BLOCKS, COMPOSITE, Evaluation, Wanted, identity, program_of
 from phistar.backends.rolled import kinds_of, rolled_text
 from phistar.backends.rolled_memory import Rooms
-from phistar.backends.rolled_plan import Plan
+from phistar.backends.rolled_plan import Plan, poses_first
 from phistar.backends.rolled_tables import tables
 from phistar.backends.rows import Signature, module_text, size
 from phistar.backends.threads import spread
@@ -123,7 +123,9 @@ def executor(wanted: Statements) -> Any:
     if compilable(wanted.model):
         return compile_statements(wanted)
     rolled = compile_rolled(wanted) if wanted.model.nv else None
-    return rolled or Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS)
+    return rolled or Evaluation(
+        wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS
+    )
 
 
 def compile_statements(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel:
@@ -174,10 +176,10 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
     """The kernel of a long mechanism, or None where its statement has no rolled form."""
     target = target or host()
     lanes = lanes or target.lanes
-    model, program = wanted.model, wanted.program()
+    model, program = wanted.model, poses_first(wanted.program())
     plan = Plan(program, len(wanted.frames))
     outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
-    if not plan.rollable or wanted.parameters or len(outputs) > len(program.outputs):
+    if not plan.rollable or wanted.parameters or wanted.matrix == BLOCKS or len(outputs) > len(program.outputs):
         return None
     frames = link_frames(model)
     kinds, numbers = kinds_of(model, frames)

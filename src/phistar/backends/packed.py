@@ -150,19 +150,19 @@ def _square(rows: list[str], width: int, lanes: int, packing: bool) -> list[str]
         lines += [f"  %g{i}e = add i64 %e, {i}", *_pointer(f"g{i}", "%p", f"%g{i}e", 8 * lanes, 0)]
     source, target = ("f", "g") if packing else ("g", "f")
     lines += [f"  %v{i} = load {vector}, ptr %{source}{i}, align 8" for i in range(width)]
-    made, shuffles = _transposed([f"%v{i}" for i in range(width)], vector)
+    made, shuffles = transposed([f"%v{i}" for i in range(width)], vector)
     lines += shuffles
     return lines + [f"  store {vector} {value}, ptr %{target}{i}, align 8" for i, value in enumerate(made)]
 
 
-def _transposed(values: list[str], vector: str) -> tuple[list[str], list[str]]:
-    """The columns of a square of vectors, and the shuffles that make them."""
+def transposed(values: list[str], vector: str, prefix: str = "") -> tuple[list[str], list[str]]:
+    """The columns of a square of vectors, and the shuffles that make them; their names begin with the prefix."""
     lines: list[str] = []
 
     def shuffled(name: str, a: str, b: str, mask: tuple[int, ...]) -> str:
         chosen = ", ".join(f"i32 {i}" for i in mask)
-        lines.append(f"  %{name} = shufflevector {vector} {a}, {vector} {b}, <{len(mask)} x i32> <{chosen}>")
-        return f"%{name}"
+        lines.append(f"  %{prefix}{name} = shufflevector {vector} {a}, {vector} {b}, <{len(mask)} x i32> <{chosen}>")
+        return f"%{prefix}{name}"
 
     if len(values) == 1:
         return values, lines

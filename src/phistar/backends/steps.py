@@ -1,56 +1,46 @@
-"""One link's work in one sweep, traced once per kind of joint: what a long chain repeats.
+"""One link's work in one sweep, traced once per kind of link: what a long chain repeats.
 
-A step reads the link's constants from a table, its own fields, its parent's fields (outward) and what its children have
-accumulated for it (inward); it writes its own fields and adds to its parent's accumulators. Everything is a place in
-memory, numbered here and addressed in `rolled.py`.
+A step reads the link's constants from a table, its own fields, what its parent passes on (outward) and what its
+children have sent (inward); it writes its own fields and what neighbours read. Everything is a place in memory, named
+here and addressed in `rolled_memory.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from phistar.backends import links as link
-from phistar.backends import mixed
+from phistar.backends import moves
 from phistar.backends.interpret import Block, block_times, block_total, block_transposed
+from phistar.backends.link_frames import ROOT, SCREW
 from phistar.backends.links import Links
+from phistar.backends.rolled_plan import CALLS, Plan, accumulator, gathered, total
 from phistar.backends.solve import invert
-from phistar.backends.trace import INPUT, Tape, Trace, finish
-from phistar.model import Model
+from phistar.backends.trace import CONST, COS, INPUT, SIN, Scalar, Tape, Trace, finish
+from phistar.model import Model, Prismatic
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Program, Sweep, Term
+from phistar.sweeps.ir import Sweep, Term
 
-CONSTANTS = 9 + 3 + 10 + 6 + 6 + 1  # placement rotation and offset, inertia, armature, rotors, whether at the base
-
-CALLS: dict[str, Callable[..., Block]] = {
-    "bias_acceleration": lambda links, *velocities: link.bias_acceleration(links, 0, *velocities),
-    "rotor_moment": lambda links, *velocities: link.rotor_moment(links, 0, *velocities),
-    "bias_force": lambda links, mass, velocity: link.bias_force(mass, velocity),
-    "reference_acceleration": lambda links, *velocities: mixed.reference_acceleration(links, 0, *velocities),
-    "reference_turning": lambda links, *velocities: mixed.reference_turning(links, 0, *velocities),
-    "reference_rotor_moment": lambda links, *velocities: mixed.reference_rotor_moment(links, 0, *velocities),
-    "reference_force": lambda links, *blocks: mixed.reference_force(*blocks),
-    "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
-    "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
-}
-"""The memoryless functions that a step may call, of the one link."""
+# Where the constants of a link are in its row: a screw and the inertia fill the first sixteen.
+PLACING, INERTIA, PLACING_MORE, ARMATURE, SPIN, CONSTANTS = 0, 6, 16, 22, 28, 34
 
 Place = tuple[str, Any, int]
-"""(memory, name, entry): "constant", "q", "input", "own", "parent", "children", "flat", "output", "contribution"."""
+"""(memory, name, entry): "constant", "own", "parent", "passed", "passing", "children", "siblings", "kept", "task",
+"flat", "total"."""
+
+TURNS = "sin cos"
 
 
-@dataclass
-class Layout:
-    """Sizes of the fields and accumulators that links keep in memory, found while tracing."""
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A joint (as a model of one body) and how its link is placed in its parent."""
 
-    own: dict[str, int] = field(default_factory=dict)
-    children: dict[str, int] = field(default_factory=dict)
-
-    def note(self, memory: dict[str, int], name: str, size: int) -> None:
-        memory[name] = max(memory.get(name, 0), size)
+    model: Model
+    role: str
+    key: bytes
 
 
 @dataclass(frozen=True)
@@ -62,59 +52,41 @@ class Step:
     stores: tuple[Place, ...]
 
 
-class StepTracer:
-    """Runs the statements of a sweep at a symbolic link of one kind."""
+class StepTape(Tape):
+    """Sines and cosines are computed in one sweep and kept: a later sweep that asks for the same finds them."""
 
-    def __init__(self, program: Program, model: Model, layout: Layout, shapes: dict[str, tuple[int, int]]) -> None:
-        """`model` has one body: the kind of joint. `shapes` are those of its fields, from the sweeps before."""
-        self.program, self.model, self.layout, self.shapes = program, model, layout, shapes
-        self.nv = model.nv
-        self.spaces = dict(program.inputs)
-        self.outputs = dict(program.outputs)
+    def __init__(self, recorder: Recorder, kept: dict[Any, int]) -> None:
+        super().__init__()
+        self.recorder, self.kept = recorder, kept
+        self.known = len(kept)
+        self.new: list[Scalar] = []
 
-    def trace(self, sweep: Sweep, later: set[str]) -> Step:
-        """`later`: fields that other sweeps read."""
-        self.tape, self.loads, self.made = Tape(), [], {}
+    def emit(self, op: int, left: Any, right: Any = None) -> Scalar:
+        if op not in (SIN, COS):
+            return super().emit(op, left, right)
+        key = (op, self.spelling(left))
+        if key not in self.kept:
+            self.kept[key] = len(self.kept)
+            self.new.append(super().emit(op, left, right))
+        elif self.kept[key] < self.known:
+            return self.recorder.load("own", TURNS, self.kept[key])
+        return super().emit(op, left, right)
+
+    def spelling(self, index: int) -> Any:
+        """What an instruction computes, wherever it is recorded."""
+        op, left, right = self.code[index]
+        if op == INPUT:
+            return self.recorder.loads[left]
+        return (op, left) if op == CONST else (op, *(self.spelling(x) for x in (left, right) if x is not None))
+
+
+class Recorder:
+    """Instructions and the places that they load from."""
+
+    def __init__(self, kept: dict[Any, int]) -> None:
+        self.loads: list[Place] = []
         self.seen: dict[Place, Any] = {}
-        self.links = self.symbolic_link()
-        stores: list[tuple[Place, Any]] = []
-        for statement in sweep.statements:
-            value = self.value(statement.term)
-            if statement.symmetric and value is not None:
-                value = link.mirrored(value)
-            self.made[statement.target] = value
-        kept = later | {name for s in sweep.statements for name in _parent_fields(s.term)}
-        for name, value in self.made.items():
-            if value is None:
-                continue
-            self.shapes[name] = value.shape
-            if name in kept:
-                self.layout.note(self.layout.own, name, value.size)
-                stores += [(("own", name, i), x) for i, x in enumerate(value.reshape(-1))]
-            if name in self.outputs:
-                stores += [(("output", name, i), x) for i, x in enumerate(value.reshape(-1))]
-        stores += self.contributions(sweep)
-        places = tuple(place for place, _ in stores)
-        return Step(finish(self.tape, [x for _, x in stores]), tuple(self.loads), places)
-
-    def contributions(self, sweep: Sweep) -> list[tuple[Place, Any]]:
-        """What this link adds to its parent: φx, or the upper triangle of φXφ*."""
-        result: list[tuple[Place, Any]] = []
-        rotation, offset = self.links.rotation[0], self.links.offset[0]
-        for term in _unique(t for s in sweep.statements for t in _gathered(s.term)):
-            value = self.made.get(term.name, self.own(term.name) if term.name not in self.made else None)
-            if value is None:
-                continue
-            if isinstance(term, ir.FromChildren):
-                moved = link.inward(rotation, offset, value).reshape(-1)
-            else:
-                moved = link.mirrored(link.congruent_inward(rotation, offset, value))[np.triu_indices(6)]
-            key = _accumulator(term)
-            self.layout.note(self.layout.children, key, moved.size)
-            result += [(("contribution", key, i), x) for i, x in enumerate(moved)]
-        return result
-
-    # The symbolic link
+        self.tape = StepTape(self, kept)
 
     def load(self, memory: str, name: Any, entry: int) -> Any:
         place = (memory, name, entry)
@@ -129,23 +101,120 @@ class StepTracer:
             result[index] = self.load(memory, name, start + offset)
         return result
 
-    def symbolic_link(self) -> Links:
-        rotation, shift = self.array("constant", "", (3, 3)), self.array("constant", "", (3,), 9)
-        inertia = self.array("constant", "", (1, 10), 12)
-        q = self.array("q", "", (self.model.nq,))
-        kind = self.model.joints[0].kind
-        turn, move = kind.pose(q)
-        offset = shift + np.matmul(rotation, move[..., None])[..., 0]
-        spins = self.array("constant", "", (self.nv,), 28)
-        turned = (np.matmul(rotation, turn),)
-        return Links(self.model, q, turned, (offset,), (kind.subspace(q),), spins=spins, inertias=inertia)
+    def finished(self, stores: list[tuple[Place, Any]]) -> Step:
+        stores = stores + [(("own", TURNS, self.tape.known + i), x) for i, x in enumerate(self.tape.new)]
+        trace = finish(self.tape, [x for _, x in stores])
+        return Step(trace, tuple(self.loads), tuple(place for place, _ in stores))
+
+
+class StepTracer:
+    """Runs the statements of the sweeps, in order, at a symbolic link of one kind."""
+
+    def __init__(self, plan: Plan, kind: Kind) -> None:
+        self.plan, self.kind, self.model = plan, kind, kind.model
+        self.nv = kind.model.nv
+        self.turns: dict[Any, int] = {}
+        self.earlier: dict[str, np.ndarray | None] = {}
+
+    def trace(self, sweep: Sweep) -> Step:
+        self.record = Recorder(self.turns)
+        self.made: dict[str, Block] = {}
+        self.moves, self.links = self.symbolic_link()
+        for statement in sweep.statements:
+            if statement.target in self.plan.only_at_frames:
+                continue
+            value = self.value(statement.term)
+            if statement.symmetric and value is not None:
+                value = link.mirrored(value)
+            self.made[statement.target] = value
+        stores = [*self.fields(), *self.sent(sweep), *self.totals()]
+        self.earlier |= {name: _remembered(value) for name, value in self.made.items()}
+        return self.record.finished(stores)
+
+    # What is written
+
+    def fields(self) -> list[tuple[Place, Any]]:
+        stores: list[tuple[Place, Any]] = []
+        for name, value in self.made.items():
+            memories = [] if value is None else ["own"]
+            memories += [m for m, names in (("passing", self.plan.passing), ("kept", self.plan.kept)) if name in names]
+            if value is None and (name in self.plan.shared or name in self.plan.outputs):
+                memories.append("own")
+            if memories:
+                shape = (self.nv, self.plan.columns(name)) if name in self.plan.outputs else self.plan.shape(name)
+                entries = np.zeros(shape) if value is None else value
+                stores += [((memory, name, i), x) for memory in memories for i, x in enumerate(entries.reshape(-1))]
+        return stores
+
+    def sent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
+        """What this link gives to its parent: φx, or the upper triangle of φXφ*. All kinds send the same entries."""
+        result: list[tuple[Place, Any]] = []
+        if self.kind.role == ROOT:
+            return result
+        for term in dict.fromkeys(t for s in sweep.statements for t in gathered(s.term)):
+            value, shape = self.field(term.name), self.plan.shape(term.name)
+            if isinstance(term, ir.FromChildren):
+                moved = np.zeros(shape) if value is None else moves.inward(self.moves, value)
+            else:
+                moved = np.zeros((6, 6)) if value is None else moves.congruent_inward(self.moves, value)
+                moved = moved[np.triu_indices(6)]
+            result += [(("siblings", accumulator(term), i), x) for i, x in enumerate(moved.reshape(-1))]
+        return result
+
+    def totals(self) -> list[tuple[Place, Any]]:
+        """What every link adds to a number of the whole, and the links on the world to its sum at the base."""
+        result: list[tuple[Place, Any]] = []
+        for term in self.plan.totals:
+            names = (term.name,) if isinstance(term, ir.ToBase) else (term.left, term.right)
+            if not any(name in self.made for name in names) or any(self.unmade(name) for name in names):
+                continue
+            if isinstance(term, ir.ToBase):
+                value = None if self.kind.role != ROOT else self.field(term.name)
+                added = None if value is None else moves.inward(self.moves, value)
+            else:
+                added = block_times(block_transposed(self.field(term.left)), self.field(term.right))
+            entries = [] if added is None else enumerate(added.reshape(-1))
+            result += [(("total", total(term), i), x) for i, x in entries if isinstance(x, Scalar)]
+        return result
+
+    def unmade(self, name: str) -> bool:
+        return name not in self.made and name not in self.earlier and name not in self.plan.given
+
+    # The symbolic link
+
+    def symbolic_link(self) -> tuple[tuple[moves.Move, ...], Links]:
+        """The moves from the parent's frame to the link's, and the link as the memoryless functions want it."""
+        record, model, kind = self.record, self.model, self.model.joints[0].kind
+        q = record.array("own", "q", (model.nq,))
+        inertia = record.array("constant", "", (1, 10), INERTIA)
+        spins = record.array("constant", "", (self.nv,), SPIN)
+        if self.kind.role == SCREW:
+            cosine, sine, along, turn, shift = record.array("constant", "", (5,), PLACING)
+            first, second = moves.screw(0, cosine, sine, along), self.about_z(kind, q, turn, shift)
+            path, rotation, offset = (first, second), second[0], first[1] + second[1]
+        else:
+            entries = np.concatenate(
+                [record.array("constant", "", (6,), PLACING), record.array("constant", "", (6,), PLACING_MORE)]
+            )
+            placing = entries[:9].reshape(3, 3)
+            turned, moved = kind.pose(q)
+            rotation, offset = np.matmul(placing, turned), entries[9:] + np.matmul(placing, moved)
+            path = ((rotation, offset),)
+        return path, Links(model, q, (rotation,), (offset,), (kind.subspace(q),), spins=spins, inertias=inertia)
+
+    def about_z(self, kind: Any, q: np.ndarray, turn: Any, shift: Any) -> moves.Move:
+        """The joint as a screw along z, after the constant turn θ₀ and shift d."""
+        if isinstance(kind, Prismatic):
+            return moves.screw(2, np.cos(turn), np.sin(turn), shift + q[0])
+        angle = q[0] + turn
+        return moves.screw(2, np.cos(angle), np.sin(angle), shift + q[0] * getattr(kind, "pitch", 0.0))
 
     # Terms
 
     def value(self, term: Term) -> Block:
         match term:
             case ir.Field(name=name):
-                return self.made[name] if name in self.made else self.own(name)
+                return self.field(name)
             case ir.Times(left=left, right=right):
                 return block_times(self.value(left), self.value(right))
             case ir.Plus(terms=terms):
@@ -156,34 +225,57 @@ class StepTracer:
                 return block_transposed(self.value(inner))
             case ir.Invert(of=inner):
                 return invert(self.value(inner))
+            case ir.Call(function="pose"):
+                return self.pose()
             case ir.Call(function=function, arguments=arguments):
                 return CALLS[function](self.links, *(self.value(x) for x in arguments))
         return self.transport(term)
 
     def transport(self, term: Term) -> Block:
-        rotation, offset = self.links.rotation[0], self.links.offset[0]
+        record, path = self.record, self.moves
         match term:
-            case ir.FromChildren():
-                return self.array("children", _accumulator(term), (6, 1))
+            case ir.FromChildren(name=name):
+                return record.array("children", accumulator(term), self.plan.shape(name))
             case ir.CongruentChildren():
-                upper = self.array("children", _accumulator(term), (21,))
                 result = np.empty((6, 6), dtype=object)
-                result[np.triu_indices(6)] = upper
+                result[np.triu_indices(6)] = record.array("children", accumulator(term), (21,))
                 return link.mirrored(result)
             case ir.FromParent(name=name):
-                return link.outward(rotation, offset, self.array("parent", name, (6, 1)))
+                return None if self.kind.role == ROOT else moves.outward(path, self.parent(name))
             case ir.CongruentParent(name=name):
-                return link.congruent_outward(rotation, offset, link.mirrored(self.array("parent", name, (6, 6))))
+                above = None if self.kind.role == ROOT else link.mirrored(self.parent(name))
+                return None if above is None else moves.congruent_outward(path, above)
             case ir.FromBase(name=name):
-                at_base = self.load("constant", "", CONSTANTS - 1)
-                given = self.array("flat", name, (6, 1)) * at_base
-                return link.outward(rotation, offset, given)
+                at_base = self.kind.role == ROOT
+                return moves.outward(path, record.array("flat", name, self.plan.shape(name))) if at_base else None
+            case ir.FromTask(name=name):
+                return record.array("task", name, (6, self.plan.columns(name)))
         raise NotImplementedError(term)
 
-    def own(self, name: str) -> Block:
-        if name in self.spaces:
-            return self.array("input", name, (self.nv, 1))
-        return None if name not in self.shapes else self.array("own", name, self.shapes[name])
+    def parent(self, name: str) -> np.ndarray:
+        return self.record.array("passed" if name in self.plan.passing else "parent", name, self.plan.shape(name))
+
+    def pose(self) -> np.ndarray:
+        """X as twelve numbers: the rotation by rows, then the origin."""
+        above = np.concatenate([np.eye(3).reshape(-1), np.zeros(3)]) if self.kind.role == ROOT else self.parent("X")
+        above = above.reshape(-1)
+        rotation, origin = moves.placed(self.moves, above[:9].reshape(3, 3), above[9:])
+        return np.concatenate([rotation.reshape(-1), origin])[:, None]
+
+    def field(self, name: str) -> Block:
+        if name in self.made:
+            return self.made[name]
+        if name in self.plan.given:
+            return self.record.array("own", name, (self.nv, self.plan.columns(name)))
+        if (known := self.earlier.get(name)) is None:
+            return None
+        if name in self.plan.repeated:
+            return self.value(self.plan.repeated[name])
+        result = np.empty(known.shape, dtype=object)
+        for index in np.ndindex(*known.shape):
+            number: Any = known[index]
+            result[index] = number if isinstance(number, float) else self.record.load("own", name, number)
+        return result
 
     def data(self, name: str) -> np.ndarray:
         if name == "H":
@@ -195,24 +287,20 @@ class StepTracer:
         if name == "A":
             diagonal = np.zeros((self.nv, self.nv), dtype=object)
             for i in range(self.nv):
-                diagonal[i, i] = self.load("constant", "", 22 + i)
+                diagonal[i, i] = self.record.load("constant", "", ARMATURE + i)
             return diagonal
         raise NotImplementedError(name)
 
 
-def _accumulator(term: Any) -> str:
-    return f"{'Σ' if isinstance(term, ir.FromChildren) else 'ΣΣ'}{term.name}"
-
-
-def _gathered(term: Term) -> list[Any]:
-    own = [term] if isinstance(term, ir.FromChildren | ir.CongruentChildren) else []
-    return own + [x for part in ir.subterms(term) for x in _gathered(part)]
-
-
-def _parent_fields(term: Term) -> set[str]:
-    own = {term.name} if isinstance(term, ir.FromParent | ir.CongruentParent) else set()
-    return own.union(*(_parent_fields(part) for part in ir.subterms(term)))
-
-
-def _unique(terms: Any) -> list[Any]:
-    return list(dict.fromkeys(terms))
+def _remembered(value: Block) -> np.ndarray | None:
+    """Of each entry its value, where that is a constant, or the first entry that holds the same number."""
+    if value is None:
+        return None
+    result, first = np.empty(value.shape, dtype=object), {}
+    for entry, index in enumerate(np.ndindex(*value.shape)):
+        number = value[index]
+        if isinstance(number, Scalar):
+            result[index] = first.setdefault(number.index, entry)
+        else:
+            result[index] = float(number)
+    return result

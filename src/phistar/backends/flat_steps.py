@@ -1,0 +1,138 @@
+"""What happens between the sweeps of a long mechanism: at its task frames, one after the other, and on flat spaces.
+
+A frame reads what its link has kept for it. Forces at frames are brought to their links before the sweep that takes
+them in; motions are read off after the sweep that made them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phistar.backends import links as link
+from phistar.backends.interpret import Block, block_times, block_total, block_transposed
+from phistar.backends.rolled_plan import Plan, parts, total
+from phistar.backends.solve import solve, solve_symmetric
+from phistar.backends.steps import Recorder, Step
+from phistar.spatial import cross
+from phistar.sweeps import ir
+from phistar.sweeps.ir import Sweep, Term
+
+BIAS = "a(0)"  # of the frames, stacked
+
+
+def read_off(name: str) -> str:
+    """The flat field that stacks B_f* x(link of f)."""
+    return f"B*{name}"
+
+
+def cleared(plan: Plan, sweep: Sweep) -> Step | None:
+    """A frame's link without forces."""
+    names = _taken_in(sweep)
+    entries = [("task", name, i) for name in names for i in range(6 * plan.columns(name))]
+    return Recorder({}).finished([(place, 0.0) for place in entries]) if names else None
+
+
+def taken_in(plan: Plan, sweep: Sweep) -> Step | None:
+    """B_f x_f, added to what the frame's link takes in."""
+    names, record = _taken_in(sweep), Recorder({})
+    stores: list[tuple[Any, Any]] = []
+    for name in names:
+        shape = (6, plan.columns(name))
+        moved = link.from_world_axes(_turn(record), record.array("point", "", (3,)), record.array("row", name, shape))
+        stores += [(("task", name, i), x) for i, x in enumerate(moved.reshape(-1))]
+    return record.finished(stores) if names else None
+
+
+def _taken_in(sweep: Sweep) -> list[str]:
+    found = (x.name for s in sweep.statements for x in parts(s.term) if isinstance(x, ir.FromTask))
+    return list(dict.fromkeys(found))
+
+
+def _turn(record: Recorder) -> np.ndarray:
+    return record.array("kept", "X", (9,)).reshape(3, 3)
+
+
+def at_frames(plan: Plan, sweep: Sweep) -> Step | None:
+    """What the flat statements of a sweep ask of the frames: B_f* x, and the bias between link and frame."""
+    asked = list(dict.fromkeys(x for s in sweep.statements for x in parts(s.term)))
+    record, stores = Recorder({}), []
+    for term in asked:
+        if isinstance(term, ir.ToTask):
+            value = _at_link(plan, record, term.name)
+            moved = link.to_world_axes(_turn(record), record.array("point", "", (3,)), value)
+            stores += [(("row", read_off(term.name), i), x) for i, x in enumerate(moved.reshape(-1))]
+        elif isinstance(term, ir.Call):
+            omega = record.array("kept", "V", (3,))
+            linear = np.matmul(_turn(record), cross(omega, cross(omega, record.array("point", "", (3,)))))
+            stores += [(("row", BIAS, i), x) for i, x in enumerate([0.0, 0.0, 0.0, *linear])]
+    return record.finished(stores) if stores else None
+
+
+def _at_link(plan: Plan, record: Recorder, name: str) -> np.ndarray:
+    """A field as the frame's link has kept it, or made of what it has kept."""
+    made = plan.only_at_frames.get(name)
+    if made is None:
+        return record.array("kept", name, plan.shape(name))
+    square, forces = made.left.name, made.right.name  # type: ignore[attr-defined]
+    block = link.mirrored(record.array("kept", square, (6, 6)))
+    return np.matmul(block, record.array("task", forces, (6, plan.columns(forces))))
+
+
+class FlatTracer:
+    """Runs flat statements; flat fields are stacks (rows, columns) in memory."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.shapes: dict[str, tuple[int, int]] = {}
+        sizes = {"task": 6 * plan.frames, "base": 6, "scalars": 1}
+        for name, space in plan.program.inputs:
+            if space in sizes:
+                self.shapes[name] = sizes[space], plan.columns(name)
+        for term in plan.everything:
+            if isinstance(term, ir.ToTask):
+                self.shapes[read_off(term.name)] = 6 * plan.frames, plan.columns(term.name)
+            elif isinstance(term, ir.Call) and term.function == "bias_acceleration_at_frames":
+                self.shapes[BIAS] = 6 * plan.frames, 1
+        for term in plan.totals:
+            base = isinstance(term, ir.ToBase)
+            self.shapes[total(term)] = (6, plan.columns(term.name)) if base else (1, 1)
+
+    def trace(self, sweep: Sweep) -> Step:
+        self.record, self.made = Recorder({}), {}
+        for statement in sweep.statements:
+            self.made[statement.target] = self.value(statement.term)
+        stores = []
+        for name, value in self.made.items():
+            self.shapes[name] = value.shape
+            stores += [(("flat", name, i), x) for i, x in enumerate(value.reshape(-1))]
+        return self.record.finished(stores)
+
+    def field(self, name: str) -> np.ndarray:
+        if name in self.plan.program.columns:
+            return np.eye(self.shapes[name][0])
+        return self.made[name] if name in self.made else self.record.array("flat", name, self.shapes[name])
+
+    def value(self, term: Term) -> Block:
+        match term:
+            case ir.Field(name=name):
+                return self.field(name)
+            case ir.ToTask(name=name):
+                return self.field(read_off(name))
+            case ir.Call():
+                return self.field(BIAS)
+            case ir.ToBase() | ir.ToScalar():
+                return self.field(total(term))
+            case ir.Times(left=left, right=right):
+                return block_times(self.value(left), self.value(right))
+            case ir.Plus(terms=terms):
+                return block_total([(float(c), self.value(inner)) for c, inner in terms])
+            case ir.Transpose(of=inner):
+                return block_transposed(self.value(inner))
+            case ir.TaskOperator(of=inner):
+                return self.value(inner)
+            case ir.SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
+                chosen = solve_symmetric if symmetric else solve
+                return chosen(self.value(matrix), self.value(right))
+        raise NotImplementedError(term)

@@ -1,0 +1,229 @@
+"""What a program needs of memory when it runs link by link: which fields neighbours read, which the task frames read,
+which outlive their sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from phistar.backends import links as link
+from phistar.backends import mixed
+from phistar.backends.interpret import Block
+from phistar.sweeps import ir
+from phistar.sweeps.ir import Program, Term
+
+_DATA = ("H", "M", "A", "S")
+CALLS: dict[str, Callable[..., Block]] = {
+    "bias_acceleration": lambda links, *velocities: link.bias_acceleration(links, 0, *velocities),
+    "rotor_moment": lambda links, *velocities: link.rotor_moment(links, 0, *velocities),
+    "bias_force": lambda links, mass, velocity: link.bias_force(mass, velocity),
+    "reference_acceleration": lambda links, *velocities: mixed.reference_acceleration(links, 0, *velocities),
+    "reference_turning": lambda links, *velocities: mixed.reference_turning(links, 0, *velocities),
+    "reference_rotor_moment": lambda links, *velocities: mixed.reference_rotor_moment(links, 0, *velocities),
+    "reference_force": lambda links, *blocks: mixed.reference_force(*blocks),
+    "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
+    "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
+}
+"""The memoryless functions that a step may call, of the one link."""
+
+_AT_LINKS = ir.Field | ir.FromParent | ir.FromChildren | ir.CongruentParent | ir.CongruentChildren
+LARGEST_FLAT = 12  # rows of a task space whose equations are written out
+LARGEST_COLUMNS = 36
+
+
+def accumulator(term: Any) -> str:
+    """The name of what children send for a term."""
+    return f"{'Σ' if isinstance(term, ir.FromChildren) else 'ΣΣ'}{term.name}"
+
+
+def total(term: Any) -> str:
+    """The name of what links add up for a term."""
+    return f"E{term.name}" if isinstance(term, ir.ToBase) else f"{term.left}·{term.right}"
+
+
+def parts(term: Term) -> Iterator[Term]:
+    yield term
+    for part in ir.subterms(term):
+        yield from parts(part)
+
+
+def gathered(term: Term) -> list[Any]:
+    return [part for part in parts(term) if isinstance(part, ir.FromChildren | ir.CongruentChildren)]
+
+
+def _has_columns_of(term: Term, names: set[str]) -> bool:
+    """Whether a term has the columns of one of some fields: those of its last factor."""
+    match term:
+        case ir.Times(right=right) | ir.SolveFlat(right=right):
+            return _has_columns_of(right, names)
+        case ir.Plus() | ir.TaskOperator():
+            return any(_has_columns_of(part, names) for part in ir.subterms(term))
+        case ir.Transpose() | ir.Invert() | ir.Call() | ir.Data():
+            return False
+    return getattr(term, "name", None) in names
+
+
+def poses_first(program: Program) -> Program:
+    """The program with links placed before the sweep that brings forces from task frames to them."""
+    sweeps: list[ir.Sweep] = []
+    for sweep in program.sweeps:
+        poses = [s for s in sweep.statements if isinstance(s.term, ir.Call) and s.term.function == "pose"]
+        takes_in = any(isinstance(x, ir.FromTask) for s in sweep.statements for x in parts(s.term))
+        if poses and takes_in:
+            sweeps.append(ir.Sweep(ir.OUTWARD, tuple(poses)))
+            sweep = ir.Sweep(sweep.direction, tuple(s for s in sweep.statements if s not in poses))
+        sweeps.append(sweep)
+    return replace(program, sweeps=tuple(sweeps))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program over `frames` task frames (how many)."""
+
+    program: Program
+    frames: int
+
+    @property
+    def rollable(self) -> bool:
+        """Vectors over joints, the base and task frames in and out; operators with few columns."""
+        spaces = {space for _, space in (*self.program.inputs, *self.program.outputs)}
+        solves = any(isinstance(part, ir.SolveFlat) for _, part in self.flat_parts())
+        small = self.width <= LARGEST_COLUMNS and (not solves or 6 * self.frames <= LARGEST_FLAT)
+        known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
+        over = {space for name, space in self.program.inputs if name in self.program.columns}
+        return spaces <= {"joints", "base", "task", "scalars"} and small and known and over <= {"task", "base"}
+
+    @staticmethod
+    def _known(part: Term, at_link: bool) -> bool:
+        match part:
+            case ir.Data(name=name):
+                return name in _DATA
+            case ir.Call(function=function):
+                return (
+                    (function in CALLS or function == "pose") if at_link else function == "bias_acceleration_at_frames"
+                )
+            case ir.TaskOperator(name=name):
+                return name == "U_task"
+            case ir.ToTask() | ir.ToBase() | ir.ToScalar() | ir.SolveFlat():
+                return not at_link
+        return isinstance(part, _AT_LINKS | ir.FromTask | ir.FromBase | ir.Times | ir.Plus | ir.Transpose | ir.Invert)
+
+    def link_parts(self) -> list[tuple[bool, Term]]:
+        return [(True, x) for sweep in self.program.passes for s in sweep.statements for x in parts(s.term)]
+
+    def flat_parts(self) -> list[tuple[bool, Term]]:
+        flat = [sweep for sweep in self.program.sweeps if sweep.direction == "flat"]
+        return [(False, x) for sweep in flat for s in sweep.statements for x in parts(s.term)]
+
+    @cached_property
+    def everything(self) -> list[Term]:
+        return [part for _, part in [*self.link_parts(), *self.flat_parts()]]
+
+    # Shapes
+
+    @property
+    def width(self) -> int:
+        """Columns of what depends on an identity operand."""
+        over = {space for name, space in self.program.inputs if name in self.program.columns}
+        return max([1, *({"task": 6 * self.frames, "base": 6}.get(space, 1) for space in over)])
+
+    @cached_property
+    def wide(self) -> frozenset[str]:
+        found = set(self.program.columns)
+        statements = [s for sweep in self.program.sweeps for s in sweep.statements]
+        while True:
+            more = {s.target for s in statements if _has_columns_of(s.term, found)} - found
+            if not more:
+                return frozenset(found)
+            found |= more
+
+    def columns(self, name: str) -> int:
+        return self.width if name in self.wide else 1
+
+    def shape(self, name: str) -> tuple[int, int]:
+        """Of a field over the links that neighbours or frames read, or of a flat input."""
+        if name == "X":
+            return 12, 1
+        square = any(isinstance(x, ir.CongruentParent) and x.name == name for x in self.everything)
+        return (6, 6) if square else (6, self.columns(name))
+
+    # Who reads what
+
+    @cached_property
+    def given(self) -> frozenset[str]:
+        """Inputs that are there once per joint."""
+        return frozenset(name for name, space in self.program.inputs if space == "joints")
+
+    @cached_property
+    def outputs(self) -> frozenset[str]:
+        """Results that are there once per joint."""
+        return frozenset(name for name, space in self.program.outputs if space == "joints")
+
+    @cached_property
+    def passing(self) -> frozenset[str]:
+        """Fields that only children read, on the way out."""
+        result: set[str] = set()
+        for number, sweep in enumerate(self.program.sweeps):
+            made = {s.target for s in sweep.statements} if sweep.direction == ir.OUTWARD else set()
+            result |= made & self._from_parents(sweep) - self._read_later(number)
+        return frozenset(result)
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Fields that children read at their parent and that last."""
+        return frozenset().union(*(self._from_parents(sweep) for sweep in self.program.passes)) - self.passing
+
+    @staticmethod
+    def _from_parents(sweep: ir.Sweep) -> set[str]:
+        found = {
+            x.name for s in sweep.statements for x in parts(s.term) if isinstance(x, ir.FromParent | ir.CongruentParent)
+        }
+        poses = any(isinstance(x, ir.Call) and x.function == "pose" for s in sweep.statements for x in parts(s.term))
+        return found | ({"X"} if poses else set())
+
+    def _read_later(self, number: int) -> set[str]:
+        later = [s.term for sweep in self.program.sweeps[number + 1 :] for s in sweep.statements]
+        return {part.name for term in later for part in parts(term) if isinstance(part, _AT_LINKS)}
+
+    @cached_property
+    def repeated(self) -> dict[str, Term]:
+        """Fields that are computed again where they are needed: a(k) costs less than to keep it."""
+        return {
+            s.target: s.term
+            for sweep in self.program.passes
+            for s in sweep.statements
+            if isinstance(s.term, ir.Call) and s.term.function == "bias_acceleration"
+        }
+
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """Fields that task frames read at their links."""
+        named = {x.name for x in self.everything if isinstance(x, ir.ToTask)}
+        at_frames = any(isinstance(x, ir.Call) and x.function == "bias_acceleration_at_frames" for x in self.everything)
+        placed = named or at_frames or self.from_task
+        inside = {t.left.name for t in self.only_at_frames.values()}  # type: ignore[attr-defined]
+        named = (named - self.only_at_frames.keys()) | inside
+        return frozenset(named | ({"X"} if placed else set()) | ({"V"} if at_frames else set()))
+
+    @cached_property
+    def only_at_frames(self) -> dict[str, ir.Times]:
+        """Fields Ω(k) Σ_f B_f x_f that only task frames read: computed there and not at every link."""
+        found = {}
+        for sweep in self.program.passes:
+            for s in sweep.statements:
+                t = s.term
+                if isinstance(t, ir.Times) and isinstance(t.left, ir.Field) and isinstance(t.right, ir.FromTask):
+                    found[s.target] = t
+        squares = {x.name for x in self.everything if isinstance(x, ir.CongruentParent)}
+        elsewhere = {x.name for x in self.everything if isinstance(x, _AT_LINKS)}
+        return {name: t for name, t in found.items() if t.left.name in squares and name not in elsewhere}  # type: ignore[attr-defined]
+
+    @cached_property
+    def from_task(self) -> frozenset[str]:
+        return frozenset(x.name for x in self.everything if isinstance(x, ir.FromTask))
+
+    @cached_property
+    def totals(self) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(x for x in self.everything if isinstance(x, ir.ToBase | ir.ToScalar)))

@@ -1,0 +1,199 @@
+"""The data of a robot for a rolled kernel: where its links, entries and frames are in memory, what they weigh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.link_frames import SCREW, LinkFrames
+from phistar.backends.links import spin_of
+from phistar.backends.rolled_memory import Rooms
+from phistar.backends.rolled_plan import Plan
+from phistar.backends.steps import ARMATURE, CONSTANTS, INERTIA, PLACING, PLACING_MORE, SPIN
+from phistar.model import Model
+
+Table = list[int]
+
+
+def tables(model: Model, frames: LinkFrames, kinds: list[int], plan: Plan, memory: Rooms, names: Any) -> list[Any]:
+    """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
+    n = len(model.bodies)
+    task = _frame_slots(model, names)
+    frame_start = memory.flat_size
+    slot_start = frame_start + (2 + len(set(task))) * memory.frame
+    sent, slots = _sending(model)
+    pass_start = slot_start + slots * memory.slot
+    passing, passes = _passing(model)
+    own_start = pass_start + passes * memory.passing
+    sizes = np.array([len(own) for own in memory.own])[kinds]
+    own = own_start + np.concatenate([[0], np.cumsum(sizes)])
+    children = _children_slots(model, sent)
+    parents = np.array([p if p >= 0 else k for k, p in enumerate(model.parents)])
+    by_body = {body: 2 + number for number, body in enumerate(sorted({b for b in task if b >= 0}))}
+    frame = [frame_start + by_body.get(k, 0) * memory.frame for k in range(n)]
+    starts, more = _extras(model, sent)
+    constants, rows = _constants(model, frames)
+    links = np.stack(
+        [
+            np.array(kinds),
+            own[:-1],
+            own[parents],
+            pass_start + passing * memory.passing,
+            pass_start + passing[parents] * memory.passing,
+            slot_start + children * memory.slot,
+            slot_start + sent * memory.slot,
+            np.array(frame),
+            starts[:-1],
+            starts[1:],
+            rows,
+        ],
+        axis=-1,
+    ).astype(np.int32)
+    points = [_point(model, frames, name) for name in names]
+    where = [frame_start + (by_body[b] if b >= 0 else 1) * memory.frame for b in task]
+    arrays, columns = _arrays(model, kinds, own, plan, memory)
+    places, numbers = _initial(model, plan, memory)
+    counts = [n, int(own[-1]) + 1, pass_start, len(places), *(len(x) for x in arrays), *columns]
+    return [
+        np.array(counts, dtype=np.int64),
+        links,
+        constants,
+        (slot_start + np.array(more, dtype=np.int64) * memory.slot).astype(np.int32),
+        np.array(points, dtype=float).reshape(-1, 3),
+        np.array(where, dtype=np.int32),
+        np.array(places, dtype=np.int32),
+        np.array(numbers, dtype=float),
+        *(np.array(x, dtype=np.int32) for x in arrays),
+    ]
+
+
+def _frame_slots(model: Model, names: Any) -> Table:
+    return [model.frame(name).body for name in names]
+
+
+def _sending(model: Model) -> tuple[np.ndarray, int]:
+    """For each link the slot it sends to; slot 0 stays zero. A slot is free again when the parent has read it."""
+    n, free, count = len(model.bodies), [], 1
+    sent = np.zeros(n, dtype=np.int64)
+    for k in range(n - 1, -1, -1):
+        if free:
+            sent[k] = free.pop()
+        else:
+            sent[k], count = count, count + 1
+        free += [int(sent[c]) for c in model.children[k]]
+    return sent, count
+
+
+def _children_slots(model: Model, sent: np.ndarray) -> np.ndarray:
+    return np.array([sent[children[0]] if children else 0 for children in model.children[: len(model.bodies)]])
+
+
+def _extras(model: Model, sent: np.ndarray) -> tuple[np.ndarray, Table]:
+    """The slots of all children but the first, link after link."""
+    counts, found = [0], []
+    for children in model.children[: len(model.bodies)]:
+        found += [int(sent[c]) for c in children[1:]]
+        counts.append(len(found))
+    return np.array(counts), found
+
+
+def _passing(model: Model) -> tuple[np.ndarray, int]:
+    """For each link the slot of what it passes on; free again after its last child."""
+    n, free, count = len(model.bodies), [], 0
+    slots = np.zeros(n, dtype=np.int64)
+    last = [max(children, default=-1) for children in model.children[:n]]
+    for k in range(n):
+        if free:
+            slots[k] = free.pop()
+        else:
+            slots[k], count = count, count + 1
+        parent = model.parents[k]
+        if parent >= 0 and last[parent] == k:
+            free.append(int(slots[parent]))
+        if last[k] < 0:
+            free.append(int(slots[k]))
+    return slots, count
+
+
+def _constants(model: Model, frames: LinkFrames) -> tuple[np.ndarray, np.ndarray]:
+    """The constants of all links, one after the other, and where each link's begin: a screw without motor is short."""
+    n = len(model.bodies)
+    rows = np.zeros((n, CONSTANTS))
+    screw = np.array([role == SCREW for role in frames.roles])
+    general = np.concatenate([frames.rotation.reshape(n, 9), frames.offset], axis=-1)
+    rows[:, PLACING : PLACING + 6] = general[:, :6]
+    rows[:, PLACING_MORE : PLACING_MORE + 6] = general[:, 6:]
+    rows[screw, PLACING : PLACING + 5] = frames.screws[screw]
+    rows[:, INERTIA : INERTIA + 10] = frames.inertia
+    for k, joint in enumerate(model.joints):
+        kind = joint.kind
+        rows[k, ARMATURE : ARMATURE + kind.nv] = kind.armature_diagonal
+        if kind.gyroscopic:
+            rows[k, SPIN : SPIN + kind.nv] = spin_of(kind)
+    long = ~screw | np.any(rows[:, ARMATURE:], axis=-1).any()
+    sizes = np.where(long, CONSTANTS, PLACING_MORE)
+    kept = np.arange(CONSTANTS) < sizes[:, None]
+    return rows[kept], np.concatenate([[0], np.cumsum(sizes)])[:-1]
+
+
+def _point(model: Model, frames: LinkFrames, name: str) -> np.ndarray:
+    frame = model.frame(name)
+    return np.zeros(3) if frame.body < 0 else frames.point(frame.body, frame.placement.translation)
+
+
+def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[list[Any], Table]:
+    """The place of each entry of q, of the inputs and of the outputs, and the columns of each."""
+    program = plan.program
+    arrays: list[Any] = [_over_joints(model, kinds, own, memory, "q", 1, True)]
+    columns = [model.nq]
+    for name, space in program.inputs:
+        if name in program.columns or name == "a_g":
+            continue
+        arrays.append(
+            _over_joints(model, kinds, own, memory, name, 1, False)
+            if space == "joints"
+            else range(memory.flat[name], memory.flat[name] + 6 * plan.frames)
+        )
+        columns.append(len(arrays[-1]))
+    for name, space in program.outputs:
+        c = plan.columns(name)
+        if space == "joints":
+            arrays.append(_over_joints(model, kinds, own, memory, name, c, False))
+        else:
+            rows = {"task": 6 * plan.frames, "base": 6, "scalars": 1}[space]
+            arrays.append(range(memory.flat[name], memory.flat[name] + rows * c))
+        columns.append(c if c > 1 else len(arrays[-1]))
+    return arrays, columns
+
+
+def _over_joints(
+    model: Model, kinds: list[int], own: np.ndarray, memory: Rooms, name: str, columns: int, is_q: bool
+) -> np.ndarray:
+    """Places of a joint-space array's entries in the links' own memory; an entry that no step reads goes nowhere."""
+    waste = int(own[-1])
+    by_kind: dict[tuple[int, int], np.ndarray] = {}
+    result = []
+    for k, joint in enumerate(model.joints):
+        count = (joint.nq if is_q else joint.nv) * columns
+        key = (kinds[k], count)
+        if key not in by_kind:
+            entries = memory.own[kinds[k]]
+            by_kind[key] = np.array([entries.get((name, i), -1) for i in range(count)], dtype=np.int64)
+        found = by_kind[key]
+        result.append(np.where(found >= 0, own[k] + found, waste))
+    return np.concatenate(result)
+
+
+def _initial(model: Model, plan: Plan, memory: Rooms) -> tuple[Table, list[float]]:
+    """Gravity and the identities that operators are applied to."""
+    places, numbers = [], []
+    for name, space in plan.program.inputs:
+        if name == "a_g":
+            places += range(memory.flat[name], memory.flat[name] + 6)
+            numbers += [0.0, 0.0, 0.0, *(-model.gravity)]
+        elif name in plan.program.columns:
+            size = 6 * plan.frames if space == "task" else 6
+            places += [memory.flat[name] + i * (size + 1) for i in range(size)]
+            numbers += [1.0] * size
+    return places, numbers
