@@ -11,7 +11,7 @@ import numpy as np
 
 import phistar as ps
 from phistar.backends.dense import Dense
-from phistar.backends.links import links_at
+from phistar.backends.links import links_at, space_sizes
 from phistar.expression import Algebra
 from phistar.identities.law import Setting
 from phistar.operators.symbols import Symbols
@@ -142,6 +142,8 @@ def _at_random_state(rng, model: ps.Model, frames: tuple[str, ...]) -> Mechanism
     vectors["a_b"] = rng.normal(size=6)
     vectors |= {name: rng.normal(size=task) for name in ("u", "a0_delayed")}
     vectors |= {name: rng.normal(size=6 * n) for name in ("a_delayed", "b_delayed", "f_delayed")}
+    inner = space_sizes(model, frames)["inner"]
+    vectors |= {name: rng.normal(size=inner) for name in ("v_i", "qdd_i")}
     return Mechanism(model, frames, q, vectors, {"X": memoryless, "Q": closures})
 
 

@@ -58,7 +58,7 @@ _HOME = {
 }
 
 # Chapters that are had as a whole: ps.estimation.forward_dynamics.
-_CHAPTERS = ("estimation",)
+_CHAPTERS = ("estimation", "freeflying")
 
 __all__ = sorted([*_HOME, *_CHAPTERS])  # pyright: ignore[reportUnsupportedDunderAll]
 

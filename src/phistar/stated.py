@@ -12,6 +12,7 @@ import numpy as np
 
 from phistar.backends.arrays import is_traced, traced
 from phistar.backends.kernel import Kernel, Statements, executor
+from phistar.backends.links import space_sizes
 from phistar.backends.program import ARTICULATED, Wanted, is_wide
 from phistar.backends.symbolic import replay
 from phistar.backends.threads import STATES_PER_THREAD
@@ -164,6 +165,7 @@ def _checked(
             raise UnknownNameError(f"A frame is given by its name; {name!r} is not one.")
         model.frame(name)
     sizes = {"a_b": 6, "f": 6 * len(frames), "u": 6 * len(frames), "F": 6 * len(model.bodies)}
+    sizes |= dict.fromkeys(("v_i", "qdd_i"), space_sizes(model, frames)["inner"])
     q = model.checked(q, model.nq, "q")
     given = {GIVEN[name]: model.checked(x, sizes.get(name, model.nv), SHOWN[name]) for name, x in vectors.items()}
     try:
@@ -176,6 +178,7 @@ def _checked(
 
 SHOWN = {"v": "v", "a_b": "the acceleration of the base", "qdd": "a", "T": "tau", "f": "the force"}
 SHOWN |= {"v_ref": "v_ref", "u": "the task acceleration", "F": "the feedback forces"}
+SHOWN |= {"v_i": "joint_rates", "qdd_i": "a (the joints' entries only)"}
 """What the public functions call the vectors."""
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.dense_mixed import MIXED
-from phistar.backends.links import Links, bias_acceleration, bias_force, rotor_moment, space_sizes
 from phistar.backends.dense_two_way import TWO_WAY
+from phistar.backends.links import Links, bias_acceleration, bias_force, rotor_moment, space_sizes
 from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.spaces import Space

@@ -21,7 +21,7 @@ _BACKWARD = {"phi_b", "E_phi_b"}
 _COMBINED = {"r_b": (), "q": ("q",), "H_f": ("q", "H_f"), "H_b": ("q", "H_b")}
 _RICCATI = {"P", "D", "G", "psi"}
 _INPUTS = {"f", "a_g", "a_b", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
-_INPUTS |= {"v_ref", "F"}
+_INPUTS |= {"v_ref", "F", "v_i", "qdd_i"}
 _RICCATI_RATES = {"D_dot", "G_dot"}
 _FLAT_SPACES = {"task", "base", "root", "closures", "scalars"}
 

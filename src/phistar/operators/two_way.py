@@ -9,7 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from phistar.operators.nodes import Node, Symbol, identity, summation, zero
-from phistar.operators.spaces import FORCES, INNER_TORQUES, MOTIONS, ROOT_FORCES, TORQUES, Space
+from phistar.operators.spaces import (
+    FORCES,
+    INNER_RATES,
+    INNER_TORQUES,
+    MOTIONS,
+    ROOT_FORCES,
+    SCALARS,
+    TORQUES,
+    Space,
+)
 
 _MEMORYLESS = frozenset({"memoryless", "causal"})
 _SYMMETRIC = _MEMORYLESS | {"symmetric"}
@@ -36,6 +45,9 @@ class TwoWay(ABC):
     E_phi_b, phi_b = E_PHI_B, PHI_B
     # π_f picks off the base link; Π_f = π_f*π_f and Π_b = π_b*π_b keep the base link and the tips (RJ2W eq. 2).
     pi_f, Pi_f, Pi_b = PICK_F, PI_F, PI_B
+    # Rates and accelerations of the joints between links, given by the caller.
+    v_i = Symbol("v_i", SCALARS, INNER_RATES, frozenset({"vector"}))
+    qdd_i = Symbol("qdd_i", SCALARS, INNER_RATES, frozenset({"vector"}))
     # N keeps the joints between links and drops the one that carries the base link.
     N = INNER
 
@@ -107,5 +119,5 @@ class TwoWay(ABC):
 
 TWO_WAY_NAMES = (
     *("E_phi_b", "phi_b", "phi_b_tilde", "E_s", "pi_f", "Pi_f", "Pi_b", "N", "M_b", "r_b", "q", "rho"),
-    *("C_f", "C_b", "H_f", "H_b"),
+    *("C_f", "C_b", "H_f", "H_b", "v_i", "qdd_i"),
 )

@@ -36,7 +36,7 @@ _FLAT = ("task", "base", "root", "closures", "scalars")
 _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν"), "phi_b": ("X_b", "Y_b")}
 _SHIFTS = ("E_phi", "B", "E", "E_phi_b", "E_s", "pi_f")
 GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "a_b": "a_b", "u": "u"}
-GIVEN |= {"v_ref": "θ̇ᵣ", "F": "F"}
+GIVEN |= {"v_ref": "θ̇ᵣ", "F": "F", "v_i": "θ̇_i", "qdd_i": "θ̈_i"}
 GIVEN |= {"a_delayed": "a_d", "b_delayed": "b_d", "a0_delayed": "a_d(0)", "f_delayed": "f_d"}
 """Vector symbols that the caller gives, with the names of their fields."""
 

@@ -1,0 +1,56 @@
+"""What a free base is, and whether a model has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.links import space_sizes, spin_of
+from phistar.errors import ModelError
+from phistar.model import Free, Model
+from phistar.spatial import from_quaternion
+
+
+def joint_count(model: Model) -> int:
+    """Degrees of freedom of the joints between the links: entries of `a`, `tau` and `joint_rates` here."""
+    check_free_base(model)
+    return space_sizes(model, ())["inner"]
+
+
+def check_free_base(model: Model) -> None:
+    """Refuse a model that does not float as one piece."""
+    roots = [body for body in model.bodies if body.parent < 0]
+    if len(roots) != 1:
+        listed = ", ".join(body.name for body in roots) or "none"
+        raise ModelError(
+            f"{model.name} has {len(roots)} bodies that hang on the world ({listed}); a free-flying robot has one, its "
+            "base. Treat several robots one by one."
+        )
+    kind = roots[0].joint.kind
+    if not isinstance(kind, Free):
+        raise ModelError(
+            f"{model.name} is not free: its base {roots[0].name} hangs on the world by a {type(kind).__name__} joint. "
+            "Load it with floating=True, or give its first body a ps.Free() joint."
+        )
+    if np.any(kind.armature_diagonal) or np.any(spin_of(kind)):
+        raise ModelError(f"The free joint of {model.name} has armature, but no motor can act between it and the world.")
+
+
+def base_name(model: Model) -> str:
+    """The frame of the base link."""
+    check_free_base(model)
+    return model.bodies[0].name
+
+
+def base_rotation(model: Model, q: Any) -> np.ndarray:
+    """From the base's axes to the world's, (…, 3, 3)."""
+    turn = from_quaternion(np.asarray(q)[..., model.joints[0].q_slice][..., -4:])
+    return np.matmul(model.bodies[0].placement.rotation, turn)
+
+
+def base_position(model: Model, q: Any) -> np.ndarray:
+    """Of the base's origin in the world, (…, 3)."""
+    placed = model.bodies[0].placement
+    offset = np.asarray(q)[..., model.joints[0].q_slice][..., :3]
+    return placed.translation + np.matmul(placed.rotation, offset[..., None])[..., 0]
