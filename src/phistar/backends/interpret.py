@@ -14,6 +14,7 @@ import numpy as np
 from phistar.backends import links as link
 from phistar.backends import mixed
 from phistar.backends.links import Links, space_sizes
+from phistar.backends.newton_euler import carried, inertial_force
 from phistar.backends.solve import invert, solve, solve_symmetric
 from phistar.spatial import cross
 from phistar.sweeps import ir
@@ -86,10 +87,10 @@ class _Machine:
             case ir.Times(left=left, right=right):
                 return block_times(self.value(left, k), self.value(right, k))
             case ir.Plus(terms=terms):
-                together, apart = self.together([inner for c, inner in terms if c == 1], k)
-                return block_total(
-                    [*together, *((float(c), self.value(inner, k)) for c, inner in terms if inner not in apart)]
-                )
+                pairs = self.pairs([inner for c, inner in terms if c == 1], k)
+                done = {inner for pair in pairs for inner in pair}
+                apart = [(float(c), self.value(inner, k)) for c, inner in terms if inner not in done]
+                return block_total([*((1.0, self.joint_value(*pair, k)) for pair in pairs), *apart])
             case ir.Data(name=name):
                 return self.data(name, k)
             case ir.Transpose(of=inner):
@@ -99,6 +100,33 @@ class _Machine:
             case ir.Call(function=function, arguments=arguments):
                 return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
         return self.transport(term, k)
+
+    def pairs(self, terms: list[Term], k: int) -> list[tuple[ir.Call, Any]]:
+        """b with Mα, a(k) with φ*α: what is cheaper together than apart."""
+        found: dict[ir.Call, Any] = {}
+        parent = self.links.parents[k]
+        for first in (term for term in terms if isinstance(term, ir.Call)):
+            for second in (term for term in terms if term not in found.values()):
+                match first, second:
+                    case (
+                        ir.Call(function="bias_force", arguments=(ir.Data(name="M"), _)),
+                        ir.Times(left=ir.Data(name="M"), right=ir.Field()),
+                    ):
+                        found.setdefault(first, second)
+                    case ir.Call(function="bias_acceleration", arguments=(ir.Field(), _)), ir.FromParent(name=name):
+                        if parent >= 0 and self.fields[name][parent] is not None:
+                            found.setdefault(first, second)
+        return list(found.items())
+
+    def joint_value(self, call: ir.Call, other: Any, k: int) -> Block:
+        """Mα + b, or φ*α + a(k)."""
+        if call.function == "bias_force":
+            mass, velocity = (self.value(x, k) for x in call.arguments)
+            return inertial_force(mass, velocity, self.value(other.right, k))
+        rate: Any = call.arguments[0]
+        above = (self.fields[field.name][self.links.parents[k]] for field in (rate, other))
+        own = link.bias_acceleration(self.links, k, *(self.value(x, k) for x in call.arguments), reaching=False)
+        return own + carried(self.links.rotation[k], self.links.offset[k], *above)
 
     def transport(self, term: Term, k: int) -> Block:
         rotation, offset, parents = self.links.rotation, self.links.offset, self.links.parents
@@ -138,7 +166,8 @@ class _Machine:
                 return None if above is None else out(*link.reversed_step(rotation[k], offset[k]), above)
             case ir.FromSiblings() | ir.CongruentSiblings() | ir.BackFromSiblings():
                 forces, motions = link.inward, isinstance(term, ir.BackFromSiblings)
-                move = link.outward if motions else forces if isinstance(term, ir.FromSiblings) else link.congruent_inward
+                move = forces if isinstance(term, ir.FromSiblings) else link.congruent_inward
+                move = link.outward if motions else move
                 others = [c for c in children[parent] if c != k] if parent >= 0 else []
                 at_parent = block_total([moved(move, c, motions) for c in others])
                 own = (rotation[k], offset[k]) if motions else link.reversed_step(rotation[k], offset[k])

@@ -153,9 +153,7 @@ def from_world_axes(rotation: np.ndarray, point: np.ndarray, x: np.ndarray) -> n
 
 
 # The memoryless nonlinear functions (KJR92 eqs. 47, 48; any joint).
-def bias_acceleration(
-    links: Links, k: int, velocity: np.ndarray, v: np.ndarray, reaching: bool = True
-) -> np.ndarray:
+def bias_acceleration(links: Links, k: int, velocity: np.ndarray, v: np.ndarray, reaching: bool = True) -> np.ndarray:
     """a(k), (…, 6, 1): the inertial acceleration of link k that neither θ̈ nor its parent's acceleration explains; not
     `reaching`, without ω × (ω × ℓ) of the way from the parent's origin."""
     relative = np.matmul(links.subspace[k], v)[..., 0]

@@ -1,0 +1,48 @@
+"""RXR* of 3×3 blocks: half the work where R, by its structure, turns about one axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Order = tuple[int, int, int]
+
+
+def turned(rotation: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """RXR*, (…, 3, 3). About an axis, with k = s (X_ii − X_jj) + c (X_ij + X_ji), the block across it becomes
+    [[X_ii − s k, c k − X_ji], [c k − X_ij, X_jj + s k]], because c² + s² = 1."""
+    axis = _axis(rotation)
+    if axis is None:
+        return np.matmul(np.matmul(rotation, x), np.swapaxes(rotation, -1, -2))
+    (along, i, j), (from_along, m, n), sign = axis
+    cosine, sine = rotation[i, m], rotation[j, m]
+    upper, lower = sign * x[m, n], sign * x[n, m]
+    twist = sine * (x[m, m] - x[n, n]) + cosine * (upper + lower)
+    result = np.full((3, 3), 0.0, dtype=object)
+    result[along, along] = x[from_along, from_along]
+    result[i, i], result[j, j] = x[m, m] - sine * twist, x[n, n] + sine * twist
+    result[i, j], result[j, i] = cosine * twist - lower, cosine * twist - upper
+    result[i, along], result[j, along] = _turned_pair(cosine, sine, sign * x[m, from_along], x[n, from_along])
+    result[along, i], result[along, j] = _turned_pair(cosine, sine, sign * x[from_along, m], x[from_along, n])
+    return result
+
+
+def _turned_pair(cosine: Any, sine: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return cosine * x - sine * y, sine * x + cosine * y
+
+
+def _axis(rotation: np.ndarray) -> tuple[Order, Order, float] | None:
+    """Of a traced rotation with a lone ±1: its row and column, each followed by the others in cyclic order, and its
+    sign. What remains is [[c, −s], [s, c]], for −1 with the second column turned around."""
+    if rotation.dtype != object or rotation.ndim != 2:
+        return None
+    for row in range(3):
+        for column in range(3):
+            entry = rotation[row, column]
+            if type(entry) is float and abs(entry) == 1.0:
+                i, j, m, n = (row + 1) % 3, (row + 2) % 3, (column + 1) % 3, (column + 2) % 3
+                crossing = (rotation[row, m], rotation[row, n], rotation[i, column], rotation[j, column])
+                if all(type(x) is float and x == 0.0 for x in crossing):
+                    return (row, i, j), (column, m, n), entry
+    return None
