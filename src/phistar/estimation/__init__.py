@@ -1,5 +1,30 @@
 """Dynamics as estimation (R87): filters, smoothers and covariances that are the dynamics."""
 
+from phistar.estimation.boundary import BoundaryValueProblem, Solution
+from phistar.estimation.composite import CompositeBodies, composite_bodies
+from phistar.estimation.covariances import (
+    AccelerationParts,
+    Covariances,
+    acceleration_parts,
+    closed_form_inverse,
+    covariances,
+)
 from phistar.estimation.filtering import Filtered, forward_dynamics
+from phistar.estimation.state_space import StateSpace, sample_joint_forces, state_space
 
-__all__ = ["Filtered", "forward_dynamics"]
+__all__ = [
+    "AccelerationParts",
+    "BoundaryValueProblem",
+    "CompositeBodies",
+    "Covariances",
+    "Filtered",
+    "Solution",
+    "StateSpace",
+    "acceleration_parts",
+    "closed_form_inverse",
+    "composite_bodies",
+    "covariances",
+    "forward_dynamics",
+    "sample_joint_forces",
+    "state_space",
+]

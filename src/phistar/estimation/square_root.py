@@ -12,22 +12,10 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import Links, has_rotors, inward, links_at, outward
-from phistar.backends.program import AS_WRITTEN
 from phistar.errors import ModelError
-from phistar.estimation.blocks import over_links
-from phistar.identities import smoothing
+from phistar.estimation.terms import known_terms
 from phistar.model import Model
 from phistar.spatial import skew
-from phistar.stated import states
-
-
-@states(
-    lambda s: {"force": smoothing.known_forces(s), "motion": smoothing.known_motions(s, driven=False)}, form=AS_WRITTEN
-)
-def known_terms(model: Model, q: Any, v: Any) -> dict[str, np.ndarray]:
-    """b and n of the boundary-value problem, (…, n, 6) each (R87 eqs. 7, 15; gravity and loads in b)."""
-    found = known_terms.evaluate_all(model, q, {"v": v})
-    return {name: over_links(model, x, columns=False) for name, x in found.items()}
 
 
 def mass_factor(model: Model, k: int) -> np.ndarray:
@@ -52,8 +40,7 @@ def square_root_filter(
         raise ModelError(f"{model.name} has gyroscopic rotors, which the square-root filter leaves out.")
     q, tau = model.checked(q, model.nq, "q"), model.checked(given["T"], model.nv, "tau")
     vectors = {name: given[name] for name in ("v", "f") if name in given}
-    found = known_terms.evaluate_all(model, q, vectors, frames)
-    force, motion = (over_links(model, found[name], columns=False)[..., None] for name in ("force", "motion"))
+    force, motion = (x[..., None] for x in known_terms(model, q, vectors, frames))
     batch = np.broadcast_shapes(force.shape[:-3], tau.shape[:-1], np.shape(given.get("a_b", np.zeros(6)))[:-1])
     links = links_at(model, np.broadcast_to(q, (*batch, model.nq)))
     force, motion = (np.broadcast_to(x, (*batch, *x.shape[-3:])) for x in (force, motion))
