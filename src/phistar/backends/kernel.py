@@ -196,7 +196,7 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
         header, code = found
     title = " ".join(public for public, _ in wanted.nodes)
     doc = f"{title} of {model.name}, compiled link by link."
-    data = tables(model, frames, numbers, plan, Rooms.from_data(header["memory"]), wanted.frames)
+    data = tables(model, frames, numbers, plan, Rooms.from_data(header["memory"]), wanted.frames, lanes)
     function = gufunc(load_object(code), signature, title, doc, data)
     operations = header["operations"] * len(model.bodies)
     return Kernel(function, inputs, tuple(outputs), operations, signature.outputs, {}, signature.inputs)

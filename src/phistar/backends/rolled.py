@@ -15,7 +15,7 @@ from phistar.backends.flat_steps import FlatTracer, read_off
 from phistar.backends.link_frames import LinkFrames
 from phistar.backends.llvm import Body, declarations
 from phistar.backends.rolled_loop import Calls, Sizes, loop_text
-from phistar.backends.rolled_memory import FLAT, FRAME, LINK, Memory, Stage, StepPlaces, laid_out, needed
+from phistar.backends.rolled_memory import FLAT, FRAME, Memory, Stage, StepPlaces, laid_out, needed, used_pointers
 from phistar.backends.rolled_plan import Plan, total
 from phistar.backends.steps import Kind, Step, StepTracer
 from phistar.model import Model
@@ -76,7 +76,7 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
     laid_out(stages, len(kinds), _totals_last(plan, tracer.shapes), memory)
     functions, calls, scratch = [], [], 1
     for number, stage in enumerate(stages):
-        pointers = {"flat": FLAT, "frames": FRAME}.get(stage.direction, LINK)
+        pointers = {"flat": FLAT, "frames": FRAME}.get(stage.direction) or used_pointers(stage)
         made = []
         for kind, step in enumerate(stage.steps):
             places = StepPlaces(step, memory, kind, pointers)
@@ -84,7 +84,7 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
             functions += body.functions()
             made.append(tuple(body.calls(", ".join([*(f"ptr %{name}" for name in pointers), "ptr %scratch"]))))
             scratch = max(scratch, body.slot_count)
-        calls.append(Calls(stage.direction, tuple(made)))
+        calls.append(Calls(stage.direction, tuple(made), pointers))
     sizes = Sizes(lanes, scratch, max(len(memory.slot), 1), plan.frames, plan.width, _totals(plan, memory))
     text = "\n".join([declarations(lanes), *functions, loop_text(calls, axes, inputs, sizes)])
     links = [stage for stage in stages if stage.direction not in ("flat", "frames")]

@@ -38,7 +38,7 @@ def _squares(packing: bool, lanes: int, width: int) -> list[str]:
     vector = f"<{width} x double>"
     lines = ["square:", "  %e = phi i64 [0, %choose], [%e2, %square]"]
     for i in range(width):
-        lines += [f"  %g{i}e = add i64 %e, {i}", *_place(f"g{i}", f"%g{i}e", lanes)]
+        lines += [f"  %g{i}e = add i64 %e, {i}", *_place(f"g{i}", f"%g{i}e")]
     for start in range(0, lanes, width):
         rows, cells = [], []
         for i in range(width):
@@ -58,7 +58,7 @@ def _squares(packing: bool, lanes: int, width: int) -> list[str]:
 
 
 def _single(packing: bool, lanes: int) -> list[str]:
-    lines = ["one:", "  %k = phi i64 [0, %choose], [%k2, %one]", *_place("t", "%k", lanes)]
+    lines = ["one:", "  %k = phi i64 [0, %choose], [%k2, %one]", *_place("t", "%k")]
     lines += ["  %a = sdiv i64 %k, %columns", "  %b = srem i64 %k, %columns", "  %a0 = mul i64 %a, %k0"]
     lines += ["  %b0 = mul i64 %b, %k1", "  %o = add i64 %a0, %b0"]
     for lane in range(lanes):
@@ -70,12 +70,11 @@ def _single(packing: bool, lanes: int) -> list[str]:
     return [*lines, "  br i1 %again, label %one, label %done"]
 
 
-def _place(name: str, entry: str, lanes: int) -> list[str]:
+def _place(name: str, entry: str) -> list[str]:
     """The place of an entry in memory."""
     return [
         f"  %{name}.p = getelementptr i32, ptr %table, i64 {entry}",
         f"  %{name}.i = load i32, ptr %{name}.p, align 4",
-        f"  %{name}.w = sext i32 %{name}.i to i64",
-        f"  %{name}.o = mul i64 %{name}.w, {8 * lanes}",
-        f"  %{name} = getelementptr i8, ptr %work, i64 %{name}.o",
+        f"  %{name}.w = zext i32 %{name}.i to i64",
+        f"  %{name} = getelementptr i8, ptr %work, i64 %{name}.w",
     ]

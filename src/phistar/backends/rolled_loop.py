@@ -8,7 +8,7 @@ from phistar.backends.rolled_copies import copy_text
 from phistar.backends.rolled_memory import FRAME, LINK
 
 COLUMNS = ("kind", "own", "parent", "passing", "passed", "children", "siblings", "frame", "more", "end", "constant")
-"""Of a link's row in the table of links; places in memory are counted in vectors from its start."""
+"""Of a link's row in the table of links; places in memory are bytes from its start."""
 
 TABLES = ("counts", "links", "constants", "extras", "points", "slots", "places", "numbers")
 """What a robot's data begin with; then follow the places of the entries of each array."""
@@ -19,10 +19,11 @@ COUNTS = ("n", "room", "cleared", "initial")
 
 @dataclass(frozen=True)
 class Calls:
-    """What a stage calls: for each kind of link, once per frame, or once."""
+    """What a stage calls: for each kind of link, once per frame, or once; and the pointers that the calls are given."""
 
     direction: str
     calls: tuple[tuple[str, ...], ...]
+    pointers: tuple[str, ...]
 
 
 def loop_text(stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes) -> str:
@@ -136,7 +137,7 @@ def _gather(sizes: Sizes) -> str:
     lines = ["define internal void @gather(ptr %to, ptr %work, ptr %extras, i64 %more, i64 %end) #0 {", "entry:"]
     lines += ["  br label %child", "child:", "  %c = phi i64 [%more, %entry], [%c2, %added]"]
     lines += ["  %c.p = getelementptr i32, ptr %extras, i64 %c", "  %c.i = load i32, ptr %c.p, align 4"]
-    lines += ["  %c.w = sext i32 %c.i to i64", f"  %c.o = mul i64 %c.w, {8 * lanes}", _pointer("from", "work", "%c.o")]
+    lines += ["  %c.w = zext i32 %c.i to i64", _pointer("from", "work", "%c.w")]
     lines += ["  br label %entry1", "entry1:", "  %i = phi i64 [0, %child], [%i2, %entry1]"]
     for name, start in (("a", "to"), ("b", "from")):
         lines += [f"  %{name}.p = getelementptr {vector}, ptr %{start}, i64 %i"]
@@ -154,8 +155,7 @@ def _fill(sizes: Sizes) -> str:
     lines = ["define internal void @fill(ptr %work, ptr %places, ptr %numbers, i64 %count) #0 {", "entry:"]
     lines += ["  %any = icmp sgt i64 %count, 0", "  br i1 %any, label %one, label %done", "one:"]
     lines += ["  %i = phi i64 [0, %entry], [%i2, %one]", "  %p.p = getelementptr i32, ptr %places, i64 %i"]
-    lines += ["  %p.i = load i32, ptr %p.p, align 4", "  %p.w = sext i32 %p.i to i64"]
-    lines += [f"  %p.o = mul i64 %p.w, {8 * lanes}", _pointer("p", "work", "%p.o")]
+    lines += ["  %p.i = load i32, ptr %p.p, align 4", "  %p.w = zext i32 %p.i to i64", _pointer("p", "work", "%p.w")]
     lines += ["  %x.p = getelementptr double, ptr %numbers, i64 %i", "  %x = load double, ptr %x.p, align 8"]
     lines += [f"  %a = insertelement {vector} poison, double %x, i32 0"]
     lines += [f"  %b = shufflevector {vector} %a, {vector} poison, <{lanes} x i32> zeroinitializer"]
@@ -180,8 +180,8 @@ def _frames(calls: tuple[str, ...], sizes: Sizes) -> list[str]:
     width, lines = 8 * sizes.lanes, []
     for f in range(sizes.frames):
         lines += [_pointer(f"point.{f}", "points", str(24 * f)), _pointer(f"slot.{f}.p", "slots", str(4 * f))]
-        lines += [f"  %slot.{f}.i = load i32, ptr %slot.{f}.p, align 4", f"  %slot.{f} = sext i32 %slot.{f}.i to i64"]
-        lines += [f"  %frame.{f}.o = mul i64 %slot.{f}, {width}", _pointer(f"frame.{f}", "work", f"%frame.{f}.o")]
+        lines += [f"  %slot.{f}.i = load i32, ptr %slot.{f}.p, align 4", f"  %slot.{f} = zext i32 %slot.{f}.i to i64"]
+        lines += [_pointer(f"frame.{f}", "work", f"%slot.{f}")]
         lines += [_pointer(f"row1.{f}", "work", str(6 * f * width))]
         lines += [_pointer(f"rows.{f}", "work", str(6 * f * sizes.width * width))]
         for line in calls:
@@ -198,13 +198,14 @@ def _links(stage: Calls, sizes: Sizes) -> list[str]:
     lines = ["  %top = sub i64 %n, 1", _pointer("flat", "work", "0"), "  br label %link", "link:"]
     lines += [f"  %k = phi i64 [{start}, %entry], [%k2, %next]", f"  %row.o = mul i64 %k, {4 * len(COLUMNS)}"]
     lines += [_pointer("row", "links", "%row.o")]
+    used = {"kind", *stage.pointers, *(() if outward else ("children", "more", "end"))}
     for position, name in enumerate(COLUMNS):
+        if name not in used:
+            continue
         lines += [_pointer(f"{name}.p", "row", str(4 * position)), f"  %{name}.i = load i32, ptr %{name}.p, align 4"]
-        lines += [f"  %{name}.w = sext i32 %{name}.i to i64"]
-        if name == "constant":
-            lines.append("  %constant = getelementptr double, ptr %constants, i64 %constant.w")
-        elif name in LINK:
-            lines += [f"  %{name}.o = mul i64 %{name}.w, {8 * sizes.lanes}", _pointer(name, "work", f"%{name}.o")]
+        lines += [f"  %{name}.w = zext i32 %{name}.i to i64"]
+        if name in LINK:
+            lines.append(_pointer(name, "constants" if name == "constant" else "work", f"%{name}.w"))
     if not outward:
         lines += ["  %several = icmp slt i64 %more.w, %end.w", "  br i1 %several, label %sum, label %step", "sum:"]
         lines += ["  call void @gather(ptr %children, ptr %work, ptr %extras, i64 %more.w, i64 %end.w)"]

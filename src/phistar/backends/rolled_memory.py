@@ -77,6 +77,13 @@ def loaded(step: Step) -> set[Place]:
     return {step.loads[number] for op, number, _ in step.trace.code if op == INPUT}
 
 
+def used_pointers(stage: Stage) -> tuple[str, ...]:
+    """Of the pointers to a link's memory, those that the steps of a stage use."""
+    memories = {memory for step in stage.steps for memory, _, _ in (*loaded(step), *step.stores)}
+    used = {POINTERS.get(memory, memory) for memory in memories}
+    return tuple(name for name in LINK if name in used)
+
+
 def needed(stages: list[Stage], outputs: set[str], flat_outputs: set[str]) -> list[Stage]:
     """The steps without what no output needs: of the velocities, for one, only the angular part is ever used."""
     read: set[Any] = set()

@@ -11,65 +11,77 @@ from phistar.backends.links import spin_of
 from phistar.backends.rolled_memory import Rooms
 from phistar.backends.rolled_plan import Plan
 from phistar.backends.steps import ARMATURE, CONSTANTS, INERTIA, PLACING, PLACING_MORE, SPIN
+from phistar.errors import ModelError
 from phistar.model import Model
 
 Table = list[int]
 
 
-def tables(model: Model, frames: LinkFrames, kinds: list[int], plan: Plan, memory: Rooms, names: Any) -> list[Any]:
+def tables(
+    model: Model, frames: LinkFrames, kinds: list[int], plan: Plan, memory: Rooms, names: Any, lanes: int
+) -> list[Any]:
     """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
-    n = len(model.bodies)
-    task = _frame_slots(model, names)
-    frame_start = memory.flat_size
-    slot_start = frame_start + (2 + len(set(task))) * memory.frame
-    sent, slots = _sending(model)
-    pass_start = slot_start + slots * memory.slot
-    passing, passes = _passing(model)
-    own_start = pass_start + passes * memory.passing
-    sizes = np.array([len(own) for own in memory.own])[kinds]
-    own = own_start + np.concatenate([[0], np.cumsum(sizes)])
-    children = _children_slots(model, sent)
-    parents = np.array([p if p >= 0 else k for k, p in enumerate(model.parents)])
-    by_body = {body: 2 + number for number, body in enumerate(sorted({b for b in task if b >= 0}))}
-    frame = [frame_start + by_body.get(k, 0) * memory.frame for k in range(n)]
-    starts, more = _extras(model, sent)
+    areas = _Areas(model, kinds, memory, names)
     constants, rows = _constants(model, frames)
-    links = np.stack(
-        [
-            np.array(kinds),
-            own[:-1],
-            own[parents],
-            pass_start + passing * memory.passing,
-            pass_start + passing[parents] * memory.passing,
-            slot_start + children * memory.slot,
-            slot_start + sent * memory.slot,
-            np.array(frame),
-            starts[:-1],
-            starts[1:],
-            rows,
-        ],
-        axis=-1,
-    ).astype(np.int32)
-    points = [_point(model, frames, name) for name in names]
-    where = [frame_start + (by_body[b] if b >= 0 else 1) * memory.frame for b in task]
-    arrays, columns = _arrays(model, kinds, own, plan, memory)
-    places, numbers = _initial(model, plan, memory)
-    counts = [n, int(own[-1]) + 1, pass_start, len(places), *(len(x) for x in arrays), *columns]
+    starts, more = _extras(model, areas.sent)
+    places = [np.array(kinds), *(8 * lanes * x for x in areas.of_links()), starts[:-1], starts[1:], 8 * rows]
+    arrays, columns = _arrays(model, kinds, areas.own, plan, memory)
+    initial, numbers = _initial(model, plan, memory)
+    room = int(areas.own[-1]) + 1
+    counts = [len(kinds), room, areas.pass_start, len(initial), *(len(x) for x in arrays), *columns]
+    if room * 8 * lanes >= 1 << 32:
+        raise ModelError(f"{model.name} has {len(kinds)} bodies, more than one call can keep in 4 GB of memory.")
+
+    def at(numbers: Any) -> np.ndarray:
+        return (8 * lanes * np.array(numbers, dtype=np.int64)).astype(np.uint32)
+
     return [
         np.array(counts, dtype=np.int64),
-        links,
+        np.stack(places, axis=-1).astype(np.uint32),
         constants,
-        (slot_start + np.array(more, dtype=np.int64) * memory.slot).astype(np.int32),
-        np.array(points, dtype=float).reshape(-1, 3),
-        np.array(where, dtype=np.int32),
-        np.array(places, dtype=np.int32),
+        at(areas.slot_start + memory.slot * np.array(more, dtype=np.int64)),
+        np.array([_point(model, frames, name) for name in names], dtype=float).reshape(-1, 3),
+        at(areas.of_frames()),
+        at(initial),
         np.array(numbers, dtype=float),
-        *(np.array(x, dtype=np.int32) for x in arrays),
+        *(at(x) for x in arrays),
     ]
 
 
-def _frame_slots(model: Model, names: Any) -> Table:
-    return [model.frame(name).body for name in names]
+class _Areas:
+    """Where the parts of the memory begin, counted in vectors. Of the frames' part, slot 0 is for links without frame
+    and slot 1 for frames on the world."""
+
+    def __init__(self, model: Model, kinds: list[int], memory: Rooms, names: Any) -> None:
+        self.memory, self.bodies = memory, [model.frame(name).body for name in names]
+        self.by_body = {b: 2 + number for number, b in enumerate(sorted({b for b in self.bodies if b >= 0}))}
+        self.frame_start = memory.flat_size
+        self.slot_start = self.frame_start + (2 + len(self.by_body)) * memory.frame
+        self.sent, slots = _sending(model)
+        self.pass_start = self.slot_start + slots * memory.slot
+        self.passing, passes = _passing(model)
+        own_start = self.pass_start + passes * memory.passing
+        sizes = np.array([len(own) for own in memory.own])[kinds]
+        self.own = own_start + np.concatenate([[0], np.cumsum(sizes)])
+        self.parents = np.array([p if p >= 0 else k for k, p in enumerate(model.parents)])
+        self.received = np.array([self.sent[c[0]] if c else 0 for c in model.children[: len(kinds)]])
+
+    def of_links(self) -> list[np.ndarray]:
+        """Of each link: own, parent, passing, passed, children, siblings, frame."""
+        passing, slot = self.passing * self.memory.passing, self.memory.slot
+        frame = np.array([self.by_body.get(k, 0) for k in range(len(self.parents))])
+        return [
+            self.own[:-1],
+            self.own[self.parents],
+            self.pass_start + passing,
+            self.pass_start + passing[self.parents],
+            self.slot_start + self.received * slot,
+            self.slot_start + self.sent * slot,
+            self.frame_start + frame * self.memory.frame,
+        ]
+
+    def of_frames(self) -> Table:
+        return [self.frame_start + self.by_body.get(b, 1) * self.memory.frame for b in self.bodies]
 
 
 def _sending(model: Model) -> tuple[np.ndarray, int]:
@@ -83,10 +95,6 @@ def _sending(model: Model) -> tuple[np.ndarray, int]:
             sent[k], count = count, count + 1
         free += [int(sent[c]) for c in model.children[k]]
     return sent, count
-
-
-def _children_slots(model: Model, sent: np.ndarray) -> np.ndarray:
-    return np.array([sent[children[0]] if children else 0 for children in model.children[: len(model.bodies)]])
 
 
 def _extras(model: Model, sent: np.ndarray) -> tuple[np.ndarray, Table]:
