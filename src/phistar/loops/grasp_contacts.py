@@ -49,6 +49,27 @@ class SoftFinger(Contact):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
+class PointContact(Contact):
+    """p = 0, 3 equations, like Spherical, on a surface with a normal: it can be one-sided, and slip.
+
+    The normal points from frame_a's side to frame_b's. `friction` is Coulomb's coefficient; see `one_sided_dynamics`.
+    """
+
+    friction: float
+    normal: Any = (0.0, 0.0, 1.0)
+
+    rows = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "friction", _positive(self.friction, "A PointContact", "friction"))
+        object.__setattr__(self, "normal", unit_axis(self.normal, "A PointContact"))
+
+    def equations(self, turn: np.ndarray, shift: np.ndarray, omega: np.ndarray, rate: np.ndarray) -> list[Rows]:
+        return [same_point(np.eye(3), shift)]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
 class SlidingPoint(Contact):
     """n·p = 0: frame_b's origin slides without friction on the plane of frame_a, 1 equation."""
 
@@ -99,7 +120,7 @@ class RollingSphere(Contact):
     rows = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _positive(self.radius, "A RollingSphere contact"))
+        object.__setattr__(self, "radius", _positive(self.radius, "A RollingSphere contact", "radius"))
         object.__setattr__(self, "normal", unit_axis(self.normal, "A RollingSphere contact"))
 
     def equations(self, turn: np.ndarray, shift: np.ndarray, omega: np.ndarray, rate: np.ndarray) -> list[Rows]:
@@ -126,7 +147,7 @@ class RollingDisc(Contact):
     rows = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _positive(self.radius, "A RollingDisc contact"))
+        object.__setattr__(self, "radius", _positive(self.radius, "A RollingDisc contact", "radius"))
         object.__setattr__(self, "axis", unit_axis(self.axis, "A RollingDisc contact"))
         object.__setattr__(self, "normal", unit_axis(self.normal, "A RollingDisc contact"))
 
@@ -151,8 +172,8 @@ def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(np.sum(a * b, axis=-1, keepdims=True))
 
 
-def _positive(radius: Any, owner: str) -> float:
-    value = float(per_dof(radius, 1, owner, "radius")[0])
+def _positive(number: Any, owner: str, what: str) -> float:
+    value = float(per_dof(number, 1, owner, what)[0])
     if value <= 0.0:
-        raise ModelError(f"{owner} needs a radius > 0; it was given {value:g}.")
+        raise ModelError(f"{owner} needs a {what} > 0; it was given {value:g}.")
     return value

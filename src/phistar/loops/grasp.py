@@ -1,0 +1,278 @@
+"""Several arms that hold one object (RJK91 §6): arms and object in one tree, each contact a loop between them.
+
+    α = α_f + Ω Σ Zᵢ*λᵢ,   Zᵢα + cᵢ + Rᵢλᵢ = 0,   Rᵢ = Qᵢ Λᵢ⁻¹ Qᵢ*
+
+α is the object's acceleration at its frame, α_f and Ω its free value and compliance; Rᵢ and cᵢ are the same of arm i,
+as its contact sees them. An arm takes hold as a filter takes in a measurement: two estimates of one acceleration are
+combined, each weighted by its inertia, and inverse variances add. A second pass, the smoother's, gives the contact
+forces. O(n) + O(l) for n links and l arms; `ps.forward_dynamics` of the same model is the O(n) + O(l³) form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from phistar.backends.arrays import is_traced
+from phistar.backends.solve import solve
+from phistar.dynamics import forward_dynamics, forward_kinematics
+from phistar.errors import ModelError
+from phistar.loops.closure import relative_rows
+from phistar.loops.effective import eliminated
+from phistar.model import Model
+from phistar.model.parts import CoupledJoints, Loop
+from phistar.spatial import cross, skew
+from phistar.stated import states
+
+EMPTY = 1e-11  # of its largest eigenvalue: below it a contact holds nothing more than the others do
+
+
+@states(
+    lambda s: {
+        "acceleration": s.J @ s.mass.inv @ (s.T - s.C - s.g) + s.Jdot_v,
+        "motion": s.J @ s.v,
+        "compliance": s.J @ s.mass.inv @ s.J.T,
+    },
+    matrix=True,
+)
+def free_frame(model: Model, q: Any, v: Any, tau: Any, frame: str) -> dict[str, np.ndarray]:
+    """Jℳ⁻¹(T − 𝒞 − 𝒢) + J̇θ̇ and Jθ̇ (…, 6), Jℳ⁻¹J* (…, 6, 6) of a frame, its body held by nothing (RJK91 eqs. 24-26)."""
+    return free_frame.evaluate_all(model, q, {"v": v, "T": tau}, (frame,))
+
+
+class Hold(NamedTuple):
+    """A contact of m rows: on_object Z (…, m, 6), bias c (…, m), compliance R (…, m, m), Q at the tip (…, m, 6), at the
+    object's contact frame (…, m, 6)."""
+
+    on_object: np.ndarray
+    bias: np.ndarray
+    compliance: np.ndarray
+    tip: np.ndarray
+    seat: np.ndarray
+
+
+class Estimate(NamedTuple):
+    """The object's acceleration (…, 6) and compliance Ω (…, 6, 6) at its frame, world axes."""
+
+    acceleration: np.ndarray
+    compliance: np.ndarray
+
+
+class Taken(NamedTuple):
+    """What one contact did: gain K = ΩZ*S⁻¹ (…, 6, m), S⁻¹ (…, m, m), S⁻¹γ (…, m), rank and condition of S (…)."""
+
+    gain: np.ndarray
+    inverse: np.ndarray
+    pushed: np.ndarray
+    rank: np.ndarray
+    condition: np.ndarray
+
+
+class GraspMotion(NamedTuple):
+    """θ̈ (…, nv); the object's acceleration (…, 6) and compliance, inverse to its effective inertia, (…, 6, 6); forces
+    on it at each contact (…, l, 6), world axes at its frame there; rank (…) of all contacts, condition of the worst."""
+
+    acceleration: np.ndarray
+    object: np.ndarray
+    compliance: np.ndarray
+    forces: np.ndarray
+    rank: np.ndarray
+    condition: np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grasp:
+    """The contacts (loops) of a model in which an object, a body on a Free joint, is held by arms on the world.
+
+    `contacts` are names of loops, in the order in which the arms take hold; all loops by default.
+    """
+
+    model: Model
+    object: str
+    contacts: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        index = self.model.body_index(self.object)
+        if index < 0 or self.model.parents[index] >= 0 or self.model.joints[index].nv != 6:
+            raise ModelError(
+                f"The object of a grasp is a body on a Free joint on the world; '{self.object}' of {self.model.name} "
+                "is not. Give it such a joint, or use ps.forward_dynamics, which takes any mechanism with loops."
+            )
+        names = [loop.name for loop in self.model.loops] if self.contacts is None else list(self.contacts)
+        if not names:
+            raise ModelError(f"Nothing holds '{self.object}': {self.model.name} has no loops. Add ModelBuilder.loop.")
+        object.__setattr__(self, "contacts", tuple(names))
+        roots: dict[int, str] = {}
+        for name in names:
+            root = self._root(self.model.frame(self.ends(name)[1]).body)
+            if root in roots:
+                raise ModelError(
+                    f"The contacts '{roots[root]}' and '{name}' are on one arm, or on arms that share a moving base: "
+                    "their forces do not add up one by one. Use ps.forward_dynamics for this mechanism."
+                )
+            if root >= 0:
+                roots[root] = name
+
+    def ends(self, contact: str) -> tuple[str, str]:
+        """The contact's frames on the object and on the arm."""
+        loops = {loop.name: loop for loop in self.model.loops}
+        loop = loops.get(contact)
+        if not isinstance(loop, Loop):
+            kind = "is a coupling of joints" if isinstance(loop, CoupledJoints) else "is not a loop"
+            raise ModelError(f"'{contact}' {kind} of {self.model.name}; its loops are {', '.join(loops)}.")
+        index = self.model.body_index(self.object)
+        on = [end for end in (loop.frame_a, loop.frame_b) if self.model.frame(end).body == index]
+        other = [end for end in (loop.frame_a, loop.frame_b) if self.model.frame(end).body != index]
+        if len(on) != 1 or self._root(self.model.frame(other[0]).body) == index:
+            raise ModelError(
+                f"The contact '{contact}' joins {loop.frame_a} and {loop.frame_b}; one of them has to be on "
+                f"'{self.object}' and the other on an arm."
+            )
+        return on[0], other[0]
+
+    def _root(self, body: int) -> int:
+        while body >= 0 and self.model.parents[body] >= 0:
+            body = self.model.parents[body]
+        return body
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """The contacts themselves."""
+        named = {loop.name: loop for loop in self.model.loops}
+        return tuple(named[name] for name in self.contacts or ())  # type: ignore[misc]
+
+    @property
+    def rows(self) -> int:
+        """Equations of all contacts."""
+        return sum(loop.rows for loop in self.loops)
+
+    def offsets(self, q: Any) -> np.ndarray:
+        """(…, l, 3): from the object's frame to its contact frames, world axes."""
+        tree, names = self.model.tree, [self.ends(name)[0] for name in self.contacts or ()]
+        origin = forward_kinematics(tree, q, self.object)[..., :3, 3]
+        seats = [forward_kinematics(tree, q, name)[..., :3, 3] - origin for name in names]
+        return np.stack(seats, axis=-2)
+
+    def object_estimate(self, q: Any, v: Any, tau: Any) -> tuple[Estimate, np.ndarray]:
+        """The object before anything holds it, and its motion (…, 6)."""
+        free = free_frame(self.model.tree, q, v, tau, self.object)
+        return Estimate(free["acceleration"], free["compliance"]), free["motion"]
+
+    def hold(self, contact: str, q: Any, v: Any, tau: Any, motion: np.ndarray) -> Hold:
+        """What the arm at a contact brings, while the object moves with `motion` (…, 6)."""
+        tree, loop = self.model.tree, {loop.name: loop for loop in self.loops}[contact]
+        seat, tip = self.ends(contact)
+        place, at = (forward_kinematics(tree, q, name) for name in (self.object, seat))
+        reach = at[..., :3, 3] - place[..., :3, 3]
+        shift = shifted(reach)
+        spin = motion[..., :3]
+        on_seat = np.concatenate([np.zeros(spin.shape), cross(spin, cross(spin, reach))], axis=-1)
+        if self.model.frame(tip).body < 0:
+            free = {"acceleration": np.zeros(6), "motion": np.zeros(6), "compliance": np.zeros((6, 6))}
+            pose = self.model.frame(tip).placement.matrix
+        else:
+            free, pose = free_frame(tree, q, v, tau, tip), forward_kinematics(tree, q, tip)
+        poses, motions = {seat: at, tip: pose}, {seat: _dot(shift, motion), tip: free["motion"]}
+        a, b = loop.frame_a, loop.frame_b
+        _, on_a, on_b, drift = relative_rows(loop.joint, poses[a], poses[b], motions[a], motions[b])
+        on_object, on_tip = (on_a, on_b) if a == seat else (on_b, on_a)
+        bias = _dot(on_object, on_seat) + _dot(on_tip, free["acceleration"]) + drift
+        compliance = np.matmul(np.matmul(on_tip, free["compliance"]), _flip(on_tip))
+        return Hold(np.matmul(on_object, shift), bias, compliance, on_tip, on_object)
+
+
+def take_hold(estimate: Estimate, hold: Hold) -> tuple[Estimate, Taken]:
+    """α − Kγ and Ω − KZΩ, with γ = Zα + c, S = ZΩZ* + R and K = ΩZ*S⁻¹: one more arm holds the object (RJK91 §6).
+
+    Where Ω and R can be inverted, that is Ω⁻¹ + Z*R⁻¹Z: inverse variances add.
+    """
+    reached = np.matmul(hold.on_object, estimate.compliance)
+    inverse, rank, condition = _inverted(np.matmul(reached, _flip(hold.on_object)) + hold.compliance)
+    gain = np.matmul(_flip(reached), inverse)
+    gap = _dot(hold.on_object, estimate.acceleration) + hold.bias
+    compliance = estimate.compliance - np.matmul(gain, reached)
+    compliance = 0.5 * (compliance + _flip(compliance))
+    better = Estimate(estimate.acceleration - _dot(gain, gap), compliance)
+    return better, Taken(gain, inverse, _dot(inverse, gap), rank, condition)
+
+
+def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
+    """Accelerations and contact forces of arms and object under joint forces tau (…, nv), O(n) + O(l).
+
+    Traced numbers, one state, are taken too; the condition is then left out, and the rank counts clear pivots.
+    """
+    q, v, tau = (grasp.model.checked(x, n, name) for x, n, name in _arguments(grasp, q, v, tau))
+    estimate, motion = grasp.object_estimate(q, v, tau)
+    holds = [grasp.hold(name, q, v, tau, motion) for name in grasp.contacts or ()]
+    taken = []
+    for hold in holds:
+        estimate, own = take_hold(estimate, hold)
+        taken.append(own)
+    forces, later = [], np.zeros(6)
+    for hold, own in zip(reversed(holds), reversed(taken), strict=True):  # λ = −S⁻¹(γ + ZΩ Σ of later Z*λ)
+        rows = -own.pushed - _dot(_flip(own.gain), later)
+        later = later + _dot(_flip(hold.on_object), rows)
+        forces.insert(0, rows)
+    f_ext = {}
+    for name, hold, rows in zip(grasp.contacts or (), holds, forces, strict=True):
+        seat, tip = grasp.ends(name)
+        f_ext[seat] = _dot(_flip(hold.seat), rows)
+        if grasp.model.frame(tip).body >= 0:
+            f_ext[tip] = _dot(_flip(hold.tip), rows)
+    acceleration = forward_dynamics(grasp.model.tree, q, v, tau, f_ext)
+    on_object = np.stack([f_ext[grasp.ends(name)[0]] for name in grasp.contacts or ()], axis=-2)
+    rank = np.stack(np.broadcast_arrays(*(own.rank for own in taken))).sum(axis=0)
+    condition = np.stack(np.broadcast_arrays(*(own.condition for own in taken))).max(axis=0)
+    return GraspMotion(acceleration, estimate.acceleration, estimate.compliance, on_object, rank, condition)
+
+
+def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
+    """M_object + Σ Z*R⁻¹Z, (…, 6, 6): what the object weighs while the arms hold it, at its frame in world axes.
+
+    NaN where they lock it: it is infinite there.
+    """
+    still = np.zeros(grasp.model.nv)
+    q = grasp.model.checked(q, grasp.model.nq, "q")
+    estimate, motion = grasp.object_estimate(q, still, still)
+    for name in grasp.contacts or ():
+        estimate, _ = take_hold(estimate, grasp.hold(name, q, still, still, motion))
+    return solve(estimate.compliance, np.eye(6))
+
+
+def _arguments(grasp: Grasp, q: Any, v: Any, tau: Any) -> list[tuple[Any, int, str]]:
+    return [(q, grasp.model.nq, "q"), (v, grasp.model.nv, "v"), (tau, grasp.model.nv, "tau")]
+
+
+def shifted(reach: np.ndarray) -> np.ndarray:
+    """[[1, 0], [−r̃, 1]], (…, 6, 6): the motion of a body at r from where it is given; its transpose brings forces."""
+    one = np.broadcast_to(np.eye(3), (*reach.shape[:-1], 3, 3))
+    upper = np.concatenate([one, np.zeros(one.shape)], axis=-1)
+    return np.concatenate([upper, np.concatenate([-skew(reach), one], axis=-1)], axis=-2)
+
+
+def _inverted(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """S⁺ with its rank and condition; traced, an inverse on the rows with clear pivots, and their number."""
+    if is_traced(matrix):
+        scale = np.stack([matrix[i, i] for i in range(len(matrix))])
+        columns = [eliminated(matrix, unit, scale) for unit in np.eye(len(matrix))]  # one elimination, when recorded
+        return np.stack([column.forces for column in columns], axis=-1), np.asarray(columns[0].rank), np.asarray(np.nan)
+    good = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
+    values, vectors = np.linalg.eigh(np.where(good, matrix, 0.0))
+    kept = values > EMPTY * np.maximum(values[..., -1:], 0.0)
+    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    result = np.matmul(vectors * inverse[..., None, :], _flip(vectors))
+    smallest = np.min(np.where(kept, values, np.inf), axis=-1)
+    return np.where(good, result, np.nan), np.count_nonzero(kept, axis=-1), values[..., -1] / smallest
+
+
+def _flip(matrix: np.ndarray) -> np.ndarray:
+    return np.swapaxes(matrix, -1, -2)
+
+
+def _dot(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    return np.matmul(matrix, vector[..., None])[..., 0]
