@@ -286,17 +286,6 @@ def test_wrong_arguments_are_refused_with_a_sentence(changes, words):
         ps.rollout(tree("revolute"), **given)
 
 
-def test_models_with_loops_are_refused():
-    builder = ps.ModelBuilder("looped")
-    for name in ("a", "b"):
-        builder.body(name, parent="world", joint=ps.Revolute(), inertia=ps.Inertia(1.0, (0.5, 0, 0), np.eye(3)))
-    builder.loop("closure", "a", "b", joint=ps.Spherical())
-    model = builder.build()
-    with pytest.raises(ps.ModelError, match=r"model\.tree"):
-        ps.rollout(model, [0, 0], [0, 0], steps=1)
-    assert ps.rollout(model.tree, [0, 0], [0, 0], steps=1).q.shape == (2, 2)
-
-
 def test_mujoco_steps_alike():
     mujoco = pytest.importorskip("mujoco")
     text = """<mujoco><option gravity="0 0 -9.81" timestep="0.002" integrator="RK4"/><worldbody><body>

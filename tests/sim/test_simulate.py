@@ -177,12 +177,3 @@ def test_wrong_arguments_are_refused_with_a_sentence(changes, words):
     arguments = {"q0": [0.0], "v0": [0.0], "duration": 1.0, **changes}
     with pytest.raises(ps.PhistarError, match=words):
         ps.simulate(pendulum(), **arguments)
-
-
-def test_models_with_loops_are_refused():
-    builder = ps.ModelBuilder("looped")
-    for name in ("a", "b"):
-        builder.body(name, parent="world", joint=ps.Revolute(), inertia=ps.Inertia(1.0, (0.5, 0, 0), np.eye(3)))
-    builder.loop("closure", "a", "b", joint=ps.Spherical())
-    with pytest.raises(ps.ModelError, match=r"model\.tree"):
-        ps.simulate(builder.build(), [0, 0], [0, 0], 1.0)

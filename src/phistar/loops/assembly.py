@@ -20,6 +20,7 @@ from phistar.model.parts import CoupledJoints, Loop
 CLOSED = 1e-12  # of the mechanism's size, or 1: what counts as met
 ITERATIONS = 200
 STEP = 0.7  # the most that any joint moves at once, rad or m
+STALLED = 1e-5  # a step that gains less than this part of the cost stands in a valley that stays open
 SAME = 1e-6  # two configurations nearer than this are one
 
 
@@ -123,7 +124,7 @@ def _descended(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarra
         if cost_there < cost:
             best, found, rows, gained, cost = q, there, rows_there, cost - cost_there, cost_there
             damping = max(0.1 * damping, 1e-14)
-            if gained < 1e-12 * cost or cost < 1e-32:
+            if gained < STALLED * cost or cost < 1e-32:
                 break
         elif damping > 1e8 or np.max(np.abs(found.residual)) <= 0.01 * CLOSED:
             break

@@ -12,6 +12,7 @@ from phistar.backends.jit import Target, compile_object, gufunc, host, load_obje
 from phistar.backends.timeloop import Memory, Phase, TimeLoop, TimeSignature, recorded
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
+from phistar.sim.closing import closed_again
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import Flow, method_named
 from phistar.sim.passive import Passive
@@ -56,7 +57,7 @@ def time_loop(model: Model, method: str, memory: Memory, control: Phase | None) 
         return chosen.stage(flow, x, y, s, u, clock[1:], weights[:1], weights[1:])
 
     def finish(s: Any) -> Any:
-        return dict.fromkeys(("x", "y", "s"), flow.finish(s))
+        return dict.fromkeys(("x", "y", "s"), closed_again(flow.coordinates, flow.finish(s)))
 
     stage_phase = recorded(memory, stage, ("x", "y", "s", "u", "clock", "weights"))
     return TimeLoop(memory, stage_phase, recorded(memory, finish, ("s",)), control, chosen.weights)

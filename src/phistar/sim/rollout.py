@@ -11,8 +11,9 @@ from phistar.backends.kernel import compilable
 from phistar.backends.threads import spread
 from phistar.backends.timeloop import Memory, Phase
 from phistar.dynamics import forward_dynamics
-from phistar.errors import ModelError, PhistarError, ShapeError
+from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
+from phistar.sim.closing import check_closed, closed_again
 from phistar.sim.compiled import compiled_rollout
 from phistar.sim.controller import Controller, control_phase, controlled
 from phistar.sim.coordinates import Coordinates
@@ -48,10 +49,12 @@ def rollout(
     With neither the joint forces are zero. Passive joint forces (`ps.joint_friction`) act throughout.
 
     Methods: "rk4", fourth order; "euler", semi-implicit, first order; "midpoint", implicit and symmetric, second order:
-    its energy error stays bounded. Quaternions stay unit.
+    its energy error stays bounded. Quaternions stay unit. Loops, which must start closed, are closed again after every
+    step, in position and in velocity.
     """
-    _refuse(model, controls, controller, parameters)
+    _refuse(controls, controller, parameters)
     start = model.checked(q0, model.nq, "q0"), model.checked(v0, model.nv, "v0")
+    check_closed(model, *start)
     given = None if controls is None else _controls(model, controls, steps)
     gains = None if parameters is None else _gains(parameters)
     count = _count(steps if given is None else given.shape[-2])
@@ -89,7 +92,7 @@ def _stepped(
         else:
             assert control is not None
             u = controlled(control, memory, times[k], x, gains)
-        x = chosen.step(flow, x, u, h)
+        x = closed_again(flow.coordinates, chosen.step(flow, x, u, h))
         states.append(x)
     q, v = flow.coordinates.split(np.stack(states, axis=-2))
     return np.ascontiguousarray(q), np.ascontiguousarray(v)
@@ -109,12 +112,7 @@ def _nothing(model: Model) -> Controller:
     return lambda t, q, v: np.zeros(model.nv)
 
 
-def _refuse(model: Model, controls: Any, controller: Any, parameters: Any) -> None:
-    if model.loops:
-        raise ModelError(
-            f"{model.name} has loops ({len(model.loops)}), which a rollout does not keep closed yet; "
-            "give model.tree for the motion of its spanning tree."
-        )
+def _refuse(controls: Any, controller: Any, parameters: Any) -> None:
     if controls is not None and controller is not None:
         raise PhistarError("rollout was given both controls and a controller; give one of them.")
     if parameters is not None and controller is None:

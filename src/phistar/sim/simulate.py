@@ -8,10 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.dynamics import kinetic_energy, potential_energy
-from phistar.errors import ModelError, PhistarError, ShapeError
+from phistar.errors import PhistarError, ShapeError
+from phistar.loops.forces import loop_report
+from phistar.loops.residual import loop_residual, projected
 from phistar.model import Model
+from phistar.sim.closing import check_closed
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.passive import Passive
+from phistar.sim.stepping import Segment, integrated
 from phistar.sim.sticking import Sticking
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
@@ -21,13 +25,21 @@ MOST_CHANGES = 100  # of dry friction at one instant
 
 
 class Simulation(NamedTuple):
-    """t (T,), q (T, nq), v (T, nv), energy (T,): kinetic, potential and elastic; loop_residual (T, rows)."""
+    """t (T,), q (T, nq), v (T, nv), energy (T,): kinetic, potential and elastic; loop_residual (T, rows).
+
+    `work` (T,) is what joint forces other than springs have done since the start, so that energy − work stays where it
+    was; `loop_rate` (T, rows) is ġ; `loop_rank` and `loop_condition` (T,) are those of `ps.loop_report`.
+    """
 
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
     energy: np.ndarray
     loop_residual: np.ndarray
+    work: np.ndarray
+    loop_rate: np.ndarray
+    loop_rank: np.ndarray
+    loop_condition: np.ndarray
 
 
 def simulate(
@@ -43,14 +55,10 @@ def simulate(
     """The motion from q0 (nq,), v0 (nv,) under joint forces control(t, q, v) → (nv,); None is zero.
 
     Samples are at the times `t_eval` (T,), or at the integrator's own steps. Passive joint forces act: damping,
-    springs, and dry friction that can hold a joint at rest.
+    springs, and dry friction that can hold a joint at rest. Loops are kept closed, in position and in velocity, after
+    every step; they must be closed at the start (see `ps.assemble`).
     """
-    if model.loops:
-        raise ModelError(
-            f"{model.name} has loops ({len(model.loops)}), which `simulate` does not keep closed yet; "
-            "give model.tree for the motion of its spanning tree."
-        )
-    start = np.concatenate([_one(model, q0, model.nq, "q0"), _one(model, v0, model.nv, "v0")])
+    start = _start(model, q0, v0)
     length, wanted = _span(duration, t_eval)
     passive, coordinates = Passive(model), Coordinates(model)
     control = control or (lambda t, q, v: np.zeros(model.nv))
@@ -60,11 +68,27 @@ def simulate(
 
     run = _Run(coordinates, Sticking(model, force), rtol, atol, length)
     parts = list(run.segments(start, wanted))
-    times = np.concatenate([t for t, _ in parts])
-    q, v = coordinates.split(np.concatenate([x for _, x in parts], axis=0))
-    q = coordinates.unit(q)
+    times, states = np.concatenate([t for t, _ in parts]), np.concatenate([x for _, x in parts], axis=0)
+    states = run.settle(states)
+    (q, v), work = coordinates.split(states[:, :-1]), states[:, -1].copy()
+    q, v = np.ascontiguousarray(coordinates.unit(q)), np.ascontiguousarray(v)
     energy = kinetic_energy(model, q, v) + potential_energy(model, q) + passive.elastic_energy(q)
-    return Simulation(times, q, v.copy(), energy, np.zeros((len(times), 0)))
+    report = loop_report(model, q)
+    return Simulation(times, q, v, energy, *_swapped(loop_residual(model, q, v), work), report.rank, report.condition)
+
+
+def _swapped(residuals: tuple[np.ndarray, np.ndarray], work: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The residual, the work and the residual's rate, as a Simulation lists them."""
+    return residuals[0], work, residuals[1]
+
+
+def _start(model: Model, q0: Any, v0: Any) -> np.ndarray:
+    """The state to start from with no work done yet; its loops closed to the last digit."""
+    q, v = _one(model, q0, model.nq, "q0"), _one(model, v0, model.nv, "v0")
+    check_closed(model, q, v)
+    if model.loops:
+        q, v = projected(model, q, v)
+    return np.concatenate([q, v, [0.0]])
 
 
 class _Run:
@@ -72,69 +96,72 @@ class _Run:
 
     def __init__(self, coordinates: Coordinates, motion: Sticking, rtol: float, atol: float, length: float) -> None:
         self.coordinates, self.motion, self.length = coordinates, motion, length
-        self.options = {"method": "DOP853", "rtol": rtol, "atol": atol, "max_step": length / FEWEST_STEPS or np.inf}
+        self.options = {"rtol": rtol, "atol": atol, "max_step": length / FEWEST_STEPS or np.inf}
 
     def segments(self, x: np.ndarray, wanted: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Times (T,) and states (T, nq + nv) of each segment; a state where two meet is given once."""
+        """Times (T,) and states (T, nq + nv + 1) of each segment; a state where two meet is given once."""
         if wanted is None or (len(wanted) and wanted[0] == 0.0):
             yield np.zeros(1), x[None]
         t, changes, modes = 0.0, 0, self.decide(0.0, x)
         while t < self.length:
             ahead = None if wanted is None else wanted[wanted > t]
             found = self.solve(t, x, modes, ahead)
-            keep = found.t > t
-            yield found.t[keep], found.y.T[keep]
-            if found.status == 0:
+            yield found.t, found.x
+            if not found.events:
                 return
-            happened = [i for i, times in enumerate(found.t_events) if len(times)]
-            after, x = found.t_events[happened[0]][0], found.y_events[happened[0]][0]
+            after, x = found.end
             changes = changes + 1 if after <= t + 1e-12 * self.length else 0
-            t = float(after)
+            t = after
             if changes > MOST_CHANGES:
                 raise PhistarError(f"Dry friction does not settle at t = {t:.6g} s; is the control discontinuous?")
-            x, modes = self.change(t, x, modes, self.motion.dry[happened])
+            x, modes = self.change(t, x, modes, self.motion.dry[list(found.events)])
 
-    def solve(self, t: float, x: np.ndarray, modes: np.ndarray, wanted: np.ndarray | None) -> Any:
-        from scipy.integrate import solve_ivp
-
+    def solve(self, t: float, x: np.ndarray, modes: np.ndarray, wanted: np.ndarray | None) -> Segment:
         motion, split, unit = self.motion, self.coordinates.split, self.coordinates.unit
 
         def rate(t: float, x: np.ndarray) -> np.ndarray:
-            q, v = split(x)
-            return np.concatenate([self.coordinates.rate(q, v), motion.acceleration(t, unit(q), v, modes)])
+            q, v = split(x[:-1])
+            acceleration, power = motion.driven(t, unit(q), v, modes)
+            return np.concatenate([self.coordinates.rate(q, v), acceleration, [power]])
 
-        def event(dof: int) -> Any:
-            def margin(t: float, x: np.ndarray) -> float:
-                q, v = split(x)
+        def margin(dof: int) -> Any:
+            def value(t: float, x: np.ndarray) -> float:
+                q, v = split(x[:-1])
                 return motion.margin(t, unit(q), v, modes, dof)
 
-            margin.terminal, margin.direction = True, -1.0  # type: ignore[attr-defined]
-            return margin
+            return value
 
-        events = [event(dof) for dof in motion.dry]
-        found = solve_ivp(rate, (t, self.length), x, events=events or None, t_eval=wanted, **self.options)
-        if found.status < 0:
+        margins = [margin(dof) for dof in motion.dry]
+        found = integrated(rate, (t, self.length), x, wanted, self.settle, margins, self.options)
+        if found.message is not None:
             raise PhistarError(
-                f"The simulation of {motion.model.name} stopped after t = {_last(found.t, t):.6g} s: {found.message} "
+                f"The simulation of {motion.model.name} stopped after t = {found.end[0]:.6g} s: {found.message} "
                 "The motion may be unstable or the control discontinuous; try a larger rtol, or ps.rollout."
             )
         return found
 
+    def settle(self, x: np.ndarray) -> np.ndarray:
+        """States (…, nq + nv + 1) with their loops closed."""
+        model = self.motion.model
+        if not model.loops:
+            return x
+        q, v = self.coordinates.split(x[..., :-1])
+        q, v = projected(model, self.coordinates.unit(q), v)
+        return np.concatenate([q, v, x[..., -1:]], axis=-1)
+
     def decide(self, t: float, x: np.ndarray) -> np.ndarray:
-        q, v = self.coordinates.split(x)
+        q, v = self.coordinates.split(x[:-1])
         return self.motion.decide(t, self.coordinates.unit(q), v)
 
     def change(self, t: float, x: np.ndarray, modes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """State and modes after the dofs `at` came to rest or broke loose."""
+        resting = np.concatenate([at, self.motion.stuck(modes)])
         x = x.copy()
-        q, v = self.coordinates.split(x)
-        v[at], v[self.motion.stuck(modes)] = 0.0, 0.0
-        q[...] = self.coordinates.unit(q)
+        q, v = self.coordinates.split(x[:-1])
+        v[resting], q[...] = 0.0, self.coordinates.unit(q)
+        x = self.settle(x)
+        self.coordinates.split(x[:-1])[1][resting] = 0.0  # closing loops leaves a last digit, which is no direction
         return x, self.decide(t, x)
-
-
-def _last(times: np.ndarray, start: float) -> float:
-    return float(times[-1]) if len(times) else start
 
 
 def _one(model: Model, array: Any, size: int, what: str) -> np.ndarray:

@@ -22,6 +22,8 @@ from phistar.sim.passive import Passive
 
 EXCESS = 1e-9  # of the friction: a force on the very bound still holds, so that no change is decided by rounding
 
+SINGULAR = 1e-12  # of the largest answer of any joint: below it, a force moves nothing
+
 Force = Callable[[float, np.ndarray, np.ndarray], np.ndarray]  # (t, q, v) → joint forces but for dry friction
 
 
@@ -47,28 +49,36 @@ class Sticking:
 
     def acceleration(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray) -> np.ndarray:
         """θ̈, (nv,), zero where a joint sticks."""
-        result, at, inverse = self._sliding(t, q, v, modes)
+        return self.driven(t, q, v, modes)[0]
+
+    def driven(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray) -> tuple[np.ndarray, float]:
+        """θ̈, and the power of all joint forces but springs."""
+        result, at, inverse, forces = self._sliding(t, q, v, modes)
         if len(at):
-            result = result + inverse[:, at] @ np.linalg.solve(inverse[np.ix_(at, at)], -result[at])
+            result = result + inverse[:, at] @ _solved(inverse, at, -result[at])
             result[at] = 0.0
-        return result
+        springs = self.passive.smooth(q, np.zeros(v.shape))
+        return result, float(v @ (forces - springs))
 
     def _sliding(
         self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """θ̈ as if nothing stuck, the dofs that do, and ℳ⁻¹ (if any do)."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """θ̈ as if nothing stuck; the dofs that do; how θ̈ answers to joint forces, ℳ⁻¹ without loops (if any do); and
+        the joint forces."""
         forces = self.force(t, q, v) + self.passive.coulomb(modes)
-        at = self.stuck(modes)
+        free, at = forward_dynamics(self.model, q, v, forces), self.stuck(modes)
+        if len(at) and self.model.loops:
+            return free, at, (forward_dynamics(self.model, q, v, forces + np.eye(self.model.nv)) - free).T, forces
         inverse = mass_matrix_inverse(self.model, q) if len(at) else np.zeros((0, 0))
-        return forward_dynamics(self.model, q, v, forces), at, inverse
+        return free, at, inverse, forces
 
     def margin(self, t: float, q: np.ndarray, v: np.ndarray, modes: np.ndarray, dof: int) -> float:
         """How far a dry joint is from a change: its rate where it slides, its force's way to the nearer bound where it
         sticks; positive until the change."""
         if modes[dof] != 0:
             return modes[dof] * v[dof]
-        free, at, inverse = self._sliding(t, q, v, modes)
-        holding = np.linalg.solve(inverse[np.ix_(at, at)], -free[at])[np.searchsorted(at, dof)]
+        free, at, inverse, _ = self._sliding(t, q, v, modes)
+        holding = _solved(inverse, at, -free[at])[np.searchsorted(at, dof)]
         ahead, back = self.passive.friction[:, dof]
         return min(holding + ahead, back - holding) + EXCESS * (ahead + back)
 
@@ -78,14 +88,27 @@ class Sticking:
 
         modes = np.ones(self.model.nv)
         modes[self.dry] = np.sign(v[self.dry])
-        free, at, inverse = self._sliding(t, q, v, modes)
+        free, at, inverse, _ = self._sliding(t, q, v, modes)
         if len(at) == 0:
             return modes
         block, wanted = inverse[np.ix_(at, at)], free[at]
-        factor = np.linalg.cholesky(block)
+        root, side = _rooted(block, wanted, np.abs(inverse).max())
         ahead, back = self.passive.friction[:, at]
-        force = lsq_linear(factor.T, -np.linalg.solve(factor, wanted), (-ahead, back), method="bvls").x
+        force = lsq_linear(root, -side, (-ahead, back), method="bvls").x
         leaving = wanted + block @ force
         rounding = 1e-12 * (np.abs(wanted) + np.abs(block) @ np.abs(force))
         modes[at] = 1.0 * ((force <= -ahead) & (leaving > rounding)) - 1.0 * ((force >= back) & (leaving < -rounding))
         return modes
+
+
+def _rooted(block: np.ndarray, wanted: np.ndarray, unit: float) -> tuple[np.ndarray, np.ndarray]:
+    """R and R⁻*α with R*R = A, by eigenvectors: in a loop joints hold each other, or one is at its dead centre."""
+    values, vectors = np.linalg.eigh(0.5 * (block + block.T))
+    roots = np.sqrt(np.maximum(values, SINGULAR * unit))
+    return roots[:, None] * vectors.T, (vectors.T @ wanted) / roots
+
+
+def _solved(inverse: np.ndarray, at: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The least forces at these joints with A λ = right."""
+    root, side = _rooted(inverse[np.ix_(at, at)], right, np.abs(inverse).max())
+    return np.linalg.lstsq(root, side, rcond=10.0 * SINGULAR**0.5)[0]

@@ -1,0 +1,79 @@
+"""An adaptive integration that can be corrected after every step: DOP853, with closures and events.
+
+What the equations of motion keep only in exact arithmetic (closed loops) is restored by `settle` after each accepted
+step, before the next one starts from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Rate = Callable[[float, np.ndarray], np.ndarray]
+Margin = Callable[[float, np.ndarray], float]  # positive until the event
+
+
+class Segment(NamedTuple):
+    """Samples after the start, t (T,) and x (T, n); where it ended, and the events that ended it, if any did; or the
+    message with which it failed."""
+
+    t: np.ndarray
+    x: np.ndarray
+    end: tuple[float, np.ndarray]
+    events: tuple[int, ...] = ()
+    message: str | None = None
+
+
+def integrated(
+    rate: Rate,
+    span: tuple[float, float],
+    x: np.ndarray,
+    wanted: np.ndarray | None,
+    settle: Callable[[np.ndarray], np.ndarray],
+    margins: Sequence[Margin],
+    options: dict[str, Any],
+) -> Segment:
+    """From span[0] to span[1], or to the first event; samples at `wanted` and at the event, or at every step."""
+    from scipy.integrate import DOP853
+
+    solver = DOP853(rate, span[0], x, span[1], **options)
+    before = [margin(span[0], x) for margin in margins]
+    times, states, events = [np.zeros(0)], [np.zeros((0, len(x)))], ()
+    t = span[0]
+    while solver.status == "running" and not events:
+        start, message = solver.t, solver.step()
+        if solver.status == "failed":
+            end = solver.t, solver.y
+            return Segment(np.concatenate(times), np.concatenate(states), end, (), message or "the step is too small")
+        between: Any = solver.dense_output() if wanted is not None or margins else None
+        solver.y = settle(solver.y)
+        after = [margin(solver.t, solver.y) for margin in margins]
+        t, events = _first_event(margins, before, after, between, start, solver.t)
+        x = between(t) if t < solver.t else solver.y
+        inside = np.array([t]) if wanted is None else wanted[(wanted > start) & (wanted <= t)]
+        times.append(inside)
+        states.append(np.reshape([x if each == t else between(each) for each in inside], (-1, len(x))))
+        solver.f, before = rate(solver.t, solver.y), after
+    return Segment(np.concatenate(times), np.concatenate(states), (t, x), events)
+
+
+def _first_event(
+    margins: Sequence[Margin], before: list[float], after: list[float], between: Any, start: float, end: float
+) -> tuple[float, tuple[int, ...]]:
+    """When the first margin is used up, and which ones are then; the end of the step and none, if none is."""
+    from scipy.optimize import brentq
+
+    crossed = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if old >= 0.0 >= new]
+    if not crossed:
+        return end, ()
+    roots = {}
+    for i in crossed:
+        ends = margins[i](start, between(start)), margins[i](end, between(end))
+        bracketed = ends[0] * ends[1] < 0.0
+        eps = 4.0 * np.finfo(float).eps
+        root = brentq(lambda t, i=i: margins[i](t, between(t)), start, end, xtol=eps, rtol=eps) if bracketed else None
+        roots[i] = float(root) if root is not None else (start if ends[0] <= 0.0 else end)  # type: ignore[arg-type]
+    first = min(roots.values())
+    return first, tuple(i for i, root in roots.items() if root == first)
