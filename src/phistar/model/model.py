@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from phistar.spatial import Inertia, Pose
 from phistar.spatial.inertia import MASSLESS
 from phistar.spatial.pose import IDENTITY
 from phistar.spatial.value import Value, checked_numbers, digest, readonly
+
+if TYPE_CHECKING:
+    from phistar.model.rerooted import Rerooted
 
 WORLD_FRAME = Frame(WORLD, -1, IDENTITY, "link")
 
@@ -230,6 +233,12 @@ class Model(Value):
             ) from None
 
     # Changed copies
+
+    def rerooted(self, body: str) -> "Rerooted":
+        """The same free-flying robot with another body as its base, and the maps of q, v and accelerations to it."""
+        from phistar.model.rerooted import rerooted  # it changes models, so it cannot be imported above
+
+        return rerooted(self, body)
 
     def _with(self, **content: Any) -> "Model":
         return Model(**{field.name: getattr(self, field.name) for field in fields(self)} | content)
