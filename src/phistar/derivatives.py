@@ -2,7 +2,8 @@
 
 Inverse dynamics is differentiated as an operator statement (`phistar.backends.linearized`), forward dynamics through
 −ℳ⁻¹∂τ at the acceleration that the forces give. With geared rotors (`gyroscopic`), and for second derivatives, the
-recorded statement is differentiated instruction by instruction. On a model with loops these are the spanning tree's.
+recorded statement is differentiated instruction by instruction. With loops, forward dynamics and what is made of it
+keep them closed (`phistar.loops.derivatives`); all else is the spanning tree's.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from phistar.backends.unsolved import Block, Unsolved
 from phistar.dynamics import forward_dynamics, inverse_dynamics
 from phistar.errors import StatementError
 from phistar.expression import algebra
+from phistar.loops.derivatives import closed_derivatives
 from phistar.model import Model
 from phistar.spatial import skew
 from phistar.stated import Stated
@@ -68,7 +70,12 @@ def inverse_dynamics_derivatives(model: Model, q: Any, v: Any, a: Any) -> Invers
 
 
 def forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> ForwardDynamicsDerivatives:
-    """−ℳ⁻¹∂τ/∂q, −ℳ⁻¹∂τ/∂v and ℳ⁻¹, each (…, nv, nv): how θ̈ = ℳ⁻¹(T − 𝒞 − 𝒢) changes."""
+    """−ℳ⁻¹∂τ/∂q, −ℳ⁻¹∂τ/∂v and ℳ⁻¹, each (…, nv, nv): how θ̈ = ℳ⁻¹(T − 𝒞 − 𝒢) changes.
+
+    With loops, how the θ̈ changes that keeps them closed.
+    """
+    if model.loops:
+        return ForwardDynamicsDerivatives(*closed_derivatives(model, q, v, tau))
     return ForwardDynamicsDerivatives(*_forward(model, q, v, tau))
 
 
@@ -76,8 +83,10 @@ def linearize(model: Model, q: Any, v: Any, tau: Any) -> Linearization:
     """A = [[−v~, 1], [∂a/∂q, ∂a/∂v]], B = [[0], [ℳ⁻¹]]: the motion of a small deviation from q, v, tau.
 
     δq is the tangent of q ⊕ δq. On a quaternion joint it is seen from the moving link, which adds −v~: −ω×δ for a
-    spherical joint, −[ω×δ₁; ω×δ₂ + v×δ₁] for a free one.
+    spherical joint, −[ω×δ₁; ω×δ₂ + v×δ₁] for a free one. With loops, a deviation that keeps them closed.
     """
+    if model.loops:
+        return Linearization(*_closed_linearization(model, q, v, tau))
     return Linearization(*_linearized(model, q, v, tau))
 
 
@@ -129,6 +138,14 @@ def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) 
     table = np.concatenate([np.concatenate(row, axis=-1) for row in whole], axis=-2)
     blocks = Block(0, nv), Block(1, nv, symmetric=True)
     return forward.rearranged((table[..., : 2 * nv], table[..., 2 * nv :]), blocks)
+
+
+def _closed_linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
+    by_q, by_v, by_tau = closed_derivatives(model, q, v, tau)
+    unit, shape = np.eye(model.nv), by_q.shape
+    upper = np.concatenate([np.broadcast_to(x, shape) for x in (_drift(model, v), unit)], axis=-1)
+    A = np.concatenate([upper, np.concatenate([by_q, by_v], axis=-1)], axis=-2)
+    return A, np.concatenate([np.zeros(shape), by_tau], axis=-2)
 
 
 def _drift(model: Model, v: Any) -> np.ndarray:

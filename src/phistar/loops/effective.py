@@ -35,11 +35,7 @@ class Eliminated(NamedTuple):
 
 def solve_by_rank(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Solved:
     """S⁺γ by the eigenvectors of the scaled S, (…, m, m) and (…, m): floats."""
-    weight = np.where(scale > 0.0, 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0)), 0.0)
-    scaled = weight[..., :, None] * matrix * weight[..., None, :]
-    good = np.isfinite(scaled).all(axis=(-1, -2))
-    values, vectors = np.linalg.eigh(np.where(good[..., None, None], scaled, 0.0))
-    kept = values > EMPTY * values[..., -1:]
+    weight, values, vectors, kept, good = _scaled(matrix, scale)
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
     pushed = inverse * _dot(np.swapaxes(vectors, -1, -2), weight * right)
     forces = weight * _dot(vectors, pushed)
@@ -49,6 +45,24 @@ def solve_by_rank(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> S
     smallest = np.min(np.where(kept, values, np.inf), axis=-1, initial=np.inf)
     condition = np.where(rank > 0, np.max(values, axis=-1, initial=0.0) / smallest, 1.0)
     return Solved(np.where(good[..., None], forces, np.nan), rank, np.where(good, condition, np.nan))
+
+
+def generalized_inverse(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """X with S X S = S, (…, m, m): the inverse over the rank of S."""
+    weight, values, vectors, kept, _ = _scaled(matrix, scale)
+    sides = weight[..., :, None] * vectors
+    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    return np.matmul(sides * inverse[..., None, :], np.swapaxes(sides, -1, -2))
+
+
+def _scaled(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The weight 1/√scale of each row, eigenvalues and -vectors of the weighted S, which of them are not empty, and
+    which matrices of a batch are of finite numbers."""
+    weight = np.where(scale > 0.0, 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0)), 0.0)
+    scaled = weight[..., :, None] * matrix * weight[..., None, :]
+    good = np.isfinite(scaled).all(axis=(-1, -2))
+    values, vectors = np.linalg.eigh(np.where(good[..., None, None], scaled, 0.0))
+    return weight, values, vectors, values > EMPTY * values[..., -1:], good
 
 
 def _shortest(forces: np.ndarray, vectors: np.ndarray, kept: np.ndarray, weight: np.ndarray) -> np.ndarray:

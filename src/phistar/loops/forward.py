@@ -58,6 +58,14 @@ def response(model: Model, q: Any, tau: Any, force: Any, frames: tuple[str, ...]
     return response.evaluate(model, q, vectors, frames=frames)
 
 
+@states(lambda s: {"at_frames": s.J @ s.qdd + s.Jdot_v, "motion": s.J @ s.v})
+def frame_acceleration(model: Model, q: Any, v: Any, a: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Jθ̈ + J̇θ̇ and Jθ̇, (…, 6f) (eq. 25); of no frames, nothing."""
+    if not frames:
+        return {"at_frames": np.zeros(0), "motion": np.zeros(0)}
+    return frame_acceleration.evaluate_all(model, q, {"v": v, "qdd": a}, frames)
+
+
 class Equations(NamedTuple):
     """S λ = γ at a state, with the scale of its rows, the rate ġ = Aθ̇, the free acceleration, and the closures."""
 
@@ -187,7 +195,11 @@ class Motion(NamedTuple):
 
 def closed_motion(model: Model, q: Any, v: Any, tau: Any) -> Motion:
     """The motion with everything there is to say about it, by eigenvectors; floats (…, n)."""
-    made = equations(model, q, v, tau)
+    return solved_motion(model, q, equations(model, q, v, tau))
+
+
+def solved_motion(model: Model, q: Any, made: Equations) -> Motion:
+    """The motion that the equations at a state give."""
     found = solve_by_rank(made.matrix, made.right, made.scale)
     acceleration = made.free - pushed(model, q, made.closures, found.forces)
     return Motion(acceleration, -found.forces, found.rank, found.condition, made.closures)

@@ -1,0 +1,64 @@
+"""Derivatives of closed motion against differences: in every direction, or (redundant) in those that stay closed."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.loops.assembly import closure_rows
+from tests.loops.mechanisms import four_bar, two_arms
+
+
+def differences(model, q, v, tau, direction, h=1e-5):
+    """dθ̈ along (δq, δv, δτ), fourth order."""
+    dq, dv, dt = direction
+
+    def at(s):
+        return ps.forward_dynamics(model, model.integrate(q, s * dq), v + s * dv, tau + s * dt)
+
+    return (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h)
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [ps.Fixed(), *(pytest.param(x, marks=pytest.mark.slow) for x in (ps.Universal(), ps.Distance(0.9)))],
+    ids=repr,
+)
+def test_derivatives_are_the_limits_of_differences(joint):
+    model = two_arms(joint, links=3, couplings=True)
+    rng = np.random.default_rng(2)
+    q = ps.assemble(model, model.random(rng))
+    v = ps.assemble_velocity(model, q, rng.standard_normal(model.nv))
+    tau = rng.standard_normal(model.nv)
+    made = ps.forward_dynamics_derivatives(model, q, v, tau)
+    zero, unit = np.zeros(model.nv), np.eye(model.nv)
+    for which, got in enumerate(made):
+        for k in (0, 2, model.nv - 1):
+            direction = [zero, zero, zero]
+            direction[which] = unit[k]
+            want = differences(model, q, v, tau, direction)
+            np.testing.assert_allclose(got[:, k], want, atol=1e-7 * max(1.0, np.abs(want).max(), np.abs(got).max()))
+
+
+def test_derivatives_of_a_redundant_mechanism_hold_along_its_motion():
+    model = four_bar()
+    q, v = np.array([[-1.2, 1.2, -1.2], [0.5, -0.5, 0.5]]), np.array([1.0, -1.0, 1.0])
+    tau = np.array([0.5, 0.1, -0.2])
+    made = ps.forward_dynamics_derivatives(model, q, v, tau)
+    assert made.dq.shape == (2, 3, 3)
+    for row in range(2):
+        along = np.array([1.0, -1.0, 1.0])
+        for which in range(3):
+            direction = [0 * along, 0 * along, 0 * along]
+            direction[which] = along
+            want = differences(model, q[row], v, tau, direction)
+            np.testing.assert_allclose(made[which][row] @ along, want, atol=1e-6)
+        rows = closure_rows(model, q[row])[1]
+        np.testing.assert_allclose(rows @ made.dtau[row], 0.0, atol=1e-12)
+
+
+def test_the_linearization_of_a_closed_mechanism_is_made_of_them():
+    model, q, v = four_bar(), np.array([-1.2, 1.2, -1.2]), np.array([1.0, -1.0, 1.0])
+    made, parts = ps.linearize(model, q, v, np.zeros(3)), ps.forward_dynamics_derivatives(model, q, v, np.zeros(3))
+    np.testing.assert_array_equal(made.A[3:], np.concatenate([parts.dq, parts.dv], axis=1))
+    np.testing.assert_array_equal(made.A[:3], np.concatenate([np.zeros((3, 3)), np.eye(3)], axis=1))
+    np.testing.assert_array_equal(made.B, np.concatenate([np.zeros((3, 3)), parts.dtau]))
