@@ -1,0 +1,109 @@
+"""Avoidance by potential fields: obstacles push on points of the arm, a spring pulls the tip (Khatib 1986)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.control.law import Controller, gain, refuse_loops, row, set_gains, split
+from phistar.dynamics import forward_kinematics, kinetic_energy
+from phistar.errors import ShapeError
+from phistar.model import Model
+from phistar.stated import states
+
+NEAREST = 1e-3  # of the reach: where the field stops growing, so that a law inside an obstacle stays finite
+
+
+@states(lambda s: s.g + s.J.T @ s.f)
+def field_forces(model: Model, q: Any, forces: Mapping[str, Any]) -> np.ndarray:
+    """𝒢 + J*f, (…, nv): gravity carried, and forces {frame: (…, 6)} exerted on what surrounds the arm."""
+    frames = tuple(forces)
+    return field_forces.evaluate(model, q, {"f": row(*forces.values())}, frames=frames)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PotentialFieldControl(Controller):
+    """T = 𝒢 + J*(−∂U/∂x) − k_d θ̇ with U = ½ k_p|x − x_d|² + Σ ½ η(1/d − 1/d₀)² over points of the arm and obstacles
+    nearer than d₀ (Khatib 1986). The energy ½ θ̇*ℳθ̇ + U falls as −θ̇*k_d θ̇; like every such field, it can come to rest
+    where pull and push balance.
+
+    `points` are frames of the arm with the radius of a ball around each; `radii` those of the obstacles, balls whose
+    centres are part of the reference and may move. d is the distance between the balls. `reference(goal, centres)`.
+    """
+
+    model: Model
+    frame: str
+    points: Mapping[str, float]
+    radii: Any
+    kp: Any = 100.0
+    kd: Any = 10.0
+    strength: Any = 1.0
+    reach: float = 0.1
+
+    def __post_init__(self) -> None:
+        refuse_loops(self.model, self)
+        for name in (self.frame, *self.points):
+            self.model.frame(name)
+        if not self.points or self.frame in self.points:
+            raise ShapeError("PotentialFieldControl needs frames to protect, other than the one that is pulled.")
+        set_gains(self, {"kp": 3, "kd": self.model.nv, "strength": 1})
+        radii = np.atleast_1d(np.asarray(self.radii, dtype=float))
+        object.__setattr__(self, "radii", gain(radii, len(radii), "PotentialFieldControl's radii"))
+        object.__setattr__(self, "points", {name: float(radius) for name, radius in self.points.items()})
+        if not self.reach > 0.0:
+            raise ShapeError(f"PotentialFieldControl's reach must be positive; it was given {self.reach!r}.")
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        return {"reference": 3 + 3 * len(self.radii)}
+
+    def reference(self, goal: Any, centres: Any) -> np.ndarray:
+        """The goal (…, 3) and the obstacles' centres (…, obstacles, 3)."""
+        centres = np.asanyarray(centres)
+        if centres.shape[-2:] != (len(self.radii), 3):
+            raise ShapeError(f"centres has shape {centres.shape}; there are {len(self.radii)} obstacles, (…, 3) each.")
+        return row(goal, centres.reshape(*centres.shape[:-2], 3 * len(self.radii)))
+
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+        goal, *centres = split(reference, 3, *([3] * len(self.radii)))
+        pull = self.kp * (goal - self._place(q, self.frame))
+        forces = {self.frame: _force(pull)}
+        for name, own in self.points.items():
+            gaps = [self._gap(q, name, own, c, r) for c, r in zip(centres, self.radii, strict=True)]
+            forces[name] = _force(sum(self._slope(gap) * away for gap, away in gaps))
+        return field_forces(self.model, q, forces) - self.kd * np.asanyarray(v)
+
+    def storage(self, q: Any, v: Any, reference: Any) -> np.ndarray:
+        """½ θ̇*ℳθ̇ + U, (…)."""
+        goal, *centres = split(reference, 3, *([3] * len(self.radii)))
+        away = goal - self._place(q, self.frame)
+        total = kinetic_energy(self.model, q, v) + 0.5 * np.sum(self.kp * away * away, axis=-1)
+        for name, own in self.points.items():
+            for centre, radius in zip(centres, self.radii, strict=True):
+                gap, _ = self._gap(q, name, own, centre, radius)
+                total = total + 0.5 * self.strength[0] * self._excess(gap)[..., 0] ** 2
+        return total
+
+    def _place(self, q: Any, frame: str) -> np.ndarray:
+        return forward_kinematics(self.model, q, frame)[..., :3, 3]
+
+    def _gap(self, q: Any, name: str, own: float, centre: Any, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        """Distance between two balls, (…, 1), and the direction away from the obstacle, (…, 3)."""
+        apart = self._place(q, name) - centre
+        length = np.sqrt(np.sum(apart * apart, axis=-1))[..., None]
+        return np.maximum(length - (own + radius), NEAREST * self.reach), apart / length
+
+    def _excess(self, gap: np.ndarray) -> np.ndarray:
+        return np.maximum(1.0 / gap - 1.0 / self.reach, 0.0)
+
+    def _slope(self, gap: np.ndarray) -> np.ndarray:
+        """−dU/dd."""
+        return self.strength * self._excess(gap) / (gap * gap)
+
+
+def _force(linear: Any) -> np.ndarray:
+    return np.concatenate([np.zeros(linear.shape), linear], axis=-1)

@@ -1,0 +1,223 @@
+"""The diagonalized equations of motion, ν̇ + μ = ε, and decoupled control in their coordinates (RJK91 §6).
+
+ℳ = (I + HφK)D(I + HφK)* makes ½ ν*ν of the kinetic energy with the residuals ν = D^{1/2}(I + HφK)*θ̇; the innovations
+ε = D^{-1/2}(I − HψK)T move one ν each. D^{1/2} is ℓ* with D = ℓℓ*, ℓ lower triangular with a block per joint: for a
+single degree of freedom the square root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from phistar.backends.arrays import is_traced, traced
+from phistar.control.law import Controller, joint_error, joint_row, refuse_curved, refuse_loops, row, set_gains, split
+from phistar.model import Model
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
+from phistar.stated import states
+
+
+class Diagonalized(NamedTuple):
+    """ν̇ + μ = ε: velocity ν and bias μ, gravity included, (…, nv) each."""
+
+    velocity: np.ndarray
+    bias: np.ndarray
+
+
+def _factor(s: Symbols) -> Node:
+    return s.I + s.H @ s.phi @ s.K
+
+
+def _whitening(s: Symbols) -> Node:
+    return s.I - s.H @ s.psi @ s.K
+
+
+@states(
+    lambda s: {
+        "rate": _factor(s).T @ s.v_ref,
+        "drift": s.G.T @ (s.phi.T @ s.a_ref + s.n_ref) + s.G_dot.T @ s.E_phi.T @ s.V_ref,
+        "bias": _whitening(s) @ (s.C + s.g),
+        "D": s.D,
+        "D_dot": s.D_dot,
+    },
+    matrix=True,
+)
+def innovation_terms(model: Model, q: Any, v: Any, v_ref: Any) -> dict[str, np.ndarray]:
+    """(I + HφK)*θ̇_r and, along θ̇, d(I + HφK)*/dt θ̇_r (…, nv); (I − HψK)(𝒞 + 𝒢) (…, nv); D and dD/dt (…, nv, nv).
+
+    (I + HφK)*θ̇ is θ̇ + G*V⁻ with V⁻ = ℰφ*V, a link's velocity without its own joint; its rate in link axes is what
+    d(HφK)*/dt needs besides dG/dt, which Riccati's equation gives in the sweep that gives G.
+    """
+    return innovation_terms.evaluate_all(model, q, {"v": v, "v_ref": v_ref})
+
+
+@states(lambda s: {"y": _factor(s) @ s.T, "D": s.D}, matrix=True)
+def coloured(model: Model, q: Any, tau: Any) -> dict[str, np.ndarray]:
+    """(I + HφK)x, (…, nv), and D (RJK91 lemma 1)."""
+    return coloured.evaluate_all(model, q, {"T": tau})
+
+
+@states(lambda s: {"y": _whitening(s) @ s.T, "D": s.D}, matrix=True)
+def whitened(model: Model, q: Any, tau: Any) -> dict[str, np.ndarray]:
+    """(I − HψK)T, (…, nv), and D (RJK91 lemma 2)."""
+    return whitened.evaluate_all(model, q, {"T": tau})
+
+
+@states(lambda s: {"y": _factor(s).T @ s.qdd, "D": s.D}, matrix=True)
+def decorrelated(model: Model, q: Any, a: Any) -> dict[str, np.ndarray]:
+    """(I + HφK)*x, (…, nv), and D."""
+    return decorrelated.evaluate_all(model, q, {"qdd": a})
+
+
+@states(lambda s: {"y": _whitening(s).T @ s.qdd, "D": s.D}, matrix=True)
+def recovered(model: Model, q: Any, a: Any) -> dict[str, np.ndarray]:
+    """(I − HψK)*x, (…, nv), and D."""
+    return recovered.evaluate_all(model, q, {"qdd": a})
+
+
+def diagonalized(model: Model, q: Any, v: Any) -> Diagonalized:
+    """ν = D^{1/2}(I + HφK)*θ̇ and μ = D^{-1/2}(I − HψK)(𝒞 + 𝒢) − d(D^{1/2}(I + HφK)*)/dt θ̇ (RJK91 §6); without gravity
+    μ does no work: ν*μ = 0."""
+    terms = innovation_terms(model, q, v, v)
+    root = _Root.of(model, terms["D"])
+    velocity = root.star(terms["rate"])
+    drift = root.star(terms["drift"]) + root.turned(terms["D_dot"], velocity)
+    return Diagonalized(velocity, root.inverse(terms["bias"]) - drift)
+
+
+def innovations_of_forces(model: Model, q: Any, tau: Any) -> np.ndarray:
+    """ε = D^{-1/2}(I − HψK)T, (…, nv) (RJK91 §6)."""
+    found = whitened(model, q, tau)
+    return _Root.of(model, found["D"]).inverse(found["y"])
+
+
+def rates_of_residuals(model: Model, q: Any, velocity: Any) -> np.ndarray:
+    """θ̇ = (I − HψK)*D^{-1/2}ν, (…, nv)."""
+    root = _Root.of(model, recovered(model, q, velocity)["D"])
+    return recovered(model, q, root.star_inverse(np.asanyarray(velocity)))["y"]
+
+
+def forces_of_innovations(model: Model, q: Any, innovations: Any) -> np.ndarray:
+    """T = (I + HφK)D^{1/2}ε, (…, nv): the joint forces that move each ν by its own ε."""
+    root = _Root.of(model, coloured(model, q, innovations)["D"])
+    return coloured(model, q, root.times(np.asanyarray(innovations)))["y"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DecoupledControl(Controller):
+    """ε = μ + ν̇_r + c(ν_r − ν), T = (I + HφK)D^{1/2}ε: each residual falls to its reference on its own, as e^{−ct}
+    (RJK91 §6). ν_r = D^{1/2}(I + HφK)*θ̇_r, θ̇_r = θ̇_d + λ(θ_d − θ); ½|ν − ν_r|² falls as −c|ν − ν_r|².
+
+    For joints whose rates are those of their coordinates. `reference(q_d, v_d, a_d)`.
+    """
+
+    model: Model
+    rate: Any = 20.0
+    slope: Any = 10.0
+
+    def __post_init__(self) -> None:
+        refuse_loops(self.model, self)
+        refuse_curved(self.model, self)
+        set_gains(self, dict.fromkeys(("rate", "slope"), self.model.nv))
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        return {"reference": self.model.nq + 2 * self.model.nv}
+
+    def reference(self, q: Any, v: Any = None, a: Any = None) -> np.ndarray:
+        return joint_row(self.model, q, v, a)
+
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+        left, change = self._motion(q, v, reference)
+        terms = innovation_terms(self.model, q, v, left)
+        root = _Root.of(self.model, terms["D"])
+        # μ + ν̇_r = D^{-1/2}(I − HψK)(𝒞 + 𝒢) + m θ̈_r + dm/dt(θ̇_r − θ̇) with m = D^{1/2}(I + HφK)*.
+        gap = root.star(terms["rate"])
+        epsilon = root.inverse(terms["bias"]) + root.star(terms["drift"]) + root.turned(terms["D_dot"], gap)
+        ahead = root.star(decorrelated(self.model, q, change)["y"])
+        return forces_of_innovations(self.model, q, epsilon + ahead + self.rate * gap)
+
+    def residual(self, q: Any, v: Any, reference: Any) -> np.ndarray:
+        """ν_r − ν, (…, nv)."""
+        left, _ = self._motion(q, v, reference)
+        found = decorrelated(self.model, q, left)
+        return _Root.of(self.model, found["D"]).star(found["y"])
+
+    def _motion(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
+        """θ̇_r − θ̇ and θ̈_r."""
+        target, rate, change = split(reference, self.model.nq, self.model.nv, self.model.nv)
+        behind = rate - np.asanyarray(v)
+        return behind + self.slope * joint_error(self.model, q, target), change + self.slope * behind
+
+
+@dataclass(frozen=True, eq=False)
+class _Root:
+    """D = ℓℓ*: a lower triangular block per joint, and its inverse; (…, r, r) each."""
+
+    model: Model
+    lower: tuple[np.ndarray, ...]
+    inverses: tuple[np.ndarray, ...]
+
+    @staticmethod
+    def of(model: Model, d: np.ndarray) -> _Root:
+        blocks = [_cholesky(d[..., joint.v_slice, joint.v_slice]) for joint in model.joints]
+        return _Root(model, tuple(blocks), tuple(_inverted(block) for block in blocks))
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        return self._each(self.lower, x)
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        return self._each(self.inverses, x)
+
+    def star(self, x: np.ndarray) -> np.ndarray:
+        return self._each([np.swapaxes(block, -1, -2) for block in self.lower], x)
+
+    def star_inverse(self, x: np.ndarray) -> np.ndarray:
+        return self._each([np.swapaxes(block, -1, -2) for block in self.inverses], x)
+
+    def turned(self, rate: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """(dℓ*/dt)ℓ^{-*} x: dℓ/dt = ℓΦ with Φ the lower half of ℓ⁻¹(dD/dt)ℓ^{-*}, its diagonal halved."""
+        halves = []
+        for joint, inverse in zip(self.model.joints, self.inverses, strict=True):
+            whole = np.matmul(np.matmul(inverse, rate[..., joint.v_slice, joint.v_slice]), np.swapaxes(inverse, -1, -2))
+            halves.append(np.swapaxes(whole * (np.tri(joint.nv) - 0.5 * np.eye(joint.nv)), -1, -2))
+        return self._each(halves, x)
+
+    def _each(self, blocks: Any, x: np.ndarray) -> np.ndarray:
+        parts = [x[..., joint.v_slice, None] for joint in self.model.joints]
+        return row(np.zeros(0), *(np.matmul(a, b)[..., 0] for a, b in zip(blocks, parts, strict=True)))
+
+
+def _cholesky(block: np.ndarray) -> np.ndarray:
+    """ℓ of a small block, (…, r, r), on floats and traced numbers."""
+    size = block.shape[-1]
+    zero = 0.0 * block[..., 0, 0]
+    found = [[zero] * size for _ in range(size)]
+    for j in range(size):
+        for i in range(j, size):
+            left = block[..., i, j] - sum((found[i][k] * found[j][k] for k in range(j)), zero)
+            found[i][j] = np.sqrt(left) if i == j else left / found[j][j]
+    return _stacked(found, block)
+
+
+def _inverted(lower: np.ndarray) -> np.ndarray:
+    """ℓ⁻¹, by forward substitution."""
+    size = lower.shape[-1]
+    zero = 0.0 * lower[..., 0, 0]
+    found = [[zero] * size for _ in range(size)]
+    for j in range(size):
+        found[j][j] = 1.0 / lower[..., j, j]
+        for i in range(j + 1, size):
+            total = sum((lower[..., i, k] * found[k][j] for k in range(j, i)), zero)
+            found[i][j] = -total / lower[..., i, i]
+    return _stacked(found, lower)
+
+
+def _stacked(rows: list[list[Any]], like: np.ndarray) -> np.ndarray:
+    array = np.stack([np.stack(entries, axis=-1) for entries in rows], axis=-2)
+    return traced(array) if is_traced(like) else array

@@ -1,0 +1,151 @@
+"""What a control law is: state and reference in, joint forces out; pure, so that it runs in Python and compiled alike.
+
+    law = ps.PDControl(model, kp=100)
+    tau = law(t, q, v, law.reference(q_d))                    # NumPy, any leading axes
+    fast = ps.compile(law)                                    # machine code, the same arguments
+    ps.rollout(model, q0, v0, dt=1e-3, steps=1000, controller=law, parameters=law.reference(q_d))
+    ps.export_c(law, model, "controller")                     # C99 for the robot
+
+A reference that moves is a function of time around the law: lambda t, q, v: law(t, q, v, law.reference(*path(t))).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.arrays import is_traced, traced
+from phistar.errors import ModelError, ShapeError
+from phistar.model import Model
+from phistar.spatial import conjugate, from_quaternion, multiply
+
+POSE_ROWS = 12  # of a pose in a reference: the rotation's rows, then the position
+TINY = 1e-12  # 1 + tr R of a half turn, where the axis of a rotation error is lost
+
+
+class Controller(ABC):
+    """law(t, q, v[, reference]) → tau (…, nv); `rows` says how many entries a reference has. Abstract."""
+
+    model: Model
+
+    @property
+    @abstractmethod
+    def rows(self) -> Mapping[str, int]:
+        """The sizes of the arguments after v, by name."""
+
+    __call__: Any
+
+
+def gain(value: Any, size: int, what: str) -> np.ndarray:
+    """A gain as (size,): one number for all, or one per entry; finite and not negative."""
+    try:
+        array = np.broadcast_to(np.asarray(value, dtype=float), (size,))
+    except (TypeError, ValueError):
+        raise ShapeError(f"{what} must be a number, or {size} of them; it was given {value!r:.100}.") from None
+    if not (np.isfinite(array).all() and (array >= 0.0).all()):
+        raise ShapeError(f"{what} must be finite and not negative; it was given {value!r:.100}.")
+    return array
+
+
+def set_gains(law: Controller, sizes: Mapping[str, int]) -> None:
+    """The gains of a frozen law made arrays; a damping left out ("…kd" None) is critical: 2√kp."""
+    for name, size in sizes.items():
+        value = getattr(law, name)
+        if value is None:
+            value = 2.0 * np.sqrt(getattr(law, name.replace("kd", "kp")))
+        object.__setattr__(law, name, gain(value, size, f"{type(law).__name__}'s {name}"))
+
+
+def refuse_loops(model: Model, law: object) -> None:
+    """Laws are for trees: the forces of a closed loop are not the tree's."""
+    if model.loops:
+        names = ", ".join(loop.name for loop in model.loops)
+        raise ModelError(
+            f"{model.name} has loops ({names}), which {type(law).__name__} does not know; give it model.tree, or fix "
+            "the joints that close them."
+        )
+
+
+def refuse_curved(model: Model, law: object) -> None:
+    """Where a proof needs d(θ_d − θ)/dt = θ̇_d − θ̇."""
+    curved = [joint.name for joint in model.joints if not joint.kind.flat]
+    if curved:
+        raise ModelError(
+            f"{model.name} turns on quaternions ({', '.join(curved)}), whose rates are not those of the coordinates; "
+            f"{type(law).__name__} needs that they are. InverseDynamicsControl does not."
+        )
+
+
+def row(*parts: Any) -> np.ndarray:
+    """Parts (…, n) side by side on their last axis, their leading axes broadcast; floats or traced numbers."""
+    arrays = [traced(x) if is_traced(np.asanyarray(x)) else np.asarray(x, dtype=float) for x in parts]
+    try:
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+    except ValueError:
+        raise ShapeError(
+            f"The leading axes of the reference's parts, {', '.join(str(x.shape) for x in arrays)}, do not broadcast."
+        ) from None
+    joined = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays], axis=-1)
+    return traced(joined) if is_traced(joined) else joined
+
+
+def joint_row(model: Model, q: Any, *rates: Any) -> np.ndarray:
+    """A reference [q; v; …] with zeros for the rates that are None."""
+    given = [np.zeros(model.nv) if x is None else model.checked(x, model.nv, "the reference's rates") for x in rates]
+    return row(model.checked(q, model.nq, "the reference's q"), *given)
+
+
+def split(reference: Any, *sizes: int) -> list[np.ndarray]:
+    """The parts of a reference (…, Σ sizes)."""
+    array = np.asanyarray(reference)
+    if array.shape[-1:] != (sum(sizes),):
+        raise ShapeError(f"The reference has shape {array.shape}; this law needs (…, {sum(sizes)}).")
+    edges = np.cumsum((0, *sizes))
+    return [array[..., a:b] for a, b in pairwise(edges)]
+
+
+def joint_error(model: Model, q: Any, target: Any) -> np.ndarray:
+    """q_d ⊖ q, (…, nv): a difference; of quaternions 2 sin(θ/2) about the axis of the turn that is left."""
+    q, target = np.asanyarray(q), np.asanyarray(target)
+    if all(joint.kind.flat for joint in model.joints):
+        return target - q
+    parts = [_one_error(joint.kind.flat, q[..., joint.q_slice], target[..., joint.q_slice]) for joint in model.joints]
+    return row(*parts)
+
+
+def _one_error(flat: bool, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    if flat:
+        return target - q
+    back = conjugate(q[..., -4:])
+    turn = multiply(back, target[..., -4:])
+    turn = traced(turn) if is_traced(turn) else turn
+    angular = 2.0 * np.sign(turn[..., 3:]) * turn[..., :3]
+    if q.shape[-1] == 4:
+        return angular
+    shift = np.matmul(from_quaternion(back), (target[..., :3] - q[..., :3])[..., None])[..., 0]
+    return np.concatenate([angular, shift], axis=-1)
+
+
+def pose_row(pose: Any) -> np.ndarray:
+    """A pose (…, 4, 4) as a reference has it, (…, 12)."""
+    pose = np.asanyarray(pose)
+    if pose.shape[-2:] != (4, 4):
+        raise ShapeError(f"A pose has shape (…, 4, 4); this one has {pose.shape}.")
+    return row(pose[..., :3, :3].reshape(*pose.shape[:-2], 9), pose[..., :3, 3])
+
+
+def pose_error(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """[2 sin(θ/2) n; x_d − x], (…, 6), world axes, where θ n turns R into R_d: a pose (…, 4, 4), a pose's row (…, 12)."""
+    wanted = target[..., :9].reshape(*target.shape[:-1], 3, 3)
+    turn = np.matmul(wanted, np.swapaxes(pose[..., :3, :3], -1, -2))
+    trace = turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
+    sine = np.stack(
+        [turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1]],
+        axis=-1,
+    )
+    angular = sine / np.sqrt(np.maximum(1.0 + trace, TINY))[..., None]
+    return np.concatenate([angular, target[..., 9:] - pose[..., :3, 3]], axis=-1)

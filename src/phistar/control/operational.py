@@ -1,0 +1,158 @@
+"""Laws at the tip: operational-space control (KJR92 eq. 4) with a posture, and resolved acceleration, its equal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from phistar.control.law import (
+    POSE_ROWS,
+    Controller,
+    joint_error,
+    pose_error,
+    pose_row,
+    refuse_loops,
+    row,
+    set_gains,
+    split,
+)
+from phistar.dynamics import forward_kinematics, inverse_dynamics
+from phistar.model import Model
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
+from phistar.stated import states
+
+TIP_ROWS = POSE_ROWS + 6 + 6  # pose, [ω; ẋ] and its rate
+
+
+def inertia(s: Symbols) -> Node:
+    """Λ = (Jℳ⁻¹J*)⁻¹ (KJR92 eq. 12)."""
+    return (s.J @ s.mass.inv @ s.J.T).inv
+
+
+@states(lambda s: s.J @ s.v)
+def tip_velocity(model: Model, q: Any, v: Any, frame: str) -> np.ndarray:
+    """β = Jθ̇ = [ω; ẋ], (…, 6) (KJR92 eq. 7)."""
+    return tip_velocity.evaluate(model, q, {"v": v}, frames=(frame,))
+
+
+@states(lambda s: s.mass @ s.qdd + s.C + s.g + s.J.T @ (inertia(s) @ (s.u - s.Jdot_v - s.J @ s.qdd) - s.f))
+def operational_forces(model: Model, q: Any, v: Any, a: Any, u: Any, force: Any, frame: str) -> np.ndarray:
+    """J*(Λu + c + g − f) + (I − J*J̄*)T₀ with T₀ = ℳθ̈₀ + 𝒞 + 𝒢 and J̄ = ℳ⁻¹J*Λ, (…, nv): under a force f (…, 6) on the
+    frame, the joint forces that give it the acceleration u (…, 6), and to what the task leaves free the joint
+    accelerations a (KJR92 eqs. 4, 16).
+
+    It is written as T₀ + J*(Λ(u − J̇θ̇ − Jθ̈₀) − f), which is the same: J*Λ takes from T₀ what the task would feel.
+    """
+    return operational_forces.evaluate(model, q, {"v": v, "qdd": a, "u": u, "f": force}, frames=(frame,))
+
+
+@states(lambda s: s.qdd + s.U @ s.J.T @ (s.J @ s.U @ s.J.T).inv @ (s.u - s.Jdot_v - s.J @ s.qdd))
+def resolved_acceleration(model: Model, q: Any, v: Any, a: Any, u: Any, frame: str) -> np.ndarray:
+    """θ̈ = θ̈₀ + J⁺(u − J̇θ̇ − Jθ̈₀), J⁺ = J*(JJ*)⁻¹, (…, nv): the acceleration nearest to a that gives the frame u
+    (Luh, Walker and Paul 1980; KJR92 §2)."""
+    return resolved_acceleration.evaluate(model, q, {"v": v, "qdd": a, "u": u}, frames=(frame,))
+
+
+def tip_row(pose: Any, twist: Any = None, acceleration: Any = None) -> np.ndarray:
+    """Pose (…, 4, 4), [ω; ẋ] and its rate (…, 6) as a reference has them, (…, 24); zeros where None."""
+    rest = [np.zeros(6) if x is None else x for x in (twist, acceleration)]
+    return row(pose_row(pose), *rest)
+
+
+@dataclass(frozen=True, eq=False)
+class TipError:
+    """Where the tip is from its reference: error and rate (…, 6), [rotation; position], and the acceleration to follow."""
+
+    error: np.ndarray
+    rate: np.ndarray
+    acceleration: np.ndarray
+
+
+def tip_error(model: Model, q: Any, v: Any, frame: str, reference: np.ndarray) -> TipError:
+    """The error of a frame against a row of `tip_row`."""
+    target, twist, acceleration = split(reference, POSE_ROWS, 6, 6)
+    error = pose_error(forward_kinematics(model, q, frame), target)
+    return TipError(error, twist - tip_velocity(model, q, v, frame), acceleration)
+
+
+def check_tip(model: Model, frame: str, law: object) -> None:
+    """A frame that exists, on an arm without loops."""
+    refuse_loops(model, law)
+    model.frame(frame)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OperationalSpaceControl(Controller):
+    """T = J*(Λu + c + g) + (I − J*J̄*)T₀: β̇ = u = β̇_d + k_d(β_d − β) + k_p e (KJR92 eqs. 4, 5), and in the null space
+    of the task a posture, θ̈₀ = κ_p(θ_p − θ) − κ_d θ̇.
+
+    k_p and k_d are numbers or six, angular first; the position error obeys ë + k_d ė + k_p e = 0. The tip needs six
+    degrees of freedom, in a regular position. `reference(pose, twist, acceleration, posture)`.
+    """
+
+    model: Model
+    frame: str
+    kp: Any = 100.0
+    kd: Any = None
+    posture_kp: Any = 10.0
+    posture_kd: Any = None
+
+    def __post_init__(self) -> None:
+        check_tip(self.model, self.frame, self)
+        nv = self.model.nv
+        set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        return {"reference": TIP_ROWS + self.model.nq}
+
+    def reference(self, pose: Any, twist: Any = None, acceleration: Any = None, posture: Any = None) -> np.ndarray:
+        posture = self.model.neutral() if posture is None else posture
+        return row(tip_row(pose, twist, acceleration), self.model.checked(posture, self.model.nq, "the posture"))
+
+    def command(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The accelerations of the posture and of the tip."""
+        tip, posture = split(reference, TIP_ROWS, self.model.nq)
+        at = tip_error(self.model, q, v, self.frame, tip)
+        back = self.posture_kp * joint_error(self.model, q, posture) - self.posture_kd * np.asanyarray(v)
+        return back, at.acceleration + self.kd * at.rate + self.kp * at.error
+
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+        posture, u = self.command(q, v, reference)
+        return operational_forces(self.model, q, v, posture, u, np.zeros(6), self.frame)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ResolvedAccelerationControl(Controller):
+    """T = ℳθ̈ + 𝒞 + 𝒢 at θ̈ = θ̈₀ + J⁺(u − J̇θ̇ − Jθ̈₀), u and θ̈₀ as in operational-space control (Luh, Walker and Paul
+    1980). The tip moves the same; on an arm with six degrees of freedom the forces are the same too (KJR92 §2)."""
+
+    model: Model
+    frame: str
+    kp: Any = 100.0
+    kd: Any = None
+    posture_kp: Any = 10.0
+    posture_kd: Any = None
+
+    def __post_init__(self) -> None:
+        check_tip(self.model, self.frame, self)
+        nv = self.model.nv
+        set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        return {"reference": TIP_ROWS + self.model.nq}
+
+    reference = OperationalSpaceControl.reference
+    command = OperationalSpaceControl.command
+
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+        posture, u = self.command(q, v, reference)
+        acceleration = resolved_acceleration(self.model, q, v, posture, u, self.frame)
+        return inverse_dynamics(self.model, q, v, acceleration)
