@@ -177,12 +177,12 @@ class Grasp:
             pose = self.model.frame(tip).placement.matrix
         else:
             free, pose = free_frame(tree, q, v, tau, tip), forward_kinematics(tree, q, tip)
-        poses, motions = {seat: at, tip: pose}, {seat: _dot(shift, motion), tip: free["motion"]}
+        poses, motions = {seat: at, tip: pose}, {seat: dot(shift, motion), tip: free["motion"]}
         a, b = loop.frame_a, loop.frame_b
         _, on_a, on_b, drift = relative_rows(loop.joint, poses[a], poses[b], motions[a], motions[b])
         on_object, on_tip = (on_a, on_b) if a == seat else (on_b, on_a)
-        bias = _dot(on_object, on_seat) + _dot(on_tip, free["acceleration"]) + drift
-        compliance = np.matmul(np.matmul(on_tip, free["compliance"]), _flip(on_tip))
+        bias = dot(on_object, on_seat) + dot(on_tip, free["acceleration"]) + drift
+        compliance = np.matmul(np.matmul(on_tip, free["compliance"]), flip(on_tip))
         return Hold(np.matmul(on_object, shift), bias, compliance, on_tip, on_object)
 
 
@@ -192,13 +192,13 @@ def take_hold(estimate: Estimate, hold: Hold) -> tuple[Estimate, Taken]:
     Where Ω and R can be inverted, that is Ω⁻¹ + Z*R⁻¹Z: inverse variances add.
     """
     reached = np.matmul(hold.on_object, estimate.compliance)
-    inverse, rank, condition = _inverted(np.matmul(reached, _flip(hold.on_object)) + hold.compliance)
-    gain = np.matmul(_flip(reached), inverse)
-    gap = _dot(hold.on_object, estimate.acceleration) + hold.bias
+    inverse, rank, condition = _inverted(np.matmul(reached, flip(hold.on_object)) + hold.compliance)
+    gain = np.matmul(flip(reached), inverse)
+    gap = dot(hold.on_object, estimate.acceleration) + hold.bias
     compliance = estimate.compliance - np.matmul(gain, reached)
-    compliance = 0.5 * (compliance + _flip(compliance))
-    better = Estimate(estimate.acceleration - _dot(gain, gap), compliance)
-    return better, Taken(gain, inverse, _dot(inverse, gap), rank, condition)
+    compliance = 0.5 * (compliance + flip(compliance))
+    better = Estimate(estimate.acceleration - dot(gain, gap), compliance)
+    return better, Taken(gain, inverse, dot(inverse, gap), rank, condition)
 
 
 def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
@@ -215,15 +215,15 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
         taken.append(own)
     forces, later = [], np.zeros(6)
     for hold, own in zip(reversed(holds), reversed(taken), strict=True):  # λ = −S⁻¹(γ + ZΩ Σ of later Z*λ)
-        rows = -own.pushed - _dot(_flip(own.gain), later)
-        later = later + _dot(_flip(hold.on_object), rows)
+        rows = -own.pushed - dot(flip(own.gain), later)
+        later = later + dot(flip(hold.on_object), rows)
         forces.insert(0, rows)
     f_ext = {}
     for name, hold, rows in zip(grasp.contacts or (), holds, forces, strict=True):
         seat, tip = grasp.ends(name)
-        f_ext[seat] = _dot(_flip(hold.seat), rows)
+        f_ext[seat] = dot(flip(hold.seat), rows)
         if grasp.model.frame(tip).body >= 0:
-            f_ext[tip] = _dot(_flip(hold.tip), rows)
+            f_ext[tip] = dot(flip(hold.tip), rows)
     acceleration = forward_dynamics(grasp.model.tree, q, v, tau, f_ext)
     on_object = np.stack([f_ext[grasp.ends(name)[0]] for name in grasp.contacts or ()], axis=-2)
     rank = np.stack(np.broadcast_arrays(*(own.rank for own in taken))).sum(axis=0)
@@ -265,14 +265,16 @@ def _inverted(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     values, vectors = np.linalg.eigh(np.where(good, matrix, 0.0))
     kept = values > EMPTY * np.maximum(values[..., -1:], 0.0)
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    result = np.matmul(vectors * inverse[..., None, :], _flip(vectors))
+    result = np.matmul(vectors * inverse[..., None, :], flip(vectors))
     smallest = np.min(np.where(kept, values, np.inf), axis=-1)
     return np.where(good, result, np.nan), np.count_nonzero(kept, axis=-1), values[..., -1] / smallest
 
 
-def _flip(matrix: np.ndarray) -> np.ndarray:
+def flip(matrix: np.ndarray) -> np.ndarray:
+    """X*, (…, n, m)."""
     return np.swapaxes(matrix, -1, -2)
 
 
-def _dot(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def dot(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Xy, (…, m)."""
     return np.matmul(matrix, vector[..., None])[..., 0]

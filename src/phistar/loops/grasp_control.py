@@ -17,7 +17,7 @@ import numpy as np
 from phistar.backends.solve import solve
 from phistar.dynamics import forward_kinematics, frame_load, gravity_load, kinetic_energy
 from phistar.errors import PhistarError, ShapeError
-from phistar.loops.grasp import Estimate, Grasp, Hold, _dot, _flip
+from phistar.loops.grasp import Estimate, Grasp, Hold, dot, flip, shifted
 from phistar.model import Model
 
 POSE = 12  # entries of a pose in a reference: the rotation's rows, then the position
@@ -31,7 +31,7 @@ class Split(NamedTuple):
 
     def forces(self, wrench: np.ndarray, internal: np.ndarray) -> np.ndarray:
         """λ that makes the wrench (…, 6), with the part of `internal` (…, m) that makes none."""
-        return internal + _dot(self.carrying, wrench - _dot(self.map, internal))
+        return internal + dot(self.carrying, wrench - dot(self.map, internal))
 
 
 def load_split(grasp: Grasp, holds: list[Hold], weights: Any = None) -> Split:
@@ -43,7 +43,7 @@ def load_split(grasp: Grasp, holds: list[Hold], weights: Any = None) -> Split:
     rows = np.concatenate([hold.on_object for hold in holds], axis=-2)
     soft = 1.0 / np.repeat(given, [loop.rows for loop in grasp.loops])
     back = soft[:, None] * rows
-    return Split(_flip(rows), _flip(solve(np.matmul(_flip(rows), back), _flip(back))))
+    return Split(flip(rows), flip(solve(np.matmul(flip(rows), back), flip(back))))
 
 
 def internal_forces(grasp: Grasp, q: Any, forces: Any) -> np.ndarray:
@@ -57,19 +57,17 @@ def internal_forces(grasp: Grasp, q: Any, forces: Any) -> np.ndarray:
         raise ShapeError(f"The contact forces have shape {given.shape}; this grasp needs (…, {count}, 6).")
     total = np.sum(carried(grasp, q, given), axis=-2)
     shifts = _seats(grasp, q)
-    square = np.sum(np.matmul(_flip(shifts), shifts), axis=-3)
-    mean = _dot(shifts, np.broadcast_to(solve(square, total[..., None])[..., 0][..., None, :], given.shape))
+    square = np.sum(np.matmul(flip(shifts), shifts), axis=-3)
+    mean = dot(shifts, np.broadcast_to(solve(square, total[..., None])[..., 0][..., None, :], given.shape))
     return given - mean
 
 
 def carried(grasp: Grasp, q: Any, forces: np.ndarray) -> np.ndarray:
     """X*f, (…, l, 6): each contact force as a wrench at the object's frame."""
-    return _dot(_flip(_seats(grasp, q)), forces)
+    return dot(flip(_seats(grasp, q)), forces)
 
 
 def _seats(grasp: Grasp, q: Any) -> np.ndarray:
-    from phistar.loops.grasp import shifted
-
     return shifted(grasp.offsets(grasp.model.checked(q, grasp.model.nq, "q")))
 
 
@@ -117,9 +115,9 @@ class ObjectControl:
         for name, hold in zip(self.grasp.contacts or (), holds, strict=True):
             own = forces[..., start : start + hold.bias.shape[-1]]
             start += hold.bias.shape[-1]
-            needed = _dot(hold.on_object, wanted) + hold.bias
+            needed = dot(hold.on_object, wanted) + hold.bias
             rows = -own - solve(hold.compliance, needed[..., None])[..., 0]
-            pulls[self.grasp.ends(name)[1]] = _dot(_flip(hold.tip), rows)
+            pulls[self.grasp.ends(name)[1]] = dot(flip(hold.tip), rows)
         return idle + frame_load(self.model.tree, q, pulls)
 
 
@@ -169,7 +167,7 @@ class AttitudeControl:
         pulls, start = {}, 0
         for name, hold in zip(self.grasp.contacts or (), holds, strict=True):
             rows = hold.bias.shape[-1]
-            pulls[self.grasp.ends(name)[1]] = -_dot(_flip(hold.tip), forces[..., start : start + rows])
+            pulls[self.grasp.ends(name)[1]] = -dot(flip(hold.tip), forces[..., start : start + rows])
             start += rows
         return idle + frame_load(self.model.tree, q, pulls)
 
@@ -200,7 +198,7 @@ def _object_joint(grasp: Grasp) -> str:
 def _gap(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
     """[sin θ n; x_d − x], (…, 6), world axes: minus the gradient of (3 − tr R_d*R)/2 and of ½|x − x_d|²."""
     wanted = target[..., :9].reshape(*target.shape[:-1], 3, 3)
-    turn = np.matmul(wanted, _flip(pose[..., :3, :3]))
+    turn = np.matmul(wanted, flip(pose[..., :3, :3]))
     x, y, z = (turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1])
     return np.concatenate([0.5 * np.stack([x, y, z], axis=-1), target[..., 9:] - pose[..., :3, 3]], axis=-1)
 
