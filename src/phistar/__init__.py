@@ -22,7 +22,7 @@ _HOME = {
     **dict.fromkeys(
         [
             *["Model", "ModelBuilder", "chain", "planar_chain", "Geometry", "Box", "Sphere", "Cylinder", "Capsule"],
-            *["Ellipsoid", "Plane", "Mesh"],
+            *["Ellipsoid", "Plane", "Polytope", "Mesh"],
             *["Revolute", "Prismatic", "Helical", "Universal", "Spherical", "Planar", "Free", "Fixed"],
             *["Cylindrical", "Distance", "Coupling"],
         ],

@@ -2,7 +2,7 @@
 
 from phistar.model.builder import ModelBuilder
 from phistar.model.chain import chain, planar_chain
-from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
+from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Polytope, Shape, Sphere
 from phistar.model.joints import (
     Coupling,
     CutKind,
@@ -45,6 +45,7 @@ __all__ = [
     "ModelBuilder",
     "Planar",
     "Plane",
+    "Polytope",
     "Prismatic",
     "Revolute",
     "Shape",

@@ -92,6 +92,35 @@ class Plane(Shape):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
+class Polytope(Shape):
+    """The convex hull of points, (n, 3)."""
+
+    points: Any
+
+    def __post_init__(self) -> None:
+        points = np.asarray(self.points, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != 3 or np.linalg.matrix_rank(points - points[:1]) < 3:
+            raise ModelError(
+                f"A polytope needs four points or more, not all in a plane; it was given {self.points!r:.200}."
+            )
+        object.__setattr__(self, "points", readonly(checked_numbers(points, points.shape, "A polytope", "points")))
+
+    @staticmethod
+    def hull(mesh: "Mesh") -> "Polytope":
+        """The convex hull of a mesh file; its vertices alone are kept."""
+        try:
+            import trimesh
+        except ImportError:
+            raise ModelError("Reading a mesh needs the package trimesh: pip install 'phistar[sim]'.") from None
+        try:
+            found = trimesh.load(mesh.path, force="mesh")
+        except (OSError, ValueError, TypeError) as error:
+            raise ModelError(f"The mesh {mesh.path} cannot be read: {error}.") from None
+        return Polytope(np.asarray(found.convex_hull.vertices) * mesh.scale)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
 class Mesh(Shape):
     """A file on disk, by its resolved path; nothing is loaded. `scale` (3,) multiplies its vertices."""
 

@@ -1,0 +1,1 @@
+"""Contact: near places between convex shapes, forces that keep them apart, and friction that holds."""

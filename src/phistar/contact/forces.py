@@ -1,0 +1,126 @@
+"""The forces of an implicit step, in the coordinates of the contacts: two tangents, the normal, the turn about it.
+
+With u the relative velocities that contacts would have at the step's end without forces, and G = CΩC* their mobility,
+velocities become u + h G f. Normal forces are found implicitly, on the gaps at the step's end, by Newton's method that
+never lets a gap close; friction follows them, each bristle implicit in its own force.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.backends.arrays import sign
+from phistar.backends.solve import solve_symmetric
+from phistar.contact.surface import Parameters, normal_force, normal_stiffness
+
+NEWTON = 8  # iterations; gaps may shrink tenfold in each
+PASSES = 3  # normal forces, then friction, and again: contacts of one body share it
+SLOWEST = 1e-4  # m/s: no touch counts as slower
+TINY = 1e-30
+
+
+class Held(NamedTuple):
+    """What n contacts remember: bristles along the tangents (n, 2), the twist (n,) of a soft finger, and the speed of
+    touching (n,), 0 where nothing touches."""
+
+    bristle: Any
+    twist: Any
+    touch_speed: Any
+
+
+class Forces(NamedTuple):
+    """Of a step: `force` (n, 4) along the two tangents and the normal and about it, the gap (n,) that is left, what is
+    held, and by how much Newton's method missed (n,), in m."""
+
+    force: Any
+    gap: Any
+    held: Held
+    missed: Any
+
+
+def contact_forces(p: Parameters, gap: Any, u: Any, mobility: Any, held: Held, step: Any) -> Forces:
+    """Forces over a step h: gap (n,), u (n, 4), mobility (n, 4, n, 4); floats or traced numbers."""
+    touch = np.maximum((1.0 - _positive(held.touch_speed)) * -u[:, 2] + held.touch_speed, SLOWEST)
+    own = step * mobility[:, 2, :, 2]
+    force = np.zeros(u.shape)
+    left, missed = gap, gap
+    for _ in range(PASSES):
+        sliding = force * np.array([1.0, 1.0, 0.0, 1.0])
+        approach = u[:, 2] + step * _times(mobility, sliding)[:, 2]
+        left, missed = _left(p, gap, approach, step * own, touch, step)
+        pressing = normal_force(p, left, (left - gap) / step, touch)
+        force = _gripped(p, u, mobility, sliding, pressing, held, step)
+    inside = _positive(p.margin - left)
+    rate = u + step * _times(mobility, force)
+    kept = Held(*_bristles(p, held, rate, force[:, 2], step), touch * inside)
+    return Forces(force, left, kept, missed)
+
+
+def _left(p: Parameters, gap: Any, approach: Any, own: Any, touch: Any, step: Any) -> tuple[Any, Any]:
+    """The gaps y at the end: y = d + h u + h²G f(y), by Newton's method with (I + AΦ)⁻¹ = I − AS(I + SAS)⁻¹S."""
+    count, free = len(p.margin), gap + step * approach
+    y = np.maximum(free, 0.3 * gap)
+    missed = y - free
+    for _ in range(NEWTON):
+        rate = (y - gap) / step
+        root = np.sqrt(normal_stiffness(p, y, rate, touch, step))
+        missed = y - free - np.matmul(own, normal_force(p, y, rate, touch))
+        inner = np.eye(count) + root[:, None] * own * root[None, :]
+        solved = solve_symmetric(np.asarray(inner), np.asarray(root * missed)[:, None])[:, 0]
+        change = np.matmul(own, root * solved) - missed
+        shrink, scale = 0.9 * y / np.maximum(-change, 1e-12 * p.margin), 1.0
+        for i in range(count):
+            scale = np.minimum(scale, shrink[i])
+        y = y + scale * change
+    return y, missed
+
+
+def _gripped(p: Parameters, u: Any, mobility: Any, sliding: Any, pressing: Any, held: Held, step: Any) -> Any:
+    """Normal forces and the friction they allow, (n, 4): bristles stick until μ f is reached."""
+    count = len(p.margin)
+    i, k = np.arange(count)[:, None], np.arange(4)
+    alone = mobility[i, k, i, k]
+    pressed = _placed(np.zeros((count, 2)), pressing, np.zeros(count))
+    rate = u + step * (_times(mobility, sliding + pressed) - alone * sliding)  # without one's own friction
+    limit = p.friction * pressing
+    across = 0.5 * (alone[:, 0] + alone[:, 1])[:, None]
+    stuck = _stuck(p.bristle_stiffness[:, None], p.bristle_damping[:, None], held.bristle, rate[:, :2], across, step)
+    size = np.sqrt(np.sum(stuck * stuck, axis=-1) + TINY)
+    tangent = stuck * np.minimum(1.0, limit / size)[:, None]
+    area = p.patch * p.patch
+    turn = _stuck(area * p.bristle_stiffness, area * p.bristle_damping, held.twist, rate[:, 3], alone[:, 3], step)
+    return _placed(tangent, pressing, np.clip(turn, -limit * p.patch, limit * p.patch))
+
+
+def _bristles(p: Parameters, held: Held, rate: Any, pressing: Any, step: Any) -> tuple[Any, Any]:
+    """Bristles follow what really moves, and slip where their force would pass μ f."""
+    longest = p.friction * pressing / p.bristle_stiffness
+    stretch = held.bristle + step * rate[:, :2]
+    size = np.sqrt(np.sum(stretch * stretch, axis=-1) + TINY)
+    twist = held.twist + step * rate[:, 3]
+    widest = longest / (p.patch + TINY)
+    return stretch * np.minimum(1.0, longest / size)[:, None], np.clip(twist, -widest, widest)
+
+
+def _stuck(stiffness: Any, damping: Any, stretch: Any, rate: Any, mobility: Any, step: Any) -> Any:
+    """The force of a spring and damper at the end of the step, its own effect included."""
+    firm = damping + step * stiffness
+    return -(stiffness * stretch + firm * rate) / (1.0 + step * mobility * firm)
+
+
+def _times(mobility: Any, force: Any) -> Any:
+    """G f, (n, 4)."""
+    count = len(force)
+    return np.matmul(mobility.reshape(4 * count, 4 * count), force.reshape(4 * count)).reshape(count, 4)
+
+
+def _placed(tangent: Any, normal: Any, turn: Any) -> Any:
+    """(n, 4) of its parts."""
+    return np.concatenate([tangent, normal[:, None], turn[:, None]], axis=-1)
+
+
+def _positive(x: Any) -> Any:
+    """1 where x > 0, 0 where x < 0 (or x = 0 and it came as a state)."""
+    return 0.5 + 0.5 * sign(np.asarray(x) - TINY)
