@@ -70,8 +70,8 @@ class HybridControl(Controller):
 
     u = (1 − S)(β̇_d + k_d ė + k_p e) + S((f_d − f)/m − k_f β), and T takes the measured f out: motions do not feel the
     force, and where a wall answers with stiffness k the force obeys m(f̈ + k_f ḟ) + k(f − f_d) = 0. f and f_d are what
-    the tip exerts, world axes. S projects on the directions `selection` (six of 0 or 1, angular first) of the axes `axes`
-    (3, 3), constant. `reference(pose, force, measured, twist, acceleration, posture)`.
+    the tip exerts, world axes. S projects on the directions `selection` (six of 0 or 1, angular first) of the constant
+    axes `axes` (3, 3). `reference(pose, force, measured, twist, acceleration, posture)`.
     """
 
     model: Model

@@ -139,7 +139,7 @@ def pose_row(pose: Any) -> np.ndarray:
 
 
 def pose_error(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """[2 sin(θ/2) n; x_d − x], (…, 6), world axes, where θ n turns R into R_d: a pose (…, 4, 4), a pose's row (…, 12)."""
+    """[2 sin(θ/2) n; x_d − x], (…, 6), world axes, θ n turning R into R_d: of a pose (…, 4, 4) from a row (…, 12)."""
     wanted = target[..., :9].reshape(*target.shape[:-1], 3, 3)
     turn = np.matmul(wanted, np.swapaxes(pose[..., :3, :3], -1, -2))
     trace = turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]

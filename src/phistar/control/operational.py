@@ -65,7 +65,7 @@ def tip_row(pose: Any, twist: Any = None, acceleration: Any = None) -> np.ndarra
 
 @dataclass(frozen=True, eq=False)
 class TipError:
-    """Where the tip is from its reference: error and rate (…, 6), [rotation; position], and the acceleration to follow."""
+    """The tip against its reference: error and rate (…, 6), [rotation; position], and the acceleration to follow."""
 
     error: np.ndarray
     rate: np.ndarray

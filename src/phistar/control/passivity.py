@@ -80,8 +80,8 @@ class EnergyControl(Controller):
     """T = ℳθ̈_d + C(θ, θ̇)θ̇_d + 𝒢 + k_p(θ_d − θ) + k_d(θ̇_d − θ̇): the energy of the error never rises.
 
     With e = θ − θ_d the energy ½ ė*ℳė + ½ e*k_p e falls as −ė*k_d ė (the energy laws of Wen, Kreutz and Bayard 1988
-    that RJK91 §6 wants in O(n)). At rest, θ̇_d = 0, this is gravity compensation and PD: the mechanism's own energy in a new
-    potential. For joints whose rates are those of their coordinates. `reference(q_d, v_d, a_d)`.
+    that RJK91 §6 wants in O(n)). At rest, θ̇_d = 0, this is gravity compensation and PD: the mechanism's own energy in
+    a new potential. For joints whose rates are those of their coordinates. `reference(q_d, v_d, a_d)`.
     """
 
     model: Model

@@ -93,40 +93,6 @@ def riccati_joseph(suffix: str, blocks: Blocks) -> list[Statement]:
     ]
 
 
-def riccati_rate(suffix: str, blocks: Blocks) -> list[Statement]:
-    """The same differentiated along θ̇: φ̇(p,k) = φ(p,k)[H*θ̇]×, so dP/dt = Σ φ(dP⁺/dt + [H*θ̇]×P⁺ + P⁺[H*θ̇]×*)φ*,
-    dG/dt = (dU/dt − G dD/dt)D⁻¹, d(GDG*)/dt = dG/dt U* + U dG*/dt + G dD/dt G*, with U = GD."""
-    p, u, d_inv, g, p_plus = (name + suffix for name in ("P", "U", "D⁻¹", "G", "P⁺"))
-    p_dot, u_dot, d_dot, g_dot, carried = (name + suffix for name in ("Ṗ", "U̇", "Ḋ", "Ġ", "Ṗ⁺"))
-    turned = Call("subspace_rate", (Field("θ̇"),))
-    spun = plus([(ONE, Field(u)), (ONE, blocks[2])])
-    half = plus([(ONE, times(Field(g_dot), Transpose(spun))), (Fraction(1, 2), _congruent(Field(g), Field(d_dot)))])
-    twisted = Call("turning", (Field(p_plus), Field("θ̇")))
-    return [
-        Statement(p_dot, CongruentChildren(carried), True),
-        Statement(u_dot, plus([(ONE, times(Field(p_dot), Transpose(H))), (ONE, times(Field(p), turned))])),
-        Statement(d_dot, plus([(ONE, times(H, Field(u_dot))), (ONE, times(Transpose(turned), Field(u)))]), True),
-        Statement(g_dot, times(plus([(ONE, Field(u_dot)), (-ONE, times(Field(g), Field(d_dot)))]), Field(d_inv))),
-        Statement("W" + carried, half),
-        Statement(
-            carried,
-            plus(
-                [
-                    (ONE, Field(p_dot)),
-                    (-ONE, Field("W" + carried)),
-                    (-ONE, Transpose(Field("W" + carried))),
-                    (ONE, twisted),
-                ]
-            ),
-            True,
-        ),
-    ]
-
-
-def _congruent(outer: Term, inner: Term) -> Term:
-    return times(outer, times(inner, Transpose(outer)))
-
-
 def omega(suffix: str, blocks: Blocks) -> list[Statement]:
     """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with Δ⁺ = φ*Ω(p)φ: Δ⁺ − H*w* − wH + H*(G*w + D⁻¹)H, w = Δ⁺G."""
     carried, w, result = (name + suffix for name in ("Δ⁺", "w", "Ω"))
