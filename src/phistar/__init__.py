@@ -63,6 +63,15 @@ _HOME = {
     **dict.fromkeys(["constraint_forces", "loop_report"], "phistar.loops.forces"),
     **dict.fromkeys(["assemble", "assemblies", "assemble_velocity"], "phistar.loops.assembly"),
     "loop_residual": "phistar.loops.residual",
+    "time_derivatives": "phistar.loops.taylor",
+    "PrimaryJoints": "phistar.loops.primary",
+    **dict.fromkeys(
+        ["SoftFinger", "PointContact", "SlidingPoint", "SlidingLine", "RollingSphere", "RollingDisc"],
+        "phistar.loops.grasp_contacts",
+    ),
+    **dict.fromkeys(["Grasp", "grasp_dynamics", "effective_inertia"], "phistar.loops.grasp"),
+    "one_sided_dynamics": "phistar.loops.grasp_onesided",
+    **dict.fromkeys(["ObjectControl", "AttitudeControl", "internal_forces"], "phistar.loops.grasp_control"),
     "rollout": "phistar.sim.rollout",
     "simulate": "phistar.sim.simulate",
 }
