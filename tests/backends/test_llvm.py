@@ -8,7 +8,8 @@ import pytest
 
 from phistar.backends import llvm
 from phistar.backends.jit import compile_object, gufunc, host, load_object
-from phistar.backends.rows import Signature, module_text
+from phistar.backends.packed import module_text
+from phistar.backends.rows import Signature
 from phistar.backends.symbolic import replay
 from phistar.backends.trace import Tape, finish
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.rows import Signature, module_text
+from phistar.backends.packed import module_text
+from phistar.backends.rows import Signature
 from phistar.backends.trace import Tape, finish
 
 BITS = 300  # of the fixed-point reference: 50 for the argument's size, the rest for its distance to a multiple of π/2

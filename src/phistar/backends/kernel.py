@@ -15,12 +15,13 @@ from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.link_frames import link_frames
 from phistar.backends.links import links_at, mirrored, space_sizes
+from phistar.backends.packed import module_text
 from phistar.backends.program import ARTICULATED, BLOCKS, COMPOSITE, Evaluation, Wanted, identity, program_of
 from phistar.backends.rolled import kinds_of, rolled_text
 from phistar.backends.rolled_memory import Rooms
 from phistar.backends.rolled_plan import Plan, poses_first
 from phistar.backends.rolled_tables import tables
-from phistar.backends.rows import Signature, module_text, size
+from phistar.backends.rows import Signature, size
 from phistar.backends.threads import spread
 from phistar.backends.trace import Tape, Trace, finish
 from phistar.identities.inverses import inverses
@@ -196,7 +197,7 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
         header, code = found
     title = " ".join(public for public, _ in wanted.nodes)
     doc = f"{title} of {model.name}, compiled link by link."
-    data = tables(model, frames, numbers, plan, Rooms.from_data(header["memory"]), wanted.frames, lanes)
+    data = tables(model, frames, numbers, plan, Rooms.from_data(header["memory"]), wanted.frames, 2 * lanes)
     function = gufunc(load_object(code), signature, title, doc, data)
     operations = header["operations"] * len(model.bodies)
     return Kernel(function, inputs, tuple(outputs), operations, signature.outputs, {}, signature.inputs)

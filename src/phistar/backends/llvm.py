@@ -8,6 +8,7 @@ and outputs go to is the business of `Places`: rows of arrays (`rows.py`) or the
 from __future__ import annotations
 
 import struct
+from itertools import chain, islice
 from typing import Protocol
 
 from phistar.backends.sincos import sincos
@@ -15,6 +16,7 @@ from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, 
 
 FLAGS = "contract reassoc nsz arcp"
 PART = 600  # instructions in one function
+ABREAST = 6  # sines and cosines computed side by side
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
@@ -105,12 +107,20 @@ class Body:
         elif op == SIGN:
             lines += self.sign(index, self.operand(left, start, lines))
         elif op in (SIN, COS):
-            x = self.operand(left, start, lines)
             if left not in self.turned:
-                self.turned.add(left)
-                lines += sincos(f"x{left}", x, self.lanes, self.fma)
+                self.turn(index, start, lines)
             which = "sin" if op == SIN else "cos"
             lines.append(f"  %v{index} = fadd nsz {self.vector} %x{left}.{which}, {splat(-0.0, self.lanes)}")
+
+    def turn(self, index: int, start: int, lines: list[str]) -> None:
+        """Sines and cosines of the angles that are known by now, step by step side by side: each is a chain of twenty
+        operations, in which a processor would wait."""
+        ahead = (left for op, left, _ in self.trace.code[index : start + PART] if op in (SIN, COS) and left < index)
+        angles = list(islice(dict.fromkeys(left for left in ahead if left not in self.turned), ABREAST))
+        named = [(f"x{left}", self.operand(left, start, lines)) for left in angles]
+        steps = zip(*(sincos(name, x, self.lanes, self.fma) for name, x in named), strict=True)
+        lines += chain.from_iterable(steps)
+        self.turned.update(angles)
 
     def sign(self, index: int, x: str) -> list[str]:
         """±1 where x is beyond zero; zero and NaN stay what they are."""

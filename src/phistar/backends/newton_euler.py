@@ -19,7 +19,8 @@ def point_acceleration(velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     dx, dy, dz = (alpha[..., i, 0][()] for i in range(3))
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     rows = [[-(yy + zz), xy - dz, xz + dy], [xy + dz, -(xx + zz), yz - dx], [xz - dy, yz + dx, -(xx + yy)]]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    entries = np.broadcast_arrays(*(entry for row in rows for entry in row))
+    return np.stack(entries, axis=-1).reshape(*entries[0].shape, 3, 3)
 
 
 def carried(rotation: np.ndarray, offset: np.ndarray, velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
@@ -47,7 +48,7 @@ def _stirring(u: np.ndarray, tensor: np.ndarray) -> np.ndarray:
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         across = g[k][i] * s[i][j] - g[j][i] * s[i][k]
         turning.append(across + (g[k][j] * s[j][j] - g[j][k] * s[k][k]) + (g[k][k] - g[j][j]) * s[j][k])
-    return np.stack(turning, axis=-1)
+    return np.stack(np.broadcast_arrays(*turning), axis=-1)
 
 
 def _entries(block: np.ndarray) -> list[list[Any]]:

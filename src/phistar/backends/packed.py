@@ -1,7 +1,7 @@
-"""A trace over packed copies of rows: for kernels with many inputs or outputs.
+"""A trace over packed copies of rows: the unrolled kernel.
 
-A block of states is packed, entry by entry with one state per lane, by small transposes in a loop; the straight-line
-code then loads and stores whole vectors. One line of IR per entry instead of three per entry and lane: tables of
+A block of states is packed, entry by entry with one state per lane, by small transposes; the straight-line code then
+loads and stores whole vectors. One line of IR per entry instead of three per entry and lane: tables of
 derivatives compile in a fraction of the time that row pointers take.
 """
 
@@ -14,6 +14,7 @@ from phistar.backends.llvm import Body, declarations, splat
 from phistar.backends.loop import loop_text
 from phistar.backends.rows import Signature, size
 from phistar.backends.trace import Trace, restricted
+from phistar.backends.transpose import WRITTEN, Rows, transposed
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,9 @@ def _copies(function: str, memory: str, sizes: list[int], arrays: range, lanes: 
     lines, start = [], 0
     for a in arrays:
         for lane in range(0, lanes, width):
+            if sizes[a] <= WRITTEN:
+                lines += Rows(a, lane, width, memory, start, lanes).copied(sizes[a], function == "pack")
+                continue
             rows = ", ".join(f"ptr %a{a}l{lane + i}" for i in range(width))
             lines.append(f"  %m{a}l{lane} = getelementptr i8, ptr %{memory}, i64 {8 * (start * lanes + lane)}")
             lines.append(f"  call void @{function}({rows}, ptr %m{a}l{lane}, i64 {sizes[a]})")
@@ -153,26 +157,6 @@ def _square(rows: list[str], width: int, lanes: int, packing: bool) -> list[str]
     made, shuffles = transposed([f"%v{i}" for i in range(width)], vector)
     lines += shuffles
     return lines + [f"  store {vector} {value}, ptr %{target}{i}, align 8" for i, value in enumerate(made)]
-
-
-def transposed(values: list[str], vector: str, prefix: str = "") -> tuple[list[str], list[str]]:
-    """The columns of a square of vectors, and the shuffles that make them; their names begin with the prefix."""
-    lines: list[str] = []
-
-    def shuffled(name: str, a: str, b: str, mask: tuple[int, ...]) -> str:
-        chosen = ", ".join(f"i32 {i}" for i in mask)
-        lines.append(f"  %{prefix}{name} = shufflevector {vector} {a}, {vector} {b}, <{len(mask)} x i32> <{chosen}>")
-        return f"%{prefix}{name}"
-
-    if len(values) == 1:
-        return values, lines
-    if len(values) == 2:
-        return [shuffled(f"t{i}", values[0], values[1], (i, i + 2)) for i in range(2)], lines
-    odd_even = [(odd, odd + 4, odd + 2, odd + 6) for odd in (0, 1)]
-    upper = [shuffled(f"u{odd}", values[0], values[1], mask) for odd, mask in enumerate(odd_even)]
-    lower = [shuffled(f"w{odd}", values[2], values[3], mask) for odd, mask in enumerate(odd_even)]
-    halves = ((0, 1, 4, 5), (2, 3, 6, 7))
-    return [shuffled(f"t{i}", upper[i % 2], lower[i % 2], halves[i // 2]) for i in range(4)], lines
 
 
 def _pointer(name: str, start: str, index: str, step: int, offset: int) -> list[str]:

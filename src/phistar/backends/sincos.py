@@ -1,7 +1,7 @@
 """Sine and cosine as branch-free vector IR: Cody-Waite reduction by π/2 in three parts, then fdlibm's polynomials.
 
-The reduction carries no fast-math flags: it is only right when evaluated as written. Within 2 ulp to 1e14; beyond 1e15,
-where doubles are more than 0.1 rad apart, the result is NaN, as for infinity.
+The reduction carries no fast-math flags: it is only right when evaluated as written. Within 2 ulp to 1e14; from 2⁵⁰ on,
+where doubles are 0.25 rad apart, the result is NaN, as for infinity.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import struct
 from dataclasses import dataclass, field
 
 _MAGIC = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer and leaves that integer in the low bits
-_LARGEST = 1e15
 _TWO_OVER_PI = 0.6366197723675814
+_HUGE = 2.0**974  # times 2⁵⁰ it is infinite; an infinite count makes a NaN of the remainder, and no branch is needed
 _PI_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 _HALVES = 134217729.0  # 2²⁷ + 1: splits a double into two of 26 bits, whose products are exact (Dekker 1971)
 _SIN = (
@@ -28,12 +28,10 @@ _SIGN = -(2**63)
 def sincos(name: str, argument: str, lanes: int, fma: str) -> list[str]:
     """Lines that define %name.sin and %name.cos of the vector `argument`; `fma` is "fma", or "fmuladd" without it."""
     w = _Writer(name, lanes, fma)
-    turns = w.fused("turns", argument, w.constant(_TWO_OVER_PI), w.constant(_MAGIC))
+    scaled = w.binary("huge", "fmul", argument, w.constant(_HUGE))
+    turns = w.fused("turns", scaled, w.constant(_TWO_OVER_PI / _HUGE), w.constant(_MAGIC))
     count = w.binary("count", "fsub", turns, w.constant(_MAGIC))
     r = _fused_remainder(w, argument, count) if fma == "fma" else _split_remainder(w, argument, count)
-    magnitude = w.whole("magnitude", "and", w.bits("given", argument), w.integer(~_SIGN))
-    inside = w.let("inside", f"icmp slt {w.integers} {magnitude}, {w.integer(_word(_LARGEST))}")
-    r = w.select("r", inside, r, w.constant(float("nan")))
     sine, cosine = _polynomials(w, r)
     _quadrants(w, turns, sine, cosine)
     return w.lines
@@ -124,18 +122,17 @@ def _polynomials(w: _Writer, r: str) -> tuple[str, str]:
         sine = w.fused(f"s{power}", sine, z, w.constant(_SIN[power]))
         cosine = w.fused(f"c{power}", cosine, z, w.constant(_COS[power]))
     sine = w.fused("sine", w.binary("cubed", "fmul", z, r), sine, r)
-    half = w.fused("half", z, w.constant(-0.5), w.constant(1.0))
-    return sine, w.fused("cosine", w.binary("squared", "fmul", z, z), cosine, half)
+    return sine, w.fused("cosine", w.fused("slope", cosine, z, w.constant(-0.5)), z, w.constant(1.0))
 
 
 def _quadrants(w: _Writer, turns: str, sine: str, cosine: str) -> None:
-    """Swapped for odd counts; the second bit of the count (plus one, for the cosine) is the sign."""
+    """Swapped for odd counts; the sine's sign is the second bit of the count, the cosine's the sum of both bits."""
     bits = w.bits("bits", turns)
-    swap = w.let("swap", f"icmp ne {w.integers} {w.whole('odd', 'and', bits, w.integer(1))}, {w.integer(0)}")
-    following = w.whole("following", "add", bits, w.integer(1))
-    for name, count, odd, even in (("sin", bits, cosine, sine), ("cos", following, sine, cosine)):
+    first, second = (w.whole(name, "shl", bits, w.integer(by)) for name, by in (("first", 63), ("second", 62)))
+    swap = w.let("swap", f"icmp slt {w.integers} {first}, {w.integer(0)}")
+    both = w.whole("both", "xor", first, second)
+    for name, top, odd, even in (("sin", second, cosine, sine), ("cos", both, sine, cosine)):
         value = w.bits(f"{name}.bits", w.select(f"{name}.value", swap, odd, even))
-        top = w.whole(f"{name}.top", "shl", count, w.integer(62))
         sign = w.whole(f"{name}.sign", "and", top, w.integer(_SIGN))
         turned = w.whole(f"{name}.turned", "xor", value, sign)
         w.let(name, f"bitcast {w.integers} {turned} to {w.vector}")
