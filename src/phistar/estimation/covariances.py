@@ -7,7 +7,6 @@ as their covariance; all that the filter and the smoother then say of their erro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,6 @@ from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.stated import states
-
-HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -87,19 +84,20 @@ def acceleration_parts(model: Model, q: Any, v: Any, tau: Any) -> AccelerationPa
     return AccelerationParts(**acceleration_parts.evaluate_all(model, q, {"v": v, "T": tau}))
 
 
-def _half_inverse(s: Symbols) -> Node:
-    """½c + K*ψ*d*, d = G*Δ⁺ − cH: the costates of each column run outward from its joint (R87 eqs. 71, 83)."""
-    d = s.G.T @ s.Delta - smoothing.own_variance(s) @ s.H
-    return HALF * smoothing.own_variance(s) + s.K.T @ s.psi.T @ d.T
+def _outboard_half(s: Symbols) -> Node:
+    """c + K*ψ*d*, d = G*Δ⁺ − cH: the costates of each column run outward from its joint (R87 eqs. 71, 83)."""
+    own = smoothing.own_variance(s)
+    return own + s.K.T @ s.psi.T @ (s.G.T @ s.Delta - own @ s.H).T
 
 
-@states(_half_inverse, matrix=True, form=AS_WRITTEN)
+@states(_outboard_half, matrix=True, form=AS_WRITTEN)
 def closed_form_inverse(model: Model, q: Any) -> np.ndarray:
     """ℳ⁻¹ = c + dψK + (dψK)*, (…, nv, nv), of a serial chain in O(n²) (R87 eqs. 70-72, 83).
 
-    Its count beats `mass_matrix_inverse`, which holds for trees too, on chains of more than some 25 links.
+    By count it beats `ps.mass_matrix_inverse`, which holds for trees too, on chains of more than some 25 links.
     """
     if not model.is_serial:
         raise ModelError(f"{model.name} branches, and R87 eq. 70 is about chains; use ps.mass_matrix_inverse.")
     half = closed_form_inverse.evaluate(model, q)
-    return half + np.swapaxes(half, -1, -2)
+    owner = np.concatenate([np.full(joint.nv, k) for k, joint in enumerate(model.joints)])
+    return np.where(owner[:, None] < owner, np.swapaxes(half, -1, -2), half)

@@ -1,0 +1,104 @@
+"""Someone else's smoother computes joint accelerations, and white noise has the mass matrix as its covariance."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar import estimation
+from phistar.errors import ModelError, ShapeError
+from tests.estimation import r87
+from tests.trees import relative
+
+
+def smoothed(space, tau):
+    """statsmodels' Kalman smoother, told only matrices; tau is tip first."""
+    smoother = pytest.importorskip("statsmodels.tsa.statespace.kalman_smoother")
+    n = len(tau)
+    later = lambda x: np.moveaxis(np.concatenate([x[1:], np.zeros_like(x[:1])]), 0, -1)  # noqa: E731
+    filter_ = smoother.KalmanSmoother(
+        k_endog=1,
+        k_states=6,
+        initialization="known",
+        initial_state=space.state_input[0],
+        initial_state_cov=space.state_covariance[0],
+        tolerance=0,
+    )
+    filter_.bind(np.ascontiguousarray(tau[:, None]))
+    filter_["design"] = np.moveaxis(space.design, 0, -1)
+    filter_["obs_cov"] = space.noise.reshape(1, 1, n)
+    filter_["transition"] = later(space.transition)
+    filter_["state_cov"] = later(space.state_covariance)
+    filter_["state_intercept"] = later(space.state_input)
+    filter_["selection"] = np.eye(6)
+    return filter_.smooth()
+
+
+@pytest.fixture(scope="module", params=["chain", "puma560", "puma560 at rest"])
+def arm(request):
+    if request.param == "chain":
+        return r87.arm(8, seed=5)
+    q, v, tau = np.random.default_rng(6).normal(size=(3, 6))
+    return ps.load("puma560"), q, 0 * v if "rest" in request.param else v, 5 * tau
+
+
+@pytest.fixture(scope="module")
+def outside(arm):
+    model, q, v, tau = arm
+    return smoothed(estimation.state_space(model, q, v), tau[::-1])
+
+
+def test_the_smoothing_errors_are_the_joint_accelerations(arm, outside):
+    assert relative(outside.smoothing_error[0, ::-1], ps.forward_dynamics(*arm)) < 1e-9
+
+
+def test_the_forecast_variances_are_the_joint_inertias(arm, outside):
+    model, q, *_ = arm
+    D = np.diagonal(ps.innovations(model, q).D)
+    assert relative(outside.forecasts_error_cov[0, 0, ::-1], D) < 1e-11
+
+
+def test_predicted_covariances_are_articulated_inertias_and_smoothed_ones_are_s(arm, outside):
+    model, q, *_ = arm
+    ours = estimation.covariances(model, q)
+    n = len(model.bodies)
+    assert relative(np.moveaxis(outside.predicted_state_cov[:, :, :n], -1, 0)[::-1], ours.predicted) < 1e-10
+    error = np.moveaxis(outside.smoothed_state_cov, -1, 0)[::-1] - ours.smoothed
+    assert np.abs(error).max() < 1e-10 * np.abs(ours.predicted).max()
+
+
+def test_smoothed_states_are_the_forces_on_the_links(arm, outside):
+    forces = estimation.forward_dynamics(*arm, keep=["states"]).states
+    assert relative(outside.smoothed_state.T[::-1], forces) < 1e-9
+
+
+def test_the_filter_needs_the_bias_accelerations_of_a_moving_arm():
+    """R87 §IX sets n = 0: b alone is wrong for a moving arm (ERRATA)."""
+    model, q, v, tau = r87.arm(8, seed=5)
+    space = estimation.state_space(model, q, v)
+    chain = r87.Chain(model, q, v)
+    only_b = np.stack([b[:, 0] for b in chain.b[1:]])
+    wrong = estimation.StateSpace(space.transition, space.design, space.state_covariance, only_b, space.noise)
+    error = relative(smoothed(wrong, tau[::-1]).smoothing_error[0, ::-1], ps.forward_dynamics(model, q, v, tau))
+    assert error > 1e-2
+
+
+@pytest.mark.parametrize("name", ["chain", "puma560", "rj2w_tree"])
+def test_the_sample_covariance_of_white_noise_approaches_the_mass_matrix(name):
+    """Within what so many samples allow: errors of √((m(i,i) m(k,k) + m(i,k)²)/count), five of them."""
+    model = ps.chain(4) if name == "chain" else ps.load(name)
+    rng, count = np.random.default_rng(1), 40_000
+    q = model.random(rng)
+    mass = ps.mass_matrix(model, q)
+    drawn = estimation.sample_joint_forces(model, q, count, rng)
+    spread = np.sqrt((np.outer(np.diag(mass), np.diag(mass)) + mass**2) / count)
+    assert drawn.shape == (count, model.nv)
+    assert np.all(np.abs(drawn.T @ drawn / count - mass) < 5 * spread)
+    assert np.any(np.abs(drawn.T @ drawn / count - mass) > 0.1 * spread)
+
+
+def test_what_is_no_time_series_is_refused():
+    tree = ps.load("rj2w_tree")
+    with pytest.raises(ModelError, match="not a serial chain"):
+        estimation.state_space(tree, np.zeros(tree.nq), np.zeros(tree.nv))
+    with pytest.raises(ShapeError, match="one state"):
+        estimation.state_space(ps.chain(2), np.zeros((3, 2)), np.zeros(2))
