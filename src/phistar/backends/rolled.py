@@ -23,6 +23,7 @@ from phistar.spatial import Pose
 from phistar.spatial.value import digest
 
 _Z = (0.0, 0.0, 1.0)
+SMALL = 200  # instructions: steps up to here run on two vectors at once, which hides how long each takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,27 +67,34 @@ def _one_body(body: Any, kind: Any) -> Model:
 
 
 def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lanes: int, fma: bool) -> Rolled:
-    """The module for these kinds of links; `loop` is the gufunc's inner loop over arrays with these core axes."""
+    """The module for these kinds of links; `loop` is the gufunc's inner loop over arrays with these core axes.
+
+    A block of states is two vectors of `lanes`.
+    """
     tracer = FlatTracer(plan)
     stages = _traced(plan, kinds, tracer)
     flat = {name for name, space in plan.program.outputs if space != "joints"}
     stages = needed(stages, set(plan.outputs), flat)
     wide = set(plan.wide) | {read_off(name) for name in plan.wide}
-    memory = Memory(lanes, plan.width, wide=frozenset(wide))
+    memory = Memory(2 * lanes, plan.width, wide=frozenset(wide))
     laid_out(stages, len(kinds), _totals_last(plan, tracer.shapes), memory)
     functions, calls, scratch = [], [], 1
     for number, stage in enumerate(stages):
         pointers = {"flat": FLAT, "frames": FRAME}.get(stage.direction) or used_pointers(stage)
-        made = []
+        small = max(len(step.trace.code) for step in stage.steps) <= SMALL
+        made: dict[int, list[tuple[str, ...]]] = {lanes: [], memory.lanes: []}
         for kind, step in enumerate(stage.steps):
-            places = StepPlaces(step, memory, kind, pointers)
-            body = Body(f"stage{number}kind{kind}part", step.trace, places, lanes, fma)
-            functions += body.functions()
-            made.append(tuple(body.calls(", ".join([*(f"ptr %{name}" for name in pointers), "ptr %scratch"]))))
-            scratch = max(scratch, body.slot_count)
-        calls.append(Calls(stage.direction, tuple(made), pointers))
-    sizes = Sizes(lanes, scratch, max(len(memory.slot), 1), plan.frames, plan.width, _totals(plan, memory))
-    text = "\n".join([declarations(lanes), *functions, loop_text(calls, axes, inputs, sizes)])
+            for width in (lanes, memory.lanes) if small else (lanes,):
+                places = StepPlaces(step, memory, kind, pointers, width)
+                body = Body(f"stage{number}kind{kind}lanes{width}part", step.trace, places, width, fma)
+                functions += body.functions()
+                arguments = ", ".join([*(f"ptr %{name}" for name in pointers), "ptr %scratch"])
+                made[width].append(tuple(body.calls(arguments)))
+                scratch = max(scratch, body.slot_count)
+        calls.append(Calls(stage.direction, tuple(made[lanes]), tuple(made[memory.lanes]), pointers))
+    sizes = Sizes(memory.lanes, scratch, max(len(memory.slot), 1), plan.frames, plan.width, _totals(plan, memory))
+    declared = [declarations(width) for width in (lanes, memory.lanes)]
+    text = "\n".join([*declared, *functions, loop_text(calls, axes, inputs, sizes)])
     links = [stage for stage in stages if stage.direction not in ("flat", "frames")]
     return Rolled(text, memory, sum(stage.steps[-1].trace.operations for stage in links))
 

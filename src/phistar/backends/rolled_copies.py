@@ -5,7 +5,7 @@ Where rows are contiguous, squares of entries and states are transposed in regis
 
 from __future__ import annotations
 
-from phistar.backends.packed import transposed
+from phistar.backends.transpose import transposed
 
 PARAMETERS = (
     "ptr %base, i64 %s, i64 %k0, i64 %k1, i64 %columns, i64 %count, ptr %table, ptr %work, i64 %first, i64 %last"
@@ -14,7 +14,7 @@ PARAMETERS = (
 
 def copy_text(name: str, lanes: int) -> str:
     """`pack`: entry e of lane l from base + row(l)·s + (e div columns)·k0 + (e mod columns)·k1 to its place; `unpack`:
-    back. Lanes beyond the end repeat the last row, and are written alike."""
+    back. Lanes beyond the end repeat the last row; of those that belong to one row, the first is written last."""
     width = min(lanes, 4)
     lines = [f"define internal void @{name}({PARAMETERS}) #0 {{", "entry:"]
     for lane in range(lanes):
@@ -39,7 +39,7 @@ def _squares(packing: bool, lanes: int, width: int) -> list[str]:
     lines = ["square:", "  %e = phi i64 [0, %choose], [%e2, %square]"]
     for i in range(width):
         lines += [f"  %g{i}e = add i64 %e, {i}", *_place(f"g{i}", f"%g{i}e")]
-    for start in range(0, lanes, width):
+    for start in reversed(range(0, lanes, width)):
         rows, cells = [], []
         for i in range(width):
             lane = start + i
@@ -51,7 +51,9 @@ def _squares(packing: bool, lanes: int, width: int) -> list[str]:
         lines += [f"  %v{start}x{i} = load {vector}, ptr {source[i]}, align 8" for i in range(width)]
         values, shuffles = transposed([f"%v{start}x{i}" for i in range(width)], vector, f"y{start}")
         lines += shuffles
-        lines += [f"  store {vector} {value}, ptr {target[i]}, align 8" for i, value in enumerate(values)]
+        lines += [
+            f"  store {vector} {value}, ptr {target[i]}, align 8" for i, value in reversed(list(enumerate(values)))
+        ]
     lines += [f"  %next = add i64 %e, {width}", "  %more = icmp slt i64 %next, %count"]
     lines += ["  %fits = icmp slt i64 %next, %end", "  %e2 = select i1 %fits, i64 %next, i64 %end"]
     return [*lines, "  br i1 %more, label %square, label %done"]
@@ -61,7 +63,7 @@ def _single(packing: bool, lanes: int) -> list[str]:
     lines = ["one:", "  %k = phi i64 [0, %choose], [%k2, %one]", *_place("t", "%k")]
     lines += ["  %a = sdiv i64 %k, %columns", "  %b = srem i64 %k, %columns", "  %a0 = mul i64 %a, %k0"]
     lines += ["  %b0 = mul i64 %b, %k1", "  %o = add i64 %a0, %b0"]
-    for lane in range(lanes):
+    for lane in reversed(range(lanes)):
         lines += [f"  %p{lane} = getelementptr i8, ptr %r{lane}, i64 %o"]
         lines += [f"  %q{lane} = getelementptr double, ptr %t, i64 {lane}"]
         source, target = (f"%p{lane}", f"%q{lane}") if packing else (f"%q{lane}", f"%p{lane}")

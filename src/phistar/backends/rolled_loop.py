@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phistar.backends.rolled_copies import copy_text
@@ -19,11 +21,31 @@ COUNTS = ("n", "room", "cleared", "initial")
 
 @dataclass(frozen=True)
 class Calls:
-    """What a stage calls: for each kind of link, once per frame, or once; and the pointers that the calls are given."""
+    """What a stage calls: for each kind of link, once per frame, or once. `half` is for half a block of states,
+    `whole`, where there is such, for both halves at once; `pointers` are what the calls are given."""
 
     direction: str
-    calls: tuple[tuple[str, ...], ...]
+    half: tuple[tuple[str, ...], ...]
+    whole: tuple[tuple[str, ...], ...]
     pointers: tuple[str, ...]
+
+    def lines(self, kind: int, sizes: Sizes, after: str, tag: str) -> list[str]:
+        """The calls of one kind; only where there are states in the second half is there work on it."""
+        again = self.whole[kind] if self.whole else self.half[kind]
+        if not self.whole:
+            moved = [name for name in self.pointers if not name.startswith(("constant", "point"))]
+            lines = [_pointer(f"{name}.{tag}", name, str(4 * sizes.lanes)) for name in moved]
+            again = (*self.half[kind], *lines, *_renamed(self.half[kind], moved, tag))
+        return [
+            f"  br i1 %both, label %whole{tag}, label %half{tag}",
+            *(f"whole{tag}:", *again, f"  br label %{after}"),
+            *(f"half{tag}:", *self.half[kind], f"  br label %{after}"),
+        ]
+
+
+def _renamed(lines: tuple[str, ...], names: Sequence[str], tag: str) -> tuple[str, ...]:
+    """The lines with other pointers in the place of those named."""
+    return tuple(re.sub(r"%([\w.]+),", lambda m: f"%{m[1]}.{tag}," if m[1] in names else m[0], line) for line in lines)
 
 
 def loop_text(stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes) -> str:
@@ -53,7 +75,9 @@ def loop_text(stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes) -
         lines.append(f"  %totals = getelementptr i8, ptr %work, i64 {8 * sizes.lanes * sizes.totals[0]}")
         size = 8 * sizes.lanes * sizes.totals[1]
         lines.append(f"  call void @llvm.memset.p0.i64(ptr %totals, i8 0, i64 {size}, i1 false)")
-    lines += [f"  call void @stage{number}(ptr %data, ptr %work, ptr %scratch)" for number in range(len(stages))]
+    lines += [f"  %middle = add i64 %first, {sizes.lanes // 2}", "  %both = icmp slt i64 %middle, %count"]
+    given = "ptr %data, ptr %work, ptr %scratch, i1 %both"
+    lines += [f"  call void @stage{number}({given})" for number in range(len(stages))]
     lines += [_copied("unpack", a) for a in range(inputs, len(axes))]
     lines += [f"  %next = add i64 %first, {sizes.lanes}", "  %more = icmp slt i64 %next, %count"]
     lines += ["  br i1 %more, label %block, label %done", "done:", "  call void @free(ptr %raw)", "  ret void", "}"]
@@ -94,8 +118,8 @@ def _memory(sizes: Sizes) -> list[str]:
         "  %padded = add i64 %bytes, 128",
         "  %raw = call ptr @malloc(i64 %padded)",
         "  %raw.i = ptrtoint ptr %raw to i64",
-        "  %up = add i64 %raw.i, 64",
-        "  %even = and i64 %up, -64",
+        "  %up = add i64 %raw.i, 127",
+        "  %even = and i64 %up, -128",
         "  %work = inttoptr i64 %even to ptr",
         f"  %zeros = mul i64 %cleared, {width}",
         "  call void @llvm.memset.p0.i64(ptr %work, i8 0, i64 %zeros, i1 false)",
@@ -165,17 +189,17 @@ def _fill(sizes: Sizes) -> str:
 
 
 def _stage(number: int, stage: Calls, sizes: Sizes) -> str:
-    lines = [f"define internal void @stage{number}(ptr %data, ptr %work, ptr %scratch) #0 {{", "entry:"]
+    lines = [f"define internal void @stage{number}(ptr %data, ptr %work, ptr %scratch, i1 %both) #0 {{", "entry:"]
     if stage.direction == "flat":
-        lines += [_pointer("flat", "work", "0"), *stage.calls[0]]
+        lines += [_pointer("flat", "work", "0"), *stage.lines(0, sizes, "done", "0"), "done:"]
     elif stage.direction == "frames":
-        lines += [*_tables(), *_frames(stage.calls[0], sizes)]
+        lines += [*_tables(), *_frames(stage, sizes)]
     else:
         return "\n".join([*lines, *_tables(), *_links(stage, sizes)])
     return "\n".join([*lines, "  ret void", "}"])
 
 
-def _frames(calls: tuple[str, ...], sizes: Sizes) -> list[str]:
+def _frames(stage: Calls, sizes: Sizes) -> list[str]:
     """The same for each task frame."""
     width, lines = 8 * sizes.lanes, []
     for f in range(sizes.frames):
@@ -184,10 +208,10 @@ def _frames(calls: tuple[str, ...], sizes: Sizes) -> list[str]:
         lines += [_pointer(f"frame.{f}", "work", f"%slot.{f}")]
         lines += [_pointer(f"row1.{f}", "work", str(6 * f * width))]
         lines += [_pointer(f"rows.{f}", "work", str(6 * f * sizes.width * width))]
-        for line in calls:
-            for name in FRAME:
-                line = line.replace(f"%{name},", f"%{name}.{f},")
-            lines.append(line)
+        calls = [_renamed(x[0], FRAME, str(f)) if x else () for x in (stage.half, stage.whole)]
+        pointers = tuple(f"{name}.{f}" for name in stage.pointers)
+        own = Calls(stage.direction, (calls[0],), (calls[1],) if calls[1] else (), pointers)
+        lines += [*own.lines(0, sizes, f"done{f}", f"second{f}"), f"done{f}:"]
     return lines
 
 
@@ -209,9 +233,9 @@ def _links(stage: Calls, sizes: Sizes) -> list[str]:
     if not outward:
         lines += ["  %several = icmp slt i64 %more.w, %end.w", "  br i1 %several, label %sum, label %step", "sum:"]
         lines += ["  call void @gather(ptr %children, ptr %work, ptr %extras, i64 %more.w, i64 %end.w)"]
-    cases = " ".join(f"i64 {c}, label %kind{c}" for c in range(len(stage.calls)))
+    cases = " ".join(f"i64 {c}, label %kind{c}" for c in range(len(stage.half)))
     lines += ["  br label %step", "step:", f"  switch i64 %kind.w, label %next [{cases}]"]
-    for c, calls in enumerate(stage.calls):
-        lines += [f"kind{c}:", *calls, "  br label %next"]
+    for c in range(len(stage.half)):
+        lines += [f"kind{c}:", *stage.lines(c, sizes, "next", str(c))]
     lines += ["next:", f"  %k2 = add i64 %k, {move}", f"  %going = icmp ne i64 %k2, {end}"]
     return [*lines, "  br i1 %going, label %link, label %done", "done:", "  ret void", "}"]

@@ -149,13 +149,14 @@ class StepPlaces:
     memory: Memory
     kind: int
     pointers: tuple[str, ...]
+    lanes: int  # of all that the memory holds, those that the step works on
 
     def parameters(self) -> str:
         return ", ".join(f"ptr %{name}" for name in self.pointers)
 
     def load(self, target: str, number: int) -> list[str]:
         memory, name, entry = self.step.loads[number]
-        lanes = self.memory.lanes
+        lanes = self.lanes
         vector = f"<{lanes} x double>"
         if memory in ("constant", "point"):
             return [
@@ -173,7 +174,7 @@ class StepPlaces:
     def store(self, position: int, value: str) -> list[str]:
         place = self.step.stores[position]
         pointer, offset = self.address(place)
-        lanes = self.memory.lanes
+        lanes = self.lanes
         vector, align = f"<{lanes} x double>", 8 * lanes
         lines = [f"  %o{position}.p = getelementptr i8, ptr %{pointer}, i64 {offset}"]
         if place[0] in ("total", "task") and not self.step.trace.output_is_constant[position]:
