@@ -9,6 +9,7 @@ import phistar as ps
 from phistar.loops.grasp import Estimate, Grasp, Hold, effective_inertia, grasp_dynamics, shifted, take_hold
 from phistar.loops.grasp_contacts import RollingSphere, SlidingLine, SlidingPoint, SoftFinger
 from phistar.loops.primary_closure import closed_state
+from phistar.recording import record
 from phistar.spatial import from_rpy, to_quaternion
 
 LOOSE = {
@@ -239,3 +240,18 @@ def test_what_is_no_grasp_is_refused_with_a_sentence():
         Grasp(twice, "object", ["three"])
     with pytest.raises(ps.ShapeError, match="tau has shape"):
         grasp_dynamics(Grasp(model, "object"), np.zeros(model.nq), np.zeros(model.nv), np.zeros(3))
+
+
+@pytest.mark.slow
+def test_every_arm_costs_as_much_as_the_one_before():
+    """O(n) + O(l), counted on the recorded instructions; the general form grows faster."""
+    counts = []
+    for arms in (2, 3, 4):
+        model, _ = held(("point with friction",) * arms, joints=3)
+        grasp = Grasp(model, "object")
+        ours = record(lambda q, v, tau, grasp=grasp: grasp_dynamics(grasp, q, v, tau).acceleration, model)
+        theirs = record(lambda q, v, tau, model=model: ps.forward_dynamics(model, q, v, tau), model)
+        counts.append((ours.trace.operations, theirs.trace.operations))
+    (linear, again), (general, later) = np.diff(counts, axis=0).T
+    assert abs(again - linear) < 0.02 * linear
+    assert later - general > 0.05 * general
