@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.arrays import is_traced, sign
+from phistar.backends.conditioning import OperationalSpace, chosen_inverse, refuse_lost_directions
 from phistar.backends.kernel import compilable, compile_trace
 from phistar.backends.program import AS_WRITTEN, frame_pose
-from phistar.backends.solve import solve
 from phistar.backends.threads import spread
 from phistar.errors import UnknownNameError
 from phistar.model import Model
@@ -129,48 +129,6 @@ def innovations(model: Model, q: Any) -> Innovations:
     return Innovations(**innovations.evaluate_all(model, q))
 
 
-class OperationalSpace(tuple[np.ndarray, np.ndarray, np.ndarray]):
-    """Λβ̇ + c + g = F: unpacks as inertia (…, 6m, 6m), coriolis and gravity (…, 6m).
-
-    `rank` and `condition` (…) say how near the task is to losing a direction, whatever units it is measured in.
-    """
-
-    given_mobility: np.ndarray | None
-
-    def __new__(
-        cls, inertia: np.ndarray, coriolis: np.ndarray, gravity: np.ndarray, mobility: np.ndarray | None = None
-    ) -> OperationalSpace:
-        self = super().__new__(cls, (inertia, coriolis, gravity))
-        self.given_mobility = mobility
-        return self
-
-    inertia = property(lambda self: self[0], doc="Λ(0) (KJR92 eq. 61); NaN where it does not exist.")
-    coriolis = property(lambda self: self[1], doc="c(0) (KJR92 eq. 64).")
-    gravity = property(lambda self: self[2], doc="g(0) (KJR92 eq. 71).")
-
-    @property
-    def mobility(self) -> np.ndarray:
-        """Ω(0) = Jℳ⁻¹J*, (…, 6m, 6m), which exists everywhere (KJR92 eq. 11)."""
-        unit = np.eye(self.inertia.shape[-1])
-        return solve(self.inertia, unit) if self.given_mobility is None else self.given_mobility
-
-    @property
-    def rank(self) -> np.ndarray:
-        return conditioning.rank(self.mobility)
-
-    @property
-    def condition(self) -> np.ndarray:
-        return conditioning.condition(self.mobility)
-
-    @property
-    def report(self) -> str:
-        """A sentence on rank and condition."""
-        return conditioning.report(self.mobility)
-
-    def _asdict(self) -> dict[str, np.ndarray]:
-        return {"inertia": self.inertia, "coriolis": self.coriolis, "gravity": self.gravity}
-
-
 def _mobility(s: Symbols) -> Node:
     return s.J @ s.mass.inv @ s.J.T
 
@@ -180,7 +138,6 @@ def _mobility(s: Symbols) -> Node:
         "inertia": _mobility(s).inv,
         "coriolis": _mobility(s).inv @ (s.J @ s.mass.inv @ s.C - s.Jdot_v),
         "gravity": _mobility(s).inv @ s.J @ s.mass.inv @ s.g,
-        "mobility": _mobility(s),
     },
     matrix=True,
 )
@@ -195,16 +152,13 @@ def operational_space(
     """
     frames = _task_frames(frame)
     if damping or truncation:
-        mobility, *right = task_mobility(model, q, v, frames)
-        inverse = conditioning.chosen_inverse(mobility, damping, truncation)
-        return OperationalSpace(inverse, *(np.matmul(inverse, x[..., None])[..., 0] for x in right), mobility)
-    inertia, coriolis, gravity, mobility = operational_space.evaluate_all(model, q, {"v": v}, frames).values()
-    mark = conditioning.refused(mobility, inertia)
-    if is_traced(mark) or np.isnan(mark).any():
-        conditioning.check_directions(model, frames)
-        inertia = inertia + mark[..., None, None]
-        coriolis, gravity = coriolis + mark[..., None], gravity + mark[..., None]
-    return OperationalSpace(inertia, coriolis, gravity, mobility)
+        mobility, coriolis, gravity = task_mobility(model, q, v, frames)
+        inverse = chosen_inverse(mobility, damping, truncation)
+        forces = np.matmul(inverse, np.stack([coriolis, gravity], axis=-1))
+        return OperationalSpace(inverse, forces[..., 0], forces[..., 1], lambda: mobility)
+    found = operational_space.evaluate_all(model, q, {"v": v}, frames)
+    refuse_lost_directions(model, frames, found)
+    return OperationalSpace(**found, mobility=lambda: task_mobility(model, q, v, frames).mobility)
 
 
 def _task_frames(frame: str | Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How near a task's mobility Ω(0) = Jℳ⁻¹J* is to losing a direction, and what to do for an inverse there.
+"""Λ, c and g of a task; how near its mobility Ω(0) = Jℳ⁻¹J* is to losing a direction, and inverses by choice there.
 
 Angular and linear rows have different units, so each 3×3 diagonal block is scaled by the mean of its diagonal first:
 S = s^{-½} Ω s^{-½}. Rank, condition, damping and truncation are those of S, free of units.
@@ -6,35 +6,69 @@ S = s^{-½} Ω s^{-½}. Rank, condition, damping and truncation are those of S, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from phistar.backends.arrays import is_traced
-from phistar.backends.solve import solve_symmetric
+from phistar.backends.solve import SMALLEST_PIVOT, solve, solve_symmetric
 from phistar.errors import InfeasibleError, StatementError
 from phistar.model import Model
 
-LARGEST_INFLATION = 1e10
-"""trace S⁻¹ beyond which an inverse is refused: about as many digits are lost in it, six are left."""
 
+class OperationalSpace(tuple[np.ndarray, np.ndarray, np.ndarray]):
+    """Λβ̇ + c + g = F: unpacks as inertia (…, 6m, 6m), coriolis and gravity (…, 6m).
 
-def refused(mobility: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-    """0 where Λ = Ω⁻¹ can be trusted, NaN where it cannot, (…): to be added to what is made with Λ.
-
-    trace S⁻¹ = Σ s_k Λ_kk; it is at least 1/λ_min. No branch: the root of a negative number is NaN, in floats and in
-    compiled code alike.
+    `rank` and `condition` (…) say how near the task is to losing a direction, whatever units it is measured in.
     """
-    own = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))  # what rounding has made of a singular matrix may be negative
-    inflation = np.sum(np.repeat(_block_means(mobility), 3, axis=-1) * own, axis=-1)
-    with np.errstate(invalid="ignore"):
-        return np.sqrt(np.minimum(LARGEST_INFLATION - inflation, 0.0))
+
+    _made: Callable[[], np.ndarray] | None  # the mobility, made when it is asked for
+
+    def __new__(
+        cls,
+        inertia: np.ndarray,
+        coriolis: np.ndarray,
+        gravity: np.ndarray,
+        mobility: Callable[[], np.ndarray] | None = None,
+    ) -> OperationalSpace:
+        self = super().__new__(cls, (inertia, coriolis, gravity))
+        self._made = mobility
+        return self
+
+    inertia = property(lambda self: self[0], doc="Λ(0) (KJR92 eq. 61); NaN where it does not exist.")
+    coriolis = property(lambda self: self[1], doc="c(0) (KJR92 eq. 64).")
+    gravity = property(lambda self: self[2], doc="g(0) (KJR92 eq. 71).")
+
+    @property
+    def mobility(self) -> np.ndarray:
+        """Ω(0) = Jℳ⁻¹J*, (…, 6m, 6m), which exists everywhere (KJR92 eq. 11)."""
+        return solve(self.inertia, np.eye(self.inertia.shape[-1])) if self._made is None else self._made()
+
+    @property
+    def rank(self) -> np.ndarray:
+        return rank(self.mobility)
+
+    @property
+    def condition(self) -> np.ndarray:
+        return condition(self.mobility)
+
+    @property
+    def report(self) -> str:
+        """A sentence on rank and condition."""
+        return report(self.mobility)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OperationalSpace, tuple(self)
+
+    def _asdict(self) -> dict[str, np.ndarray]:
+        return {"inertia": self.inertia, "coriolis": self.coriolis, "gravity": self.gravity}
 
 
 def rank(mobility: np.ndarray) -> np.ndarray:
     """How many directions the task can be moved in, (…) of integers; 0 where Ω is not finite."""
     values = _eigenvalues(mobility)
-    return np.sum(values > mobility.shape[-1] / LARGEST_INFLATION, axis=-1)
+    return np.sum(values > SMALLEST_PIVOT, axis=-1)
 
 
 def condition(mobility: np.ndarray) -> np.ndarray:
@@ -57,6 +91,19 @@ def report(mobility: np.ndarray) -> str:
         f"At {lost} of {ranks.size} states the task has lost directions: rank {int(ranks.min())} of {whole}, condition "
         f"{worst:.3g} at worst. Λ does not exist there; `damping` or `truncation` gives an inverse by choice."
     )
+
+
+def refuse_lost_directions(model: Model, frames: tuple[str, ...], found: Mapping[str, np.ndarray]) -> None:
+    """Every row of Λ, c and g is NaN where one is; frames that too few joints move are refused altogether."""
+    inertia = found["inertia"]
+    if is_traced(inertia):
+        return check_directions(model, frames)
+    lost = np.isnan(np.diagonal(inertia, axis1=-2, axis2=-1)).any(axis=-1)
+    if lost.any():
+        check_directions(model, frames)
+        for part in found.values():
+            part[lost] = np.nan
+    return None
 
 
 def check_directions(model: Model, frames: tuple[str, ...]) -> None:
@@ -95,16 +142,16 @@ def damped(mobility: np.ndarray, damping: float) -> np.ndarray:
 
 
 def truncated(mobility: np.ndarray, truncation: float) -> np.ndarray:
-    """The inverse on the directions whose eigenvalue of S is at least `truncation` times the greatest, zero on others."""
+    """The inverse where an eigenvalue of S is above `truncation` times the greatest, zero in the other directions."""
     if is_traced(mobility):
         raise StatementError("Truncation decides by values, so it cannot be compiled; use damping there.")
     roots, scaled = _scaled(mobility)
-    values, vectors = np.linalg.eigh(np.where(np.isfinite(scaled), scaled, 0.0))
+    finite = np.expand_dims(np.all(np.isfinite(scaled), axis=(-1, -2)), (-1, -2))
+    values, vectors = np.linalg.eigh(np.where(finite, scaled, 0.0))
     kept = values > truncation * values[..., -1:]
     inverse = np.where(kept, 1.0, 0.0) / np.where(kept, values, 1.0)
     whole = np.matmul(vectors * inverse[..., None, :], np.swapaxes(vectors, -1, -2))
-    whole = np.where(np.isfinite(scaled).all(axis=(-1, -2))[..., None, None], whole, np.nan)
-    return whole * roots[..., :, None] * roots[..., None, :]
+    return np.where(finite, whole, np.nan) * roots[..., :, None] * roots[..., None, :]
 
 
 def _block_means(matrix: np.ndarray) -> np.ndarray:
@@ -123,6 +170,6 @@ def _scaled(mobility: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _eigenvalues(mobility: Any) -> np.ndarray:
     """Of S, ascending, (…, 6m); zeros where Ω is not finite."""
     _, scaled = _scaled(np.asarray(mobility, dtype=float))
-    finite = np.isfinite(scaled).all(axis=(-1, -2))
-    values = np.linalg.eigvalsh(np.where(finite[..., None, None], scaled, 0.0))
-    return np.where(finite[..., None], values, 0.0)
+    finite = np.all(np.isfinite(scaled), axis=(-1, -2))
+    values = np.linalg.eigvalsh(np.where(np.expand_dims(finite, (-1, -2)), scaled, 0.0))
+    return np.where(np.expand_dims(finite, -1), values, 0.0)

@@ -13,7 +13,7 @@ import numpy as np
 from phistar.backends import links as link
 from phistar.backends.interpret import Block, block_times, block_total, block_transposed
 from phistar.backends.rolled_plan import Plan, parts, total
-from phistar.backends.solve import solve, solve_symmetric
+from phistar.backends.solve import solve, solve_task
 from phistar.backends.steps import Recorder, Step
 from phistar.spatial import cross
 from phistar.sweeps import ir
@@ -133,6 +133,6 @@ class FlatTracer:
             case ir.TaskOperator(of=inner):
                 return self.value(inner)
             case ir.SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
-                chosen = solve_symmetric if symmetric else solve
+                chosen = solve_task if symmetric else solve
                 return chosen(self.value(matrix), self.value(right))
         raise NotImplementedError(term)

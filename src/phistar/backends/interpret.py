@@ -15,7 +15,7 @@ from phistar.backends import links as link
 from phistar.backends import mixed
 from phistar.backends.links import Links, space_sizes
 from phistar.backends.newton_euler import carried, inertial_force
-from phistar.backends.solve import invert, solve, solve_symmetric
+from phistar.backends.solve import invert, solve, solve_symmetric, solve_task
 from phistar.spatial import cross
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Sweep, Term
@@ -200,7 +200,7 @@ class _Machine:
                 operator = np.asarray(self.operators[name])
                 return np.matmul(operator.T if transposed else operator, self.value(inner, -1))
             case ir.SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
-                chosen = solve_symmetric if symmetric else solve
+                chosen = solve_task if symmetric else solve
                 return chosen(self.value(matrix, -1), self.value(right, -1))
             case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric, over=over):
                 chosen = solve_symmetric if symmetric else solve

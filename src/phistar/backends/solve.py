@@ -6,6 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.trace import Scalar
+
+SMALLEST_PIVOT = 1e-10
+"""Of the diagonal: below, an inverse on task space has fewer than six digits and is refused."""
+
 
 def invert(matrix: np.ndarray) -> np.ndarray:
     """X⁻¹ of a small symmetric positive definite block, (…, r, r): Gauss-Jordan without pivoting."""
@@ -51,13 +56,36 @@ def solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     that the zeros of branches stay zeros (Featherstone's LTDL)."""
     if matrix.dtype != object and right.dtype != object:
         return solve(matrix, right)
+    return _eliminated(matrix, right, None)
+
+
+def solve_task(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """X⁻¹Y for a symmetric positive X on a task space: NaN where a direction is all but lost, in that row of the batch.
+
+    A pivot is what is left of a direction once others are held; below SMALLEST_PIVOT of the mean of its three
+    diagonal entries (angular or linear, so that units do not matter) most of its digits are rounding errors.
+    """
+    return _eliminated(matrix, right, SMALLEST_PIVOT * _scales(matrix))
+
+
+def _scales(matrix: np.ndarray) -> np.ndarray:
+    """The mean of the diagonal over each three rows, (…, rows); where rows do not come in threes, each its own."""
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    if diagonal.shape[-1] % 3:
+        return diagonal
+    means = (diagonal[..., 0::3] + diagonal[..., 1::3] + diagonal[..., 2::3]) * (1.0 / 3.0)
+    return np.repeat(means, 3, axis=-1)
+
+
+def _eliminated(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None) -> np.ndarray:
+    """X⁻¹Y by X = LᵀDL, entry by entry; pivots below `least` spoil the result."""
     size, columns = right.shape[-2:]
-    x = [[matrix[i, j] for j in range(size)] for i in range(size)]
-    y = [[right[i, c] for c in range(columns)] for i in range(size)]
+    x = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]
+    y = [[right[..., i, c][()] for c in range(columns)] for i in range(size)]
     scales: list[Any] = [0.0] * size
     factors: dict[tuple[int, int], Any] = {}
     for k in range(size - 1, -1, -1):
-        scales[k] = 1.0 / x[k][k]
+        scales[k] = 1.0 / x[k][k] if least is None else _sound_inverse(x[k][k], least[..., k][()])
         for i in (i for i in range(k) if not _is_zero(x[i][k])):
             factors[i, k] = x[i][k] * scales[k]
             for j in range(i + 1):
@@ -67,10 +95,26 @@ def solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         y[k] = [scales[k] * a for a in y[k]]
         for i in (i for i in range(k) if (i, k) in factors):
             y[k] = [a - factors[i, k] * b for a, b in zip(y[k], y[i], strict=True)]
-    result = np.empty((size, columns), dtype=object)
-    for index in np.ndindex(size, columns):
-        result[index] = y[index[0]][index[1]]
+    return _gathered(y, matrix, right)
+
+
+def _gathered(entries: list[list[Any]], matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
+    result = np.empty((*batch, *right.shape[-2:]), dtype=np.result_type(matrix, right))
+    for i, row in enumerate(entries):
+        for j, entry in enumerate(row):
+            result[..., i, j] = entry
     return result
+
+
+def _sound_inverse(pivot: Any, least: Any) -> Any:
+    """1/pivot, or NaN where the pivot is below `least`: w/(w·pivot) with the weight w = 1 or 0, without a branch."""
+    if _is_zero(pivot):  # by structure, in a trace; what is below it is then zero too, or a number of the trace
+        return np.nan if _is_zero(least) else _sound_inverse(0.5 * least, least)
+    margin = pivot - least
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = 0.5 + 0.5 * (margin.sign() if isinstance(margin, Scalar) else np.sign(margin))
+        return weight / (weight * pivot)
 
 
 def _is_zero(value: Any) -> bool:

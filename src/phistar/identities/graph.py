@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import count
 
 from phistar.errors import StatementError
-from phistar.identities.polynomial import expand
+from phistar.identities.polynomial import Polynomial, expand
 from phistar.operators.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import SCALARS, Space
 from phistar.operators.two_way import BRANCHING
@@ -109,9 +109,19 @@ def _solve(inner: Node, value: Value) -> Value:
     assert inner.domain is not None
     matrix = apply(inner, Operand(inner.domain, True))
     scale, value = _pulled(value)
-    polynomial = expand(inner)
-    symmetric = polynomial.same_as(polynomial.adjoint())
+    symmetric = _terms_of(expand(inner)) == _terms_of(expand(inner).adjoint())
     return total([(scale, Solve(matrix, value, inner.domain, symmetric))], inner.domain)
+
+
+def _terms_of(polynomial: Polynomial) -> dict[tuple[object, ...], Fraction]:
+    """The terms, with what stands under an inverse multiplied out too: φr + rφ̃* and its adjoint are then the same."""
+    return {tuple(_meaning(letter) for letter in word): c for word, c in polynomial.terms.items()}
+
+
+def _meaning(letter: Node) -> object:
+    if isinstance(letter, Inverse) and not isinstance(letter.of, Symbol):
+        return frozenset(_terms_of(expand(letter.of)).items())
+    return letter
 
 
 def _apply_letter(letter: Node, value: Value) -> Value:
