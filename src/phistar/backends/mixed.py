@@ -55,8 +55,8 @@ def reference_force(mass: np.ndarray, velocity: np.ndarray, reference: np.ndarra
     """b_r(k) = [ω × (I − ½ tr I)ω_r; ω_r × (ω × m p)], (…, 6, 1)."""
     omega, omega_r = _parts(velocity)[0], _parts(reference)[0]
     inertia = mass[..., :3, :3]
-    half = 0.5 * (inertia[..., 0, 0] + inertia[..., 1, 1] + inertia[..., 2, 2])
-    spun = np.matmul(inertia, omega_r[..., None])[..., 0] - np.asarray(half)[..., None] * omega_r
+    half = np.asarray(0.5 * np.trace(inertia, axis1=-2, axis2=-1))
+    spun = np.matmul(inertia, omega_r[..., None])[..., 0] - half[..., None] * omega_r
     swept = np.matmul(mass[..., 3:, :3], omega[..., None])[..., 0]
     return _column(cross(omega, spun), cross(omega_r, swept))
 

@@ -1,0 +1,91 @@
+"""PD, gravity compensation, and inverse dynamics by WD89's feedback vectors."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from tests.control.closed_loop import run, second_order, wave
+from tests.trees import mechanism, relative
+
+PUMA = ps.load("puma560_akb")
+Q = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2])
+
+
+def test_gravity_compensation_leaves_the_arm_where_it_is():
+    law = ps.GravityCompensation(PUMA)
+    found = run(PUMA, law, Q, np.zeros(6), steps=200)
+    assert np.abs(found.q - Q).max() < 1e-9
+
+
+def test_pd_rests_where_its_springs_carry_the_load():
+    law = ps.PDControl(PUMA, kp=4000, kd=400)
+    reference = law.reference(Q)
+    q = Q.copy()
+    for _ in range(50):  # the fixed point q = q_d − 𝒢(q)/kp
+        q = Q - ps.gravity_load(PUMA, q) / 4000
+    np.testing.assert_allclose(law(0.0, q, np.zeros(6), reference), ps.gravity_load(PUMA, q), atol=1e-9)
+    found = run(PUMA, lambda t, x, v: law(t, x, v, reference), q, np.zeros(6), steps=100)
+    assert np.abs(found.q - q).max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_feedback_vectors_gathered_inward_are_inverse_dynamics(seed):
+    case = mechanism(seed)
+    model, q, v, a = case.model, case.q, case.vectors["v"], case.vectors["qdd"]
+    feedback = ps.dynamic_feedback(model, q, v, a)
+    assert feedback.forces.shape == (6 * len(model.bodies),)
+    assert relative(ps.gathered(model, q, *feedback), ps.inverse_dynamics(model, q, v, a)) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_feedback_vector_adds_what_a_force_on_its_link_would_take(seed):
+    """HφF̂ = Σ J_k* F̂_k, frames at the links' origins, world axes turned to link axes."""
+    case = mechanism(seed)
+    model, q = case.model, case.q
+    forces, torques = case.vectors["F"], case.vectors["T"]
+    jacobians = ps.algebra(model, [body.name for body in model.bodies]).J.dense(q)
+    turns = [np.kron(np.eye(2), ps.forward_kinematics(model, q, body.name)[:3, :3]) for body in model.bodies]
+    turned = [turn @ force for turn, force in zip(turns, forces.reshape(-1, 6), strict=True)]
+    expected = torques + jacobians.T @ np.concatenate(turned)
+    assert relative(ps.gathered(model, q, forces, torques), expected) < 1e-12
+
+
+def test_feedback_costs_one_sweep_each_way():
+    assert [sweep.direction for sweep in ps.gathered.statement.sweeps] == ["inward"]
+    assert [sweep.direction for sweep in ps.dynamic_feedback.statements["forces"].sweeps] == ["outward"]
+
+
+def test_the_error_under_inverse_dynamics_obeys_its_linear_equation():
+    law, path = ps.InverseDynamicsControl(PUMA, kp=100, kd=14), wave(6)
+    start, rate, _ = path(0.0)
+    q, v = start + 0.2, rate - 0.3
+    found = run(PUMA, lambda t, q, v: law(t, q, v, law.reference(*path(t))), q, v)
+    error = np.array([path(t)[0] for t in found.t]) - found.q
+    expected = second_order(found.t, error[0], rate - v, 100, 14)
+    assert np.abs(error - expected).max() < 1e-6 * np.abs(error[0]).max()
+
+
+def test_a_model_exact_law_tracks_to_a_millionth_at_one_kilohertz():
+    law, path = ps.InverseDynamicsControl(PUMA, kp=400), wave(6, seed=1)
+    fast = ps.compile(law)
+    found = run(PUMA, lambda t, q, v: fast(t, q, v, law.reference(*path(t))), *path(0.0)[:2])
+    error = np.array([path(t)[0] for t in found.t]) - found.q
+    assert np.abs(error).max() < 1e-6
+
+
+def test_viscous_friction_is_fed_back_as_the_scalar_of_its_joint():
+    puma = ps.load("puma560")
+    law, blind = ps.InverseDynamicsControl(puma), ps.InverseDynamicsControl(puma, damping=0)
+    v, reference = np.ones(6), law.reference(Q)
+    damping = np.concatenate([joint.kind.damping for joint in puma.joints])
+    np.testing.assert_allclose(law(0, Q, v, reference) - blind(0, Q, v, reference), damping * v, atol=1e-9)
+
+
+def test_joints_that_turn_on_quaternions_come_to_their_reference():
+    case = mechanism(3, kind="spherical", bodies=2, armature=False)
+    model, law = case.model, ps.InverseDynamicsControl(case.model, kp=60, kd=16)
+    rng = np.random.default_rng(0)
+    target = model.random(rng)
+    found = ps.rollout(model, case.q, np.zeros(model.nv), dt=2e-3, steps=2000, controller=law,
+                       parameters=law.reference(target))  # fmt: skip
+    assert np.abs(model.difference(found.q[-1], target)).max() < 1e-3
