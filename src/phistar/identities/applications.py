@@ -39,6 +39,22 @@ def operational_gravity(s: Symbols) -> Equation:
     return s.J @ s.mass.inv @ s.g, s.B.T @ (s.phi.T @ s.E.T - s.psi.T @ s.W.T) @ s.a_g
 
 
+@law("KJR92 eqs. 56, 64, 65", "serial", "tips", as_rule="never")
+def operational_coriolis_of_a_chain(s: Symbols) -> Equation:
+    """Ω(0)c(0) without the filter's z: one sweep fewer than (66)-(68), since Ω needs no velocities."""
+    forces = s.P @ s.a + s.b + rotor_bias(s)
+    return s.J @ s.mass.inv @ s.C - s.Jdot_v, s.B.T @ s.psi.T @ (s.Omega @ forces - s.a) - s.a0
+
+
+@law("KJR92 §4.3, end; a_g is missing in the print", as_rule="never")
+def operational_bias(s: Symbols) -> Equation:
+    """Ω(0)(c(0) + g(0)) by a → ā = a + E*a_g; −J̇θ̇ keeps a, so that B*φ*E*a_g is added back."""
+    gravity = s.phi.T @ s.E.T @ s.a_g
+    articulated = s.H.T @ s.D.inv @ s.H @ s.psi @ (s.P @ s.bias + s.b + rotor_bias(s)) - s.bias
+    left = s.J @ s.mass.inv @ (s.C + s.g) - s.Jdot_v
+    return left, s.B.T @ (s.psi.T @ articulated + gravity) - s.a0
+
+
 @law("RJK91 eqs. 14, 15", as_rule="never")
 def one_pass_forward_dynamics(s: Symbols) -> Equation:
     """The form with the biases inside, one inward and one outward sweep."""
