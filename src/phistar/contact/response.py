@@ -72,7 +72,8 @@ def solve_contacts(p: Parameters, gap: Any, u: Any, g: Any, held: Held, step: fl
     if count > LARGEST_WRITTEN:
         return contact_forces(p, gap, u, g.reshape(count, 4, count, 4), held, step)
     numbers = np.concatenate([np.ravel(x) for x in (*p, gap, u, g, *held, [step])])
-    made = _solver(count)(numbers)
+    with np.errstate(invalid="ignore"):  # a controller's NaN is found by the step it spoils
+        made = _solver(count)(numbers)
     ends = np.cumsum([4 * count, count, 2 * count, count, count])
     force, left, bristle, twist, touch, missed = np.split(made, ends)
     return Forces(force.reshape(count, 4), left, Held(bristle.reshape(count, 2), twist, touch), missed)

@@ -110,6 +110,15 @@ class World:
             return None
         return Step(after, gaps, forces, ahead, ahead.nearest)
 
+    def closing(self, state: State, gaps: Gaps) -> np.ndarray:
+        """ḋ of each gap, (n,)."""
+        if not len(gaps.slot):
+            return np.zeros(0)
+        poses = self.poses(state.q)
+        origins = np.stack([poses[body][1] for body in self.pairs.bodies])
+        places = contact_map(gaps.point, bases_of(gaps.normal), origins, self._numbers[gaps.bodies])
+        return places[:, 2] @ motions(self.model, state.q, state.v, self.pairs.frames)
+
     def _nearest(self, gaps: Gaps) -> str:
         return self.pairs.slot_pair(int(gaps.slot[np.argmin(gaps.distance)])).name
 

@@ -1,0 +1,116 @@
+"""Motion with contact over time: steps as long as the tolerance allows, cut where bodies come near, events logged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from phistar.contact.extrapolation import Control, Tried, long_step
+from phistar.contact.gaps import Gaps
+from phistar.contact.world import State, Step, World
+from phistar.errors import PhistarError
+
+ORDER = 5
+LARGEST_TURN = 0.2  # rad or m that a joint may change in one step
+SHORTEST = 1e-10  # s
+SLIPS = 0.999  # of μ f
+
+
+class Event(NamedTuple):
+    """What happened when, at which pair: "touch", "release", "slip" or "stick"."""
+
+    time: float
+    what: str
+    where: str
+
+
+class Moment(NamedTuple):
+    """A point of a motion: its time, state, the step that led there, and the events of that step."""
+
+    time: float
+    state: State
+    step: Step
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A world in motion under `control(t, q, v)`, to the tolerances rtol and atol."""
+
+    world: World
+    control: Control
+    rtol: float = 1e-6
+    atol: float = 1e-9
+    longest: float = 0.1
+
+    def moments(self, start: State, begin: float, end: float) -> Iterator[Moment]:
+        """From `begin` to `end`; the last moment is at the end exactly."""
+        time, state, step = begin, start, min(self.longest, 1e-3)
+        gaps, before = self.world.gaps(start, step), _touching(self.world, start, None)
+        while time < end:
+            step = min(step, end - time, self._limit(state, gaps))
+            tried = long_step(self.world, state, gaps, self.control, time, step, self.rtol, self.atol)
+            if tried is None or tried.error > 1.0 or not np.isfinite(tried.error):
+                step = self._shorter(tried, step, time, gaps)
+                continue
+            time = end if time + step >= end - SHORTEST else time + step
+            state, gaps = tried.step.state, tried.step.ahead
+            after = _touching(self.world, state, tried.step)
+            yield Moment(time, state, tried.step, _events(self.world, time, before, after))
+            before = after
+            step *= float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
+            step = min(step, self.longest)
+
+    def _shorter(self, tried: Tried | None, step: float, time: float, gaps: Gaps) -> float:
+        if step < SHORTEST:
+            near = self.world.pairs.slot_pair(int(gaps.slot[np.argmin(gaps.distance)])).name if len(gaps.slot) else ""
+            raise PhistarError(
+                f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance"
+                f"{' where ' + near + ' meet' if near else ''}. Check the controller for NaN, or loosen rtol."
+            )
+        known = tried is not None and np.isfinite(tried.error)
+        return step * (float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7)) if known else 0.25)  # type: ignore[union-attr]
+
+    def _limit(self, state: State, gaps: Gaps) -> float:
+        """No joint changes by more than LARGEST_TURN; what comes near arrives at its margin first: (d − ε)/(−ḋ)
+        (WD89 §2.6)."""
+        fastest = float(np.max(np.abs(state.v), initial=0.0))
+        limit = LARGEST_TURN / fastest if fastest > 0.0 else np.inf
+        outside = gaps.distance - self.world.parameters.margin[gaps.slot]
+        rates = self.world.closing(state, gaps)
+        coming = (outside > 1e-3 * self.world.parameters.margin[gaps.slot]) & (rates < 0.0)
+        if np.any(coming):
+            limit = min(limit, float(np.min(-outside[coming] / rates[coming])) * (1.0 + 1e-9))
+        return max(limit, 10 * SHORTEST)
+
+
+class _Touching(NamedTuple):
+    """The pairs in touch, and those of them that slip."""
+
+    pairs: frozenset[int]
+    slipping: frozenset[int]
+
+
+def _touching(world: World, state: State, step: Step | None) -> _Touching:
+    numbers = np.searchsorted(world.pairs.starts, np.arange(world.pairs.slots), side="right") - 1
+    pairs = frozenset(numbers[state.held.touch_speed > 0.0].tolist())
+    if step is None or step.forces is None:
+        return _Touching(pairs, frozenset())
+    force, slot = step.forces.force, step.gaps.slot
+    limit = world.parameters.friction[slot] * force[:, 2]
+    slips = (force[:, 2] > 0.0) & (np.hypot(force[:, 0], force[:, 1]) > SLIPS * limit)
+    return _Touching(pairs, pairs & frozenset(numbers[slot[slips]].tolist()))
+
+
+def _events(world: World, time: float, before: _Touching, after: _Touching) -> tuple[Event, ...]:
+    both = before.pairs & after.pairs
+    found = {
+        "touch": after.pairs - before.pairs,
+        "release": before.pairs - after.pairs,
+        "slip": after.slipping - before.slipping,
+        "stick": (before.slipping - after.slipping) & both,
+    }
+    return tuple(Event(time, what, world.pairs.pairs[i].name) for what, pairs in found.items() for i in sorted(pairs))
