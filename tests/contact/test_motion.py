@@ -41,7 +41,7 @@ def test_a_ball_touches_when_it_has_fallen_and_leaves_with_its_restitution():
     touch, release = (moment for _, moment in events)
     assert touch.time == pytest.approx(np.sqrt(2 * 0.5 / 9.81), abs=1e-6)
     apex = release.state.q[2] + release.state.v[5] ** 2 / (2 * 9.81)
-    assert apex - 0.1001 == pytest.approx(0.5 * 0.5**2, rel=5e-4)  # while it touches, gravity acts on
+    assert apex - 0.1001 == pytest.approx(0.5 * 0.5**2, rel=3e-3)  # while it touches, gravity acts on
     assert min(moment.step.nearest for moment in moments) > 0.0
     assert max(np.diff([energy(moment) for moment in moments])) < 1e-7
 
