@@ -32,6 +32,7 @@ _HOME = {
     **dict.fromkeys(["algebra", "Expression"], "phistar.expression"),
     **dict.fromkeys(["compile"], "phistar.compiled"),
     **dict.fromkeys(["export_c", "casadi_function"], "phistar.export"),
+    "symbolic": "phistar.symbolic",
     **dict.fromkeys(
         [
             *["inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_inverse", "bias", "gravity_load"],

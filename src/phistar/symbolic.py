@@ -1,0 +1,180 @@
+"""`ps.symbolic`: a quantity of a robot as scalar expressions, for people and for SymPy.
+
+The expressions are the instructions that would be compiled: what several of them need is computed once and has a name.
+R87's first open question was such expressions for the inverse of the mass matrix.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.symbolic import replay
+from phistar.backends.trace import ADD, CONST, DIV, INPUT, MUL, NEG, OP_NAMES, SUB, Scalar, Tape, Trace, finish
+from phistar.errors import PhistarError, StatementError
+from phistar.expression import Expression, algebra
+from phistar.model import Model
+from phistar.recording import Recording, record
+
+INERTIA = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+"""A body's ten parameters in the order of `ps.regressor`; moments and products are about the body's origin."""
+_GIVEN = {"a": "qdd", "tau": "tau", "T": "tau"}
+
+
+@dataclass(frozen=True)
+class SymbolicResult:
+    """A quantity as `value`, a SymPy matrix in the names of `steps`, each (name, expression), in the order of need.
+
+    `arguments` has the SymPy symbols that stand for q, v, …, by argument; what is zero in the robot has no symbol.
+    `counts` says how many of each operation there are.
+    """
+
+    name: str
+    arguments: Mapping[str, tuple[Any, ...]]
+    steps: tuple[tuple[Any, Any], ...]
+    value: Any
+    counts: Mapping[str, int]
+
+    @property
+    def operations(self) -> int:
+        """Additions, multiplications, divisions, sines and cosines, changes of sign."""
+        return sum(self.counts.values())
+
+    def explicit(self, simplify: bool = False) -> Any:
+        """The matrix in the arguments alone, every step filled in; `simplify` lets SymPy look for short forms, which
+        takes its time on more than two or three joints."""
+        import sympy
+
+        known: dict[Any, Any] = {}
+        for symbol, expression in self.steps:
+            known[symbol] = expression.xreplace(known)
+        whole = self.value.xreplace(known)
+        return whole.applyfunc(lambda entry: sympy.trigsimp(sympy.together(sympy.expand(entry)))) if simplify else whole
+
+    def latex(self, digits: int = 5) -> str:
+        """The steps and the matrix as an `aligned` environment; numbers to so many digits."""
+        import sympy
+
+        lines = [rf"{sympy.latex(x)} &= {sympy.latex(_short(y, digits))} \\" for x, y in self.steps]
+        name = self.name.replace("_", r"\_")
+        lines.append(rf"\mathrm{{{name}}} &= {sympy.latex(_short(self.value, digits))}")
+        return "\n".join([r"\begin{aligned}", *lines, r"\end{aligned}"])
+
+    def function(self) -> Callable[..., np.ndarray]:
+        """The steps as a Python function of one array per argument, by SymPy's `lambdify`: a check, not a fast path."""
+        import sympy
+
+        given = [list(symbols) for symbols in self.arguments.values()]
+        compiled = sympy.lambdify(given, self.explicit(), "numpy")
+        shape = self.value.shape
+        return lambda *arrays: np.reshape(np.asarray(compiled(*arrays), dtype=float), shape)
+
+
+def symbolic(
+    model: Model,
+    function: Callable[..., Any] | Expression | None = None,
+    frame: str | Sequence[str] | None = None,
+    parameters: Sequence[str] = (),
+) -> SymbolicResult:
+    """A quantity of a robot, the mass matrix if no other is named, as scalar expressions in q1 … qn (and v, tau, …).
+
+    `function` is one of phistar's, one written with them, or a statement whose matrix is wanted. `parameters` may name
+    "inertia", so that masses and moments (m1, mx1, …, Izz1: about body origins) stand as symbols, and "gravity".
+    """
+    try:
+        import sympy
+    except ImportError as error:
+        raise PhistarError("ps.symbolic needs SymPy: pip install sympy.") from error
+    wanted = algebra(model).mass if function is None else function
+    recorded = record(wanted, model, frame, parameters, matrix=isinstance(wanted, Expression))
+    if len(recorded.results) != 1:
+        names = ", ".join(name for name, _ in recorded.results)
+        raise StatementError(f"{recorded.name} has several results ({names}); ask for one, as a statement.")
+    arguments, entries = _arguments(recorded, sympy)
+    trace = _folded(recorded.trace, entries)
+    steps, values = _expressions(trace, [x for x in entries if x is not None], sympy)
+    shape = (*recorded.results[0][1], 1, 1)[:2]
+    kept = {name: symbols for name, symbols in arguments.items() if symbols}
+    name = "mass_matrix" if function is None else recorded.name
+    return SymbolicResult(name, kept, steps, sympy.Matrix(*shape, values), trace.counts())
+
+
+def _arguments(recorded: Recording, sympy: Any) -> tuple[dict[str, tuple[Any, ...]], list[Any]]:
+    """Symbols by argument, and one per entry in order: None for a parameter that is zero in the robot."""
+    model, arguments, entries = recorded.model, {}, []
+    for name, size in recorded.arguments:
+        letter = _GIVEN.get(name, name)
+        names = [f"{letter}{i + 1}" for i in range(size)]
+        if name == "inertia":
+            own = [f"{word}{k + 1}" for k in range(len(model.bodies)) for word in INERTIA]
+            names = [x if value else "" for x, value in zip(own, _parameters(model), strict=True)]
+        elif name == "gravity":
+            names = [f"g_{axis}" if value else "" for axis, value in zip("xyz", model.gravity, strict=True)]
+        symbols = [sympy.Symbol(x, real=True) if x else None for x in names]
+        arguments[name] = tuple(x for x in symbols if x is not None)
+        entries += symbols
+    return arguments, entries
+
+
+def _parameters(model: Model) -> np.ndarray:
+    """The ten numbers of each body, (10·bodies,)."""
+    result = []
+    for body in model.bodies:
+        inertia = body.inertia
+        about = inertia.about_origin
+        result += [inertia.mass, *(inertia.mass * inertia.com), *(about[i, j] for j in range(3) for i in range(j + 1))]
+    return np.array(result)
+
+
+def _folded(trace: Trace, entries: Sequence[Any]) -> Trace:
+    """The trace without what zeros of the robot make superfluous."""
+    tape = Tape()
+    fresh = iter(tape.inputs((sum(x is not None for x in entries),)))
+    values = replay(trace, [0.0 if x is None else next(fresh) for x in entries])
+    return finish(tape, [x if type(x) is Scalar else float(x) for x in values])
+
+
+def _expressions(trace: Trace, inputs: Sequence[Any], sympy: Any) -> tuple[tuple[tuple[Any, Any], ...], list[Any]]:
+    """What is read more than once becomes a step; the rest is written where it is used."""
+    binary = {ADD: lambda x, y: x + y, SUB: lambda x, y: x - y, MUL: lambda x, y: x * y, DIV: lambda x, y: x / y}
+    readers = Counter(i for op, *operands in trace.code if op < INPUT for i in operands if i is not None)
+    readers.update(int(i) for i, constant in zip(trace.outputs, trace.output_is_constant, strict=True) if not constant)
+    names = sympy.numbered_symbols("x", start=1, real=True)
+    steps, values = [], []
+    for index, (op, left, right) in enumerate(trace.code):
+        if op == INPUT:
+            values.append(inputs[left])
+            continue
+        if op == CONST:
+            values.append(_number(left, sympy))
+            continue
+        if op in binary:
+            made = binary[op](values[left], values[right])
+        else:
+            made = -values[left] if op == NEG else getattr(sympy, OP_NAMES[op])(values[left])
+        if readers[index] > 1 and op != NEG and not made.is_Atom:
+            steps.append((next(names), made))
+            made = steps[-1][0]
+        values.append(made)
+    chosen = zip(trace.outputs, trace.output_is_constant, strict=True)
+    return tuple(steps), [_number(float(i), sympy) if constant else values[int(i)] for i, constant in chosen]
+
+
+def _number(value: float, sympy: Any) -> Any:
+    """A short fraction where the float is one exactly; else the float."""
+    fraction = Fraction(value).limit_denominator(1000)
+    if float(fraction) == value:
+        return sympy.Rational(fraction.numerator, fraction.denominator)
+    return sympy.Float(value, 17)
+
+
+def _short(expression: Any, digits: int) -> Any:
+    import sympy
+
+    floats = expression.atoms(sympy.Float)
+    return expression.xreplace({x: sympy.Float(x, digits) for x in floats})

@@ -1,0 +1,106 @@
+"""`ps.symbolic`: textbook expressions of small arms, equal values, shared steps, and PUMA 560 counts."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.errors import StatementError
+
+sympy = pytest.importorskip("sympy")
+
+
+@pytest.fixture(scope="module")
+def two_links():
+    """Two rods in a vertical plane, joints about y."""
+    builder = ps.ModelBuilder("two", gravity=(0, 0, -9.81))
+    inertia = ps.Inertia(2.0, (0.5, 0, 0), np.diag([0.0, 0.25, 0.25]))
+    builder.body("one", parent="world", joint=ps.Revolute(axis=(0, -1, 0)), inertia=inertia)
+    builder.body(
+        "two", parent="one", joint=ps.Revolute(axis=(0, -1, 0)), placement=ps.Pose(xyz=(1, 0, 0)), inertia=inertia
+    )
+    return builder.build()
+
+
+def same(expression, other):
+    return sympy.simplify(expression - other) == 0
+
+
+def test_the_mass_matrix_of_two_links_is_the_textbooks(two_links):
+    """M11 = I1 + I2 + m2 l² + 2 m2 l p2 cos q2, …: inertias about the joints, l = 1."""
+    found = ps.symbolic(two_links, parameters=["inertia"])
+    q2, m2, mx2, I1, I2 = sympy.symbols("q2 m2 mx2 Iyy1 Iyy2", real=True)
+    mass = found.explicit(simplify=True)
+    assert same(mass[0, 0], I1 + I2 + m2 + 2 * mx2 * sympy.cos(q2))
+    assert same(mass[0, 1], I2 + mx2 * sympy.cos(q2)) and same(mass[0, 1], mass[1, 0])
+    assert same(mass[1, 1], I2)
+
+
+def test_the_inverse_is_explicit_and_inverts(two_links):
+    mass = ps.symbolic(two_links, ps.mass_matrix).explicit()
+    inverse = ps.symbolic(two_links, ps.mass_matrix_inverse).explicit()
+    assert sympy.simplify(mass * inverse) == sympy.eye(2)
+
+
+def test_gravity_is_what_the_height_of_the_mass_centres_says(two_links):
+    """∂(potential energy)/∂q, with m p = 1 and g as a symbol."""
+    q1, q2, g = sympy.symbols("q1 q2 g_z", real=True)
+    height = sympy.sin(q1) * 3 + sympy.sin(q1 + q2)
+    load = ps.symbolic(two_links, ps.gravity_load, parameters=["gravity"]).explicit()
+    assert all(same(load[i], -g * sympy.diff(height, q)) for i, q in enumerate((q1, q2)))
+
+
+@pytest.mark.parametrize("name", ["mass_matrix", "mass_matrix_inverse", "bias", "forward_dynamics"])
+def test_expressions_have_the_values_of_the_function(name):
+    model, rng = ps.chain(3), np.random.default_rng(0)
+    found = ps.symbolic(model, getattr(ps, name))
+    arrays = rng.normal(size=(len(found.arguments), 3))
+    expected = getattr(ps, name)(model, *arrays)
+    assert np.allclose(found.function()(*arrays).reshape(expected.shape), expected, rtol=1e-9)
+
+
+def test_parameters_as_symbols_have_the_robots_values_at_its_numbers():
+    model = ps.chain(2)
+    found = ps.symbolic(model, parameters=["inertia"])
+    numbers = {"m": 1.0, "mx": 0.1, "Ixx": 0.00125, "Iyy": 0.2**2 / 3 + 0.000625, "Izz": 0.2**2 / 3 + 0.000625}
+    values = [numbers[str(x).rstrip("12")] for x in found.arguments["inertia"]]
+    q = np.array([0.3, -0.8])
+    assert np.allclose(found.function()(q, values), ps.mass_matrix(model, q), rtol=1e-12)
+    assert not any(str(x).startswith(("Ixy", "my")) for x in found.arguments["inertia"])  # zero in this robot
+
+
+def test_what_is_needed_twice_is_a_step(two_links):
+    found = ps.symbolic(ps.chain(3), ps.mass_matrix_inverse)
+    used = [x for expression in (*(y for _, y in found.steps), *found.value) for x in expression.free_symbols]
+    assert found.steps and all(
+        used.count(x) + sum(x in e.free_symbols for e in found.value) >= 1 for x, _ in found.steps
+    )
+    defined = set()
+    for symbol, expression in found.steps:
+        assert {x for x in expression.free_symbols if str(x).startswith("x")} <= defined
+        defined.add(symbol)
+    assert found.operations == sum(found.counts.values()) < sympy.count_ops(found.explicit())
+
+
+def test_latex_names_every_step_and_the_matrix(two_links):
+    text = ps.symbolic(two_links).latex()
+    assert text.startswith(r"\begin{aligned}") and text.endswith(r"\end{aligned}")
+    assert r"\mathrm{mass\_matrix} &= \left[\begin{matrix}" in text and r"\cos{\left(q_{2} \right)}" in text
+
+
+def test_statements_and_frames_are_written_out_too(two_links):
+    algebra = ps.algebra(two_links)
+    found = ps.symbolic(two_links, algebra.H @ algebra.phi @ algebra.M @ algebra.phi.T @ algebra.H.T)
+    q = np.array([0.2, 0.9])
+    assert np.allclose(found.function()(q), ps.mass_matrix(two_links, q))
+    jacobian = ps.symbolic(ps.chain(2), ps.jacobian, frame="tip")
+    assert np.allclose(jacobian.function()(q), ps.jacobian(ps.chain(2), q, "tip"))
+    with pytest.raises(StatementError, match="several results"):
+        ps.symbolic(two_links, ps.innovations)
+
+
+def test_the_whole_puma_is_shorter_than_newton_euler_and_as_short_as_its_abbreviation_allows():
+    """Armstrong, Khatib and Burdick (1986) need 305 calculations for inverse dynamics after dropping every term under
+    1 %, a fifth of what Newton and Euler took them. Nothing is dropped here."""
+    exact = ps.symbolic(ps.load("puma560_akb"), ps.inverse_dynamics)
+    arithmetic = exact.operations - exact.counts["sin"] - exact.counts["cos"]
+    assert 305 < arithmetic < 5 * 305 / 3
