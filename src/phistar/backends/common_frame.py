@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.concise import grouped_moments, moved_origins
 from phistar.backends.links import Links, links_at, mirrored
 from phistar.model import Model, Planar, Prismatic, Revolute, Universal
 from phistar.model.joints import JointKind
@@ -62,18 +63,18 @@ def _axes(kind: JointKind) -> list[JointKind]:
 
 
 def common_frame(model: Model, q: Any) -> CommonFrame:
-    """The links of a model with single axes at q (…, nq), floats or traced scalars."""
+    """The links of a model with single axes at q (…, nq), floats or traced scalars; masses on axes are grouped."""
+    model = moved_origins(model)
     links = links_at(model, q)
     places, turn = _places(links)
     subspace, parameters, second = [], [], []
-    for k, (rotation, origin) in enumerate(places):
-        inertia = model.bodies[k].inertia
+    for k, ((rotation, origin), moments) in enumerate(zip(places, grouped_moments(model), strict=True)):
         subspace.append(_moved(rotation, origin, links.subspace[k]))
-        centre = origin + _times(rotation, inertia.com)
-        moment = inertia.mass * centre
-        own = _turned(rotation, 0.5 * np.trace(inertia.tensor) * np.eye(3) - inertia.tensor)
-        second.append(own + mirrored(moment[..., :, None] * centre[..., None, :]))
-        parameters.append(_parameters(inertia.mass, moment, second[k]))
+        mass, moment = float(moments[3, 3]), _times(rotation, moments[:3, 3])
+        whole = moment + mass * origin
+        shifted = origin[..., :, None] * whole[..., None, :] + moment[..., :, None] * origin[..., None, :]
+        second.append(_turned(rotation, moments[:3, :3]) + mirrored(shifted))
+        parameters.append(_parameters(mass, whole, second[k]))
     stacked = np.stack(np.broadcast_arrays(*parameters), axis=-2)
     still, here = (np.eye(3),) * len(places), (np.zeros(3),) * len(places)
     moved = replace(links, rotation=still, offset=here, subspace=tuple(subspace), inertias=stacked)

@@ -104,7 +104,12 @@ def _moved_frame(frame: Frame, shifts: list[np.ndarray]) -> Frame:
 
 
 def grouped_inertias(model: Model) -> np.ndarray:
-    """(bodies, 10): mass, mass·com and tensor about the origin, with what lies on a joint's axis given to the inner
+    """(bodies, 10): mass, mass·com and tensor about the origin, from the grouped moments."""
+    return np.stack([_parameters(moments) for moments in grouped_moments(model)])
+
+
+def grouped_moments(model: Model) -> list[np.ndarray]:
+    """Of each link ∫ [x; 1][x; 1]* dm = [[Σ, h], [h*, m]], (4, 4), with what lies on a joint's axis given to the inner
     link. Links that hang on the world keep theirs: what the base feels is unchanged."""
     moments = [_moments(body.inertia.parameters) for body in model.bodies]
     sizes = [np.abs(x) for x in moments]
@@ -116,7 +121,7 @@ def grouped_inertias(model: Model) -> np.ndarray:
             moments[k] = moments[k] - given
             moments[body.parent] = moments[body.parent] + place @ given @ place.T
             sizes[body.parent] = sizes[body.parent] + np.abs(place) @ np.abs(given) @ np.abs(place.T)
-    return np.stack([_parameters(np.where(np.abs(x) < _ROUNDOFF * size, 0.0, x)) for x, size in zip(moments, sizes)])
+    return [np.where(np.abs(x) < _ROUNDOFF * size, 0.0, x) for x, size in zip(moments, sizes, strict=True)]
 
 
 def _on_axis(body: Body, moments: np.ndarray) -> np.ndarray:
@@ -135,7 +140,7 @@ def _on_axis(body: Body, moments: np.ndarray) -> np.ndarray:
 
 
 def _moments(parameters: np.ndarray) -> np.ndarray:
-    """∫ [x; 1][x; 1]* dm = [[Σ, h], [h*, m]], (4, 4), with Σ = tr(J)/2 − J."""
+    """Of ten parameters, with Σ = tr(J)/2 − J."""
     mass, moment, (xx, xy, yy, xz, yz, zz) = parameters[0], parameters[1:4], parameters[4:]
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     second = 0.5 * np.trace(tensor) * np.eye(3) - tensor
