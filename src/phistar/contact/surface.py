@@ -100,6 +100,12 @@ def normal_force(p: Parameters, gap: Any, rate: Any, touch_speed: Any) -> Any:
     return p.pulls * force + (1.0 - p.pulls) * np.maximum(force, 0.0)
 
 
+def normal_energy(p: Parameters, gap: Any) -> Any:
+    """K_p(ε ln(ε/d) − (ε − d)) within the margin: what the elastic force keeps, and gives back."""
+    inside = np.minimum(gap, p.margin)
+    return p.strength * (p.margin * np.log(p.margin / inside) - (p.margin - inside))
+
+
 def normal_stiffness(p: Parameters, gap: Any, rate: Any, touch_speed: Any, step: Any) -> Any:
     """−df/dd⁺ ≥ 0 of an implicit step, where ḋ⁺ = (d⁺ − d)/h: what Newton's method divides by."""
     inside = _positive(p.margin - gap)
