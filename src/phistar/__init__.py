@@ -51,6 +51,7 @@ _HOME = {
     ),
     **dict.fromkeys(["position_task", "quaternion_task", "euler_task", "casadi_task"], "phistar.control.task"),
     **dict.fromkeys(["joint_trajectory", "pose_trajectory"], "phistar.control.trajectories"),
+    **dict.fromkeys(["Multirate", "control_sweeps"], "phistar.control.multirate"),
     **dict.fromkeys(["PDControl", "GravityCompensation", "InverseDynamicsControl"], "phistar.control.joint_laws"),
     **dict.fromkeys(["dynamic_feedback", "gathered"], "phistar.control.joint_laws"),
     **dict.fromkeys(["PassivityControl", "EnergyControl", "coriolis_product"], "phistar.control.passivity"),

@@ -166,6 +166,8 @@ def _checked(
         model.frame(name)
     sizes = {"a_b": 6, "f": 6 * len(frames), "u": 6 * len(frames), "F": 6 * len(model.bodies)}
     sizes |= dict.fromkeys(("v_i", "qdd_i"), space_sizes(model, frames)["inner"])
+    sizes |= dict.fromkeys(("a_delayed", "b_delayed", "f_delayed"), 6 * len(model.bodies))
+    sizes["a0_delayed"] = 6 * len(frames)
     q = model.checked(q, model.nq, "q")
     given = {GIVEN[name]: model.checked(x, sizes.get(name, model.nv), SHOWN[name]) for name, x in vectors.items()}
     try:
@@ -178,6 +180,7 @@ def _checked(
 
 SHOWN = {"v": "v", "a_b": "the acceleration of the base", "qdd": "a", "T": "tau", "f": "the force"}
 SHOWN |= {"v_ref": "v_ref", "u": "the task acceleration", "F": "the feedback forces"}
+SHOWN |= {f"{name}_delayed": f"the delayed {name}" for name in ("a", "b", "a0", "f")}
 SHOWN |= {"v_i": "joint_rates", "qdd_i": "a (the joints' entries only)"}
 """What the public functions call the vectors."""
 
