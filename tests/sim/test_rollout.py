@@ -6,6 +6,7 @@ import pytest
 import phistar as ps
 from phistar.backends.timeloop import Memory
 from phistar.sim import rollout as module
+from phistar.sim.floating import MORE
 from phistar.sim.integrators import METHODS
 from tests.trees import KINDS, mechanism
 
@@ -15,8 +16,12 @@ CURVED = [None, "spherical", "free"]
 
 def stepped(model, method, q0, v0, controls, t):
     """The loop in NumPy around `ps.forward_dynamics`."""
-    arrays = [np.asarray(x, dtype=float) for x in (q0, v0)]
-    return module._stepped(model, method, Memory(model.nq, model.nv), None, arrays, t, np.asarray(controls), None)
+    arrays, memory = [np.asarray(x, dtype=float) for x in (q0, v0)], Memory(model.nq, model.nv)
+    floating = METHODS[method].floating(model)
+    if floating is not None:
+        arrays, memory = floating.entered(*arrays), Memory(model.nq + MORE, model.nv)
+    made = module._stepped(model, method, memory, None, arrays, t, np.asarray(controls), None)
+    return made if floating is None else floating.left(*made)
 
 
 def tree(kind, bodies=3):

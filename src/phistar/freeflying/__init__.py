@@ -3,12 +3,13 @@
 The model's root joint is free; `a`, `tau`, `joint_rates` have entries for the other joints only, in the model's order.
 """
 
-from phistar.freeflying.energy import Energy, energy, rigid_velocity, wiggle_jacobian, wiggle_velocity
+from phistar.freeflying.energy import Energy, energy, joint_momentum, rigid_velocity, wiggle_jacobian, wiggle_velocity
 from phistar.freeflying.free_base import joint_count
 from phistar.freeflying.momentum import (
     CenterOfMassFrame,
     center_of_mass_frame,
     generalized_jacobian,
+    mass_at_base,
     momentum,
     reaction_null_space,
 )
@@ -24,6 +25,8 @@ __all__ = [
     "generalized_jacobian",
     "inverse_dynamics",
     "joint_count",
+    "joint_momentum",
+    "mass_at_base",
     "mass_matrix",
     "momentum",
     "reaction_null_space",

@@ -54,6 +54,18 @@ def wiggle_jacobian(model: Model, q: Any) -> np.ndarray:
     return wiggle_jacobian.evaluate(model, q)
 
 
+def _joint_momentum(s: Symbols) -> Node:
+    motions, rotors = moved_by_joints(s)
+    return s.N @ (joint_forces(s, motions @ s.v_i, rotors @ s.v_i) + s.A @ s.N.T @ s.v_i)
+
+
+@states(_joint_momentum, form=AS_WRITTEN)
+def joint_momentum(model: Model, q: Any, joint_rates: Any) -> np.ndarray:
+    """(HR̄H* + A)θ̇, (…, n): the momenta of the joints' own motion, without forming the mass matrix (RJ2W Table 3)."""
+    check_free_base(model)
+    return joint_momentum.evaluate(model, q, {"v_i": joint_rates})
+
+
 @states(lambda s: whole_mass(s).inv @ momentum_at_base(s), form=AS_WRITTEN)
 def rigid_velocity(model: Model, q: Any, v: Any) -> np.ndarray:
     """V_RIGID, (…, 6): the motion of the robot, frozen, that has its momentum; with V_WIGGLE it adds up to the base's

@@ -30,14 +30,22 @@ def generalized_jacobian(model: Model, q: Any, frame: str) -> np.ndarray:
     return generalized_jacobian.evaluate(model, q, frames=(frame,))
 
 
-@states(lambda s: momentum_at_base(s), form=AS_WRITTEN)
+@states(momentum_at_base, form=AS_WRITTEN)
 def _momentum_at_base(model: Model, q: Any, v: Any) -> np.ndarray:
     return _momentum_at_base.evaluate(model, q, {"v": v})
 
 
 @states(whole_mass, matrix=True, form=AS_WRITTEN)
-def _whole_mass(model: Model, q: Any) -> np.ndarray:
-    return _whole_mass.evaluate(model, q)
+def mass_at_base(model: Model, q: Any) -> np.ndarray:
+    """π_f r π_f*, (…, 6, 6): the robot as one body at its base, in the base's axes; RJ2W's r_f(N+1)."""
+    check_free_base(model)
+    return mass_at_base.evaluate(model, q)
+
+
+def center_of_mass_in_base(whole: np.ndarray) -> np.ndarray:
+    """(…, 3), read off the m·p̃ block of the mass at the base (R87 eq. 33)."""
+    moment = np.stack([whole[..., 2, 4], whole[..., 0, 5], whole[..., 1, 3]], axis=-1)
+    return moment / whole[..., 3:4, 3]
 
 
 class CenterOfMassFrame(NamedTuple):
@@ -55,10 +63,10 @@ def center_of_mass_frame(model: Model, q: Any, v: Any) -> CenterOfMassFrame:
     """The frame that no joint force can move: read off π_f r π_f* and π_fφMV, so that it does not matter how far from
     the world's origin the robot is."""
     check_free_base(model)
-    whole, moved = _whole_mass(model, q), _momentum_at_base(model, q, v)
+    whole, moved = np.asarray(mass_at_base(model, q)), np.asarray(_momentum_at_base(model, q, v))
     q = model.checked(q, model.nq, "q")
     turn, mass = base_rotation(model, q), whole[..., 3:4, 3]
-    arm = np.stack([whole[..., 2, 4], whole[..., 0, 5], whole[..., 1, 3]], axis=-1) / mass
+    arm = center_of_mass_in_base(whole)
     linear = moved[..., 3:]
     spin = moved[..., :3] - cross(arm, linear)
     outer = arm[..., :, None] * arm[..., None, :]

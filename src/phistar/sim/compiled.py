@@ -14,7 +14,7 @@ from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.sim.closing import closed_again
 from phistar.sim.coordinates import Coordinates
-from phistar.sim.integrators import Flow, method_named
+from phistar.sim.integrators import Flow, Method, method_named
 from phistar.sim.passive import Passive
 
 
@@ -37,7 +37,7 @@ def compiled_rollout(
 def _made(model: Model, method: str, memory: Memory, control: Phase | None, target: Target, lanes: int | None) -> Any:
     lanes = lanes or target.lanes
     chosen = method_named(method)
-    name = cache.key("rollout", model.key, method, chosen.weights, memory, control, target, lanes)
+    name = cache.key("rollout", model.key, method, chosen.weights, chosen.keeps_momentum, memory, control, target, lanes)
     found = cache.load(name)
     if found is None:
         loop = time_loop(model, method, memory, control)
@@ -51,7 +51,8 @@ def _made(model: Model, method: str, memory: Memory, control: Phase | None, targ
 
 def time_loop(model: Model, method: str, memory: Memory, control: Phase | None) -> TimeLoop:
     """The phases of a step, recorded."""
-    chosen, flow = method_named(method), traced_flow(model)
+    chosen = method_named(method)
+    flow = traced_flow(model, chosen)
 
     def stage(x: Any, y: Any, s: Any, u: Any, clock: Any, weights: Any) -> Any:
         return chosen.stage(flow, x, y, s, u, clock[1:], weights[:1], weights[1:])
@@ -63,7 +64,7 @@ def time_loop(model: Model, method: str, memory: Memory, control: Phase | None) 
     return TimeLoop(memory, stage_phase, recorded(memory, finish, ("s",)), control, chosen.weights)
 
 
-def traced_flow(model: Model) -> Flow:
+def traced_flow(model: Model, method: Method) -> Flow:
     """The mechanism in motion, on traced numbers (n,)."""
     passive = Passive(model)
 
@@ -71,4 +72,4 @@ def traced_flow(model: Model) -> Flow:
         forces = u + passive.smooth(q, v) + passive.coulomb(sign(v))
         return np.asarray(forward_dynamics(model, q, v, forces))
 
-    return Flow(Coordinates(model), acceleration)
+    return Flow(Coordinates(model), acceleration, method.floating(model))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from phistar.sim.closing import check_closed, closed_again
 from phistar.sim.compiled import compiled_rollout
 from phistar.sim.controller import Controller, control_phase, controlled
 from phistar.sim.coordinates import Coordinates
-from phistar.sim.integrators import Flow, method_named
+from phistar.sim.floating import MORE
+from phistar.sim.integrators import Flow, Method, method_named
 from phistar.sim.passive import Passive
 
 
@@ -49,7 +51,7 @@ def rollout(
     With neither the joint forces are zero. Passive joint forces (`ps.joint_friction`) act throughout.
 
     Methods: "rk4", fourth order; "euler", semi-implicit, first order; "midpoint", implicit and symmetric, second order:
-    its energy error stays bounded. Quaternions stay unit. Loops, which must start closed, are closed again after every
+    its energy error stays bounded, and a robot on a free base keeps its momentum and energy to rounding. Quaternions stay unit. Loops, which must start closed, are closed again after every
     step, in position and in velocity.
     """
     _refuse(controls, controller, parameters)
@@ -61,13 +63,19 @@ def rollout(
     times = _times(dt, count)
     _common([x.shape[:-1] for x in start] + [x.shape[:-2] for x in (given,) if x is not None] + _leading(gains))
     memory = Memory(model.nq, model.nv, 0 if gains is None else gains.shape[-1])
+    floating = method_named(method).floating(model)
+    if floating is not None:
+        start, memory = floating.entered(*start), replace(memory, nq=model.nq + MORE)
+        controller = controller and floating.seen_by(controller)
     control = None if given is not None else control_phase(controller or _nothing(model), memory)
     if not compilable(model) or not Passive(model).traceable:
-        return Rollout(times, *_stepped(model, method, memory, control, start, times, given, gains))
+        made = _stepped(model, method, memory, control, start, times, given, gains)
+        return Rollout(times, *(made if floating is None else floating.left(*made)))
     function = compiled_rollout(model, method, memory, control)
     arrays = [*start, times, *([] if given is None else [given.reshape(*given.shape[:-2], count * model.nv)])]
     arrays += [] if gains is None or not memory.gains else [gains]
-    return Rollout(times, *spread(function, tuple(arrays), [(count + 1, model.nq), (count + 1, model.nv)]))
+    made = spread(function, tuple(arrays), [(count + 1, memory.nq), (count + 1, model.nv)])
+    return Rollout(times, *(made if floating is None else floating.left(*made)))
 
 
 def _stepped(
@@ -81,7 +89,8 @@ def _stepped(
     gains: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same step by step in NumPy, around the compiled forward dynamics: for mechanisms too long to write out."""
-    chosen, flow = method_named(method), numeric_flow(model)
+    chosen = method_named(method)
+    flow = numeric_flow(model, chosen)
     leading = [x.shape[:-1] for x in start] + [x.shape[:-2] for x in (given,) if x is not None] + _leading(gains)
     batch = np.broadcast_shapes(*leading)
     x = np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in start], axis=-1)
@@ -94,18 +103,18 @@ def _stepped(
             u = controlled(control, memory, times[k], x, gains)
         x = closed_again(flow.coordinates, chosen.step(flow, x, u, h))
         states.append(x)
-    q, v = flow.coordinates.split(np.stack(states, axis=-2))
-    return np.ascontiguousarray(q), np.ascontiguousarray(v)
+    whole = np.stack(states, axis=-2)
+    return np.ascontiguousarray(whole[..., : memory.nq]), np.ascontiguousarray(whole[..., memory.nq :])
 
 
-def numeric_flow(model: Model) -> Flow:
+def numeric_flow(model: Model, method: Method) -> Flow:
     """The mechanism in motion, on floats (…, n)."""
     passive = Passive(model)
 
     def acceleration(q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         return forward_dynamics(model, q, v, u + passive.smooth(q, v) + passive.coulomb(sign(v)))
 
-    return Flow(Coordinates(model), acceleration)
+    return Flow(Coordinates(model), acceleration, method.floating(model))
 
 
 def _nothing(model: Model) -> Controller:
