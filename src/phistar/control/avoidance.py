@@ -14,7 +14,7 @@ from phistar.errors import ShapeError
 from phistar.model import Model
 from phistar.stated import states
 
-NEAREST = 1e-3  # of the reach: where the field stops growing, so that a law inside an obstacle stays finite
+NEAREST = 0.1  # of the reach: nearer than that, and inside an obstacle, the push stays what it is there
 
 
 @states(lambda s: s.g + s.J.T @ s.f)
@@ -85,7 +85,7 @@ class PotentialFieldControl(Controller):
         for name, own in self.points.items():
             for centre, radius in zip(centres, self.radii, strict=True):
                 gap, _ = self._gap(q, name, own, centre, radius)
-                total = total + 0.5 * self.strength[0] * self._excess(gap)[..., 0] ** 2
+                total = total + self._height(gap)[..., 0]
         return total
 
     def _place(self, q: Any, frame: str) -> np.ndarray:
@@ -95,14 +95,18 @@ class PotentialFieldControl(Controller):
         """Distance between two balls, (…, 1), and the direction away from the obstacle, (…, 3)."""
         apart = self._place(q, name) - centre
         length = np.sqrt(np.sum(apart * apart, axis=-1))[..., None]
-        return np.maximum(length - (own + radius), NEAREST * self.reach), apart / length
+        return length - (own + radius), apart / length
 
-    def _excess(self, gap: np.ndarray) -> np.ndarray:
-        return np.maximum(1.0 / gap - 1.0 / self.reach, 0.0)
+    def _height(self, gap: np.ndarray) -> np.ndarray:
+        """U = ½ η(1/d − 1/d₀)², straight below the least distance."""
+        least = np.maximum(gap, NEAREST * self.reach)
+        excess = np.maximum(1.0 / least - 1.0 / self.reach, 0.0)
+        return 0.5 * self.strength * excess * excess + self._slope(gap) * (least - gap)
 
     def _slope(self, gap: np.ndarray) -> np.ndarray:
         """−dU/dd."""
-        return self.strength * self._excess(gap) / (gap * gap)
+        least = np.maximum(gap, NEAREST * self.reach)
+        return self.strength * np.maximum(1.0 / least - 1.0 / self.reach, 0.0) / (least * least)
 
 
 def _force(linear: Any) -> np.ndarray:

@@ -55,7 +55,7 @@ def set_gains(law: Controller, sizes: Mapping[str, int]) -> None:
     """The gains of a frozen law made arrays; a damping left out ("…kd" None) is critical: 2√kp."""
     for name, size in sizes.items():
         value = getattr(law, name)
-        if value is None:
+        if value is None and name.endswith("kd"):
             value = 2.0 * np.sqrt(getattr(law, name.replace("kd", "kp")))
         object.__setattr__(law, name, gain(value, size, f"{type(law).__name__}'s {name}"))
 

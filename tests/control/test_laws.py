@@ -1,0 +1,132 @@
+"""Every law is one thing: called with NumPy, compiled, inside a rollout, exported as C; and it says what is wrong."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import phistar as ps
+
+ARM, FRAME = ps.chain(7), "tip"
+Q = np.array([0.3, -0.5, 0.6, 0.4, -0.7, 0.5, 0.3])
+POSE = ps.forward_kinematics(ARM, Q, FRAME)
+FORCE = np.array([0.1, 0.2, -0.1, 1.0, 2.0, -1.0])
+COMPILER = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+
+
+def moved(pose):
+    turn = ps.Pose(xyz=(0.02, -0.03, 0.01), rpy=(0.1, -0.2, 0.1))
+    result = pose.copy()
+    result[:3, :3] = turn.rotation @ pose[:3, :3]
+    result[:3, 3] += turn.translation
+    return result
+
+
+def cases():
+    """(law, reference or nothing)."""
+    goal, twist = moved(POSE), 0.1 * np.arange(6.0)
+    joint = [ps.InverseDynamicsControl(ARM), ps.PassivityControl(ARM), ps.EnergyControl(ARM), ps.DecoupledControl(ARM)]
+    found = [(law, (law.reference(Q + 0.1, 0.2 * Q, 0.3 * Q),)) for law in joint]
+    found.append((ps.GravityCompensation(ARM), ()))
+    found.append((law := ps.PDControl(ARM, kp=np.arange(1.0, 8.0)), (law.reference(Q + 0.1, 0.2 * Q),)))
+    for tip in (ps.OperationalSpaceControl(ARM, FRAME), ps.ResolvedAccelerationControl(ARM, FRAME)):
+        found.append((tip, (tip.reference(goal, twist, twist, Q + 0.2),)))
+    found.append((law := ps.ImpedanceControl(ARM, FRAME), (law.reference(goal, twist, twist, Q + 0.2),)))
+    found.append((law := ps.ImpedanceControl(ARM, FRAME, mass=3), (law.reference(goal, twist, twist, Q, FORCE),)))
+    law = ps.HybridControl(ARM, FRAME, selection=(1, 0, 0, 0, 0, 1), axes=goal[:3, :3])
+    found.append((law, (law.reference(goal, FORCE, 0.5 * FORCE, twist, twist, Q),)))
+    law = ps.PotentialFieldControl(ARM, FRAME, {"link4": 0.05}, radii=[0.1, 0.1], reach=2.0)
+    found.append((law, (law.reference(goal[:3, 3], [[0.9, 0.1, 0.2], [0.2, 0.9, 0.4]]),)))
+    return found
+
+
+CASES = cases()
+EVERY = pytest.mark.parametrize(("law", "reference"), CASES, ids=[type(law).__name__ for law, _ in CASES])
+KINDS = (ps.PassivityControl, ps.OperationalSpaceControl, ps.HybridControl, ps.PotentialFieldControl)
+CHOSEN = [case for case in CASES if isinstance(case[0], KINDS)]
+SOME = pytest.mark.parametrize(("law", "reference"), CHOSEN, ids=[type(law).__name__ for law, _ in CHOSEN])
+
+
+@EVERY
+def test_compiled_it_gives_the_same_forces_for_one_state_and_for_many(law, reference):
+    rng = np.random.default_rng(0)
+    q, v = Q + 0.1 * rng.normal(size=(3, 5, 7)), rng.normal(size=(3, 5, 7))
+    fast = ps.compile(law)
+    plain = law(0.5, q, v, *reference)
+    assert plain.shape == (3, 5, 7)
+    scale = np.abs(plain).max()
+    np.testing.assert_allclose(fast(0.5, q, v, *reference), plain, rtol=0, atol=1e-11 * scale)
+    np.testing.assert_allclose(fast(0.5, q[1, 2], v[1, 2], *reference), plain[1, 2], rtol=0, atol=1e-11 * scale)
+    np.testing.assert_allclose(law(0.5, q[1, 2], v[1, 2], *reference), plain[1, 2], rtol=0, atol=1e-11 * scale)
+
+
+@SOME
+def test_inside_a_rollout_it_holds_its_forces_over_each_step(law, reference):
+    parameters = reference[0] if reference else None
+    found = ps.rollout(ARM, Q, np.zeros(7), dt=1e-3, steps=3, controller=law, parameters=parameters)
+    held = [law(0.0, q, v, *reference) for q, v in zip(found.q[:-1], found.v[:-1], strict=True)]
+    again = ps.rollout(ARM, Q, np.zeros(7), np.array(held), dt=1e-3)
+    np.testing.assert_allclose(found.q, again.q, rtol=0, atol=1e-11)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler (cc, gcc or clang) on this machine")
+@SOME
+def test_exported_as_c_it_gives_the_same_forces(law, reference, tmp_path):
+    ps.export_c(law, ARM, tmp_path, name="law")
+    library = tmp_path / "law.so"
+    subprocess.run([COMPILER, "-std=c99", "-O1", "-shared", "-fPIC", "law.c", "-o", library, "-lm"],
+                   cwd=tmp_path, check=True)  # fmt: skip
+    function = ctypes.CDLL(str(library)).law
+    v, out = np.linspace(-1, 1, 7), np.zeros(7)
+    arrays = [np.array([0.5]), Q, v, *reference, out]
+    function(*(np.ascontiguousarray(x).ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in arrays[:-1]),
+             out.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))  # fmt: skip
+    plain = law(0.5, Q, v, *reference)
+    np.testing.assert_allclose(out, plain, rtol=0, atol=1e-11 * np.abs(plain).max())
+
+
+@EVERY
+def test_a_law_is_a_value_that_says_its_inputs(law, reference):
+    assert dict(law.rows) == ({"reference": reference[0].size} if reference else {})
+    with pytest.raises(AttributeError):
+        law.model = None
+
+
+def test_references_broadcast_and_are_checked():
+    law = ps.InverseDynamicsControl(ARM)
+    assert law.reference(np.tile(Q, (4, 1)), Q).shape == (4, 21)
+    with pytest.raises(ps.ShapeError, match="the reference's q"):
+        law.reference(Q[:3])
+    with pytest.raises(ps.ShapeError, match=r"needs \(…, 21\)"):
+        law(0.0, Q, Q, np.zeros(20))
+    with pytest.raises(ps.ShapeError, match="broadcast"):
+        law.reference(np.tile(Q, (4, 1)), np.tile(Q, (3, 1)))
+    with pytest.raises(ps.ShapeError, match="pose"):
+        ps.OperationalSpaceControl(ARM, FRAME).reference(np.eye(3))
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, [1.0, 2.0], "stiff", None])
+def test_gains_are_numbers_that_are_not_negative(bad):
+    with pytest.raises(ps.PhistarError, match="PDControl's kp"):
+        ps.PDControl(ARM, kp=bad, kd=1.0)
+
+
+def test_damping_left_out_is_critical():
+    law = ps.OperationalSpaceControl(ARM, FRAME, kp=49, posture_kp=4)
+    assert np.all(law.kd == 14) and np.all(law.posture_kd == 4)
+
+
+def test_unknown_frames_and_loops_are_refused():
+    with pytest.raises(ps.UnknownNameError, match="nowhere"):
+        ps.OperationalSpaceControl(ARM, "nowhere")
+    b = ps.ModelBuilder("looped")
+    for name, parent in (("a", "world"), ("b", "a"), ("c", "b")):
+        b.body(name, parent=parent, joint=ps.Revolute(), placement=ps.Pose(xyz=(1, 0, 0)),
+               inertia=ps.Inertia(1.0, (0.5, 0, 0), np.eye(3)))  # fmt: skip
+    b.frame("end", body="c", placement=ps.Pose(xyz=(1, 0, 0)))
+    b.frame("post", body="world", placement=ps.Pose(xyz=(0, 2, 0)))
+    b.loop("closure", "end", "post", joint=ps.Revolute())
+    with pytest.raises(ps.ModelError, match=r"closure.*model\.tree"):
+        ps.PassivityControl(b.build())
