@@ -20,7 +20,8 @@ from phistar.spatial import cross, skew
 
 
 class Closures(NamedTuple):
-    """m equations over f frames: residual and drift (…, m), on_frames = Q (…, m, 6f), on_rates = C (…, m, nv)."""
+    """m equations over f frames: residual and drift (…, m), on_frames = Q (…, m, 6f), on_rates = C (…, m, nv),
+    without leading axes where there are no couplings."""
 
     residual: np.ndarray
     on_frames: np.ndarray
@@ -63,9 +64,13 @@ def closures(
         else:
             made.append(_closed(model, loop, frames, poses, motions or {}))
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], *(x.residual.shape[:-1] for x in made))
+    if not any(isinstance(loop, CoupledJoints) for loop in model.loops):  # nothing on joint rates: one zero for all
+        batches = (batch, batch, (), batch)
+    else:
+        batches = (batch,) * 4
     residual, on_frames, on_rates, drift = (
-        np.concatenate([np.broadcast_to(x, (*batch, *x.shape[x.ndim - core :])) for x in column], axis=-core)
-        for column, core in zip(zip(*made, strict=True), (1, 2, 2, 1))
+        np.concatenate([np.broadcast_to(x, (*leading, *x.shape[x.ndim - core :])) for x in column], axis=-core)
+        for column, core, leading in zip(zip(*made, strict=True), (1, 2, 2, 1), batches, strict=True)
     )
     return Closures(residual, on_frames, on_rates, drift)
 

@@ -19,7 +19,8 @@ from phistar.dynamics import forward_kinematics, frame_load, inverse_dynamics
 from phistar.errors import StatementError
 from phistar.loops.closure import closures, loop_frames, row_count
 from phistar.loops.effective import generalized_inverse
-from phistar.loops.forward import equations, frame_acceleration, solved_motion
+from phistar.loops.equations import equations, frame_acceleration
+from phistar.loops.forward import solved_motion
 from phistar.model import Model
 from phistar.recording import record
 

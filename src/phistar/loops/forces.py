@@ -9,7 +9,8 @@ import numpy as np
 from phistar.dynamics import Forces, forward_kinematics, with_load
 from phistar.loops.closure import loop_slices, relative_rows, row_count
 from phistar.loops.effective import solve_by_rank
-from phistar.loops.forward import closed_motion, equations
+from phistar.loops.equations import equations
+from phistar.loops.forward import closed_motion
 from phistar.model import Model
 from phistar.model.parts import Loop
 from phistar.stated import batched

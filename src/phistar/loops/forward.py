@@ -1,11 +1,9 @@
 """Forward dynamics of a mechanism with closures, RJK91 eqs. 21-26 for any tree, any cut joints and any redundancy.
 
-    θ̈ = θ̈_f − ℳ⁻¹A*λ,   S λ = A θ̈_f + ȦΘ̇,   S = A ℳ⁻¹ A*,   A = QJ + C
+    θ̈ = θ̈_f − ℳ⁻¹A*λ,   S λ = A θ̈_f + Ȧθ̇
 
-θ̈_f is the spanning tree's free acceleration (eq. 24), QJℳ⁻¹J*Q* comes from the Ω blocks at the closures' frames (eq.
-26), the couplings C from ℳ⁻¹C*, one sweep a row: O(n) + O(m³), and no mass matrix is formed. For robots that are
-written out it is one kernel; rows of a batch whose rank an elimination without pivoting cannot tell are done again by
-eigenvectors.
+For robots that are written out it is one kernel; long ones are loops over the links around a small kernel for the
+closures. Rows of a batch whose rank an elimination without pivoting cannot tell are done again by eigenvectors.
 """
 
 from __future__ import annotations
@@ -17,154 +15,14 @@ import numpy as np
 from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
-from phistar.dynamics import forward_dynamics, forward_kinematics
-from phistar.loops.closure import Closures, closures, loop_frames, loop_slices, row_count
+from phistar.compiled import CompiledFunction, compile
+from phistar.dynamics import forward_dynamics
+from phistar.loops.branches import branches, joined
+from phistar.loops.closure import Closures, closures, loop_frames
 from phistar.loops.effective import eliminated, solve_by_rank
+from phistar.loops.equations import Equations, coupled_rows, equations, free_motion, pushed, response, row_scale
+from phistar.loops.probes import frame_poses
 from phistar.model import Model
-from phistar.model.parts import CoupledJoints
-from phistar.operators.nodes import Node
-from phistar.operators.symbols import Symbols
-from phistar.stated import states
-
-
-def _free(s: Symbols) -> Node:
-    return s.mass.inv @ (s.T - s.C - s.g)
-
-
-@states(
-    lambda s: {
-        "acceleration": _free(s),
-        "at_frames": s.J @ _free(s) + s.Jdot_v,
-        "motion": s.J @ s.v,
-        "compliance": s.J @ s.mass.inv @ s.J.T,
-    },
-    matrix=True,
-)
-def free_motion(model: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """θ̈_f (…, nv), Jθ̈_f + J̇θ̇ and Jθ̇ (…, 6f), Jℳ⁻¹J* (…, 6f, 6f): the tree without its closures (eqs. 24-26)."""
-    return free_motion.evaluate_all(model, q, {"v": v, "T": tau}, frames)
-
-
-@states(lambda s: {"rates": s.mass.inv @ s.T, "at_frames": s.J @ s.mass.inv @ s.T})
-def joint_response(model: Model, q: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """ℳ⁻¹T (…, nv) and Jℳ⁻¹T (…, 6f)."""
-    return joint_response.evaluate_all(model, q, {"T": tau}, frames)
-
-
-@states(lambda s: s.mass.inv @ (s.T + s.load))
-def response(model: Model, q: Any, tau: Any, force: Any, frames: tuple[str, ...]) -> np.ndarray:
-    """ℳ⁻¹(T + J*f), (…, nv): what joint forces and forces at frames do to θ̈ (eq. 18, with its sign turned)."""
-    vectors = {"T": tau, "f": force} if frames else {"T": tau}
-    return response.evaluate(model, q, vectors, frames=frames)
-
-
-@states(lambda s: {"at_frames": s.J @ s.qdd + s.Jdot_v, "motion": s.J @ s.v})
-def frame_acceleration(model: Model, q: Any, v: Any, a: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """Jθ̈ + J̇θ̇ and Jθ̇, (…, 6f) (eq. 25); of no frames, nothing."""
-    if not frames:
-        return {"at_frames": np.zeros(0), "motion": np.zeros(0)}
-    return frame_acceleration.evaluate_all(model, q, {"v": v, "qdd": a}, frames)
-
-
-class Equations(NamedTuple):
-    """S λ = γ at a state, with the scale of its rows, the rate ġ = Aθ̇, the free acceleration, and the closures."""
-
-    matrix: np.ndarray
-    right: np.ndarray
-    scale: np.ndarray
-    rate: np.ndarray
-    free: np.ndarray
-    closures: Closures
-
-
-def equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
-    """The closures' equations of motion, on floats (…, n) or traced scalars (n,)."""
-    if is_traced(q, v, tau) or not compilable(model):
-        return _equations(model, q, v, tau)
-    with np.errstate(invalid="ignore"):  # a NaN spoils its own row
-        made = _compiled_equations(model, q, v, tau)
-    return Equations(*made[:5], Closures(*made[5:]))
-
-
-def _equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
-    tree, frames = model.tree, loop_frames(model)
-    if frames:
-        made = free_motion(tree, q, v, tau, frames)
-    else:
-        free = forward_dynamics(tree, q, v, tau)
-        made = {"acceleration": free, "at_frames": np.zeros(0), "motion": np.zeros(0), "compliance": np.zeros((0, 0))}
-    poses = {frame: forward_kinematics(tree, q, frame) for frame in frames}
-    motions = {frame: made["motion"][..., 6 * i : 6 * i + 6] for i, frame in enumerate(frames)}
-    found = closures(model, q, poses, v, motions)
-    on_frames, on_rates = found.on_frames, found.on_rates
-    right = _dot(on_frames, made["at_frames"]) + _dot(on_rates, made["acceleration"]) + found.drift
-    rate = _dot(on_frames, made["motion"]) + _dot(on_rates, np.asarray(v))
-    matrix = np.matmul(np.matmul(on_frames, made["compliance"]), _flip(on_frames))
-    scale = np.matmul(on_frames * on_frames, _isotropic(made["compliance"])[..., None])[..., 0]
-    coupled = _coupled(model)
-    if len(coupled):
-        matrix, scale = _with_couplings(tree, q, frames, found, matrix, scale, coupled)
-    return Equations(0.5 * (matrix + _flip(matrix)), right, scale, rate, made["acceleration"], found)
-
-
-def _flat(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
-    *first, found = _equations(model, q, v, tau)
-    return *first, *found
-
-
-def _shapes(model: Model) -> tuple[tuple[int, ...], ...]:
-    m, width = row_count(model), 6 * len(loop_frames(model))
-    return (m, m), (m,), (m,), (m,), (model.nv,), (m,), (m, width), (m, model.nv), (m,)
-
-
-_compiled_equations = Recorded(
-    "closure_equations", ("q", "v", "tau"), (*Equations._fields[:-1], *Closures._fields), _flat, _shapes
-)
-
-
-def _coupled(model: Model) -> np.ndarray:
-    """The rows that couplings have among the closures."""
-    rows = [np.arange(row_count(model))[where] for where in loop_slices(model).values()]
-    chosen = [own for own, loop in zip(rows, model.loops, strict=True) if isinstance(loop, CoupledJoints)]
-    return np.concatenate([np.zeros(0, int), *chosen])
-
-
-def _with_couplings(
-    tree: Model,
-    q: Any,
-    frames: tuple[str, ...],
-    found: Closures,
-    matrix: np.ndarray,
-    scale: np.ndarray,
-    coupled: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """S with QJℳ⁻¹C*, its adjoint and Cℳ⁻¹C*, a sweep a coupling."""
-    for row in coupled:
-        given = found.on_rates[..., row, :]
-        if frames:
-            made = joint_response(tree, q, given, frames)
-            column = _dot(found.on_rates, made["rates"]) + _dot(found.on_frames, made["at_frames"])
-        else:
-            column = _dot(found.on_rates, response(tree, q, given, None, ()))
-        unit = np.eye(column.shape[-1])[row]
-        matrix = matrix + column[..., :, None] * unit
-        others = 1.0 - np.isin(np.arange(len(unit)), coupled)
-        matrix = matrix + unit[:, None] * (column * others)[..., None, :]
-        scale = scale + unit * column[..., row, None]
-    return matrix, scale
-
-
-def _isotropic(compliance: np.ndarray) -> np.ndarray:
-    """The mean compliance of each frame for turning and for shifting, repeated over their axes, (…, 6f)."""
-    diagonal = [compliance[..., i, i] for i in range(compliance.shape[-1])]
-    means = [sum(diagonal[i : i + 3]) * (1.0 / 3.0) for i in range(0, len(diagonal), 3)]
-    return np.stack([mean for mean in means for _ in range(3)], axis=-1) if means else np.zeros(0)
-
-
-def pushed(model: Model, q: Any, found: Closures, forces: np.ndarray) -> np.ndarray:
-    """ℳ⁻¹A*λ, (…, nv)."""
-    on_rates, on_frames = _dot(_flip(found.on_rates), forces), _dot(_flip(found.on_frames), forces)
-    return response(model.tree, q, on_rates, on_frames, loop_frames(model))
 
 
 def _accelerated(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -181,6 +39,65 @@ _compiled = Recorded(
     _accelerated,
     lambda model: ((model.nv,), (), ()),
 )
+
+
+class Closing(NamedTuple):
+    """What closes the loops at their frames, Q*λ (…, 6f), and the doubts about the rank (…)."""
+
+    force: np.ndarray
+    doubt: np.ndarray
+
+
+def _closing(model: Model) -> CompiledFunction:
+    """Q*λ from the frames' poses, motions, free accelerations and compliance: the O(m³) part, kept on the model."""
+    frames = loop_frames(model)
+    f = len(frames)
+
+    def closing(poses: Any, motion: Any, falling: Any, compliance: Any) -> Closing:
+        placed = dict(zip(frames, poses.reshape(f, 4, 4), strict=True))
+        found = closures(model, np.zeros(model.nq), placed, None, dict(zip(frames, motion.reshape(f, 6), strict=True)))
+        table = compliance.reshape(6 * f, 6 * f)
+        matrix = found.on_frames @ table @ found.on_frames.T
+        solved = eliminated(matrix, found.on_frames @ falling + found.drift, row_scale(found, table))
+        return Closing(found.on_frames.T @ solved.forces, np.asarray(solved.doubt))
+
+    store = model.__dict__.setdefault("_kernels", {})
+    if "closing" not in store:
+        rows = {"poses": 16 * f, "motion": 6 * f, "falling": 6 * f, "compliance": 36 * f * f}
+        store["closing"] = compile(closing, model, rows=rows)
+    return store["closing"]
+
+
+def _accelerated_long(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, ...]:
+    """The same for mechanisms too long to write out: loops over the links, and the closures written out."""
+    tree, frames = model.tree, loop_frames(model)
+    if len(coupled_rows(model)):
+        return _accelerated(model, q, v, tau)
+    made, poses = _branched_motion(tree, q, v, tau, frames), frame_poses(tree, q, frames)
+    stacked = np.stack(list(poses.values()), axis=-3)
+    compliance = made["compliance"].reshape(*made["compliance"].shape[:-2], -1)
+    placed = stacked.reshape(*stacked.shape[:-3], -1)
+    force, doubt = _closing(model)(placed, made["motion"], made["at_frames"], compliance)
+    pull = response(tree, q, np.zeros(model.nv), force, frames)
+    return made["acceleration"] - pull, np.zeros(doubt.shape), doubt
+
+
+def _branched_motion(tree: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """`free_motion`, each branch on the world by itself."""
+    apart = branches(tree, frames)
+    if sum(bool(branch.frames) for branch in apart) < 2:
+        return free_motion(tree, q, v, tau, frames)
+    q, v, tau = (
+        tree.checked(x, n, name) for x, n, name in ((q, tree.nq, "q"), (v, tree.nv, "v"), (tau, tree.nv, "tau"))
+    )
+    parts = []
+    for branch in apart:
+        own = q[..., branch.q_index], v[..., branch.v_index], tau[..., branch.v_index]
+        if branch.frames:
+            parts.append((branch, free_motion(branch.model, *own, branch.frames)))
+        else:
+            parts.append((branch, {"acceleration": forward_dynamics(branch.model, *own)}))
+    return joined(tree, frames, parts)
 
 
 class Motion(NamedTuple):
@@ -209,10 +126,8 @@ def closed_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarra
     """θ̈ that keeps every loop closed, (…, nv)."""
     if is_traced(q, v, tau):
         return _accelerated(model, q, v, tau)[0]
-    if not compilable(model):
-        return closed_motion(model, q, v, tau).acceleration
     with np.errstate(invalid="ignore"):
-        acceleration, _, doubt = _compiled(model, q, v, tau)
+        acceleration, _, doubt = (_compiled if compilable(model) else _accelerated_long)(model, q, v, tau)
     doubtful = doubt != 0.0
     if np.any(doubtful):
         q, v, tau = (np.broadcast_to(x, (*doubtful.shape, np.shape(x)[-1])) for x in (q, v, tau))
@@ -220,11 +135,3 @@ def closed_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarra
         acceleration = np.array(acceleration)
         acceleration[doubtful] = again
     return acceleration
-
-
-def _flip(matrix: np.ndarray) -> np.ndarray:
-    return np.swapaxes(matrix, -1, -2)
-
-
-def _dot(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]

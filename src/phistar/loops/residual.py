@@ -11,7 +11,7 @@ from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
 from phistar.loops.closure import row_count
 from phistar.loops.effective import eliminated, solve_by_rank
-from phistar.loops.forward import equations, pushed
+from phistar.loops.equations import equations, pushed
 from phistar.model import Model
 from phistar.stated import batched
 
@@ -58,10 +58,8 @@ def corrections(model: Model, q: Any, v: Any) -> Corrections:
     """g, ġ and the steps that remove them, at q (…, nq) and v (…, nv)."""
     if is_traced(q, v):
         return _corrections(model, q, v)
-    if not compilable(model):
-        return _corrections_by_rank(model, q, v)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
-        made = Corrections(*_compiled(model, q, v))
+        made = Corrections(*(_compiled if compilable(model) else _corrections)(model, q, v))
     return _corrections_by_rank(model, q, v) if np.any(made.doubt != 0.0) else made
 
 

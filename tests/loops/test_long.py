@@ -1,0 +1,82 @@
+"""Long mechanisms with loops: loops over the links instead of code written out, the same motion, at linear cost."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.loops.assembly import closure_rows
+from phistar.loops.closure import loop_frames
+from phistar.loops.equations import free_motion, response
+from phistar.loops.probes import frame_poses
+
+
+def two_long_arms(n, base=None, joint=None):
+    """Two arms that lie on each other, the right one twice as heavy, so that any configuration of one closes both."""
+    b, length = ps.ModelBuilder("long arms"), 1.0 / n
+    b.body("base", joint=base or ps.Fixed(), inertia=ps.Inertia(3.0, (0, 0, 0), np.eye(3)))
+    for arm, mass in (("left", 1.0), ("right", 2.0)):
+        parent = "base"
+        for k in range(n):
+            place = ps.Pose(xyz=(length, 0.2 * length, 0.1 * length)) if k else ps.Pose()
+            inertia = ps.Inertia(mass / n, (length / 2, 0.1 * length, 0), 1e-4 * np.eye(3))
+            b.body(f"{arm}{k}", parent, ps.Revolute(axis=np.eye(3)[k % 3]), place, inertia)
+            parent = f"{arm}{k}"
+        b.frame(f"{arm}_tip", parent, ps.Pose(xyz=(length, 0, 0), rpy=(0.1, 0.2, 0.3)))
+    b.loop("grip", "left_tip", "right_tip", joint=joint or ps.Fixed())
+    return b.build()
+
+
+def states(model, batch, n, seed=0):
+    rng = np.random.default_rng(seed)
+    q, v = (0.3 * rng.standard_normal((batch, n)) for _ in range(2))
+    start = model.random(rng, (batch,))[:, : model.nq - 2 * n]
+    moving = rng.standard_normal((batch, model.nv - 2 * n))
+    tau = rng.standard_normal((batch, model.nv)) / n
+    return np.concatenate([start, q, q], -1), np.concatenate([moving, v, v], -1), tau
+
+
+@pytest.mark.parametrize("base", [ps.Fixed(), ps.Free()], ids=["on the ground", "floating"])
+def test_long_arms_move_as_a_dense_solve_says(base):
+    model = two_long_arms(22, base)
+    q, v, tau = states(model, 3, 22)
+    got = ps.forward_dynamics(model, q, v, tau)
+    h = 1e-6
+    for row in range(3):
+        rows = closure_rows(model, q[row])[1]
+        ahead, back = (closure_rows(model, model.integrate(q[row], s * v[row]))[1] for s in (h, -h))
+        drift = (ahead - back) @ v[row] / (2 * h)
+        mass, m = ps.mass_matrix(model, q[row]), len(rows)
+        whole = np.block([[mass, -rows.T], [rows, np.zeros((m, m))]])
+        want = np.linalg.solve(whole, np.concatenate([tau[row] - ps.bias(model, q[row], v[row]), -drift]))[: model.nv]
+        np.testing.assert_allclose(got[row], want, atol=1e-6 * np.abs(want).max())
+        np.testing.assert_allclose(rows @ got[row] + drift, 0.0, atol=1e-6 * np.abs(want).max())
+
+
+def test_poses_found_by_probes_are_those_of_forward_kinematics():
+    model = two_long_arms(22)
+    q, _, _ = states(model, 4, 22)
+    found = frame_poses(model, q, ("left_tip", "right9"))
+    for frame, pose in found.items():
+        np.testing.assert_allclose(pose, ps.forward_kinematics(model, q, frame), atol=1e-13)
+
+
+def test_a_long_mechanism_stays_closed_and_reports_its_rank():
+    model = two_long_arms(22, joint=ps.Spherical())
+    q, v, _ = states(model, 1, 22)
+    made = ps.rollout(model, q[0], v[0], dt=1e-4, steps=10)
+    assert np.abs(ps.loop_residual(model, made.q)).max() < 1e-12
+    report = ps.loop_report(model, made.q)
+    assert report.rows == 3 and np.all(report.rank == 3) and np.all(report.well_posed)
+
+
+def test_the_operations_of_closed_motion_grow_linearly_with_the_links():
+    counts = []
+    for n in (30, 60):
+        model = two_long_arms(n)
+        frames, (q, v, tau) = loop_frames(model), states(model, 1, n)
+        free_motion(model.tree, q, v, tau, frames)
+        response(model.tree, q, tau, np.zeros(12), frames)
+        kernels = [made[0] for made in model.tree.__dict__["_kernels"].values()]
+        assert len(kernels) == 2
+        counts.append(sum(kernel.operations for kernel in kernels))
+    assert counts[1] == 2 * counts[0]
