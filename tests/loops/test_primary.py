@@ -232,6 +232,13 @@ def test_derivatives_of_any_order_follow_from_the_closures_as_from_the_closed_fo
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
 
 
+def test_newtons_method_stays_in_the_assembly_of_its_guess_all_around():
+    way = way_of("slider-crank")
+    Q = np.linspace(-2 * np.pi, 4 * np.pi, 40)[:, None]
+    wanted = np.array([slider_crank_position(x) for x in Q])
+    np.testing.assert_allclose(way.configuration(Q), wanted, atol=1e-11)
+
+
 def test_the_platform_can_be_primary_instead_of_its_legs():
     model, legs, _ = stewart()
     by_legs, by_platform = PrimaryJoints(model, legs), PrimaryJoints(model, ["platform"])

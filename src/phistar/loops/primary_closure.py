@@ -17,6 +17,7 @@ ENOUGH = 1e-13  # of the residual, in m and rad
 ACCEPTED = 1e-9  # where Newton's method no longer gains
 MOST_STEPS = 100
 LONGEST = 1.0  # of a step, in rad and m
+STRIDE = 0.3  # of a primary rate, in rad and m, from one assembled configuration to the next
 
 
 class State(NamedTuple):
@@ -50,25 +51,44 @@ def closed_state(model: Model, q: np.ndarray, v: np.ndarray | None = None) -> St
 
 
 def find(model: Model, held: np.ndarray, free: np.ndarray, Q: np.ndarray, guess: np.ndarray) -> np.ndarray:
-    """U(Q), (…, nq): q with q[held] = Q and all loops closed, by Newton's method from `guess`, all states together."""
+    """U(Q), (…, nq): q with q[held] = Q and all loops closed, all states together.
+
+    The guess is assembled where it is, and led from there to Q in short steps, so that Q far away is still met in the
+    assembly that the guess is nearest to.
+    """
     batch = np.broadcast_shapes(Q.shape[:-1], guess.shape[:-1])
-    q = np.array(np.broadcast_to(guess, (*batch, model.nq)))
-    q[..., held] = Q
+    q = _newton(model, np.array(np.broadcast_to(guess, (*batch, model.nq))), free)[0]
+    target = q.copy()
+    target[..., held] = Q
+    way = model.difference(q, target)
+    way[..., free] = 0.0
+    longest = np.nan_to_num(np.abs(way)).max(initial=0.0)
+    count = max(1, int(np.ceil(longest / STRIDE)))
+    for left in range(count, 0, -1):
+        q = model.integrate(q, way / count)
+        if left == 1:
+            q[..., held] = Q
+        q, residual = _newton(model, q, free)
+    _check(model, residual)
+    return q
+
+
+def _newton(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q with its rates `free` moved to close the loops, as far as that goes, and the residual that is left."""
     state = closed_state(model, q)
     error = _size(state.residual)
     for _ in range(MOST_STEPS):
         if not np.any(error > ENOUGH):
             break
-        step = np.zeros((*batch, model.nv))
+        step = np.zeros((*q.shape[:-1], model.nv))
         inverse = np.linalg.pinv(np.nan_to_num(state.jacobian[..., free]), rcond=1e-9)
         step[..., free] = -np.matmul(inverse, state.residual[..., None])[..., 0]
         step = step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True, initial=0.0) / LONGEST)
-        q, state, better = _shortened(model, q, step, error)
+        moved, state, better = _shortened(model, q, step, error)
         if not np.any(better < error):
             break
-        error = better
-    _check(model, state.residual)
-    return q
+        q, error = moved, better
+    return q, closed_state(model, q).residual
 
 
 def found_series(
