@@ -73,6 +73,11 @@ class Statements:
         given = set(self.operators) - {"Q"} or "inertia" in self.parameters
         return not given and is_about_motion([node for _, node in self.nodes], self.symbols)
 
+    @property
+    def over_joints(self) -> bool:
+        """Whether every statement is an operator from the joints."""
+        return all(node.domain is not None and node.domain.over == "joints" for _, node in self.nodes)
+
     def key(self, target: Target, lanes: int) -> str:
         named = [(name, spelling(node)) for name, node in self.nodes]
         operators = [(name, np.shape(x), np.asarray(x).tobytes()) for name, x in self.operators.items()]
@@ -119,11 +124,32 @@ class Kernel:
         return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
 
 
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Operators over the joints of a long mechanism: the kernel that applies them, on all unit vectors at once."""
+
+    applied: Kernel
+
+    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        kernel = self.applied
+        units = [np.eye(rows) if name not in vectors else None for name, rows in zip(kernel.inputs, kernel.rows[1:])]
+        given = [
+            unit if unit is not None else np.asarray(vectors[name])[..., None, :]
+            for name, unit in zip(kernel.inputs, units, strict=True)
+        ]
+        results = spread(kernel.function, (np.asarray(q)[..., None, :], *given), list(kernel.shapes))
+        whole = results if len(kernel.outputs) > 1 else (results,)
+        return {name: np.swapaxes(x, -1, -2) for name, x in zip(kernel.outputs, whole, strict=True)}
+
+
 def executor(wanted: Statements) -> Any:
     """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
     if compilable(wanted.model):
         return compile_statements(wanted)
     rolled = compile_rolled(wanted) if wanted.model.nv else None
+    if rolled is None and wanted.matrix is True and wanted.model.nv and wanted.over_joints:
+        applied = compile_rolled(replace(wanted, matrix=False))
+        rolled = Columns(applied) if applied else None
     return rolled or Evaluation(
         wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS
     )
