@@ -129,9 +129,8 @@ def _square(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def mirrored(block: np.ndarray) -> np.ndarray:
-    """In a trace, the lower triangle of a symmetric block is the upper one: what only it needs is never computed."""
-    if block.dtype != object:
-        return block
+    """The lower triangle of a symmetric block is the upper one. In a trace, what only it needs is never computed; in
+    floats, a Riccati recursion that rounds P and P* apart loses half its digits on a chain with a heavy tip."""
     result = block.copy()
     for i in range(block.shape[-1]):
         result[..., i + 1 :, i] = block[..., i, i + 1 :]
