@@ -1,4 +1,4 @@
-"""Explicit matrices of the two-way algebra, from what the symbols mean: each mass as a sum over the links it stands for.
+"""Explicit matrices of the two-way algebra, from what the symbols mean: each mass is a sum over the links behind it.
 
 Where a link is as another sees it comes from the poses of both in the world, not from a recursion.
 """
@@ -93,6 +93,18 @@ def backward_weight(dense: Dense, mass: Node) -> np.ndarray:
     return dense._r(mass) @ inverse_total(dense, mass)
 
 
+def joint_mass(dense: Dense, mass: Node, armature: Node, rotor: Node | None = None) -> np.ndarray:
+    """The Schur complement: the joints' block of the mass matrix less what a base link that gives way takes back."""
+    inner, pick, shift = inner_joints(dense), base_pick_off(dense), dense._E_phi()
+    reach = np.linalg.inv(np.eye(6 * dense.n) - shift)
+    kernel = reach @ dense(mass) @ reach.T
+    spin = dense(rotor) if rotor is not None else np.zeros((6 * dense.n, dense.model.nv))
+    across = pick @ (kernel @ dense._H().T + reach @ shift @ spin) @ inner.T
+    pair = (mass, armature) if rotor is None else (mass, armature, rotor)
+    whole = inner @ dense._mass(*pair) @ inner.T
+    return whole - across.T @ np.linalg.solve(pick @ kernel @ pick.T, across)
+
+
 TWO_WAY: dict[str, Callable[..., np.ndarray]] = {
     "E_phi_b": backward_shift,
     "phi_b": backward_transition,
@@ -104,6 +116,7 @@ TWO_WAY: dict[str, Callable[..., np.ndarray]] = {
     "M_b": parent_mass,
     "r_b": backward_composite,
     "q": inverse_total,
+    "mass_i": joint_mass,
     "rho": lambda dense, mass: backward_weight(dense, mass) @ backward_composite(dense, mass),
     "C_f": forward_weight,
     "C_b": backward_weight,

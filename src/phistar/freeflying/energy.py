@@ -9,7 +9,7 @@ import numpy as np
 
 from phistar.backends.program import AS_WRITTEN
 from phistar.freeflying.free_base import check_free_base
-from phistar.freeflying.two_way import joint_forces, moved_by_joints
+from phistar.identities.two_way import joint_forces, moved_by_joints
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -54,14 +54,9 @@ def wiggle_jacobian(model: Model, q: Any) -> np.ndarray:
     return wiggle_jacobian.evaluate(model, q)
 
 
-def _joint_momentum(s: Symbols) -> Node:
-    motions, rotors = moved_by_joints(s)
-    return s.N @ (joint_forces(s, motions @ s.v_i, rotors @ s.v_i) + s.A @ s.N.T @ s.v_i)
-
-
-@states(_joint_momentum, form=AS_WRITTEN)
+@states(lambda s: s.mass_i @ s.v_i)
 def joint_momentum(model: Model, q: Any, joint_rates: Any) -> np.ndarray:
-    """(HR̄H* + A)θ̇, (…, n): the momenta of the joints' own motion, without forming the mass matrix (RJ2W Table 3)."""
+    """ℳ_iθ̇ = (HR̄H* + A)θ̇, (…, n): the momenta of the joints' own motion, without forming the mass matrix (RJ2W Table 3)."""
     check_free_base(model)
     return joint_momentum.evaluate(model, q, {"v_i": joint_rates})
 

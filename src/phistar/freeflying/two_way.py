@@ -17,6 +17,7 @@ import numpy as np
 from phistar.backends.program import AS_WRITTEN
 from phistar.dynamics import Forces
 from phistar.freeflying.free_base import base_name, base_rotation, check_free_base
+from phistar.identities.two_way import joint_forces
 from phistar.model import Model
 from phistar.operators.nodes import Node, zero
 from phistar.operators.spaces import FORCES, SCALARS
@@ -24,27 +25,9 @@ from phistar.operators.symbols import Symbols
 from phistar.stated import states
 
 
-def joint_forces(s: Symbols, y: Node, f: Node) -> Node:
-    """T of the equations above, on all joints; the one that carries the base gets zero."""
-    inward = s.phi @ (s.r @ y + f)
-    outward = s.phi_b @ (s.E_phi_b @ (s.r_b @ y - f) - s.E_s @ inward)
-    return s.H_f @ inward + s.H_b @ outward + _felt_by_rotors(s, y, inward)
-
-
-def _felt_by_rotors(s: Symbols, y: Node, inward: Node) -> Node:
-    """S*ℰφ*α: spinning rotors feel the angular acceleration of the link that carries them; zero without rotors."""
-    base = (s.pi_f @ s.r @ s.pi_f.T).inv @ s.pi_f @ inward
-    return s.S.T @ s.E_phi.T @ s.phi.T @ (y - s.pi_f.T @ base)
-
-
-def moved_by_joints(s: Symbols) -> tuple[Node, Node]:
-    """H*N* and ℰφSN*: the motions that joint rates give to links, and the momentum that rotors give to them."""
-    return s.H.T @ s.N.T, s.E_phi @ s.S @ s.N.T
-
-
-@states(lambda s: s.N @ (joint_forces(s, *moved_by_joints(s)) + s.A @ s.N.T), matrix=True, form=AS_WRITTEN)
+@states(lambda s: s.mass_i, matrix=True)
 def mass_matrix(model: Model, q: Any) -> np.ndarray:
-    """HR̄H* + A, (…, n, n): the mass matrix of the joints when the base is free (RJ2W eqs. 16, 27; Algorithm 1)."""
+    """ℳ_i = HR̄H* + A, (…, n, n): the mass matrix of the joints when the base is free (RJ2W eqs. 16, 27; Algorithm 1)."""
     check_free_base(model)
     return mass_matrix.evaluate(model, q)
 

@@ -31,6 +31,26 @@ def two_way_kernel(s: Symbols) -> Node:
     return s.C_f @ s.phi @ s.r + s.C_b @ s.phi_b @ (s.E_phi_b @ s.r_b - s.E_s @ s.phi @ s.r)
 
 
+def joint_forces(s: Symbols, y: Node, f: Node) -> Node:
+    """H_f X_f + H_b X_b with X_f = φ(r y + f), X_b = φ_b(ℰφ_b(r_b y − f) − ℰ_s X_f): what accelerations y that joints
+    give to links and forces f of the links come to at the joints, the base giving way (RJ2W Table 3, corrected). The
+    joint that carries the base gets zero."""
+    inward = s.phi @ (s.r @ y + f)
+    outward = s.phi_b @ (s.E_phi_b @ (s.r_b @ y - f) - s.E_s @ inward)
+    return s.H_f @ inward + s.H_b @ outward + _felt_by_rotors(s, y, inward)
+
+
+def _felt_by_rotors(s: Symbols, y: Node, inward: Node) -> Node:
+    """S*ℰφ*α: spinning rotors feel the angular acceleration of the link that carries them; zero without rotors."""
+    base = (s.pi_f @ s.r @ s.pi_f.T).inv @ s.pi_f @ inward
+    return s.S.T @ s.E_phi.T @ s.phi.T @ (y - s.pi_f.T @ base)
+
+
+def moved_by_joints(s: Symbols) -> tuple[Node, Node]:
+    """H*N* and ℰφSN*: the motions that joint rates give to links, and the momentum that rotors give to them."""
+    return s.H.T @ s.N.T, s.E_phi @ s.S @ s.N.T
+
+
 def _across(s: Symbols) -> Node:
     """C_bφ_bℰ_sφr: between branches; zero on chains."""
     return s.C_b @ s.phi_b @ s.E_s @ s.phi @ s.r
@@ -60,12 +80,12 @@ def phi_b_resolvent(s: Symbols) -> Equation:
     return (s.I - s.E_phi_b).inv, s.phi_b
 
 
-@law("RJ2W eqs. 6, 7")
+@law("RJ2W eqs. 6, 7", as_rule="never")
 def phi_b_absorbs_shift(s: Symbols) -> Equation:
     return s.phi_b @ s.E_phi_b, s.phi_b_tilde
 
 
-@law("RJ2W eqs. 6, 7")
+@law("RJ2W eqs. 6, 7", as_rule="never")
 def shift_absorbed_by_phi_b(s: Symbols) -> Equation:
     return s.E_phi_b @ s.phi_b, s.phi_b_tilde
 
@@ -173,6 +193,12 @@ def two_way_decomposition(s: Symbols) -> Equation:
     """R̄ = ρ + C_fφ̃r + C_bφ̃_b r_b, as printed on chains; on trees less what passes between branches."""
     both = s.rho + s.C_f @ s.phi_tilde @ s.r + s.C_b @ s.phi_b_tilde @ s.r_b
     return free_base_kernel(s), both - _across(s)
+
+
+@law("RJ2W eqs. 27, 16, Table 3")
+def joint_mass_matrix(s: Symbols) -> Equation:
+    """ℳ_i = HR̄H* + A on the joints between links."""
+    return s.mass_i, s.N @ (joint_forces(s, *moved_by_joints(s)) + s.A @ s.N.T)
 
 
 @law("RJ2W Table 3", as_rule="never")

@@ -37,7 +37,8 @@ def compiled_rollout(
 def _made(model: Model, method: str, memory: Memory, control: Phase | None, target: Target, lanes: int | None) -> Any:
     lanes = lanes or target.lanes
     chosen = method_named(method)
-    name = cache.key("rollout", model.key, method, chosen.weights, chosen.keeps_momentum, memory, control, target, lanes)
+    how = method, chosen.weights, chosen.keeps_momentum
+    name = cache.key("rollout", model.key, how, memory, control, target, lanes)
     found = cache.load(name)
     if found is None:
         loop = time_loop(model, method, memory, control)

@@ -51,8 +51,8 @@ def rollout(
     With neither the joint forces are zero. Passive joint forces (`ps.joint_friction`) act throughout.
 
     Methods: "rk4", fourth order; "euler", semi-implicit, first order; "midpoint", implicit and symmetric, second order:
-    its energy error stays bounded, and a robot on a free base keeps its momentum and energy to rounding. Quaternions stay unit. Loops, which must start closed, are closed again after every
-    step, in position and in velocity.
+    its energy error stays bounded, and a robot on a free base keeps its momentum and energy to rounding. Quaternions
+    stay unit. Loops, which must start closed, are closed again after every step, in position and in velocity.
     """
     _refuse(controls, controller, parameters)
     start = model.checked(q0, model.nq, "q0"), model.checked(v0, model.nv, "v0")
