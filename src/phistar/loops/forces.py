@@ -35,13 +35,17 @@ def constraint_forces(model: Model, q: Any, v: Any, tau: Any, f_ext: Forces = No
     """
     if not model.loops:
         return {}
-    found = closed_motion(model, q, v, with_load(model, q, tau, f_ext))
+    return on_frames(model, q, closed_motion(model, q, v, with_load(model, q, tau, f_ext)).forces)
+
+
+def on_frames(model: Model, q: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Forces along the closures' rows (…, m) as `constraint_forces` gives them."""
     result = {}
     for loop, where in zip(model.loops, loop_slices(model).values(), strict=True):
-        forces = found.forces[..., where]
+        forces = rows[..., where]
         if isinstance(loop, Loop):
-            ends = (forward_kinematics(model.tree, q, end) for end in (loop.frame_a, loop.frame_b))
-            _, on_a, _, _ = relative_rows(loop.joint, *ends, np.zeros(6), np.zeros(6))
+            a, b = (forward_kinematics(model.tree, q, end) for end in (loop.frame_a, loop.frame_b))
+            _, on_a, _, _ = relative_rows(loop.joint, a, b, np.zeros(6), np.zeros(6))
             forces = np.matmul(np.swapaxes(on_a, -1, -2), forces[..., None])[..., 0]
         result[loop.name] = forces
     return result

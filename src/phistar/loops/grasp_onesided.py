@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.dynamics import Forces, forward_kinematics, with_load
+from phistar.dynamics import Forces, with_load
 from phistar.errors import ModelError, PhistarError
-from phistar.loops.closure import loop_slices, relative_rows
+from phistar.loops.closure import loop_slices
 from phistar.loops.cut import across
+from phistar.loops.forces import on_frames
 from phistar.loops.forward import equations, pushed
 from phistar.loops.grasp_contacts import PointContact, SlidingPoint
 from phistar.model import Model
-from phistar.model.parts import Loop
 from phistar.stated import batched
 
 EDGES = 8  # of a friction pyramid, inside the cone
@@ -74,7 +74,7 @@ def one_sided_dynamics(
         opening[index] = [own.normal @ moved[own.rows] for own in contacts]
         pressing[index] = [own.normal @ rows[index][own.rows] for own in contacts]
     acceleration = made.free + pushed(model, q, made.closures, rows)
-    return OneSidedMotion(acceleration, _on_frames(model, q, rows), opening, pressing)
+    return OneSidedMotion(acceleration, on_frames(model, q, rows), opening, pressing)
 
 
 def _contact(model: Model, name: str) -> _Contact:
@@ -171,16 +171,3 @@ def _slipping(contact: _Contact, rate: np.ndarray) -> np.ndarray:
     slip = rate - contact.normal * (contact.normal @ rate)
     speed = np.linalg.norm(slip)
     return -slip[None] / speed if speed > SLIDES else contact.tangents
-
-
-def _on_frames(model: Model, q: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """{loop: (…, 6)} on frame_a, as `constraint_forces` gives them; a coupling's along its driven joint."""
-    result = {}
-    for loop, where in zip(model.loops, loop_slices(model).values(), strict=True):
-        forces = rows[..., where]
-        if isinstance(loop, Loop):
-            ends = (forward_kinematics(model.tree, q, end) for end in (loop.frame_a, loop.frame_b))
-            _, on_a, _, _ = relative_rows(loop.joint, *ends, np.zeros(6), np.zeros(6))
-            forces = np.matmul(np.swapaxes(on_a, -1, -2), forces[..., None])[..., 0]
-        result[loop.name] = forces
-    return result
