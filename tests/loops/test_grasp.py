@@ -255,3 +255,64 @@ def test_every_arm_costs_as_much_as_the_one_before():
     (linear, again), (general, later) = np.diff(counts, axis=0).T
     assert abs(again - linear) < 0.02 * linear
     assert later - general > 0.05 * general
+
+
+def in_pinocchio(model, pin):
+    """The tree as Pinocchio's: revolute, prismatic and free joints; returns its model, with joints in our order."""
+    theirs = pin.Model()
+    theirs.gravity.linear = model.gravity
+    kinds = {ps.Revolute: pin.JointModelRevoluteUnaligned, ps.Prismatic: pin.JointModelPrismaticUnaligned}
+    for body, joint in zip(model.bodies, model.joints):
+        kind = pin.JointModelFreeFlyer() if joint.nv == 6 else kinds[type(joint.kind)](joint.axis)
+        place = pin.SE3(body.placement.rotation, body.placement.translation)
+        index = theirs.addJoint(body.parent + 1, kind, place, body.name)
+        inertia = pin.Inertia(body.inertia.mass, body.inertia.com, body.inertia.tensor)
+        theirs.appendBodyToJoint(index, inertia, pin.SE3.Identity())
+    theirs.armature = np.array(model.armature)
+    return theirs
+
+
+def test_pinocchios_constrained_dynamics_gives_the_same_accelerations_and_forces():
+    pin = pytest.importorskip("pinocchio")
+    model, q = held(GRASPS["two arms"])
+    grasp, rng = Grasp(model, "object"), np.random.default_rng(6)
+    v, tau = closed_rates(model, q, rng, (1,))[0], rng.normal(size=model.nv)
+    theirs = in_pinocchio(model, pin)
+    contacts = []
+    for contact in grasp.contacts:
+        joints, places = [], []
+        for name in grasp.ends(contact):
+            frame = model.frame(name)
+            joints.append(frame.body + 1)
+            places.append(pin.SE3(frame.placement.rotation, frame.placement.translation))
+        kind = pin.ContactType.CONTACT_6D
+        contacts.append(
+            pin.RigidConstraintModel(kind, theirs, joints[0], places[0], joints[1], places[1], pin.ReferenceFrame.LOCAL)
+        )
+    held_by = pin.StdVec_RigidConstraintModel()
+    own = pin.StdVec_RigidConstraintData()
+    for contact in contacts:
+        held_by.append(contact)
+        own.append(contact.createData())
+    data = theirs.createData()
+    pin.initConstraintDynamics(theirs, data, held_by, own)
+    swap = np.arange(model.nv)  # theirs are linear first on the free joint
+    free = model.joint("object").v_slice
+    swap[free] = np.roll(swap[free], 3)
+    settings = pin.ProximalSettings(1e-14, 1e-14, 1e-12, 50)
+    found = pin.constraintDynamics(theirs, data, q, v[swap], tau[swap], held_by, own, settings)
+    ours = grasp_dynamics(grasp, q, v, tau)
+    np.testing.assert_allclose(found[swap], ours.acceleration, atol=1e-7 * np.abs(found).max())
+    for i, contact in enumerate(own):
+        turn = ps.forward_kinematics(model, q, grasp.ends(grasp.contacts[i])[0])[:3, :3]
+        force = np.concatenate([turn @ contact.contact_force.angular, turn @ contact.contact_force.linear])
+        np.testing.assert_allclose(force, ours.forces[i], atol=1e-6 * np.abs(force).max())
+
+
+def test_arms_of_many_links_are_run_without_writing_them_out():
+    model, q = held(("rigid", "point with friction"), joints=40)
+    rng = np.random.default_rng(7)
+    v, tau = closed_rates(model, q, rng, (1,))[0], rng.normal(size=model.nv)
+    found = grasp_dynamics(Grasp(model, "object"), q, v, tau).acceleration
+    wanted, _, _ = dense_solution(model, q, v, tau)
+    np.testing.assert_allclose(found, wanted, atol=1e-8 * np.abs(wanted).max())
