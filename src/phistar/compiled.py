@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
 from phistar.backends.kernel import Kernel, Statements, compile_trace, executor
 from phistar.backends.program import COMPOSITE, is_wide, program_of
+from phistar.backends.single import single_of
 from phistar.backends.threads import spread
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, algebra, check_frames
@@ -61,6 +63,15 @@ class CompiledStatement:
         return Algorithm(program_of((("y", node),), e.symbols, e.setting, self.matrix, self.kernel.form))
 
     def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> np.ndarray:
+        made = self._single(*arrays) if out is None else NotImplemented
+        return self._called(arrays, out) if made is NotImplemented else made
+
+    @cached_property
+    def _single(self) -> Any:
+        """One state at a time, or NotImplemented."""
+        return single_of(self.kernel.function) if not self.flipped else lambda *arrays: NotImplemented
+
+    def _called(self, arrays: tuple[Any, ...], out: np.ndarray | None) -> np.ndarray:
         if len(arrays) != len(self.kernel.rows):
             raise self._misfit(arrays, f"It takes {len(self.kernel.rows)} arrays, not {len(arrays)}.")
         options = {} if out is None else {"out": np.swapaxes(out, -1, -2) if self.flipped else out}

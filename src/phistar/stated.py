@@ -14,6 +14,7 @@ from phistar.backends.arrays import is_traced, traced
 from phistar.backends.kernel import Kernel, Statements, executor
 from phistar.backends.links import space_sizes
 from phistar.backends.program import ARTICULATED, Wanted, is_wide
+from phistar.backends.single import single_of
 from phistar.backends.symbolic import replay
 from phistar.backends.threads import STATES_PER_THREAD
 from phistar.errors import ShapeError, UnknownNameError
@@ -51,7 +52,10 @@ class Stated(Generic[Arguments, Result]):
         # Robots are controlled one state at a time: a compiled function is found on the model and called at once.
         if not kwargs:
             try:
-                function, count, size = args[0].__dict__[self._slot]  # type: ignore[union-attr]
+                single, function, count, size = args[0].__dict__[self._slot]  # type: ignore[union-attr]
+                made = single(*args[1:])
+                if made is not NotImplemented:
+                    return made
                 if len(args) == count and getattr(args[1], "size", 0) < size:
                     return function(*args[1:])
             except (KeyError, AttributeError, IndexError, ValueError, TypeError):
@@ -106,7 +110,8 @@ class Stated(Generic[Arguments, Result]):
             kernel, flipped = store[key]
             plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and kernel.inputs == order
             if plain and not (frames or flipped or model.loops):
-                model.__dict__[self._slot] = kernel.function, len(order) + 2, 2 * STATES_PER_THREAD * model.nq
+                size = 2 * STATES_PER_THREAD * model.nq
+                model.__dict__[self._slot] = single_of(kernel.function), kernel.function, len(order) + 2, size
         return store[key]
 
     def _compiled(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
@@ -180,6 +185,7 @@ def _checked(
 
 SHOWN = {"v": "v", "a_b": "the acceleration of the base", "qdd": "a", "T": "tau", "f": "the force"}
 SHOWN |= {"v_ref": "v_ref", "u": "the task acceleration", "F": "the feedback forces"}
+SHOWN |= {"R": "the weights"}
 SHOWN |= {f"{name}_delayed": f"the delayed {name}" for name in ("a", "b", "a0", "f")}
 SHOWN |= {"v_i": "joint_rates", "qdd_i": "a (the joints' entries only)"}
 """What the public functions call the vectors."""

@@ -101,11 +101,16 @@ def gufunc(code: Code, signature: Signature, name: str, doc: str, tables: list[n
     )(_ufunc_api()[_UFUNC_FROM_SIGNATURE])
     made = make(functions, data, types, 1, inputs, outputs, -1, texts[0], texts[1], 0, texts[2])
     # NumPy keeps the pointers it was given; they must outlive the gufunc, which nothing can tell it.
-    _alive.append((made, code, functions, data, types, texts, pointers, tables))
+    _alive[made] = code, functions, data, types, texts, pointers, tables
     return made
 
 
-_alive: list[Any] = []
+_alive: dict[Any, Any] = {}
+
+
+def code_of(function: Any) -> Code:
+    """The code that a gufunc was made of."""
+    return _alive[function][0]
 
 
 @cache

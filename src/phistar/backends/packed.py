@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phistar.backends.elimination import Elimination
 from phistar.backends.llvm import Body, declarations, splat
 from phistar.backends.loop import loop_text
 from phistar.backends.rows import Signature, size
+from phistar.backends.single import single_text
 from phistar.backends.trace import Trace, restricted
 from phistar.backends.transpose import WRITTEN, Rows, transposed
+from phistar.backends.unsolved import Loops
 
 
 @dataclass(frozen=True)
@@ -48,18 +49,20 @@ class PackedPlaces:
         return f", align {8 * self.lanes}"
 
 
-def module_text(
-    trace: Trace, signature: Signature, lanes: int, fma: bool, elimination: Elimination | None = None
-) -> str:
+def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops: Loops | None = None) -> str:
     """The whole module; `loop` is the gufunc's inner loop. A trace may make more than the outputs: what follows them is
-    for the elimination that finishes them."""
+    for the loops that finish them."""
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
     body = Body("part", restricted(trace, places), PackedPlaces(lanes, tuple(places)), lanes, fma)
-    constants = {i: float(trace.outputs[i]) for i, constant in enumerate(trace.output_is_constant) if constant}
+    made = loops.made if loops else ()
+    constants = {
+        i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
+    }
     functions = [*body.functions(), *(_copy(name, lanes) for name in ("pack", "unpack")), *_constants(constants, lanes)]
-    more, calls = elimination.text(lanes) if elimination else ([], [])
+    more, calls = loops.text(lanes) if loops else ([], [])
     block = _block(body, len(trace.outputs), signature, lanes, calls)
-    return "\n".join([declarations(lanes), *functions, *more, block, loop_text(signature, lanes)])
+    doors = [loop_text(signature, lanes), single_text(signature)]
+    return "\n".join([declarations(lanes), *functions, *more, block, *doors])
 
 
 def _constants(constants: dict[int, float], lanes: int) -> list[str]:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
-from phistar.backends.elimination import Elimination
 from phistar.backends.jit import compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, compilable
 from phistar.backends.packed import module_text
 from phistar.backends.rows import Signature
+from phistar.backends.single import single_of
 from phistar.backends.threads import STATES_PER_THREAD, spread
 from phistar.backends.trace import Scalar, Tape, Trace, finish
-from phistar.backends.unsolved import Unsolved
+from phistar.backends.unsolved import Loops, Unsolved
 from phistar.errors import ShapeError
 from phistar.model import Model
 
@@ -41,6 +41,9 @@ class Recorded:
         """An array per output, or the one output. Robots run one state at a time: a kernel is called at once."""
         try:
             kernel = model.__dict__["_kernels"][self.name]
+            made = single_of(kernel.function)(*arrays)
+            if made is not NotImplemented:
+                return made
             if getattr(arrays[0], "size", 0) < 2 * STATES_PER_THREAD * model.nq:
                 return kernel.function(*arrays)
         except (KeyError, AttributeError, ValueError, TypeError):
@@ -74,17 +77,17 @@ class Recorded:
         made = self.function(model, *arrays)
         return made.solved() if isinstance(made, Unsolved) else made
 
-    def trace(self, model: Model) -> tuple[Trace, Elimination | None]:
+    def trace(self, model: Model) -> tuple[Trace, Loops | None]:
         """The instructions of one state and, for many joints, the loops that follow them."""
         tape = Tape()
         given = [tape.inputs((model.nq if name == "q" else model.nv,)) for name in self.inputs]
-        made, elimination = self.function(model, *given), None
+        made, loops = self.function(model, *given), None
         if isinstance(made, Unsolved) and model.nv > LARGEST_WRITTEN:
-            values, elimination = made.recorded()
+            values, loops = made.recorded()
         else:
             results = made.solved() if isinstance(made, Unsolved) else made
             values = [x for result in results for x in np.asarray(result).reshape(-1)]
-        return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values]), elimination
+        return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values]), loops
 
     def kernel(self, model: Model) -> Kernel:
         """Machine code for a robot: kept on the model, found on disk, or made."""
@@ -101,9 +104,9 @@ class Recorded:
         signature = Signature(rows, self.shapes(model))
         found = cache.load(name)
         if found is None:
-            trace, elimination = self.trace(model)
-            code = compile_object(module_text(trace, signature, lanes, target.fma, elimination), target)
-            header = {"operations": trace.operations + (elimination.operations if elimination else 0)}
+            trace, loops = self.trace(model)
+            code = compile_object(module_text(trace, signature, lanes, target.fma, loops), target)
+            header = {"operations": trace.operations + (loops.operations if loops else 0)}
             cache.store(name, header, code)
         else:
             header, code = found

@@ -1,0 +1,47 @@
+"""RXR* where R turns about one axis by its structure: the same numbers in fewer operations."""
+
+import numpy as np
+import pytest
+
+from phistar.backends.symbolic import replay
+from phistar.backends.trace import Tape, finish
+from phistar.backends.turned import turned
+
+QUARTERS = [np.eye(3)[list(order)] * np.array(signs) for order, signs in (
+    ((0, 1, 2), (1.0, 1.0, 1.0)),
+    ((1, 2, 0), (1.0, 1.0, 1.0)),
+    ((0, 2, 1), (1.0, -1.0, 1.0)),
+    ((2, 1, 0), (-1.0, -1.0, -1.0)),
+    ((1, 0, 2), (-1.0, -1.0, -1.0)),
+)]  # fmt: skip
+
+
+def about(axis, cosine, sine):
+    """A rotation about a coordinate axis; zeros and the one are plain numbers."""
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    result = np.full((3, 3), 0.0, dtype=object)
+    result[axis, axis], result[i, i], result[j, j] = 1.0, cosine, cosine
+    result[i, j], result[j, i] = -sine, sine
+    return result
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("quarter", range(len(QUARTERS)))
+def test_a_turn_about_an_axis_after_quarter_turns_is_the_product_of_matrices(axis, quarter):
+    rng = np.random.default_rng(axis)
+    angle, x, left = rng.uniform(-3, 3), rng.normal(size=(3, 3)), QUARTERS[quarter]
+    assert round(np.linalg.det(left)) == 1
+    tape = Tape()
+    block, (q,) = tape.inputs((3, 3)), tape.inputs((1,))
+    trace = finish(tape, list(turned(np.matmul(left, about(axis, q.cos(), q.sin())), block).reshape(-1)))
+    rotation = np.array(left @ about(axis, np.cos(angle), np.sin(angle)), dtype=float)
+    found = np.reshape(replay(trace, [*x.reshape(-1), angle]), (3, 3)).astype(float)
+    assert np.allclose(found, rotation @ x @ rotation.T, rtol=0, atol=1e-14)
+    assert trace.operations <= 30  # multiplied out, 75
+
+
+def test_any_other_rotation_is_multiplied_out():
+    rng = np.random.default_rng(3)
+    rotation, x = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=(2, 3, 3))
+    assert np.allclose(turned(rotation, x), rotation @ x @ rotation.T, rtol=0, atol=1e-14)
+    assert np.allclose(np.array(turned(rotation.astype(object), x[0]), dtype=float), rotation @ x[0] @ rotation.T)
