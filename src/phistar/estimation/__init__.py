@@ -2,6 +2,7 @@
 
 from phistar.estimation.boundary import BoundaryValueProblem, Solution
 from phistar.estimation.composite import CompositeBodies, composite_bodies
+from phistar.estimation.conditioning import forward_errors, graded_chain, precise_forward_dynamics
 from phistar.estimation.covariances import (
     AccelerationParts,
     Covariances,
@@ -25,6 +26,9 @@ __all__ = [
     "composite_bodies",
     "covariances",
     "forward_dynamics",
+    "forward_errors",
+    "graded_chain",
+    "precise_forward_dynamics",
     "sample_joint_forces",
     "state_space",
 ]

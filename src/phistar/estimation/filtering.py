@@ -39,6 +39,7 @@ STATEMENTS: dict[str, Statement] = {
 }
 """Each quantity that can be kept, as the statement it is; the flag says whether the base is driven."""
 
+OPERATORS = {"gains", "inertias", "updated_inertias", "joint_inertias"}
 UPDATES = {"conventional": AS_WRITTEN, "joseph": JOSEPH}
 """How P⁺ is made, and the form of the statements that makes it so; the square root has no statement."""
 
@@ -123,7 +124,8 @@ def stated(names: tuple[str, ...], form: str = AS_WRITTEN, driven: bool = False)
         return forward_dynamics(*arguments, keep=names)
 
     filtered.__name__ = f"filter of {', '.join(names)}; {form}{', driven' if driven else ''}"
-    return states(lambda s: {name: STATEMENTS[name](s, driven) for name in names}, matrix=BLOCKS, form=form)(filtered)
+    matrix = BLOCKS if set(names) & OPERATORS else False  # vectors alone run in loops over long chains
+    return states(lambda s: {name: STATEMENTS[name](s, driven) for name in names}, matrix=matrix, form=form)(filtered)
 
 
 def shaped(model: Model, name: str, x: np.ndarray) -> np.ndarray:

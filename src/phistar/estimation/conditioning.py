@@ -1,0 +1,141 @@
+"""How exact each way to accelerations is: against the same equations in arithmetic of many digits (R87 §XIV).
+
+The program of forward dynamics runs on mpmath's numbers as it runs on floats, so the reference is the algebra's too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from phistar.backends.interpret import run
+from phistar.backends.links import links_at
+from phistar.backends.program import program_of
+from phistar.dynamics import forward_dynamics as compiled_dynamics
+from phistar.dynamics import gravity_load, mass_matrix
+from phistar.errors import PhistarError, ShapeError
+from phistar.estimation.filtering import forward_dynamics
+from phistar.expression import setting_of, symbols_of
+from phistar.model import Model, ModelBuilder, Revolute
+from phistar.spatial import Inertia, Pose, force_transform
+
+METHODS = ("plain", "conventional", "joseph", "square_root", "cholesky", "compiled")
+"""The filter as R87 prints it, every entry of P rounded for itself; the updates of `forward_dynamics`, which keep P
+symmetric; Cholesky's factors of the mass matrix; and what `ps.forward_dynamics` compiles."""
+
+
+def precise_forward_dynamics(model: Model, q: Any, v: Any, tau: Any, digits: int = 50) -> np.ndarray:
+    """θ̈ to many digits, (nv,), numbers of mpmath: the arguments and the robot's numbers are taken as exact."""
+    given = {name: model.checked(x, size, name) for name, x, size in _named(model, q, v, tau)}
+    if any(x.ndim != 1 for x in given.values()):
+        raise ShapeError("precise_forward_dynamics takes one state: q (nq,), v (nv,), tau (nv,).")
+    try:
+        import mpmath
+    except ImportError as error:
+        raise PhistarError("Arithmetic of many digits needs mpmath: pip install mpmath.") from error
+    symbols, setting = symbols_of(model, ()), setting_of(model, ())
+    program = program_of(tuple(compiled_dynamics.nodes(symbols).items()), symbols, setting, False)
+    gravity = np.concatenate([np.zeros(3), -model.gravity])
+    with mpmath.workdps(digits):
+        lifted = _lifting(mpmath)
+        arrays = {"θ̇": lifted(given["v"]), "T": lifted(given["tau"]), "a_g": lifted(gravity)}
+        links = links_at(model, lifted(given["q"]))
+        return run(program, links, {name: x[:, None] for name, x in arrays.items()})["y"][:, 0]
+
+
+def _named(model: Model, q: Any, v: Any, tau: Any) -> tuple[tuple[str, Any, int], ...]:
+    return ("q", q, model.nq), ("v", v, model.nv), ("tau", tau, model.nv)
+
+
+def _lifting(mpmath: Any) -> Any:
+    """Floats to mpmath's numbers, with the functions by which NumPy asks an object for its sine and cosine."""
+
+    class Digits(mpmath.mpf):  # type: ignore[name-defined, misc]
+        def sin(self) -> Any:
+            return mpmath.sin(self)
+
+        def cos(self) -> Any:
+            return mpmath.cos(self)
+
+        def sqrt(self) -> Any:
+            return mpmath.sqrt(self)
+
+    def lifted(array: np.ndarray) -> np.ndarray:
+        result = np.empty(array.shape, dtype=object)
+        for index, value in np.ndenumerate(array):
+            result[index] = Digits(float(value))
+        return result
+
+    return lifted
+
+
+def forward_errors(
+    model: Model, q: Any, tau: Any, methods: Sequence[str] = METHODS, digits: int = 50
+) -> dict[str, float]:
+    """‖θ̈ − exact‖ / ‖exact‖ of each method, at rest: 1e-16 is exact, 1 is nothing; infinite where a method fails."""
+    q, tau = model.checked(q, model.nq, "q"), model.checked(tau, model.nv, "tau")
+    rest = np.zeros(model.nv)
+    exact = precise_forward_dynamics(model, q, rest, tau, digits)
+    scale = max(abs(x) for x in exact)
+    result = {}
+    for method in methods:
+        found = _accelerations(model, q, rest, tau, method)
+        worst = (
+            max(abs(x - y) / scale for x, y in zip(exact, found, strict=True)) if np.isfinite(found).all() else np.inf
+        )
+        result[method] = float(worst)
+    return result
+
+
+def _accelerations(model: Model, q: np.ndarray, rest: np.ndarray, tau: np.ndarray, method: str) -> np.ndarray:
+    if method == "compiled":
+        return compiled_dynamics(model, q, rest, tau)
+    if method == "plain":
+        return _plain_filter(model, q, tau - gravity_load(model, q))
+    if method != "cholesky":
+        return forward_dynamics(model, q, rest, tau, update=method).accelerations
+    try:
+        return np.asarray(cho_solve(cho_factor(mass_matrix(model, q)), tau - gravity_load(model, q)))
+    except LinAlgError:  # rounding has made it indefinite
+        return np.full(model.nv, np.inf)
+
+
+def _plain_filter(model: Model, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """(35)-(47) at rest as printed, with explicit 6×6 products; what a first program of the filter looks like."""
+    links, n = links_at(model, q), len(model.bodies)
+    moves = [force_transform(links.rotation[k], links.offset[k]) for k in range(n)]
+    z, P = np.zeros((n, 6)), np.stack([links.mass(k) for k in range(n)])
+    gains, residuals, costates = [np.empty(0)] * n, [np.empty(0)] * n, [np.empty(0)] * n
+    for k in range(n - 1, -1, -1):
+        axis, rows = links.subspace[k], model.joints[k].v_slice
+        D = axis.T @ P[k] @ axis + links.armature(k)
+        gains[k] = np.linalg.solve(D.T, (P[k] @ axis).T).T
+        innovation = tau[rows] - axis.T @ z[k]
+        residuals[k] = np.linalg.solve(D, innovation)
+        if links.parents[k] >= 0:
+            after = P[k] - gains[k] @ axis.T @ P[k]
+            P[links.parents[k]] += moves[k] @ after @ moves[k].T
+            z[links.parents[k]] += moves[k] @ (z[k] + gains[k] @ innovation)
+    result = np.zeros(model.nv)
+    for k in range(n):
+        arriving = moves[k].T @ costates[links.parents[k]] if links.parents[k] >= 0 else np.zeros(6)
+        result[model.joints[k].v_slice] = own = residuals[k] - gains[k].T @ arriving
+        costates[k] = arriving + links.subspace[k] @ own
+    return result
+
+
+def graded_chain(n: int, ratio: float = 1.0, light: float = 1.0) -> Model:
+    """n links in space without gravity: masses grow from base to tip by `ratio` in all (fall, if below 1); every
+    second one is `light` times that."""
+    builder = ModelBuilder(f"graded{n}", gravity=(0, 0, 0))
+    axes = ((0, 0, 1), (0, 1, 0), (1, 0, 0))
+    step = Pose(xyz=(0.2, 0.02, -0.01), rpy=(0.3, 0.2, 0.5))
+    for k in range(n):
+        mass = ratio ** (k / max(n - 1, 1)) * (light if k % 2 else 1.0)
+        inertia = Inertia(mass, (0.1, 0.0, 0.0), mass * np.diag([0.00125, 0.004, 0.004]))
+        parent, placement = (f"link{k - 1}", step) if k else ("world", Pose())
+        builder.body(f"link{k}", parent, Revolute(axis=axes[k % 3]), placement, inertia)
+    return builder.build()
