@@ -213,7 +213,7 @@ def test_the_statement_and_its_derivation_are_shown():
 
 def test_a_robot_that_is_held_is_refused():
     fixed = ps.load("puma560")
-    with pytest.raises(ps.ModelError, match="is not free: its base .* hangs on the world by a Revolute joint"):
+    with pytest.raises(ps.ModelError, match=r"is not free: its base .* hangs on the world by a Revolute joint"):
         ps.freeflying.mass_matrix(fixed, fixed.neutral())
     builder = ps.ModelBuilder("two")
     for name in ("a", "b"):
