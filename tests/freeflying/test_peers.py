@@ -32,7 +32,7 @@ def test_the_two_way_mass_matrix_is_the_schur_complement_of_pinocchios(path, bas
     """Run as sweeps: the program that is compiled."""
     model = loaded(path)
     q, peer = model.random(np.random.default_rng(3)), Peer(model, path, base)
-    ours = ps.algebra(model).inner_mass.apply(q, np.eye(model.nv - 6))
+    ours = ps.algebra(model).M_i.apply(q, np.eye(model.nv - 6))
     assert relative(ours, schur_complement(peer.mass_matrix(q))) < TOLERANCE
 
 

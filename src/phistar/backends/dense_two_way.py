@@ -116,7 +116,7 @@ TWO_WAY: dict[str, Callable[..., np.ndarray]] = {
     "M_b": parent_mass,
     "r_b": backward_composite,
     "q": inverse_total,
-    "inner_mass": joint_mass,
+    "M_i": joint_mass,
     "rho": lambda dense, mass: backward_weight(dense, mass) @ backward_composite(dense, mass),
     "C_f": forward_weight,
     "C_b": backward_weight,

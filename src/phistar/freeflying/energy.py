@@ -54,7 +54,7 @@ def wiggle_jacobian(model: Model, q: Any) -> np.ndarray:
     return wiggle_jacobian.evaluate(model, q)
 
 
-@states(lambda s: s.inner_mass @ s.v_i)
+@states(lambda s: s.M_i @ s.v_i)
 def joint_momentum(model: Model, q: Any, joint_rates: Any) -> np.ndarray:
     """ℳ_iθ̇ = (HR̄H* + A)θ̇, (…, n): the momenta of the joints' own motion; no mass matrix is formed (RJ2W Table 3)."""
     check_free_base(model)

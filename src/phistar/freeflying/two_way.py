@@ -25,7 +25,7 @@ from phistar.operators.symbols import Symbols
 from phistar.stated import states
 
 
-@states(lambda s: s.inner_mass, matrix=True)
+@states(lambda s: s.M_i, matrix=True)
 def mass_matrix(model: Model, q: Any) -> np.ndarray:
     """ℳ_i = HR̄H* + A, (…, n, n): the joints' mass matrix when the base is free (RJ2W eqs. 16, 27, Algorithm 1)."""
     check_free_base(model)

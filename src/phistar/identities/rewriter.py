@@ -68,7 +68,7 @@ def _end(node: Node, steps: list[Step]) -> Node:
 
 def _needs_definitions(node: Node) -> bool:
     """Physical quantities have to be expressed in operators even where that is no cheaper."""
-    physical = ("J", "mass", "inner_mass", "C", "C_ref", "g", "Jdot_v", "V")
+    physical = ("J", "mass", "M_i", "C", "C_ref", "g", "Jdot_v", "V")
     return any(isinstance(x, Symbol) and x.name in physical for x in letters(node))
 
 

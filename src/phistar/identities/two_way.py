@@ -198,7 +198,7 @@ def two_way_decomposition(s: Symbols) -> Equation:
 @law("RJ2W eqs. 27, 16, Table 3")
 def joint_mass_matrix(s: Symbols) -> Equation:
     """ℳ_i = HR̄H* + A on the joints between links."""
-    return s.inner_mass, s.N @ (joint_forces(s, *moved_by_joints(s)) + s.A @ s.N.T)
+    return s.M_i, s.N @ (joint_forces(s, *moved_by_joints(s)) + s.A @ s.N.T)
 
 
 @law("RJ2W Table 3", as_rule="never")

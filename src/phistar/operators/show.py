@@ -27,7 +27,7 @@ GLYPHS = {
     "Pi_b": ("Π_b", r"\Pi_b"),
     "pi_f": ("π_f", r"\pi_f"),
     "rho": ("ρ", r"\rho"),
-    "inner_mass": ("ℳ_i", r"\mathcal{M}_i"),
+    "M_i": ("ℳ_i", r"\mathcal{M}_i"),
     "v_i": ("θ̇_i", r"\dot\theta_i"),
     "qdd_i": ("θ̈_i", r"\ddot\theta_i"),
     "v": ("θ̇", r"\dot\theta"),

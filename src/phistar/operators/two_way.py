@@ -67,10 +67,10 @@ class TwoWay(ABC):
         """Mass and armature, and rotors where there are any."""
 
     @property
-    def inner_mass(self) -> Symbol:
+    def M_i(self) -> Symbol:
         """The mass matrix of the joints between links when nothing holds the base link, ℳ_i = HR̄H* + A by law (RJ2W
         eq. 27)."""
-        return Symbol("inner_mass", INNER_RATES, INNER_TORQUES, frozenset({"symmetric", "positive"}), self.pair)
+        return Symbol("M_i", INNER_RATES, INNER_TORQUES, frozenset({"symmetric", "positive"}), self.pair)
 
     @property
     def phi_b_tilde(self) -> Node:
@@ -130,5 +130,5 @@ class TwoWay(ABC):
 
 TWO_WAY_NAMES = (
     *("E_phi_b", "phi_b", "phi_b_tilde", "E_s", "pi_f", "Pi_f", "Pi_b", "N", "M_b", "r_b", "q", "rho"),
-    *("C_f", "C_b", "H_f", "H_b", "v_i", "qdd_i", "inner_mass"),
+    *("C_f", "C_b", "H_f", "H_b", "v_i", "qdd_i", "M_i"),
 )
