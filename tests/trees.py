@@ -144,6 +144,7 @@ def _at_random_state(rng, model: ps.Model, frames: tuple[str, ...]) -> Mechanism
     vectors |= {name: rng.normal(size=6 * n) for name in ("a_delayed", "b_delayed", "f_delayed")}
     inner = space_sizes(model, frames)["inner"]
     vectors |= {name: rng.normal(size=inner) for name in ("v_i", "qdd_i")}
+    vectors["R"] = rng.uniform(0.1, 1.0, size=model.nv)
     return Mechanism(model, frames, q, vectors, {"X": memoryless, "Q": closures})
 
 

@@ -37,8 +37,8 @@ _HOME = {
         [
             *["inverse_dynamics", "forward_dynamics", "mass_matrix", "mass_matrix_inverse", "bias", "gravity_load"],
             *["jacobian", "jacobian_dot_v", "forward_kinematics", "innovations", "operational_space"],
-            *["task_mobility", "tip_acceleration_change", "momentum", "kinetic_energy", "potential_energy", "center_of_mass"],
-            *["forward_dynamics_two_step", "composite_inertia", "joint_friction"],
+            *["tip_acceleration_change", "momentum", "kinetic_energy", "potential_energy", "center_of_mass"],
+            *["forward_dynamics_two_step", "composite_inertia", "joint_friction", "task_mobility"],
         ],
         "phistar.dynamics",
     ),
@@ -52,6 +52,7 @@ _HOME = {
     **dict.fromkeys(["position_task", "quaternion_task", "euler_task", "casadi_task"], "phistar.control.task"),
     **dict.fromkeys(["joint_trajectory", "pose_trajectory"], "phistar.control.trajectories"),
     **dict.fromkeys(["Multirate", "control_sweeps"], "phistar.control.multirate"),
+    "inverse_kinematics": "phistar.control.inverse_kinematics",
     **dict.fromkeys(["PDControl", "GravityCompensation", "InverseDynamicsControl"], "phistar.control.joint_laws"),
     **dict.fromkeys(["dynamic_feedback", "gathered"], "phistar.control.joint_laws"),
     **dict.fromkeys(["PassivityControl", "EnergyControl", "coriolis_product"], "phistar.control.passivity"),

@@ -68,6 +68,8 @@ class Dense:
     def symbol(self, node: Symbol) -> np.ndarray:
         if node.name in self.operators:
             return np.asarray(self.operators[node.name])
+        if node.name == "R":
+            return np.diag(np.asarray(self.vectors["R"], dtype=float).reshape(-1))
         if node.name in self.vectors:
             return np.asarray(self.vectors[node.name], dtype=float).reshape(-1, 1)
         if node.name in MIXED:

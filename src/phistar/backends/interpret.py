@@ -269,6 +269,9 @@ class _Machine:
     def turning(self, k: int, block: np.ndarray, v: np.ndarray) -> np.ndarray:
         return mixed.turning(self.links, k, block, v)
 
+    def diagonal(self, k: int, weights: np.ndarray) -> np.ndarray:
+        return link.diagonal(weights)
+
     def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         return link.bias_force(mass, velocity)
 

@@ -198,6 +198,11 @@ def has_siblings(model: Model) -> bool:
     return any(len(children) > 1 for children in model.children)
 
 
+def diagonal(weights: np.ndarray) -> np.ndarray:
+    """diag ρ, (…, r, r), from (…, r, 1)."""
+    return weights * np.eye(weights.shape[-2])
+
+
 def bias_force(mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
     """b(k) = [ω × ; ω ×] M(k) [ω; 0], (…, 6, 1): gyroscopic moment and centripetal force."""
     omega = velocity[..., :3, 0]

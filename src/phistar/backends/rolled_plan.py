@@ -24,6 +24,7 @@ CALLS: dict[str, Callable[..., Block]] = {
     "reference_rotor_moment": lambda links, *velocities: mixed.reference_rotor_moment(links, 0, *velocities),
     "reference_force": lambda links, *blocks: mixed.reference_force(*blocks),
     "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
+    "diagonal": lambda links, weights: link.diagonal(weights),
     "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
 }
 """The memoryless functions that a step may call, of the one link."""

@@ -8,7 +8,7 @@ from phistar.errors import StatementError
 from phistar.identities.factor import factor
 from phistar.identities.law import SENTENCES, Setting
 from phistar.identities.match import everywhere
-from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
+from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless, letters
 from phistar.identities.riccati import lemma_1
 from phistar.operators.nodes import Inverse, Node, Product, Symbol, adjoint, product
 from phistar.operators.spaces import MOTIONS, RATES, TORQUES
@@ -34,7 +34,8 @@ def innovations_of(node: Node, symbols: Symbols, setting: Setting) -> tuple[Node
     pair = mass_and_armature(expand(node.of), symbols)
     if pair is None:
         return None
-    if any(isinstance(x, Symbol) and x.name == "B" for word in expand(pair[0]).terms for x in word):
+    at_frames = any(isinstance(x, Symbol) and x.name == "B" for word in expand(pair[0]).terms for x in word)
+    if at_frames and symbols.R not in letters(pair[1]):
         _need(setting, "nonredundant", node)
     chosen = symbols.with_pair(*pair)
     return Inverse(lemma_1.sides(chosen)[1]), chosen

@@ -39,6 +39,7 @@ ARMATURE = Symbol("A", RATES, TORQUES, _POSITIVE)
 ROTOR = Symbol("S", RATES, FORCES, _MEMORYLESS)
 BASE = Symbol("E", FORCES, BASE_FORCES, _NONE)
 UNIT = Symbol("U", TORQUES, RATES, _POSITIVE)
+WEIGHTS = Symbol("R", RATES, TORQUES, _POSITIVE)
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ class Symbols(TwoWay):
 
     # The fundamental operators (KJR92 eqs. 17-22).
     H, phi, E_phi, E, U, I = H, PHI, E_PHI, BASE, UNIT, identity()
+
+    # Weights of the joints, positive, one per rate, given with the state: J*J + R is what damped least squares invert.
+    R = WEIGHTS
 
     @property
     def spelling(self) -> str:
@@ -340,7 +344,7 @@ class Symbols(TwoWay):
 
 
 NAMES = (
-    *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q"),
+    *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q", "R"),
     *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
     *("a_b", "f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
     *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot"),

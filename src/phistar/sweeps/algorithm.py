@@ -51,6 +51,7 @@ _FUNCTIONS = {
     "reference_turning": "−[ω(k)×ωᵣ(k); ω(k)×vᵣ(k)]",
     "subspace_rate": "Ḣ*(k)",
     "turning": "[H*(k)θ̇(k)]×P⁺(k) + P⁺(k)[H*(k)θ̇(k)]×*",
+    "diagonal": "R(k)",
     "bias_acceleration_at_frames": "[0; ω×(ω×ℓ(1,0))]",
 }
 

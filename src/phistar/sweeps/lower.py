@@ -37,6 +37,7 @@ _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν"), "phi_b": ("
 _SHIFTS = ("E_phi", "B", "E", "E_phi_b", "E_s", "pi_f")
 GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "a_b": "a_b", "u": "u"}
 GIVEN |= {"v_ref": "θ̇ᵣ", "F": "F", "v_i": "θ̇_i", "qdd_i": "θ̈_i"}
+GIVEN |= {"R": "ρ"}  # the diagonal of an operator, given as a vector
 GIVEN |= {"a_delayed": "a_d", "b_delayed": "b_d", "a0_delayed": "a_d(0)", "f_delayed": "f_d"}
 """Vector symbols that the caller gives, with the names of their fields."""
 
@@ -295,6 +296,10 @@ class _Lowering:
                 if inner.name == "D":
                     return Field("D⁻¹" + self.suffix(inner.of))
                 return ir.Invert(self.block(inner))
+            case Symbol(name="R"):
+                self.inputs[GIVEN["R"]] = "joints"
+                self.used.add(GIVEN["R"])
+                return Call("diagonal", (Field(GIVEN["R"]),))
             case Symbol(name="D_dot" | "G_dot"):
                 return Field({"D_dot": "Ḋ", "G_dot": "Ġ"}[node.name] + self.suffix(node.of))
             case Symbol(name=name):

@@ -312,6 +312,9 @@ class _Tally:
         assert moment is not None and force is not None
         return [*self.cross(omega, moment), *self.cross(omega_r, force)]
 
+    def diagonal(self, k: int, weights: Pattern) -> Block:
+        return [[2]]
+
     def subspace_rate(self, k: int, v: Pattern) -> Block:
         return None
 
