@@ -1,15 +1,12 @@
 """Forward dynamics with loops: against fifty digits, against inverse dynamics, and where closures are redundant."""
 
-import mpmath
 import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.symbolic import replay
-from phistar.loops.closure import closures, loop_frames
+from benchmarks.multibody.exact import exact_motion
+from phistar.loops.closure import loop_frames
 from phistar.loops.forward import closed_motion
-from phistar.recording import record
-from tests.loops.digits import Digits
 from tests.loops.mechanisms import CUTS, four_bar, two_arms
 
 
@@ -17,47 +14,6 @@ def closed_state(model, seed=0):
     rng = np.random.default_rng(seed)
     q = ps.assemble(model, model.random(rng))
     return q, ps.assemble_velocity(model, q, rng.standard_normal(model.nv)), rng.standard_normal(model.nv)
-
-
-def kkt_blocks(model):
-    """One state's ℳ, 𝒞 + 𝒢, A and the drift of Aθ̈ as arithmetic, to be run on numbers of any precision."""
-
-    def blocks(q, v):
-        tree, frames = model.tree, loop_frames(model)
-        poses = {f: ps.forward_kinematics(tree, q, f) for f in frames}
-        jacobians = {f: ps.jacobian(tree, q, f) for f in frames}
-        found = closures(model, q, poses, v, {f: J @ v for f, J in jacobians.items()})
-        rows, drift = found.on_rates, found.drift
-        for i, f in enumerate(frames):
-            own = found.on_frames[..., 6 * i : 6 * i + 6]
-            rows, drift = rows + own @ jacobians[f], drift + own @ ps.jacobian_dot_v(tree, q, v, f)
-        return {"mass": ps.mass_matrix(tree, q), "bias": ps.bias(tree, q, v), "rows": rows, "drift": drift}
-
-    return record(blocks, model)
-
-
-def exact_motion(model, q, v, tau, digits=50):
-    """θ̈ and λ of [[ℳ, −A*], [A, 0]] [θ̈; λ] = [T − 𝒞 − 𝒢; −ȦΘ̇]."""
-    recording = kkt_blocks(model)
-    with mpmath.workdps(digits):
-        values = replay(recording.trace, [Digits(float(x)) for x in (*q, *v)])
-        values = [Digits(x).value for x in values]
-        parts, start = {}, 0
-        for name, shape in recording.results:
-            stop = start + int(np.prod(shape))
-            parts[name], start = np.array(values[start:stop], dtype=object).reshape(shape), stop
-        n, m = model.nv, len(parts["rows"])
-        whole, right = mpmath.zeros(n + m, n + m), mpmath.zeros(n + m, 1)
-        for i, j in np.ndindex(n, n):
-            whole[i, j] = parts["mass"][i, j]
-        for i, j in np.ndindex(m, n):
-            whole[n + i, j], whole[j, n + i] = parts["rows"][i, j], -parts["rows"][i, j]
-        for i in range(n):
-            right[i] = mpmath.mpf(float(tau[i])) - parts["bias"][i]
-        for i in range(m):
-            right[n + i] = -parts["drift"][i]
-        solved = mpmath.lu_solve(whole, right)
-        return np.array([float(x) for x in solved[:n]]), np.array([float(x) for x in solved[n:]])
 
 
 def relative(got, want):

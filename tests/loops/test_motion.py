@@ -65,8 +65,9 @@ def test_a_parallelogram_passes_through_its_singular_configuration():
 
 def test_a_loop_that_starts_open_is_refused_by_name():
     model, q, v = turning_crank()
-    for start in ((q + [0, 0.1, 0], v), (q, v + [0, 1.0, 0])):
-        with pytest.raises(ps.ModelError, match="does not start closed: the loop 'closure' is open by .*assemble"):
+    aside = np.array([0.0, 0.1, 0.0])
+    for start in ((q + aside, v), (q, v + aside)):
+        with pytest.raises(ps.ModelError, match=r"does not start closed: the loop 'closure' is open by .*assemble"):
             ps.simulate(model, *start, 1.0)
         with pytest.raises(ps.ModelError, match="does not start closed: the loop 'closure'"):
             ps.rollout(model, *start, steps=3)
