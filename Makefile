@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := src tests tools examples docs benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all bench docs lint readme lock clean
+.PHONY: help run test test-all bench bench-loops docs lint readme lock clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -23,6 +23,9 @@ bench: $(VENV)/ready-test ## ratios against the peers, measured in the same run
 	@for program in benchmarks/*.py; do \
 	  if [ -e "$$program" ]; then $(PY) "$$program" || exit 1; else echo "There are no benchmarks yet."; fi; \
 	done
+
+bench-loops: $(VENV)/ready-test ## closed chains: the IFToMM problems, digits, two arms against Pinocchio
+	@$(PY) benchmarks/loops.py
 
 docs: $(VENV)/ready-docs ## the documentation site, in build/site
 	@for program in docs/generate_*.py; do $(PY) "$$program" || exit 1; done
