@@ -15,7 +15,8 @@ from phistar.model.parts import Loop
 
 ENOUGH = 1e-13  # of the residual, in m and rad
 ACCEPTED = 1e-9  # where Newton's method no longer gains
-MOST_STEPS = 100
+MOST_STEPS = 50
+GAIN = 0.98  # Newton's method stops where no state's residual falls below this part of it
 LONGEST = 1.0  # of a step, in rad and m
 STRIDE = 0.3  # of a primary rate, in rad and m, from one assembled configuration to the next
 
@@ -84,11 +85,11 @@ def _newton(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, 
         inverse = np.linalg.pinv(np.nan_to_num(state.jacobian[..., free]), rcond=1e-9)
         step[..., free] = -np.matmul(inverse, state.residual[..., None])[..., 0]
         step = step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True, initial=0.0) / LONGEST)
-        moved, state, better = _shortened(model, q, step, error)
-        if not np.any(better < error):
+        before = error
+        q, state, error = _shortened(model, q, step, before)
+        if not np.any(error < GAIN * before):
             break
-        q, error = moved, better
-    return q, closed_state(model, q).residual
+    return q, state.residual
 
 
 def found_series(
