@@ -53,6 +53,9 @@ _HOME = {
     **dict.fromkeys(["joint_trajectory", "pose_trajectory"], "phistar.control.trajectories"),
     **dict.fromkeys(["Multirate", "control_sweeps"], "phistar.control.multirate"),
     "inverse_kinematics": "phistar.control.inverse_kinematics",
+    **dict.fromkeys(
+        ["manipulability", "dynamic_manipulability", "effective_mass", "plot_monitors"], "phistar.control.monitors"
+    ),
     **dict.fromkeys(["PDControl", "GravityCompensation", "InverseDynamicsControl"], "phistar.control.joint_laws"),
     **dict.fromkeys(["dynamic_feedback", "gathered"], "phistar.control.joint_laws"),
     **dict.fromkeys(["PassivityControl", "EnergyControl", "coriolis_product"], "phistar.control.passivity"),

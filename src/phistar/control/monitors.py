@@ -1,0 +1,137 @@
+"""What to watch while an arm works: manipulability, dynamic manipulability, and the mass felt at the tip.
+
+Each is read off a 6×6 matrix that sweeps make: JJ* = B*ΓB, Jℳ⁻¹J* = B*ΩB, and (Jℳ⁻¹)(Jℳ⁻¹)*.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from phistar.dynamics import forward_kinematics
+from phistar.errors import PhistarError, ShapeError, UnknownNameError
+from phistar.model import Model
+from phistar.stated import states
+
+Part = Literal["all", "rotation", "position"]
+_ROWS = {"all": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
+ELLIPSES = 8  # drawn along a path
+
+
+@states(lambda s: s.J @ s.U @ s.J.T, matrix=True)
+def velocity_gramian(model: Model, q: Any, frame: str) -> np.ndarray:
+    """JJ*, (…, 6, 6): twists that rates of unit length give are those with β*(JJ*)⁻¹β ≤ 1."""
+    return velocity_gramian.evaluate(model, q, frames=(frame,))
+
+
+@states(lambda s: s.J @ s.mass.inv @ s.J.T, matrix=True)
+def tip_mobility(model: Model, q: Any, frame: str) -> np.ndarray:
+    """Ω(0) = Jℳ⁻¹J*, (…, 6, 6): the accelerations that forces at the frame give it (KJR92 eq. 11)."""
+    return tip_mobility.evaluate(model, q, frames=(frame,))
+
+
+@states(lambda s: s.J @ s.mass.inv @ s.R @ s.mass.inv @ s.J.T, matrix=True)
+def acceleration_gramian(model: Model, q: Any, weights: Any, frame: str) -> np.ndarray:
+    """Jℳ⁻¹Rℳ⁻¹J*, R = diag weights, (…, 6, 6): with R = diag T², accelerations under joint forces of size T."""
+    return acceleration_gramian.evaluate(model, q, {"R": weights}, frames=(frame,))
+
+
+def manipulability(model: Model, q: Any, frame: str, part: Part = "all") -> np.ndarray:
+    """√det(JJ*), (…): the volume of the ellipsoid of twists, 0 in singular positions (Yoshikawa 1985)."""
+    return np.sqrt(np.maximum(np.linalg.det(_part(velocity_gramian(model, q, frame), part)), 0.0))
+
+
+class PrincipalAxes(NamedTuple):
+    """An ellipsoid: half axes `lengths` (…, 3), longest first, along the columns of `directions` (…, 3, 3)."""
+
+    lengths: np.ndarray
+    directions: np.ndarray
+
+
+def dynamic_manipulability(
+    model: Model, q: Any, frame: str, forces: Any = 1.0, part: Literal["rotation", "position"] = "position"
+) -> PrincipalAxes:
+    """The accelerations of a frame, at rest and without gravity, under joint forces with Σ(T/forces)² ≤ 1: the dynamic
+    manipulability ellipsoid (Yoshikawa 1985). `forces` (…, nv) are N m and N, one for all or one per joint."""
+    weights = np.square(_numbers(forces, model.nv, "forces") * np.ones(model.nv))
+    values, vectors = np.linalg.eigh(_part(acceleration_gramian(model, q, weights, frame), part))
+    return PrincipalAxes(np.sqrt(np.maximum(values[..., ::-1], 0.0)), vectors[..., ::-1])
+
+
+def effective_mass(
+    model: Model, q: Any, frame: str, direction: Any, part: Literal["rotation", "position"] = "position"
+) -> np.ndarray:
+    """1/(d*Ω(0)d), (…), in kg, or kg m² with part "rotation": what a push along (or a moment about) d (…, 3) feels;
+    infinite where the arm cannot give way (Khatib 1987)."""
+    d = _numbers(direction, 3, "direction") * np.ones(3)
+    length = np.linalg.norm(d, axis=-1, keepdims=True)
+    if np.any(length == 0.0):
+        raise ShapeError("A direction is three numbers that are not all zero.")
+    d = d / length
+    yielding = np.einsum("...i,...ij,...j->...", d, _part(tip_mobility(model, q, frame), part), d)
+    with np.errstate(divide="ignore"):
+        return 1.0 / np.maximum(yielding, 0.0)
+
+
+def plot_monitors(model: Model, q: Any, frame: str, t: Any = None, forces: Any = 1.0) -> Any:
+    """A matplotlib figure of a motion q (samples, nq): manipulability, masses along the world's axes, and the frame's
+    path from above with dynamic manipulability ellipses."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise PhistarError("Plots need matplotlib: pip install 'phistar[plot]'.") from None
+    q = model.checked(q, model.nq, "q")
+    if q.ndim != 2 or not len(q):
+        raise ShapeError(f"A motion is q (samples, {model.nq}); it was given shape {q.shape}.")
+    times = np.arange(len(q)) if t is None else np.asarray(t, dtype=float)
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    volume, mass, above = figure.subplots(1, 3)
+    for part, rows in (("position", 3), ("rotation", 3)):
+        values = manipulability(model, q, frame, part)  # type: ignore[arg-type]
+        volume.plot(times, values ** (1 / rows), label=part)
+    volume.set(title="Manipulability", ylabel="√det JJ*, per direction", ylim=(0, None))
+    for axis, direction in zip("xyz", np.eye(3)):
+        mass.plot(times, effective_mass(model, q, frame, direction), label=f"along {axis}")
+    mass.set(title=f"Mass at {frame}", ylabel="kg", ylim=(0, None))
+    for panel in (volume, mass):
+        panel.set_xlabel("sample" if t is None else "t in s")
+        panel.legend(frameon=False)
+    _draw_ellipses(above, model, q, frame, forces)
+    return figure
+
+
+def _draw_ellipses(panel: Any, model: Model, q: np.ndarray, frame: str, forces: Any) -> None:
+    """Shadows on the floor of the ellipsoids of accelerations, on the frame's path; the longest is a fifth of it."""
+    path = forward_kinematics(model, q, frame)[:, :3, 3]
+    some = np.unique(np.linspace(0, len(q) - 1, ELLIPSES).astype(int))
+    axes = dynamic_manipulability(model, q[some], frame, forces)
+    extent = np.ptp(path[:, :2], axis=0).max() or 1.0
+    scale = 0.2 * extent / axes.lengths.max()
+    angles = np.linspace(0, 2 * np.pi, 61)
+    circle = np.stack([np.cos(angles), np.sin(angles)])
+    for centre, lengths, directions in zip(path[some], axes.lengths, axes.directions, strict=True):
+        shadow = (directions * lengths)[:2]  # of the ellipsoid: {S w, |w| ≤ 1}, so its outline is √(SS*) on a circle
+        values, vectors = np.linalg.eigh(shadow @ shadow.T)
+        outline = centre[:2, None] + scale * (vectors * np.sqrt(np.maximum(values, 0.0))) @ circle
+        panel.fill(*outline, alpha=0.25, color="C2", linewidth=0.8)
+    panel.plot(path[:, 0], path[:, 1], color="k", linewidth=1)
+    panel.plot(*path[0, :2], "o", color="k", markersize=4)
+    panel.set(title="Accelerations that joint forces give", xlabel="x in m", ylabel="y in m")
+    panel.set_aspect("equal", adjustable="datalim")
+
+
+def _part(matrix: np.ndarray, part: str) -> np.ndarray:
+    if part not in _ROWS:
+        raise UnknownNameError(f"A part is one of {', '.join(map(repr, _ROWS))}; {part!r} is not.")
+    return matrix[..., _ROWS[part], _ROWS[part]]
+
+
+def _numbers(values: Any, size: int, what: str) -> np.ndarray:
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"`{what}` must be numbers; it was given {values!r:.100}.") from None
+    if (array.ndim and array.shape[-1] != size) or not np.isfinite(array).all():
+        raise ShapeError(f"`{what}` takes finite numbers, {size} of them; it was given shape {array.shape}.")
+    return array
