@@ -115,7 +115,7 @@ def _in_common_frame(model: Model, q: np.ndarray) -> CommonFrame:
     return common_frame(single_axes(without_roundoff(model)), q)
 
 
-def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
+def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...] | Unsolved:
     if has_rotors(model):
         return _by_instructions(model, q, v, a)
     return linearized.inverse_dynamics_derivatives(_in_common_frame(model, q), v, a)
@@ -126,7 +126,7 @@ def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> 
         return linearized.forward_dynamics_derivatives(_in_common_frame(model, q), v, tau)
     a = np.array(replay(*_on(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
     by_q, by_v, mass = _by_instructions(model, q, v, a)
-    return linearized.unsolved(mass, by_q, by_v)
+    return linearized.unsolved(mass, -by_q, -by_v)
 
 
 def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:

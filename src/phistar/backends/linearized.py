@@ -23,6 +23,7 @@ import numpy as np
 from phistar.backends.common_frame import CommonFrame
 from phistar.backends.interpret import run
 from phistar.backends.links import mirrored
+from phistar.backends.pairs import Pairs
 from phistar.backends.solve import solve_symmetric
 from phistar.backends.unsolved import Block, Unsolved
 from phistar.operators.nodes import Node
@@ -32,12 +33,13 @@ from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import lower
 
 Blocks = list[np.ndarray]  # one per link
-Derivatives = tuple[np.ndarray, np.ndarray, np.ndarray]  # by θ (tangent), by θ̇, by θ̈ or τ; each (…, nv, nv)
 
 
-def inverse_dynamics_derivatives(frame: CommonFrame, v: Any, a: Any) -> Derivatives:
+def inverse_dynamics_derivatives(frame: CommonFrame, v: Any, a: Any) -> Unsolved:
     """∂τ/∂θ, ∂τ/∂θ̇, ∂τ/∂θ̈ at v and a, (…, nv)."""
-    return Linearization(frame, v).derivatives(a)
+    at = Linearization(frame, v)
+    by_q, by_v, pairs = at.derivatives(a, 1.0)
+    return Unsolved(at.mass_matrix, (by_q, by_v, at.mass_matrix), (), pairs)
 
 
 def forward_dynamics_derivatives(frame: CommonFrame, v: Any, tau: Any) -> Unsolved:
@@ -45,13 +47,13 @@ def forward_dynamics_derivatives(frame: CommonFrame, v: Any, tau: Any) -> Unsolv
     at = Linearization(frame, v)
     mass = at.mass_matrix
     excess = np.asarray(tau)[..., None] - at.forces(np.zeros(at.size))[1]
-    by_q, by_v, _ = at.derivatives(solve_symmetric(mass, excess)[..., 0])
-    return unsolved(mass, by_q, by_v)
+    by_q, by_v, pairs = at.derivatives(solve_symmetric(mass, excess)[..., 0], -1.0)
+    return unsolved(mass, by_q, by_v, pairs)
 
 
-def unsolved(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray) -> Unsolved:
-    """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇ and ℳ⁻¹ from ℳ and ∂τ."""
-    return Unsolved(mass, (-by_q, -by_v, np.eye(mass.shape[-1])), (Block(0), Block(1), Block(2, symmetric=True)))
+def unsolved(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray, pairs: Pairs | None = None) -> Unsolved:
+    """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇ and ℳ⁻¹ from ℳ and −∂τ."""
+    return Unsolved(mass, (by_q, by_v, np.eye(mass.shape[-1])), (Block(0), Block(1), Block(2, symmetric=True)), pairs)
 
 
 class Linearization:
@@ -139,23 +141,43 @@ class Linearization:
         armature = [np.matmul(self.links.armature(k), rate) for k, rate in enumerate(a)]
         return total, self.rows(self.h, total) + self.rows(None, armature), [_bracket(x) for x in above]
 
-    def derivatives(self, a: Any) -> Derivatives:
-        """∂τ/∂θ, ∂τ/∂θ̇, ∂τ/∂θ̈ at θ̈ = a, (…, nv)."""
+    def derivatives(self, a: Any, sign: float) -> tuple[np.ndarray, np.ndarray, Pairs | None]:
+        """±∂τ/∂θ and ±∂τ/∂θ̇ at θ̈ = a, (…, nv); of traced scalars with the products over pairs of joints left open."""
         forces, _, above = self.forces(a)
         h, twice_h, twice_psi = self.h, [2.0 * h for h in self.h], [2.0 * psi for psi in self.psi_dot]
         psi_ddot = _sums(_products(above, h), _products(self.parent_velocity, self.psi_dot))
         by_q = _sums(_products(self.r, psi_ddot), _products(self.r_coriolis, twice_psi))
         by_v = _sums(_products(self.r, self.psi_prime), _products(self.r_coriolis, twice_h))
-        left = self.outboard(_products([_transposed(x) for x in self.r_coriolis], twice_h))
         turned = _products([_force_bracket(f) for f in forces], h)
-        inner_q = self.rows(psi_ddot, self.outboard_r_h) + self.rows(self.psi_dot, left)
-        inner_v = self.rows(self.psi_prime, self.outboard_r_h) + self.rows(h, left)
-        outer_q, outer_v = self.outboard(_sums(by_q, turned)), self.outboard(by_v)
-        return (
-            self.rows(h, outer_q) + self.own(by_q) + _transposed(inner_q),
-            self.rows(h, outer_v) + self.own(by_v) + _transposed(inner_v),
-            self.mass_matrix,
-        )
+        left = (h, self.psi_dot, self.psi_prime, psi_ddot)
+        against = _products([_transposed(x) for x in self.r_coriolis], twice_h)
+        right = (self.r_h, against, _sums(by_q, turned), by_v)
+        own_q, own_v = sign * self.own(by_q), sign * self.own(by_v)
+        if own_q.dtype == object:
+            pairs = Pairs(self.by_rates(left), self.by_rates(right), self.carried(), sign)
+            return pairs.table(own_q, 0, 1), pairs.table(own_v, 2, 3), pairs
+        spread = [self.outboard(x) for x in right]
+        inner_q = self.rows(psi_ddot, spread[0]) + self.rows(self.psi_dot, spread[1])
+        inner_v = self.rows(self.psi_prime, spread[0]) + self.rows(h, spread[1])
+        outer_q, outer_v = self.rows(h, spread[2]), self.rows(h, spread[3])
+        return own_q + sign * (outer_q + _transposed(inner_q)), own_v + sign * (outer_v + _transposed(inner_v)), None
+
+    def by_rates(self, blocks: tuple[Blocks, ...]) -> np.ndarray:
+        """Blocks (6, r) of the links as rows of joint rates, (nv, 6·blocks)."""
+        return np.concatenate([np.concatenate([_transposed(x) for x in block]) for block in blocks], axis=-1)
+
+    def carried(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of joint rates, the first of a joint that carries the second's."""
+        result, joints = [], self.model.joints
+        for body, joint in enumerate(joints):
+            k = self.model.parents[body]
+            while k >= 0:
+                slices = joints[k].v_slice, joint.v_slice
+                result += [
+                    (i, j) for i in range(*slices[0].indices(self.size)) for j in range(*slices[1].indices(self.size))
+                ]
+                k = self.model.parents[k]
+        return tuple(result)
 
     def own(self, columns: Blocks) -> np.ndarray:
         """HX for memoryless X from the joints, (…, nv, nv): each joint with itself."""
