@@ -312,7 +312,7 @@ class _Machine:
             blocks = [x for x, parent in zip(blocks, self.links.parents, strict=True) if parent >= 0]
         if space not in ("joints", "inner", "links"):
             rows = space_sizes(self.links.model, self.links.frames).get(space, 1)
-            return np.zeros((rows, self.columns)) if blocks is None else blocks
+            return np.zeros((rows, 1 if space == "scalars" else self.columns)) if blocks is None else blocks
         joints = self.links.model.joints
         sizes = _inner_sizes(self.links) if space == "inner" else [j.nv if space == "joints" else 6 for j in joints]
         columns = next((x.shape[-1] for x in blocks if x is not None), self.columns)

@@ -76,18 +76,21 @@ class Energy(NamedTuple):
     articulated: np.ndarray
 
 
-def _rigid(s: Symbols) -> Node:
-    momentum = s.pi_f @ s.phi @ (s.M @ s.phi.T @ s.H.T + s.E_phi @ s.S)
-    return HALF * (s.v.T @ momentum.T @ whole_mass(s).inv @ momentum @ s.v)
-
-
 def _articulated(s: Symbols) -> Node:
     forces = joint_forces(s, s.H.T @ s.v, s.E_phi @ s.S @ s.v)
     return HALF * (s.v.T @ (forces + s.A @ s.v))
 
 
-@states(lambda s: {"rigid": _rigid(s), "articulated": _articulated(s)}, form=AS_WRITTEN)
+@states(
+    lambda s: {
+        "momentum": momentum_at_base(s),
+        "velocity": whole_mass(s).inv @ momentum_at_base(s),
+        "articulated": _articulated(s),
+    },
+    form=AS_WRITTEN,
+)
 def energy(model: Model, q: Any, v: Any) -> Energy:
     """½V_RIGID*r(N+1)V_RIGID and ½θ̇*(HR̄H* + A)θ̇, (…) each: their sum is the kinetic energy (RJ2W eq. 26)."""
     check_free_base(model)
-    return Energy(**energy.evaluate_all(model, q, {"v": v}))
+    made = energy.evaluate_all(model, q, {"v": v})
+    return Energy(0.5 * np.sum(made["momentum"] * made["velocity"], axis=-1), made["articulated"])

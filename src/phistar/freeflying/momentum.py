@@ -70,7 +70,7 @@ def center_of_mass_frame(model: Model, q: Any, v: Any) -> CenterOfMassFrame:
     linear = moved[..., 3:]
     spin = moved[..., :3] - cross(arm, linear)
     outer = arm[..., :, None] * arm[..., None, :]
-    across = np.sum(arm * arm, axis=-1)[..., None, None] * np.eye(3) - outer
+    across = np.sum(arm * arm, axis=-1, keepdims=True)[..., None] * np.eye(3) - outer
     inertia = whole[..., :3, :3] - mass[..., None] * across
     world_spin, world_inertia = _times(turn, spin), np.matmul(np.matmul(turn, inertia), np.swapaxes(turn, -1, -2))
     return CenterOfMassFrame(

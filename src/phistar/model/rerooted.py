@@ -61,9 +61,7 @@ class Rerooted:
     def _pairs(self) -> tuple[tuple[Joint, Joint, bool], ...]:
         """The joints but the free one: old, new, and whether it turned round."""
         turned = {self.original.joints[k].name for k in self.path[1:]}
-        return tuple(
-            (joint, self.model.joint(joint.name), joint.name in turned) for joint in self.original.joints[1:]
-        )
+        return tuple((joint, self.model.joint(joint.name), joint.name in turned) for joint in self.original.joints[1:])
 
     def _base_pose(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The new base in the frame that its free joint starts from."""
