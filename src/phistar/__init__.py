@@ -24,7 +24,7 @@ _HOME = {
             *["Model", "ModelBuilder", "chain", "planar_chain", "Geometry", "Box", "Sphere", "Cylinder", "Capsule"],
             *["Ellipsoid", "Plane", "Polytope", "Mesh"],
             *["Revolute", "Prismatic", "Helical", "Universal", "Spherical", "Planar", "Free", "Fixed"],
-            *["Cylindrical", "Distance", "Coupling"],
+            *["Cylindrical", "Distance", "Coupling", "Connection", "from_graph"],
         ],
         "phistar.model",
     ),

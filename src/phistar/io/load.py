@@ -19,6 +19,7 @@ def load(
     packages: FolderList = (),
     gravity: Sequence[float] | None = None,
     strict: bool = False,
+    loops: str | os.PathLike[str] | None = None,
     **options: bool,
 ) -> Model:
     """The model of a robot file or of a bundled robot.
@@ -29,8 +30,13 @@ def load(
     packages  folders in which `package://` addresses are looked up; with the file's own folder, the only ones opened
     gravity   in world axes; None is the file's own, or (0, 0, -9.81) where it has none
     strict    raises where the file would otherwise load with `model.warnings`
+    loops     path of a TOML file of loops for the robot, which URDF cannot hold (see `phistar.io.sidecar`)
     options   those of a bundled robot: `motors=False`, `friction=False`
     """
+    if loops is not None:
+        from phistar.io.sidecar import with_loops
+
+        return with_loops(load(source, floating, packages, gravity, strict, **options), loops)
     if not isinstance(source, (str, os.PathLike)):
         raise FileError(f"load was given {type(source).__name__}; give a path or the name of a bundled robot.")
     if isinstance(source, str) and _is_name(source):

@@ -3,6 +3,7 @@
 from phistar.model.builder import ModelBuilder
 from phistar.model.chain import chain, planar_chain
 from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Polytope, Shape, Sphere
+from phistar.model.graph import Connection, from_graph
 from phistar.model.joints import (
     Coupling,
     CutKind,
@@ -25,6 +26,7 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
+    "Connection",
     "CoupledJoints",
     "Coupling",
     "CutKind",
@@ -53,5 +55,6 @@ __all__ = [
     "Spherical",
     "Universal",
     "chain",
+    "from_graph",
     "planar_chain",
 ]
