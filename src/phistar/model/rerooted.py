@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -118,8 +119,8 @@ def rerooted(model: Model, name: str) -> Rerooted:
 
 def _changed(model: Model, path: tuple[int, ...]) -> Model:
     """Bodies in depth-first order from the new base."""
-    shifts = {p: model.bodies[c].placement.inverse for p, c in zip(path, path[1:], strict=False)}  # old frame in new
-    carriers = dict(zip(path, path[1:], strict=False))  # which body carries a body whose joint turned round
+    shifts = {p: model.bodies[c].placement.inverse for p, c in pairwise(path)}  # old frame in new
+    carriers = dict(pairwise(path))  # which body carries a body whose joint turned round
     parents = {k: carriers.get(k, parent) for k, parent in enumerate(model.parents) if k != path[-1]}
     order = _depth_first(path[-1], parents)
     bodies, q_start, v_start = [], 0, 0
