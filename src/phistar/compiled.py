@@ -12,7 +12,7 @@ import numpy as np
 from phistar.backends.kernel import Kernel, Statements, compile_trace, executor
 from phistar.backends.program import COMPOSITE, is_wide, program_of
 from phistar.backends.single import single_of
-from phistar.backends.threads import spread
+from phistar.backends.threads import STATES_PER_THREAD, spread
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, algebra, check_frames
 from phistar.identities.derivation import Derivation
@@ -104,7 +104,20 @@ class CompiledFunction:
         """Arithmetic instructions per state."""
         return self.kernel.operations
 
+    @cached_property
+    def _law(self) -> int:
+        """How many arguments there are where the first is the time and the result is one array; else 0."""
+        plain = self.inputs[:1] == ("t",) and len(self.inputs) > 1 and self.recording.structure is None
+        return len(self.inputs) if plain else 0
+
     def __call__(self, *arrays: Any) -> Any:
+        # A controller is called for one state at a time: that goes to the kernel at once.
+        if len(arrays) == self._law and type(arrays[0]) is float:
+            try:
+                if arrays[1].size + arrays[-1].size < STATES_PER_THREAD:
+                    return self.kernel.function(arrays[:1], *arrays[1:])
+            except (AttributeError, ValueError, TypeError):
+                pass  # the long way says what is wrong
         wanted = self.recording.arguments
         try:
             given = [_column(x) if name == "t" else x for (name, _), x in zip(wanted, arrays, strict=True)]
