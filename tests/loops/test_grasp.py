@@ -89,9 +89,10 @@ GRASPS = {
 }
 
 
-SOME = ["two arms", "rolling", "loose, articulated"]
+SOME = ["two arms", "loose, articulated"]
 REST = [
-    pytest.param(name, marks=pytest.mark.slow) for name in ("three arms", "loose", "sliding", "two arms, articulated")
+    pytest.param(name, marks=pytest.mark.slow)
+    for name in ("three arms", "loose", "sliding", "rolling", "two arms, articulated")
 ]
 
 
@@ -207,6 +208,9 @@ def test_aligned_base_placements_are_not_well_posed_and_the_rank_says_so():
     aligned, q = held(("rigid", "rigid"), joints=3, planar=True)
     found = grasp_dynamics(Grasp(aligned, "object"), q, np.zeros(12), np.zeros(12))
     assert found.rank == ps.loop_report(aligned, q).rank == 9
+    v, tau = closed_rates(aligned, q, np.random.default_rng(8), (1,))[0], np.arange(12.0)
+    ours, theirs = grasp_dynamics(Grasp(aligned, "object"), q, v, tau), ps.forward_dynamics(aligned, q, v, tau)
+    np.testing.assert_allclose(ours.acceleration, theirs, atol=1e-9 * np.abs(theirs).max())  # the motion is unique
     state = closed_state(aligned, q)
     assert np.linalg.matrix_rank(state.jacobian, tol=1e-9) == 9
 
@@ -236,7 +240,7 @@ def test_what_is_no_grasp_is_refused_with_a_sentence():
     twice = b.build()
     with pytest.raises(ps.ModelError, match="'one' and 'two' are on one arm"):
         Grasp(twice, "object", ["one", "two"])
-    with pytest.raises(ps.ModelError, match="one of them has to be on 'object'"):
+    with pytest.raises(ps.ModelError, match=r"one of them has to be on 'object' .* ps\.forward_dynamics"):
         Grasp(twice, "object", ["three"])
     with pytest.raises(ps.ShapeError, match="tau has shape"):
         grasp_dynamics(Grasp(model, "object"), np.zeros(model.nq), np.zeros(model.nv), np.zeros(3))

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.links import links_at
 from phistar.backends.trace import Scalar, Tape
 from phistar.loops.taylor import Taylor, taylor_array, time_derivatives
 
@@ -85,25 +84,29 @@ def test_code_that_chooses_a_branch_chooses_it_by_the_value():
     np.testing.assert_array_equal(taylor_array([3.0, 1.0], [0.0, 9.0]) >= 2.0, [True, False])
 
 
-def test_poses_run_on_series_give_the_jacobian_and_its_rate():
-    rng = np.random.default_rng(1)
+def test_phistars_functions_run_on_series_too():
+    """A frame's velocity, acceleration and jerk; the rate of the mass matrix; the jerk of a free fall of the arm."""
+    rng, h = np.random.default_rng(1), 1e-5
     arm = ps.load("puma560")
-    q, v, a = rng.normal(size=(3, arm.nq))
+    q, v, a, jerk = rng.normal(size=(4, 3, arm.nq))
 
     def position(x):
-        links = links_at(arm, x)
-        place = arm.frame("tool")
-        at, body = place.placement.translation, place.body
-        while body >= 0:
-            at, body = links.offset[body] + links.rotation[body] @ at, arm.parents[body]
-        return at
+        return ps.forward_kinematics(arm, x, "tool")[:3, 3]
 
-    p, speed, acceleration = time_derivatives(position, q, v, a)
+    _, speed, acceleration, change = time_derivatives(position, q, v, a, jerk)
     jacobian = ps.jacobian(arm, q, "tool")
-    np.testing.assert_allclose(p, ps.forward_kinematics(arm, q, "tool")[:3, 3], atol=1e-14)
-    np.testing.assert_allclose(speed, (jacobian @ v)[3:], atol=1e-13)
-    wanted = jacobian @ a + ps.jacobian_dot_v(arm, q, v, "tool")
-    np.testing.assert_allclose(acceleration, wanted[3:], atol=1e-13)
+    np.testing.assert_allclose(speed, np.einsum("kij,kj->ki", jacobian, v)[:, 3:], atol=1e-13)
+    wanted = np.einsum("kij,kj->ki", jacobian, a) + ps.jacobian_dot_v(arm, q, v, "tool")
+    np.testing.assert_allclose(acceleration, wanted[:, 3:], atol=1e-13)
+
+    def at(t):
+        path = q + t * v + t * t / 2 * a + t**3 / 6 * jerk, v + t * a + t * t / 2 * jerk, a + t * jerk
+        return time_derivatives(position, *path)[2], ps.mass_matrix(arm, path[0])
+
+    (later, heavier), (earlier, lighter) = at(h), at(-h)
+    np.testing.assert_allclose(change, (later - earlier) / (2 * h), atol=1e-6)
+    rate = time_derivatives(lambda x: ps.mass_matrix(arm, x), q, v)[1]
+    np.testing.assert_allclose(rate, (heavier - lighter) / (2 * h), atol=1e-7)
 
 
 def test_series_of_traced_numbers_are_recorded():

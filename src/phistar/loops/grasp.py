@@ -131,7 +131,7 @@ class Grasp:
         if len(on) != 1 or self._root(self.model.frame(other[0]).body) == index:
             raise ModelError(
                 f"The contact '{contact}' joins {loop.frame_a} and {loop.frame_b}; one of them has to be on "
-                f"'{self.object}' and the other on an arm."
+                f"'{self.object}' and the other on an arm. Other closures are for ps.forward_dynamics."
             )
         return on[0], other[0]
 
