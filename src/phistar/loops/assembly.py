@@ -13,18 +13,18 @@ import numpy as np
 
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import ModelError, PhistarError
-from phistar.loops.closure import Closures, closures, loop_frames, loop_slices
-from phistar.model import Model
+from phistar.loops.closure import Closures, closures, loop_frames, loop_slices, relative_rows
+from phistar.model import Helical, Model
 from phistar.model.parts import CoupledJoints, Loop
 
 CLOSED = 1e-12  # of the mechanism's size, or 1: what counts as met
-ITERATIONS = 200
+ITERATIONS = 60
 STEP = 0.7  # the most that any joint moves at once, rad or m
 STALLED = 1e-5  # a step that gains less than this part of the cost stands in a valley that stays open
 SAME = 1e-6  # two configurations nearer than this are one
 
 
-def assemble(model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 30, seed: int = 0) -> np.ndarray:
+def assemble(model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 12, seed: int = 0) -> np.ndarray:
     """The configuration that closes every loop near q_guess, (…, nq); the joints named in `locked` stay as they are.
 
     Raises where no attempt closes them, naming the loop that stays open most and by how much.
@@ -36,7 +36,7 @@ def assemble(model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: i
 
 
 def assemblies(
-    model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 30, seed: int = 0
+    model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 12, seed: int = 0
 ) -> list[np.ndarray]:
     """The configurations (nq,) found from q_guess and from `attempts` scattered guesses, the nearest to it first.
 
@@ -45,14 +45,17 @@ def assemblies(
     q_guess = _guess(model, q_guess, model.nq, "q_guess")
     if q_guess.ndim != 1:
         raise PhistarError(f"assemblies takes one guess, ({model.nq},); it was given {q_guess.shape}. See ps.assemble.")
-    free, found = _free(model, locked), []
+    if not model.loops:
+        return [q_guess]
+    free, found, ends = _free(model, locked), [], []
     for start in _starts(model, q_guess, free, attempts, seed):
         q, size = _descended(model, start, free)
+        ends.append((size, q))
         known = any(np.max(np.abs(_apart(model, q, other)), initial=0.0) < SAME for other in found)
         if size <= _tolerance(model) and not known:
             found.append(q)
     if not found:
-        raise _open(model, *_best(model, q_guess, free), locked_names=locked)
+        raise _open(model, min(ends, key=lambda end: end[0])[1], locked)
     return sorted(found, key=lambda q: float(np.linalg.norm(_apart(model, q_guess, q))))
 
 
@@ -91,11 +94,13 @@ def closure_rows(model: Model, q: np.ndarray) -> tuple[Closures, np.ndarray]:
 def _assembled(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> np.ndarray:
     if not model.loops:
         return q
+    ends = []
     for start in _starts(model, q, free, attempts, seed):
-        found, size = _descended(model, start, free)
-        if size <= _tolerance(model):
-            return found
-    raise _open(model, *_best(model, q, free), locked_names=[j.name for j in model.joints if not free[j.v_slice].any()])
+        ends.append(_descended(model, start, free))
+        if ends[-1][1] <= _tolerance(model):
+            return ends[-1][0]
+    locked = [joint.name for joint in model.joints if not free[joint.v_slice].any()]
+    raise _open(model, min(ends, key=lambda end: end[1])[0], locked)
 
 
 def _starts(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> Any:
@@ -130,20 +135,28 @@ def _descended(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarra
             break
         else:
             damping *= 10.0
-    return best, float(np.max(np.abs(found.residual), initial=0.0))
+    size = float(np.max(np.abs(found.residual), initial=0.0))
+    return best, max(size, _half_turns(model, best))
 
 
-def _best(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
-    ends = [_descended(model, start, free) for start in _starts(model, q, free, 4, 0)]
-    return min(ends, key=lambda end: end[1])
+def _half_turns(model: Model, q: np.ndarray) -> float:
+    """How far screws are off that stand half a turn from where they should, where sin(z − θ) is zero too."""
+    worst = 0.0
+    for loop in model.loops:
+        if isinstance(loop, Loop) and isinstance(loop.joint, Helical) and loop.joint.pitch != 0.0:
+            ends = (forward_kinematics(model.tree, q, end) for end in (loop.frame_a, loop.frame_b))
+            rows = relative_rows(loop.joint, *ends, np.zeros(6), np.zeros(6))[0]
+            if rows.by_shift[-1] @ loop.joint.axis < 0.0:
+                worst = max(worst, abs(loop.joint.pitch) * np.pi)
+    return worst
 
 
-def _open(model: Model, q: np.ndarray, size: float, locked_names: Sequence[str] = ()) -> ModelError:
+def _open(model: Model, q: np.ndarray, locked: Sequence[str]) -> ModelError:
     found, _ = closure_rows(model, q)
     name, _ = _worst(model, found.residual)
     loop = next(loop for loop in model.loops if loop.name == name)
     gap = found.residual[loop_slices(model)[name]]
-    held = f" with {_listed(locked_names)} locked" if len(locked_names) else ""
+    held = f" with {_listed(locked)} locked" if len(locked) else ""
     return ModelError(
         f"{model.name} cannot be assembled{held}: the loop '{name}' {_ends(loop)} stays open by {_measured(loop, gap)} "
         f"at best. Check lengths and placements, lock fewer joints, or start from another guess."
