@@ -1,0 +1,56 @@
+"""The page of the docs: its programs run, and the generator's tables say what the page says."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "estimation" / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def generator():
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("generate_estimation", DOCS / "generate_estimation.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_programs_of_the_page_run(capsys):
+    pytest.importorskip("sympy")
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) >= 6
+    exec("\n".join(blocks), {})
+    assert r"\begin{aligned}" in capsys.readouterr().out
+
+
+def test_every_picture_and_table_of_the_page_is_made(generator):
+    source = (DOCS / "generate_estimation.py").read_text(encoding="utf-8")
+    for name in re.findall(r"!\[.*?\]\((.*?)\)", PAGE):
+        assert f'"{name}"' in source
+    for name in re.findall(r"\{include\} (\w+)\.txt", PAGE):
+        assert f'"{name}": ' in source
+
+
+def test_the_crossovers_are_where_the_page_says(generator):
+    """By count: planar from 5 links, as the text of R87 has it; spatial from 10."""
+    wanted = {"planar": (4, 5), "spatial": (9, 10)}
+    for name, (before, after) in wanted.items():
+        chain = generator.CHAINS[name]
+        dearer, cheaper = (
+            {form: generator.operations(chain(n), form) for form in (generator.ARTICULATED, generator.COMPOSITE)}
+            for n in (before, after)
+        )
+        assert dearer[generator.ARTICULATED] >= dearer[generator.COMPOSITE]
+        assert cheaper[generator.ARTICULATED] < cheaper[generator.COMPOSITE]
+
+
+def test_pictures_are_drawn(generator, tmp_path):
+    generator.narrowing(tmp_path)
+    assert (tmp_path / "narrowing.png").stat().st_size > 10_000
