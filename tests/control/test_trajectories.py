@@ -93,6 +93,13 @@ def test_between_two_poses_the_frame_turns_about_one_axis_the_shorter_way():
     assert np.all(twist @ axis < 0)
 
 
+def test_points_of_a_circle_give_a_circle():
+    angles, poses = np.linspace(0, 2 * np.pi, 9), np.stack([np.eye(4)] * 9)
+    poses[:, :2, 3] = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    path = ps.pose_trajectory(poses, duration=1.0)(np.linspace(0, 1, 500)).pose[:, :3, 3]
+    assert np.abs(np.linalg.norm(path, axis=-1) - 1.0).max() < 3e-3
+
+
 @pytest.mark.parametrize("kind", ["joints", "poses"])
 def test_a_trajectory_can_be_part_of_a_compiled_function(kind):
     made = {"joints": ps.joint_trajectory(PUMA, WAYPOINTS, duration=2), "poses": ps.pose_trajectory(POSES, duration=2)}
@@ -119,7 +126,7 @@ def test_a_duration_that_breaks_a_limit_is_refused_with_the_shortest_that_does_n
 def test_waypoints_outside_the_joints_limits_are_refused_with_numbers():
     beyond = WAYPOINTS.copy()
     beyond[2, 1] = 9.0
-    with pytest.raises(InfeasibleError, match=r"goes from .* to 9\.2.*, outside its limits -1\.9"):
+    with pytest.raises(InfeasibleError, match=r"goes from .* to 11\.6.*, outside its limits -1\.9"):
         ps.joint_trajectory(PUMA, beyond, duration=5.0)
 
 

@@ -98,9 +98,9 @@ def refuse_lost_directions(model: Model, frames: tuple[str, ...], found: Mapping
     inertia = found["inertia"]
     if is_traced(inertia):
         return check_directions(model, frames)
-    lost = np.isnan(np.diagonal(inertia, axis1=-2, axis2=-1)).any(axis=-1)
-    if lost.any():
+    if np.isnan(inertia.sum()):  # one look at all of it: robots are controlled one state at a time
         check_directions(model, frames)
+        lost = np.isnan(np.diagonal(inertia, axis1=-2, axis2=-1)).any(axis=-1)
         for part in found.values():
             part[lost] = np.nan
     return None

@@ -186,11 +186,15 @@ def _limits(given: Any, count: int, what: str) -> np.ndarray:
 
 
 def _weights(steps: np.ndarray, fastest: np.ndarray, hardest: np.ndarray) -> np.ndarray:
-    """How long segments should take next to each other: as long as their slowest coordinate alone would need."""
+    """How long segments should take next to each other: as long as their slowest coordinate alone would need, and the
+    first and last twice that, since they begin or end at rest: evenly spaced points of a circle then give a circle."""
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = np.maximum(steps / fastest, np.sqrt(steps / hardest))
     found = np.max(np.where(np.isfinite(alone), alone, 0.0), axis=-1)
-    return np.maximum(found, 0.01 * found.max()) if found.any() else np.linalg.norm(steps, axis=-1)
+    weights = np.maximum(found, 0.01 * found.max()) if found.any() else np.linalg.norm(steps, axis=-1)
+    if len(weights) > 1:
+        weights[[0, -1]] *= 2.0
+    return weights
 
 
 def _distinct(points: np.ndarray) -> np.ndarray:
