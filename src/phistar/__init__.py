@@ -80,6 +80,8 @@ _HOME = {
     **dict.fromkeys(["ObjectControl", "AttitudeControl", "internal_forces"], "phistar.loops.grasp_control"),
     "rollout": "phistar.sim.rollout",
     "simulate": "phistar.sim.simulate",
+    "Scene": "phistar.sim.scenes.scene",
+    "Surface": "phistar.contact.surface",
 }
 
 # Chapters that are had as a whole: ps.estimation.forward_dynamics.

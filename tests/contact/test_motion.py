@@ -26,7 +26,7 @@ def ball_on_a_floor(surface):
 
 def watched(world, q, v, end, rtol=1e-6):
     motion = Motion(world, lambda t, q, v: np.zeros(world.model.nv), rtol=rtol, atol=1e-3 * rtol)
-    return list(motion.moments(world.start(q, v), 0.0, end))
+    return list(motion.moments(world.start(q, v), 0.0, [end]))
 
 
 def energy(world, moment):
@@ -72,4 +72,4 @@ def test_a_controller_that_gives_nan_stops_the_motion_with_the_time():
     world = ball_on_a_floor(Surface())
     motion = Motion(world, lambda t, q, v: np.full(6, np.nan if t > 0.05 else 0.0))
     with pytest.raises(ps.PhistarError, match=r"At t = 0\.05"):
-        list(motion.moments(world.start([0, 0, 0.6, 0, 0, 0, 1], np.zeros(6)), 0.0, 0.2))
+        list(motion.moments(world.start([0, 0, 0.6, 0, 0, 0, 1], np.zeros(6)), 0.0, [0.2]))

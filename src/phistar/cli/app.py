@@ -15,9 +15,10 @@ from phistar.cli.cache import cache
 from phistar.cli.derive import derive
 from phistar.cli.export import export
 from phistar.cli.info import info
+from phistar.cli.run import run as run_scene
 from phistar.errors import PhistarError
 
-COMMANDS = [info, derive, export, bench, cache]
+COMMANDS = [run_scene, info, derive, export, bench, cache]
 # A statement may begin with a minus sign; it is no option then.
 SETTINGS = {"derive": {"ignore_unknown_options": True}}
 
@@ -29,6 +30,7 @@ Examples:
   phistar info arm.urdf --json            the same facts of a file, for a program
   phistar derive "J @ inv(mass) @ J.T"    the cheapest form of a statement, and how it is reached
   phistar export puma560 bias --c DIR     a function of a robot, in C
+  phistar run bouncing --out DIR          a scene, from start to end
 """
 
 INPUT_WAS_WRONG = 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,23 +46,42 @@ class Motion:
     atol: float = 1e-9
     longest: float = 0.1
 
-    def moments(self, start: State, begin: float, end: float) -> Iterator[Moment]:
-        """From `begin` to `end`; the last moment is at the end exactly."""
-        time, state, step = begin, start, min(self.longest, 1e-3)
-        gaps, before = self.world.gaps(start, step), _touching(self.world, start, None)
-        while time < end:
-            step = min(step, end - time, self._limit(state, gaps))
+    def moments(self, start: State, begin: float, stops: Iterable[float]) -> Iterator[Moment]:
+        """From `begin` on, through moments at all `stops`, which rise, exactly."""
+        time, state, wanted = begin, start, min(self.longest, 1e-3)
+        gaps, before = self.world.gaps(start, wanted), _touching(self.world, start, None)
+        ahead = iter(stops)
+        end = next(ahead, None)
+        while end is not None:
+            if time >= end:
+                end = next(ahead, None)
+                continue
+            step = min(wanted, end - time, self._limit(state, gaps))
             tried = long_step(self.world, state, gaps, self.control, time, step, self.rtol, self.atol)
             if tried is None or tried.error > 1.0 or not np.isfinite(tried.error):
-                step = self._shorter(tried, step, time, gaps)
+                wanted = self._shorter(tried, step, time, gaps)
                 continue
             time = end if time + step >= end - SHORTEST else time + step
             state, gaps = tried.step.state, tried.step.ahead
             after = _touching(self.world, state, tried.step)
             yield Moment(time, state, tried.step, _events(self.world, time, before, after))
             before = after
-            step *= float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
-            step = min(step, self.longest)
+            grown = step * float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
+            wanted = min(max(grown, wanted if tried.error < 0.1 else 0.0), self.longest)  # a cut step tells little
+
+    def fixed(self, start: State, begin: float, stops: Iterable[float], step: float) -> Iterator[Moment]:
+        """The same by steps of one length (or a little less, to arrive at the stops), without a look at the error."""
+        time, state, gaps, before = begin, start, None, _touching(self.world, start, None)
+        for end in stops:
+            count = max(1, int(np.ceil((end - time) / step - 1e-9)))
+            short, origin = (end - time) / count, time
+            for k in range(1, count + 1):
+                made = self.world.advance(state, self.control(time, state.q, state.v), short, gaps)
+                time = end if k == count else origin + k * short
+                state, gaps = made.state, made.ahead
+                after = _touching(self.world, state, made)
+                yield Moment(time, state, made, _events(self.world, time, before, after))
+                before = after
 
     def _shorter(self, tried: Tried | None, step: float, time: float, gaps: Gaps) -> float:
         if step < SHORTEST:

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.contact.dry import dry_forces
 from phistar.contact.forces import Forces, Held
 from phistar.contact.gaps import Gaps, Nearness, Penetration
 from phistar.contact.pairs import Pairs
 from phistar.contact.response import bases_of, contact_map, mobility, motions, response, solve_contacts
 from phistar.contact.surface import Parameters
-from phistar.dynamics import forward_dynamics, forward_kinematics
+from phistar.dynamics import forward_dynamics, forward_kinematics, mass_matrix_inverse
 from phistar.model import Model
 
 MISSED = 1e-6  # of a gap, by Newton's method: beyond, the step is halved
@@ -72,6 +73,8 @@ class World:
 
     def gaps(self, state: State, step: float) -> Gaps:
         """Every place that may be inside its margin before the step's end."""
+        if not self.pairs.pairs:
+            return self.nearness.gaps({}, 0.0)
         speed = float(np.max(np.abs(motions(self.model, state.q, state.v, self.pairs.frames)), initial=0.0))
         margins = np.array([pair.surface.margin for pair in self.pairs.pairs])
         reach = np.array([min(max(pair.a.reach, 0.0), 10.0) + min(pair.b.reach, 10.0) for pair in self.pairs.pairs])
@@ -95,13 +98,15 @@ class World:
 
     def _advance(self, state: State, tau: np.ndarray, step: float, gaps: Gaps) -> Step | None:
         model, (q, v, held) = self.model, state
-        acceleration, forces = forward_dynamics(model, q, v, tau), None
+        acceleration, forces, added = forward_dynamics(model, q, v, tau), None, 0.0
         if len(gaps.slot):
             forces, added = self._forces(state, gaps, v + step * acceleration, step)
             if not np.all(np.abs(forces.missed) < MISSED * forces.gap):
                 return None
-            acceleration = acceleration + added
             held = self._kept(gaps, forces.held)
+        acceleration = acceleration + added
+        if len(self._dry):
+            acceleration = acceleration + self._stopped(q, v + step * acceleration, step)
         v = v + step * acceleration
         after = State(model.integrate(q, step * v), v, held)
         try:
@@ -140,6 +145,18 @@ class World:
         kept = forces.held._replace(bristle=np.einsum("nij,nj->ni", bases[:, :, :2], forces.held.bristle))
         added = response(model, state.q, frames, forces.force.reshape(-1) @ places)
         return forces._replace(held=kept), added
+
+    @cached_property
+    def _dry(self) -> np.ndarray:
+        """The rates that dry friction acts on."""
+        limits = [np.zeros(0), *(np.max(joint.kind.friction, axis=0) for joint in self.model.joints)]
+        return np.nonzero(np.concatenate(limits))[0]
+
+    def _stopped(self, q: np.ndarray, rates: np.ndarray, step: float) -> np.ndarray:
+        """The accelerations of the joints' dry friction."""
+        limits = np.concatenate([joint.kind.friction for joint in self.model.joints], axis=-1)[:, self._dry]
+        inverse = mass_matrix_inverse(self.model, q)[:, self._dry]
+        return inverse @ dry_forces(inverse[self._dry], rates[self._dry], limits, step)
 
     @cached_property
     def _numbers(self) -> np.ndarray:

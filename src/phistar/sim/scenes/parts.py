@@ -1,0 +1,174 @@
+"""The things in a scene: robots from files, and bodies made of shapes; all of them one model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phistar.errors import FileError, PhistarError
+from phistar.io import load
+from phistar.model import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Fixed,
+    Free,
+    Geometry,
+    Mesh,
+    Model,
+    ModelBuilder,
+    Plane,
+    Polytope,
+    Sphere,
+)
+from phistar.model.geometry import Shape
+from phistar.sim.scenes.table import Table
+from phistar.spatial import Inertia, Pose
+from phistar.spatial.rotations import to_quaternion
+
+_SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "points", "hull")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A robot or a body of shapes on a parent; `q` and `v` are where it starts, in its own joints' order."""
+
+    name: str
+    parent: str
+    placement: Pose
+    robot: Model | None
+    free: bool
+    inertia: Inertia | None
+    geometry: tuple[Geometry, ...]
+    q: np.ndarray | None
+    v: np.ndarray | None
+    where: str
+
+
+def read_part(table: Table, folder: Path) -> Part:
+    """One [[parts]] table: a robot with q and v, or a body of shapes; a free one has spin and velocity in its axes."""
+    name, parent = table.text("name"), table.text("parent", "world")
+    placement, robot = table.pose(), None
+    source = table.text("robot", None)
+    shapes = tuple(_read_shape(each, folder) for each in table.tables("shapes"))
+    free, inertia = False, None
+    if source is not None:
+        options = table.table("options").rest()
+        robot = load(source if (folder / source).suffix == "" else folder / source, **options)
+    else:
+        free = table.text("joint", "fixed", ("fixed", "free")) == "free"
+        inertia = _read_inertia(table, shapes, free)
+    q = None if robot is None else table.vector("q", None, None)
+    v = table.vector("v", None, None) if robot is not None else None
+    if free:
+        v = np.concatenate([table.vector("spin", 3, np.zeros(3)), table.vector("velocity", 3, np.zeros(3))])
+    table.done()
+    return Part(name, parent, placement, robot, free, inertia, shapes, q, v, table.where)
+
+
+def _read_shape(table: Table, folder: Path) -> Geometry:
+    given = [kind for kind in _SHAPES if kind in table]
+    if len(given) != 1:
+        raise FileError(f"{table.where}: give one shape, one of {', '.join(_SHAPES)}; it has {len(given)}.")
+    try:
+        shape = _shape(given[0], table, folder)
+    except PhistarError as error:
+        raise FileError(f"{table.where}: {error}") from None
+    color = table.vector("color", 4, None)
+    geometry = Geometry(shape, table.pose(), table.text("name", ""), color, "collision")
+    table.done()
+    return geometry
+
+
+def _shape(kind: str, table: Table, folder: Path) -> Shape:
+    if kind == "points":
+        return Polytope(table.take(kind))
+    if kind == "hull":
+        return Polytope.hull(Mesh(str(folder / table.text(kind)), table.number("scale", 1.0)))
+    if kind == "plane":
+        table.flag(kind)
+        return Plane()
+    if kind == "sphere":
+        return Sphere(table.number(kind))
+    if kind == "box":
+        return Box(table.vector(kind, 3))
+    if kind == "ellipsoid":
+        return Ellipsoid(table.vector(kind, 3))
+    radius, length = table.vector(kind, 2)
+    return (Cylinder if kind == "cylinder" else Capsule)(radius, length)
+
+
+def _read_inertia(table: Table, shapes: tuple[Geometry, ...], free: bool) -> Inertia | None:
+    """mass, com and inertia about it; the inertia of a lone box or ball follows from its mass."""
+    if not free and "mass" not in table:
+        return None
+    mass, com = table.number("mass", low=1e-9), table.vector("com", 3, np.zeros(3))
+    moments = table.vector("inertia", None, None)
+    if moments is None:
+        moments = _moments(mass, shapes, table.where)
+    if len(moments) not in (3, 6):
+        raise table.wrong("inertia", "Ixx Iyy Izz, or Ixx Ixy Iyy Ixz Iyz Izz,")
+    tensor = np.diag(moments) if len(moments) == 3 else np.array(moments)[[[0, 1, 3], [1, 2, 4], [3, 4, 5]]]
+    try:
+        return Inertia(mass, com, tensor)
+    except PhistarError as error:
+        raise FileError(f"{table.where}: {error}") from None
+
+
+def _moments(mass: float, shapes: tuple[Geometry, ...], where: str) -> Any:
+    shape = shapes[0].shape if len(shapes) == 1 and shapes[0].placement.is_identity else None
+    if isinstance(shape, Box):
+        square = np.square(shape.size)
+        return mass / 12.0 * (np.sum(square) - square)
+    if isinstance(shape, Sphere):
+        return np.full(3, 0.4 * mass * shape.radius**2)
+    raise FileError(f"{where}: inertia is missing, and follows from the mass only for one box or ball at the origin.")
+
+
+def assembled(name: str, gravity: np.ndarray, parts: tuple[Part, ...]) -> Model:
+    """One model of all parts; a robot's names begin with its part's, as in left/link3."""
+    builder = ModelBuilder(name, gravity=gravity)
+    for part in parts:
+        try:
+            if part.robot is not None:
+                builder.attach(part.robot, part.parent, part.placement, f"{part.name}/")
+                for geometry in part.geometry:
+                    builder.geometry(part.parent, geometry)
+                continue
+            joint = Free() if part.free else Fixed()
+            placement = Pose() if part.free else part.placement
+            options = {} if part.inertia is None else {"inertia": part.inertia}
+            builder.body(part.name, part.parent, joint, placement, geometry=list(part.geometry), **options)
+        except PhistarError as error:
+            raise FileError(f"{part.where}: {error}") from None
+    return builder.build(strict=False)
+
+
+def initial_state(model: Model, parts: tuple[Part, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """q and v of the whole, from those of the parts."""
+    q, v = model.neutral(), np.zeros(model.nv)
+    for part in parts:
+        if part.robot is not None:
+            _place_robot(model, part, q, v)
+        elif part.free:
+            joint = model.joints[model.body_index(part.name)]
+            q[joint.q_slice] = np.concatenate([part.placement.translation, to_quaternion(part.placement.rotation)])
+            v[joint.v_slice] = part.v
+    return q, v
+
+
+def _place_robot(model: Model, part: Part, q: np.ndarray, v: np.ndarray) -> None:
+    assert part.robot is not None
+    for given, size, name in ((part.q, part.robot.nq, "q"), (part.v, part.robot.nv, "v")):
+        if given is not None and len(given) != size:
+            raise FileError(f"{part.where}, {name}: {part.robot.name} has {size} entries; {len(given)} were given.")
+    for own in part.robot.joints:
+        joint = model.joint(f"{part.name}/{own.name}")
+        if part.q is not None:
+            q[joint.q_slice] = part.q[own.q_slice]
+        if part.v is not None:
+            v[joint.v_slice] = part.v[own.v_slice]

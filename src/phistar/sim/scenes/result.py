@@ -1,0 +1,85 @@
+"""What a run leaves: arrays over time, events, a summary, and the files of them, each written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phistar.contact.motion import Event
+from phistar.errors import FileError, PhistarError
+from phistar.model import Model
+
+FORMAT_VERSION = 1
+ABOUT = {
+    "t": "time, s",
+    "q": "joint coordinates, in the order of joint_names; rad, m, quaternions x y z w",
+    "v": "joint rates",
+    "tau": "joint forces of the controller; N m, N",
+    "energy": "kinetic, potential and elastic energy of contacts, J",
+    "momentum": "angular momentum about the world's origin, then linear, world axes",
+    "contact_force": "normal force of each pair of pair_names, N",
+    "distance": "the smallest distance of all pairs since the sample before, m",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run: `arrays` over the samples by name (see ABOUT), the events, and the summary."""
+
+    scene: str
+    model: Model
+    pair_names: tuple[str, ...]
+    arrays: Mapping[str, np.ndarray]
+    events: tuple[Event, ...]
+    summary: Mapping[str, Any]
+
+    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write summary.json and trajectory.h5 into a folder, made if need be."""
+        place = Path(folder)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"The folder {place} cannot be made: {error.strerror}.") from None
+        text = json.dumps({"format_version": FORMAT_VERSION, **self.summary}, indent=2, allow_nan=False) + "\n"
+        return (
+            whole(place / "trajectory.h5", self._write_trajectory),
+            whole(place / "summary.json", lambda path: path.write_text(text, "utf-8")),
+        )
+
+    def _write_trajectory(self, path: Path) -> None:
+        try:
+            import h5py
+        except ImportError:
+            raise PhistarError("Keeping a trajectory needs the package h5py: pip install 'phistar[sim]'.") from None
+        with h5py.File(path, "w") as file:
+            file.attrs.update(format_version=FORMAT_VERSION, scene=self.scene, seed=self.summary["seed"])
+            file.attrs["joint_names"] = [joint.name for joint in self.model.joints]
+            file.attrs["body_names"] = [body.name for body in self.model.bodies]
+            file.attrs["pair_names"] = list(self.pair_names)
+            for name, array in self.arrays.items():
+                kept = file.create_dataset(name, data=array, compression="gzip", shuffle=True)
+                kept.attrs["about"] = ABOUT.get(name, "")
+            rows = [(event.time, event.what, event.where) for event in self.events]
+            text = h5py.string_dtype()
+            kinds = np.dtype([("time", float), ("what", text), ("where", text)])
+            file.create_dataset("events", data=np.array(rows, dtype=kinds))
+
+
+def whole(path: Path, write: Callable[[Path], Any]) -> Path:
+    """The path, after `write` filled a file beside it that then took its place."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        write(beside)
+        os.replace(beside, path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
+    finally:
+        beside.unlink(missing_ok=True)
+    return path

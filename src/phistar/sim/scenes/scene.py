@@ -1,0 +1,212 @@
+"""A scene: parts, how they touch, what disturbs them and what drives them, read from a TOML file and run."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phistar.contact.pairs import Pair, Pairs, all_pairs, chosen_pairs
+from phistar.contact.surface import Surface
+from phistar.contact.world import World
+from phistar.errors import FileError, PhistarError
+from phistar.model import Model
+from phistar.sim.scenes.chance import drawn
+from phistar.sim.scenes.parts import Part, assembled, initial_state, read_part
+from phistar.sim.scenes.table import Table
+
+FORMAT_VERSION = 1
+CONTROLLERS = ("none", "hold")
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """A force [moment; force] on a frame, world axes at its origin, from `start` for `duration`."""
+
+    frame: str
+    start: float
+    duration: float
+    force: np.ndarray
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long, how often states are kept, and either a fixed step or the tolerances of a free one."""
+
+    duration: float
+    sample: float
+    step: float | None
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A scene with every random number drawn: what a run is made from."""
+
+    name: str
+    gravity: np.ndarray
+    parts: tuple[Part, ...]
+    surface: Surface
+    contacts: tuple[tuple[tuple[str, str], Surface], ...] | None
+    ignored: tuple[tuple[str, str], ...]
+    disturbances: tuple[Disturbance, ...]
+    controller: tuple[str, Mapping[str, float]]
+    timing: Timing
+
+    @cached_property
+    def model(self) -> Model:
+        return assembled(self.name, self.gravity, self.parts)
+
+    @cached_property
+    def world(self) -> World:
+        """Every two shapes that can meet, or the pairs that the file names."""
+        if self.contacts is None:
+            return World(all_pairs(self.model, self.surface, self.ignored))
+        pairs: list[Pair] = []
+        for names, surface in self.contacts:
+            pairs += chosen_pairs(self.model, surface, [names]).pairs
+        return World(Pairs(self.model, tuple(pairs)))
+
+    @cached_property
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        return initial_state(self.model, self.parts)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A scene file as it stands; `setting(seed)` draws what is random in it."""
+
+    name: str
+    content: Mapping[str, Any]
+    folder: Path
+    where: str
+
+    @staticmethod
+    def load(source: str | os.PathLike[str]) -> Scene:
+        """The scene of a TOML file, or a bundled one by its name."""
+        path = Path(source)
+        if path.suffix == "" and not path.exists():
+            found = files("phistar.sim.scenes") / "bundled" / f"{source}.toml"
+            if not found.is_file():
+                known = ", ".join(bundled_scenes())
+                raise FileError(
+                    f"There is no scene {str(source)!r}; bundled are {known}, or give the path of a .toml file."
+                )
+            path = Path(str(found))
+        try:
+            content = tomllib.loads(path.read_text("utf-8"))
+        except OSError as error:
+            raise FileError(f"The scene {path} cannot be read: {error.strerror}.") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise FileError(f"{path}: {error}; a scene is a TOML file.") from None
+        scene = Scene(str(content.get("name", path.stem)), content, path.parent, str(path))
+        scene.setting(0)
+        return scene
+
+    def setting(self, seed: int | np.random.SeedSequence) -> Setting:
+        """The scene with its random numbers drawn; the same for the same seed, everywhere."""
+        content = drawn(dict(self.content), np.random.default_rng(seed), self.where)
+        try:
+            return _read(Table(content, self.where), self.name, self.folder)
+        except FileError:
+            raise
+        except PhistarError as error:
+            raise FileError(f"{self.where}: {error}") from None
+
+    def run(
+        self, seed: int = 0, control: Callable[..., Any] | None = None, progress: Callable[[float], None] | None = None
+    ) -> Any:
+        """The scene over its duration: a `Result`. `control(t, q, v)` → joint forces takes the file's controller's
+        place; `progress` is told the time reached."""
+        from phistar.sim.scenes.run import run
+
+        return run(self, seed, control, progress)
+
+
+def bundled_scenes() -> list[str]:
+    """The names of the scenes that come with phistar."""
+    folder = files("phistar.sim.scenes") / "bundled"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def _read(table: Table, name: str, folder: Path) -> Setting:
+    version = table.take("format_version")
+    if version != FORMAT_VERSION:
+        raise FileError(f"{table.where}: format_version is {version!r}; this phistar reads {FORMAT_VERSION}.")
+    table.text("name", name)
+    gravity = table.vector("gravity", 3, np.array([0.0, 0.0, -9.81]))
+    parts = tuple(read_part(each, folder) for each in table.tables("parts"))
+    if not parts:
+        raise FileError(f"{table.where}: a scene needs at least one [[parts]].")
+    surface = _surface(table.table("surface"), Surface())
+    contacts = tuple(_contact(each, surface) for each in table.tables("contacts")) or None
+    ignored = tuple(_pair(table.wrong, pair, "ignored") for pair in table.take("ignored", []))
+    disturbances = tuple(_disturbance(each) for each in table.tables("disturbances"))
+    controller, timing = _controller(table.table("controller")), _timing(table.table("time"))
+    table.done()
+    setting = Setting(name, gravity, parts, surface, contacts, ignored, disturbances, controller, timing)
+    for disturbance in disturbances:
+        setting.model.frame(disturbance.frame)
+    setting.start, setting.world  # noqa: B018  what cannot be is found while the file is at hand
+    return setting
+
+
+def _surface(table: Table, default: Surface) -> Surface:
+    names = [field.name for field in fields(Surface)]
+    given = {name: table.take(name) for name in names if name in table}
+    table.done()
+    try:
+        return Surface(**{**{name: getattr(default, name) for name in names}, **given})
+    except PhistarError as error:
+        raise FileError(f"{table.where}: {error}") from None
+
+
+def _contact(table: Table, surface: Surface) -> tuple[tuple[str, str], Surface]:
+    pair = _pair(table.wrong, table.take("between"), "between")
+    table.take("name", None)
+    return pair, _surface(Table(table.rest(), table.where), surface)
+
+
+def _pair(wrong: Callable[[str, str], FileError], pair: Any, key: str) -> tuple[str, str]:
+    if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+        raise wrong(key, "two names")
+    return pair[0], pair[1]
+
+
+def _disturbance(table: Table) -> Disturbance:
+    made = Disturbance(
+        table.text("frame"),
+        table.number("start", 0.0, 0.0),
+        table.number("duration", low=0.0),
+        table.vector("force", 6),
+    )
+    table.done()
+    return made
+
+
+def _controller(table: Table) -> tuple[str, Mapping[str, float]]:
+    law = table.text("law", "none", CONTROLLERS)
+    gains = {"stiffness": table.number("stiffness", 400.0, 0.0), "damping": table.number("damping", 40.0, 0.0)}
+    table.done()
+    return law, gains
+
+
+def _timing(table: Table) -> Timing:
+    duration = table.number("duration", 5.0, 1e-6)
+    made = Timing(
+        duration,
+        table.number("sample", min(0.01, duration), 1e-6),
+        table.number("step", None, 1e-7, 0.1),
+        table.number("rtol", 1e-6, 1e-13, 0.1),
+        table.number("atol", 1e-9, 0.0),
+    )
+    table.done()
+    return made

@@ -1,0 +1,96 @@
+"""Scene files: read with sentences for mistakes, drawn by seed, run, and kept."""
+
+import json
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.sim.scenes.run import Stopped
+from phistar.sim.scenes.scene import Scene, bundled_scenes
+
+pytest.importorskip("coal")
+FALLING = """
+format_version = 1
+[time]
+duration = 0.1
+sample = 0.01
+step = 0.002
+[[parts]]
+name = "ball"
+joint = "free"
+mass = {uniform = [1.0, 2.0]}
+xyz = [0.0, 0.0, 1.0]
+velocity = {vector = [0.0, 0.5]}
+[[parts.shapes]]
+sphere = 0.1
+"""
+
+
+def written(tmp_path, text):
+    path = tmp_path / "scene.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", bundled_scenes())
+def test_bundled_scenes_are_read(name):
+    assert Scene.load(name).setting(1).model.nv > 0
+
+
+def test_a_seed_draws_the_same_numbers_again_and_another_seed_others(tmp_path):
+    scene = Scene.load(written(tmp_path, FALLING))
+    first, again, other = (scene.setting(seed) for seed in (5, 5, 6))
+    assert first.model == again.model and np.array_equal(first.start[1], again.start[1])
+    assert first.model != other.model
+    mass = first.model.total_mass
+    assert 1.0 <= mass <= 2.0
+
+
+def test_a_run_samples_its_motion_and_is_kept_whole(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    result = Scene.load(written(tmp_path, FALLING)).run(seed=2)
+    assert result.arrays["t"] == pytest.approx(np.linspace(0, 0.1, 11))
+    v = result.arrays["v"]
+    assert v[-1, 3:] - v[0, 3:] == pytest.approx([0, 0, -0.981], abs=0.05)
+    result.save(tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["completed"] and summary["seed"] == 2 and summary["format_version"] == 1
+    with h5py.File(tmp_path / "out" / "trajectory.h5") as file:
+        np.testing.assert_array_equal(file["q"], result.arrays["q"])
+        assert file["q"].attrs["about"] and list(file.attrs["joint_names"]) == ["ball"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["summary.json", "trajectory.h5"]
+
+
+def test_a_controller_that_fails_stops_the_run_with_what_there_is(tmp_path):
+    scene = Scene.load(written(tmp_path, FALLING))
+    with pytest.raises(Stopped, match=r"At t = 0\.05.* the controller gives \[nan") as stopped:
+        scene.run(control=lambda t, q, v: np.full(6, np.nan if t > 0.049 else 0.0))
+    assert len(stopped.value.result.arrays["t"]) >= 4 and not stopped.value.result.summary["completed"]
+
+
+MISTAKES = {
+    "unknown key": ("mass = {uniform = [1.0, 2.0]}", "mas = 1.0", r"\[\[parts\]\] ball: mass is missing"),
+    "misspelt key": ("xyz = [0.0, 0.0, 1.0]", "xzy = [0.0, 0.0, 1.0]", "xzy is not known here; did you mean xyz"),
+    "version": ("format_version = 1", "format_version = 7", "format_version is 7; this phistar reads 1"),
+    "not a number": ("step = 0.002", "step = 'short'", r"\[time\], step: a number was expected; it is 'short'"),
+    "out of range": ("step = 0.002", "step = 3.0", "step: a number from 1e-07 to 0.1 was expected; it is 3.0"),
+    "wrong length": ("xyz = [0.0, 0.0, 1.0]", "xyz = [0.0, 0.0]", "xyz: a list of 3 numbers was expected"),
+    "two shapes": ("sphere = 0.1", "sphere = 0.1\nbox = [1.0, 1.0, 1.0]", "give one shape"),
+    "bad chance": ("{vector = [0.0, 0.5]}", "{vector = [0.5, 0.0]}", "vector takes two numbers, the smaller first"),
+    "not TOML": ("format_version = 1", "format_version 1", "a scene is a TOML file"),
+    "unknown parent": ('joint = "free"', 'joint = "free"\nparent = "moon"', "moon"),
+}
+
+
+@pytest.mark.parametrize("old, new, sentence", MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_sentences_with_the_file_and_the_key(tmp_path, old, new, sentence):
+    assert old in FALLING
+    with pytest.raises(ps.FileError, match=sentence) as refused:
+        Scene.load(written(tmp_path, FALLING.replace(old, new)))
+    assert "scene.toml" in str(refused.value)
+
+
+def test_an_unknown_scene_lists_the_bundled_ones():
+    with pytest.raises(ps.FileError, match="bouncing"):
+        Scene.load("bonucing")
