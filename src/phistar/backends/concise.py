@@ -21,7 +21,8 @@ from phistar.spatial import Pose
 
 _EVERYWHERE = {"joints", "inner", "task", "scalars", "base", "closures"}  # spaces that know no link frames
 _PLAIN = {"mass", "C", "g", "J", "Jdot_v", "V", "H", "phi", "E_phi", "E", "A", "U", "B", "U_task", "Q", "Gamma"}
-_VECTORS = {"v", "qdd", "T", "a", "a_g", "f", "a0", "u", "a0_delayed"}
+_PLAIN |= {"M_i", "N"}
+_VECTORS = {"v", "qdd", "T", "a", "a_g", "f", "a0", "u", "a0_delayed", "v_i"}
 _RICCATI = {"D", "G", "K", "psi", "E_psi", "Omega", "W"}
 _ROUNDOFF = 1e-15  # of the largest moment of a link
 _SHIFT_COSTS = (0.0, 1.0, 1.6, 2.1)  # by how many entries of an offset are not zero

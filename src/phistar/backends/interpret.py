@@ -97,6 +97,8 @@ class _Machine:
                 return block_transposed(self.value(inner, k))
             case ir.Invert(of=inner):
                 return invert(self.value(inner, k))
+            case ir.Divide(left=left, matrix=matrix):
+                return block_divided(self.value(left, k), self.value(matrix, k))
             case ir.Call(function=function, arguments=arguments):
                 return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
         return self.transport(term, k)
@@ -336,6 +338,11 @@ def block_times(left: Block, right: Block) -> Block:
 
 def block_transposed(block: Block) -> Block:
     return None if block is None else np.swapaxes(block, -1, -2)
+
+
+def block_divided(left: Block, matrix: np.ndarray) -> Block:
+    """X Y⁻¹ for symmetric Y."""
+    return None if left is None else block_transposed(solve_symmetric(matrix, block_transposed(left)))
 
 
 def block_total(terms: list[tuple[float, Block]]) -> Block:

@@ -14,7 +14,7 @@ import numpy as np
 
 from phistar.backends import links as link
 from phistar.backends import moves
-from phistar.backends.interpret import Block, block_times, block_total, block_transposed
+from phistar.backends.interpret import Block, block_divided, block_times, block_total, block_transposed
 from phistar.backends.link_frames import ROOT, SCREW
 from phistar.backends.links import Links
 from phistar.backends.rolled_plan import CALLS, Plan, accumulator, gathered, total
@@ -225,6 +225,8 @@ class StepTracer:
                 return block_transposed(self.value(inner))
             case ir.Invert(of=inner):
                 return invert(self.value(inner))
+            case ir.Divide(left=left, matrix=matrix):
+                return block_divided(self.value(left), self.value(matrix))
             case ir.Call(function="pose"):
                 return self.pose()
             case ir.Call(function=function, arguments=arguments):

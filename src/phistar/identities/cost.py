@@ -53,7 +53,7 @@ _PER_LINK = {
 # Once per statement, for the recursion that defines the symbol.
 _RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}
 _RECURSION |= {"reference_velocity": 45, "riccati_rate": 400}
-_RECURSION |= {"M_b": 100, "r_b": 100, "r_b on trees": 150, "q": 250, "H_f": 66, "H_b": 66}
+_RECURSION |= {"M_b": 100, "r_b": 100, "r_b on trees": 150, "r_t": 21, "q": 250, "H_f": 200, "H_b": 200}
 _SWEEP = 10  # one more pass over the links: loads and stores
 _FLAT_SOLVE = 30
 _CROSSING = ("phi", "psi", "E_phi", "phi_b", "E_phi_b", "E_s")

@@ -18,7 +18,7 @@ LATER = "later"  # in any sweep after the one that makes the argument: siblings 
 
 _RECURSIVE = {"phi", "psi", "E_phi"}
 _BACKWARD = {"phi_b", "E_phi_b"}
-_COMBINED = {"r_b": (), "q": ("q",), "H_f": ("q", "H_f"), "H_b": ("q", "H_b")}
+_COMBINED = {"r_b": (), "q": ("r_t", "q"), "H_f": ("r_t", "H_f"), "H_b": ("r_t", "H_b")}
 _RICCATI = {"P", "D", "G", "psi"}
 _INPUTS = {"f", "a_g", "a_b", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
 _INPUTS |= {"v_ref", "F", "v_i", "qdd_i"}

@@ -16,6 +16,7 @@ from phistar.sweeps.ir import (
     CongruentParent,
     CongruentSiblings,
     Data,
+    Divide,
     Field,
     FromBase,
     FromChildren,
@@ -147,6 +148,8 @@ def _show(term: Term, at_link: bool) -> str:
             return f"({_show(inner, at_link)})*"
         case Invert(of=inner):
             return f"{_grouped(inner, at_link)}⁻¹"
+        case Divide(left=left, matrix=matrix):
+            return f"{_grouped(left, at_link)} {_grouped(matrix, at_link)}⁻¹"
         case Plus(terms=terms):
             return _sum(terms, at_link)
         case Call(function=function):

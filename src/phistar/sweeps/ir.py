@@ -154,6 +154,14 @@ class Invert(Term):
 
 
 @dataclass(frozen=True, eq=False)
+class Divide(Term):
+    """X Y⁻¹ for a symmetric positive block Y of the link."""
+
+    left: Term
+    matrix: Term
+
+
+@dataclass(frozen=True, eq=False)
 class Call(Term):
     """A memoryless nonlinear function of fields: pose, bias_acceleration, bias_force."""
 
@@ -274,6 +282,8 @@ def subterms(term: Term) -> tuple[Term, ...]:
             return arguments
         case SolveFlat(matrix=matrix, right=right):
             return matrix, right
+        case Divide(left=left, matrix=matrix):
+            return left, matrix
     return ()
 
 
@@ -292,6 +302,8 @@ def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
             return TaskOperator(name, transposed, change(inner))
         case Call(function=function, arguments=arguments):
             return Call(function, tuple(change(x) for x in arguments))
+        case Divide(left=left, matrix=matrix):
+            return Divide(change(left), change(matrix))
         case SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
             return SolveFlat(change(matrix), change(right), symmetric)
     return term

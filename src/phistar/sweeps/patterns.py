@@ -123,6 +123,9 @@ class _Tally:
                 return None if below is None else _transposed(below)
             case ir.Invert(of=inner):
                 return self.inverse(self.value(inner, k))
+            case ir.Divide(left=left, matrix=matrix):
+                above = self.value(left, k)
+                return None if above is None else _transposed(self.solve(self.value(matrix, k), _transposed(above)))
             case ir.Call(function=function, arguments=arguments):
                 return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
         return self.transport(term, k)

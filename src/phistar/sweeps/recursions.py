@@ -12,6 +12,7 @@ from phistar.sweeps.ir import (
     CongruentParent,
     CongruentSiblings,
     Data,
+    Divide,
     Field,
     FromParent,
     Invert,
@@ -140,19 +141,27 @@ def backward_composite_on_trees(suffix: str, blocks: Blocks) -> list[Statement]:
     return [Statement("r_b", plus([(ONE, own.term), (ONE, CongruentSiblings("r"))]), True), carried]
 
 
+_TOTAL = Field("r_t")
+
+
+def total_mass(suffix: str, blocks: Blocks) -> list[Statement]:
+    """r_t = r + r_b: the whole mechanism as joint k sees it, from what both sweeps bring there."""
+    return [Statement("r_t", plus([(ONE, Field("r")), (ONE, Field("r_b"))]), True)]
+
+
 def inverse_total(suffix: str, blocks: Blocks) -> list[Statement]:
-    """RJ2W eq. 15: q = (r + r_b)⁻¹, from what both sweeps bring to joint k."""
-    return [Statement("q", Invert(plus([(ONE, Field("r")), (ONE, Field("r_b"))])), True)]
+    """RJ2W eq. 15: q = (r + r_b)⁻¹."""
+    return [Statement("q", Invert(_TOTAL), True)]
 
 
 def forward_projection(suffix: str, blocks: Blocks) -> list[Statement]:
-    """RJ2W eqs. 17, 19: H_f = H r_b q."""
-    return [Statement("H_f", times(times(H, Field("r_b")), Field("q")))]
+    """RJ2W eqs. 17, 19: H_f = H r_b (r + r_b)⁻¹."""
+    return [Statement("H_f", Divide(times(H, Field("r_b")), _TOTAL))]
 
 
 def backward_projection(suffix: str, blocks: Blocks) -> list[Statement]:
-    """H_b = H r q."""
-    return [Statement("H_b", times(times(H, Field("r")), Field("q")))]
+    """H_b = H r (r + r_b)⁻¹."""
+    return [Statement("H_b", Divide(times(H, Field("r")), _TOTAL))]
 
 
 def gramian(suffix: str, blocks: Blocks) -> list[Statement]:
@@ -183,6 +192,7 @@ RECURSIONS: dict[str, Callable[[str, Blocks], list[Statement]]] = {
     "M_b": parent_mass,
     "r_b": backward_composite,
     "r_b on trees": backward_composite_on_trees,
+    "r_t": total_mass,
     "q": inverse_total,
     "H_f": forward_projection,
     "H_b": backward_projection,
