@@ -151,3 +151,36 @@ def test_a_moving_pose_is_tracked_to_a_millionth_at_one_kilohertz():
     found = run(ARM, lambda t, x, v: fast(t, x, v, law.reference(*path(t), q)), q, v)
     wanted = np.array([path(t)[0] for t in found.t])
     assert np.abs(ps.forward_kinematics(ARM, found.q, frame) - wanted).max() < 1e-6
+
+
+WRIST = np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.2])  # the PUMA's fourth and sixth axes in line
+
+
+def test_where_a_direction_is_lost_the_forces_are_nan_unless_damped():
+    plain, kept = (ps.OperationalSpaceControl(PUMA, "tool", task_damping=d) for d in (0.0, 1e-3))
+    pose = ps.forward_kinematics(PUMA, WRIST, "tool")
+    reference = plain.reference(pose, acceleration=[0.1, 0.2, -0.1, 0.5, 0.3, 1.0], posture=WRIST)
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(plain(0.0, WRIST, np.zeros(6), reference)).all()
+    forces = kept(0.0, WRIST, np.zeros(6), reference)
+    assert np.isfinite(forces).all() and np.abs(forces).max() < 200
+    np.testing.assert_allclose(ps.compile(kept)(0.0, WRIST, np.zeros(6), reference), forces, rtol=1e-9)
+
+
+def test_far_from_there_damping_changes_little_and_less_with_less_of_it():
+    frame, q, v, posture, u, force = parts(PUMA)
+    exact = ps.operational_forces(PUMA, q, v, posture, u, force, frame)
+    gaps = [
+        relative(ps.operational_forces(PUMA, q, v, posture, u, force, frame, damping=d), exact) for d in (1e-6, 1e-9)
+    ]
+    assert gaps[0] < 1e-3 and gaps[1] < 1e-2 * gaps[0]
+
+
+def test_a_tip_that_too_few_joints_move_is_refused_with_a_way_out():
+    arm = ps.chain(4)
+    for law in (ps.OperationalSpaceControl, ps.ResolvedAccelerationControl, ps.ImpedanceControl):
+        with pytest.raises(ps.PhistarError, match="4 degrees of freedom"):
+            law(arm, "tip")
+    law = ps.OperationalSpaceControl(arm, "tip", task_damping=0.1)
+    forces = law(0.0, np.full(4, 0.3), np.zeros(4), law.reference(np.eye(4)))
+    assert np.isfinite(forces).all()

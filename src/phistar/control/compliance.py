@@ -21,7 +21,8 @@ class ImpedanceControl(Controller):
 
     With `mass` None M_d is the arm's own Λ, and f need not be measured: T = J*(Λβ̇_d + c + g + Dė + Ke). With `mass` (a
     number or six, angular first) u = β̇_d + M_d⁻¹(Dė + Ke + f), and the reference has the measured f. A posture moves in
-    the null space. `reference(pose, twist, acceleration, posture, force)`.
+    the null space; `task_damping` as in operational-space control. `reference(pose, twist, acceleration, posture,
+    force)`.
     """
 
     model: Model
@@ -31,6 +32,7 @@ class ImpedanceControl(Controller):
     mass: Any = None
     posture_kp: Any = 10.0
     posture_kd: Any = None
+    task_damping: float = 0.0
 
     def __post_init__(self) -> None:
         check_tip(self.model, self.frame, self)
@@ -58,9 +60,12 @@ class ImpedanceControl(Controller):
         back = self.posture_kp * joint_error(self.model, q, posture) - self.posture_kd * np.asanyarray(v)
         spring = self.damping * at.rate + self.stiffness * at.error
         if self.mass is None:
-            return operational_forces(self.model, q, v, back, at.acceleration, -spring, self.frame)
+            return self._forces(q, v, back, at.acceleration, -spring)
         u = at.acceleration + (spring + measured[0]) / self.mass
-        return operational_forces(self.model, q, v, back, u, measured[0], self.frame)
+        return self._forces(q, v, back, u, measured[0])
+
+    def _forces(self, q: Any, v: Any, a: Any, u: Any, force: Any) -> np.ndarray:
+        return operational_forces(self.model, q, v, a, u, force, self.frame, damping=self.task_damping)
 
 
 @final
@@ -71,7 +76,8 @@ class HybridControl(Controller):
     u = (1 − S)(β̇_d + k_d ė + k_p e) + S((f_d − f)/m − k_f β), and T takes the measured f out: motions do not feel the
     force, and where a wall answers with stiffness k the force obeys m(f̈ + k_f ḟ) + k(f − f_d) = 0. f and f_d are what
     the tip exerts, world axes. S projects on the directions `selection` (six of 0 or 1, angular first) of the constant
-    axes `axes` (3, 3). `reference(pose, force, measured, twist, acceleration, posture)`.
+    axes `axes` (3, 3); `task_damping` as in operational-space control. `reference(pose, force, measured, twist,
+    acceleration, posture)`.
     """
 
     model: Model
@@ -84,6 +90,7 @@ class HybridControl(Controller):
     force_kd: Any = 50.0
     posture_kp: Any = 10.0
     posture_kd: Any = None
+    task_damping: float = 0.0
 
     def __post_init__(self) -> None:
         check_tip(self.model, self.frame, self)
@@ -129,7 +136,7 @@ class HybridControl(Controller):
         motion = at.acceleration + self.kd * at.rate + self.kp * at.error
         push = (wanted - exerted) / self.force_mass - self.force_kd * twist
         u = motion + np.matmul(push - motion, self.projector)
-        return operational_forces(self.model, q, v, back, u, -exerted, self.frame)
+        return operational_forces(self.model, q, v, back, u, -exerted, self.frame, damping=self.task_damping)
 
 
 def _masses(value: Any, what: str) -> np.ndarray:

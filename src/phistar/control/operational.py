@@ -8,9 +8,11 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.backends.conditioning import check_directions, damped
 from phistar.control.law import (
     POSE_ROWS,
     Controller,
+    gain,
     joint_error,
     pose_error,
     pose_row,
@@ -39,14 +41,29 @@ def tip_velocity(model: Model, q: Any, v: Any, frame: str) -> np.ndarray:
     return tip_velocity.evaluate(model, q, {"v": v}, frames=(frame,))
 
 
+@states(lambda s: {"mobility": s.J @ s.mass.inv @ s.J.T, "drift": s.Jdot_v + s.J @ s.qdd}, matrix=True)
+def _task_terms(model: Model, q: Any, v: Any, a: Any, frame: str) -> dict[str, np.ndarray]:
+    """Ω(0) = Jℳ⁻¹J*, (…, 6, 6), and J̇θ̇ + Jθ̈₀, (…, 6): with them Λ is solved for outside the statement."""
+    return _task_terms.evaluate_all(model, q, {"v": v, "qdd": a}, (frame,))
+
+
 @states(lambda s: s.mass @ s.qdd + s.C + s.g + s.J.T @ (inertia(s) @ (s.u - s.Jdot_v - s.J @ s.qdd) - s.f))
-def operational_forces(model: Model, q: Any, v: Any, a: Any, u: Any, force: Any, frame: str) -> np.ndarray:
+def operational_forces(
+    model: Model, q: Any, v: Any, a: Any, u: Any, force: Any, frame: str, *, damping: float = 0.0
+) -> np.ndarray:
     """J*(Λu + c + g − f) + (I − J*J̄*)T₀ with T₀ = ℳθ̈₀ + 𝒞 + 𝒢 and J̄ = ℳ⁻¹J*Λ, (…, nv): under a force f (…, 6) on the
     frame, the joint forces that give it the acceleration u (…, 6), and to what the task leaves free the joint
     accelerations a (KJR92 eqs. 4, 16).
 
-    It is written as T₀ + J*(Λ(u − J̇θ̇ − Jθ̈₀) − f), which is the same: J*Λ takes from T₀ what the task would feel.
+    It is written as T₀ + J*(Λ(u − J̇θ̇ − Jθ̈₀) − f), which is the same: J*Λ takes from T₀ what the task would feel. Where
+    a direction is lost Λ does not exist and the forces are NaN; by choice, `damping` δ puts (Ω + δs)⁻¹ in its place, as
+    in `ps.operational_space`.
     """
+    if damping:
+        terms = _task_terms(model, q, v, a, frame)
+        pull = np.asanyarray(u) - terms["drift"]
+        push = np.matmul(damped(terms["mobility"], damping), pull[..., None])[..., 0] - force
+        return inverse_dynamics(model, q, v, a, {frame: -push})
     return operational_forces.evaluate(model, q, {"v": v, "qdd": a, "u": u, "f": force}, frames=(frame,))
 
 
@@ -79,10 +96,13 @@ def tip_error(model: Model, q: Any, v: Any, frame: str, reference: np.ndarray) -
     return TipError(error, twist - tip_velocity(model, q, v, frame), acceleration)
 
 
-def check_tip(model: Model, frame: str, law: object) -> None:
-    """A frame that exists, on an arm without loops."""
+def check_tip(model: Model, frame: str, law: Any) -> None:
+    """A frame that exists on an arm without loops, moved by six degrees of freedom unless Λ is damped."""
     refuse_loops(model, law)
     model.frame(frame)
+    gain(law.task_damping, 1, f"{type(law).__name__}'s task_damping")
+    if not law.task_damping:
+        check_directions(model, (frame,))
 
 
 @final
@@ -92,7 +112,8 @@ class OperationalSpaceControl(Controller):
     of the task a posture, θ̈₀ = κ_p(θ_p − θ) − κ_d θ̇.
 
     k_p and k_d are numbers or six, angular first; the position error obeys ë + k_d ė + k_p e = 0. The tip needs six
-    degrees of freedom, in a regular position. `reference(pose, twist, acceleration, posture)`.
+    degrees of freedom in a regular position, and in a singular one the forces are NaN, unless `task_damping` is
+    given: see `operational_forces`. `reference(pose, twist, acceleration, posture)`.
     """
 
     model: Model
@@ -101,6 +122,7 @@ class OperationalSpaceControl(Controller):
     kd: Any = None
     posture_kp: Any = 10.0
     posture_kd: Any = None
+    task_damping: float = 0.0
 
     def __post_init__(self) -> None:
         check_tip(self.model, self.frame, self)
@@ -124,7 +146,7 @@ class OperationalSpaceControl(Controller):
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
         posture, u = self.command(q, v, reference)
-        return operational_forces(self.model, q, v, posture, u, np.zeros(6), self.frame)
+        return operational_forces(self.model, q, v, posture, u, np.zeros(6), self.frame, damping=self.task_damping)
 
 
 @final
@@ -141,7 +163,8 @@ class ResolvedAccelerationControl(Controller):
     posture_kd: Any = None
 
     def __post_init__(self) -> None:
-        check_tip(self.model, self.frame, self)
+        refuse_loops(self.model, self)
+        check_directions(self.model, (self.frame,))
         nv = self.model.nv
         set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
 
