@@ -104,7 +104,8 @@ def plot_monitors(model: Model, q: Any, frame: str, t: Any = None, forces: Any =
 def _draw_ellipses(panel: Any, model: Model, q: np.ndarray, frame: str, forces: Any) -> None:
     """Shadows on the floor of the ellipsoids of accelerations, on the frame's path; the longest is a fifth of it."""
     path = forward_kinematics(model, q, frame)[:, :3, 3]
-    some = np.unique(np.linspace(0, len(q) - 1, ELLIPSES).astype(int))
+    way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=-1))])
+    some = np.searchsorted(way, np.linspace(0.0, way[-1], ELLIPSES, endpoint=False))
     axes = dynamic_manipulability(model, q[some], frame, forces)
     extent = np.ptp(path[:, :2], axis=0).max() or 1.0
     scale = 0.2 * extent / axes.lengths.max()
