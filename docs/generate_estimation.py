@@ -62,10 +62,10 @@ def duality(folder: Path) -> None:
     finish(figure, folder / "duality.png")
 
 
-def narrowing(folder: Path) -> None:
+def narrowing(folder: Path, n: int = 14) -> None:
     """What is known of the force on each link before, during and after the measurements."""
-    model = ps.chain(14)
-    q = np.random.default_rng(2).uniform(-0.6, 0.6, 14)
+    model = ps.chain(n)
+    q = np.random.default_rng(2).uniform(-0.6, 0.6, n)
     known = estimation.covariances(model, q)
     blocks = {
         "r: nothing measured": (estimation.composite_bodies(model, q).inertias, PALE),
@@ -77,7 +77,7 @@ def narrowing(folder: Path) -> None:
     for axis, part, title in zip(axes, (slice(0, 3), slice(3, 6)), ("moment", "force"), strict=True):
         for label, (block, color) in blocks.items():
             size = np.sqrt(np.trace(block[:, part, part], axis1=1, axis2=2))
-            axis.plot(np.arange(1, 15), size, marker="o", ms=4, color=color, label=label)
+            axis.plot(np.arange(1, n + 1), size, marker="o", ms=4, color=color, label=label)
         axis.set(xlabel="link, base to tip", title=f"standard deviation of the {title} on a link", ylim=(0, None))
     finish(figure, folder / "narrowing.png", legends=[axes[0]])
 

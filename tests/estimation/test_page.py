@@ -52,5 +52,5 @@ def test_the_crossovers_are_where_the_page_says(generator):
 
 
 def test_pictures_are_drawn(generator, tmp_path):
-    generator.narrowing(tmp_path)
+    generator.narrowing(tmp_path, 4)
     assert (tmp_path / "narrowing.png").stat().st_size > 10_000
