@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from phistar.contact.motion import Event
 from phistar.errors import FileError, PhistarError
 from phistar.model import Model
+from phistar.sim.motion import Event
 
 FORMAT_VERSION = 1
 ABOUT = {

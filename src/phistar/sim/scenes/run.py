@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from phistar.contact.motion import Event, Moment, Motion
 from phistar.contact.surface import normal_energy
-from phistar.contact.world import State, World
 from phistar.dynamics import gravity_load, jacobian, kinetic_energy, momentum, potential_energy
 from phistar.errors import PhistarError
+from phistar.sim.motion import Event, Moment, Motion
 from phistar.sim.passive import Passive
 from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.scene import Scene, Setting
+from phistar.sim.world import State, World
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]
 

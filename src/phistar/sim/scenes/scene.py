@@ -15,12 +15,12 @@ import numpy as np
 
 from phistar.contact.pairs import Pair, Pairs, all_pairs, chosen_pairs
 from phistar.contact.surface import Surface
-from phistar.contact.world import World
 from phistar.errors import FileError, PhistarError
 from phistar.model import Model
 from phistar.sim.scenes.chance import drawn
 from phistar.sim.scenes.parts import Part, assembled, initial_state, read_part
 from phistar.sim.scenes.table import Table
+from phistar.sim.world import World
 
 FORMAT_VERSION = 1
 CONTROLLERS = ("none", "hold")

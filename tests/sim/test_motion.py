@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.motion import Motion
 from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface, normal_energy
-from phistar.contact.world import World
+from phistar.sim.motion import Motion
+from phistar.sim.world import World
 
 pytest.importorskip("coal")
 BALL = ps.Inertia(1.0, (0, 0, 0), np.eye(3) * 0.4 * 0.01)

@@ -7,7 +7,7 @@ import phistar as ps
 from phistar.contact.gaps import Penetration
 from phistar.contact.pairs import all_pairs, chosen_pairs
 from phistar.contact.surface import Surface
-from phistar.contact.world import World
+from phistar.sim.world import World
 
 pytest.importorskip("coal")
 CUBE = ps.Inertia(2.0, (0, 0, 0), np.eye(3) * 2.0 * 2 * 0.2**2 / 12)

@@ -14,7 +14,7 @@ import numpy as np
 
 from phistar.contact.forces import Held
 from phistar.contact.gaps import Gaps, Penetration
-from phistar.contact.world import State, Step, World
+from phistar.sim.world import State, Step, World
 
 COUNTS = (1, 2, 3, 4, 5)  # short steps in each row of the tableau: fifth order
 

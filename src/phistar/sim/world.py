@@ -8,17 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.contact.dry import dry_forces
-from phistar.contact.forces import Forces, Held
+from phistar.contact.forces import Held
 from phistar.contact.gaps import Gaps, Nearness, Penetration
 from phistar.contact.pairs import Pairs
-from phistar.contact.response import bases_of, contact_map, mobility, motions, response, solve_contacts
+from phistar.contact.response import bases_of, contact_map, motions
 from phistar.contact.surface import Parameters
-from phistar.dynamics import forward_dynamics, forward_kinematics, mass_matrix_inverse
+from phistar.dynamics import forward_kinematics
 from phistar.model import Model
+from phistar.sim.implicit import ImplicitStep, Sides
 
 MISSED = 1e-6  # of a gap, by Newton's method: beyond, the step is halved
 SHORTEST = 1e-9  # s
+ROUNDED = 4  # places between two bodies are taken by fours where there are more
+FAR_AWAY = np.array([[1e-3], [1.0], *[[0.0]] * 3, [1.0], *[[0.0]] * 3])  # parameters of a place that fills a pattern
+UP = np.array([0.0, 0.0, 1.0])
 
 
 class State(NamedTuple):
@@ -27,6 +30,15 @@ class State(NamedTuple):
     q: np.ndarray
     v: np.ndarray
     held: Held
+
+
+class Forces(NamedTuple):
+    """At n near places: forces (n, 4) along two tangents and the normal and about it, the gaps (n,) left at the step's
+    end, and by how much Newton's method missed them."""
+
+    force: np.ndarray
+    gap: np.ndarray
+    missed: np.ndarray
 
 
 class Step(NamedTuple):
@@ -97,18 +109,24 @@ class World:
         return second._replace(nearest=nearest)
 
     def _advance(self, state: State, tau: np.ndarray, step: float, gaps: Gaps) -> Step | None:
-        model, (q, v, held) = self.model, state
-        acceleration, forces, added = forward_dynamics(model, q, v, tau), None, 0.0
-        if len(gaps.slot):
-            forces, added = self._forces(state, gaps, v + step * acceleration, step)
+        sides, index = self._pattern(gaps)
+        n, slot, (q, v, held) = len(sides), gaps.slot, state
+        p = np.tile(FAR_AWAY, n)
+        p[:, index] = np.stack([array[slot] for array in self.parameters])
+        arrays = (
+            _filled(n, index, gaps.distance, 1.0),
+            _filled(n, index, gaps.point),
+            _filled(n, index, gaps.normal, UP),
+        )
+        kept = [_filled(n, index, array[slot]) for array in held]
+        taken = ImplicitStep(self.model, self.pairs.frames, sides)(q, v, tau, *arrays, p, *kept, step)
+        forces = None
+        if n:
+            forces = Forces(taken.force[index], taken.gap[index], taken.missed[index])
             if not np.all(np.abs(forces.missed) < MISSED * forces.gap):
                 return None
-            held = self._kept(gaps, forces.held)
-        acceleration = acceleration + added
-        if len(self._dry):
-            acceleration = acceleration + self._stopped(q, v + step * acceleration, step)
-        v = v + step * acceleration
-        after = State(model.integrate(q, step * v), v, held)
+        held = self._kept(gaps, Held(taken.bristle[index], taken.twist[index], taken.touch_speed[index]))
+        after = State(taken.q, taken.v, held)
         try:
             ahead = self.gaps(after, step)
         except Penetration:
@@ -121,42 +139,34 @@ class World:
             return np.zeros(0)
         poses = self.poses(state.q)
         origins = np.stack([poses[body][1] for body in self.pairs.bodies])
-        places = contact_map(gaps.point, bases_of(gaps.normal), origins, self._numbers[gaps.bodies])
+        places = contact_map(gaps.point, bases_of(gaps.normal), origins, _sides(self._numbers[gaps.bodies]))
         return places[:, 2] @ motions(self.model, state.q, state.v, self.pairs.frames)
 
     def _nearest(self, gaps: Gaps) -> str:
         return self.pairs.slot_pair(int(gaps.slot[np.argmin(gaps.distance)])).name
 
-    def _forces(self, state: State, gaps: Gaps, free: np.ndarray, step: float) -> tuple[Forces, np.ndarray]:
-        model, frames, slot = self.model, self.pairs.frames, gaps.slot
-        poses = self.poses(state.q)
-        origins = np.stack([poses[body][1] for body in self.pairs.bodies])
-        sides = self._numbers[gaps.bodies]
-        bases = bases_of(gaps.normal)
-        places = contact_map(gaps.point, bases, origins, sides).reshape(4 * len(slot), -1)
-        motion = motions(model, state.q, free, frames)
-        bristle, twist, touch = (array[slot] for array in state.held)
-        carried = motion.reshape(-1, 6)[sides.max(axis=1), :3]
-        bristle = bristle + step * np.cross(carried, bristle)
-        held = Held(np.einsum("nij,ni->nj", bases, bristle)[:, :2], twist, touch)
-        p = Parameters(*(array[slot] for array in self.parameters))
-        u, g = (places @ motion).reshape(-1, 4), places @ mobility(model, state.q, frames) @ places.T
-        forces = solve_contacts(p, gaps.distance, u, g, held, step)
-        kept = forces.held._replace(bristle=np.einsum("nij,nj->ni", bases[:, :, :2], forces.held.bristle))
-        added = response(model, state.q, frames, forces.force.reshape(-1) @ places)
-        return forces._replace(held=kept), added
+    def _pattern(self, gaps: Gaps) -> tuple[Sides, np.ndarray]:
+        """The near places filled up with far ones to a pattern that comes often, so that few are compiled: the sides of
+        all, and where among them the near ones stand."""
+        near = [tuple(pair) for pair in self._numbers[gaps.bodies].tolist()]
+        sides: list[tuple[int, int]] = []
+        index = np.zeros(len(near), dtype=int)
+        for pair in sorted(set(near)):
+            members = [i for i, own in enumerate(near) if own == pair]
+            index[members] = range(len(sides), len(sides) + len(members))
+            whole = self._slots_between[pair]
+            count = whole if whole <= ROUNDED else min(whole, -(-len(members) // ROUNDED) * ROUNDED)
+            sides += [pair] * max(count, len(members))
+        return tuple(sides), index
 
     @cached_property
-    def _dry(self) -> np.ndarray:
-        """The rates that dry friction acts on."""
-        limits = [np.zeros(0), *(np.max(joint.kind.friction, axis=0) for joint in self.model.joints)]
-        return np.nonzero(np.concatenate(limits))[0]
-
-    def _stopped(self, q: np.ndarray, rates: np.ndarray, step: float) -> np.ndarray:
-        """The accelerations of the joints' dry friction."""
-        limits = np.concatenate([joint.kind.friction for joint in self.model.joints], axis=-1)[:, self._dry]
-        inverse = mass_matrix_inverse(self.model, q)[:, self._dry]
-        return inverse @ dry_forces(inverse[self._dry], rates[self._dry], limits, step)
+    def _slots_between(self) -> dict[tuple[int, int], int]:
+        """How many places two bodies have in all."""
+        found: dict[tuple[int, int], int] = {}
+        for pair in self.pairs.pairs:
+            key = tuple(self._numbers[[pair.a.body, pair.b.body]].tolist())
+            found[key] = found.get(key, 0) + pair.slots
+        return found
 
     @cached_property
     def _numbers(self) -> np.ndarray:
@@ -172,3 +182,15 @@ class World:
         for whole, part in zip(result, held, strict=True):
             whole[gaps.slot] = part
         return result
+
+
+def _sides(numbers: np.ndarray) -> Sides:
+    return tuple((a, b) for a, b in numbers.tolist())
+
+
+def _filled(count: int, index: np.ndarray, near: np.ndarray, far: Any = 0.0) -> np.ndarray:
+    """(count, …): the near ones where they belong, `far` elsewhere."""
+    result = np.empty((count, *near.shape[1:]))
+    result[...] = far
+    result[index] = near
+    return result

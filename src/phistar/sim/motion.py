@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phistar.contact.extrapolation import Control, Tried, long_step
 from phistar.contact.gaps import Gaps
-from phistar.contact.world import State, Step, World
 from phistar.errors import PhistarError
+from phistar.sim.extrapolation import Control, Tried, long_step
+from phistar.sim.world import State, Step, World
 
 ORDER = 5
 LARGEST_TURN = 0.2  # rad or m that a joint may change in one step
