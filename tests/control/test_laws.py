@@ -94,6 +94,24 @@ def test_a_law_is_a_value_that_says_its_inputs(law, reference):
         law.model = None
 
 
+def test_following_a_path_is_a_law_of_time_alone():
+    law = ps.InverseDynamicsControl(ARM)
+    path = ps.joint_trajectory(ARM, [Q, Q + 0.2, Q - 0.1], velocity=2.0, acceleration=8.0)
+    following = law.following(path)
+    fast, v = ps.compile(following), np.linspace(-1, 1, 7)
+    assert following.rows == {} and fast.inputs == ("t", "q", "v")
+    for t in (0.0, 0.3 * path.duration, 0.9 * path.duration):
+        expected = law(t, Q, v, law.reference(*path(t)))
+        np.testing.assert_allclose(fast(t, Q, v), expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(following(t, Q, v), expected, rtol=0, atol=1e-12)
+    run = ps.simulate(ARM, Q, np.zeros(7), path.duration, control=following)
+    assert np.abs(run.q - path(run.t).q).max() < 1e-7
+    held = ps.rollout(ARM, Q, np.zeros(7), dt=1e-4, steps=5000, controller=following)
+    assert np.abs(held.q - path(held.t).q).max() < 1e-3
+    with pytest.raises(ps.ShapeError, match="no reference"):
+        ps.GravityCompensation(ARM).following(path)
+
+
 def test_references_broadcast_and_are_checked():
     law = ps.InverseDynamicsControl(ARM)
     assert law.reference(np.tile(Q, (4, 1)), Q).shape == (4, 21)

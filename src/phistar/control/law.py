@@ -6,15 +6,16 @@
     ps.rollout(model, q0, v0, dt=1e-3, steps=1000, controller=law, parameters=law.reference(q_d))
     ps.export_c(law, model, "controller")                     # C99 for the robot
 
-A reference that moves is a function of time around the law: lambda t, q, v: law(t, q, v, law.reference(*path(t))).
+`law.following(path)` is the law with a reference that moves, (t, q, v) → tau, and goes wherever a law goes.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -38,6 +39,33 @@ class Controller(ABC):
         """The sizes of the arguments after v, by name."""
 
     __call__: Any
+    reference: Any
+
+    def following(self, path: Callable[[Any], tuple[Any, ...]]) -> Following:
+        """law(t, q, v, law.reference(*path(t))): path(t) gives the arguments of `reference`, as trajectories do."""
+        if not self.rows:
+            raise ShapeError(f"{type(self).__name__} has no reference that could follow a path.")
+        return Following(self, path)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Following(Controller):
+    """A law whose reference moves with time: called as (t, q, v). The path is written with NumPy, as a law is."""
+
+    law: Controller
+    path: Callable[[Any], tuple[Any, ...]]
+
+    @property
+    def model(self) -> Model:  # type: ignore[override]
+        return self.law.model
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        return {}
+
+    def __call__(self, t: Any, q: Any, v: Any) -> np.ndarray:
+        return self.law(t, q, v, self.law.reference(*self.path(t)))
 
 
 def gain(value: Any, size: int, what: str) -> np.ndarray:
