@@ -15,7 +15,8 @@ from phistar.backends.sincos import sincos
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 
 FLAGS = "contract reassoc nsz arcp"
-PART = 600  # instructions in one function
+PART, SHORT_PART = 600, 150  # instructions in one function; short where there are so many that compiling takes seconds
+MANY = 12_000  # instructions
 ABREAST = 6  # sines and cosines computed side by side
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
@@ -150,8 +151,9 @@ class Body:
 
 def _plan(trace: Trace) -> tuple[dict[int, int], int, list[tuple[int, int]]]:
     """Where the trace is cut, and the scratch slots of the values that cross a cut; slots are used again when free."""
-    ranges = [(start, min(start + PART, len(trace.code))) for start in range(0, max(len(trace.code), 1), PART)]
-    part_of = [index // PART for index in range(len(trace.code))]
+    part = PART if len(trace.code) <= MANY else SHORT_PART
+    ranges = [(start, min(start + part, len(trace.code))) for start in range(0, max(len(trace.code), 1), part)]
+    part_of = [index // part for index in range(len(trace.code))]
     last_use: dict[int, int] = {}
     for index, (op, left, right) in enumerate(trace.code):
         if op < INPUT:
