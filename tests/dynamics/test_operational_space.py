@@ -14,10 +14,22 @@ from phistar.identities.law import TREE, Setting
 from phistar.operators.symbols import Symbols
 from tests.trees import Mechanism, mechanism, relative
 
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value")  # NumPy's word for the NaN that refusals are
+
 PUMA = ps.load("puma560")
 RNG = np.random.default_rng(11)
 Q = RNG.uniform(-1, 1, (50, 6)) + np.array([0, 0, 0.9, 0, 0.8, 0])
 V = RNG.normal(size=(50, 6))
+
+
+def on_a_satellite() -> ps.Model:
+    builder = ps.ModelBuilder("satellite", gravity=(0, 0, -1.6))
+    builder.body("bus", joint=ps.Free(), inertia=ps.Inertia(200.0, tensor=np.diag([60.0, 70.0, 80.0])))
+    builder.attach(PUMA, parent="bus", placement=ps.Pose(xyz=(0.6, 0, 0)), prefix="")
+    return builder.build(strict=False)
+
+
+FLOATING = on_a_satellite()
 SINGULAR = np.zeros((1, 6))  # the wrist's outer axes in line
 
 
@@ -94,6 +106,31 @@ def test_the_unsolved_right_sides_are_the_mobility_times_c_and_g():
     assert relative(np.einsum("...ij,...j->...i", open_form.mobility, space.gravity), open_form.gravity) < rounding
     unit = np.broadcast_to(np.eye(6), (50, 6, 6))
     assert relative(np.matmul(open_form.mobility, space.inertia), unit) < rounding < 1e-6
+
+
+@pytest.mark.parametrize("robot", ["puma560", "floating"])
+def test_a_peer_agrees(robot):
+    """Pinocchio's Jℳ⁻¹J*, drift and bias forces, solved densely."""
+    pin = pytest.importorskip("pinocchio")
+    from phistar.cli.benchmark.peer_pinocchio import pinocchio_of
+
+    model = PUMA if robot == "puma560" else FLOATING
+    peer, rng = pinocchio_of(model, "tool"), np.random.default_rng(6)
+    q, v = model.random(rng), rng.normal(size=model.nv)
+    robot_model, data, last = peer.model, peer.data, peer.model.nframes - 1
+    axes, swap, rates = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED, np.r_[3:6, 0:3], v[peer.order]
+    jacobian = pin.computeFrameJacobian(robot_model, data, q, last, axes)[swap]
+    pin.forwardKinematics(robot_model, data, q, rates, 0 * rates)
+    drift = pin.getFrameClassicalAcceleration(robot_model, data, last, axes).vector[swap]
+    mass = pin.crba(robot_model, data, q)
+    spread = jacobian @ np.linalg.inv(np.triu(mass) + np.triu(mass, 1).T)
+    weight = pin.computeGeneralizedGravity(robot_model, data, q).copy()
+    bias = pin.nonLinearEffects(robot_model, data, q, rates) - weight
+    expected = np.linalg.inv(spread @ jacobian.T)
+    inertia, coriolis, gravity = ps.operational_space(model, q, v, "tool")
+    assert relative(inertia, expected) < 1e-9
+    assert relative(coriolis, expected @ (spread @ bias - drift)) < 1e-9
+    assert relative(gravity, expected @ (spread @ weight)) < 1e-9
 
 
 # Near singularities
