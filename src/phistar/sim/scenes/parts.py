@@ -28,6 +28,7 @@ from phistar.model import (
 from phistar.model.geometry import Shape
 from phistar.sim.scenes.table import Table
 from phistar.spatial import Inertia, Pose
+from phistar.spatial.inertia import MASSLESS
 from phistar.spatial.rotations import to_quaternion
 
 _SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "points", "hull")
@@ -42,7 +43,7 @@ class Part:
     placement: Pose
     robot: Model | None
     free: bool
-    inertia: Inertia | None
+    inertia: Inertia
     geometry: tuple[Geometry, ...]
     q: np.ndarray | None
     v: np.ndarray | None
@@ -55,7 +56,7 @@ def read_part(table: Table, folder: Path) -> Part:
     placement, robot = table.pose(), None
     source = table.text("robot", None)
     shapes = tuple(_read_shape(each, folder) for each in table.tables("shapes"))
-    free, inertia = False, None
+    free, inertia = False, MASSLESS
     if source is not None:
         options = table.table("options").rest()
         robot = load(source if (folder / source).suffix == "" else folder / source, **options)
@@ -102,10 +103,10 @@ def _shape(kind: str, table: Table, folder: Path) -> Shape:
     return (Cylinder if kind == "cylinder" else Capsule)(radius, length)
 
 
-def _read_inertia(table: Table, shapes: tuple[Geometry, ...], free: bool) -> Inertia | None:
+def _read_inertia(table: Table, shapes: tuple[Geometry, ...], free: bool) -> Inertia:
     """mass, com and inertia about it; the inertia of a lone box or ball follows from its mass."""
     if not free and "mass" not in table:
-        return None
+        return MASSLESS
     mass, com = table.number("mass", low=1e-9), table.vector("com", 3, np.zeros(3))
     moments = table.vector("inertia", None, None)
     if moments is None:
@@ -141,8 +142,7 @@ def assembled(name: str, gravity: np.ndarray, parts: tuple[Part, ...]) -> Model:
                 continue
             joint = Free() if part.free else Fixed()
             placement = Pose() if part.free else part.placement
-            options = {} if part.inertia is None else {"inertia": part.inertia}
-            builder.body(part.name, part.parent, joint, placement, geometry=list(part.geometry), **options)
+            builder.body(part.name, part.parent, joint, placement, part.inertia, list(part.geometry))
         except PhistarError as error:
             raise FileError(f"{part.where}: {error}") from None
     return builder.build(strict=False)

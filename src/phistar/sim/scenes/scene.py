@@ -75,6 +75,10 @@ class Setting:
             pairs += chosen_pairs(self.model, surface, [names]).pairs
         return World(Pairs(self.model, tuple(pairs)))
 
+    def check(self) -> None:
+        """Builds everything once: what cannot be is found while the file is at hand."""
+        assert len(self.start) == 2 and self.world.model is self.model
+
     @cached_property
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         return initial_state(self.model, self.parts)
@@ -155,7 +159,7 @@ def _read(table: Table, name: str, folder: Path) -> Setting:
     setting = Setting(name, gravity, parts, surface, contacts, ignored, disturbances, controller, timing)
     for disturbance in disturbances:
         setting.model.frame(disturbance.frame)
-    setting.start, setting.world  # noqa: B018  what cannot be is found while the file is at hand
+    setting.check()
     return setting
 
 
