@@ -102,3 +102,11 @@ def test_dry_friction_holds_a_mechanism_with_loops_and_lets_it_go():
     assert pushed.q[-1, 0] > q[0] + 0.1
     assert np.abs(pushed.loop_residual).max() < 1e-12
     assert np.ptp(pushed.energy - pushed.work) < 1e-6 * np.abs(pushed.energy).max()
+
+
+def test_a_rollout_passes_singular_configurations_too():
+    model = four_bar()
+    q, v = np.array([0.9, -0.9, 0.9]), 6.0 * np.array([-1.0, 1.0, -1.0])
+    made, run = ps.rollout(model, q, v, dt=1e-3, steps=3000), ps.simulate(model, q, v, 3.0)
+    assert np.abs(ps.loop_residual(model, made.q)).max() < 1e-10
+    np.testing.assert_allclose(made.q[-1], run.q[-1], atol=1e-4)

@@ -14,7 +14,7 @@ import numpy as np
 from phistar.backends.arrays import sign
 
 EMPTY = 1e-11  # of the largest scaled eigenvalue: below it a combination of closures is redundant
-ZERO, CLEAR = 1e-13, 1e-7  # scaled pivots below, and above, which an elimination without pivoting is sure of them
+ZERO, KEPT, CLEAR = 1e-13, 1e-10, 1e-7  # scaled pivots: rounding; taken all the same; above any doubt
 
 
 class Solved(NamedTuple):
@@ -89,10 +89,10 @@ def eliminated(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Elim
     rank, doubt = 0.0, 0.0
     for k in range(size):
         pivot, unit = s[k][k], scale[..., k][()]
-        clear = above(pivot, CLEAR * unit)
-        doubt = doubt + above(pivot, ZERO * unit) * (1.0 - clear)
-        rank = rank + clear
-        inverses.append(clear / (pivot * clear + (1.0 - clear)))
+        doubt = doubt + above(pivot, ZERO * unit) * (1.0 - above(pivot, CLEAR * unit))
+        kept = above(pivot, KEPT * unit)
+        rank = rank + kept
+        inverses.append(kept / (pivot * kept + (1.0 - kept)))
         for i in range(k + 1, size):
             factor = s[i][k] * inverses[k]
             for j in range(k + 1, i + 1):
