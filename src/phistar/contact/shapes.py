@@ -15,7 +15,7 @@ from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plan
 def coal() -> Any:
     """The library of distances between convex shapes, imported when the first is asked for."""
     try:
-        import coal
+        import coal  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise PhistarError("Contact needs the package coal: pip install 'phistar[sim]'.") from None
     return coal
