@@ -13,7 +13,7 @@ from phistar.backends.llvm import Body, declarations, splat
 from phistar.backends.loop import loop_text
 from phistar.backends.rows import Signature, size
 from phistar.backends.single import single_text
-from phistar.backends.trace import Trace, restricted
+from phistar.backends.trace import Trace, depth_first, restricted
 from phistar.backends.transpose import WRITTEN, Rows, transposed
 from phistar.backends.unsolved import Loops
 
@@ -53,7 +53,10 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     """The whole module; `loop` is the gufunc's inner loop. A trace may make more than the outputs: what follows them is
     for the loops that finish them."""
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
-    body = Body("part", restricted(trace, places), PackedPlaces(lanes, tuple(places)), lanes, fma)
+    made = restricted(trace, places)
+    if len(places) > sum(signature.inputs):
+        made = depth_first(made)
+    body = Body("part", made, PackedPlaces(lanes, tuple(places)), lanes, fma)
     made = loops.made if loops else ()
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made

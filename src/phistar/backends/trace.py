@@ -256,3 +256,43 @@ def restricted(trace: Trace, positions: list[int]) -> Trace:
         value = trace.outputs[position]
         wanted.append(value if trace.output_is_constant[position] else tape.scalars[int(value)])
     return finish(tape, wanted)
+
+
+def depth_first(trace: Trace) -> Trace:
+    """The same instructions, each output's just before it: fewer values wait to be used. Inputs, constants, and what is
+    a function of one input alone stay in front; of two operands the one that needs more is made first."""
+    code = trace.code
+    needs = [0] * len(code)
+    for index, (op, left, right) in enumerate(code):
+        pair = (needs[left], needs[left] if right is None else needs[right]) if op < INPUT else (int(op == INPUT), 0)
+        needs[index] = max(pair) + int(op < INPUT and right is not None and pair[0] == pair[1])
+    order = [i for i, (op, left, _) in enumerate(code) if op >= INPUT or (op in (SIN, COS) and code[left][0] == INPUT)]
+    done = bytearray(len(code))
+    for index in order:
+        done[index] = 1
+    waiting = [int(x) for x, fixed in zip(trace.outputs, trace.output_is_constant, strict=True) if not fixed][::-1]
+    while waiting:
+        index = waiting[-1]
+        _, left, right = code[index]
+        missing = () if done[index] else tuple(x for x in (left, right) if x is not None and not done[x])
+        if missing:
+            waiting += sorted(missing, key=needs.__getitem__)
+            continue
+        waiting.pop()
+        if not done[index]:
+            done[index] = 1
+            order.append(index)
+    return _reordered(trace, order)
+
+
+def _reordered(trace: Trace, order: list[int]) -> Trace:
+    number = {old: new for new, old in enumerate(order)}
+    code = []
+    for op, left, right in (trace.code[index] for index in order):
+        moved = op, left, right
+        if op < INPUT:
+            moved = op, number[left], None if right is None else number[right]
+        code.append(moved)
+    pairs = zip(trace.outputs, trace.output_is_constant, strict=True)
+    outputs = tuple(value if constant else number[int(value)] for value, constant in pairs)
+    return Trace(tuple(code), outputs, trace.output_is_constant)
