@@ -49,7 +49,9 @@ _HOME = {
         ],
         "phistar.derivatives",
     ),
-    **dict.fromkeys(["position_task", "quaternion_task", "euler_task", "casadi_task"], "phistar.control.task"),
+    **dict.fromkeys(
+        ["position_task", "quaternion_task", "euler_task", "casadi_task", "task_space"], "phistar.control.task"
+    ),
     **dict.fromkeys(["joint_trajectory", "pose_trajectory"], "phistar.control.trajectories"),
     **dict.fromkeys(["Multirate", "control_sweeps"], "phistar.control.multirate"),
     "inverse_kinematics": "phistar.control.inverse_kinematics",

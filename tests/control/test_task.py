@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.errors import ModelError, ShapeError, StatementError
+from phistar.errors import InfeasibleError, ModelError, ShapeError, StatementError
 from phistar.spatial import rotations
 from tests.trees import relative
 
@@ -106,6 +106,41 @@ def test_a_task_compiles(name):
     compiled = ps.compile(lambda q, v: task(PUMA, q, v), PUMA)
     for ours, theirs in zip(compiled(Q, V), task(PUMA, Q, V), strict=True):
         assert np.allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["position", "euler", "casadi, of a pose", "casadi, of q"])
+def test_task_space_forces_make_the_accelerations_that_its_equation_says(name):
+    """T = J_y*F gives ÿ with Λ_y ÿ + c_y + g_y = F."""
+    task, rng = TASKS[name], np.random.default_rng(9)
+    if name == "casadi, of a pose":  # radius squared and height: two directions of the five coordinates
+        pose = casadi.SX.sym("pose", 4, 4)
+        task = ps.casadi_task(casadi.Function("rim", [pose], [cylinder(pose)[:2]]), "tool")
+    force = rng.normal(size=(5, task.rows))
+    state, space = task(PUMA, Q, V), ps.task_space(PUMA, Q, V, task)
+    tau = np.einsum("...ji,...j->...i", state.jacobian, force)
+    acceleration = np.einsum("...ij,...j->...i", state.jacobian, ps.forward_dynamics(PUMA, Q, V, tau)) + state.drift
+    left = np.einsum("...ij,...j->...i", space.inertia, acceleration) + space.coriolis + space.gravity
+    assert np.allclose(left, force, rtol=0, atol=1e-14 * space.condition.max() * np.abs(space.gravity).max())
+    assert np.all(space.rank == task.rows)
+
+
+def test_a_planar_arm_has_a_task_space_for_what_it_can_move():
+    """Three joints, three coordinates: x, y and the angle; where Λ(0) does not exist, Λ_y does."""
+    model = ps.load("planar3")
+    frame, q, v = list(model.frames)[-1], np.array([0.3, 0.5, 0.7]), np.ones(3)
+    pose = casadi.SX.sym("pose", 4, 4)
+    task = ps.casadi_task(casadi.Function("plane", [pose], [casadi.vertcat(pose[:2, 3], pose[1, 0])]), frame)
+    space, jacobian = ps.task_space(model, q, v, task), task(model, q, v).jacobian
+    assert relative(jacobian.T @ space.inertia @ jacobian, ps.mass_matrix(model, q)) < 1e-9
+    compiled = ps.compile(lambda q, v: ps.task_space(model, q, v, task), model)
+    assert relative(compiled(q, v).inertia, space.inertia) < 1e-9
+
+
+def test_seven_coordinates_of_a_pose_have_no_inertia_but_a_truncated_one():
+    with pytest.raises(InfeasibleError, match="7 coordinates describe 6 directions"):
+        ps.task_space(PUMA, Q, V, TASKS["quaternion"])
+    space = ps.task_space(PUMA, Q, V, TASKS["quaternion"], truncation=1e-9)
+    assert np.all(space.rank == 6)
 
 
 def test_euler_angles_are_refused_where_they_do_not_exist():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.arrays import is_traced
-from phistar.backends.solve import SMALLEST_PIVOT, solve, solve_symmetric
+from phistar.backends.solve import SMALLEST_PIVOT, scales, solve, solve_symmetric
 from phistar.errors import InfeasibleError, StatementError
 from phistar.model import Model
 
@@ -136,9 +136,9 @@ def chosen_inverse(mobility: np.ndarray, damping: float, truncation: float) -> n
 
 def damped(mobility: np.ndarray, damping: float) -> np.ndarray:
     """s^{-½}(S + δ)⁻¹s^{-½} = (Ω + δs)⁻¹, (…, 6m, 6m)."""
-    scales = np.repeat(_block_means(mobility), 3, axis=-1)
     unit = np.eye(mobility.shape[-1])
-    return solve_symmetric(mobility + damping * scales[..., None] * unit, np.broadcast_to(unit, mobility.shape))
+    heavier = mobility + damping * scales(mobility)[..., None] * unit
+    return solve_symmetric(heavier, np.broadcast_to(unit, mobility.shape))
 
 
 def truncated(mobility: np.ndarray, truncation: float) -> np.ndarray:
@@ -154,16 +154,10 @@ def truncated(mobility: np.ndarray, truncation: float) -> np.ndarray:
     return np.where(finite, whole, np.nan) * roots[..., :, None] * roots[..., None, :]
 
 
-def _block_means(matrix: np.ndarray) -> np.ndarray:
-    """The means of the diagonals of the 3×3 diagonal blocks, (…, 2m)."""
-    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
-    return sum(diagonal[..., i::3] for i in range(3)) * (1.0 / 3.0)  # type: ignore[return-value]
-
-
 def _scaled(mobility: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """s^{-½} (zero where a block is) and S."""
-    scales = np.repeat(_block_means(mobility), 3, axis=-1)
-    roots = np.where(scales > 0.0, 1.0 / np.sqrt(np.where(scales > 0.0, scales, 1.0)), 0.0)
+    sizes = scales(mobility)
+    roots = np.where(sizes > 0.0, 1.0 / np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), 0.0)
     return roots, mobility * roots[..., :, None] * roots[..., None, :]
 
 

@@ -65,10 +65,10 @@ def solve_task(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     A pivot is what is left of a direction once others are held; below SMALLEST_PIVOT of the mean of its three
     diagonal entries (angular or linear, so that units do not matter) most of its digits are rounding errors.
     """
-    return _eliminated(matrix, right, SMALLEST_PIVOT * _scales(matrix))
+    return _eliminated(matrix, right, SMALLEST_PIVOT * scales(matrix))
 
 
-def _scales(matrix: np.ndarray) -> np.ndarray:
+def scales(matrix: np.ndarray) -> np.ndarray:
     """The mean of the diagonal over each three rows, (…, rows); where rows do not come in threes, each its own."""
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
     if diagonal.shape[-1] % 3:
@@ -82,17 +82,17 @@ def _eliminated(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None)
     size, columns = right.shape[-2:]
     x = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]
     y = [[right[..., i, c][()] for c in range(columns)] for i in range(size)]
-    scales: list[Any] = [0.0] * size
+    inverses: list[Any] = [0.0] * size
     factors: dict[tuple[int, int], Any] = {}
     for k in range(size - 1, -1, -1):
-        scales[k] = 1.0 / x[k][k] if least is None else _sound_inverse(x[k][k], least[..., k][()])
+        inverses[k] = 1.0 / x[k][k] if least is None else _sound_inverse(x[k][k], least[..., k][()])
         for i in (i for i in range(k) if not _is_zero(x[i][k])):
-            factors[i, k] = x[i][k] * scales[k]
+            factors[i, k] = x[i][k] * inverses[k]
             for j in range(i + 1):
                 x[j][i] = x[j][i] - factors[i, k] * x[j][k]
             y[i] = [a - factors[i, k] * b for a, b in zip(y[i], y[k], strict=True)]
     for k in range(size):
-        y[k] = [scales[k] * a for a in y[k]]
+        y[k] = [inverses[k] * a for a in y[k]]
         for i in (i for i in range(k) if (i, k) in factors):
             y[k] = [a - factors[i, k] * b for a, b in zip(y[k], y[i], strict=True)]
     return _gathered(y, matrix, right)
@@ -104,7 +104,7 @@ def _gathered(entries: list[list[Any]], matrix: np.ndarray, right: np.ndarray) -
     for i, row in enumerate(entries):
         for j, entry in enumerate(row):
             result[..., i, j] = entry
-    return result
+    return result.view(type(matrix))  # traced numbers stay in an array that answers NumPy
 
 
 def _sound_inverse(pivot: Any, least: Any) -> Any:

@@ -11,10 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.solve import solve_symmetric
+from phistar.backends.conditioning import OperationalSpace, chosen_inverse
+from phistar.backends.solve import solve_symmetric, solve_task
 from phistar.control.casadi_maps import on_arrays
-from phistar.dynamics import forward_kinematics, jacobian, jacobian_dot_v
-from phistar.errors import ModelError, ShapeError, StatementError
+from phistar.dynamics import (
+    bias,
+    forward_kinematics,
+    gravity_load,
+    jacobian,
+    jacobian_dot_v,
+    mass_matrix_inverse,
+    task_mobility,
+)
+from phistar.errors import InfeasibleError, ModelError, ShapeError, StatementError
 from phistar.model import Model
 from phistar.spatial import skew
 
@@ -88,6 +97,41 @@ class JointTask:
             )
         y, full, change = self.measure(q, v)
         return TaskState(y[..., 0], _times(full, np.asanyarray(v)), full, change[..., 0])
+
+
+def task_space(
+    model: Model, q: Any, v: Any, task: PoseTask | JointTask, *, damping: float = 0.0, truncation: float = 0.0
+) -> OperationalSpace:
+    """Λ_y ÿ + c_y + g_y = F_y with T = J_y*F_y, for the coordinates y of a task: Λ_y = (EΩ(0)E*)⁻¹, m rows.
+
+    NaN, `rank`, `condition`, `damping` and `truncation` are as in `operational_space`.
+    """
+    mobility, coriolis, gravity = _open_form(model, q, v, task)
+    if damping or truncation:
+        inverse = chosen_inverse(mobility, damping, truncation)
+    elif task.rows > 6 and isinstance(task, PoseTask):
+        raise InfeasibleError(
+            f"{task.rows} coordinates describe 6 directions, so Λ does not exist for all of them; give truncation=…, or "
+            "use operational_space with the task's Pi."
+        )
+    else:
+        inverse = solve_task(mobility, np.broadcast_to(np.eye(task.rows), mobility.shape))
+    forces = np.matmul(inverse, np.stack([coriolis, gravity], axis=-1))
+    return OperationalSpace(inverse, forces[..., 0], forces[..., 1], lambda: mobility)
+
+
+def _open_form(model: Model, q: Any, v: Any, task: PoseTask | JointTask) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ω_y, Ω_y c_y and Ω_y g_y."""
+    if isinstance(task, PoseTask):
+        measured, _, _ = task._measured(model, q, v)
+        found = task_mobility(model, q, v, task.frame)
+        mobility = np.matmul(np.matmul(measured.map, found.mobility), np.swapaxes(measured.map, -1, -2))
+        return mobility, _times(measured.map, found.coriolis) - measured.drift, _times(measured.map, found.gravity)
+    state = task(model, q, v)
+    spread = np.matmul(state.jacobian, mass_matrix_inverse(model, q))
+    weight = gravity_load(model, q)
+    mobility = np.matmul(spread, np.swapaxes(state.jacobian, -1, -2))
+    return mobility, _times(spread, bias(model, q, v) - weight) - state.drift, _times(spread, weight)
 
 
 def position_task(frame: str) -> PoseTask:
