@@ -112,7 +112,7 @@ def nanoseconds(model: ps.Model, form: str, states: int = 2048) -> float:
     return 1e9 * min(times) / states
 
 
-def crossing(n: Sequence[int], smoother: Sequence[float], assembly: Sequence[float]) -> str:
+def crossing(n: Any, smoother: Sequence[float], assembly: Sequence[float]) -> str:
     """The first n from which on the filter is cheaper."""
     better = np.asarray(smoother) < np.asarray(assembly)
     if not better[-1]:
@@ -166,7 +166,7 @@ def tables_2_and_3() -> list[str]:
 
 def conditioning(folder: Path) -> None:
     """Errors against fifty digits: long, uneven and nearly massless chains; two kinds of right side."""
-    cases: dict[str, tuple[Sequence[float], Callable[[float], ps.Model]]] = {
+    cases: dict[str, tuple[Any, Callable[[float], ps.Model]]] = {
         "links": (LENGTHS, lambda n: estimation.graded_chain(int(n))),
         "mass of the tip / mass of the base (50 links)": (
             10.0 ** np.arange(0, 11, 2),

@@ -5,7 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar import estimation
-from phistar.errors import ShapeError
+from phistar.errors import ModelError, ShapeError, UnknownNameError
 from phistar.estimation.conditioning import METHODS
 from tests.estimation import r87
 
@@ -74,3 +74,10 @@ def test_a_thousand_links():
 def test_one_state_at_a_time():
     with pytest.raises(ShapeError, match="one state"):
         estimation.precise_forward_dynamics(ps.chain(2), np.zeros((3, 2)), np.zeros(2), np.zeros(2))
+
+
+def test_mistakes_are_answered_with_sentences():
+    with pytest.raises(UnknownNameError, match="'cholseky' is no method to compare"):
+        estimation.forward_errors(ps.chain(2), np.zeros(2), np.ones(2), ["cholseky"])
+    with pytest.raises(ModelError, match="positive masses"):
+        estimation.graded_chain(3, ratio=-1.0)

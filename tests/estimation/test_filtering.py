@@ -117,8 +117,9 @@ def test_one_inward_and_one_outward_pass_after_the_velocities():
 
 def test_what_was_not_asked_for_is_not_there(moving_arm):
     found = estimation.forward_dynamics(*moving_arm, keep="gains")
-    assert found.gains is not None and found.gains.shape == (5, 6, 1)
-    assert found.inertias is None and found.innovations is None
+    assert found.gains.shape == (5, 6, 1) and set(found.kept) == {"accelerations", "gains"}
+    with pytest.raises(UnknownNameError, match=r"inertias were not kept; ask for them with keep=\['inertias'\]"):
+        _ = found.inertias
 
 
 def test_states_come_in_batches_and_lists():
@@ -169,3 +170,30 @@ def test_an_indefinite_inertia_has_no_square_root(tmp_path):
     model = ps.load(str(path))
     with pytest.raises(ModelError, match="odd of odd has an indefinite inertia"):
         estimation.forward_dynamics(model, [0], [0], [1], update="square_root")
+
+
+def test_a_function_that_uses_the_filter_is_compiled():
+    model = ps.chain(3)
+
+    def residuals(q, v, tau):
+        found = estimation.forward_dynamics(model, q, v, tau, keep=["residuals", "gains"])
+        return np.concatenate([found.residuals, found.gains.reshape(-1)])
+
+    compiled = ps.compile(residuals, model)
+    q, v, tau = np.random.default_rng(0).normal(size=(3, 5, 3))
+    assert relative(compiled(q, v, tau)[3], residuals(q[3], v[3], tau[3])) < 1e-12
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_what_is_not_a_number_spoils_its_own_row_only(update):
+    q, v, tau = np.random.default_rng(0).normal(size=(3, 4, 2))
+    q[2, 1] = np.nan
+    found = estimation.forward_dynamics(ps.chain(2), q, v, tau, update=update).accelerations
+    assert np.isnan(found).any(axis=1).tolist() == [False, False, True, False]
+
+
+def test_a_robot_that_cannot_move_is_refused():
+    builder = ps.ModelBuilder("still")
+    builder.body("rock", parent="world", joint=ps.Fixed(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    with pytest.raises(ModelError, match="nothing to measure"):
+        estimation.forward_dynamics(builder.build(), [], [], [])

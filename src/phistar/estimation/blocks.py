@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from phistar.errors import ModelError
 from phistar.model import Model
+
+
+def require_joints(model: Model) -> None:
+    if not model.nv:
+        raise ModelError(f"{model.name} has no joint that moves, so there is nothing to measure or to estimate.")
 
 
 def over_links(model: Model, stacked: np.ndarray, columns: bool) -> np.ndarray:

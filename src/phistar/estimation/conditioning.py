@@ -16,7 +16,7 @@ from phistar.backends.links import links_at
 from phistar.backends.program import program_of
 from phistar.dynamics import forward_dynamics as compiled_dynamics
 from phistar.dynamics import gravity_load, mass_matrix
-from phistar.errors import PhistarError, ShapeError
+from phistar.errors import ModelError, PhistarError, ShapeError, UnknownNameError
 from phistar.estimation.filtering import forward_dynamics
 from phistar.expression import setting_of, symbols_of
 from phistar.model import Model, ModelBuilder, Revolute
@@ -76,6 +76,9 @@ def forward_errors(
     model: Model, q: Any, tau: Any, methods: Sequence[str] = METHODS, digits: int = 50
 ) -> dict[str, float]:
     """‖θ̈ − exact‖ / ‖exact‖ of each method, at rest: 1e-16 is exact, 1 is nothing; infinite where a method fails."""
+    unknown = [method for method in methods if method not in METHODS]
+    if unknown:
+        raise UnknownNameError(f"{unknown[0]!r} is no method to compare; choose from {', '.join(METHODS)}.")
     q, tau = model.checked(q, model.nq, "q"), model.checked(tau, model.nv, "tau")
     rest = np.zeros(model.nv)
     exact = precise_forward_dynamics(model, q, rest, tau, digits)
@@ -130,6 +133,8 @@ def _plain_filter(model: Model, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
 def graded_chain(n: int, ratio: float = 1.0, light: float = 1.0) -> Model:
     """n links in space without gravity: masses grow from base to tip by `ratio` in all (fall, if below 1); every
     second one is `light` times that."""
+    if n < 1 or ratio <= 0 or light <= 0:
+        raise ModelError(f"A chain needs a link and positive masses; it was asked for {n} links, {ratio=}, {light=}.")
     builder = ModelBuilder(f"graded{n}", gravity=(0, 0, 0))
     axes = ((0, 0, 1), (0, 1, 0), (1, 0, 0))
     step = Pose(xyz=(0.2, 0.02, -0.01), rpy=(0.3, 0.2, 0.5))

@@ -16,7 +16,7 @@ import numpy as np
 
 from phistar.backends.program import AS_WRITTEN, BLOCKS, JOSEPH
 from phistar.errors import ModelError, UnknownNameError
-from phistar.estimation.blocks import over_joints, over_links
+from phistar.estimation.blocks import over_joints, over_links, require_joints
 from phistar.estimation.square_root import square_root_filter
 from phistar.identities import smoothing
 from phistar.model import Model
@@ -44,32 +44,68 @@ UPDATES = {"conventional": AS_WRITTEN, "joseph": JOSEPH}
 """How P⁺ is made, and the form of the statements that makes it so; the square root has no statement."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Filtered:
-    """What the filter and the smoother found. n links, nv joint rates, r the most dofs of any joint; what was not
-    asked for is None. Link vectors are in the link's axes at its origin, angular part first.
+    """What the filter and the smoother found, for n links and nv joint rates; r is the most dofs of any joint. Only
+    what was kept is there. Link vectors are in the link's axes at its origin, angular part first.
     """
 
-    accelerations: np.ndarray
-    """θ̈, (…, nv) (R87 eq. 46)."""
-    innovations: np.ndarray | None = None
-    """e⁻ = T − Hz⁻, (…, nv): of each joint force what those outboard did not tell (eq. 40)."""
-    residuals: np.ndarray | None = None
-    """e⁺ = D⁻¹e⁻, (…, nv): a joint's acceleration were all joints inboard of it locked (eq. 42)."""
-    predicted_states: np.ndarray | None = None
-    """z⁻, (…, n, 6): the force on each link's inboard joint, from the joint forces outboard of it (eq. 36)."""
-    states: np.ndarray | None = None
-    """x = z + Pλ, (…, n, 6): the force itself (eq. 34)."""
-    costates: np.ndarray | None = None
-    """λ⁻, (…, n, 6): each link's acceleration (eqs. 45, 47); inertial, not in R87's link-frame convention."""
-    gains: np.ndarray | None = None
-    """G, (…, n, 6, r) (eq. 39)."""
-    inertias: np.ndarray | None = None
-    """P⁻, (…, n, 6, 6): articulated inertia, and covariance of the predicted state (eq. 37)."""
-    updated_inertias: np.ndarray | None = None
-    """P⁺, (…, n, 6, 6): the same felt across the joint (eq. 43)."""
-    joint_inertias: np.ndarray | None = None
-    """D, (…, n, r, r): inertia about the joint, and variance of the innovation (eq. 38)."""
+    kept: Mapping[str, np.ndarray]
+
+    def _found(self, name: str) -> np.ndarray:
+        if name not in self.kept:
+            raise UnknownNameError(f"The {name} were not kept; ask for them with keep=[{name!r}].")
+        return self.kept[name]
+
+    @property
+    def accelerations(self) -> np.ndarray:
+        """θ̈, (…, nv) (R87 eq. 46)."""
+        return self._found("accelerations")
+
+    @property
+    def innovations(self) -> np.ndarray:
+        """e⁻ = T − Hz⁻, (…, nv): of each joint force what those outboard did not tell (eq. 40)."""
+        return self._found("innovations")
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """e⁺ = D⁻¹e⁻, (…, nv): a joint's acceleration were all joints inboard of it locked (eq. 42)."""
+        return self._found("residuals")
+
+    @property
+    def predicted_states(self) -> np.ndarray:
+        """z⁻, (…, n, 6): the force on each link's inboard joint, from the joint forces outboard of it (eq. 36)."""
+        return self._found("predicted_states")
+
+    @property
+    def states(self) -> np.ndarray:
+        """x = z + Pλ, (…, n, 6): the force itself (eq. 34)."""
+        return self._found("states")
+
+    @property
+    def costates(self) -> np.ndarray:
+        """λ⁻, (…, n, 6): each link's acceleration (eqs. 45, 47); inertial, not in R87's link-frame convention."""
+        return self._found("costates")
+
+    @property
+    def gains(self) -> np.ndarray:
+        """G, (…, n, 6, r) (eq. 39)."""
+        return self._found("gains")
+
+    @property
+    def inertias(self) -> np.ndarray:
+        """P⁻, (…, n, 6, 6): articulated inertia, and covariance of the predicted state (eq. 37)."""
+        return self._found("inertias")
+
+    @property
+    def updated_inertias(self) -> np.ndarray:
+        """P⁺, (…, n, 6, 6): the same felt across the joint (eq. 43)."""
+        return self._found("updated_inertias")
+
+    @property
+    def joint_inertias(self) -> np.ndarray:
+        """D, (…, n, r, r): inertia about the joint, and variance of the innovation (eq. 38)."""
+        return self._found("joint_inertias")
 
 
 def forward_dynamics(
@@ -89,6 +125,7 @@ def forward_dynamics(
     joint: "conventional" (eqs. 43, 50), "joseph" (eq. 51) or "square_root" (factors of P; slower, in NumPy).
     `base_acceleration`, (…, 6), drives the base: [ω̇; v̇] in world axes at the world's origin.
     """
+    require_joints(model)
     wanted = _checked_keep(keep)
     if model.loops:
         raise ModelError(f"{model.name} has loops; the filter runs along trees. model.tree has its loops cut.")
@@ -100,12 +137,12 @@ def forward_dynamics(
         given["a_b"] = base_acceleration
     if update == "square_root":
         found = square_root_filter(model, q, given, frames)
-        return Filtered(**{name: found[name] for name in wanted})
+        return Filtered({name: found[name] for name in wanted})
     if update not in UPDATES:
         choices = ", ".join((*UPDATES, "square_root"))
         raise UnknownNameError(f"{update!r} is no way to update P; choose from {choices}.")
     found = stated(wanted, UPDATES[update], "a_b" in given).evaluate_all(model, q, given, frames)
-    return Filtered(**{name: shaped(model, name, x) for name, x in found.items()})
+    return Filtered({name: shaped(model, name, x) for name, x in found.items()})
 
 
 def _checked_keep(keep: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import Links, has_rotors, inward, links_at, outward
+from phistar.backends.solve import solve
 from phistar.errors import ModelError
 from phistar.estimation.terms import known_terms
 from phistar.model import Model
@@ -60,7 +61,7 @@ def _filter(links: Links, force: np.ndarray, motion: np.ndarray, tau: np.ndarray
         axis = np.swapaxes(links.subspace[k], -1, -2)
         step = _update(np.concatenate(parts, axis=-1), np.broadcast_to(axis, (*batch, *axis.shape[-2:])), links, k)
         innovation = tau[..., model.joints[k].v_slice, None] - np.matmul(axis, z)
-        residual = np.linalg.solve(step["D"], innovation)
+        residual = solve(step["D"], innovation)
         after, own = step["W⁺"], motion[..., k, :, :]
         state = z + np.matmul(step["G"], innovation) + np.matmul(after, np.matmul(np.swapaxes(after, -1, -2), own))
         steps[k] = step | {"z": z, "e⁻": innovation, "e⁺": residual}
@@ -79,7 +80,7 @@ def _update(factor: np.ndarray, axis: np.ndarray, links: Links, k: int) -> dict[
     rows = np.swapaxes(np.concatenate([top, bottom], axis=-2), -1, -2)
     after = np.swapaxes(np.linalg.qr(rows, mode="r"), -1, -2)
     root, gain = after[..., :size, :size], after[..., size:, :size]
-    scaled = np.swapaxes(np.linalg.solve(np.swapaxes(root, -1, -2), np.swapaxes(gain, -1, -2)), -1, -2)
+    scaled = np.swapaxes(solve(np.swapaxes(root, -1, -2), np.swapaxes(gain, -1, -2)), -1, -2)
     return {"W": factor, "W⁺": after[..., size:, size:], "D": np.matmul(root, np.swapaxes(root, -1, -2)), "G": scaled}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from phistar.backends.links import has_rotors, links_at
 from phistar.backends.program import AS_WRITTEN
 from phistar.errors import ModelError, ShapeError
-from phistar.estimation.blocks import over_links
+from phistar.estimation.blocks import over_links, require_joints
 from phistar.estimation.square_root import mass_factor
 from phistar.identities import smoothing
 from phistar.model import Model
@@ -71,6 +71,7 @@ def propagated(model: Model, q: Any, w: Any) -> np.ndarray:
 
 def sample_joint_forces(model: Model, q: Any, count: int, rng: np.random.Generator) -> np.ndarray:
     """τ = Hφw + noise, (count, nv), of white w with covariance M(k); that of τ is the mass matrix (R87 eq. 28)."""
+    require_joints(model)
     if has_rotors(model):
         raise ModelError(f"{model.name} has gyroscopic rotors, which no white noise is like.")
     n = len(model.bodies)
