@@ -111,8 +111,8 @@ def task_space(
         inverse = chosen_inverse(mobility, damping, truncation)
     elif task.rows > 6 and isinstance(task, PoseTask):
         raise InfeasibleError(
-            f"{task.rows} coordinates describe 6 directions, so Λ does not exist for all of them; give truncation=…, or "
-            "use operational_space with the task's Pi."
+            f"{task.rows} coordinates describe 6 directions, so Λ does not exist for all of them; give truncation=…, "
+            "or use operational_space with the task's Pi."
         )
     else:
         inverse = solve_task(mobility, np.broadcast_to(np.eye(task.rows), mobility.shape))
