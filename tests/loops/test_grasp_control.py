@@ -175,3 +175,9 @@ def test_bad_references_and_weights_are_refused_with_sentences():
         law(0.0, q, np.zeros(model.nv), law.reference(pose_of(model, q)))
     with pytest.raises(ps.ShapeError, match=r"\(…, 2, 6\)"):
         internal_forces(grasp, q, np.zeros((3, 6)))
+    b = ps.ModelBuilder("lidded")
+    b.body("pot", joint=ps.Free(), inertia=_link(1.0, 0.2))
+    b.body("lid", "pot", ps.Revolute(), inertia=_link(1.0, 0.2))
+    b.loop("hook", "world", "pot", ps.Spherical())
+    with pytest.raises(ps.ModelError, match="carries lid"):
+        AttitudeControl(Grasp(b.build(), "pot"))

@@ -75,6 +75,18 @@ def test_arrays_times_numbers_are_arrays_of_numbers():
     np.testing.assert_allclose(rate, 6.0 * axis + 0.75 * axis - 3.0)
 
 
+def test_constants_may_stand_beside_series_in_an_array():
+    def function(x):
+        turned = np.cos(np.stack([x[0], 0.5])) + np.sqrt(np.concatenate([x[1:], [4.0]]))
+        return np.concatenate([turned, np.stack([np.arctan2(1.0, x[0]), np.arctan2(x[0], 1.0), np.hypot(3.0, x[1])])])
+
+    value, rate = time_derivatives(function, [0.3, 0.7], [1.0, 2.0])
+    np.testing.assert_allclose(value, function(np.array([0.3, 0.7])), rtol=1e-15)
+    h = 1e-6
+    wanted = (function(np.array([0.3 + h, 0.7 + 2 * h])) - function(np.array([0.3 - h, 0.7 - 2 * h]))) / (2 * h)
+    np.testing.assert_allclose(rate, wanted, atol=1e-9)
+
+
 def test_code_that_chooses_a_branch_chooses_it_by_the_value():
     def function(x):
         return x[0] * x[0] if x[0] > 1.0 else -x[0]
@@ -119,6 +131,8 @@ def test_series_of_traced_numbers_are_recorded():
 def test_what_cannot_be_a_series_is_refused_with_a_sentence():
     with pytest.raises(ps.PhistarError, match="cannot run on Taylor numbers"):
         time_derivatives(lambda x: np.linalg.inv(np.diag(x)), [1.0, 2.0], [0.0, 1.0])
+    with pytest.raises(ps.PhistarError, match="not where a batch is"):
+        time_derivatives(lambda x: x[0] if x[0] > 0 else -x[0], np.ones((3, 1)), np.ones((3, 1)))
     with pytest.raises(ps.ShapeError, match=r"\(2,\), \(3,\)"):
         time_derivatives(lambda x: x, [1.0, 2.0], [0.0, 1.0, 2.0])
     with pytest.raises(ps.ShapeError, match="plain number"):

@@ -103,7 +103,8 @@ class Grasp:
                 f"The object of a grasp is a body on a Free joint on the world; '{self.object}' of {self.model.name} "
                 "is not. Give it such a joint, or use ps.forward_dynamics, which takes any mechanism with loops."
             )
-        names = [loop.name for loop in self.model.loops] if self.contacts is None else list(self.contacts)
+        given = [self.contacts] if isinstance(self.contacts, str) else self.contacts
+        names = [loop.name for loop in self.model.loops] if given is None else list(given)
         if not names:
             raise ModelError(f"Nothing holds '{self.object}': {self.model.name} has no loops. Add ModelBuilder.loop.")
         object.__setattr__(self, "contacts", tuple(names))

@@ -16,7 +16,7 @@ import numpy as np
 
 from phistar.backends.solve import solve
 from phistar.dynamics import forward_kinematics, frame_load, gravity_load, kinetic_energy
-from phistar.errors import PhistarError, ShapeError
+from phistar.errors import ModelError, PhistarError, ShapeError
 from phistar.loops.grasp import Estimate, Grasp, Hold, dot, flip, shifted
 from phistar.model import Model
 
@@ -124,8 +124,8 @@ class ObjectControl:
 @final
 @dataclass(frozen=True, eq=False)
 class AttitudeControl:
-    """F = −k ∂U − dβ + weight, T = 𝒢 − Σ Jᵢ*Qᵢ*λᵢ − damping θ̇: turns and shifts the object to a pose; no model but
-    gravity is in it.
+    """F = −k ∂U − dβ + weight, T = 𝒢 − Σ Jᵢ*Qᵢ*λᵢ − damping θ̇: turns and shifts a rigid object to a pose; of the masses
+    only their weight is in it.
 
     The energy V = ½θ̇*ℳθ̇ + k_r(3 − tr R_d*R)/2 + ½k_x|x − x_d|² of arms and object falls as −β*dβ − damping|θ̇|²,
     whatever the inertias are: a Lyapunov function of the closed chain (Wen and Kreutz 1988, cited in RJK91 §6).
@@ -139,6 +139,15 @@ class AttitudeControl:
     shifting_damping: float = 50.0
     weights: Any = None
     damping: float = 0.5
+
+    def __post_init__(self) -> None:
+        index = self.model.body_index(self.grasp.object)
+        if self.model.children[index]:
+            carried_by = ", ".join(self.model.bodies[child].name for child in self.model.children[index])
+            raise ModelError(
+                f"AttitudeControl is for a rigid object; '{self.grasp.object}' of {self.model.name} carries "
+                f"{carried_by}: its weight moves. ObjectControl takes objects with joints."
+            )
 
     @property
     def model(self) -> Model:

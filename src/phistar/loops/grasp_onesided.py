@@ -58,7 +58,7 @@ def one_sided_dynamics(
 
     A line or a face in contact is given by its corners. The model's other loops stay closed.
     """
-    contacts = [_contact(model, name) for name in one_sided]
+    contacts = [_contact(model, name) for name in ([one_sided] if isinstance(one_sided, str) else one_sided)]
     q, v = batched(model, q, v)
     made = equations(model, q, v, with_load(model, q, tau, f_ext))
     batch = np.broadcast_shapes(made.right.shape[:-1], made.matrix.shape[:-2])

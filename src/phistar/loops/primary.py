@@ -246,7 +246,7 @@ class PrimaryJoints:
         square = np.matmul(back * soft[..., None, :], chosen)
         if np.any(np.linalg.matrix_rank(np.nan_to_num(square), hermitian=True) < len(self.rates)):
             raise PhistarError(
-                f"The actuators {', '.join(actuators)} cannot drive all {len(self.rates)} degrees of freedom of "
+                f"The actuators {actuators} cannot drive all {len(self.rates)} degrees of freedom of "
                 f"{self.model.name} here; name more of them, or leave the singular configuration."
             )
         return base + soft * _times(chosen, np.linalg.solve(square, wanted[..., None])[..., 0])
@@ -256,10 +256,11 @@ class PrimaryJoints:
         rows = np.arange(self.model.nv + self.terminating.nv)
         own = {joint.name: rows[joint.v_slice] for joint in self.model.joints}
         cut = {joint.name: rows[self.model.nv :][joint.v_slice] for joint in self.terminating.joints}
-        for name in actuators:
+        names = (actuators,) if isinstance(actuators, str) else actuators
+        for name in names:
             if name not in own and name not in cut:
                 self.model.joint(name)
-        return np.concatenate([np.zeros(0, int), *((own | cut)[name] for name in actuators)])
+        return np.concatenate([np.zeros(0, int), *((own | cut)[name] for name in names)])
 
     def _checked(self, array: Any, size: int, what: str) -> np.ndarray:
         return self.model.checked(array, size, what)

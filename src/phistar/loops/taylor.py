@@ -227,7 +227,51 @@ def _antiderivative(value: Any, rate: Taylor | None) -> Taylor:
     return Taylor([value, *(c / (k + 1) for k, c in enumerate(inner))])
 
 
-def taylor_array(*derivatives: Any) -> np.ndarray:
+class TaylorArray(np.ndarray):
+    """An array of Taylor numbers and floats, on which NumPy's functions take each entry as what it is.
+
+    Entries are arrays without axes, so that what is stacked from them is such an array again.
+    """
+
+    __array_priority__ = 10.0  # type: ignore[assignment]  # beside plain arrays, in np.stack and np.concatenate
+
+    def __getitem__(self, key: Any) -> Any:
+        return _arrayed(super().__getitem__(key))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        plain = [x.view(np.ndarray) if isinstance(x, TaylorArray) else x for x in inputs]
+        if method == "__call__" and ufunc.__name__ in _NAMED:
+            made = np.frompyfunc(_called(ufunc.__name__), len(plain), 1)(*plain)
+        else:
+            made = getattr(ufunc, method)(*plain, **options)
+        if out is not None:
+            out[0].view(np.ndarray)[...] = made
+            return out[0]
+        plainly = isinstance(made, bool | np.ndarray) and np.asarray(made).dtype.kind == "b"  # comparisons
+        return made if plainly else _arrayed(made)
+
+
+_NAMED = {"sin", "cos", "tan", "arcsin", "arccos", "arctan", "exp", "log", "sqrt", "arctan2", "hypot"}
+
+
+def _called(name: str) -> Callable[..., Any]:
+    """The function of one or two entries: Taylor's where one of them is Taylor's, else NumPy's."""
+
+    def function(*entries: Any) -> Any:
+        series = [x for x in entries if isinstance(x, Taylor)]
+        if not series:
+            return getattr(np, name)(*entries)
+        first, *others = entries
+        return getattr(Taylor(series[0]._lift(first)), name)(*others)
+
+    return function
+
+
+def _arrayed(values: Any) -> TaylorArray:
+    return np.asarray(values, dtype=object).view(TaylorArray)
+
+
+def taylor_array(*derivatives: Any) -> TaylorArray:
     """Derivatives x, ẋ, ẍ, … (each (…, n), broadcast) as one array (n,) of Taylor numbers that carry the batch."""
     arrays = [np.asarray(x, dtype=np.float64) for x in derivatives]
     try:
@@ -240,7 +284,7 @@ def taylor_array(*derivatives: Any) -> np.ndarray:
     result = np.empty(arrays[0].shape[-1], dtype=object)
     for j in range(len(result)):
         result[j] = Taylor([x[..., j] / factorial(k) for k, x in enumerate(arrays)])
-    return result
+    return _arrayed(result)
 
 
 def derivatives_of(numbers: Any, order: int, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
@@ -263,9 +307,13 @@ def time_derivatives(function: Callable[[np.ndarray], Any], *path: Any) -> list[
     numbers = taylor_array(*path)
     try:
         made = np.asarray(function(numbers), dtype=object)
-    except (TypeError, AttributeError) as problem:
+    except PhistarError:
+        raise
+    except (TypeError, AttributeError, ValueError) as problem:
         raise PhistarError(
             f"The function cannot run on Taylor numbers: {problem}. Write it with NumPy functions of real numbers, "
-            "building arrays with np.stack, np.array or np.concatenate, without np.linalg and without float()."
+            "building arrays with np.stack or np.concatenate, without np.linalg and float(); it may branch on values "
+            "where one state is given, not where a batch is."
         ) from problem
-    return derivatives_of(made, len(path) - 1, np.shape(numbers[0].value) if len(numbers) else ())
+    batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in path))
+    return derivatives_of(made, len(path) - 1, batch)
