@@ -147,3 +147,17 @@ def test_contradictions_are_refused(arm):
         estimation.BoundaryValueProblem(model, q, v, tip_accelerations={"tip": MOTION}).inverse(tau)
     with pytest.raises(UnknownNameError):
         estimation.BoundaryValueProblem(model, q, v, tip_forces={"nose": LOAD}).forward(tau)
+
+
+def test_a_planar_arm_anchored_at_its_tip_is_a_closed_chain():
+    """Six conditions, three of which planar joints meet by themselves; the forces there are the least."""
+    model = ps.planar_chain(4)
+    q, v, tau = np.random.default_rng(1).uniform(-1, 1, size=(3, 4))
+    problem = estimation.BoundaryValueProblem(model, q, v, tip_accelerations={"tip": np.zeros(6)})
+    solution = problem.forward(tau)
+    assert_solved(problem, solution)
+    tip = ps.jacobian(model, q, "tip") @ solution.accelerations + ps.jacobian_dot_v(model, q, v, "tip")
+    assert np.abs(tip).max() < 1e-8
+    assert np.abs(solution.tip_forces["tip"][[0, 1, 5]]).max() < 1e-8
+    with pytest.raises(ModelError, match="tip of planar4 cannot accelerate as told in direction 5"):
+        estimation.BoundaryValueProblem(model, q, v, tip_accelerations={"tip": [0, 0, 0, 0, 0, 1.0]}).forward(tau)

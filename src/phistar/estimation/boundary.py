@@ -31,6 +31,8 @@ from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.stated import Stated, external_forces, states
 
+SINGULAR = 1e-11  # of the greatest mobility: below it, a direction is one in which the joints cannot move a frame
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -86,6 +88,8 @@ class BoundaryValueProblem:
         if self.tip_accelerations:
             loads |= self._closing_forces(tau)
         found, forces = self._solved(_forward, {"T": tau}, loads)
+        if self.tip_accelerations:
+            self._refuse_impossible(found["frame_accelerations"])
         return self._solution(found, found["accelerations"], self.model.checked(tau, self.model.nv, "tau"), forces)
 
     def inverse(self, accelerations: Any) -> Solution:
@@ -97,14 +101,27 @@ class BoundaryValueProblem:
         return self._solution(found, given, found["joint_forces"], forces)
 
     def _closing_forces(self, tau: Any) -> dict[str, np.ndarray]:
-        """Λ(β̇ − β̇₀): what moves the frames as told, β̇₀ being how they would move by themselves."""
+        """Λ(β̇ − β̇₀): what moves the frames as told, β̇₀ being how they would move by themselves; of directions in which
+        the joints cannot move them, the least force."""
         frames, wanted = external_forces(self.model, self.tip_accelerations)
         loaded = {**self.tip_forces, **{name: np.zeros(6) for name in frames}}
         found, _ = self._solved(_forward, {"T": tau}, loaded)
         free = found["frame_accelerations"][..., -wanted.shape[-1] :]
-        inertia = operational_space(self.model, self.q, self.v, frames).inertia
+        inertia = operational_space(self.model, self.q, self.v, frames, truncation=SINGULAR).inertia
         force = np.matmul(inertia, (wanted - free)[..., None])[..., 0]
         return {name: force[..., 6 * i : 6 * i + 6] for i, name in enumerate(frames)}
+
+    def _refuse_impossible(self, moved: np.ndarray) -> None:
+        """A tip cannot be told to do what no joint lets it do."""
+        frames, wanted = external_forces(self.model, self.tip_accelerations)
+        moved = moved[..., -wanted.shape[-1] :]
+        off = np.abs(moved - wanted) > 1e-6 * (1.0 + np.abs(wanted).max() + np.abs(moved))
+        if np.any(off):
+            direction = int(np.argwhere(off)[0][-1])
+            raise ModelError(
+                f"{frames[direction // 6]} of {self.model.name} cannot accelerate as told in direction {direction % 6} "
+                "of [ω̇; ẍ]: the joints do not allow it there."
+            )
 
     def _solved(self, statements: Any, given: dict[str, Any], loads: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         frames: tuple[str, ...] = ()
