@@ -243,3 +243,6 @@ _hessian_product = Recorded(
     _hessian_product_at,
     lambda model: ((model.nv,),) * 3,
 )
+
+RECORDED = {each.name: each for each in (_inverse, _forward, _linearized, _regressor, _hessian_product)}
+"""What is recorded for a robot, by the name of the function."""

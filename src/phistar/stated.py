@@ -115,10 +115,11 @@ class Stated(Generic[Arguments, Result]):
         return store[key]
 
     def _compiled(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
-        wanted, flipped = self._wanted(model, frames)
+        wanted, flipped = self.wanted(model, frames)
         return executor(wanted), flipped
 
-    def _wanted(self, model: Model, frames: tuple[str, ...], parameters: Any = ()) -> tuple[Statements, bool]:
+    def wanted(self, model: Model, frames: tuple[str, ...], parameters: Any = ()) -> tuple[Statements, bool]:
+        """What is compiled for a robot, and whether that is the statements' adjoints."""
         symbols = symbols_of(model, frames)
         nodes = self.nodes(symbols)
         flipped = self._matrix is True and all(is_wide(node) for node in nodes.values())
@@ -138,7 +139,7 @@ class Stated(Generic[Arguments, Result]):
         store = model.__dict__.setdefault("_kernels", {})
         key = (self._slot, frames, "recorded", tuple(runtime))
         if key not in store:
-            wanted, flipped = self._wanted(model, frames, runtime)
+            wanted, flipped = self.wanted(model, frames, runtime)
             store[key] = *wanted.cheapest(), flipped
         trace, names, signature, flipped = store[key]
         arrays = [q, *(given[name] if name in given else runtime[name] for name in names)]

@@ -14,6 +14,7 @@ from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots, tasks, ti
 from phistar.cli.benchmark.measure import difference, entrant
 from phistar.cli.benchmark.peak import CHAINS, loop_function, peak
 from phistar.cli.benchmark.plan import FULL, QUICK, plan_for
+from phistar.cli.benchmark.profile import Instructions, counted
 from phistar.cli.benchmark.targets import REACHED, targets, verdicts
 from phistar.cli.benchmark.targets import Target as Goal
 from phistar.cli.benchmark.timing import Contestant, contest
@@ -46,6 +47,24 @@ def test_every_figure_of_a_result_is_there(quick_run):
     for row in rows:
         names = ("ours_ns", "operations", "peak_fraction", "first_call_s", "cached_call_s", "code_bytes")
         assert all(row[name] > 0 for name in names), row
+
+
+def test_a_profile_bounds_the_time_by_the_multiplications(quick_run):
+    facts = json.loads((quick_run[1] / "bench.json").read_text())
+    if not host().triple.startswith("x86_64") or host().lanes < 4:
+        pytest.skip("the instructions of this processor are not told apart")
+    assert {row["function"] for row in facts["profiles"]} >= {tasks.FORWARD, tasks.INVERSE, tasks.MASS}
+    for row in facts["profiles"]:
+        parts = ("multiplying", "adding", "loading", "storing", "others")
+        assert row["total"] == sum(row[part] for part in parts) and row["multiplying"] > 0
+        assert row["bound_ns"] == pytest.approx(row["multiplying"] * 2 / facts["peak_gflops"])
+        assert row["busy"] == pytest.approx(row["bound_ns"] / row["ours_ns"])
+
+
+def test_instructions_are_told_apart_by_what_they_occupy():
+    text = "part0:\n\tvmulpd\t%ymm0, %ymm1, %ymm2\n\tvfmadd213pd\t8(%rsp), %ymm1, %ymm2\n\tvsubpd\t%ymm0, %ymm1, %ymm1"
+    text += "\n\tvmovupd\t%ymm1, 32(%rsp)\n\tvbroadcastsd\t.LC0(%rip), %ymm3\n\tvmovapd\t%ymm3, %ymm4\n\tret"
+    assert counted(text + "\nloop:\n\tvmulpd\t%ymm0, %ymm1, %ymm2") == Instructions(2, 1, 1, 1, 1)
 
 
 def test_the_plot_is_a_picture_with_a_bar_for_each_ratio(quick_run):

@@ -49,6 +49,17 @@ def _ready() -> None:
 
 def compile_object(text: str, target: Target) -> bytes:
     """Object code of a module."""
+    machine, module = _parsed(text, target)
+    return machine.emit_object(module)
+
+
+def assembly(text: str, target: Target) -> str:
+    """The instructions of a module as a person reads them."""
+    machine, module = _parsed(text, target)
+    return machine.emit_assembly(module)
+
+
+def _parsed(text: str, target: Target) -> tuple[Any, Any]:
     import llvmlite.binding as llvm
 
     _ready()
@@ -58,7 +69,7 @@ def compile_object(text: str, target: Target) -> bytes:
         cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small"
     )
     module.data_layout = str(machine.target_data)
-    return machine.emit_object(module)
+    return machine, module
 
 
 @dataclass(frozen=True, eq=False)

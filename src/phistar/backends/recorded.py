@@ -89,6 +89,10 @@ class Recorded:
             values = [x for result in results for x in np.asarray(result).reshape(-1)]
         return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values]), loops
 
+    def signature(self, model: Model) -> Signature:
+        """The rows of the inputs and the shapes of the outputs."""
+        return Signature(tuple(model.nq if x == "q" else model.nv for x in self.inputs), self.shapes(model))
+
     def kernel(self, model: Model) -> Kernel:
         """Machine code for a robot: kept on the model, found on disk, or made."""
         store = model.__dict__.setdefault("_kernels", {})
@@ -100,8 +104,7 @@ class Recorded:
         target = host()
         lanes = min(target.lanes, LANES)
         name = cache.key("recorded", self.name, model.key, target, lanes)
-        rows = tuple(model.nq if x == "q" else model.nv for x in self.inputs)
-        signature = Signature(rows, self.shapes(model))
+        signature = self.signature(model)
         found = cache.load(name)
         if found is None:
             trace, loops = self.trace(model)

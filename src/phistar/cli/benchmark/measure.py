@@ -17,6 +17,7 @@ from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots
 from phistar.cli.benchmark.machine import machine
 from phistar.cli.benchmark.peak import peak
 from phistar.cli.benchmark.plan import Plan
+from phistar.cli.benchmark.profile import profiles
 from phistar.cli.benchmark.start import Start, environment, kernels, starts
 from phistar.cli.benchmark.tasks import (
     FORWARD,
@@ -100,7 +101,8 @@ def measure(plan: Plan, tell: Callable[[str], None]) -> Facts:
         facts["peak_gflops"] = max([*peaks, peak(plan.seconds)])
     for row in rows:
         row["peak_fraction"] = _ratio(row["operations"], row["ours_ns"] * facts["peak_gflops"])
-    return facts | {"results": rows}
+    models = {name: robot.model for name, robot in entrants.items()}
+    return facts | {"results": rows, "profiles": profiles(rows, models, facts["peak_gflops"])}
 
 
 def _robot(robot: Entrant, plan: Plan, folder: Path, problems: list[str], tell: Callable[[str], None]) -> list[Facts]:

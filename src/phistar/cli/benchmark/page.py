@@ -31,6 +31,7 @@ def _sections(facts: Facts) -> Iterator[RenderableType]:
     if facts["chains"]:
         yield Group(Text(), Text("Long chains: ps.forward_dynamics", style="bold"), _chains(facts))
     yield from _threads(facts)
+    yield from _profiles(facts)
     yield from _targets(facts)
     yield from _notes(facts)
 
@@ -91,6 +92,19 @@ def _threads(facts: Facts) -> Iterator[RenderableType]:
                 f"Two threads: {row['robot']}, {row['batch']:,} states of forward dynamics, "
                 f"{time(row['one_ns'])} → {time(row['two_ns'])} ns a state, {row['ratio']:.2f}×"
             )
+
+
+def _profiles(facts: Facts) -> Iterator[RenderableType]:
+    if not facts["profiles"]:
+        return
+    numbers = ["× + fma", "+ −", "load", "store", "other", "ours ns", "least ns", "busy", "× pin at least ns"]
+    table = _table([("function", "left"), ("robot", "left"), *((name, "right") for name in numbers)])
+    for row in facts["profiles"]:
+        counts = [f"{row[kind]:,}" for kind in ("multiplying", "adding", "loading", "storing", "others")]
+        times = [time(row["ours_ns"]), time(row["bound_ns"]), f"{row['busy']:.0%}", _ratio(row["bound_ratio"])]
+        table.add_row(row["function"], row["robot"], *counts, *times)
+    title = f"Where the time goes: vector instructions for {facts['machine']['lanes']} states"
+    yield Group(Text(), Text(title, style="bold"), table)
 
 
 def _targets(facts: Facts) -> Iterator[RenderableType]:

@@ -54,6 +54,13 @@ def _notes(facts: Facts) -> Iterator[str]:
         "peak measured in this run. first, cached: the first call after the imports of a fresh process, compiling and "
         "not (a process for each robot, its functions in this order). code: object code on disk."
     )
+    if facts["profiles"]:
+        yield (
+            "Where the time goes: least is the time of the multiplications and multiply-adds alone, sines and cosines "
+            "included, at the rate of the peak; busy is its share of ours; the last column is the ratio to Pinocchio "
+            "that nothing but fewer multiplications could surpass on this processor. Loads and stores beyond the rows "
+            "themselves are values that its registers cannot hold."
+        )
     differences = [row["difference"] for row in facts["results"] if row["difference"] is not None]
     if differences:
         yield f"Ours and the peers' results differ by at most {max(differences):.1e}, relative to the largest entry."
