@@ -45,7 +45,7 @@ def test_a_ball_touches_when_it_has_fallen_and_leaves_with_its_restitution():
     apex = release.state.q[2] + release.state.v[5] ** 2 / (2 * 9.81)
     assert apex - 0.1001 == pytest.approx(0.5 * 0.5**2, rel=3e-3)  # while it touches, gravity acts on
     assert min(moment.step.nearest for moment in moments) > 0.0
-    assert max(np.diff([energy(world, moment) for moment in moments])) < 1e-5
+    assert max(np.diff([energy(world, moment) for moment in moments])) < 1e-9
 
 
 def test_errors_fall_with_the_tolerance():

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.contact.pairs import Pair, Pairs, Site
+from phistar.contact.pairs import Pair, Pairs
 from phistar.contact.shapes import coal, convex
+from phistar.contact.sites import Placed, Sites
 from phistar.errors import PhistarError
 
 
@@ -32,45 +33,51 @@ class Nearness:
 
     def __init__(self, pairs: Pairs) -> None:
         library = coal()
-        self.pairs = pairs
-        self._request = library.DistanceRequest()
+        self.pairs, self.sites = pairs, Sites(pairs)
+        self._request, self._result = library.DistanceRequest(), library.DistanceResult
         self._transform = library.Transform3s
-        self._result = library.DistanceResult
-        self._point = library.Sphere(0.0)
-        self._between = [library.ComputeDistance(convex(p.a.shape), convex(p.b.shape)) for p in pairs.pairs]
-        self._to_b = [library.ComputeDistance(self._point, convex(p.b.shape)) for p in pairs.pairs]
-        self._to_a = [library.ComputeDistance(self._point, convex(p.a.shape)) for p in pairs.pairs]
+        self._shapes = [[convex(site.shape) for site in (pair.a, pair.b)] for pair in pairs.pairs]
+        self._point = point = library.Sphere(0.0)  # coal's functions do not keep their shapes alive
+        self._between = [library.ComputeDistance(a, b) for a, b in self._shapes]
+        self._to_b = [library.ComputeDistance(point, b) for _, b in self._shapes]
+        self._to_a = [library.ComputeDistance(point, a) for a, _ in self._shapes]
+        self._reach = np.array([site.reach for site in self.sites.every])
+        self._margin = np.array([pair.surface.margin for pair in pairs.pairs])
 
-    def gaps(self, poses: dict[int, tuple[np.ndarray, np.ndarray]], horizon: Any) -> Gaps:
-        """The places nearer than `horizon` (n pairs, or one number), for bodies posed (R, p) by index."""
+    def gaps(self, placed: Placed, step: float) -> Gaps:
+        """Every place that may be inside its margin before a step's end."""
+        a, b = self.sites.numbers.T
+        apart = placed.center[a] - placed.center[b]
+        bound = np.sqrt(np.einsum("ij,ij->i", apart, apart)) - self._reach[a] - self._reach[b]
+        horizon = self._margin + 2.0 * step * (placed.speed[a] + placed.speed[b])
         near: list[tuple[int, float, np.ndarray, np.ndarray, int, int]] = []
-        nearest, within = np.inf, np.broadcast_to(horizon, len(self.pairs.pairs))
-        for index, pair in enumerate(self.pairs.pairs):
-            placed_a, placed_b = _placed(pair.a, poses), _placed(pair.b, poses)
-            bound = float(np.linalg.norm(placed_a[1] - placed_b[1])) - pair.a.reach - pair.b.reach
-            if bound > within[index]:
-                nearest = min(nearest, bound)
-                continue
-            start, first = int(self.pairs.starts[index]), len(near)
-            distance, point, normal = self._measure(self._between[index], placed_a, placed_b)
-            nearest = min(nearest, distance)
-            if distance > within[index]:
-                continue
-            if distance <= 0.0:
-                raise Penetration(f"{pair.name} intersect by {-distance:.3g} m.")
-            if pair.slots > 1:
-                self._corners(near, index, pair, poses, placed_a, placed_b, float(within[index]))
-            if len(near) == first:  # no corner is near: two edges, or something round
-                near.append((start, distance, point, normal, pair.a.body, pair.b.body))
-        return _gathered(near, float(nearest))
+        nearest = float(np.min(bound, initial=np.inf, where=bound > horizon))
+        for index in np.nonzero(bound <= horizon)[0].tolist():
+            nearest = min(nearest, self._pair(near, index, placed, float(horizon[index])))
+        return _gathered(near, nearest)
 
-    def _corners(
-        self, near: list, index: int, pair: Pair, poses: Any, placed_a: Any, placed_b: Any, horizon: float
-    ) -> None:
+    def _pair(self, near: list, index: int, placed: Placed, horizon: float) -> float:
+        """Adds the near places of a pair; its distance."""
+        pair, first = self.pairs.pairs[index], len(near)
+        a, b = ((placed.rotation[i], placed.center[i]) for i in self.sites.numbers[index])
+        distance, point, normal = self._measure(self._between[index], a, b)
+        if distance > horizon:
+            return distance
+        if distance <= 0.0:
+            raise Penetration(f"{pair.name} intersect by {-distance:.3g} m.")
+        if pair.slots > 1:
+            self._corners(near, index, pair, a, b, horizon)
+        if len(near) == first:  # no corner is near: two edges, or something round
+            near.append((int(self.pairs.starts[index]), distance, point, normal, pair.a.body, pair.b.body))
+        return distance
+
+    def _corners(self, near: list, index: int, pair: Pair, a: Any, b: Any, horizon: float) -> None:
         slot = int(self.pairs.starts[index]) + 1
-        sides = ((pair.a, self._to_b[index], placed_b, 1.0), (pair.b, self._to_a[index], placed_a, -1.0))
-        for site, function, other, way in sides:
-            turn, shift = poses.get(site.body, _STILL)
+        for site, own, function, other, way in (
+            (pair.a, a, self._to_b[index], b, 1.0),
+            (pair.b, b, self._to_a[index], a, -1.0),
+        ):
+            turn, shift = own
             for corner in site.corners @ turn.T + shift:
                 distance, point, normal = self._measure(function, (turn, corner), other)
                 if distance < horizon:
@@ -83,14 +90,6 @@ class Nearness:
         distance = function(self._transform(*a), self._transform(*b), self._request, result)
         point = 0.5 * (result.getNearestPoint1() + result.getNearestPoint2())
         return distance, point, -result.normal
-
-
-_STILL = (np.eye(3), np.zeros(3))
-
-
-def _placed(site: Site, poses: dict[int, tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    turn, shift = poses.get(site.body, _STILL)
-    return turn @ site.placement.rotation, turn @ site.placement.translation + shift
 
 
 def _gathered(near: list, nearest: float) -> Gaps:

@@ -28,8 +28,8 @@ class Site:
 
     @cached_property
     def corners(self) -> np.ndarray:
-        """(n, 3), in the body's frame."""
-        return corners(self.shape) @ self.placement.rotation.T + self.placement.translation
+        """(n, 3), about the shape's own origin."""
+        return corners(self.shape)
 
     @cached_property
     def reach(self) -> float:

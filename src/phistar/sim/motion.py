@@ -102,7 +102,7 @@ class Motion:
         rates = self.world.closing(state, gaps)
         coming = (outside > 1e-3 * self.world.parameters.margin[gaps.slot]) & (rates < 0.0)
         if np.any(coming):
-            limit = min(limit, float(np.min(-outside[coming] / rates[coming])) * (1.0 + 1e-9))
+            limit = min(limit, 0.999 * float(np.min(-outside[coming] / rates[coming])))
         return max(limit, 10 * SHORTEST)
 
 

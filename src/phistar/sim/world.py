@@ -11,9 +11,8 @@ import numpy as np
 from phistar.contact.forces import Held
 from phistar.contact.gaps import Gaps, Nearness, Penetration
 from phistar.contact.pairs import Pairs
-from phistar.contact.response import bases_of, contact_map, motions
+from phistar.contact.response import bases_of, contact_map
 from phistar.contact.surface import Parameters
-from phistar.dynamics import forward_kinematics
 from phistar.model import Model
 from phistar.sim.implicit import ImplicitStep, Sides
 
@@ -78,19 +77,9 @@ class World:
         model = self.model
         return State(model.checked(q, model.nq, "q").copy(), model.checked(v, model.nv, "v").copy(), held)
 
-    def poses(self, q: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """(R, p) of the bodies that can be touched."""
-        found = [forward_kinematics(self.model, q, frame) for frame in self.pairs.frames]
-        return {body: (pose[:3, :3], pose[:3, 3]) for body, pose in zip(self.pairs.bodies, found, strict=True)}
-
     def gaps(self, state: State, step: float) -> Gaps:
         """Every place that may be inside its margin before the step's end."""
-        if not self.pairs.pairs:
-            return self.nearness.gaps({}, 0.0)
-        speed = float(np.max(np.abs(motions(self.model, state.q, state.v, self.pairs.frames)), initial=0.0))
-        margins = np.array([pair.surface.margin for pair in self.pairs.pairs])
-        reach = np.array([min(max(pair.a.reach, 0.0), 10.0) + min(pair.b.reach, 10.0) for pair in self.pairs.pairs])
-        return self.nearness.gaps(self.poses(state.q), margins + 2.0 * step * speed * (1.0 + reach))
+        return self.nearness.gaps(self.nearness.sites.placed(state.q, state.v), step)
 
     def advance(self, state: State, tau: np.ndarray, step: float, gaps: Gaps | None = None) -> Step:
         """v⁺ = v + h ℳ⁻¹(T − 𝒞 − 𝒢 + J*f⁺), q⁺ = q ⊕ h v⁺; in halves where Newton's method misses or bodies would meet.
@@ -137,10 +126,9 @@ class World:
         """ḋ of each gap, (n,)."""
         if not len(gaps.slot):
             return np.zeros(0)
-        poses = self.poses(state.q)
-        origins = np.stack([poses[body][1] for body in self.pairs.bodies])
-        places = contact_map(gaps.point, bases_of(gaps.normal), origins, _sides(self._numbers[gaps.bodies]))
-        return places[:, 2] @ motions(self.model, state.q, state.v, self.pairs.frames)
+        placed = self.nearness.sites.placed(state.q, state.v)
+        sides = _sides(self._numbers[gaps.bodies])
+        return contact_map(gaps.point, bases_of(gaps.normal), placed.origins, sides)[:, 2] @ placed.motion
 
     def _nearest(self, gaps: Gaps) -> str:
         return self.pairs.slot_pair(int(gaps.slot[np.argmin(gaps.distance)])).name

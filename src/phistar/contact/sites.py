@@ -1,0 +1,98 @@
+"""Where shapes are and how fast they come: one compiled function of the state for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.backends.arrays import traced
+from phistar.backends.kernel import compilable, compile_trace
+from phistar.backends.trace import Scalar, Tape, finish
+from phistar.contact.pairs import Pairs, Site
+from phistar.contact.response import motions
+from phistar.dynamics import forward_kinematics
+from phistar.spatial import cross
+
+
+class Placed(NamedTuple):
+    """Of s sites: `rotation` (s, 3, 3), `center` (s, 3), and `speed` (s,), which no point of a shape exceeds; of the m
+    bodies that can be touched, `origins` (m, 3) and `motion` (6m,)."""
+
+    rotation: Any
+    center: Any
+    speed: Any
+    origins: Any
+    motion: Any
+
+
+@dataclass(frozen=True)
+class Sites:
+    """The shapes of some pairs, each once."""
+
+    pairs: Pairs
+
+    @cached_property
+    def every(self) -> tuple[Site, ...]:
+        return tuple(dict.fromkeys(site for pair in self.pairs.pairs for site in (pair.a, pair.b)))
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """(pairs, 2): which sites a pair is of."""
+        index = {site: number for number, site in enumerate(self.every)}
+        return np.array([(index[pair.a], index[pair.b]) for pair in self.pairs.pairs]).reshape(-1, 2)
+
+    def placed(self, q: np.ndarray, v: np.ndarray) -> Placed:
+        """All of them at a state."""
+        if not self.pairs.pairs or not compilable(self.pairs.model):
+            return self.formulas(q, v)
+        made = self._kernel(q, v)
+        rotation, center, speed, origins, motion = np.split(made, np.cumsum(self._sizes)[:-1])
+        return Placed(rotation.reshape(-1, 3, 3), center.reshape(-1, 3), speed, origins.reshape(-1, 3), motion)
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        count, bodies = len(self.every), len(self.pairs.bodies)
+        return [9 * count, 3 * count, count, 3 * bodies, 6 * bodies]
+
+    def formulas(self, q: Any, v: Any) -> Placed:
+        """The same on floats or traced numbers of one state."""
+        model, frames = self.pairs.model, self.pairs.frames
+        poses = [forward_kinematics(model, q, frame) for frame in frames]
+        motion = motions(model, q, v, frames)
+        turns, centers, speeds = [], [], []
+        for site in self.every:
+            turn, shift, rate = np.eye(3), np.zeros(3), np.zeros(6)
+            if site.body >= 0:
+                number = self.pairs.bodies.index(site.body)
+                turn, shift = poses[number][:3, :3], poses[number][:3, 3]
+                rate = motion[6 * number : 6 * number + 6]
+            arm = np.matmul(turn, site.placement.translation)
+            turns.append(np.matmul(turn, site.placement.rotation))
+            centers.append(shift + arm)
+            speeds.append(_bound(site, rate, arm))
+        origins = np.stack([pose[:3, 3] for pose in poses])
+        return Placed(np.stack(turns), np.stack(centers), np.stack(speeds), origins, motion)
+
+    @property
+    def _kernel(self) -> Any:
+        model = self.pairs.model
+        store = model.__dict__.setdefault("_kernels", {})
+        key = ("sites", self.pairs.frames, self.every)
+        if key not in store:
+            tape = Tape()
+            made = self.formulas(traced(tape.inputs((model.nq,))), traced(tape.inputs((model.nv,))))
+            values = [x for array in made for x in np.asarray(array).reshape(-1)]
+            trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
+            title = f"shapes of {model.name}"
+            store[key] = compile_trace(trace, [model.nq, model.nv], [(len(values),)], title, ("sites",)).function
+        return store[key]
+
+
+def _bound(site: Site, rate: Any, arm: Any) -> Any:
+    """|v + ω × arm| + |ω| reach; a half-space that turns has no bound, and does not turn."""
+    linear = rate[3:] + cross(rate[:3], arm)
+    reach = site.reach if np.isfinite(site.reach) else 0.0
+    return np.sqrt(np.sum(linear * linear)) + reach * np.sqrt(np.sum(rate[:3] * rate[:3]))
