@@ -20,8 +20,8 @@ from phistar.dynamics import Forces, with_load
 from phistar.errors import ModelError, PhistarError
 from phistar.loops.closure import loop_slices
 from phistar.loops.cut import across
+from phistar.loops.equations import equations, pushed
 from phistar.loops.forces import on_frames
-from phistar.loops.forward import equations, pushed
 from phistar.loops.grasp_contacts import PointContact, SlidingPoint
 from phistar.model import Model
 from phistar.stated import batched

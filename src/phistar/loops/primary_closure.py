@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.dynamics import forward_kinematics, jacobian, jacobian_dot_v
+from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import PhistarError
 from phistar.loops.closure import closures, loop_frames, loop_slices
+from phistar.loops.equations import frame_acceleration
 from phistar.loops.taylor import derivatives_of, taylor_array
 from phistar.model import Model
 from phistar.model.parts import Loop
@@ -33,18 +34,18 @@ class State(NamedTuple):
 
 def closed_state(model: Model, q: np.ndarray, v: np.ndarray | None = None) -> State:
     """The closures at q (…, nq), and at v (…, nv) or at rest; a composition of the frames' J and J̇θ̇."""
-    frames = loop_frames(model)
-    poses = {name: forward_kinematics(model, q, name) for name in frames}
-    jacobians = {name: jacobian(model, q, name) for name in frames}
-    moving = np.zeros(model.nv) if v is None else v
-    motions = {name: np.matmul(own, moving[..., None])[..., 0] for name, own in jacobians.items()}
-    found = closures(model, q, poses, moving, motions)
+    tree, frames = model.tree, loop_frames(model)
+    poses = {name: forward_kinematics(tree, q, name) for name in frames}
+    jacobians = {name: jacobian(tree, q, name) for name in frames}
+    bias, motions = np.zeros(6 * len(frames)), {}
+    if v is not None:
+        moved = frame_acceleration(tree, q, v, np.zeros(model.nv), frames)
+        bias = moved["at_frames"]
+        motions = {name: moved["motion"][..., 6 * i : 6 * i + 6] for i, name in enumerate(frames)}
+    found = closures(model, q, poses, v, motions)
     stacked = [np.zeros((*q.shape[:-1], 0, model.nv)), *(jacobians[name] for name in frames)]
     whole = np.matmul(found.on_frames, np.concatenate(stacked, axis=-2)) + found.on_rates
-    drift = found.drift
-    if v is not None and frames:
-        bias = np.concatenate([jacobian_dot_v(model, q, v, name) for name in frames], axis=-1)
-        drift = drift + np.matmul(found.on_frames, bias[..., None])[..., 0]
+    drift = found.drift + np.matmul(found.on_frames, bias[..., None])[..., 0]
     for end in {end for loop in model.loops if isinstance(loop, Loop) for end in (loop.frame_a, loop.frame_b)}:
         poses.setdefault(end, model.frame(end).placement.matrix)
         jacobians.setdefault(end, np.zeros((6, model.nv)))
