@@ -46,7 +46,9 @@ class Sites:
 
     def placed(self, q: np.ndarray, v: np.ndarray) -> Placed:
         """All of them at a state."""
-        if not self.pairs.pairs or not compilable(self.pairs.model):
+        if not self.pairs.bodies:
+            return Placed(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)), np.zeros(0))
+        if not compilable(self.pairs.model):
             return self.formulas(q, v)
         made = self._kernel(q, v)
         rotation, center, speed, origins, motion = np.split(made, np.cumsum(self._sizes)[:-1])

@@ -61,10 +61,11 @@ class Motion:
             if tried is None or tried.error > 1.0 or not np.isfinite(tried.error):
                 wanted = self._shorter(tried, step, time, gaps)
                 continue
-            time = end if time + step >= end - SHORTEST else time + step
+            arrivals = _arrivals(self.world, state, gaps)
+            begun, time = time, end if time + step >= end - SHORTEST else time + step
             state, gaps = tried.step.state, tried.step.ahead
             after = _touching(self.world, state, tried.step)
-            yield Moment(time, state, tried.step, _events(self.world, time, before, after))
+            yield Moment(time, state, tried.step, _events(self.world, begun, time, arrivals, before, after))
             before = after
             grown = step * float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
             wanted = min(max(grown, wanted if tried.error < 0.1 else 0.0), self.longest)  # a cut step tells little
@@ -77,10 +78,11 @@ class Motion:
             short, origin = (end - time) / count, time
             for k in range(1, count + 1):
                 made = self.world.advance(state, self.control(time, state.q, state.v), short, gaps)
-                time = end if k == count else origin + k * short
+                arrivals = _arrivals(self.world, state, made.gaps)
+                begun, time = time, end if k == count else origin + k * short
                 state, gaps = made.state, made.ahead
                 after = _touching(self.world, state, made)
-                yield Moment(time, state, made, _events(self.world, time, before, after))
+                yield Moment(time, state, made, _events(self.world, begun, time, arrivals, before, after))
                 before = after
 
     def _shorter(self, tried: Tried | None, step: float, time: float, gaps: Gaps) -> float:
@@ -124,12 +126,30 @@ def _touching(world: World, state: State, step: Step | None) -> _Touching:
     return _Touching(pairs, pairs & frozenset(numbers[slot[slips]].tolist()))
 
 
-def _events(world: World, time: float, before: _Touching, after: _Touching) -> tuple[Event, ...]:
-    both = before.pairs & after.pairs
-    found = {
-        "touch": after.pairs - before.pairs,
+def _arrivals(world: World, state: State, gaps: Gaps) -> dict[int, float]:
+    """When, from now, each pair that comes near is at its margin: (d − ε)/(−ḋ)."""
+    outside = gaps.distance - world.parameters.margin[gaps.slot]
+    coming = outside > 0.0
+    if not np.any(coming):
+        return {}
+    after = outside[coming] / np.maximum(-world.closing(state, gaps)[coming], 1e-12)
+    pairs = np.searchsorted(world.pairs.starts, gaps.slot[coming], side="right") - 1
+    found: dict[int, float] = {}
+    for pair, wait in zip(pairs.tolist(), after.tolist(), strict=True):
+        found[pair] = min(wait, found.get(pair, np.inf))
+    return found
+
+
+def _events(
+    world: World, begun: float, ended: float, arrivals: dict[int, float], before: _Touching, after: _Touching
+) -> tuple[Event, ...]:
+    """What changed in a step; a touch at the moment that it was foreseen for, the rest at the step's end."""
+    both, names = before.pairs & after.pairs, world.pairs.pairs
+    touched = sorted(after.pairs - before.pairs)
+    found = [Event(min(begun + arrivals.get(i, np.inf), ended), "touch", names[i].name) for i in touched]
+    others = {
         "release": before.pairs - after.pairs,
         "slip": after.slipping - before.slipping,
         "stick": (before.slipping - after.slipping) & both,
     }
-    return tuple(Event(time, what, world.pairs.pairs[i].name) for what, pairs in found.items() for i in sorted(pairs))
+    return (*found, *(Event(ended, what, names[i].name) for what, pairs in others.items() for i in sorted(pairs)))
