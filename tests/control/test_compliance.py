@@ -29,7 +29,7 @@ def test_with_a_mass_the_tip_is_that_mass_on_that_spring():
     law = ps.ImpedanceControl(PUMA, FRAME, stiffness=200, damping=30, mass=4)
     fast = ps.compile(law)
     reference = law.reference(POSE, posture=Q, force=PUSH)
-    found = run(PUMA, lambda t, q, v: fast(t, q, v, reference), Q, np.zeros(6), steps=800,
+    found = run(PUMA, lambda t, q, v: fast(t, q, v, reference), Q, np.zeros(6), steps=400,
                 force=lambda t, q, v: {FRAME: PUSH})  # fmt: skip
     error = POSE[:3, 3] - ps.forward_kinematics(PUMA, found.q, FRAME)[:, :3, 3]
     expected = second_order(found.t, PUSH[3:] / 200, np.zeros(3), 200 / 4, 30 / 4) - PUSH[3:] / 200
@@ -52,7 +52,7 @@ def contact(model, q):
     return np.array([0.0, 0.0, 0.0, 0.0, -WALL * max(depth, 0.0), 0.0])
 
 
-def hybrid_run(steps=800):
+def hybrid_run(steps=500):
     law = ps.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 1, 0), kp=100, force_mass=5, force_kd=60)
     fast, wanted = ps.compile(law), np.array([0.0, 0, 0, 0, 20.0, 0])
     goal = POSE.copy()

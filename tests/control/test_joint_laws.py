@@ -13,7 +13,7 @@ Q = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2])
 
 def test_gravity_compensation_leaves_the_arm_where_it_is():
     law = ps.GravityCompensation(PUMA)
-    found = run(PUMA, law, Q, np.zeros(6), steps=200)
+    found = run(PUMA, law, Q, np.zeros(6), steps=100)
     assert np.abs(found.q - Q).max() < 1e-9
 
 
@@ -28,7 +28,7 @@ def test_pd_rests_where_its_springs_carry_the_load():
     assert np.abs(found.q - q).max() < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_feedback_vectors_gathered_inward_are_inverse_dynamics(seed):
     case = mechanism(seed)
     model, q, v, a = case.model, case.q, case.vectors["v"], case.vectors["qdd"]
@@ -37,7 +37,7 @@ def test_feedback_vectors_gathered_inward_are_inverse_dynamics(seed):
     assert relative(ps.gathered(model, q, *feedback), ps.inverse_dynamics(model, q, v, a)) < 1e-12
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_any_feedback_vector_adds_what_a_force_on_its_link_would_take(seed):
     """HφF̂ = Σ J_k* F̂_k, frames at the links' origins, world axes turned to link axes."""
     case = mechanism(seed)
@@ -59,7 +59,8 @@ def test_the_error_under_inverse_dynamics_obeys_its_linear_equation():
     law, path = ps.InverseDynamicsControl(PUMA, kp=100, kd=14), wave(6)
     start, rate, _ = path(0.0)
     q, v = start + 0.2, rate - 0.3
-    found = run(PUMA, lambda t, q, v: law(t, q, v, law.reference(*path(t))), q, v)
+    fast = ps.compile(law)
+    found = run(PUMA, lambda t, q, v: fast(t, q, v, law.reference(*path(t))), q, v, steps=500)
     error = np.array([path(t)[0] for t in found.t]) - found.q
     expected = second_order(found.t, error[0], rate - v, 100, 14)
     assert np.abs(error - expected).max() < 1e-6 * np.abs(error[0]).max()

@@ -98,14 +98,14 @@ def test_the_tip_error_falls_as_its_linear_equation_says(model, kind):
     goal[:3, 3] += [0.03, -0.04, 0.05]
     reference = law.reference(goal, posture=q + 0.3)
     fast = ps.compile(law)
-    found = run(model, lambda t, q, v: fast(t, q, v, reference), q, np.zeros(model.nv), steps=600)
+    found = run(model, lambda t, q, v: fast(t, q, v, reference), q, np.zeros(model.nv), steps=400)
     poses = ps.forward_kinematics(model, found.q, frame)
     error = goal[:3, 3] - poses[:, :3, 3]
     expected = second_order(found.t, error[0], np.zeros(3), 60, 17)
     assert np.abs(error - expected).max() < 1e-5 * np.abs(error[0]).max()
     assert np.abs(poses[:, :3, :3] - goal[:3, :3]).max() < 1e-7  # the orientation stays
     moved = np.abs(found.q[-1] - q).max()
-    assert moved > 0.02
+    assert moved > 0.01
 
 
 def test_a_small_turn_falls_as_the_same_equation():
@@ -127,7 +127,7 @@ def test_the_elbow_moves_in_the_null_space_and_the_tip_stays():
     pose = ps.forward_kinematics(ARM, q, frame)
     reference = law.reference(pose, posture=q + 0.5)
     fast = ps.compile(law)
-    found = run(ARM, lambda t, q, v: fast(t, q, v, reference), q, np.zeros(7))
+    found = run(ARM, lambda t, q, v: fast(t, q, v, reference), q, np.zeros(7), steps=600)
     assert np.abs(ps.forward_kinematics(ARM, found.q, frame) - pose).max() < 1e-8
     assert np.abs(found.q[-1] - q).max() > 0.1
 
