@@ -42,7 +42,7 @@ class Sites:
     def numbers(self) -> np.ndarray:
         """(pairs, 2): which sites a pair is of."""
         index = {site: number for number, site in enumerate(self.every)}
-        return np.array([(index[pair.a], index[pair.b]) for pair in self.pairs.pairs]).reshape(-1, 2)
+        return np.array([(index[pair.a], index[pair.b]) for pair in self.pairs.pairs], dtype=int).reshape(-1, 2)
 
     def placed(self, q: np.ndarray, v: np.ndarray) -> Placed:
         """All of them at a state."""
