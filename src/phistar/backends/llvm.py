@@ -11,6 +11,7 @@ import struct
 from itertools import chain, islice
 from typing import Protocol
 
+from phistar.backends.fusing import fused_products
 from phistar.backends.sincos import sincos
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 
@@ -63,6 +64,11 @@ class Body:
         self.vector = f"<{lanes} x double>"
         self.fma = "fma" if fma else "fmuladd"
         self.slots, self.slot_count, self.ranges = _plan(trace)
+        self.fused = fused_products(trace, self.ranges) if fma else {}
+        self.absorbed = set(self.fused.values())
+        self.stores: dict[int, list[int]] = {}
+        for position, (value, constant) in enumerate(zip(trace.outputs, trace.output_is_constant, strict=True)):
+            self.stores.setdefault(-1 if constant else int(value), []).append(position)
         self.loaded: set[int] = set()
         self.turned: set[int] = set()
 
@@ -75,27 +81,25 @@ class Body:
     def part(self, number: int, start: int, stop: int) -> str:
         lines = [f"define internal void @{self.name}{number}({self.places.parameters()}, ptr noalias %scratch) #0 {{"]
         self.loaded, self.turned = set(), set()
+        for position in self.stores.get(-1, []) if number == 0 else []:
+            lines += self.places.store(position, splat(float(self.trace.outputs[position]), self.lanes))
         for index in range(start, stop):
             self.instruction(index, start, lines)
             if index in self.slots:
                 place = 8 * self.lanes * self.slots[index]
                 lines.append(f"  %t{index} = getelementptr i8, ptr %scratch, i64 {place}")
                 lines.append(f"  store {self.vector} %v{index}, ptr %t{index}, align {8 * self.lanes}")
-        constants = self.trace.output_is_constant
-        for position, (value, constant) in enumerate(zip(self.trace.outputs, constants, strict=True)):
-            if constant and number == 0:
-                lines += self.places.store(position, splat(float(value), self.lanes))
-            elif not constant and self.home(int(value), start, stop):
-                lines += self.places.store(position, self.operand(int(value), start, lines))
+            for position in self.stores.get(index, []):  # at once: what waits for the end takes a register
+                lines += self.places.store(position, self.operand(index, start, lines))
         return "\n".join([*lines, "  ret void", "}"])
-
-    def home(self, index: int, start: int, stop: int) -> bool:
-        """Whether a value is stored by this part: where it is made."""
-        return start <= index < stop
 
     def instruction(self, index: int, start: int, lines: list[str]) -> None:
         op, left, right = self.trace.code[index]
-        if op == INPUT:
+        if index in self.absorbed:
+            return
+        if index in self.fused:
+            lines += self.fused_sum(index, start, lines)
+        elif op == INPUT:
             lines += self.places.load(f"v{index}", left)
         elif op in _INFIX:
             a, b = self.operand(left, start, lines), self.operand(right, start, lines)
@@ -122,6 +126,19 @@ class Body:
         steps = zip(*(sincos(name, x, self.lanes, self.fma) for name, x in named), strict=True)
         lines += chain.from_iterable(steps)
         self.turned.update(angles)
+
+    def fused_sum(self, index: int, start: int, lines: list[str]) -> list[str]:
+        """A sum with a product that several sums share: ±xy ± z."""
+        op, left, right = self.trace.code[index]
+        product = self.fused[index]
+        x, y = (self.operand(factor, start, lines) for factor in self.trace.code[product][1:])
+        z = self.operand(right if left == product else left, start, lines)
+        result, name = [], f"%v{index}.n"
+        if op == SUB:
+            result.append(f"  {name} = fneg {self.vector} {x if right == product else z}")
+            x, z = (name, z) if right == product else (x, name)
+        given = ", ".join(f"{self.vector} {value}" for value in (x, y, z))
+        return [*result, f"  %v{index} = call {FLAGS} {self.vector} @llvm.fma.v{self.lanes}f64({given})"]
 
     def sign(self, index: int, x: str) -> list[str]:
         """±1 where x is beyond zero; zero and NaN stay what they are."""
