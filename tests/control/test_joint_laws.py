@@ -51,6 +51,9 @@ def test_any_feedback_vector_adds_what_a_force_on_its_link_would_take(seed):
 
 
 def test_feedback_costs_one_sweep_each_way():
+    s = ps.algebra(tree=True, armature=True)
+    whole = s.mass @ s.qdd + s.C + s.g + s.H @ s.phi @ s.F + s.T
+    assert [sweep.direction for sweep in whole.sweeps] == ["outward", "inward"]
     assert [sweep.direction for sweep in ps.gathered.statement.sweeps] == ["inward"]
     assert [sweep.direction for sweep in ps.dynamic_feedback.statements["forces"].sweeps] == ["outward"]
 

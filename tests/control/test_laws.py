@@ -94,6 +94,11 @@ def test_a_law_is_a_value_that_says_its_inputs(law, reference):
         law.model = None
 
 
+@EVERY
+def test_every_law_is_a_controller(law, reference):
+    assert isinstance(law, ps.Controller) and law.model is ARM
+
+
 def test_following_a_path_is_a_law_of_time_alone():
     law = ps.InverseDynamicsControl(ARM)
     path = ps.joint_trajectory(ARM, [Q, Q + 0.2, Q - 0.1], velocity=2.0, acceleration=8.0)

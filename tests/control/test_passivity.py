@@ -71,6 +71,15 @@ def test_desired_and_actual_velocities_apart_cost_two_sweeps_and_order_n():
     assert counts[2] < 1.5 * ps.inverse_dynamics.statement.cost(40).total
 
 
+def test_long_trees_of_every_joint_run_link_by_link_too():
+    case = mechanism(4, bodies=60, armature=True, rotors=True, frames=1)
+    names = {name: case.vectors[name] for name in ("v", "v_ref", "qdd")}
+    bound = ps.algebra(case.model)
+    statement = bound.expression(ps.reference_dynamics.nodes(bound.symbols)["y"])
+    found = ps.reference_dynamics(case.model, case.q, *names.values())
+    assert relative(found, statement.apply(case.q, **names)) < 1e-12
+
+
 def test_long_chains_run_link_by_link_and_agree_with_the_sweeps():
     model = ps.chain(120)
     rng = np.random.default_rng(2)
