@@ -60,6 +60,7 @@ _HOME = {
     ),
     **dict.fromkeys(["PDControl", "GravityCompensation", "InverseDynamicsControl"], "phistar.control.joint_laws"),
     **dict.fromkeys(["dynamic_feedback", "gathered"], "phistar.control.joint_laws"),
+    "Controller": "phistar.control.law",
     **dict.fromkeys(["PassivityControl", "EnergyControl", "coriolis_product"], "phistar.control.passivity"),
     "reference_dynamics": "phistar.control.passivity",
     **dict.fromkeys(["OperationalSpaceControl", "ResolvedAccelerationControl"], "phistar.control.operational"),
