@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends import cache, kernel
+from phistar.backends import cache, kernel, program
+from phistar.backends.program import program_of
 
 # Prints how many kernels were compiled, and a result.
 PROGRAM = """
@@ -87,7 +88,7 @@ def test_several_processes_at_once(tmp_path):
         runs = list(pool.map(start, [tmp_path / "cache"] * 4))
     assert all(run[1:3] == runs[0][1:3] for run in runs)
     assert start(tmp_path / "cache")[0] == 0
-    assert len(list((tmp_path / "cache").iterdir())) == 2
+    assert len(list((tmp_path / "cache").glob("*.kernel"))) == 2
 
 
 def damages(data: bytes) -> dict[str, bytes]:
@@ -261,3 +262,31 @@ def test_clear_removes_entries_and_what_was_left_unfinished(folder):
     (folder / "notes.txt").write_text("mine")
     assert cache.clear() == 1
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
+def test_a_second_robot_derives_nothing(folder, monkeypatch):
+    """The program of a statement does not depend on the robot; another process, here another memory, finds it."""
+    program_of.cache_clear()
+    ps.forward_dynamics(ps.planar_chain(3), Q, Q, Q)
+    derived = []
+    monkeypatch.setattr(program, "simplify", lambda *given: derived.append(given))
+    program_of.cache_clear()
+    four = np.append(Q, 0.1)
+    found = ps.forward_dynamics(ps.planar_chain(4), four, four, four)
+    assert derived == []
+    monkeypatch.undo()
+    assert np.allclose(ps.inverse_dynamics(ps.planar_chain(4), four, four, found), four)
+
+
+def test_a_note_of_the_sources_is_believed_only_while_they_are_untouched(folder):
+    cache._generator.cache_clear()
+    first = cache._generator()
+    note = folder / "sources.note"
+    header, _ = cache.load("sources", cache.NOTE)
+    assert header["generator"] == first
+    cache.store("sources", header | {"seen": "others"}, b"", cache.NOTE)
+    cache._generator.cache_clear()
+    assert cache._generator() == first and cache.load("sources", cache.NOTE)[0] == header
+    note.write_bytes(note.read_bytes()[:-9] + b"rubbish}\n")
+    cache._generator.cache_clear()
+    assert cache._generator() == first

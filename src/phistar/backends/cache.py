@@ -1,4 +1,4 @@
-"""Object code on disk: the second start compiles nothing.
+"""Object code on disk: the second start compiles nothing. So with programs: the second robot derives nothing.
 
 An entry is a checksum, a JSON header and the object. A damaged object can crash a process or run silently wrong, so
 nothing is loaded whose checksum does not fit; entries are written whole or not at all, for their owner only.
@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 _log = logging.getLogger("phistar")
-FORMAT = 2
-SUFFIX, UNFINISHED = ".kernel", ".unfinished"
+FORMAT = 3
+SUFFIX, PROGRAM, NOTE, UNFINISHED = ".kernel", ".program", ".note", ".unfinished"
 
 
 def directory() -> Path | None:
@@ -50,33 +50,51 @@ def key(*parts: Any) -> str:
 
 @once
 def _generator() -> str:
-    """The state of the code that makes code: any edit of the package invalidates what older versions made."""
+    """The state of the code that makes code: any edit of the package invalidates what older versions made.
+
+    Reading every module would be half of a start, so a note says what they came to with these inodes, sizes and times.
+    """
     import llvmlite
 
-    state = hashlib.sha256(llvmlite.__version__.encode())
-    for path in _sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))):
+    files = list(_sources(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    state = hashlib.sha256(f"{FORMAT} {llvmlite.__version__}".encode())
+    for path, status in files:
+        times = f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+        state.update(f"{path} {times}\n".encode())
+    seen = state.hexdigest()
+    found = load("sources", NOTE)
+    if found is not None and found[0].get("seen") == seen:
+        return found[0]["generator"]
+    generator = _contents(llvmlite.__version__, [path for path, _ in files])
+    store("sources", {"seen": seen, "generator": generator}, b"", NOTE)
+    return generator
+
+
+def _contents(version: str, paths: list[str]) -> str:
+    state = hashlib.sha256(version.encode())
+    for path in paths:
         with open(path, "rb") as file:
             content = file.read()
         state.update(f"{os.path.basename(path)}:{len(content)}:".encode() + content)
     return state.hexdigest()
 
 
-def _sources(folder: str) -> Iterator[str]:
+def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     """The package's modules in a fixed order; every start pays for this, so it does without `Path`."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.name.endswith(".py"):
-                yield entry.path
+                yield entry.path, os.stat(entry.path)
             elif entry.is_dir() and entry.name != "__pycache__":
                 yield from _sources(entry.path)
 
 
-def load(name: str) -> tuple[dict[str, Any], bytes] | None:
+def load(name: str, suffix: str = SUFFIX) -> tuple[dict[str, Any], bytes] | None:
     """Header and object of an entry, or None if there is none that can be trusted."""
     folder = directory()
     if folder is None or not _private(folder):
         return None
-    path = folder / f"{name}{SUFFIX}"
+    path = folder / f"{name}{suffix}"
     try:
         data = _read(path)
     except FileNotFoundError:
@@ -92,7 +110,7 @@ def load(name: str) -> tuple[dict[str, Any], bytes] | None:
     return json.loads(header), code
 
 
-def store(name: str, header: dict[str, Any], code: bytes) -> None:
+def store(name: str, header: dict[str, Any], code: bytes, suffix: str = SUFFIX) -> None:
     """Write an entry; a cache that cannot be written is a log message, never an error."""
     folder = directory()
     if folder is None:
@@ -107,7 +125,7 @@ def store(name: str, header: dict[str, Any], code: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_checksum(name, rest) + rest)
-            os.replace(temporary, folder / f"{name}{SUFFIX}")
+            os.replace(temporary, folder / f"{name}{suffix}")
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
@@ -116,14 +134,14 @@ def store(name: str, header: dict[str, Any], code: bytes) -> None:
 
 
 def sizes() -> list[int]:
-    """The bytes of every entry."""
+    """The bytes of every kernel."""
     return [path.stat().st_size for path in _files(SUFFIX)]
 
 
 def clear() -> int:
-    """Remove every entry, and what interrupted processes left; how many entries there were."""
+    """Remove everything, and what interrupted processes left; how many kernels there were."""
     entries = _files(SUFFIX)
-    for path in (*entries, *_files(UNFINISHED)):
+    for path in (*entries, *(path for suffix in (PROGRAM, NOTE, UNFINISHED) for path in _files(suffix))):
         path.unlink(missing_ok=True)
     return len(entries)
 

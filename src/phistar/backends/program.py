@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from phistar.backends import cache as stored
 from phistar.backends.aligned import without_roundoff
 from phistar.backends.arrays import is_traced
 from phistar.backends.arrays import traced as traced_array
@@ -18,10 +19,11 @@ from phistar.errors import ShapeError
 from phistar.identities.law import Setting
 from phistar.identities.rewriter import simplify
 from phistar.model import Model
-from phistar.operators.nodes import Node
+from phistar.operators.nodes import Node, spelling
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
+from phistar.sweeps.stored import program_from, to_data
 
 ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and LDL*", "as written"
 JOSEPH = "as written, with Joseph's update"
@@ -36,7 +38,21 @@ Wanted = bool | Literal["blocks"]
 def program_of(
     nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str = ARTICULATED
 ) -> Program:
-    """The program of some statements, in their cheapest form unless they are to be taken as written."""
+    """The program of some statements, in their cheapest form unless they are to be taken as written; derivations do not
+    depend on the robot, so it is kept on disk."""
+    spelled = [(name, spelling(node)) for name, node in nodes]
+    name = stored.key("program", spelled, symbols.spelling, setting, matrix, form)
+    found = stored.load(name, stored.PROGRAM)
+    if found is not None:
+        return program_from(found[0])
+    program = _derived(nodes, symbols, setting, matrix, form)
+    stored.store(name, to_data(program), b"", stored.PROGRAM)
+    return program
+
+
+def _derived(
+    nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str
+) -> Program:
     if form in (AS_WRITTEN, JOSEPH):
         return lower_all(dict(nodes), matrix, form == JOSEPH)
     innovations = form == ARTICULATED

@@ -7,7 +7,7 @@ state in plain arrays, the function returns NotImplemented and its caller takes 
 from __future__ import annotations
 
 import ctypes
-import sysconfig
+import sys
 from functools import cache
 from typing import Any
 
@@ -143,7 +143,7 @@ def _array_pointers() -> tuple[int, int, int]:
 @cache
 def layout_is_known() -> bool:
     """Whether objects of this Python and NumPy are laid out as `single` reads them: tried on an array."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or ctypes.sizeof(ctypes.c_void_p) != 8:
+    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     array = np.arange(3.0)
     word = lambda offset: ctypes.c_size_t.from_address(id(array) + offset).value  # noqa: E731
