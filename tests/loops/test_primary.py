@@ -109,6 +109,7 @@ MECHANISMS = {
     "slider-crank": slider_crank,
     "parallelogram robot": parallelogram_robot,
     "Stewart platform": stewart,
+    "WD89's figure 1": lambda: (ps.load("wd89_fig1"), ["joint5", "joint7", "joint3"], np.zeros(7)),
 }
 
 
@@ -230,6 +231,16 @@ def test_derivatives_of_any_order_follow_from_the_closures_as_from_the_closed_fo
     path = [Q, rate, acceleration, -rate, 2.0 * acceleration, rate]
     for ours, theirs in zip(found.derivatives(*path), given.derivatives(*path), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
+
+
+def test_the_papers_example_has_three_primary_joints_and_nine_rates():
+    """WD89 §2.3: q5, q7 and q3 are primary; q1, q2, q4, q6 and the cut joints 8 and 9 follow from the two closures."""
+    way = way_of("WD89's figure 1")
+    influence = way.influence(way.configuration([0.1, -0.1, 0.2]))
+    assert influence.shape == (9, 3)
+    np.testing.assert_array_equal(influence[[4, 6, 2]], np.eye(3))
+    assert np.abs(influence[[0, 1, 3, 5, 7, 8]]).max(axis=1).min() > 0.05
+    np.testing.assert_allclose(influence[[0, 1, 3, 5, 7, 8], 2], 0.0, atol=1e-12)  # link 3 is on no loop
 
 
 def test_newtons_method_stays_in_the_assembly_of_its_guess_all_around():
