@@ -19,9 +19,10 @@ def fused_products(trace: Trace, ranges: list[tuple[int, int]]) -> dict[int, int
     def can_take(user: int, product: int) -> bool:
         """A sum that has a product of its own, used nowhere else, fuses with that one already."""
         op, left, right = code[user]
+        if op not in (ADD, SUB) or left == right or user in found:
+            return False
         other = right if left == product else left
-        own = code[other][0] == MUL and len(users[other]) == 1
-        return op in (ADD, SUB) and left != right and user not in found and not own
+        return not (code[other][0] == MUL and len(users[other]) == 1)
 
     for start, stop in ranges:
         for index in range(start, stop):
