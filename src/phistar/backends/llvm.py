@@ -16,8 +16,8 @@ from phistar.backends.sincos import sincos
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 
 FLAGS = "contract reassoc nsz arcp"
-PART, SHORT_PART = 600, 150  # instructions in one function; short where there are so many that compiling takes seconds
-MANY = 12_000  # instructions
+WHOLE, PART, SHORT_PART = 600, 400, 150  # instructions of a trace in one function; in one of several; in one of many
+MANY = 12_000  # instructions: so many that compiling takes seconds
 ABREAST = 6  # sines and cosines computed side by side
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
@@ -168,7 +168,8 @@ class Body:
 
 def _plan(trace: Trace) -> tuple[dict[int, int], int, list[tuple[int, int]]]:
     """Where the trace is cut, and the scratch slots of the values that cross a cut; slots are used again when free."""
-    part = PART if len(trace.code) <= MANY else SHORT_PART
+    count = len(trace.code)
+    part = WHOLE if count <= WHOLE else PART if count <= MANY else SHORT_PART
     ranges = [(start, min(start + part, len(trace.code))) for start in range(0, max(len(trace.code), 1), part)]
     part_of = [index // part for index in range(len(trace.code))]
     last_use: dict[int, int] = {}
