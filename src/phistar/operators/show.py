@@ -15,7 +15,7 @@ GLYPHS = {
     "E_phi": ("ℰφ", r"\mathcal{E}_\phi"),
     "E_psi": ("ℰψ", r"\mathcal{E}_\psi"),
     "Omega": ("Ω", r"\Omega"),
-    "Delta": ("Δ⁺", r"\Delta^+"),
+    "Delta": ("Δ", r"\Delta"),
     "Gamma": ("Γ", r"\Gamma"),
     "phi_tilde": ("φ̃", r"\tilde\phi"),
     "psi_tilde": ("ψ̃", r"\tilde\psi"),
