@@ -31,7 +31,7 @@ CASES |= {
 
 def vectors_of(function, case):
     """The vectors that a public function gives to its statements."""
-    names = {"v": "v", "a": "qdd", "tau": "T", "force": "f"}
+    names = {"v": "v", "a": "qdd", "tau": "T", "force": "f", "u": "u", "v_ref": "v_ref", "forces": "F", "torques": "T"}
     wanted = inspect.signature(function).parameters
     return {names[name]: case.vectors[names[name]] for name in wanted if name in names}
 
@@ -44,7 +44,7 @@ def frames_of(function, case):
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_every_public_function_has_the_value_of_its_dense_statement(case, name):
     function, frames = STATED[name], frames_of(STATED[name], case)
-    if name == "operational_space" and not all_directions(case):
+    if name in ("operational_space", "operational_forces", "resolved_acceleration") and not all_directions(case):
         pytest.skip("a frame that cannot move in six directions has no finite inertia")
     compiled = function.evaluate_all(case.model, case.q, vectors_of(function, case), frames)
     for output, expression in stated(function, case, frames).items():
@@ -248,7 +248,8 @@ def test_a_later_call_gives_what_the_first_gave(name):
     function, model = STATED[name], ps.load("puma560")
     wanted = list(inspect.signature(function).parameters)[1:]
     x = np.random.default_rng(0).normal(size=(4, 6))
-    given = {"frame": "tool", "force": x} | dict.fromkeys(("q", "v", "a", "tau"), x)
+    given = {"frame": "tool", "forces": np.ones(36)} | dict.fromkeys(("q", "v", "a", "tau", "force", "u", "v_ref"), x)
+    given["torques"] = x
     arguments = [given[parameter] for parameter in wanted if parameter in given]
     first, later = function(model, *arguments), function(model, *arguments)
     assert type(first) is type(later)
