@@ -312,6 +312,7 @@ def test_pinocchios_constrained_dynamics_gives_the_same_accelerations_and_forces
         np.testing.assert_allclose(force, ours.forces[i], atol=1e-6 * np.abs(force).max())
 
 
+@pytest.mark.slow
 def test_arms_of_many_links_are_run_without_writing_them_out():
     model, q = held(("rigid", "point with friction"), joints=40)
     rng = np.random.default_rng(7)
