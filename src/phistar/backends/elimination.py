@@ -14,7 +14,7 @@ import numpy as np
 
 from phistar.backends.llvm import FLAGS
 
-WIDTHS = (8, 4, 2, 1)  # columns that are eliminated together
+WIDEST = 12  # columns that are eliminated together: as many as registers hold
 
 
 def factored(matrix: np.ndarray) -> tuple[dict[tuple[int, int], Any], list[Any]]:
@@ -74,7 +74,8 @@ class Elimination:
             f"{name} = internal constant [{len(table)} x i64] [{', '.join(f'i64 {x}' for x in table)}]"
             for table, name in tables.items()
         ]
-        return [*(_eliminate(width, lanes) for width in WIDTHS), *data], calls
+        widths = sorted({width for _, width, _ in self.groups()})
+        return [*(_eliminate(width, lanes) for width in widths), *data], calls
 
     @property
     def operations(self) -> int:
@@ -142,10 +143,9 @@ def _sweep(steps: list[tuple[int, int, list[tuple[int, int]]]], stride: int) -> 
 
 
 def _widths(columns: int) -> list[int]:
-    result: list[int] = []
-    for width in WIDTHS:
-        result += [width] * ((columns - sum(result)) // width)
-    return result
+    """Columns of each group: as few groups as there can be, as equal as they can be."""
+    groups = -(-columns // WIDEST)
+    return [columns * (group + 1) // groups - columns * group // groups for group in range(groups)]
 
 
 def _eliminate(width: int, lanes: int) -> str:
