@@ -49,7 +49,7 @@ def zero_reaction(folder: Path) -> None:
         places = ps.forward_kinematics(made["model"], run.q, "tool")[:, :2, 3]
         right.plot(*places.T, color=color, lw=2)
     left.set(xlabel="time [s]", ylabel="base turned by [°]", title="Attitude of the satellite")
-    left.legend(frameon=False)
+    left.legend(frameon=False, loc="center", bbox_to_anchor=(0.5, 0.2))
     right.set(aspect="equal", xlabel="x [m]", ylabel="y [m]", title="Path of the tool")
     figure.savefig(folder / "zero_reaction.png", dpi=120)
     plt.close(figure)

@@ -59,6 +59,25 @@ _FUNCTIONS = {
 
 _MOVED = (FromChildren, FromParent, CongruentChildren, CongruentParent)
 _MOVED += (BackFromParent, BackFromChildren, BackCongruentParent)
+_MOVES: dict[type[Term], str] = {
+    FromChildren: "φ(k,k−1) {}(k−1)",
+    FromParent: "φ*(k+1,k) {}(k+1)",
+    CongruentChildren: "φ(k,k−1) {}(k−1) φ*(k,k−1)",
+    CongruentParent: "φ*(k+1,k) {}(k+1) φ(k+1,k)",
+    BackFromParent: "φ(k,k+1) {}(k+1)",
+    BackFromChildren: "φ*(k−1,k) {}(k−1)",
+    BackCongruentParent: "φ(k,k+1) {}(k+1) φ*(k,k+1)",
+    FromSiblings: "Σ φ(k,s) {}(s)",
+    BackFromSiblings: "Σ φ*(s,k) {}(s)",
+    CongruentSiblings: "Σ φ(k,s) {}(s) φ*(k,s)",
+    FromRoot: "π_f*(k) {}",
+    ToRoot: "π_f {}",
+    FromTask: "B(k) {}",
+    FromBase: "E*(k) {}",
+    ToTask: "B* {}",
+    ToBase: "E {}",
+}
+"""How what comes from elsewhere is written."""
 
 
 @dataclass(frozen=True)
@@ -101,43 +120,13 @@ def _flat(sweep: Sweep) -> list[str]:
 
 def _show(term: Term, at_link: bool) -> str:
     here = "(k)" if at_link else ""
+    if type(term) in _MOVES:
+        return _MOVES[type(term)].format(getattr(term, "name", ""))
     match term:
         case Data(name=name):
             return f"{name}(k)"
         case Field(name=name):
             return name + here
-        case FromChildren(name=name):
-            return f"φ(k,k−1) {name}(k−1)"
-        case FromParent(name=name):
-            return f"φ*(k+1,k) {name}(k+1)"
-        case CongruentChildren(name=name):
-            return f"φ(k,k−1) {name}(k−1) φ*(k,k−1)"
-        case CongruentParent(name=name):
-            return f"φ*(k+1,k) {name}(k+1) φ(k+1,k)"
-        case BackFromParent(name=name):
-            return f"φ(k,k+1) {name}(k+1)"
-        case BackFromChildren(name=name):
-            return f"φ*(k−1,k) {name}(k−1)"
-        case BackCongruentParent(name=name):
-            return f"φ(k,k+1) {name}(k+1) φ*(k,k+1)"
-        case FromSiblings(name=name):
-            return f"Σ φ(k,s) {name}(s)"
-        case BackFromSiblings(name=name):
-            return f"Σ φ*(s,k) {name}(s)"
-        case CongruentSiblings(name=name):
-            return f"Σ φ(k,s) {name}(s) φ*(k,s)"
-        case FromRoot(name=name):
-            return f"π_f*(k) {name}"
-        case ToRoot(name=name):
-            return f"π_f {name}"
-        case FromTask(name=name):
-            return f"B(k) {name}"
-        case FromBase(name=name):
-            return f"E*(k) {name}"
-        case ToTask(name=name):
-            return f"B* {name}"
-        case ToBase(name=name):
-            return f"E {name}"
         case ToScalar(left=left, right=right):
             return f"Σ {left}*(k) {right}(k)"
         case Times(left=left, right=right):

@@ -194,7 +194,7 @@ class _Lowering:
         return shifts or any(isinstance(r, Solve) for r in readers)
 
     def scan(self, name: str, value: Apply) -> list[Statement]:
-        """z = φy, ψy (inward) and φ*y, ψ*y (outward); ψ(p,k) = φ(p,k)(I − GH) is never formed. φ_b runs the other way."""
+        """z = φy, ψy (inward) and φ*y, ψ*y (outward); ψ(p,k) = φ(p,k)(I − GH) is never formed. φ_b runs back."""
         symbol, y = symbol_of(value.letter), self.term(value.argument)
         outward = isinstance(value.letter, Adjoint)
         if symbol.name == "phi":

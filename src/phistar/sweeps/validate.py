@@ -43,8 +43,7 @@ def _check_direction(term: Term, sweep: Sweep, made: set[str]) -> None:
     """A field made in the same sweep may be read only where it is already known."""
     if isinstance(term, FromChildren | CongruentChildren | BackFromChildren) and term.name in made:
         assert sweep.direction == INWARD, f"{term.name} of the children is not known in an outward sweep"
-    outward = FromParent | CongruentParent | BackFromParent | BackCongruentParent
-    if isinstance(term, outward) and term.name in made:
+    if isinstance(term, FromParent | CongruentParent | BackFromParent | BackCongruentParent) and term.name in made:
         assert sweep.direction == OUTWARD, f"{term.name} of the parent is not known in an inward sweep"
     if isinstance(term, FromSiblings | BackFromSiblings | CongruentSiblings):
         assert term.name not in made, f"{term.name} of the siblings is not known in the sweep that makes it"
