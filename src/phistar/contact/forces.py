@@ -2,7 +2,7 @@
 
 With u the relative velocities that contacts would have at the step's end without forces, and G = CΩC* their mobility,
 velocities become u + h G f. Normal forces are found implicitly, on the gaps at the step's end, by Newton's method that
-never lets a gap close; friction follows them, each bristle implicit in its own force.
+never lets a gap close; friction follows them, bristle by bristle.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from phistar.backends.solve import solve_symmetric
 from phistar.contact.surface import Parameters, normal_force, normal_stiffness
 
 NEWTON = 8  # iterations; gaps may shrink tenfold in each
-PASSES = 3  # normal forces, then friction, and again: contacts of one body share it
+PASSES = 3  # normal forces, then friction, and again
+SWEEPS = 3  # over the contacts' friction in each pass
 SLOWEST = 1e-4  # m/s: no touch counts as slower
 TINY = 1e-30
 
@@ -78,20 +79,26 @@ def _left(p: Parameters, gap: Any, approach: Any, own: Any, touch: Any, step: An
 
 
 def _gripped(p: Parameters, u: Any, mobility: Any, sliding: Any, pressing: Any, held: Held, step: Any) -> Any:
-    """Normal forces and the friction they allow, (n, 4): bristles stick until μ f is reached."""
+    """Normal forces and the friction they allow, (n, 4): bristles stick until μ f is reached, one after the other, each
+    knowing what those before it did (projected Gauss-Seidel)."""
     count = len(p.margin)
-    i, k = np.arange(count)[:, None], np.arange(4)
-    alone = mobility[i, k, i, k]
-    pressed = _placed(np.zeros((count, 2)), pressing, np.zeros(count))
-    rate = u + step * (_times(mobility, sliding + pressed) - alone * sliding)  # without one's own friction
-    limit = p.friction * pressing
-    across = 0.5 * (alone[:, 0] + alone[:, 1])[:, None]
-    stuck = _stuck(p.bristle_stiffness[:, None], p.bristle_damping[:, None], held.bristle, rate[:, :2], across, step)
-    size = np.sqrt(np.sum(stuck * stuck, axis=-1) + TINY)
-    tangent = stuck * np.minimum(1.0, limit / size)[:, None]
-    area = p.patch * p.patch
-    turn = _stuck(area * p.bristle_stiffness, area * p.bristle_damping, held.twist, rate[:, 3], alone[:, 3], step)
-    return _placed(tangent, pressing, np.clip(turn, -limit * p.patch, limit * p.patch))
+    g = step * mobility.reshape(4 * count, 4 * count)
+    turn_stiffness, turn_damping = p.patch * p.patch * p.bristle_stiffness, p.patch * p.patch * p.bristle_damping
+    force = [np.concatenate([sliding[i, :2], pressing[i : i + 1], sliding[i, 3:]]) for i in range(count)]
+    rate = u.reshape(4 * count) + np.matmul(g, np.concatenate(force))
+    for i in [*range(count)] * SWEEPS:
+        own, before, limit = slice(4 * i, 4 * i + 4), force[i], p.friction[i] * pressing[i]
+        alone, at = g[own, own], rate[own]
+        across = 0.5 * (alone[0, 0] + alone[1, 1])
+        stiffness, damping = p.bristle_stiffness[i], p.bristle_damping[i]
+        stuck = _stuck(stiffness, damping, held.bristle[i], at[:2] - across * before[:2], across, step)
+        tangent = stuck * np.minimum(1.0, limit / np.sqrt(np.sum(stuck * stuck) + TINY))
+        spin = at[3:] - alone[3, 3] * before[3:]
+        turn = _stuck(turn_stiffness[i], turn_damping[i], held.twist[i : i + 1], spin, alone[3, 3], step)
+        turn = np.minimum(np.maximum(turn, -limit * p.patch[i]), limit * p.patch[i])
+        force[i] = np.concatenate([tangent, pressing[i : i + 1], turn])
+        rate = rate + np.matmul(g[:, own], force[i] - before)
+    return np.stack(force)
 
 
 def _bristles(p: Parameters, held: Held, rate: Any, pressing: Any, step: Any) -> tuple[Any, Any]:
@@ -105,20 +112,15 @@ def _bristles(p: Parameters, held: Held, rate: Any, pressing: Any, step: Any) ->
 
 
 def _stuck(stiffness: Any, damping: Any, stretch: Any, rate: Any, mobility: Any, step: Any) -> Any:
-    """The force of a spring and damper at the end of the step, its own effect included."""
+    """The force of a spring and damper at the end of the step, its own effect (hG per force) included."""
     firm = damping + step * stiffness
-    return -(stiffness * stretch + firm * rate) / (1.0 + step * mobility * firm)
+    return -(stiffness * stretch + firm * rate) / (1.0 + mobility * firm)
 
 
 def _times(mobility: Any, force: Any) -> Any:
     """G f, (n, 4)."""
     count = len(force)
     return np.matmul(mobility.reshape(4 * count, 4 * count), force.reshape(4 * count)).reshape(count, 4)
-
-
-def _placed(tangent: Any, normal: Any, turn: Any) -> Any:
-    """(n, 4) of its parts."""
-    return np.concatenate([tangent, normal[:, None], turn[:, None]], axis=-1)
 
 
 def _positive(x: Any) -> Any:

@@ -24,6 +24,10 @@ class Gaps(NamedTuple):
     nearest: float
 
 
+TURNED, NEARER = 0.9986, 0.98  # when crossing edges count beside corners: by 3° of the normal, or 2% of the distance
+FACES = 0.999  # a corner is before a face when it is pushed along the face's normal, to 2.5°
+
+
 class Penetration(PhistarError):
     """Two bodies intersect."""
 
@@ -67,21 +71,27 @@ class Nearness:
             raise Penetration(f"{pair.name} intersect by {-distance:.3g} m.")
         if pair.slots > 1:
             self._corners(near, index, pair, a, b, horizon)
-        if len(near) == first:  # no corner is near: two edges, or something round
+        others = near[first:]
+        if all(normal @ place[3] < TURNED or distance < NEARER * place[1] for place in others):
+            # something round, or edges that cross: they push another way than corners do, or are nearer
             near.append((int(self.pairs.starts[index]), distance, point, normal, pair.a.body, pair.b.body))
         return distance
 
     def _corners(self, near: list, index: int, pair: Pair, a: Any, b: Any, horizon: float) -> None:
+        """Adds the corners of one shape that stand before a face of the other; they push along the face's normal."""
         slot = int(self.pairs.starts[index]) + 1
-        for site, own, function, other, way in (
-            (pair.a, a, self._to_b[index], b, 1.0),
-            (pair.b, b, self._to_a[index], a, -1.0),
+        for site, own, function, facing, other, way in (
+            (pair.a, a, self._to_b[index], pair.b, b, 1.0),
+            (pair.b, b, self._to_a[index], pair.a, a, -1.0),
         ):
             turn, shift = own
+            normals = facing.faces @ other[0].T
             for corner in site.corners @ turn.T + shift:
                 distance, point, normal = self._measure(function, (turn, corner), other)
                 if distance < horizon:
-                    near.append((slot, distance, point, way * normal, pair.a.body, pair.b.body))
+                    nearest = normals[np.argmax(normals @ normal)]
+                    if nearest @ normal > FACES:
+                        near.append((slot, distance, point, way * nearest, pair.a.body, pair.b.body))
                 slot += 1
 
     def _measure(self, function: Any, a: Any, b: Any) -> tuple[float, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from phistar.contact.shapes import corners, reach
+from phistar.contact.shapes import corners, faces, reach
 from phistar.contact.surface import Surface
 from phistar.errors import ModelError
 from phistar.model import Model
@@ -30,6 +30,11 @@ class Site:
     def corners(self) -> np.ndarray:
         """(n, 3), about the shape's own origin."""
         return corners(self.shape)
+
+    @cached_property
+    def faces(self) -> np.ndarray:
+        """The normals of its faces, (k, 3), in the shape's axes."""
+        return faces(self.shape)
 
     @cached_property
     def reach(self) -> float:

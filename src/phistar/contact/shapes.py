@@ -57,6 +57,19 @@ def corners(shape: Shape) -> np.ndarray:
     return np.array(shape.points) if isinstance(shape, Polytope) else np.zeros((0, 3))
 
 
+def faces(shape: Shape) -> np.ndarray:
+    """The outward normals of a flat-sided shape's faces, (k, 3); of a round one, none: (0, 3)."""
+    if isinstance(shape, Box):
+        return np.concatenate([np.eye(3), -np.eye(3)])
+    if isinstance(shape, Plane):
+        return np.array([[0.0, 0.0, 1.0]])
+    if isinstance(shape, Polytope):
+        from scipy.spatial import ConvexHull
+
+        return np.unique(np.round(ConvexHull(shape.points).equations[:, :3], 12), axis=0)
+    return np.zeros((0, 3))
+
+
 def reach(shape: Shape) -> float:
     """The radius of a ball about the origin that holds the shape; of a half-space, ∞."""
     if isinstance(shape, Sphere):

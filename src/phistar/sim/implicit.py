@@ -25,7 +25,7 @@ from phistar.sim.coordinates import Coordinates
 from phistar.sim.dry import dry_forces
 from phistar.spatial import cross
 
-LARGEST_PATTERN = 16  # places of contact; more are run in NumPy
+LARGEST_PATTERN = 6  # places of contact; the forces of more are found in NumPy
 
 Sides = tuple[tuple[int, int], ...]  # of each place: which of the frames' bodies are a and b, −1 the world
 
