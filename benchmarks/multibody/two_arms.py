@@ -50,7 +50,7 @@ class Peer:
     """Pinocchio's constraintDynamics of the same mechanism, one state a call."""
 
     def __init__(self, model: ps.Model) -> None:
-        import pinocchio as pin
+        import pinocchio as pin  # pyright: ignore[reportMissingImports]
 
         self.pin, made, numbers = pin, pin.Model(), {-1: 0}
         made.gravity.linear = np.array(model.gravity)

@@ -13,7 +13,7 @@ import numpy as np
 
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import ModelError, PhistarError
-from phistar.loops.closure import Closures, closures, loop_frames, loop_slices, relative_rows
+from phistar.loops.closure import Closures, closures, linear_rows, loop_frames, loop_slices, relative_rows
 from phistar.model import Helical, Model
 from phistar.model.parts import CoupledJoints, Loop
 
@@ -144,8 +144,8 @@ def _half_turns(model: Model, q: np.ndarray) -> float:
     worst = 0.0
     for loop in model.loops:
         if isinstance(loop, Loop) and isinstance(loop.joint, Helical) and loop.joint.pitch != 0.0:
-            ends = (forward_kinematics(model.tree, q, end) for end in (loop.frame_a, loop.frame_b))
-            rows = relative_rows(loop.joint, *ends, np.zeros(6), np.zeros(6))[0]
+            first, second = (forward_kinematics(model.tree, q, end) for end in (loop.frame_a, loop.frame_b))
+            rows = relative_rows(loop.joint, first, second, np.zeros(6), np.zeros(6))[0]
             if rows.by_shift[-1] @ loop.joint.axis < 0.0:
                 worst = max(worst, abs(loop.joint.pitch) * np.pi)
     return worst
@@ -181,12 +181,6 @@ def _measured(loop: Loop | CoupledJoints, gap: np.ndarray) -> str:
     angular = loop.rows - linear_rows(loop)
     parts = [(gap[:angular], "rad"), (gap[angular:], "m")]
     return " and ".join(f"{np.linalg.norm(own):.3g} {unit}" for own, unit in parts if len(own))
-
-
-def linear_rows(loop: Loop) -> int:
-    """How many of a loop's equations are lengths; they come last."""
-    names = {"Prismatic": 2, "Cylindrical": 2, "Planar": 1, "Distance": 1}
-    return min(names.get(type(loop.joint).__name__, 3), loop.rows)
 
 
 def _free(model: Model, locked: Sequence[str]) -> np.ndarray:

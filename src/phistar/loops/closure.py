@@ -46,6 +46,12 @@ def row_count(model: Model) -> int:
     return sum(loop.rows for loop in model.loops)
 
 
+def linear_rows(loop: Loop) -> int:
+    """How many of a loop's equations are lengths; they come last."""
+    lengths = {"Prismatic": 2, "Cylindrical": 2, "Planar": 1, "Distance": 1}
+    return min(lengths.get(type(loop.joint).__name__, 3), loop.rows)
+
+
 def closures(
     model: Model,
     q: Any,

@@ -60,7 +60,7 @@ def _scaled(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, ...]:
     which matrices of a batch are of finite numbers."""
     weight = np.where(scale > 0.0, 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0)), 0.0)
     scaled = weight[..., :, None] * matrix * weight[..., None, :]
-    good = np.isfinite(scaled).all(axis=(-1, -2))
+    good = np.asarray(np.isfinite(scaled).all(axis=(-1, -2)))
     values, vectors = np.linalg.eigh(np.where(good[..., None, None], scaled, 0.0))
     return weight, values, vectors, values > EMPTY * values[..., -1:], good
 

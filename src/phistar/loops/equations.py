@@ -1,7 +1,11 @@
 """The equations of motion of closures, S λ = γ, from statements about the spanning tree (RJK91 eqs. 22-26).
 
-S = A ℳ⁻¹ A* and γ = A θ̈_f + Ȧθ̇ with A = QJ + C: QJℳ⁻¹J*Q* comes from the Ω blocks at the closures' frames, what the
-couplings C add from ℳ⁻¹C*, one sweep a row. O(n) + O(m²), and no mass matrix is formed.
+S = A ℳ⁻¹ A* and γ = A θ̈_f + Ȧθ̇ with A = QJ + C. By the innovations factorization of ℳ⁻¹ (RJK91 lemma 3),
+
+    S = Y* D⁻¹ Y,   Y = (I − HψK)C* + HψBQ*,   ℳ⁻¹A*λ = (I − HψK)* D⁻¹ Yλ :
+
+one inward sweep for each of the m closures, whatever frames or joints they are about, and one outward sweep for what
+they do. O(n) a closure, and no mass matrix is formed.
 """
 
 from __future__ import annotations
@@ -14,37 +18,49 @@ from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
 from phistar.dynamics import forward_dynamics
-from phistar.loops.closure import Closures, closures, loop_frames, loop_slices, row_count
+from phistar.loops.closure import Closures, closures, linear_rows, loop_frames, loop_slices, row_count
 from phistar.loops.probes import frame_poses
 from phistar.model import Model
-from phistar.model.parts import CoupledJoints
+from phistar.model.parts import CoupledJoints, Loop
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.stated import states
+
+ELSEWHERE = 1e-9  # of what other loops give: a loop that gives nothing beside it gives nothing
 
 
 def _free(s: Symbols) -> Node:
     return s.mass.inv @ (s.T - s.C - s.g)
 
 
-@states(
-    lambda s: {
-        "acceleration": _free(s),
-        "at_frames": s.J @ _free(s) + s.Jdot_v,
-        "motion": s.J @ s.v,
-        "compliance": s.J @ s.mass.inv @ s.J.T,
-    },
-    matrix=True,
-)
+def _whitening(s: Symbols) -> Node:
+    return s.I - s.H @ s.psi @ s.K
+
+
+def _innovation(s: Symbols) -> Node:
+    return _whitening(s) @ s.T if s.frames == () else _whitening(s) @ s.T + s.H @ s.psi @ s.B @ s.f
+
+
+@states(lambda s: {"acceleration": _free(s), "at_frames": s.J @ _free(s) + s.Jdot_v, "motion": s.J @ s.v})
 def free_motion(model: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """θ̈_f (…, nv), Jθ̈_f + J̇θ̇ and Jθ̇ (…, 6f), Jℳ⁻¹J* (…, 6f, 6f): the tree without its closures (eqs. 24-26)."""
+    """θ̈_f (…, nv), Jθ̈_f + J̇θ̇ and Jθ̇ (…, 6f): the tree without its closures (eqs. 24, 25)."""
+    if not frames:
+        nothing = np.zeros(0)
+        return {"acceleration": forward_dynamics(model, q, v, tau), "at_frames": nothing, "motion": nothing}
     return free_motion.evaluate_all(model, q, {"v": v, "T": tau}, frames)
 
 
-@states(lambda s: {"rates": s.mass.inv @ s.T, "at_frames": s.J @ s.mass.inv @ s.T})
-def joint_response(model: Model, q: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """ℳ⁻¹T (…, nv) and Jℳ⁻¹T (…, 6f)."""
-    return joint_response.evaluate_all(model, q, {"T": tau}, frames)
+@states(lambda s: {"innovation": _innovation(s), "scaled": s.D.inv @ _innovation(s)})
+def innovation(model: Model, q: Any, tau: Any, force: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """ε = (I − HψK)T + HψBf and D⁻¹ε, (…, nv): joint forces and forces at frames, filtered inward (RJK91 §6)."""
+    vectors = {"T": tau, "f": force} if frames else {"T": tau}
+    return innovation.evaluate_all(model, q, vectors, frames)
+
+
+@states(lambda s: _whitening(s).T @ s.D.inv @ s.T)
+def smoothed(model: Model, q: Any, innovations: Any) -> np.ndarray:
+    """(I − HψK)*D⁻¹ε, (…, nv): the joint accelerations of innovations, outward."""
+    return smoothed.evaluate(model, q, {"T": innovations})
 
 
 @states(lambda s: s.mass.inv @ (s.T + s.load))
@@ -63,13 +79,15 @@ def frame_acceleration(model: Model, q: Any, v: Any, a: Any, frames: tuple[str, 
 
 
 class Equations(NamedTuple):
-    """S λ = γ at a state, with the scale of its rows, the rate ġ = Aθ̇, the free acceleration, and the closures."""
+    """S λ = γ at a state: S (…, m, m), γ (…, m), the scale of the rows (…, m), the rate ġ = Aθ̇ (…, m), the free
+    acceleration (…, nv), the innovations Y* (…, m, nv), and the closures."""
 
     matrix: np.ndarray
     right: np.ndarray
     scale: np.ndarray
     rate: np.ndarray
     free: np.ndarray
+    innovations: np.ndarray
     closures: Closures
 
 
@@ -79,29 +97,35 @@ def equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
         return _equations(model, q, v, tau)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
         made = _compiled_equations(model, q, v, tau)
-    return Equations(*made[:5], Closures(*made[5:]))
+    return Equations(*made[:6], closures=Closures(*made[6:]))
 
 
 def _equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
     tree, frames = model.tree, loop_frames(model)
-    if frames:
-        made = free_motion(tree, q, v, tau, frames)
-    else:
-        free = forward_dynamics(tree, q, v, tau)
-        made = {"acceleration": free, "at_frames": np.zeros(0), "motion": np.zeros(0), "compliance": np.zeros((0, 0))}
-    poses = frame_poses(tree, q, frames)
+    made = free_motion(tree, q, v, tau, frames)
     motions = {frame: made["motion"][..., 6 * i : 6 * i + 6] for i, frame in enumerate(frames)}
-    found = closures(model, q, poses, v, motions)
-    on_frames, on_rates = found.on_frames, found.on_rates
-    right = _dot(on_frames, made["at_frames"]) + found.drift
-    rate = _dot(on_frames, made["motion"])
-    matrix = np.matmul(np.matmul(on_frames, made["compliance"]), _flip(on_frames))
-    scale = row_scale(found, made["compliance"])
-    coupled = coupled_rows(model)
-    if len(coupled):
-        right, rate = right + _dot(on_rates, made["acceleration"]), rate + _dot(on_rates, np.asarray(v))
-        matrix, scale = _with_couplings(tree, q, frames, found, matrix, scale, coupled)
-    return Equations(0.5 * (matrix + _flip(matrix)), right, scale, rate, made["acceleration"], found)
+    found = closures(model, q, frame_poses(tree, q, frames), v, motions)
+    right, rate = _dot(found.on_frames, made["at_frames"]) + found.drift, _dot(found.on_frames, made["motion"])
+    if any(isinstance(loop, CoupledJoints) for loop in model.loops):
+        right, rate = right + _dot(found.on_rates, made["acceleration"]), rate + _dot(found.on_rates, np.asarray(v))
+    innovations, matrix = _effective(tree, q, found, frames)
+    scale = row_scale(model, np.stack([matrix[..., i, i] for i in range(matrix.shape[-1])], axis=-1))
+    return Equations(matrix, right, scale, rate, made["acceleration"], innovations, found)
+
+
+def _effective(tree: Model, q: Any, found: Closures, frames: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Y* (…, m, nv) and S = Y*D⁻¹Y (…, m, m)."""
+    if not is_traced(q, found.on_frames, found.on_rates):
+        made = innovation(tree, np.asarray(q)[..., None, :], found.on_rates, found.on_frames, frames)
+        return made["innovation"], np.matmul(made["innovation"], _flip(made["scaled"]))
+    rows = range(found.on_frames.shape[-2])
+    each = [innovation(tree, q, found.on_rates[i], found.on_frames[i], frames) for i in rows]
+    left, right = (np.stack([np.asarray(made[name]) for made in each]) for name in ("innovation", "scaled"))
+    lower = {(i, j): np.sum(left[i] * right[j]) for i in rows for j in range(i + 1)}
+    matrix = np.empty((len(rows), len(rows)), dtype=object)
+    for i, j in np.ndindex(*matrix.shape):
+        matrix[i, j] = lower[max(i, j), min(i, j)]
+    return left, matrix
 
 
 def _flat(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -110,8 +134,8 @@ def _flat(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[
 
 
 def _shapes(model: Model) -> tuple[tuple[int, ...], ...]:
-    m, width = row_count(model), 6 * len(loop_frames(model))
-    return (m, m), (m,), (m,), (m,), (model.nv,), (m,), (m, width), (m, model.nv), (m,)
+    m, nv, width = row_count(model), model.nv, 6 * len(loop_frames(model))
+    return (m, m), (m,), (m,), (m,), (nv,), (m, nv), (m,), (m, width), (m, nv), (m,)
 
 
 _compiled_equations = Recorded(
@@ -119,53 +143,55 @@ _compiled_equations = Recorded(
 )
 
 
-def coupled_rows(model: Model) -> np.ndarray:
-    """The rows that couplings have among the closures."""
-    rows = [np.arange(row_count(model))[where] for where in loop_slices(model).values()]
-    chosen = [own for own, loop in zip(rows, model.loops, strict=True) if isinstance(loop, CoupledJoints)]
-    return np.concatenate([np.zeros(0, int), *chosen])
+def row_scale(model: Model, diagonal: np.ndarray) -> np.ndarray:
+    """What each row's compliance is compared with, (…, m): those of its loop together, lengths made angles by the reach
+    of the mechanism; a coupling's is its own."""
+    store = model.__dict__.setdefault("_kernels", {})
+    if "row_scale" not in store:
+        store["row_scale"] = _scaling(model)
+    return np.matmul(diagonal, store["row_scale"])
 
 
-def _with_couplings(
-    tree: Model,
-    q: Any,
-    frames: tuple[str, ...],
-    found: Closures,
-    matrix: np.ndarray,
-    scale: np.ndarray,
-    coupled: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """S with QJℳ⁻¹C*, its adjoint and Cℳ⁻¹C*, a sweep a coupling."""
-    for row in coupled:
-        given = found.on_rates[..., row, :]
-        if frames:
-            made = joint_response(tree, q, given, frames)
-            column = _dot(found.on_rates, made["rates"]) + _dot(found.on_frames, made["at_frames"])
-        else:
-            column = _dot(found.on_rates, response(tree, q, given, None, ()))
-        unit = np.eye(column.shape[-1])[row]
-        matrix = matrix + column[..., :, None] * unit
-        others = 1.0 - np.isin(np.arange(len(unit)), coupled)
-        matrix = matrix + unit[:, None] * (column * others)[..., None, :]
-        scale = scale + unit * column[..., row, None]
-    return matrix, scale
+def _scaling(model: Model) -> np.ndarray:
+    """W with scale = W* diag S, (m, m)."""
+    where, m = loop_slices(model), row_count(model)
+    lengths, joined = np.zeros(m, dtype=bool), np.zeros((m, m))
+    at_frames = np.array([isinstance(loop, Loop) for loop in model.loops for _ in range(loop.rows)], dtype=float)
+    for loop in model.loops:
+        own = where[loop.name]
+        if isinstance(loop, CoupledJoints):
+            joined[own, own] = 1.0
+            continue
+        lengths[own.stop - linear_rows(loop) : own.stop] = True
+        joined[:, own] = ELSEWHERE * at_frames[:, None]
+        joined[own, own] = 1.0
+    unit = np.where(lengths, _reach(model), 1.0) ** 2
+    return joined / unit[:, None] * unit
 
 
-def row_scale(found: Closures, compliance: np.ndarray) -> np.ndarray:
-    """What each row's compliance would be if its frames gave way equally to all turns and to all shifts, (…, m)."""
-    diagonal = [compliance[..., i, i] for i in range(compliance.shape[-1])]
-    means = [sum(diagonal[i : i + 3]) * (1.0 / 3.0) for i in range(0, len(diagonal), 3)]
-    if not means:
-        return np.zeros(found.residual.shape)
-    isotropic = np.stack([mean for mean in means for _ in range(3)], axis=-1)
-    return _dot(found.on_frames * found.on_frames, isotropic)
+def _reach(model: Model) -> float:
+    """The longest way from the world to a frame of a loop, along placements; kept on the model."""
+    store = model.__dict__.setdefault("_kernels", {})
+    if "reach" not in store:
+        ways: list[float] = []
+        for body in model.bodies:
+            above = ways[body.parent] if body.parent >= 0 else 0.0
+            ways.append(above + float(np.linalg.norm(body.placement.translation)))
+        places = [model.frame(name) for name in loop_frames(model)]
+        ends = [ways[place.body] + float(np.linalg.norm(place.placement.translation)) for place in places]
+        store["reach"] = max(ends, default=0.0) or 1.0
+    return store["reach"]
 
 
 def pushed(model: Model, q: Any, found: Closures, forces: np.ndarray) -> np.ndarray:
     """ℳ⁻¹A*λ, (…, nv)."""
-    on_frames = _dot(_flip(found.on_frames), forces)
-    on_rates = _dot(_flip(found.on_rates), forces) if len(coupled_rows(model)) else np.zeros(model.nv)
+    on_frames, on_rates = _dot(_flip(found.on_frames), forces), _dot(_flip(found.on_rates), forces)
     return response(model.tree, q, on_rates, on_frames, loop_frames(model))
+
+
+def answered(model: Model, q: Any, made: Equations, forces: np.ndarray) -> np.ndarray:
+    """ℳ⁻¹A*λ, (…, nv), from the innovations that are there already."""
+    return smoothed(model.tree, q, _dot(_flip(made.innovations), forces))
 
 
 def _flip(matrix: np.ndarray) -> np.ndarray:
@@ -173,4 +199,4 @@ def _flip(matrix: np.ndarray) -> np.ndarray:
 
 
 def _dot(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]
+    return np.matmul(matrix, np.asarray(vector)[..., None])[..., 0]

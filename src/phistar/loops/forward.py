@@ -20,16 +20,18 @@ from phistar.dynamics import forward_dynamics
 from phistar.loops.branches import branches, joined
 from phistar.loops.closure import Closures, closures, loop_frames
 from phistar.loops.effective import eliminated, solve_by_rank
-from phistar.loops.equations import Equations, coupled_rows, equations, free_motion, pushed, response, row_scale
+from phistar.loops.equations import Equations, answered, equations, free_motion, response, row_scale
 from phistar.loops.probes import frame_poses
 from phistar.model import Model
+from phistar.model.parts import CoupledJoints
+from phistar.stated import states
 
 
 def _accelerated(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
     """θ̈ (nv,), the rank and the doubts about it: what is compiled."""
     made = equations(model, q, v, tau)
     found = eliminated(made.matrix, made.right, made.scale)
-    return made.free - pushed(model, q, made.closures, found.forces), np.asarray(found.rank), np.asarray(found.doubt)
+    return made.free - answered(model, q, made, found.forces), np.asarray(found.rank), np.asarray(found.doubt)
 
 
 _compiled = Recorded(
@@ -39,6 +41,12 @@ _compiled = Recorded(
     _accelerated,
     lambda model: ((model.nv,), (), ()),
 )
+
+
+@states(lambda s: {**free_motion.nodes(s), "compliance": s.J @ s.mass.inv @ s.J.T}, matrix=True)
+def compliant_motion(model: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """`free_motion`, and Jℳ⁻¹J* (…, 6f, 6f): the Ω blocks at the frames (eq. 26)."""
+    return compliant_motion.evaluate_all(model, q, {"v": v, "T": tau}, frames)
 
 
 class Closing(NamedTuple):
@@ -58,7 +66,8 @@ def _closing(model: Model) -> CompiledFunction:
         found = closures(model, np.zeros(model.nq), placed, None, dict(zip(frames, motion.reshape(f, 6), strict=True)))
         table = compliance.reshape(6 * f, 6 * f)
         matrix = found.on_frames @ table @ found.on_frames.T
-        solved = eliminated(matrix, found.on_frames @ falling + found.drift, row_scale(found, table))
+        diagonal = np.stack([matrix[i, i] for i in range(len(matrix))])
+        solved = eliminated(matrix, found.on_frames @ falling + found.drift, row_scale(model, diagonal))
         return Closing(found.on_frames.T @ solved.forces, np.asarray(solved.doubt))
 
     store = model.__dict__.setdefault("_kernels", {})
@@ -71,7 +80,7 @@ def _closing(model: Model) -> CompiledFunction:
 def _accelerated_long(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, ...]:
     """The same for mechanisms too long to write out: loops over the links, and the closures written out."""
     tree, frames = model.tree, loop_frames(model)
-    if len(coupled_rows(model)):
+    if any(isinstance(loop, CoupledJoints) for loop in model.loops):
         return _accelerated(model, q, v, tau)
     made, poses = _branched_motion(tree, q, v, tau, frames), frame_poses(tree, q, frames)
     stacked = np.stack(list(poses.values()), axis=-3)
@@ -83,10 +92,10 @@ def _accelerated_long(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarra
 
 
 def _branched_motion(tree: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """`free_motion`, each branch on the world by itself."""
+    """`free_motion` with the compliance Jℳ⁻¹J* (…, 6f, 6f) of eq. 26, each branch on the world by itself."""
     apart = branches(tree, frames)
     if sum(bool(branch.frames) for branch in apart) < 2:
-        return free_motion(tree, q, v, tau, frames)
+        return compliant_motion(tree, q, v, tau, frames)
     q, v, tau = (
         tree.checked(x, n, name) for x, n, name in ((q, tree.nq, "q"), (v, tree.nv, "v"), (tau, tree.nv, "tau"))
     )
@@ -94,7 +103,7 @@ def _branched_motion(tree: Model, q: Any, v: Any, tau: Any, frames: tuple[str, .
     for branch in apart:
         own = q[..., branch.q_index], v[..., branch.v_index], tau[..., branch.v_index]
         if branch.frames:
-            parts.append((branch, free_motion(branch.model, *own, branch.frames)))
+            parts.append((branch, compliant_motion(branch.model, *own, branch.frames)))
         else:
             parts.append((branch, {"acceleration": forward_dynamics(branch.model, *own)}))
     return joined(tree, frames, parts)
@@ -118,7 +127,7 @@ def closed_motion(model: Model, q: Any, v: Any, tau: Any) -> Motion:
 def solved_motion(model: Model, q: Any, made: Equations) -> Motion:
     """The motion that the equations at a state give."""
     found = solve_by_rank(made.matrix, made.right, made.scale)
-    acceleration = made.free - pushed(model, q, made.closures, found.forces)
+    acceleration = made.free - answered(model, q, made, found.forces)
     return Motion(acceleration, -found.forces, found.rank, found.condition, made.closures)
 
 

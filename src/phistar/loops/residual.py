@@ -11,7 +11,7 @@ from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
 from phistar.loops.closure import row_count
 from phistar.loops.effective import eliminated, solve_by_rank
-from phistar.loops.equations import equations, pushed
+from phistar.loops.equations import answered, equations
 from phistar.model import Model
 from phistar.stated import batched
 
@@ -33,7 +33,7 @@ def _corrections(model: Model, q: np.ndarray, v: np.ndarray) -> Corrections:
     """Newton's step to g = 0 and the projection to ġ = 0 of least kinetic energy; traced, or floats (…, n)."""
     made = equations(model, q, v, np.zeros(model.nv))
     found = [eliminated(made.matrix, right, made.scale) for right in (made.closures.residual, made.rate)]
-    shift, change = (-pushed(model, q, made.closures, each.forces) for each in found)
+    shift, change = (-answered(model, q, made, each.forces) for each in found)
     return Corrections(made.closures.residual, made.rate, shift, change, np.asarray(found[0].doubt))
 
 
@@ -41,7 +41,7 @@ def _corrections_by_rank(model: Model, q: np.ndarray, v: np.ndarray) -> Correcti
     made = equations(model, q, v, np.zeros(model.nv))
     sides = made.closures.residual, made.rate
     forces = [solve_by_rank(made.matrix, right, made.scale).forces for right in sides]
-    shift, change = (-pushed(model, q, made.closures, each) for each in forces)
+    shift, change = (-answered(model, q, made, each) for each in forces)
     return Corrections(*sides, shift, change, np.zeros(made.rate.shape[:-1]))
 
 

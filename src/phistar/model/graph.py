@@ -73,7 +73,7 @@ def from_graph(
     return builder.build()
 
 
-def reversed_joint(joint: JointKind | CutKind) -> JointKind | CutKind:
+def reversed_joint(joint: Any) -> Any:
     """The same joint seen from its child: pose⁻¹ at the same coordinates (swapped, for a universal joint)."""
     if isinstance(joint, Universal):
         return replace(joint, axis1=-joint.axis2, axis2=-joint.axis1)

@@ -74,12 +74,8 @@ def simulate(
     q, v = np.ascontiguousarray(coordinates.unit(q)), np.ascontiguousarray(v)
     energy = kinetic_energy(model, q, v) + potential_energy(model, q) + passive.elastic_energy(q)
     report = loop_report(model, q)
-    return Simulation(times, q, v, energy, *_swapped(loop_residual(model, q, v), work), report.rank, report.condition)
-
-
-def _swapped(residuals: tuple[np.ndarray, np.ndarray], work: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The residual, the work and the residual's rate, as a Simulation lists them."""
-    return residuals[0], work, residuals[1]
+    gap, rate = loop_residual(model, q, v)
+    return Simulation(times, q, v, energy, gap, work, rate, report.rank, report.condition)
 
 
 def _start(model: Model, q0: Any, v0: Any) -> np.ndarray:

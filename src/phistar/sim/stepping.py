@@ -72,7 +72,7 @@ def _first_event(
     for i in crossed:
         ends = margins[i](start, between(start)), margins[i](end, between(end))
         bracketed = ends[0] * ends[1] < 0.0
-        eps = 4.0 * np.finfo(float).eps
+        eps: Any = 4.0 * np.finfo(float).eps
         root = brentq(lambda t, i=i: margins[i](t, between(t)), start, end, xtol=eps, rtol=eps) if bracketed else None
         roots[i] = float(root) if root is not None else (start if ends[0] <= 0.0 else end)  # type: ignore[arg-type]
     first = min(roots.values())
