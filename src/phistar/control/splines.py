@@ -1,5 +1,4 @@
-"""Curves through points: quintic splines at rest at both ends, evaluated without branches so that controllers may hold
-them."""
+"""Curves through points: quintic splines at rest at both ends, which controllers may hold: they can be traced."""
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PPoly, make_interp_spline
 
+from phistar.backends.arrays import is_traced
 from phistar.errors import ShapeError
 
 DEGREE = 5  # position, velocity and acceleration at both ends; the jerk is continuous between
@@ -31,25 +31,41 @@ class Spline:
         return float(self.breaks[-1] - self.breaks[0])
 
     def __call__(self, t: Any, order: int = 0) -> np.ndarray:
-        """The derivative of this order at times t (…), (…, n); t may be a traced number.
+        """The derivative of this order, to the third, at times t (…), (…, n); t may be a traced number."""
+        return self._summed(t, order) if is_traced(t) else self._looked_up(t, slice(order, order + 1))[..., 0, :]
 
-        Derivatives to the fourth are continuous, so that each is its first value and what every segment adds to it:
-        Σ_i p_i(clip(t − b_i, 0, h_i)) − p_i(0). No branch, and the same arithmetic for floats and traced numbers.
-        """
-        polynomials = self._derivatives[order]
+    def motion(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """x, ẋ and ẍ at times t (…), (…, n) each."""
+        if is_traced(t):
+            return self._summed(t, 0), self._summed(t, 1), self._summed(t, 2)
+        found = self._looked_up(t, slice(0, 3))
+        return found[..., 0, :], found[..., 1, :], found[..., 2, :]
+
+    def _looked_up(self, t: Any, orders: slice) -> np.ndarray:
+        """Some derivatives at times t, (…, orders, n), each from its segment."""
+        times = np.clip(np.asarray(t, dtype=float), self.breaks[0], self.breaks[-1])
+        segment = np.minimum(np.searchsorted(self.breaks, times, side="right") - 1, len(self.breaks) - 2)
+        powers = (times - self.breaks[segment])[..., None] ** np.arange(DEGREE + 1.0)
+        return np.matmul(powers[..., None, None, :], self._table[segment, orders])[..., 0, :]
+
+    def _summed(self, t: Any, order: int) -> np.ndarray:
+        """The same without looking a segment up, which would be a branch. Derivatives to the fourth are continuous, so
+        each is its first value and what every segment adds to it: Σ_i p_i(clip(t − b_i, 0, h_i)) − p_i(0)."""
+        polynomials = self._table[:, order]
         inside = np.clip(np.asanyarray(t)[..., None] - self.breaks[:-1], 0.0, np.diff(self.breaks))[..., None]
         gained = 0.0 * inside
-        for k in range(polynomials.shape[1] - 1, 0, -1):
+        for k in range(DEGREE - order, 0, -1):
             gained = (gained + polynomials[:, k]) * inside
         return polynomials[0, 0] + np.sum(gained, axis=-2)
 
     @cached_property
-    def _derivatives(self) -> list[np.ndarray]:
+    def _table(self) -> np.ndarray:
+        """Coefficients of the derivatives to the third, (m, 4, 6, n)."""
         found = [self.coefficients]
         for _ in range(3):
-            last = found[-1]
-            found.append(last[:, 1:] * np.arange(1.0, last.shape[1])[None, :, None])
-        return found
+            slopes = found[-1][:, 1:] * np.arange(1.0, DEGREE + 1.0)[None, :, None]
+            found.append(np.concatenate([slopes, np.zeros_like(slopes[:, :1])], axis=1))
+        return np.stack(found, axis=1)
 
     def stretched(self, factor: float) -> Spline:
         """The same curve, `factor` times slower."""
@@ -59,7 +75,7 @@ class Spline:
 
     def extremes(self, order: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Least and greatest value of each component of a derivative, (n,) each, from the roots of the next one."""
-        polynomials = np.moveaxis(self._derivatives[order], 1, 0)[::-1]
+        polynomials = np.moveaxis(self._table[:, order, : DEGREE + 1 - order], 1, 0)[::-1]
         lowest, highest = [], []
         for j in range(polynomials.shape[-1]):
             curve = PPoly(np.ascontiguousarray(polynomials[..., j]), self.breaks)

@@ -44,7 +44,7 @@ class JointTrajectory:
         return self.spline.duration
 
     def __call__(self, t: Any) -> JointPoint:
-        return JointPoint(self.spline(t), self.spline(t, 1), self.spline(t, 2))
+        return JointPoint(*self.spline.motion(t))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class PoseTrajectory:
         return self.spline.duration
 
     def __call__(self, t: Any) -> PosePoint:
-        x, rate, change = self.spline(t), self.spline(t, 1), self.spline(t, 2)
+        x, rate, change = self.spline.motion(t)
         s, ds, dds = x[..., 3:], rate[..., 3:], change[..., 3:]
         length = np.sum(s * s, axis=-1)[..., None]
         # q = s/|s| gives ω = 2 Im(q̇ ⊗ q*) = 2 Im(ṡ ⊗ s*)/s·s: what changes the length has no vector part.
