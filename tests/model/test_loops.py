@@ -95,3 +95,10 @@ def test_duplicate_loop_names_are_refused():
     b.loop("c", "left_tip", "right_tip", joint=ps.Spherical())
     with pytest.raises(ps.ModelError, match="two loops called 'c'"):
         b.loop("c", "left_tip", "ball", joint=ps.Spherical())
+
+
+def test_passive_forces_of_a_cut_joint_that_simulations_leave_out_are_told():
+    b = two_arms()
+    b.loop("c", "left_tip", "right_tip", joint=ps.Revolute(damping=0.1, friction=0.2))
+    (warning,) = b.build().warnings
+    assert "'c' has damping and friction at its cut joint" in warning

@@ -97,7 +97,10 @@ def equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
         return _equations(model, q, v, tau)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
         made = _compiled_equations(model, q, v, tau)
-    return Equations(*made[:6], closures=Closures(*made[6:]))
+    found = Closures(*made[6:])
+    return Equations(
+        *made[:6], closures=found if loop_frames(model) else found._replace(on_frames=found.on_frames[..., :0])
+    )
 
 
 def _equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
@@ -130,11 +133,13 @@ def _effective(tree: Model, q: Any, found: Closures, frames: tuple[str, ...]) ->
 
 def _flat(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
     *first, found = _equations(model, q, v, tau)
+    if not loop_frames(model):  # a compiled function has no results without entries
+        found = found._replace(on_frames=np.zeros((row_count(model), 1)))
     return *first, *found
 
 
 def _shapes(model: Model) -> tuple[tuple[int, ...], ...]:
-    m, nv, width = row_count(model), model.nv, 6 * len(loop_frames(model))
+    m, nv, width = row_count(model), model.nv, max(1, 6 * len(loop_frames(model)))
     return (m, m), (m,), (m,), (m,), (nv,), (m, nv), (m,), (m, width), (m, nv), (m,)
 
 

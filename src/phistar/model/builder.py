@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from phistar.errors import ModelError
 from phistar.model.assemble import Extra, Link, Place, closed, finished, merged, on_link, ordered, placed
 from phistar.model.check import unmovable_joints
@@ -89,6 +91,11 @@ class ModelBuilder:
             )
         if _checked_name(name, "loop") in self._loops:
             raise ModelError(f"There are two loops called '{name}'; give each its own name.")
+        if passive := _passive(joint):
+            self.warn(
+                f"The loop '{name}' has {passive} at its cut joint, which simulations leave out; cut another joint, or "
+                "use primary joints (phistar.loops.primary)."
+            )
         self._loops[name] = (frame_a, frame_b, joint)
 
     def warn(self, text: str) -> None:
@@ -246,6 +253,12 @@ def _attached(model: Model, body: Body, parent: str, placement: Pose, prefix: st
         composed=True,
         on_joint=not on_base,
     )
+
+
+def _passive(joint: JointKind | CutKind) -> str:
+    """The passive forces of a cut joint by name."""
+    names = ("damping", "stiffness", "friction", "armature", "rotor_inertia")
+    return " and ".join(name for name in names if np.any(getattr(joint, name, 0.0)))
 
 
 def _doubt(link: str, problem: str) -> str:
