@@ -236,3 +236,28 @@ def test_accelerations_have_joint_entries_only():
         ps.freeflying.inverse_dynamics(model, model.neutral(), np.zeros(14), np.zeros(14))
     with pytest.raises(ps.ShapeError, match=r"tau \(the joints' entries only\) has shape \(14,\)"):
         ps.freeflying.forward_dynamics(model, model.neutral(), np.zeros(14), np.zeros(14))
+
+
+# Long robots
+
+
+def test_long_chains_are_compiled_link_by_link():
+    """More links than are written out: rolled kernels over all joints, of which the base's entries are dropped."""
+    builder = ps.ModelBuilder("long", gravity=(0, 0, 0))
+    rng = np.random.default_rng(5)
+    builder.body("link0", joint=ps.Free(), inertia=ps.Inertia(5.0, (0.1, 0, 0), np.diag([1.0, 1.2, 1.3])))
+    for k in range(44):
+        joint = (ps.Revolute(axis=rng.normal(size=3)), ps.Prismatic(axis=(0, 1, 0)), ps.Spherical())[k % 3]
+        place = ps.Pose(xyz=rng.normal(size=3) * 0.3, rpy=rng.normal(size=3))
+        link = ps.Inertia(1.0, rng.normal(size=3) * 0.1, np.diag([0.1, 0.12, 0.13]))
+        builder.body(f"link{k + 1}", parent=f"link{k}", joint=joint, placement=place, inertia=link)
+    model = builder.build()
+    n = ps.freeflying.joint_count(model)
+    q, v, a = model.random(rng, (2,)), rng.normal(size=(2, model.nv)), rng.normal(size=(2, n))
+    mass = ps.freeflying.mass_matrix(model, q)
+    assert relative(mass, schur_complement(ps.mass_matrix(model, q))) < 1e-12
+    assert relative(ps.freeflying.joint_momentum(model, q, a), (mass @ a[..., None])[..., 0]) < 1e-12
+    tau = ps.freeflying.inverse_dynamics(model, q, v, a)
+    assert relative(ps.freeflying.forward_dynamics(model, q, v, tau)[..., 6:], a) < 1e-9
+    kernels = [type(kernel).__name__ for kernel, *_ in model.__dict__["_kernels"].values()]
+    assert kernels.count("BetweenLinks") == 3 and "Evaluation" not in kernels

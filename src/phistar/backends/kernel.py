@@ -19,7 +19,7 @@ from phistar.backends.packed import module_text
 from phistar.backends.program import ARTICULATED, BLOCKS, COMPOSITE, Evaluation, Wanted, identity, program_of
 from phistar.backends.rolled import kinds_of, rolled_text
 from phistar.backends.rolled_memory import Rooms
-from phistar.backends.rolled_plan import Plan, poses_first
+from phistar.backends.rolled_plan import Plan, over_all_joints, poses_first
 from phistar.backends.rolled_tables import tables
 from phistar.backends.rows import Signature, size
 from phistar.backends.threads import spread
@@ -76,7 +76,7 @@ class Statements:
     @property
     def over_joints(self) -> bool:
         """Whether every statement is an operator from the joints."""
-        return all(node.domain is not None and node.domain.over == "joints" for _, node in self.nodes)
+        return all(node.domain is not None and node.domain.over in ("joints", "inner") for _, node in self.nodes)
 
     def key(self, target: Target, lanes: int) -> str:
         named = [(name, spelling(node)) for name, node in self.nodes]
@@ -142,17 +142,60 @@ class Columns:
         return {name: np.swapaxes(x, -1, -2) for name, x in zip(kernel.outputs, whole, strict=True)}
 
 
+@dataclass(frozen=True, eq=False)
+class BetweenLinks:
+    """A kernel over all joints for vectors over those between links: the base's joint is given zeros, and its entries,
+    the first `start`, are dropped."""
+
+    kernel: Any
+    start: int
+    inputs: frozenset[str]
+    rows: frozenset[str]  # results whose rows, and whose columns, are over such joints
+    columns: frozenset[str]
+    matrices: tuple[str, ...]
+
+    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        given = {name: self._stretched(x) if name in self.inputs else x for name, x in vectors.items()}
+        return {name: self._kept(name, x) for name, x in self.kernel(q, given).items()}
+
+    def _kept(self, name: str, x: np.ndarray) -> np.ndarray:
+        first = self.start * (name in self.rows)
+        return x[..., first:, self.start * (name in self.columns) :] if name in self.matrices else x[..., first:]
+
+    def _stretched(self, x: Any) -> np.ndarray:
+        array = np.asarray(x)
+        return np.concatenate([np.zeros((*array.shape[:-1], self.start)), array], axis=-1)
+
+
 def executor(wanted: Statements) -> Any:
     """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
     if compilable(wanted.model):
         return compile_statements(wanted)
-    rolled = compile_rolled(wanted) if wanted.model.nv else None
+    rolled = compile_rolled(wanted) if wanted.model.nv and not _has_several_bases(wanted) else None
     if rolled is None and wanted.matrix is True and wanted.model.nv and wanted.over_joints:
         applied = compile_rolled(replace(wanted, matrix=False))
         rolled = Columns(applied) if applied else None
-    return rolled or Evaluation(
+    return (rolled and _between_links(rolled, wanted)) or Evaluation(
         wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS
     )
+
+
+def _has_several_bases(wanted: Statements) -> bool:
+    """Whether "the joints between links" are not simply all but the first."""
+    program = wanted.program()
+    inner = any(space == "inner" for _, space in (*program.inputs, *program.outputs))
+    return inner and wanted.model.parents.count(-1) != 1
+
+
+def _between_links(rolled: Any, wanted: Statements) -> Any:
+    """The kernel itself, or where statements speak of the joints between links, made to fit those."""
+    program = wanted.program()
+    inputs = frozenset(name for name, space in program.inputs if space == "inner")
+    rows = frozenset(name for name, node in wanted.nodes if node.codomain and node.codomain.over == "inner")
+    columns = frozenset(name for name, node in wanted.nodes if node.domain and node.domain.over == "inner")
+    if not (inputs or rows or columns):
+        return rolled
+    return BetweenLinks(rolled, wanted.model.joints[0].nv, inputs, rows, columns, program.matrices)
 
 
 def compile_statements(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel:
@@ -203,7 +246,7 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
     """The kernel of a long mechanism, or None where its statement has no rolled form."""
     target = target or host()
     lanes = lanes or target.lanes
-    model, program = wanted.model, poses_first(wanted.program())
+    model, program = wanted.model, poses_first(over_all_joints(wanted.program()))
     plan = Plan(program, len(wanted.frames))
     outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
     if not plan.rollable or wanted.parameters or wanted.matrix == BLOCKS or len(outputs) > len(program.outputs):

@@ -40,6 +40,20 @@ def outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
     return x
 
 
+def back_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
+    """φ⁻¹x: a force at the parent, seen at the child."""
+    for rotation, offset in moves:
+        x = link.inward(*link.reversed_step(rotation, offset), x)
+    return x
+
+
+def congruent_back_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
+    """φ⁻¹Xφ⁻* for symmetric X."""
+    for rotation, offset in moves:
+        x = link.congruent_inward(*link.reversed_step(rotation, offset), x)
+    return link.mirrored(x)
+
+
 def congruent_inward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
     """φXφ* for symmetric X."""
     for rotation, offset in reversed(moves):

@@ -14,7 +14,7 @@ from phistar.backends.interpret import Block
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Term
 
-_DATA = ("H", "M", "A", "S")
+_DATA = ("H", "M", "A", "S", "N")
 CALLS: dict[str, Callable[..., Block]] = {
     "bias_acceleration": lambda links, *velocities: link.bias_acceleration(links, 0, *velocities),
     "rotor_moment": lambda links, *velocities: link.rotor_moment(links, 0, *velocities),
@@ -29,7 +29,8 @@ CALLS: dict[str, Callable[..., Block]] = {
 }
 """The memoryless functions that a step may call, of the one link."""
 
-_AT_LINKS = ir.Field | ir.FromParent | ir.FromChildren | ir.CongruentParent | ir.CongruentChildren
+_FROM_PARENT = ir.FromParent | ir.CongruentParent | ir.BackFromParent | ir.BackCongruentParent
+_AT_LINKS = ir.Field | ir.FromChildren | ir.CongruentChildren | _FROM_PARENT
 LARGEST_FLAT = 12  # rows of a task space whose equations are written out
 LARGEST_COLUMNS = 36
 
@@ -61,9 +62,19 @@ def _has_columns_of(term: Term, names: set[str]) -> bool:
             return _has_columns_of(right, names)
         case ir.Plus() | ir.TaskOperator():
             return any(_has_columns_of(part, names) for part in ir.subterms(term))
-        case ir.Transpose() | ir.Invert() | ir.Call() | ir.Data():
+        case ir.Transpose() | ir.Invert() | ir.Divide() | ir.Call() | ir.Data():
             return False
     return getattr(term, "name", None) in names
+
+
+def over_all_joints(program: Program) -> Program:
+    """The program with vectors over the joints between links stretched to all joints: N keeps out what the base's joint
+    is given, and makes zero of what it gives."""
+
+    def stretched(ends: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        return tuple((name, "joints" if space == "inner" else space) for name, space in ends)
+
+    return replace(program, inputs=stretched(program.inputs), outputs=stretched(program.outputs))
 
 
 def poses_first(program: Program) -> Program:
@@ -109,7 +120,8 @@ class Plan:
                 return name == "U_task"
             case ir.ToTask() | ir.ToBase() | ir.ToScalar() | ir.SolveFlat():
                 return not at_link
-        return isinstance(part, _AT_LINKS | ir.FromTask | ir.FromBase | ir.Times | ir.Plus | ir.Transpose | ir.Invert)
+        blocks = ir.Times | ir.Plus | ir.Transpose | ir.Invert | ir.Divide
+        return isinstance(part, _AT_LINKS | ir.FromTask | ir.FromBase | blocks)
 
     def link_parts(self) -> list[tuple[bool, Term]]:
         return [(True, x) for sweep in self.program.passes for s in sweep.statements for x in parts(s.term)]
@@ -147,7 +159,9 @@ class Plan:
         """Of a field over the links that neighbours or frames read, or of a flat input."""
         if name == "X":
             return 12, 1
-        square = any(isinstance(x, ir.CongruentParent) and x.name == name for x in self.everything)
+        square = any(
+            isinstance(x, ir.CongruentParent | ir.BackCongruentParent) and x.name == name for x in self.everything
+        )
         return (6, 6) if square else (6, self.columns(name))
 
     # Who reads what
@@ -178,9 +192,7 @@ class Plan:
 
     @staticmethod
     def _from_parents(sweep: ir.Sweep) -> set[str]:
-        found = {
-            x.name for s in sweep.statements for x in parts(s.term) if isinstance(x, ir.FromParent | ir.CongruentParent)
-        }
+        found = {x.name for s in sweep.statements for x in parts(s.term) if isinstance(x, _FROM_PARENT)}
         poses = any(isinstance(x, ir.Call) and x.function == "pose" for s in sweep.statements for x in parts(s.term))
         return found | ({"X"} if poses else set())
 
