@@ -22,7 +22,7 @@ CONDITIONS = {
 
 @pytest.fixture(scope="module")
 def arm():
-    return r87.arm(7, seed=2)
+    return r87.arm(6, seed=2)
 
 
 def assert_solved(problem, solution):

@@ -36,7 +36,7 @@ def smoothed(space, tau):
 @pytest.fixture(scope="module", params=["chain", "puma560", "puma560 at rest"])
 def arm(request):
     if request.param == "chain":
-        return r87.arm(8, seed=5)
+        return r87.arm(5, seed=5)
     q, v, tau = np.random.default_rng(6).normal(size=(3, 6))
     return ps.load("puma560"), q, 0 * v if "rest" in request.param else v, 5 * tau
 
@@ -73,7 +73,7 @@ def test_smoothed_states_are_the_forces_on_the_links(arm, outside):
 
 def test_the_filter_needs_the_bias_accelerations_of_a_moving_arm():
     """R87 §IX sets n = 0: b alone is wrong for a moving arm (ERRATA)."""
-    model, q, v, tau = r87.arm(8, seed=5)
+    model, q, v, tau = r87.arm(5, seed=5)
     space = estimation.state_space(model, q, v)
     chain = r87.Chain(model, q, v)
     only_b = np.stack([b[:, 0] for b in chain.b[1:]])
