@@ -247,6 +247,11 @@ class StepTracer:
             case ir.CongruentParent(name=name):
                 above = None if self.kind.role == ROOT else link.mirrored(self.parent(name))
                 return None if above is None else moves.congruent_outward(path, above)
+            case ir.BackFromParent(name=name):
+                return None if self.kind.role == ROOT else moves.back_outward(path, self.parent(name))
+            case ir.BackCongruentParent(name=name):
+                above = None if self.kind.role == ROOT else link.mirrored(self.parent(name))
+                return None if above is None else moves.congruent_back_outward(path, above)
             case ir.FromBase(name=name):
                 at_base = self.kind.role == ROOT
                 return moves.outward(path, record.array("flat", name, self.plan.shape(name))) if at_base else None
@@ -279,13 +284,15 @@ class StepTracer:
             result[index] = number if isinstance(number, float) else self.record.load("own", name, number)
         return result
 
-    def data(self, name: str) -> np.ndarray:
+    def data(self, name: str) -> Block:
         if name == "H":
             return block_transposed(self.links.subspace[0])
         if name == "M":
             return self.links.mass(0)
         if name == "S":
             return self.links.rotor(0)
+        if name == "N":
+            return None if self.kind.role == ROOT else np.eye(self.nv)
         if name == "A":
             diagonal = np.zeros((self.nv, self.nv), dtype=object)
             for i in range(self.nv):
