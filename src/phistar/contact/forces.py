@@ -15,8 +15,7 @@ from phistar.backends.arrays import sign
 from phistar.backends.solve import solve_symmetric
 from phistar.contact.surface import Parameters, normal_force, normal_stiffness
 
-NEWTON = 8  # iterations; gaps may shrink tenfold in each
-PASSES = 3  # normal forces, then friction, and again
+NEWTON = (8, 4, 4)  # iterations for normal forces, with friction after each round; gaps may shrink tenfold in one
 SWEEPS = 3  # over the contacts' friction in each pass
 SLOWEST = 1e-4  # m/s: no touch counts as slower
 TINY = 1e-30
@@ -41,30 +40,31 @@ class Forces(NamedTuple):
     missed: Any
 
 
-def contact_forces(p: Parameters, gap: Any, u: Any, mobility: Any, held: Held, step: Any) -> Forces:
-    """Forces over a step h: gap (n,), u (n, 4), mobility (n, 4, n, 4); floats or traced numbers."""
+def contact_forces(p: Parameters, gap: Any, u: Any, mobility: Any, held: Held, step: Any, gripping: int) -> Forces:
+    """Forces over a step h: gap (n,), u (n, 4), mobility (n, 4, n, 4); floats or traced numbers. The first `gripping`
+    places have friction, the others push along their normal alone."""
     touch = np.maximum((1.0 - _positive(held.touch_speed)) * -u[:, 2] + held.touch_speed, SLOWEST)
     own = step * mobility[:, 2, :, 2]
     force = np.zeros(u.shape)
-    left, missed = gap, gap
-    for _ in range(PASSES):
+    left, missed = np.maximum(gap + step * u[:, 2], 0.3 * gap), gap
+    for rounds in NEWTON:
         sliding = force * np.array([1.0, 1.0, 0.0, 1.0])
         approach = u[:, 2] + step * _times(mobility, sliding)[:, 2]
-        left, missed = _left(p, gap, approach, step * own, touch, step)
+        left, missed = _left(p, gap, left, approach, step * own, touch, step, rounds)
         pressing = normal_force(p, left, (left - gap) / step, touch)
-        force = _gripped(p, u, mobility, sliding, pressing, held, step)
+        force = _gripped(p, u, mobility, sliding, pressing, held, step, gripping)
     inside = _positive(p.margin - left)
     rate = u + step * _times(mobility, force)
     kept = Held(*_bristles(p, held, rate, force[:, 2], step), touch * inside)
     return Forces(force, left, kept, missed)
 
 
-def _left(p: Parameters, gap: Any, approach: Any, own: Any, touch: Any, step: Any) -> tuple[Any, Any]:
-    """The gaps y at the end: y = d + h u + h²G f(y), by Newton's method with (I + AΦ)⁻¹ = I − AS(I + SAS)⁻¹S."""
+def _left(p: Parameters, gap: Any, y: Any, approach: Any, own: Any, touch: Any, step: Any, rounds: int) -> Any:
+    """The gaps y at the end: y = d + h u + h²G f(y), by Newton's method with (I + AΦ)⁻¹ = I − AS(I + SAS)⁻¹S; and how
+    far they are from it."""
     count, free = len(p.margin), gap + step * approach
-    y = np.maximum(free, 0.3 * gap)
     missed = y - free
-    for _ in range(NEWTON):
+    for _ in range(rounds):
         rate = (y - gap) / step
         root = np.sqrt(normal_stiffness(p, y, rate, touch, step))
         missed = y - free - np.matmul(own, normal_force(p, y, rate, touch))
@@ -78,7 +78,9 @@ def _left(p: Parameters, gap: Any, approach: Any, own: Any, touch: Any, step: An
     return y, missed
 
 
-def _gripped(p: Parameters, u: Any, mobility: Any, sliding: Any, pressing: Any, held: Held, step: Any) -> Any:
+def _gripped(
+    p: Parameters, u: Any, mobility: Any, sliding: Any, pressing: Any, held: Held, step: Any, gripping: int
+) -> Any:
     """Normal forces and the friction they allow, (n, 4): bristles stick until μ f is reached, one after the other, each
     knowing what those before it did (projected Gauss-Seidel)."""
     count = len(p.margin)
@@ -86,7 +88,7 @@ def _gripped(p: Parameters, u: Any, mobility: Any, sliding: Any, pressing: Any, 
     turn_stiffness, turn_damping = p.patch * p.patch * p.bristle_stiffness, p.patch * p.patch * p.bristle_damping
     force = [np.concatenate([sliding[i, :2], pressing[i : i + 1], sliding[i, 3:]]) for i in range(count)]
     rate = u.reshape(4 * count) + np.matmul(g, np.concatenate(force))
-    for i in [*range(count)] * SWEEPS:
+    for i in [*range(gripping)] * SWEEPS:
         own, before, limit = slice(4 * i, 4 * i + 4), force[i], p.friction[i] * pressing[i]
         alone, at = g[own, own], rate[own]
         across = 0.5 * (alone[0, 0] + alone[1, 1])

@@ -13,19 +13,35 @@ from phistar.errors import PhistarError
 
 
 class Gaps(NamedTuple):
-    """n near places: `slot` (n,) says which; `distance` (n,); `point` (n, 3) midway, `normal` (n, 3) from b to a, world
-    axes; `bodies` (n, 2) of a and b, −1 the world. `nearest` is the smallest distance of all pairs, near or not."""
+    """n near places: `slot` (n,) says which; `table` (n, 7) has distance, the point midway, and the normal from b to a,
+    world axes. `nearest` is the smallest distance of all pairs, near or not."""
 
-    slot: np.ndarray
-    distance: np.ndarray
-    point: np.ndarray
-    normal: np.ndarray
-    bodies: np.ndarray
+    slots: tuple[int, ...]
+    table: np.ndarray
     nearest: float
+
+    @property
+    def slot(self) -> np.ndarray:
+        return np.array(self.slots, dtype=int)
+
+    @property
+    def distance(self) -> np.ndarray:
+        return self.table[:, 0]
+
+    @property
+    def point(self) -> np.ndarray:
+        return self.table[:, 1:4]
+
+    @property
+    def normal(self) -> np.ndarray:
+        return self.table[:, 4:]
 
 
 TURNED, NEARER = 0.9986, 0.98  # when crossing edges count beside corners: by 3° of the normal, or 2% of the distance
 FACES = 0.999  # a corner is before a face when it is pushed along the face's normal, to 2.5°
+NOTHING = np.zeros((0, 7))
+
+Row = tuple[float, ...]  # of the table
 
 
 class Penetration(PhistarError):
@@ -45,66 +61,70 @@ class Nearness:
         self._between = [library.ComputeDistance(a, b) for a, b in self._shapes]
         self._to_b = [library.ComputeDistance(point, b) for _, b in self._shapes]
         self._to_a = [library.ComputeDistance(point, a) for a, _ in self._shapes]
-        self._reach = np.array([site.reach for site in self.sites.every])
         self._margin = np.array([pair.surface.margin for pair in pairs.pairs])
+        self._numbers, self._first = self.sites.numbers.tolist(), pairs.starts.tolist()
 
     def gaps(self, placed: Placed, step: float) -> Gaps:
         """Every place that may be inside its margin before a step's end."""
-        a, b = self.sites.numbers.T
-        apart = placed.center[a] - placed.center[b]
-        bound = np.sqrt(np.einsum("ij,ij->i", apart, apart)) - self._reach[a] - self._reach[b]
-        horizon = self._margin + 2.0 * step * (placed.speed[a] + placed.speed[b])
-        near: list[tuple[int, float, np.ndarray, np.ndarray, int, int]] = []
-        nearest = float(np.min(bound, initial=np.inf, where=bound > horizon))
-        for index in np.nonzero(bound <= horizon)[0].tolist():
-            nearest = min(nearest, self._pair(near, index, placed, float(horizon[index])))
-        return _gathered(near, nearest)
+        horizon = self._margin + (2.0 * step) * placed.speed
+        far = placed.bound > horizon
+        close = (~far).nonzero()[0].tolist()
+        nearest = np.inf if len(close) == len(far) else float(placed.bound[far].min())
+        slots: list[int] = []
+        rows: list[Row] = []
+        poses: dict[int, Any] = {}  # of sites, as coal takes them
+        for index in close:
+            for site in self._numbers[index]:
+                if site not in poses:
+                    poses[site] = self._transform(placed.rotation[site], placed.center[site])
+            nearest = min(nearest, self._pair(slots, rows, index, poses, placed, float(horizon[index])))
+        return Gaps(tuple(slots), np.array(rows) if rows else NOTHING, nearest)
 
-    def _pair(self, near: list, index: int, placed: Placed, horizon: float) -> float:
+    def _pair(self, slots: list, rows: list, index: int, poses: dict, placed: Placed, horizon: float) -> float:
         """Adds the near places of a pair; its distance."""
-        pair, first = self.pairs.pairs[index], len(near)
-        a, b = ((placed.rotation[i], placed.center[i]) for i in self.sites.numbers[index])
-        distance, point, normal = self._measure(self._between[index], a, b)
+        pair, (a, b), first = self.pairs.pairs[index], self._numbers[index], len(rows)
+        own = self._measure(self._between[index], poses[a], poses[b])
+        distance = own[0]
         if distance > horizon:
             return distance
         if distance <= 0.0:
             raise Penetration(f"{pair.name} intersect by {-distance:.3g} m.")
         if pair.slots > 1:
-            self._corners(near, index, pair, a, b, horizon)
-        others = near[first:]
-        if all(normal @ place[3] < TURNED or distance < NEARER * place[1] for place in others):
+            self._corners(slots, rows, index, pair, poses, placed, horizon)
+        if all(_dot(own[4:], row[4:]) < TURNED or distance < NEARER * row[0] for row in rows[first:]):
             # something round, or edges that cross: they push another way than corners do, or are nearer
-            near.append((int(self.pairs.starts[index]), distance, point, normal, pair.a.body, pair.b.body))
+            slots.append(self._first[index])
+            rows.append(own)
         return distance
 
-    def _corners(self, near: list, index: int, pair: Pair, a: Any, b: Any, horizon: float) -> None:
+    def _corners(
+        self, slots: list, rows: list, index: int, pair: Pair, poses: dict, placed: Placed, horizon: float
+    ) -> None:
         """Adds the corners of one shape that stand before a face of the other; they push along the face's normal."""
-        slot = int(self.pairs.starts[index]) + 1
+        slot, (a, b) = self._first[index] + 1, self._numbers[index]
         for site, own, function, facing, other, way in (
             (pair.a, a, self._to_b[index], pair.b, b, 1.0),
             (pair.b, b, self._to_a[index], pair.a, a, -1.0),
         ):
-            turn, shift = own
-            normals = facing.faces @ other[0].T
-            for corner in site.corners @ turn.T + shift:
-                distance, point, normal = self._measure(function, (turn, corner), other)
-                if distance < horizon:
-                    nearest = normals[np.argmax(normals @ normal)]
-                    if nearest @ normal > FACES:
-                        near.append((slot, distance, point, way * nearest, pair.a.body, pair.b.body))
+            turn = placed.rotation[own]
+            normals = facing.faces @ placed.rotation[other].T
+            for corner in site.corners @ turn.T + placed.center[own]:
+                row = self._measure(function, self._transform(turn, corner), poses[other])
+                if row[0] < horizon:
+                    nearest = normals[np.argmax(normals @ row[4:])]
+                    if nearest @ row[4:] > FACES:
+                        slots.append(slot)
+                        rows.append((*row[:4], *(way * nearest).tolist()))
                 slot += 1
 
-    def _measure(self, function: Any, a: Any, b: Any) -> tuple[float, np.ndarray, np.ndarray]:
+    def _measure(self, function: Any, a: Any, b: Any) -> Row:
         """Distance, the point midway, and the normal from b to a."""
         result = self._result()
-        distance = function(self._transform(*a), self._transform(*b), self._request, result)
-        point = 0.5 * (result.getNearestPoint1() + result.getNearestPoint2())
-        return distance, point, -result.normal
+        distance = function(a, b, self._request, result)
+        (ax, ay, az), (bx, by, bz) = result.getNearestPoint1().tolist(), result.getNearestPoint2().tolist()
+        x, y, z = result.normal.tolist()
+        return distance, 0.5 * (ax + bx), 0.5 * (ay + by), 0.5 * (az + bz), -x, -y, -z
 
 
-def _gathered(near: list, nearest: float) -> Gaps:
-    if not near:
-        return Gaps(np.zeros(0, int), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 2), int), nearest)
-    slot, distance, point, normal, a, b = zip(*near, strict=True)
-    bodies = np.stack([a, b], axis=-1)
-    return Gaps(np.array(slot), np.array(distance), np.array(point), np.array(normal), bodies, nearest)
+def _dot(a: Row, b: Row) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -10,19 +10,24 @@ import numpy as np
 
 from phistar.backends.arrays import traced
 from phistar.backends.kernel import compilable, compile_trace
+from phistar.backends.single import single_of
 from phistar.backends.trace import Scalar, Tape, finish
 from phistar.contact.pairs import Pairs, Site
 from phistar.contact.response import motions
 from phistar.dynamics import forward_kinematics
+from phistar.model.geometry import Plane
 from phistar.spatial import cross
+
+FAR = 1e9  # m: the reach of what has none
 
 
 class Placed(NamedTuple):
-    """Of s sites: `rotation` (s, 3, 3), `center` (s, 3), and `speed` (s,), which no point of a shape exceeds; of the m
-    bodies that can be touched, `origins` (m, 3) and `motion` (6m,)."""
+    """Of s sites: `rotation` (s, 3, 3), `center` (s, 3); of p pairs: a `bound` (p,) below their distance, and a `speed`
+    (p,) that it cannot shrink faster than; of the m bodies that can be touched, `origins` (m, 3) and `motion` (6m,)."""
 
     rotation: Any
     center: Any
+    bound: Any
     speed: Any
     origins: Any
     motion: Any
@@ -47,17 +52,17 @@ class Sites:
     def placed(self, q: np.ndarray, v: np.ndarray) -> Placed:
         """All of them at a state."""
         if not self.pairs.bodies:
-            return Placed(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)), np.zeros(0))
+            return Placed(*(np.zeros(shape) for shape in self._shapes))
         if not compilable(self.pairs.model):
             return self.formulas(q, v)
-        made = self._kernel(q, v)
-        rotation, center, speed, origins, motion = np.split(made, np.cumsum(self._sizes)[:-1])
-        return Placed(rotation.reshape(-1, 3, 3), center.reshape(-1, 3), speed, origins.reshape(-1, 3), motion)
+        whole, single = self._kernel
+        made = single(q, v)
+        return Placed(*(whole(q, v) if made is NotImplemented else made))
 
     @cached_property
-    def _sizes(self) -> list[int]:
-        count, bodies = len(self.every), len(self.pairs.bodies)
-        return [9 * count, 3 * count, count, 3 * bodies, 6 * bodies]
+    def _shapes(self) -> list[tuple[int, ...]]:
+        count, pairs, bodies = len(self.every), len(self.pairs.pairs), len(self.pairs.bodies)
+        return [(count, 3, 3), (count, 3), (pairs,), (pairs,), (bodies, 3), (6 * bodies,)]
 
     def formulas(self, q: Any, v: Any) -> Placed:
         """The same on floats or traced numbers of one state."""
@@ -76,21 +81,34 @@ class Sites:
             centers.append(shift + arm)
             speeds.append(_bound(site, rate, arm))
         origins = np.stack([pose[:3, 3] for pose in poses])
-        return Placed(np.stack(turns), np.stack(centers), np.stack(speeds), origins, motion)
+        bounds = [self._below(turns, centers, a, b) for a, b in self.numbers.tolist()]
+        closing = [speeds[a] + speeds[b] for a, b in self.numbers.tolist()]
+        return Placed(np.stack(turns), np.stack(centers), np.stack(bounds), np.stack(closing), origins, motion)
 
-    @property
-    def _kernel(self) -> Any:
+    def _below(self, turns: list, centers: list, a: int, b: int) -> Any:
+        """Less than the distance of two sites: that of the balls around them, or of a ball from a half-space."""
+        for one, other in ((a, b), (b, a)):
+            if isinstance(self.every[other].shape, Plane):
+                height = np.sum(turns[other][:, 2] * (centers[one] - centers[other]))
+                return height - min(self.every[one].reach, FAR)
+        apart = centers[a] - centers[b]
+        return np.sqrt(np.sum(apart * apart)) - min(self.every[a].reach + self.every[b].reach, FAR)
+
+    @cached_property
+    def _kernel(self) -> tuple[Any, Any]:
+        """The compiled formulas, and their door for one state."""
         model = self.pairs.model
         store = model.__dict__.setdefault("_kernels", {})
-        key = ("sites", self.pairs.frames, self.every)
+        key = ("sites", self.pairs.frames, self.every, tuple(self.numbers.reshape(-1).tolist()))
         if key not in store:
             tape = Tape()
             made = self.formulas(traced(tape.inputs((model.nq,))), traced(tape.inputs((model.nv,))))
             values = [x for array in made for x in np.asarray(array).reshape(-1)]
+            values = [x.item() if isinstance(x, np.ndarray) else x for x in values]
             trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
             title = f"shapes of {model.name}"
-            store[key] = compile_trace(trace, [model.nq, model.nv], [(len(values),)], title, ("sites",)).function
-        return store[key]
+            store[key] = compile_trace(trace, [model.nq, model.nv], self._shapes, title, Placed._fields).function
+        return store[key], single_of(store[key])
 
 
 def _bound(site: Site, rate: Any, arm: Any) -> Any:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.contact.forces import Held
 from phistar.contact.gaps import Gaps, Penetration
+from phistar.sim.roots import Roots
 from phistar.sim.world import State, Step, World
 
 COUNTS = (1, 2, 3, 4, 5)  # short steps in each row of the tableau: fifth order
@@ -47,9 +47,12 @@ def long_step(
         rows.append(column)
     assert last is not None
     best, second = rows[-1][-1], rows[-1][-2]
-    scale = atol + rtol * np.maximum(np.abs(_numbers(world, state)), np.abs(best))
-    error = float(np.sqrt(np.mean(((best - second) / scale)[: 2 * world.model.nv] ** 2)))
+    count = 2 * world.model.nv
+    scale = atol + rtol * np.maximum(np.abs(_numbers(world, state)), np.abs(best[:count]))
+    error = float(np.sqrt(np.mean(((best - second)[:count] / scale) ** 2)))
     after = _changed(world, state, best, last.state)
+    if not (world.limits.room(after.q) > 0.0).all():
+        return None
     try:
         ahead = world.gaps(after, h)
     except Penetration:
@@ -67,23 +70,27 @@ def _short_steps(world: World, state: State, gaps: Gaps, control: Control, t: fl
     return made._replace(nearest=nearest)
 
 
-# A state as numbers that can be added: the change of q in its tangent space, v, bristles and twists.
+# A state as numbers that can be added: the change of q in its tangent space, v, bristles and twists, and the momenta of
+# free trees. What these have together is in every row the same, so that extrapolation keeps it.
 
 
 def _changes(world: World, start: State, end: State) -> np.ndarray:
     moved = world.model.difference(start.q, end.q)
-    return np.concatenate([moved, end.v, end.held.bristle.reshape(-1), end.held.twist])
+    roots = Roots(world.model)
+    momenta = roots.momenta(end.q, end.v).reshape(-1) if roots.bodies else np.zeros(0)
+    return np.concatenate([moved, end.v, end.held[:, :4].reshape(-1), momenta])
 
 
 def _numbers(world: World, state: State) -> np.ndarray:
     """Sizes to measure errors by: of changes of q, none."""
-    held = state.held
-    return np.concatenate([np.zeros(world.model.nv), state.v, held.bristle.reshape(-1), held.twist])
+    count = world.model.nv
+    return np.concatenate([np.zeros(count), state.v])
 
 
 def _changed(world: World, start: State, numbers: np.ndarray, last: State) -> State:
-    nv, slots = world.model.nv, world.pairs.slots
-    moved, v, bristle, twist = np.split(numbers, np.cumsum([nv, nv, 3 * slots]))
-    touching = last.held.touch_speed > 0.0
-    held = Held(bristle.reshape(slots, 3) * touching[:, None], twist * touching, last.held.touch_speed)
-    return State(world.model.integrate(start.q, moved), v, held)
+    nv, slots, roots = world.model.nv, world.pairs.slots, Roots(world.model)
+    moved, v, bristle, momenta = np.split(numbers, np.cumsum([nv, nv, 4 * slots]))
+    touching = last.touch_speed > 0.0
+    held = np.concatenate([bristle.reshape(slots, 4) * touching[:, None], last.held[:, 4:]], axis=-1)
+    q = world.model.integrate(start.q, moved)
+    return State(q, roots.moved(q, v, momenta.reshape(-1, 6)) if roots.bodies else v, held)

@@ -20,7 +20,7 @@ SLIPS = 0.999  # of μ f
 
 
 class Event(NamedTuple):
-    """What happened when, at which pair: "touch", "release", "slip" or "stick"."""
+    """What happened when, at which pair: "touch", "release", "slip" or "stick"; or at which joint: "limit", "release"."""
 
     time: float
     what: str
@@ -49,7 +49,7 @@ class Motion:
     def moments(self, start: State, begin: float, stops: Iterable[float]) -> Iterator[Moment]:
         """From `begin` on, through moments at all `stops`, which rise, exactly."""
         time, state, wanted = begin, start, min(self.longest, 1e-3)
-        gaps, before = self.world.gaps(start, wanted), _touching(self.world, start, None)
+        gaps, before = self.world.gaps(start, wanted), _touching(self.world, start, None, None)
         ahead = iter(stops)
         end = next(ahead, None)
         while end is not None:
@@ -61,29 +61,27 @@ class Motion:
             if tried is None or tried.error > 1.0 or not np.isfinite(tried.error):
                 wanted = self._shorter(tried, step, time, gaps)
                 continue
-            arrivals = _arrivals(self.world, state, gaps)
             begun, time = time, end if time + step >= end - SHORTEST else time + step
-            state, gaps = tried.step.state, tried.step.ahead
-            after = _touching(self.world, state, tried.step)
-            yield Moment(time, state, tried.step, _events(self.world, begun, time, arrivals, before, after))
-            before = after
+            after = _touching(self.world, tried.step.state, tried.step, before)
+            events = _events(self.world, begun, time, (state, gaps), before, after)
+            state, gaps, before = tried.step.state, tried.step.ahead, after
+            yield Moment(time, state, tried.step, events)
             grown = step * float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
             wanted = min(max(grown, wanted if tried.error < 0.1 else 0.0), self.longest)  # a cut step tells little
 
     def fixed(self, start: State, begin: float, stops: Iterable[float], step: float) -> Iterator[Moment]:
         """The same by steps of one length (or a little less, to arrive at the stops), without a look at the error."""
-        time, state, gaps, before = begin, start, None, _touching(self.world, start, None)
+        time, state, gaps, before = begin, start, None, _touching(self.world, start, None, None)
         for end in stops:
             count = max(1, int(np.ceil((end - time) / step - 1e-9)))
             short, origin = (end - time) / count, time
             for k in range(1, count + 1):
                 made = self.world.advance(state, self.control(time, state.q, state.v), short, gaps)
-                arrivals = _arrivals(self.world, state, made.gaps)
                 begun, time = time, end if k == count else origin + k * short
-                state, gaps = made.state, made.ahead
-                after = _touching(self.world, state, made)
-                yield Moment(time, state, made, _events(self.world, begun, time, arrivals, before, after))
-                before = after
+                after = _touching(self.world, made.state, made, before)
+                events = _events(self.world, begun, time, (state, gaps or made.gaps), before, after)
+                state, gaps, before = made.state, made.ahead, after
+                yield Moment(time, state, made, events)
 
     def _shorter(self, tried: Tried | None, step: float, time: float, gaps: Gaps) -> float:
         if step < SHORTEST:
@@ -109,21 +107,28 @@ class Motion:
 
 
 class _Touching(NamedTuple):
-    """The pairs in touch, and those of them that slip."""
+    """The pairs in touch, those of them that slip, and the stops that push; `seen` is what they were found from."""
 
     pairs: frozenset[int]
     slipping: frozenset[int]
+    stops: frozenset[int]
+    seen: tuple[bytes, ...]
 
 
-def _touching(world: World, state: State, step: Step | None) -> _Touching:
+def _touching(world: World, state: State, step: Step | None, before: _Touching | None) -> _Touching:
+    touching, slot, slips = state.touch_speed > 0.0, np.zeros(0, int), np.zeros(0, bool)
+    if step is not None and step.forces is not None:
+        force, slot = step.forces.table, step.gaps.slot
+        limit = SLIPS * world.parameters.friction[slot] * force[:, 2]
+        slips = (force[:, 2] > 0.0) & (force[:, 0] ** 2 + force[:, 1] ** 2 > limit**2)
+    stops = b"" if step is None else (step.stops > 0.0).tobytes()
+    seen = touching.tobytes(), slot.tobytes(), slips.tobytes(), stops
+    if before is not None and before.seen == seen:
+        return before
     numbers = np.searchsorted(world.pairs.starts, np.arange(world.pairs.slots), side="right") - 1
-    pairs = frozenset(numbers[state.held.touch_speed > 0.0].tolist())
-    if step is None or step.forces is None:
-        return _Touching(pairs, frozenset())
-    force, slot = step.forces.force, step.gaps.slot
-    limit = world.parameters.friction[slot] * force[:, 2]
-    slips = (force[:, 2] > 0.0) & (np.hypot(force[:, 0], force[:, 1]) > SLIPS * limit)
-    return _Touching(pairs, pairs & frozenset(numbers[slot[slips]].tolist()))
+    pairs = frozenset(numbers[touching].tolist())
+    pushing = frozenset(np.frombuffer(stops, dtype=bool).nonzero()[0].tolist())
+    return _Touching(pairs, pairs & frozenset(numbers[slot[slips]].tolist()), pushing, seen)
 
 
 def _arrivals(world: World, state: State, gaps: Gaps) -> dict[int, float]:
@@ -141,15 +146,20 @@ def _arrivals(world: World, state: State, gaps: Gaps) -> dict[int, float]:
 
 
 def _events(
-    world: World, begun: float, ended: float, arrivals: dict[int, float], before: _Touching, after: _Touching
+    world: World, begun: float, ended: float, start: tuple[State, Gaps], before: _Touching, after: _Touching
 ) -> tuple[Event, ...]:
     """What changed in a step; a touch at the moment that it was foreseen for, the rest at the step's end."""
-    both, names = before.pairs & after.pairs, world.pairs.pairs
+    if after is before:
+        return ()
+    both, names = before.pairs & after.pairs, [pair.name for pair in world.pairs.pairs]
     touched = sorted(after.pairs - before.pairs)
-    found = [Event(min(begun + arrivals.get(i, np.inf), ended), "touch", names[i].name) for i in touched]
-    others = {
-        "release": before.pairs - after.pairs,
-        "slip": after.slipping - before.slipping,
-        "stick": (before.slipping - after.slipping) & both,
-    }
-    return (*found, *(Event(ended, what, names[i].name) for what, pairs in others.items() for i in sorted(pairs)))
+    arrivals = _arrivals(world, *start) if touched else {}
+    found = [Event(min(begun + arrivals.get(i, np.inf), ended), "touch", names[i]) for i in touched]
+    others = [
+        ("release", before.pairs - after.pairs, names),
+        ("slip", after.slipping - before.slipping, names),
+        ("stick", (before.slipping - after.slipping) & both, names),
+        ("limit", after.stops - before.stops, world.limits.names),
+        ("release", before.stops - after.stops, world.limits.names),
+    ]
+    return (*found, *(Event(ended, what, where[i]) for what, those, where in others for i in sorted(those)))

@@ -8,54 +8,78 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.contact.forces import Held
 from phistar.contact.gaps import Gaps, Nearness, Penetration
 from phistar.contact.pairs import Pairs
 from phistar.contact.response import bases_of, contact_map
-from phistar.contact.surface import Parameters
+from phistar.contact.surface import Parameters, Surface
 from phistar.model import Model
-from phistar.sim.implicit import ImplicitStep, Sides
+from phistar.sim.implicit import COLUMNS, HELD, MEASURED, ImplicitStep, Sides
+from phistar.sim.stops import STOP, JointStops
 
 MISSED = 1e-6  # of a gap, by Newton's method: beyond, the step is halved
 SHORTEST = 1e-9  # s
 ROUNDED = 4  # places between two bodies are taken by fours where there are more
-FAR_AWAY = np.array([[1e-3], [1.0], *[[0.0]] * 3, [1.0], *[[0.0]] * 3])  # parameters of a place that fills a pattern
-UP = np.array([0.0, 0.0, 1.0])
+MOST_PATTERNS = 4096  # that are remembered
+KNOWN = MEASURED + HELD  # where the parameters of a row begin
+FAR_AWAY = np.array([1.0, 0, 0, 0, 0, 0, 1.0, *[0.0] * HELD, 1e-3, 1.0, 0, 0, 0, 1.0, 0, 0, 0])  # fills a pattern
 
 
 class State(NamedTuple):
-    """q (nq,), v (nv,), and what every place of contact holds."""
+    """q (nq,), v (nv,), and what every place of contact holds, (slots, 5): the bristle in world axes, the twist of a
+    soft finger, and the speed of touching, 0 where nothing touches."""
 
     q: np.ndarray
     v: np.ndarray
-    held: Held
+    held: np.ndarray
+
+    @property
+    def touch_speed(self) -> np.ndarray:
+        return self.held[:, 4]
 
 
 class Forces(NamedTuple):
-    """At n near places: forces (n, 4) along two tangents and the normal and about it, the gaps (n,) left at the step's
-    end, and by how much Newton's method missed them."""
+    """At n near places, `table` (n, 6): forces along two tangents and the normal and about it, the gap left at the
+    step's end, and by how much Newton's method missed it."""
 
-    force: np.ndarray
-    gap: np.ndarray
-    missed: np.ndarray
+    table: np.ndarray
+
+    @property
+    def force(self) -> np.ndarray:
+        return self.table[:, :4]
+
+    @property
+    def gap(self) -> np.ndarray:
+        return self.table[:, 4]
 
 
 class Step(NamedTuple):
     """A state after a step, the gaps before it with the forces there (None where nothing was near), the gaps after it,
-    and the smallest distance met on the way."""
+    the smallest distance met on the way, and the forces (2s,) of the s joints' lower and upper stops."""
 
     state: State
     gaps: Gaps
     forces: Forces | None
     ahead: Gaps
     nearest: float
+    stops: np.ndarray
+
+
+class _Pattern(NamedTuple):
+    """What is known of near places before their numbers are: the step, rows to fill in, and where they stand there."""
+
+    step: ImplicitStep
+    rows: np.ndarray
+    slot: np.ndarray
+    index: np.ndarray
+    stops: np.ndarray
 
 
 @dataclass(frozen=True)
 class World:
-    """A model and the pairs of shapes on it that may touch."""
+    """A model, the pairs of shapes on it that may touch, and how its joints meet their limits (lengths are angles)."""
 
     pairs: Pairs
+    stop: Surface = STOP
 
     @property
     def model(self) -> Model:
@@ -66,16 +90,20 @@ class World:
         return Nearness(self.pairs)
 
     @cached_property
+    def limits(self) -> JointStops:
+        return JointStops(self.model, self.stop.margin)
+
+    @cached_property
     def parameters(self) -> Parameters:
         """Of every slot."""
         return Parameters.of([pair.surface for pair in self.pairs.pairs for _ in range(pair.slots)])
 
     def start(self, q: Any, v: Any) -> State:
-        """At rest against whatever touches."""
-        slots = self.pairs.slots
-        held = Held(np.zeros((slots, 3)), np.zeros(slots), np.zeros(slots))
+        """At rest against whatever touches; refused where a joint is at or beyond its limits."""
         model = self.model
-        return State(model.checked(q, model.nq, "q").copy(), model.checked(v, model.nv, "v").copy(), held)
+        q, v = model.checked(q, model.nq, "q").copy(), model.checked(v, model.nv, "v").copy()
+        self.limits.check(q)
+        return State(q, v, np.zeros((self.pairs.slots, HELD)))
 
     def gaps(self, state: State, step: float) -> Gaps:
         """Every place that may be inside its margin before the step's end."""
@@ -98,87 +126,83 @@ class World:
         return second._replace(nearest=nearest)
 
     def _advance(self, state: State, tau: np.ndarray, step: float, gaps: Gaps) -> Step | None:
-        sides, index = self._pattern(gaps)
-        n, slot, (q, v, held) = len(sides), gaps.slot, state
-        p = np.tile(FAR_AWAY, n)
-        p[:, index] = np.stack([array[slot] for array in self.parameters])
-        arrays = (
-            _filled(n, index, gaps.distance, 1.0),
-            _filled(n, index, gaps.point),
-            _filled(n, index, gaps.normal, UP),
-        )
-        kept = [_filled(n, index, array[slot]) for array in held]
-        taken = ImplicitStep(self.model, self.pairs.frames, sides)(q, v, tau, *arrays, p, *kept, step)
-        forces = None
-        if n:
-            forces = Forces(taken.force[index], taken.gap[index], taken.missed[index])
-            if not np.all(np.abs(forces.missed) < MISSED * forces.gap):
+        room = self.limits.room(state.q)
+        pattern = self._pattern(gaps.slots, self.limits.near(room, state.v, step))
+        rows, near = pattern.rows.copy(), len(gaps.slots)
+        if near:
+            rows[pattern.index, :MEASURED] = gaps.table
+            rows[pattern.index, MEASURED:KNOWN] = state.held[pattern.slot]
+        if len(pattern.stops):
+            rows[-len(pattern.stops) :, 0] = room[pattern.stops]
+        taken = pattern.step(state.q, state.v, tau, rows, np.array([step]))
+        if len(rows) and not (np.abs(taken.force[:, 5]) < MISSED * taken.force[:, 4]).all():
+            return None
+        held, forces = np.zeros((self.pairs.slots, HELD)), None
+        if near:  # places that were not near forget
+            held[pattern.slot] = taken.held[pattern.index]
+            forces = Forces(taken.force[pattern.index])
+        stopping = np.zeros(len(room))
+        if len(room):
+            stopping[pattern.stops] = taken.force[len(rows) - len(pattern.stops) :, 2]
+            if not (self.limits.room(taken.q) > 0.0).all():
                 return None
-        held = self._kept(gaps, Held(taken.bristle[index], taken.twist[index], taken.touch_speed[index]))
         after = State(taken.q, taken.v, held)
         try:
             ahead = self.gaps(after, step)
         except Penetration:
             return None
-        return Step(after, gaps, forces, ahead, ahead.nearest)
+        return Step(after, gaps, forces, ahead, ahead.nearest, stopping)
 
     def closing(self, state: State, gaps: Gaps) -> np.ndarray:
         """ḋ of each gap, (n,)."""
-        if not len(gaps.slot):
+        if not gaps.slots:
             return np.zeros(0)
         placed = self.nearness.sites.placed(state.q, state.v)
-        sides = _sides(self._numbers[gaps.bodies])
+        sides = tuple(self._slot_sides[slot] for slot in gaps.slots)
         return contact_map(gaps.point, bases_of(gaps.normal), placed.origins, sides)[:, 2] @ placed.motion
 
     def _nearest(self, gaps: Gaps) -> str:
-        return self.pairs.slot_pair(int(gaps.slot[np.argmin(gaps.distance)])).name
+        """What is nearest to meeting."""
+        if not gaps.slots:
+            return f"The joints of {self.model.name} and their stops"
+        return self.pairs.slot_pair(int(gaps.slots[np.argmin(gaps.distance)])).name
 
-    def _pattern(self, gaps: Gaps) -> tuple[Sides, np.ndarray]:
+    def _pattern(self, slots: tuple[int, ...], stops: tuple[int, ...]) -> _Pattern:
+        found = self._patterns.get((slots, stops))
+        if found is None:
+            if len(self._patterns) >= MOST_PATTERNS:
+                self._patterns.clear()
+            sides, index = self._filled(slots)
+            step = ImplicitStep(self.model, self.pairs.frames, sides, self.limits.chosen(stops))
+            rows = np.empty((step.count, COLUMNS))
+            rows[...] = FAR_AWAY
+            slot = np.array(slots, dtype=int)
+            rows[index, KNOWN:] = np.stack([array[slot] for array in self.parameters], axis=-1)
+            rows[len(sides) :, KNOWN:] = np.stack(Parameters.of([self.stop] * len(stops)), axis=-1)
+            found = self._patterns[slots, stops] = _Pattern(step, rows, slot, index, np.array(stops, dtype=int))
+        return found
+
+    @cached_property
+    def _patterns(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], _Pattern]:
+        return {}
+
+    def _filled(self, slots: tuple[int, ...]) -> tuple[Sides, np.ndarray]:
         """The near places filled up with far ones to a pattern that comes often, so that few are compiled: the sides of
         all, and where among them the near ones stand."""
-        near = [tuple(pair) for pair in self._numbers[gaps.bodies].tolist()]
+        near = [self._slot_sides[slot] for slot in slots]
         sides: list[tuple[int, int]] = []
         index = np.zeros(len(near), dtype=int)
         for pair in sorted(set(near)):
             members = [i for i, own in enumerate(near) if own == pair]
             index[members] = range(len(sides), len(sides) + len(members))
-            whole = self._slots_between[pair]
+            whole = self._slot_sides.count(pair)
             count = whole if whole <= ROUNDED else min(whole, -(-len(members) // ROUNDED) * ROUNDED)
             sides += [pair] * max(count, len(members))
         return tuple(sides), index
 
     @cached_property
-    def _slots_between(self) -> dict[tuple[int, int], int]:
-        """How many places two bodies have in all."""
-        found: dict[tuple[int, int], int] = {}
-        for pair in self.pairs.pairs:
-            key = tuple(self._numbers[[pair.a.body, pair.b.body]].tolist())
-            found[key] = found.get(key, 0) + pair.slots
-        return found
-
-    @cached_property
-    def _numbers(self) -> np.ndarray:
-        """Body index → number among those that can be touched; the world, −1, stays −1."""
-        table = np.full(len(self.model.bodies) + 1, -1)
-        table[list(self.pairs.bodies)] = range(len(self.pairs.bodies))
-        return table
-
-    def _kept(self, gaps: Gaps, held: Held) -> Held:
-        """Places that were not near forget."""
-        slots = self.pairs.slots
-        result = Held(np.zeros((slots, 3)), np.zeros(slots), np.zeros(slots))
-        for whole, part in zip(result, held, strict=True):
-            whole[gaps.slot] = part
-        return result
-
-
-def _sides(numbers: np.ndarray) -> Sides:
-    return tuple((a, b) for a, b in numbers.tolist())
-
-
-def _filled(count: int, index: np.ndarray, near: np.ndarray, far: Any = 0.0) -> np.ndarray:
-    """(count, …): the near ones where they belong, `far` elsewhere."""
-    result = np.empty((count, *near.shape[1:]))
-    result[...] = far
-    result[index] = near
-    return result
+    def _slot_sides(self) -> Sides:
+        """Of every slot: the bodies of a and b, by their number among those that can be touched; the world is −1."""
+        numbers = {body: number for number, body in enumerate(self.pairs.bodies)} | {-1: -1}
+        pairs = self.pairs.pairs
+        return tuple((numbers[pair.a.body], numbers[pair.b.body]) for pair in pairs for _ in range(pair.slots))

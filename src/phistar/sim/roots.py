@@ -1,0 +1,80 @@
+"""The momentum of trees that nothing holds: what a step in body axes loses of it is given back to their free roots.
+
+With a free joint at its root, H(root) = I, the root's rows of ℳθ̇ = HφMφ*H*θ̇ are the momentum of the whole tree as its
+root sees it. Forces between bodies act at one common point on both, so that the balance of all trees closes exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.solve import solve_symmetric
+from phistar.dynamics import forward_kinematics, gravity_load, mass_matrix
+from phistar.model import Free, Model
+from phistar.spatial import cross
+
+
+@dataclass(frozen=True)
+class Roots:
+    """The k free joints of a model that stand on the world; floats or traced numbers of one state."""
+
+    model: Model
+
+    @cached_property
+    def bodies(self) -> tuple[int, ...]:
+        """The bodies at the roots."""
+        model = self.model
+        return tuple(i for i, up in enumerate(model.parents) if up < 0 and isinstance(model.joints[i].kind, Free))
+
+    @cached_property
+    def tree(self) -> tuple[int, ...]:
+        """Of each body: the number of its root, −1 where that is held."""
+        found: list[int] = []
+        for body, parent in enumerate(self.model.parents):
+            number = self.bodies.index(body) if body in self.bodies else -1
+            found.append(found[parent] if parent >= 0 else number)
+        return tuple(found)
+
+    def momenta(self, q: Any, v: Any) -> Any:
+        """(k, 6): of each tree, about the world's origin, world axes."""
+        mass = mass_matrix(self.model, q)
+        return np.stack([_outward(self._pose(q, i), np.matmul(mass[self._rates(i)], v)) for i in self.bodies])
+
+    def pushed(self, q: Any, tau: Any) -> Any:
+        """(k, 6): the force about the world's origin of gravity and of the joint forces at the roots."""
+        force = tau - gravity_load(self.model, q)
+        return np.stack([_outward(self._pose(q, i), force[self._rates(i)]) for i in self.bodies])
+
+    def moved(self, q: Any, v: Any, momenta: Any) -> Any:
+        """v (nv,) with those twists of the roots that make the trees' momenta what is given."""
+        mass, parts, done = mass_matrix(self.model, q), [], 0
+        for number, body in enumerate(self.bodies):
+            own = self._rates(body)
+            seen = _inward(self._pose(q, body), momenta[number])
+            missing = np.asarray(seen - np.matmul(mass[own], v))
+            change = solve_symmetric(np.asarray(mass[own, own]), missing[:, None])[:, 0]
+            parts += [v[done : own.start], v[own] + change]
+            done = own.stop
+        return np.concatenate([*parts, v[done:]])
+
+    def _pose(self, q: Any, body: int) -> Any:
+        return forward_kinematics(self.model, q, self.model.bodies[body].name)
+
+    def _rates(self, body: int) -> slice:
+        return self.model.joints[body].v_slice
+
+
+def _outward(pose: Any, force: Any) -> Any:
+    """φ: [moment; force] in the axes and about the origin of a pose, about the world's origin."""
+    linear = np.matmul(pose[:3, :3], force[3:])
+    return np.concatenate([np.matmul(pose[:3, :3], force[:3]) + cross(pose[:3, 3], linear), linear])
+
+
+def _inward(pose: Any, force: Any) -> Any:
+    """The way back."""
+    turn = np.swapaxes(pose[:3, :3], 0, 1)
+    return np.concatenate([np.matmul(turn, force[:3] - cross(pose[:3, 3], force[3:])), np.matmul(turn, force[3:])])
