@@ -37,7 +37,7 @@ def path(t):
 def contact(q, v):
     """What the wall does to the tip, [moment; force]: a spring where it is pressed, and friction against sliding."""
     place = ps.forward_kinematics(model, q, FRAME)[..., :3, 3]
-    velocity = ps.tip_velocity(model, q, v, FRAME)[..., 3:]
+    velocity = ps.frame_velocity(model, q, v, FRAME)[..., 3:]
     press = WALL * np.maximum(place[..., 0:1] - surface, 0.0)
     slide = velocity[..., 1:]
     speed = np.sqrt(np.sum(slide * slide, axis=-1, keepdims=True) + 1e-6)  # 1 mm/s: friction without a jump

@@ -60,12 +60,8 @@ def with_load(model: Model, q: Any, tau: Any, f_ext: Forces) -> Any:
     return tau if none else np.asarray(tau) + frame_load(model, q, f_ext)
 
 
-def _whitening(s: Symbols) -> Node:
-    return s.I - s.H @ s.psi @ s.K
-
-
 @states(
-    lambda s: _whitening(s).T @ s.D.inv @ _whitening(s) @ (s.T - s.H @ s.phi @ (s.M @ s.phi.T @ s.bias + s.b)),
+    lambda s: s.whitening.T @ s.D.inv @ s.whitening @ (s.T - s.H @ s.phi @ (s.M @ s.phi.T @ s.bias + s.b)),
     form=AS_WRITTEN,
 )
 def forward_dynamics_two_step(model: Model, q: Any, v: Any, tau: Any) -> np.ndarray:
@@ -106,6 +102,12 @@ def jacobian(model: Model, q: Any, frame: str) -> np.ndarray:
     return jacobian.evaluate(model, q, frames=(frame,))
 
 
+@states(lambda s: s.J @ s.v)
+def frame_velocity(model: Model, q: Any, v: Any, frame: str | Sequence[str]) -> np.ndarray:
+    """Jθ̇ = [ω; ẋ] of a frame, (…, 6), or of a list of m frames stacked to (…, 6m), world axes (RJK91 eq. 1)."""
+    return frame_velocity.evaluate(model, q, {"v": v}, frames=_task_frames(frame))
+
+
 @states(lambda s: s.Jdot_v)
 def jacobian_dot_v(model: Model, q: Any, v: Any, frame: str) -> np.ndarray:
     """J̇θ̇, (…, 6): the frame's acceleration when θ̈ = 0 (KJR92 eq. 46)."""
@@ -120,10 +122,7 @@ class Innovations(NamedTuple):
     D: np.ndarray
 
 
-@states(
-    lambda s: {"factor": s.I + s.H @ s.phi @ s.K, "inverse": s.I - s.H @ s.psi @ s.K, "D": s.D},
-    matrix=True,
-)
+@states(lambda s: {"factor": s.factor, "inverse": s.whitening, "D": s.D}, matrix=True)
 def innovations(model: Model, q: Any) -> Innovations:
     """I + HφK, I − HψK and D (RJK91 lemmas 1 and 2)."""
     return Innovations(**innovations.evaluate_all(model, q))
@@ -168,6 +167,12 @@ def _task_frames(frame: str | Sequence[str]) -> tuple[str, ...]:
     return frames
 
 
+@states(_mobility, matrix=True)
+def mobility(model: Model, q: Any, frame: str | Sequence[str]) -> np.ndarray:
+    """Ω(0) = Jℳ⁻¹J*, (…, 6m, 6m): the accelerations that forces at frames give them (RJK91 eq. 19, KJR92 eq. 11)."""
+    return mobility.evaluate(model, q, frames=_task_frames(frame))
+
+
 class TaskMobility(NamedTuple):
     """Ω(0) (…, 6m, 6m), Ω(0)c(0) and Ω(0)g(0) (…, 6m): what operational space is solved from; exists everywhere."""
 
@@ -187,6 +192,12 @@ class TaskMobility(NamedTuple):
 def task_mobility(model: Model, q: Any, v: Any, frame: str | Sequence[str]) -> TaskMobility:
     """Jℳ⁻¹J*, Jℳ⁻¹𝒞 − J̇θ̇ and Jℳ⁻¹𝒢 (KJR92 eqs. 60, 65, 72)."""
     return TaskMobility(**task_mobility.evaluate_all(model, q, {"v": v}, _task_frames(frame)))
+
+
+@states(lambda s: s.mass.inv @ (s.T + s.load))
+def force_response(model: Model, q: Any, tau: Any, f_ext: Forces = None) -> np.ndarray:
+    """ℳ⁻¹(T + J*f), (…, nv): what joint forces and forces at frames add to θ̈ (RJK91 eqs. 14, 18)."""
+    return force_response.evaluate(model, q, {"T": tau}, f_ext)
 
 
 @states(lambda s: -(s.mass.inv @ s.J.T @ s.f))

@@ -231,3 +231,27 @@ def test_unknown_frames_are_named_with_near_matches():
     case = CASES["revolute"]
     with pytest.raises(ps.UnknownNameError, match="frame0"):
         ps.jacobian(case.model, case.q, "frame_0")
+
+
+@EVERY
+def test_what_forces_add_is_the_change_of_forward_dynamics(case):
+    model, q, v, tau = case.model, case.q, case.vectors["v"], case.vectors["T"]
+    f_ext = {name: case.vectors["f"][6 * i : 6 * i + 6] for i, name in enumerate(case.frames)}
+    still = ps.forward_dynamics(model, q, v, np.zeros(model.nv))
+    pushed = ps.forward_dynamics(model, q, v, tau, f_ext)
+    assert np.allclose(ps.force_response(model, q, tau, f_ext), pushed - still, atol=1e-10 * np.abs(pushed).max())
+    with_joints = ps.forward_dynamics(model, q, v, tau)
+    assert np.allclose(ps.force_response(model, q, tau), with_joints - still, atol=1e-10 * np.abs(pushed).max())
+
+
+@EVERY
+def test_motions_and_mobility_of_frames_one_by_one_and_stacked(case):
+    model, q, v, frames = case.model, case.q, case.vectors["v"], list(case.frames)
+    jacobian = np.concatenate([ps.jacobian(model, q, name) for name in frames])
+    assert np.allclose(ps.frame_velocity(model, q, v, frames), jacobian @ v, atol=1e-12 * np.abs(jacobian).max())
+    assert np.allclose(ps.frame_velocity(model, q, v, frames[0]), (jacobian @ v)[:6], atol=1e-12)
+    expected = jacobian @ np.linalg.solve(ps.mass_matrix(model, q), jacobian.T)
+    assert relative(ps.mobility(model, q, frames), expected) < 1e-8
+    assert relative(ps.mobility(model, q, frames[0]), expected[:6, :6]) < 1e-8
+    with pytest.raises(ps.UnknownNameError, match="at least one frame"):
+        ps.frame_velocity(model, q, v, [])

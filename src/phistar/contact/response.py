@@ -1,4 +1,4 @@
-"""How a mechanism answers forces at its bodies, as statements, and how places of contact move with the bodies."""
+"""How a mechanism answers forces at its bodies, and how places of contact move with the bodies."""
 
 from __future__ import annotations
 
@@ -7,27 +7,20 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.arrays import sign
+from phistar.dynamics import force_response, frame_velocity, mobility
 from phistar.model import Model
 from phistar.spatial import skew
-from phistar.stated import states
+
+__all__ = ["bases_of", "contact_map", "mobility", "motions", "response"]
+
+motions = frame_velocity
 
 
-@states(lambda s: s.J @ s.v)
-def motions(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> np.ndarray:
-    """Jθ̇, (…, 6m): the motions of frames, world axes."""
-    return motions.evaluate(model, q, {"v": v}, frames=frames)
-
-
-@states(lambda s: s.J @ s.mass.inv @ s.J.T, matrix=True)
-def mobility(model: Model, q: Any, frames: tuple[str, ...]) -> np.ndarray:
-    """Ω = Jℳ⁻¹J*, (…, 6m, 6m) (RJK91 eq. 19)."""
-    return mobility.evaluate(model, q, frames=frames)
-
-
-@states(lambda s: s.mass.inv @ s.J.T @ s.f)
 def response(model: Model, q: Any, frames: tuple[str, ...], force: Any) -> np.ndarray:
-    """ℳ⁻¹J*f, (…, nv): the accelerations that forces at frames add (RJK91 eq. 18, with the sign of what acts)."""
-    return response.evaluate(model, q, {"f": force}, frames=frames)
+    """ℳ⁻¹J*f, (…, nv): the accelerations that forces f (…, 6m) at m frames add (RJK91 eq. 18, with the sign of what
+    acts)."""
+    f_ext = {frame: force[..., 6 * i : 6 * i + 6] for i, frame in enumerate(frames)}
+    return force_response(model, q, np.zeros(model.nv), f_ext)
 
 
 def contact_map(point: Any, bases: Any, origins: Any, sides: tuple[tuple[int, int], ...]) -> Any:

@@ -16,8 +16,6 @@ import numpy as np
 from phistar.backends.arrays import is_traced, traced
 from phistar.control.law import Controller, joint_error, joint_row, refuse_curved, refuse_loops, row, set_gains, split
 from phistar.model import Model
-from phistar.operators.nodes import Node
-from phistar.operators.symbols import Symbols
 from phistar.stated import states
 
 
@@ -28,19 +26,11 @@ class Diagonalized(NamedTuple):
     bias: np.ndarray
 
 
-def _factor(s: Symbols) -> Node:
-    return s.I + s.H @ s.phi @ s.K
-
-
-def _whitening(s: Symbols) -> Node:
-    return s.I - s.H @ s.psi @ s.K
-
-
 @states(
     lambda s: {
-        "rate": _factor(s).T @ s.v_ref,
+        "rate": s.factor.T @ s.v_ref,
         "drift": s.G.T @ (s.phi.T @ s.a_ref + s.n_ref) + s.G_dot.T @ s.E_phi.T @ s.V_ref,
-        "bias": _whitening(s) @ (s.C + s.g),
+        "bias": s.whitening @ (s.C + s.g),
         "D": s.D,
         "D_dot": s.D_dot,
     },
@@ -55,25 +45,25 @@ def innovation_terms(model: Model, q: Any, v: Any, v_ref: Any) -> dict[str, np.n
     return innovation_terms.evaluate_all(model, q, {"v": v, "v_ref": v_ref})
 
 
-@states(lambda s: {"y": _factor(s) @ s.T, "D": s.D}, matrix=True)
+@states(lambda s: {"y": s.factor @ s.T, "D": s.D}, matrix=True)
 def coloured(model: Model, q: Any, tau: Any) -> dict[str, np.ndarray]:
     """(I + HφK)x, (…, nv), and D (RJK91 lemma 1)."""
     return coloured.evaluate_all(model, q, {"T": tau})
 
 
-@states(lambda s: {"y": _whitening(s) @ s.T, "D": s.D}, matrix=True)
+@states(lambda s: {"y": s.whitening @ s.T, "D": s.D}, matrix=True)
 def whitened(model: Model, q: Any, tau: Any) -> dict[str, np.ndarray]:
     """(I − HψK)T, (…, nv), and D (RJK91 lemma 2)."""
     return whitened.evaluate_all(model, q, {"T": tau})
 
 
-@states(lambda s: {"y": _factor(s).T @ s.qdd, "D": s.D}, matrix=True)
+@states(lambda s: {"y": s.factor.T @ s.qdd, "D": s.D}, matrix=True)
 def decorrelated(model: Model, q: Any, a: Any) -> dict[str, np.ndarray]:
     """(I + HφK)*x, (…, nv), and D."""
     return decorrelated.evaluate_all(model, q, {"qdd": a})
 
 
-@states(lambda s: {"y": _whitening(s).T @ s.qdd, "D": s.D}, matrix=True)
+@states(lambda s: {"y": s.whitening.T @ s.qdd, "D": s.D}, matrix=True)
 def recovered(model: Model, q: Any, a: Any) -> dict[str, np.ndarray]:
     """(I − HψK)*x, (…, nv), and D."""
     return recovered.evaluate_all(model, q, {"qdd": a})

@@ -21,7 +21,7 @@ from phistar.control.law import (
     set_gains,
     split,
 )
-from phistar.dynamics import forward_kinematics, inverse_dynamics
+from phistar.dynamics import forward_kinematics, frame_velocity, inverse_dynamics
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -33,12 +33,6 @@ TIP_ROWS = POSE_ROWS + 6 + 6  # pose, [ω; ẋ] and its rate
 def inertia(s: Symbols) -> Node:
     """Λ = (Jℳ⁻¹J*)⁻¹ (KJR92 eq. 12)."""
     return (s.J @ s.mass.inv @ s.J.T).inv
-
-
-@states(lambda s: s.J @ s.v)
-def tip_velocity(model: Model, q: Any, v: Any, frame: str) -> np.ndarray:
-    """β = Jθ̇ = [ω; ẋ], (…, 6) (KJR92 eq. 7)."""
-    return tip_velocity.evaluate(model, q, {"v": v}, frames=(frame,))
 
 
 @states(lambda s: {"mobility": s.J @ s.mass.inv @ s.J.T, "drift": s.Jdot_v + s.J @ s.qdd}, matrix=True)
@@ -93,7 +87,7 @@ def tip_error(model: Model, q: Any, v: Any, frame: str, reference: np.ndarray) -
     """The error of a frame against a row of `tip_row`."""
     target, twist, acceleration = split(reference, POSE_ROWS, 6, 6)
     error = pose_error(forward_kinematics(model, q, frame), target)
-    return TipError(error, twist - tip_velocity(model, q, v, frame), acceleration)
+    return TipError(error, twist - frame_velocity(model, q, v, frame), acceleration)
 
 
 def check_tip(model: Model, frame: str, law: Any) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
-from phistar.dynamics import forward_dynamics
+from phistar.dynamics import force_response, forward_dynamics
 from phistar.loops.closure import Closures, closures, linear_rows, loop_frames, loop_slices, row_count
 from phistar.loops.probes import frame_poses
 from phistar.model import Model
@@ -33,12 +33,8 @@ def _free(s: Symbols) -> Node:
     return s.mass.inv @ (s.T - s.C - s.g)
 
 
-def _whitening(s: Symbols) -> Node:
-    return s.I - s.H @ s.psi @ s.K
-
-
 def _innovation(s: Symbols) -> Node:
-    return _whitening(s) @ s.T if s.frames == () else _whitening(s) @ s.T + s.H @ s.psi @ s.B @ s.f
+    return s.whitening @ s.T if s.frames == () else s.whitening @ s.T + s.H @ s.psi @ s.B @ s.f
 
 
 @states(lambda s: {"acceleration": _free(s), "at_frames": s.J @ _free(s) + s.Jdot_v, "motion": s.J @ s.v})
@@ -57,17 +53,15 @@ def innovation(model: Model, q: Any, tau: Any, force: Any, frames: tuple[str, ..
     return innovation.evaluate_all(model, q, vectors, frames)
 
 
-@states(lambda s: _whitening(s).T @ s.D.inv @ s.T)
+@states(lambda s: s.whitening.T @ s.D.inv @ s.T)
 def smoothed(model: Model, q: Any, innovations: Any) -> np.ndarray:
     """(I − HψK)*D⁻¹ε, (…, nv): the joint accelerations of innovations, outward."""
     return smoothed.evaluate(model, q, {"T": innovations})
 
 
-@states(lambda s: s.mass.inv @ (s.T + s.load))
 def response(model: Model, q: Any, tau: Any, force: Any, frames: tuple[str, ...]) -> np.ndarray:
     """ℳ⁻¹(T + J*f), (…, nv): what joint forces and forces at frames do to θ̈ (eq. 18, with its sign turned)."""
-    vectors = {"T": tau, "f": force} if frames else {"T": tau}
-    return response.evaluate(model, q, vectors, frames=frames)
+    return force_response(model, q, tau, {frame: force[..., 6 * i : 6 * i + 6] for i, frame in enumerate(frames)})
 
 
 @states(lambda s: {"at_frames": s.J @ s.qdd + s.Jdot_v, "motion": s.J @ s.v})

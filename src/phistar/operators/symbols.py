@@ -173,6 +173,15 @@ class Symbols(TwoWay):
         """Composite-body inertia, r = E_φ r E_φ* + M (R87 eq. 32)."""
         return Symbol("r", MOTIONS, FORCES, _POSITIVE, (self.M,))
 
+    # The factors of ℳ = (I + HφK)D(I + HφK)* and of its inverse (RJK91 lemmas 1 and 2).
+    @property
+    def factor(self) -> Node:
+        return self.I + self.H @ self.phi @ self.K
+
+    @property
+    def whitening(self) -> Node:
+        return self.I - self.H @ self.psi @ self.K
+
     # Tilde forms (KJR92 eq. 55).
     @property
     def phi_tilde(self) -> Node:
@@ -311,11 +320,6 @@ class Symbols(TwoWay):
     def C(self) -> Symbol:
         """Coriolis and centrifugal joint forces (RJK91 eq. 4)."""
         return self.vector("C", TORQUES)
-
-    @property
-    def C_ref(self) -> Symbol:
-        """C(θ, θ̇)θ̇_r, with Ṁ − 2C skew (RJK91 §6)."""
-        return self.vector("C_ref", TORQUES)
 
     @property
     def C_ref(self) -> Symbol:
