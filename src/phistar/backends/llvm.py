@@ -71,6 +71,7 @@ class Body:
             self.stores.setdefault(-1 if constant else int(value), []).append(position)
         self.loaded: set[int] = set()
         self.turned: set[int] = set()
+        self.stop = 0
 
     def functions(self) -> list[str]:
         return [self.part(number, *bounds) for number, bounds in enumerate(self.ranges)]
@@ -80,7 +81,7 @@ class Body:
 
     def part(self, number: int, start: int, stop: int) -> str:
         lines = [f"define internal void @{self.name}{number}({self.places.parameters()}, ptr noalias %scratch) #0 {{"]
-        self.loaded, self.turned = set(), set()
+        self.loaded, self.turned, self.stop = set(), set(), stop
         for position in self.stores.get(-1, []) if number == 0 else []:
             lines += self.places.store(position, splat(float(self.trace.outputs[position]), self.lanes))
         for index in range(start, stop):
@@ -120,7 +121,7 @@ class Body:
     def turn(self, index: int, start: int, lines: list[str]) -> None:
         """Sines and cosines of the angles that are known by now, step by step side by side: each is a chain of twenty
         operations, in which a processor would wait."""
-        ahead = (left for op, left, _ in self.trace.code[index : start + PART] if op in (SIN, COS) and left < index)
+        ahead = (left for op, left, _ in self.trace.code[index : self.stop] if op in (SIN, COS) and left < index)
         angles = list(islice(dict.fromkeys(left for left in ahead if left not in self.turned), ABREAST))
         named = [(f"x{left}", self.operand(left, start, lines)) for left in angles]
         steps = zip(*(sincos(name, x, self.lanes, self.fma) for name, x in named), strict=True)
