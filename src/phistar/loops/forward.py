@@ -132,13 +132,21 @@ def solved_motion(model: Model, q: Any, made: Equations) -> Motion:
 
 
 def closed_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarray:
-    """θ̈ that keeps every loop closed, (…, nv)."""
+    """θ̈ that keeps every loop closed, (…, nv). Robots run one state at a time: a kernel is called at once."""
+    kernel = model.__dict__.get("_kernels", {}).get(_compiled.name)
+    if kernel is not None and getattr(q, "ndim", 0) == 1:
+        try:
+            acceleration, _, doubt = kernel.function(q, v, tau)
+            if isinstance(doubt, float) and doubt == 0.0:
+                return acceleration
+        except (TypeError, ValueError):
+            pass  # the long way says what is wrong with the arguments, or records them
     if is_traced(q, v, tau):
         return _accelerated(model, q, v, tau)[0]
     with np.errstate(invalid="ignore"):
         acceleration, _, doubt = (_compiled if compilable(model) else _accelerated_long)(model, q, v, tau)
     doubtful = doubt != 0.0
-    if np.any(doubtful):
+    if doubtful.any():
         q, v, tau = (np.broadcast_to(x, (*doubtful.shape, np.shape(x)[-1])) for x in (q, v, tau))
         again = closed_motion(model, q[doubtful], v[doubtful], tau[doubtful]).acceleration
         acceleration = np.array(acceleration)
