@@ -51,7 +51,7 @@ def long_step(
     scale = atol + rtol * np.maximum(np.abs(_numbers(world, state)), np.abs(best[:count]))
     error = float(np.sqrt(np.mean(((best - second)[:count] / scale) ** 2)))
     after = _changed(world, state, best, last.state)
-    if not (world.limits.room(after.q) > 0.0).all():
+    if not world.limits.room(after.q).min(initial=np.inf) > 0.0:
         return None
     try:
         ahead = world.gaps(after, h)

@@ -96,9 +96,9 @@ class ImplicitStep:
         gap, point, normal, bristle = rows[:, 0], rows[:n, 1:4], rows[:n, 4:7], rows[:n, 7:10]
         joints = self._inverse(q)
         u, g = np.zeros((count, 4), dtype=rows.dtype), np.zeros((count, 4, count, 4), dtype=rows.dtype)
-        u[n:, 2] = [way * v[rate] for rate, way in self.stops]
         for i, (rate, way) in enumerate(self.stops):
-            g[n + i, 2, n:, 2] = [way * joints[j][rate] for j in range(len(self.stops))]
+            u[n + i : n + i + 1, 2] = v[rate : rate + 1] * way
+            g[n + i, 2, n:, 2] = np.stack([column[rate] * way for column in joints])
         across, bases, places = np.zeros((0, 2)), np.zeros((0, 3, 3)), np.zeros((0, 0))
         if n:
             motion = motions(model, q, v, self.frames)

@@ -20,7 +20,7 @@ SLIPS = 0.999  # of μ f
 
 
 class Event(NamedTuple):
-    """What happened when, at which pair: "touch", "release", "slip" or "stick"; or at which joint: "limit", "release"."""
+    """What happened when: "touch", "release", "slip" or "stick" of a pair; "limit" or "release" of a joint."""
 
     time: float
     what: str

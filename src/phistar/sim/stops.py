@@ -12,7 +12,7 @@ from phistar.errors import ModelError
 from phistar.model import Model
 from phistar.sim.implicit import Stops
 
-STOP = Surface(margin=5e-3, strength=20.0, damping=20.0, friction=0.0)  # in rad and N m, or m and N
+STOP = Surface(margin=0.01, strength=500.0, damping=200.0, friction=0.0)  # in rad and N m, or m and N
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,13 @@ class JointStops:
         return table[0].astype(int), table[1].astype(int), table[2], table[3]
 
     @cached_property
+    def _both(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of all stops: the index into q, the sign, the limit with it, and the index into v."""
+        places, rates, lower, upper = self._ends
+        way = np.concatenate([np.ones(len(places)), -np.ones(len(places))])
+        return np.concatenate([places, places]), way, np.concatenate([lower, -upper]), np.concatenate([rates, rates])
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the joint of each stop."""
         places, names = self._ends[0], []
@@ -45,18 +52,15 @@ class JointStops:
 
     def room(self, q: np.ndarray) -> np.ndarray:
         """(2s,): how far each stop is."""
-        places, _, lower, upper = self._ends
-        if not len(places):
-            return lower
-        own = q[places]
-        return np.concatenate([own - lower, upper - own])
+        places, way, end, _ = self._both
+        return way * q[places] - end
 
     def near(self, room: np.ndarray, v: np.ndarray, step: float) -> tuple[int, ...]:
         """The stops that may be met before a step's end."""
         if not len(room):
             return ()
-        speed = np.abs(v[self._ends[1]])
-        reached = room < self.margin + 2.0 * step * np.concatenate([speed, speed])
+        _, way, _, rates = self._both
+        reached = room + (2.0 * step) * np.minimum(way * v[rates], 0.0) < self.margin
         return tuple(reached.nonzero()[0].tolist()) if reached.any() else ()
 
     def chosen(self, stops: tuple[int, ...]) -> Stops:

@@ -144,7 +144,7 @@ class World:
         stopping = np.zeros(len(room))
         if len(room):
             stopping[pattern.stops] = taken.force[len(rows) - len(pattern.stops) :, 2]
-            if not (self.limits.room(taken.q) > 0.0).all():
+            if not self.limits.room(taken.q).min() > 0.0:
                 return None
         after = State(taken.q, taken.v, held)
         try:

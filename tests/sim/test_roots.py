@@ -1,0 +1,79 @@
+"""Momentum of what nothing holds: kept to rounding by fixed steps and by extrapolated ones."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.contact.pairs import all_pairs
+from phistar.contact.surface import Surface
+from phistar.sim.motion import Motion
+from phistar.sim.roots import Roots
+from phistar.sim.world import World
+
+pytest.importorskip("coal")
+BODY = ps.Inertia(2.0, (0.01, -0.02, 0.015), np.diag([0.02, 0.03, 0.025]))
+
+
+def shape(kind):
+    return [ps.Geometry(kind, role="collision")]
+
+
+def two_boxes():
+    builder = ps.ModelBuilder("space", gravity=(0, 0, 0))
+    for name in ("a", "b"):
+        builder.body(name, "world", ps.Free(), inertia=BODY, geometry=shape(ps.Box((0.2, 0.2, 0.2))))
+    q = [0, 0, 0, 0, 0, 0, 1, 0.25, 0.06, 0.05, 0, 0, 0, 1]
+    v = [0.1, 0, 0.2, 0.5, 0, 0, 0.3, 0.2, 0.1, -0.5, 0, 0]
+    return World(all_pairs(builder.build(), Surface(strength=100.0))), q, v, np.zeros(12)
+
+
+def arm_on_a_free_base():
+    """Two links whose tip is pushed against a ball by the joints' motors."""
+    builder = ps.ModelBuilder("satellite", gravity=(0, 0, 0))
+    builder.body("base", "world", ps.Free(), inertia=ps.Inertia(10.0, (0, 0.02, 0), np.eye(3) * 0.3))
+    for k, parent in enumerate(("base", "link0")):
+        builder.body(
+            f"link{k}",
+            parent,
+            ps.Revolute(axis=(0, 0, 1), damping=0.1),
+            ps.Pose(xyz=(0.2 if k == 0 else 0.4, 0, 0)),
+            ps.Inertia(1.0, (0.2, 0, 0), np.diag([1e-3, 0.02, 0.02])),
+            shape(ps.Capsule(0.02, 0.2)) if k == 0 else [],
+        )
+    tip = ps.Geometry(ps.Sphere(0.04), placement=ps.Pose(xyz=(0.4, 0, 0)), role="collision")
+    builder.body("tip", "link1", ps.Fixed(), geometry=[tip])
+    builder.body("ball", "world", ps.Free(), inertia=BODY, geometry=shape(ps.Sphere(0.1)))
+    q = [0, 0, 0, 0, 0, 0, 1, 0.3, -0.6, 0.95, 0.17, 0.01, 0, 0, 0, 1]
+    return World(all_pairs(builder.build(), Surface())), q, np.zeros(14), np.array([*[0.0] * 6, 1.0, 2.0, *[0.0] * 6])
+
+
+@pytest.mark.parametrize("case", (two_boxes, arm_on_a_free_base))
+@pytest.mark.parametrize("step", (None, 2e-3))
+def test_inner_forces_leave_the_total_momentum_as_it_was_to_rounding(case, step):
+    world, q, v, tau = case()
+    motion = Motion(world, lambda t, q, v: tau, rtol=1e-5, atol=1e-8)
+    start = world.start(q, v)
+    if step is None:
+        moments = list(motion.moments(start, 0.0, [0.25]))
+    else:
+        moments = list(motion.fixed(start, 0.0, [0.5], step))
+    forces = [moment.step.forces for moment in moments if moment.step.forces is not None]
+    assert max(float(np.max(each.force[:, 2])) for each in forces) > 0.5  # they did push
+    model = world.model
+    whole = np.array([ps.momentum(model, moment.state.q, moment.state.v) for moment in moments])
+    parts = [Roots(model).momenta(moment.state.q, moment.state.v) for moment in moments]
+    size = max(float(np.max(np.abs(each))) for each in parts)
+    assert np.max(np.abs(whole - ps.momentum(model, np.array(q), np.array(v)))) < 1e-11 * max(size, 0.1)
+    assert np.ptp(np.array(parts)[:, 0, 3]) > 1e-3  # while each tree's own changed
+
+
+def test_a_roots_twist_is_the_one_of_its_momentum():
+    world, _, _, _ = arm_on_a_free_base()
+    model, rng = world.model, np.random.default_rng(3)
+    q, v = model.random(rng), rng.normal(size=model.nv)
+    roots = Roots(model)
+    momenta = roots.momenta(q, v)
+    np.testing.assert_allclose(momenta.sum(axis=0), ps.momentum(model, q, v), rtol=1e-12, atol=1e-12)
+    other = v.copy()
+    other[:6], other[8:] = 0.0, 1.0
+    np.testing.assert_allclose(roots.moved(q, other, momenta), v, rtol=1e-10, atol=1e-10)
