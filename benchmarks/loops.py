@@ -44,7 +44,7 @@ def digits() -> None:
 
 def arms(lengths: tuple[int, ...]) -> None:
     print(
-        "\nTwo arms of n links holding one thing, microseconds a state in a batch (one thread or two, as phistar does),"
+        "\nTwo arms of n links holding one thing, microseconds a state, phistar in batches (two threads where it pays),"
     )
     print("and Pinocchio's constraintDynamics, called from Python state by state")
     print(f"  {'n':>5} {'phistar':>10} {'per link':>9} {'pinocchio':>10} {'ratio':>7} {'difference':>11}")
