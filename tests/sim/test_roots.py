@@ -53,10 +53,8 @@ def test_inner_forces_leave_the_total_momentum_as_it_was_to_rounding(case, step)
     world, q, v, tau = case()
     motion = Motion(world, lambda t, q, v: tau, rtol=1e-5, atol=1e-8)
     start = world.start(q, v)
-    if step is None:
-        moments = list(motion.moments(start, 0.0, [0.25]))
-    else:
-        moments = list(motion.fixed(start, 0.0, [0.5], step))
+    made = motion.moments(start, 0.0, [0.25]) if step is None else motion.fixed(start, 0.0, [0.5], step)
+    moments = list(made)
     forces = [moment.step.forces for moment in moments if moment.step.forces is not None]
     assert max(float(np.max(each.force[:, 2])) for each in forces) > 0.5  # they did push
     model = world.model

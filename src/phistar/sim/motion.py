@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phistar.contact.gaps import Gaps
+from phistar.contact.gaps import Gaps, Penetration
 from phistar.errors import PhistarError
 from phistar.sim.extrapolation import Control, Tried, long_step
 from phistar.sim.world import State, Step, World
@@ -49,7 +49,7 @@ class Motion:
     def moments(self, start: State, begin: float, stops: Iterable[float]) -> Iterator[Moment]:
         """From `begin` on, through moments at all `stops`, which rise, exactly."""
         time, state, wanted = begin, start, min(self.longest, 1e-3)
-        gaps, before = self.world.gaps(start, wanted), _touching(self.world, start, None, None)
+        gaps, before = self._first(start, begin, wanted), _touching(self.world, start, None, None)
         ahead = iter(stops)
         end = next(ahead, None)
         while end is not None:
@@ -57,7 +57,7 @@ class Motion:
                 end = next(ahead, None)
                 continue
             step = min(wanted, end - time, self._limit(state, gaps))
-            tried = long_step(self.world, state, gaps, self.control, time, step, self.rtol, self.atol)
+            tried = long_step(self.world, state, gaps, self._driven, time, step, self.rtol, self.atol)
             if tried is None or tried.error > 1.0 or not np.isfinite(tried.error):
                 wanted = self._shorter(tried, step, time, gaps)
                 continue
@@ -71,24 +71,42 @@ class Motion:
 
     def fixed(self, start: State, begin: float, stops: Iterable[float], step: float) -> Iterator[Moment]:
         """The same by steps of one length (or a little less, to arrive at the stops), without a look at the error."""
-        time, state, gaps, before = begin, start, None, _touching(self.world, start, None, None)
+        time, state, gaps = begin, start, self._first(start, begin, step)
+        before = _touching(self.world, start, None, None)
         for end in stops:
             count = max(1, int(np.ceil((end - time) / step - 1e-9)))
             short, origin = (end - time) / count, time
             for k in range(1, count + 1):
-                made = self.world.advance(state, self.control(time, state.q, state.v), short, gaps)
+                try:
+                    made = self.world.advance(state, self._driven(time, state.q, state.v), short, gaps)
+                except Penetration as error:
+                    raise Penetration(f"At t = {time:.6g} s {error}") from None
                 begun, time = time, end if k == count else origin + k * short
                 after = _touching(self.world, made.state, made, before)
-                events = _events(self.world, begun, time, (state, gaps or made.gaps), before, after)
+                events = _events(self.world, begun, time, (state, gaps), before, after)
                 state, gaps, before = made.state, made.ahead, after
                 yield Moment(time, state, made, events)
 
+    def _first(self, start: State, begin: float, step: float) -> Gaps:
+        """The gaps at the start; bodies that intersect there are refused."""
+        try:
+            return self.world.gaps(start, step)
+        except Penetration as error:
+            raise Penetration(f"At t = {begin:.6g} s {error} Start them apart.") from None
+
+    def _driven(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The controller's joint forces, checked."""
+        tau, count = np.asarray(self.control(t, q, v), dtype=float), self.world.model.nv
+        if tau.shape != (count,) or not np.isfinite(tau).all():
+            what = f"shape {tau.shape}" if tau.shape != (count,) else f"{tau.tolist()}"
+            raise PhistarError(f"At t = {t:.6g} s the controller gives {what}; it must give ({count},) finite numbers.")
+        return tau
+
     def _shorter(self, tried: Tried | None, step: float, time: float, gaps: Gaps) -> float:
         if step < SHORTEST:
-            near = self.world.pairs.slot_pair(int(gaps.slot[np.argmin(gaps.distance)])).name if len(gaps.slot) else ""
             raise PhistarError(
-                f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance"
-                f"{' where ' + near + ' meet' if near else ''}. Check the controller for NaN, or loosen rtol."
+                f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance; "
+                f"nearest to meeting are {self.world.nearest(gaps)}. Loosen rtol, or soften their surface."
             )
         known = tried is not None and np.isfinite(tried.error)
         return step * (float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7)) if known else 0.25)  # type: ignore[union-attr]

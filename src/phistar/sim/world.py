@@ -119,7 +119,7 @@ class World:
         if whole is not None:
             return whole
         if step < SHORTEST:
-            raise Penetration(f"{self._nearest(gaps)} cannot be kept apart in steps as short as {step:.1e} s.")
+            raise Penetration(f"{self.nearest(gaps)} cannot be kept apart in steps as short as {step:.1e} s.")
         first = self.advance(state, tau, step / 2, gaps)
         second = self.advance(first.state, tau, step / 2, first.ahead)
         nearest = min(first.nearest, second.nearest)
@@ -161,10 +161,10 @@ class World:
         sides = tuple(self._slot_sides[slot] for slot in gaps.slots)
         return contact_map(gaps.point, bases_of(gaps.normal), placed.origins, sides)[:, 2] @ placed.motion
 
-    def _nearest(self, gaps: Gaps) -> str:
+    def nearest(self, gaps: Gaps) -> str:
         """What is nearest to meeting."""
         if not gaps.slots:
-            return f"The joints of {self.model.name} and their stops"
+            return f"the joints of {self.model.name} and their stops"
         return self.pairs.slot_pair(int(gaps.slots[np.argmin(gaps.distance)])).name
 
     def _pattern(self, slots: tuple[int, ...], stops: tuple[int, ...]) -> _Pattern:

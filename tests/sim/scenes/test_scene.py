@@ -1,11 +1,13 @@
 """Scene files: read with sentences for mistakes, drawn by seed, run, and kept."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.cli.app import run
 from phistar.sim.scenes.run import Stopped
 from phistar.sim.scenes.scene import Scene, bundled_scenes
 
@@ -69,6 +71,26 @@ def test_a_controller_that_fails_stops_the_run_with_what_there_is(tmp_path):
     assert len(stopped.value.result.arrays["t"]) >= 4 and not stopped.value.result.summary["completed"]
 
 
+def test_an_intersecting_start_stops_the_run_with_time_pair_depth_and_what_there_is(tmp_path, capsys):
+    pytest.importorskip("h5py")
+    floor = '[[parts]]\nname = "ground"\n[[parts.shapes]]\nname = "floor"\nplane = true\n[[parts]]\nname = "ball"'
+    text = FALLING.replace('[[parts]]\nname = "ball"', floor).replace("xyz = [0.0, 0.0, 1.0]", "xyz = [0.0, 0.0, 0.04]")
+    path, out = written(tmp_path, text), tmp_path / "out"
+    assert run(["run", str(path), "--out", str(out)]) == 1
+    sentence = r"At t = 0 s (ball / floor|floor / ball) intersect by 0\.06 m\. Start them apart\."
+    summary = json.loads((out / "summary.json").read_text())
+    assert re.search(sentence, capsys.readouterr().err) and re.search(sentence, summary["reason"])
+    assert not summary["completed"] and (out / "trajectory.h5").exists()
+
+
+def test_a_joint_that_starts_outside_its_limits_is_told_when_the_file_is_read(tmp_path):
+    robot = (
+        FALLING + '[[parts]]\nname = "arm"\nrobot = "puma560"\nq = [0.0, 0.0, 9.0, 0.0, 0.0, 0.0]\nparent = "world"\n'
+    )
+    with pytest.raises(ps.FileError, match=r"scene\.toml.*arm/.* starts at 9, which is not inside its limits"):
+        Scene.load(written(tmp_path, robot))
+
+
 MISTAKES = {
     "unknown key": ("mass = {uniform = [1.0, 2.0]}", "mas = 1.0", r"\[\[parts\]\] ball: mass is missing"),
     "misspelt key": ("xyz = [0.0, 0.0, 1.0]", "xzy = [0.0, 0.0, 1.0]", "xzy is not known here; did you mean xyz"),
@@ -79,6 +101,17 @@ MISTAKES = {
     "two shapes": ("sphere = 0.1", "sphere = 0.1\nbox = [1.0, 1.0, 1.0]", "give one shape"),
     "bad chance": ("{vector = [0.0, 0.5]}", "{vector = [0.5, 0.0]}", "vector takes two numbers, the smaller first"),
     "not TOML": ("format_version = 1", "format_version 1", "a scene is a TOML file"),
+    "step and tolerance": ("step = 0.002", "step = 0.002\nrtol = 1e-6", "step, or keep a tolerance, rtol and atol"),
+    "two dampings": (
+        "[[parts]]",
+        "[surface]\ndamping = 1.0\nrestitution = 0.5\n[[parts]]",
+        "a restitution takes the place of the damping",
+    ),
+    "unknown pair": (
+        "[[parts]]",
+        '[[contacts]]\nbetween = ["ball", "flor"]\n[[parts]]',
+        "collision shape.*'?flor|flor.*collision shape",
+    ),
     "unknown parent": ('joint = "free"', 'joint = "free"\nparent = "moon"', "moon"),
 }
 

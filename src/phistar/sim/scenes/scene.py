@@ -77,7 +77,7 @@ class Setting:
 
     def check(self) -> None:
         """Builds everything once: what cannot be is found while the file is at hand."""
-        assert len(self.start) == 2 and self.world.model is self.model
+        self.world.start(*self.start)
 
     @cached_property
     def start(self) -> tuple[np.ndarray, np.ndarray]:
@@ -153,6 +153,8 @@ def _read(table: Table, name: str, folder: Path) -> Setting:
     surface = _surface(table.table("surface"), Surface())
     contacts = tuple(_contact(each, surface) for each in table.tables("contacts")) or None
     ignored = tuple(_pair(table.wrong, pair, "ignored") for pair in table.take("ignored", []))
+    if contacts and ignored:
+        raise FileError(f"{table.where}: contacts lists the only pairs there are, ignored leaves some out; give one.")
     disturbances = tuple(_disturbance(each) for each in table.tables("disturbances"))
     controller, timing = _controller(table.table("controller")), _timing(table.table("time"))
     table.done()
@@ -167,6 +169,8 @@ def _surface(table: Table, default: Surface) -> Surface:
     names = [field.name for field in fields(Surface)]
     given = {name: table.take(name) for name in names if name in table}
     table.done()
+    if "damping" in given and given.get("restitution") is not None:
+        raise FileError(f"{table.where}: a restitution takes the place of the damping; give one of the two.")
     try:
         return Surface(**{**{name: getattr(default, name) for name in names}, **given})
     except PhistarError as error:
@@ -205,6 +209,8 @@ def _controller(table: Table) -> tuple[str, Mapping[str, float]]:
 
 def _timing(table: Table) -> Timing:
     duration = table.number("duration", 5.0, 1e-6)
+    if "step" in table and ("rtol" in table or "atol" in table):
+        raise FileError(f"{table.where}: steps have one length, step, or keep a tolerance, rtol and atol; give one.")
     made = Timing(
         duration,
         table.number("sample", min(0.01, duration), 1e-6),
