@@ -153,18 +153,16 @@ class Linearization:
         against = _products([_transposed(x) for x in self.r_coriolis], twice_h)
         right = (self.r_h, against, _sums(by_q, turned), by_v)
         own_q, own_v = sign * self.own(by_q), sign * self.own(by_v)
+        pairs = Pairs(self.by_rates(left), self.by_rates(right), self.carried(), sign)
         if own_q.dtype == object:
-            pairs = Pairs(self.by_rates(left), self.by_rates(right), self.carried(), sign)
             return pairs.table(own_q, 0, 1), pairs.table(own_v, 2, 3), pairs
-        spread = [self.outboard(x) for x in right]
-        inner_q = self.rows(psi_ddot, spread[0]) + self.rows(self.psi_dot, spread[1])
-        inner_v = self.rows(self.psi_prime, spread[0]) + self.rows(h, spread[1])
-        outer_q, outer_v = self.rows(h, spread[2]), self.rows(h, spread[3])
-        return own_q + sign * (outer_q + _transposed(inner_q)), own_v + sign * (outer_v + _transposed(inner_v)), None
+        return pairs.dense(own_q, 0, 1), pairs.dense(own_v, 2, 3), None
 
     def by_rates(self, blocks: tuple[Blocks, ...]) -> np.ndarray:
-        """Blocks (6, r) of the links as rows of joint rates, (nv, 6·blocks)."""
-        return np.concatenate([np.concatenate([_transposed(x) for x in block]) for block in blocks], axis=-1)
+        """Blocks (…, 6, r) of the links as rows of joint rates, (…, nv, 6·blocks)."""
+        stacks = [self.rows(None, [_transposed(x) for x in block]) for block in blocks]
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in stacks))
+        return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in stacks], axis=-1)
 
     def carried(self) -> tuple[tuple[int, int], ...]:
         """Pairs of joint rates, the first of a joint that carries the second's."""

@@ -31,8 +31,8 @@ class Made:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """`left` (nv, 24) holds H, Ψ̇, Ψ′, Ψ̈ of each joint rate, `right` (nv, 24) the columns that they meet; `carried` the
-    pairs of rates, the carrying one first. `sign`: of the entries."""
+    """`left` (…, nv, 24) holds H, Ψ̇, Ψ′, Ψ̈ of each joint rate, `right` (…, nv, 24) the columns that they meet;
+    `carried` the pairs of rates, the carrying one first. `sign`: of the entries."""
 
     left: np.ndarray
     right: np.ndarray
@@ -45,6 +45,17 @@ class Pairs:
         for k, j in self.carried:
             result[k, j], result[j, k] = Made(upper, k, j), Made(lower, k, j)
         return result
+
+    def dense(self, own: np.ndarray, upper: int, lower: int) -> np.ndarray:
+        """The same table of floats, (…, nv, nv), all products at once."""
+        carries = np.zeros(own.shape[-2:])
+        carries[tuple(np.array(self.carried, dtype=int).reshape(-1, 2).T)] = 1.0
+        sums = [carries * sum(self._products(a, b) for a, b in PRODUCTS[p]) for p in (upper, lower)]
+        return own + self.sign * (sums[0] + np.swapaxes(sums[1], -1, -2))
+
+    def _products(self, left: int, right: int) -> np.ndarray:
+        x, y = self.left[..., 6 * left : 6 * left + 6], self.right[..., 6 * right : 6 * right + 6]
+        return np.matmul(x, np.swapaxes(y, -1, -2))
 
     def value(self, made: Made) -> Any:
         """What the loop makes of an entry."""
