@@ -44,7 +44,8 @@ class Stated(Generic[Arguments, Result]):
     def __init__(
         self, function: Callable[Arguments, Result], statement: Callable[[Symbols], Any], matrix: Wanted, form: str
     ) -> None:
-        self._function, self._statement, self._matrix, self._form = function, statement, matrix, form
+        self._function, self._statement, self._form = function, statement, form
+        self._matrix: Wanted = matrix
         self._slot = f"_compiled_{function.__module__}.{function.__name__}"
         update_wrapper(self, function)
 

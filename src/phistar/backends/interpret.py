@@ -309,7 +309,7 @@ class _Machine:
 
     def whole(self, name: str, space: str) -> np.ndarray:
         """A field as one array (…, rows, columns)."""
-        blocks = self.fields[name]
+        blocks: Any = self.fields[name]
         if space == "inner":
             blocks = [x for x, parent in zip(blocks, self.links.parents, strict=True) if parent >= 0]
         if space not in ("joints", "inner", "links"):
