@@ -64,3 +64,28 @@ def test_bad_input_is_said():
         ps.PotentialFieldControl(ARM, "tip", {}, radii=[0.1])
     with pytest.raises(ps.ShapeError, match="1 obstacles"):
         law_and_reference()[0].reference(np.zeros(3), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"radii": []}, "at least one obstacle"),
+        ({"radii": "wide"}, "radii"),
+        ({"points": {"link3": -0.1}}, "radius of a point"),
+        ({"points": ["link3"]}, "frame: radius"),
+        ({"reach": 0.0}, "reach must be positive"),
+        ({"reach": np.nan}, "reach"),
+    ],
+)
+def test_obstacles_and_points_are_checked(change, says):
+    arguments = {"points": {"link3": 0.05}, "radii": [0.1]} | change
+    with pytest.raises(ps.ShapeError, match=says):
+        ps.PotentialFieldControl(ps.chain(4), "tip", **arguments)
+
+
+def test_a_point_in_the_centre_of_an_obstacle_is_not_pushed_anywhere():
+    model = ps.chain(4)
+    law, q = ps.PotentialFieldControl(model, "tip", {"link3": 0.05}, radii=[0.1]), np.full(4, 0.3)
+    centre, goal = (ps.forward_kinematics(model, q, name)[:3, 3] for name in ("link3", "tip"))
+    tau = law(0.0, q, np.zeros(4), law.reference(goal, [centre]))
+    np.testing.assert_allclose(tau, ps.gravity_load(model, q), atol=1e-9)

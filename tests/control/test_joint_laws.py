@@ -93,3 +93,12 @@ def test_joints_that_turn_on_quaternions_come_to_their_reference():
     found = ps.rollout(model, case.q, np.zeros(model.nv), dt=2e-3, steps=2000, controller=law,
                        parameters=law.reference(target))  # fmt: skip
     assert np.abs(model.difference(found.q[-1], target)).max() < 1e-3
+
+
+def test_a_half_turn_is_an_error_too():
+    b = ps.ModelBuilder("ball")
+    b.body("ball", joint=ps.Spherical(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    model = b.build()
+    law = ps.PDControl(model, kp=1.0, kd=0.0)
+    tau = law(0.0, [0, 0, 0, 1], np.zeros(3), law.reference([0, 1, 0, 0]))
+    np.testing.assert_allclose(np.abs(tau), [0, 2, 0], atol=1e-12)

@@ -130,6 +130,38 @@ def test_references_broadcast_and_are_checked():
         ps.OperationalSpaceControl(ARM, FRAME).reference(np.eye(3))
 
 
+@EVERY
+def test_states_and_references_of_the_wrong_shape_are_refused(law, reference):
+    v = np.zeros(7)
+    with pytest.raises(ps.ShapeError, match=r"q has shape \(5,\)"):
+        law(0.0, Q[:5], v, *reference)
+    if not reference:
+        return
+    for bad in (v[:5], 0.3, [0.3]):
+        with pytest.raises(ps.ShapeError, match="v has shape"):
+            law(0.0, Q, bad, *reference)
+    with pytest.raises(ps.ShapeError, match="The reference has shape"):
+        law(0.0, Q, v, reference[0][:-1])
+    for q, target in ((np.tile(Q, (3, 1)), np.tile(reference[0], (2, 1))), (np.tile(Q, (2, 1)), np.zeros((3, 1, 0)))):
+        with pytest.raises(ps.ShapeError):
+            law(0.0, q, v, target)
+
+
+def test_parts_of_a_tips_reference_are_checked_one_by_one():
+    hybrid, impedance = ps.HybridControl(ARM, FRAME, [0] * 6), ps.ImpedanceControl(ARM, FRAME, mass=2.0)
+    with pytest.raises(ps.ShapeError, match="twist of the reference"):
+        hybrid.reference(POSE, FORCE, FORCE, twist=np.zeros(3))
+    with pytest.raises(ps.ShapeError, match="measured force"):
+        hybrid.reference(POSE, FORCE, np.zeros(3))
+    with pytest.raises(ps.ShapeError, match="posture"):
+        hybrid.reference(POSE, FORCE, FORCE, posture=np.zeros(3))
+    with pytest.raises(ps.ShapeError, match="measured force"):
+        impedance.reference(POSE, force=np.zeros(3))
+    for axes in (np.full((3, 3), np.nan), "north", np.diag([1.0, 1.0, -1.0]), np.eye(2)):
+        with pytest.raises(ps.ShapeError, match="rotation matrix"):
+            ps.HybridControl(ARM, FRAME, [0] * 6, axes=axes)
+
+
 @pytest.mark.parametrize("bad", [-1.0, np.nan, [1.0, 2.0], "stiff", None])
 def test_gains_are_numbers_that_are_not_negative(bad):
     with pytest.raises(ps.PhistarError, match="PDControl's kp"):

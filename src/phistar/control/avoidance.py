@@ -8,12 +8,13 @@ from typing import Any, final
 
 import numpy as np
 
-from phistar.control.law import Controller, gain, refuse_loops, row, set_gains, split
+from phistar.control.law import Controller, entries, gain, refuse_loops, row, set_gains, taken
 from phistar.dynamics import forward_kinematics, kinetic_energy
 from phistar.errors import ShapeError
 from phistar.model import Model
 from phistar.stated import states
 
+COINCIDENT = 1e-12  # m: in the centre of an obstacle no direction leads away, and nothing pushes
 NEAREST = 0.1  # of the reach: nearer than that, and inside an obstacle, the push stays what it is there
 
 
@@ -42,20 +43,25 @@ class PotentialFieldControl(Controller):
     kp: Any = 100.0
     kd: Any = 10.0
     strength: Any = 1.0
-    reach: float = 0.1
+    reach: Any = 0.1
 
     def __post_init__(self) -> None:
         refuse_loops(self.model, self)
+        if not isinstance(self.points, Mapping) or not self.points or self.frame in self.points:
+            raise ShapeError(
+                "PotentialFieldControl needs points to protect, {frame: radius}, other than the frame that is pulled."
+            )
         for name in (self.frame, *self.points):
             self.model.frame(name)
-        if not self.points or self.frame in self.points:
-            raise ShapeError("PotentialFieldControl needs frames to protect, other than the one that is pulled.")
-        set_gains(self, {"kp": 3, "kd": self.model.nv, "strength": 1})
-        radii = np.atleast_1d(np.asarray(self.radii, dtype=float))
-        object.__setattr__(self, "radii", gain(radii, len(radii), "PotentialFieldControl's radii"))
-        object.__setattr__(self, "points", {name: float(radius) for name, radius in self.points.items()})
-        if not self.reach > 0.0:
-            raise ShapeError(f"PotentialFieldControl's reach must be positive; it was given {self.reach!r}.")
+        set_gains(self, {"kp": 3, "kd": self.model.nv, "strength": 1, "reach": 1})
+        if not np.all(self.reach):
+            raise ShapeError("PotentialFieldControl's reach must be positive.")
+        own = gain(list(self.points.values()), len(self.points), "PotentialFieldControl's radius of a point")
+        object.__setattr__(self, "points", dict(zip(self.points, own.tolist(), strict=True)))
+        count = np.size(self.radii)
+        if not count:
+            raise ShapeError("PotentialFieldControl needs the radius of at least one obstacle.")
+        object.__setattr__(self, "radii", gain(self.radii, count, "PotentialFieldControl's radii"))
 
     @property
     def rows(self) -> Mapping[str, int]:
@@ -66,20 +72,20 @@ class PotentialFieldControl(Controller):
         centres = np.asanyarray(centres)
         if centres.shape[-2:] != (len(self.radii), 3):
             raise ShapeError(f"centres has shape {centres.shape}; there are {len(self.radii)} obstacles, (…, 3) each.")
-        return row(goal, centres.reshape(*centres.shape[:-2], 3 * len(self.radii)))
+        return row(entries(goal, 3, "The goal"), centres.reshape(*centres.shape[:-2], 3 * len(self.radii)))
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        goal, *centres = split(reference, 3, *([3] * len(self.radii)))
+        q, v, goal, *centres = taken(self.model, q, v, reference, 3, *([3] * len(self.radii)))
         pull = self.kp * (goal - self._place(q, self.frame))
         forces = {self.frame: _force(pull)}
         for name, own in self.points.items():
             gaps = [self._gap(q, name, own, c, r) for c, r in zip(centres, self.radii, strict=True)]
             forces[name] = _force(sum(self._slope(gap) * away for gap, away in gaps))
-        return field_forces(self.model, q, forces) - self.kd * np.asanyarray(v)
+        return field_forces(self.model, q, forces) - self.kd * v
 
     def storage(self, q: Any, v: Any, reference: Any) -> np.ndarray:
         """½ θ̇*ℳθ̇ + U, (…)."""
-        goal, *centres = split(reference, 3, *([3] * len(self.radii)))
+        q, v, goal, *centres = taken(self.model, q, v, reference, 3, *([3] * len(self.radii)))
         away = goal - self._place(q, self.frame)
         total = kinetic_energy(self.model, q, v) + 0.5 * np.sum(self.kp * away * away, axis=-1)
         for name, own in self.points.items():
@@ -94,7 +100,7 @@ class PotentialFieldControl(Controller):
     def _gap(self, q: Any, name: str, own: float, centre: Any, radius: float) -> tuple[np.ndarray, np.ndarray]:
         """Distance between two balls, (…, 1), and the direction away from the obstacle, (…, 3)."""
         apart = self._place(q, name) - centre
-        length = np.sqrt(np.sum(apart * apart, axis=-1))[..., None]
+        length = np.sqrt(np.maximum(np.sum(apart * apart, axis=-1), COINCIDENT**2))[..., None]
         return length - (own + radius), apart / length
 
     def _height(self, gap: np.ndarray) -> np.ndarray:

@@ -8,15 +8,15 @@ from typing import Any, final
 
 import numpy as np
 
-from phistar.control.law import Controller, gain, joint_error, row, set_gains, split
-from phistar.control.operational import TIP_ROWS, check_tip, operational_forces, tip_error, tip_row
+from phistar.control.law import entries, gain, row, set_gains, taken
+from phistar.control.operational import TIP_ROWS, TipLaw, check_tip, operational_forces, tip_error
 from phistar.errors import ShapeError
 from phistar.model import Model
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class ImpedanceControl(Controller):
+class ImpedanceControl(TipLaw):
     """M_d ë + D ė + K e = −f: to a force f, the tip is a mass on a spring and a damper (Hogan 1985, on KJR92 eq. 4).
 
     With `mass` None M_d is the arm's own Λ, and f need not be measured: T = J*(Λβ̇_d + c + g + Dė + Ke). With `mass` (a
@@ -48,16 +48,17 @@ class ImpedanceControl(Controller):
     def reference(
         self, pose: Any, twist: Any = None, acceleration: Any = None, posture: Any = None, force: Any = None
     ) -> np.ndarray:
-        posture = self.model.neutral() if posture is None else posture
-        parts = [tip_row(pose, twist, acceleration), self.model.checked(posture, self.model.nq, "the posture")]
-        if self.mass is None and force is not None:
-            raise ShapeError("ImpedanceControl takes no measured force unless it is given a mass to shape.")
-        return row(*parts, *([] if self.mass is None else [np.zeros(6) if force is None else force]))
+        tip = super().reference(pose, twist, acceleration, posture)
+        if self.mass is None:
+            if force is not None:
+                raise ShapeError("ImpedanceControl takes no measured force unless it is given a mass to shape.")
+            return tip
+        return row(tip, np.zeros(6) if force is None else entries(force, 6, "The measured force"))
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        tip, posture, *measured = split(reference, TIP_ROWS, self.model.nq, *([] if self.mass is None else [6]))
-        at = tip_error(self.model, q, v, self.frame, tip)
-        back = self.posture_kp * joint_error(self.model, q, posture) - self.posture_kd * np.asanyarray(v)
+        sizes = TIP_ROWS, self.model.nq, *([] if self.mass is None else [6])
+        q, v, tip, posture, *measured = taken(self.model, q, v, reference, *sizes)
+        at, back = tip_error(self.model, q, v, self.frame, tip), self.resting(q, v, posture)
         spring = self.damping * at.rate + self.stiffness * at.error
         if self.mass is None:
             return self._forces(q, v, back, at.acceleration, -spring)
@@ -70,7 +71,7 @@ class ImpedanceControl(Controller):
 
 @final
 @dataclass(frozen=True, eq=False)
-class HybridControl(Controller):
+class HybridControl(TipLaw):
     """Force along some directions, position along the others (Khatib 1987, on KJR92 eq. 4).
 
     u = (1 − S)(β̇_d + k_d ė + k_p e) + S((f_d − f)/m − k_f β), and T takes the measured f out: motions do not feel the
@@ -100,15 +101,12 @@ class HybridControl(Controller):
         chosen = gain(self.selection, 6, "HybridControl's selection")
         if not np.isin(chosen, (0.0, 1.0)).all():
             raise ShapeError(f"HybridControl's selection must be six of 0 and 1; it was given {self.selection!r:.100}.")
-        turn = np.eye(3) if self.axes is None else np.asarray(self.axes, dtype=float)
-        if turn.shape != (3, 3) or np.abs(turn @ turn.T - np.eye(3)).max() > 1e-9:
-            raise ShapeError(f"HybridControl's axes must be a rotation matrix (3, 3); it was given {self.axes!r:.100}.")
         object.__setattr__(self, "selection", chosen)
-        object.__setattr__(self, "axes", turn)
+        object.__setattr__(self, "axes", _turn(np.eye(3) if self.axes is None else self.axes))
 
     @property
     def rows(self) -> Mapping[str, int]:
-        return {"reference": TIP_ROWS + 12 + self.model.nq}
+        return {"reference": TIP_ROWS + self.model.nq + 12}
 
     @property
     def projector(self) -> np.ndarray:
@@ -125,18 +123,27 @@ class HybridControl(Controller):
         acceleration: Any = None,
         posture: Any = None,
     ) -> np.ndarray:
-        posture = self.model.neutral() if posture is None else posture
-        return row(tip_row(pose, twist, acceleration), force, measured, posture)
+        pushes = entries(force, 6, "The force to exert"), entries(measured, 6, "The measured force")
+        return row(super().reference(pose, twist, acceleration, posture), *pushes)
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        tip, wanted, exerted, posture = split(reference, TIP_ROWS, 6, 6, self.model.nq)
-        at = tip_error(self.model, q, v, self.frame, tip)
-        twist = split(tip, TIP_ROWS - 12, 6, 6)[1] - at.rate
-        back = self.posture_kp * joint_error(self.model, q, posture) - self.posture_kd * np.asanyarray(v)
+        q, v, tip, posture, wanted, exerted = taken(self.model, q, v, reference, TIP_ROWS, self.model.nq, 6, 6)
+        at, back = tip_error(self.model, q, v, self.frame, tip), self.resting(q, v, posture)
         motion = at.acceleration + self.kd * at.rate + self.kp * at.error
-        push = (wanted - exerted) / self.force_mass - self.force_kd * twist
+        push = (wanted - exerted) / self.force_mass - self.force_kd * at.velocity
         u = motion + np.matmul(push - motion, self.projector)
         return operational_forces(self.model, q, v, back, u, -exerted, self.frame, damping=self.task_damping)
+
+
+def _turn(axes: Any) -> np.ndarray:
+    """A rotation matrix (3, 3)."""
+    try:
+        turn = np.asarray(axes, dtype=float)
+    except (TypeError, ValueError):
+        turn = np.zeros(0)
+    if turn.shape != (3, 3) or not np.abs(turn @ turn.T - np.eye(3)).max() <= 1e-9 or np.linalg.det(turn) < 0.0:
+        raise ShapeError(f"HybridControl's axes must be a rotation matrix (3, 3); it was given {axes!r:.100}.")
+    return turn
 
 
 def _masses(value: Any, what: str) -> np.ndarray:

@@ -7,14 +7,13 @@ single degree of freedom the square root.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from phistar.backends.arrays import is_traced, traced
-from phistar.control.law import Controller, joint_error, joint_row, refuse_curved, refuse_loops, row, set_gains, split
+from phistar.control.law import JointLaw, joint_error, refuse_curved, refuse_loops, row, set_gains
 from phistar.model import Model
 from phistar.stated import states
 
@@ -99,7 +98,7 @@ def forces_of_innovations(model: Model, q: Any, innovations: Any) -> np.ndarray:
 
 @final
 @dataclass(frozen=True, eq=False)
-class DecoupledControl(Controller):
+class DecoupledControl(JointLaw):
     """ε = μ + ν̇_r + c(ν_r − ν), T = (I + HφK)D^{1/2}ε: each residual falls to its reference on its own, as e^{−ct}
     (RJK91 §6). ν_r = D^{1/2}(I + HφK)*θ̇_r, θ̇_r = θ̇_d + λ(θ_d − θ); ½|ν − ν_r|² falls as −c|ν − ν_r|².
 
@@ -115,15 +114,8 @@ class DecoupledControl(Controller):
         refuse_curved(self.model, self)
         set_gains(self, dict.fromkeys(("rate", "slope"), self.model.nv))
 
-    @property
-    def rows(self) -> Mapping[str, int]:
-        return {"reference": self.model.nq + 2 * self.model.nv}
-
-    def reference(self, q: Any, v: Any = None, a: Any = None) -> np.ndarray:
-        return joint_row(self.model, q, v, a)
-
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        left, change = self._motion(q, v, reference)
+        q, v, left, change = self._motion(q, v, reference)
         terms = innovation_terms(self.model, q, v, left)
         root = _Root.of(self.model, terms["D"])
         # μ + ν̇_r = D^{-1/2}(I − HψK)(𝒞 + 𝒢) + m θ̈_r + dm/dt(θ̇_r − θ̇) with m = D^{1/2}(I + HφK)*.
@@ -134,15 +126,15 @@ class DecoupledControl(Controller):
 
     def residual(self, q: Any, v: Any, reference: Any) -> np.ndarray:
         """ν_r − ν, (…, nv)."""
-        left, _ = self._motion(q, v, reference)
+        q, _, left, _ = self._motion(q, v, reference)
         found = decorrelated(self.model, q, left)
         return _Root.of(self.model, found["D"]).star(found["y"])
 
-    def _motion(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
-        """θ̇_r − θ̇ and θ̈_r."""
-        target, rate, change = split(reference, self.model.nq, self.model.nv, self.model.nv)
-        behind = rate - np.asanyarray(v)
-        return behind + self.slope * joint_error(self.model, q, target), change + self.slope * behind
+    def _motion(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, ...]:
+        """θ and θ̇ as given, θ̇_r − θ̇ and θ̈_r."""
+        q, v, target, rate, change = self.taken(q, v, reference)
+        behind = rate - v
+        return q, v, behind + self.slope * joint_error(self.model, q, target), change + self.slope * behind
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from phistar.control.law import Controller, gain, joint_error, joint_row, refuse_loops, set_gains, split
+from phistar.control.law import Controller, JointLaw, gain, joint_error, joint_row, refuse_loops, set_gains, taken
 from phistar.dynamics import gravity_load
 from phistar.model import Model
 from phistar.stated import states
@@ -52,8 +52,8 @@ class PDControl(Controller):
         return joint_row(self.model, q, v)
 
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        target, rate = split(reference, self.model.nq, self.model.nv)
-        return self.kp * joint_error(self.model, q, target) + self.kd * (rate - np.asanyarray(v))
+        q, v, target, rate = taken(self.model, q, v, reference, self.model.nq, self.model.nv)
+        return self.kp * joint_error(self.model, q, target) + self.kd * (rate - v)
 
 
 class Feedback(NamedTuple):
@@ -87,7 +87,7 @@ def gathered(model: Model, q: Any, forces: Any, torques: Any) -> np.ndarray:
 
 @final
 @dataclass(frozen=True, eq=False)
-class InverseDynamicsControl(Controller):
+class InverseDynamicsControl(JointLaw):
     """T = Hφ F̂ + η̂ at θ̈_r = θ̈_d + k_d(θ̇_d − θ̇) + k_p(θ_d ⊖ θ), so that ë + k_d ė + k_p e = 0 (WD89 §3).
 
     `damping` is WD89's d̂, an estimate of viscous friction, by default the model's. `reference(q_d, v_d, a_d)`.
@@ -105,16 +105,8 @@ class InverseDynamicsControl(Controller):
         value = np.concatenate([np.zeros(0), *own]) if self.damping is None else self.damping
         object.__setattr__(self, "damping", gain(value, self.model.nv, "InverseDynamicsControl's damping"))
 
-    @property
-    def rows(self) -> Mapping[str, int]:
-        return {"reference": self.model.nq + 2 * self.model.nv}
-
-    def reference(self, q: Any, v: Any = None, a: Any = None) -> np.ndarray:
-        return joint_row(self.model, q, v, a)
-
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        target, rate, change = split(reference, self.model.nq, self.model.nv, self.model.nv)
-        v = np.asanyarray(v)
+        q, v, target, rate, change = self.taken(q, v, reference)
         wanted = change + self.kd * (rate - v) + self.kp * joint_error(self.model, q, target)
         feedback = dynamic_feedback(self.model, q, v, wanted)
         return gathered(self.model, q, feedback.forces, feedback.torques + self.damping * v)

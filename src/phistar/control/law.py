@@ -25,6 +25,7 @@ from phistar.model import Model
 from phistar.spatial import conjugate, from_quaternion, multiply
 
 POSE_ROWS = 12  # of a pose in a reference: the rotation's rows, then the position
+SMALLEST = 1e-300  # gives 0 a sign
 TINY = 1e-12  # 1 + tr R of a half turn, where the axis of a rotation error is lost
 
 
@@ -46,6 +47,21 @@ class Controller(ABC):
         if not self.rows:
             raise ShapeError(f"{type(self).__name__} has no reference that could follow a path.")
         return Following(self, path)
+
+
+class JointLaw(Controller):
+    """A law whose reference is [θ_d; θ̇_d; θ̈_d], `reference(q_d, v_d, a_d)`. Abstract."""
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        return {"reference": self.model.nq + 2 * self.model.nv}
+
+    def reference(self, q: Any, v: Any = None, a: Any = None) -> np.ndarray:
+        return joint_row(self.model, q, v, a)
+
+    def taken(self, q: Any, v: Any, reference: Any) -> list[np.ndarray]:
+        """θ, θ̇, θ_d, θ̇_d, θ̈_d."""
+        return taken(self.model, q, v, reference, self.model.nq, self.model.nv, self.model.nv)
 
 
 @final
@@ -127,18 +143,34 @@ def joint_row(model: Model, q: Any, *rates: Any) -> np.ndarray:
     return row(model.checked(q, model.nq, "the reference's q"), *given)
 
 
+def entries(array: Any, size: int, what: str) -> np.ndarray:
+    """A part of a reference, (…, size); floats or traced numbers."""
+    found = np.asanyarray(array)
+    if found.shape[-1:] != (size,):
+        raise ShapeError(f"{what} has shape {found.shape}; this law needs (…, {size}).")
+    return found
+
+
+def taken(model: Model, q: Any, v: Any, reference: Any, *sizes: int) -> list[np.ndarray]:
+    """q (…, nq), v (…, nv) and the parts of a reference, as they were given to a law."""
+    q, v, parts = model.checked(q, model.nq, "q"), model.checked(v, model.nv, "v"), split(reference, *sizes)
+    try:
+        np.broadcast_shapes(q.shape[:-1], v.shape[:-1], parts[0].shape[:-1])
+    except ValueError:
+        shapes = f"q {q.shape}, v {v.shape} and the reference {np.shape(reference)}"
+        raise ShapeError(f"The leading axes of {shapes} do not broadcast; make them equal, or 1.") from None
+    return [q, v, *parts]
+
+
 def split(reference: Any, *sizes: int) -> list[np.ndarray]:
     """The parts of a reference (…, Σ sizes)."""
-    array = np.asanyarray(reference)
-    if array.shape[-1:] != (sum(sizes),):
-        raise ShapeError(f"The reference has shape {array.shape}; this law needs (…, {sum(sizes)}).")
+    array = entries(reference, sum(sizes), "The reference")
     edges = np.cumsum((0, *sizes))
     return [array[..., a:b] for a, b in pairwise(edges)]
 
 
-def joint_error(model: Model, q: Any, target: Any) -> np.ndarray:
+def joint_error(model: Model, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     """q_d ⊖ q, (…, nv): a difference; of quaternions 2 sin(θ/2) about the axis of the turn that is left."""
-    q, target = np.asanyarray(q), np.asanyarray(target)
     if all(joint.kind.flat for joint in model.joints):
         return target - q
     parts = [_one_error(joint.kind.flat, q[..., joint.q_slice], target[..., joint.q_slice]) for joint in model.joints]
@@ -151,7 +183,7 @@ def _one_error(flat: bool, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     back = conjugate(q[..., -4:])
     turn = multiply(back, target[..., -4:])
     turn = traced(turn) if is_traced(turn) else turn
-    angular = 2.0 * np.sign(turn[..., 3:]) * turn[..., :3]
+    angular = 2.0 * np.sign(turn[..., 3:] + SMALLEST) * turn[..., :3]  # a half turn is led one way
     if q.shape[-1] == 4:
         return angular
     shift = np.matmul(from_quaternion(back), (target[..., :3] - q[..., :3])[..., None])[..., 0]
@@ -166,14 +198,19 @@ def pose_row(pose: Any) -> np.ndarray:
     return row(pose[..., :3, :3].reshape(*pose.shape[:-2], 9), pose[..., :3, 3])
 
 
-def pose_error(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """[2 sin(θ/2) n; x_d − x], (…, 6), world axes, θ n turning R into R_d: of a pose (…, 4, 4) from a row (…, 12)."""
+def turn_between(pose: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """2 sin θ n (…, 3), world axes, and 1 + tr = 4 cos²(θ/2) (…) of the turn θ n of a pose (…, 4, 4) into a row's."""
     wanted = target[..., :9].reshape(*target.shape[:-1], 3, 3)
     turn = np.matmul(wanted, np.swapaxes(pose[..., :3, :3], -1, -2))
-    trace = turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
     sine = np.stack(
         [turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1]],
         axis=-1,
     )
-    angular = sine / np.sqrt(np.maximum(1.0 + trace, TINY))[..., None]
+    return sine, 1.0 + turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
+
+
+def pose_error(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """[2 sin(θ/2) n; x_d − x], (…, 6), world axes, θ n turning R into R_d: of a pose (…, 4, 4) from a row (…, 12)."""
+    sine, cosine = turn_between(pose, target)
+    angular = sine / np.sqrt(np.maximum(cosine, TINY))[..., None]
     return np.concatenate([angular, target[..., 9:] - pose[..., :3, 3]], axis=-1)

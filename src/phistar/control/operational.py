@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from phistar.backends.conditioning import check_directions, damped
 from phistar.control.law import (
     POSE_ROWS,
     Controller,
+    entries,
     gain,
     joint_error,
     pose_error,
@@ -20,6 +21,7 @@ from phistar.control.law import (
     row,
     set_gains,
     split,
+    taken,
 )
 from phistar.dynamics import forward_kinematics, frame_velocity, inverse_dynamics
 from phistar.model import Model
@@ -70,24 +72,26 @@ def resolved_acceleration(model: Model, q: Any, v: Any, a: Any, u: Any, frame: s
 
 def tip_row(pose: Any, twist: Any = None, acceleration: Any = None) -> np.ndarray:
     """Pose (…, 4, 4), [ω; ẋ] and its rate (…, 6) as a reference has them, (…, 24); zeros where None."""
-    rest = [np.zeros(6) if x is None else x for x in (twist, acceleration)]
-    return row(pose_row(pose), *rest)
+    given = {"The twist of the reference": twist, "The acceleration of the reference": acceleration}
+    return row(pose_row(pose), *(np.zeros(6) if x is None else entries(x, 6, what) for what, x in given.items()))
 
 
-@dataclass(frozen=True, eq=False)
-class TipError:
-    """The tip against its reference: error and rate (…, 6), [rotation; position], and the acceleration to follow."""
+class TipError(NamedTuple):
+    """The tip against its reference: error and rate (…, 6), [rotation; position], the acceleration to follow, and the
+    tip's own velocity."""
 
     error: np.ndarray
     rate: np.ndarray
     acceleration: np.ndarray
+    velocity: np.ndarray
 
 
 def tip_error(model: Model, q: Any, v: Any, frame: str, reference: np.ndarray) -> TipError:
     """The error of a frame against a row of `tip_row`."""
     target, twist, acceleration = split(reference, POSE_ROWS, 6, 6)
     error = pose_error(forward_kinematics(model, q, frame), target)
-    return TipError(error, twist - frame_velocity(model, q, v, frame), acceleration)
+    velocity = frame_velocity(model, q, v, frame)
+    return TipError(error, twist - velocity, acceleration, velocity)
 
 
 def check_tip(model: Model, frame: str, law: Any) -> None:
@@ -99,9 +103,37 @@ def check_tip(model: Model, frame: str, law: Any) -> None:
         check_directions(model, (frame,))
 
 
+class TipLaw(Controller):
+    """A law of a tip with a posture beside it, `reference(pose, twist, acceleration, posture)`. Abstract."""
+
+    frame: str
+    kp: Any
+    kd: Any
+    posture_kp: Any
+    posture_kd: Any
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        return {"reference": TIP_ROWS + self.model.nq}
+
+    def reference(self, pose: Any, twist: Any = None, acceleration: Any = None, posture: Any = None) -> np.ndarray:
+        posture = self.model.neutral() if posture is None else posture
+        return row(tip_row(pose, twist, acceleration), self.model.checked(posture, self.model.nq, "the posture"))
+
+    def resting(self, q: np.ndarray, v: np.ndarray, posture: np.ndarray) -> np.ndarray:
+        """θ̈₀ = κ_p(θ_p ⊖ θ) − κ_d θ̇, (…, nv)."""
+        return self.posture_kp * joint_error(self.model, q, posture) - self.posture_kd * v
+
+    def command(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, ...]:
+        """θ and θ̇ as given, the accelerations of the posture (…, nv) and of the tip (…, 6)."""
+        q, v, tip, posture = taken(self.model, q, v, reference, TIP_ROWS, self.model.nq)
+        at = tip_error(self.model, q, v, self.frame, tip)
+        return q, v, self.resting(q, v, posture), at.acceleration + self.kd * at.rate + self.kp * at.error
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class OperationalSpaceControl(Controller):
+class OperationalSpaceControl(TipLaw):
     """T = J*(Λu + c + g) + (I − J*J̄*)T₀: β̇ = u = β̇_d + k_d(β_d − β) + k_p e (KJR92 eqs. 4, 5), and in the null space
     of the task a posture, θ̈₀ = κ_p(θ_p − θ) − κ_d θ̇.
 
@@ -123,29 +155,14 @@ class OperationalSpaceControl(Controller):
         nv = self.model.nv
         set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
 
-    @property
-    def rows(self) -> Mapping[str, int]:
-        return {"reference": TIP_ROWS + self.model.nq}
-
-    def reference(self, pose: Any, twist: Any = None, acceleration: Any = None, posture: Any = None) -> np.ndarray:
-        posture = self.model.neutral() if posture is None else posture
-        return row(tip_row(pose, twist, acceleration), self.model.checked(posture, self.model.nq, "the posture"))
-
-    def command(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The accelerations of the posture and of the tip."""
-        tip, posture = split(reference, TIP_ROWS, self.model.nq)
-        at = tip_error(self.model, q, v, self.frame, tip)
-        back = self.posture_kp * joint_error(self.model, q, posture) - self.posture_kd * np.asanyarray(v)
-        return back, at.acceleration + self.kd * at.rate + self.kp * at.error
-
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        posture, u = self.command(q, v, reference)
+        q, v, posture, u = self.command(q, v, reference)
         return operational_forces(self.model, q, v, posture, u, np.zeros(6), self.frame, damping=self.task_damping)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class ResolvedAccelerationControl(Controller):
+class ResolvedAccelerationControl(TipLaw):
     """T = ℳθ̈ + 𝒞 + 𝒢 at θ̈ = θ̈₀ + J⁺(u − J̇θ̇ − Jθ̈₀), u and θ̈₀ as in operational-space control (Luh, Walker and Paul
     1980). The tip moves the same; on an arm with six degrees of freedom the forces are the same too (KJR92 §2)."""
 
@@ -162,14 +179,7 @@ class ResolvedAccelerationControl(Controller):
         nv = self.model.nv
         set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
 
-    @property
-    def rows(self) -> Mapping[str, int]:
-        return {"reference": TIP_ROWS + self.model.nq}
-
-    reference = OperationalSpaceControl.reference
-    command = OperationalSpaceControl.command
-
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        posture, u = self.command(q, v, reference)
+        q, v, posture, u = self.command(q, v, reference)
         acceleration = resolved_acceleration(self.model, q, v, posture, u, self.frame)
         return inverse_dynamics(self.model, q, v, acceleration)

@@ -6,13 +6,12 @@ operator statement here, so it costs two sweeps like any inverse dynamics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
-from phistar.control.law import Controller, joint_error, joint_row, refuse_curved, refuse_loops, set_gains, split
+from phistar.control.law import JointLaw, joint_error, refuse_curved, refuse_loops, set_gains
 from phistar.dynamics import kinetic_energy
 from phistar.model import Model
 from phistar.stated import states
@@ -35,7 +34,7 @@ def reference_dynamics(model: Model, q: Any, v: Any, v_ref: Any, a: Any) -> np.n
 
 @final
 @dataclass(frozen=True, eq=False)
-class PassivityControl(Controller):
+class PassivityControl(JointLaw):
     """T = ℳθ̈_r + C(θ, θ̇)θ̇_r + 𝒢 + k(θ̇_r − θ̇), with θ̇_r = θ̇_d + λ(θ_d − θ), θ̈_r = θ̈_d + λ(θ̇_d − θ̇).
 
     With s = θ̇ − θ̇_r the storage ½ s*ℳs falls as −s*ks, whatever the motion (Slotine and Li 1987, for which RJK91 §6
@@ -51,22 +50,14 @@ class PassivityControl(Controller):
         refuse_curved(self.model, self)
         set_gains(self, dict.fromkeys(("k", "slope"), self.model.nv))
 
-    @property
-    def rows(self) -> Mapping[str, int]:
-        return {"reference": self.model.nq + 2 * self.model.nv}
-
-    def reference(self, q: Any, v: Any = None, a: Any = None) -> np.ndarray:
-        return joint_row(self.model, q, v, a)
-
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
         rate, change = self.reference_motion(q, v, reference)
         return reference_dynamics(self.model, q, v, rate, change) + self.k * (rate - np.asanyarray(v))
 
     def reference_motion(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
         """θ̇_r and θ̈_r, (…, nv)."""
-        target, rate, change = split(reference, self.model.nq, self.model.nv, self.model.nv)
-        error = joint_error(self.model, q, target)
-        return rate + self.slope * error, change + self.slope * (rate - np.asanyarray(v))
+        q, v, target, rate, change = self.taken(q, v, reference)
+        return rate + self.slope * joint_error(self.model, q, target), change + self.slope * (rate - v)
 
     def storage(self, q: Any, v: Any, reference: Any) -> np.ndarray:
         """½ s*ℳs, (…)."""
@@ -76,7 +67,7 @@ class PassivityControl(Controller):
 
 @final
 @dataclass(frozen=True, eq=False)
-class EnergyControl(Controller):
+class EnergyControl(JointLaw):
     """T = ℳθ̈_d + C(θ, θ̇)θ̇_d + 𝒢 + k_p(θ_d − θ) + k_d(θ̇_d − θ̇): the energy of the error never rises.
 
     With e = θ − θ_d the energy ½ ė*ℳė + ½ e*k_p e falls as −ė*k_d ė (the energy laws of Wen, Kreutz and Bayard 1988
@@ -93,20 +84,13 @@ class EnergyControl(Controller):
         refuse_curved(self.model, self)
         set_gains(self, dict.fromkeys(("kp", "kd"), self.model.nv))
 
-    @property
-    def rows(self) -> Mapping[str, int]:
-        return {"reference": self.model.nq + 2 * self.model.nv}
-
-    def reference(self, q: Any, v: Any = None, a: Any = None) -> np.ndarray:
-        return joint_row(self.model, q, v, a)
-
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
-        target, rate, change = split(reference, self.model.nq, self.model.nv, self.model.nv)
-        feedback = self.kp * joint_error(self.model, q, target) + self.kd * (rate - np.asanyarray(v))
+        q, v, target, rate, change = self.taken(q, v, reference)
+        feedback = self.kp * joint_error(self.model, q, target) + self.kd * (rate - v)
         return reference_dynamics(self.model, q, v, rate, change) + feedback
 
     def storage(self, q: Any, v: Any, reference: Any) -> np.ndarray:
         """½ ė*ℳė + ½ e*k_p e, (…)."""
-        target, rate, _ = split(reference, self.model.nq, self.model.nv, self.model.nv)
+        q, v, target, rate, _ = self.taken(q, v, reference)
         error = joint_error(self.model, q, target)
-        return kinetic_energy(self.model, q, np.asanyarray(v) - rate) + 0.5 * np.sum(self.kp * error * error, axis=-1)
+        return kinetic_energy(self.model, q, v - rate) + 0.5 * np.sum(self.kp * error * error, axis=-1)

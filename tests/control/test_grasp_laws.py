@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.control.grasp_laws import AttitudeControl, ObjectControl
 from phistar.loops.grasp import Grasp, grasp_dynamics
-from phistar.loops.grasp_control import AttitudeControl, ObjectControl, carried, internal_forces
+from phistar.loops.grasp_forces import carried, internal_forces
 from phistar.loops.primary_closure import closed_state
 from phistar.spatial import exp
 
@@ -150,8 +151,8 @@ def test_the_energy_falls_at_the_rate_that_the_proof_says_whatever_the_state():
     motion = ps.jacobian(model, q, "box") @ v
     arms = np.ones(model.nv)
     arms[model.joint("box").v_slice] = 0.0
-    lost = law.turning_damping * motion[:3] @ motion[:3] + law.shifting_damping * motion[3:] @ motion[3:]
-    lost += law.damping * np.sum(arms * v * v)
+    lost = law.turning_damping[0] * motion[:3] @ motion[:3] + law.shifting_damping[0] * motion[3:] @ motion[3:]
+    lost += np.sum(law.damping * arms * v * v)
     np.testing.assert_allclose((after - before) / (2 * h), -lost, rtol=1e-6)
 
 
@@ -170,9 +171,18 @@ def test_bad_references_and_weights_are_refused_with_sentences():
     grasp = Grasp(model, "box")
     with pytest.raises(ps.ShapeError, match=r"\(…, 4, 4\)"):
         ObjectControl(grasp).reference(np.eye(3))
-    law = ObjectControl(grasp, weights=[1.0])
-    with pytest.raises(ps.ShapeError, match="2 positive numbers"):
-        law(0.0, q, np.zeros(model.nv), law.reference(pose_of(model, q)))
+    for weights in ([1.0], [1.0, -1.0], [1.0, np.nan], "heavy"):
+        with pytest.raises(ps.ShapeError, match="2 positive numbers"):
+            ObjectControl(grasp, weights=weights)
+    law = ObjectControl(grasp)
+    with pytest.raises(ps.ShapeError, match=r"needs \(…, 36\)"):
+        law(0.0, q, np.zeros(model.nv), np.zeros(35))
+    with pytest.raises(ps.ShapeError, match="v has shape"):
+        law(0.0, q, np.zeros(3), np.zeros(36))
+    with pytest.raises(ps.ShapeError, match="internal"):
+        law.reference(pose_of(model, q), internal=np.zeros(3))
+    with pytest.raises(ps.ShapeError, match="ObjectControl's kp"):
+        ObjectControl(grasp, kp=-1.0)
     with pytest.raises(ps.ShapeError, match=r"\(…, 2, 6\)"):
         internal_forces(grasp, q, np.zeros((3, 6)))
     b = ps.ModelBuilder("lidded")
@@ -181,3 +191,21 @@ def test_bad_references_and_weights_are_refused_with_sentences():
     b.loop("hook", "world", "pot", ps.Spherical())
     with pytest.raises(ps.ModelError, match="carries lid"):
         AttitudeControl(Grasp(b.build(), "pot"))
+
+
+def test_an_arm_with_too_few_joints_for_its_contact_is_refused():
+    b = ps.ModelBuilder("pegs")
+    b.body("pot", joint=ps.Free(), inertia=_link(1.0, 0.2))
+    b.body("finger", joint=ps.Revolute(), inertia=_link(1.0, 0.2))
+    b.loop("grip", "pot", "finger", ps.Fixed())
+    with pytest.raises(ps.ModelError, match=r"'grip'.* 6 rows, and 1 degrees of freedom"):
+        ObjectControl(Grasp(b.build(), "pot"))
+
+
+def test_a_law_of_a_held_object_is_a_controller_and_follows_a_path():
+    model, q = carriers()
+    law, v = ObjectControl(Grasp(model, "box")), np.zeros(model.nv)
+    pose = pose_of(model, q)
+    following = law.following(lambda t: (pose, np.zeros(6), np.zeros(6)))
+    assert isinstance(law, ps.Controller) and np.all(law.kd == 20.0)
+    np.testing.assert_allclose(following(0.0, q, v), law(0.0, q, v, law.reference(pose)), atol=1e-12)

@@ -1,0 +1,70 @@
+"""Contact forces of a held object: who carries how much of it, and what squeezes it (RJK91 §6)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.backends.solve import solve
+from phistar.errors import ShapeError
+from phistar.loops.grasp import Grasp, Hold, dot, flip, shifted
+
+
+class Split(NamedTuple):
+    """How contact forces λ (…, m) make a wrench on the object: W⁻¹Z(Z*W⁻¹Z)⁻¹ is `carrying` (…, m, 6), Z* is `map`."""
+
+    map: np.ndarray
+    carrying: np.ndarray
+
+    def forces(self, wrench: np.ndarray, internal: np.ndarray) -> np.ndarray:
+        """λ that makes the wrench (…, 6), with the part of `internal` (…, m) that makes none."""
+        return internal + dot(self.carrying, wrench - dot(self.map, internal))
+
+
+def checked_weights(grasp: Grasp, weights: Any) -> np.ndarray:
+    """W, (l,): a positive number per contact, ones where None."""
+    count = len(grasp.loops)
+    try:
+        given = np.ones(count) if weights is None else np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    if given.shape != (count,) or not np.all((given > 0.0) & np.isfinite(given)):
+        raise ShapeError(
+            f"The weights of a load split are {count} positive numbers, one per contact; it was given {weights!r:.100}."
+        )
+    return given
+
+
+def load_split(grasp: Grasp, holds: list[Hold], weights: Any = None) -> Split:
+    """W⁻¹Z(Z*W⁻¹Z)⁻¹: the forces nearest to none, W weighting those of each contact, (l,): a heavier weight carries
+    less."""
+    rows = np.concatenate([hold.on_object for hold in holds], axis=-2)
+    soft = 1.0 / np.repeat(checked_weights(grasp, weights), [loop.rows for loop in grasp.loops])
+    back = soft[:, None] * rows
+    return Split(flip(rows), flip(solve(np.matmul(flip(rows), back), flip(back))))
+
+
+def internal_forces(grasp: Grasp, q: Any, forces: Any) -> np.ndarray:
+    """f − X(X*X)⁻¹X*f, (…, l, 6): the part of contact forces on the object that squeezes it and moves nothing.
+
+    Forces are [moment; force], world axes at the contact frames, as `grasp_dynamics` and `constraint_forces` give them.
+    """
+    given = np.asarray(forces, dtype=float)
+    count = len(grasp.loops)
+    if given.shape[-2:] != (count, 6):
+        raise ShapeError(f"The contact forces have shape {given.shape}; this grasp needs (…, {count}, 6).")
+    total = np.sum(carried(grasp, q, given), axis=-2)
+    shifts = _seats(grasp, q)
+    square = np.sum(np.matmul(flip(shifts), shifts), axis=-3)
+    mean = dot(shifts, np.broadcast_to(solve(square, total[..., None])[..., 0][..., None, :], given.shape))
+    return given - mean
+
+
+def carried(grasp: Grasp, q: Any, forces: np.ndarray) -> np.ndarray:
+    """X*f, (…, l, 6): each contact force as a wrench at the object's frame."""
+    return dot(flip(_seats(grasp, q)), forces)
+
+
+def _seats(grasp: Grasp, q: Any) -> np.ndarray:
+    return shifted(grasp.offsets(grasp.model.checked(q, grasp.model.nq, "q")))
