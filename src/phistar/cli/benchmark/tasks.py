@@ -17,7 +17,7 @@ MASS, MASS_INVERSE = "mass_matrix", "mass_matrix_inverse"
 DERIVATIVES, TASK_SPACE, ROLLOUT = "forward_dynamics_derivatives", "operational_space", "rollout"
 FUNCTIONS = (FORWARD, INVERSE, MASS, MASS_INVERSE, DERIVATIVES, TASK_SPACE, ROLLOUT)
 
-NUMBERS_AT_ONCE = 2**20  # doubles read and written by one call: they stay in the core's caches
+NUMBERS_AT_ONCE = 2**16  # doubles read and written by one call: half a megabyte, which a core's own cache holds
 JOINTS_AT_ONCE = 40_000  # states times degrees of freedom (times steps) in one call: a millisecond or less
 LARGEST_BATCH, SMALLEST_BATCH = 4096, 8
 STEPS, STEP = 32, 1e-3  # of a rollout
