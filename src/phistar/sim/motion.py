@@ -16,6 +16,7 @@ from phistar.sim.world import State, Step, World
 ORDER = 5
 LARGEST_TURN = 0.2  # rad or m that a joint may change in one step
 SHORTEST = 1e-10  # s
+LAST = 1e-5  # of the margin: nearer to it, what leaves has left
 SLIPS = 0.999  # of μ f
 
 
@@ -112,15 +113,15 @@ class Motion:
         return step * (float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7)) if known else 0.25)  # type: ignore[union-attr]
 
     def _limit(self, state: State, gaps: Gaps) -> float:
-        """No joint changes by more than LARGEST_TURN; what comes near arrives at its margin first: (d − ε)/(−ḋ)
-        (WD89 §2.6)."""
+        """No joint changes by more than LARGEST_TURN; what comes near arrives at its margin first, (d − ε)/(−ḋ)
+        (WD89 §2.6), and what leaves does too: short steps that all end outside would miss its last push."""
         fastest = float(np.max(np.abs(state.v), initial=0.0))
         limit = LARGEST_TURN / fastest if fastest > 0.0 else np.inf
-        outside = gaps.distance - self.world.parameters.margin[gaps.slot]
-        rates = self.world.closing(state, gaps)
-        coming = (outside > 1e-3 * self.world.parameters.margin[gaps.slot]) & (rates < 0.0)
-        if np.any(coming):
-            limit = min(limit, 0.999 * float(np.min(-outside[coming] / rates[coming])))
+        margin = self.world.parameters.margin[gaps.slot]
+        outside, rates = gaps.distance - margin, self.world.closing(state, gaps)
+        arriving = (outside > 1e-3 * margin) & (rates < 0.0) | (outside < -LAST * margin) & (rates > 0.0)
+        if np.any(arriving):
+            limit = min(limit, 0.999 * float(np.min(-outside[arriving] / rates[arriving])))
         return max(limit, 10 * SHORTEST)
 
 

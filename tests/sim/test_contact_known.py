@@ -1,0 +1,192 @@
+"""Contact against known answers: sliding, rolling, Painlevé's rod, the tippe top, bounces, orders and energy."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.contact.pairs import Pairs, all_pairs, chosen_pairs
+from phistar.contact.surface import Surface, normal_energy
+from phistar.sim.extrapolation import long_step
+from phistar.sim.motion import Motion
+from phistar.sim.world import World
+
+pytest.importorskip("coal")
+KNOWN = json.loads((Path(__file__).parents[1] / "data/contact/references.json").read_text("utf-8"))
+
+
+def shape(kind, name="", **placed):
+    return [ps.Geometry(kind, name=name, role="collision", **placed)]
+
+
+def on_the_floor(inertia, geometry, surface, gravity=9.81, joint=None):
+    builder = ps.ModelBuilder("body", gravity=(0, 0, -gravity))
+    builder.body("ground", "world", geometry=shape(ps.Plane(), "floor"))
+    builder.body("body", "world", joint or ps.Free(), inertia=inertia, geometry=geometry)
+    return World(chosen_pairs(builder.build(), surface, [("body", "floor")]))
+
+
+def free(world):
+    return Motion(world, lambda t, q, v: np.zeros(world.model.nv))
+
+
+def axes(world, state):
+    return ps.forward_kinematics(world.model, state.q, "body")[:3, :3]
+
+
+def energy(world, step):
+    """Kinetic, potential and elastic, what bristles hold not counted."""
+    state, gaps, model = step.state, step.ahead, world.model
+    chosen = type(world.parameters)(*(array[gaps.slot] for array in world.parameters))
+    kept = float(np.sum(normal_energy(chosen, gaps.distance)))
+    return float(ps.kinetic_energy(model, state.q, state.v) + ps.potential_energy(model, state.q)) + kept
+
+
+def test_a_sliding_block_rests_after_coulombs_time_and_way():
+    inertia = ps.Inertia(2.0, (0, 0, 0), np.eye(3) * 0.02)
+    world = on_the_floor(inertia, shape(ps.Box((0.3, 0.3, 0.1))), Surface(friction=0.3))
+    height = 0.05 + 2e-3 / (1 + 2 * 9.81 / 4 / 15.0)
+    moments = list(free(world).fixed(world.start([0, 0, height, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0]), 0.0, [0.5], 1e-3))
+    assert moments[-1].state.q[0] == pytest.approx(1.0 / (2 * 0.3 * 9.81), rel=1e-2)
+    assert abs(moments[-1].state.v[3]) < 1e-7
+    sticks = [event.time for moment in moments for event in moment.events if event.what == "stick"]
+    assert sticks[0] == pytest.approx(1.0 / (0.3 * 9.81), rel=1e-2)
+
+
+def test_a_ball_rolls_on_a_pulled_box_as_simbenchmark_computes():
+    known, count, force = KNOWN["simbenchmark"]["rolling"], 1, 80.0
+    box, ball, gravity = known["box_mass"], known["ball_mass"], known["gravity"]
+    builder = ps.ModelBuilder("rolling", gravity=(0, 0, -gravity))
+    builder.body("ground", "world", geometry=shape(ps.Plane(), "floor"))
+    wide = ps.Inertia(box, (0, 0, 0), np.eye(3) * 40.0)
+    builder.body("box", "world", ps.Free(), inertia=wide, geometry=shape(ps.Box((4.0, 4.0, 0.4)), "box"))
+    small = ps.Inertia(ball, (0, 0, 0), np.eye(3) * 0.4 * ball * 0.01)
+    builder.body("ball", "world", ps.Free(), inertia=small, geometry=shape(ps.Sphere(0.1), "ball"))
+    model = builder.build()
+    hard = Surface(friction=known["friction_box_ground"], strength=200.0, bristle_stiffness=1e5, bristle_damping=1e3)
+    thin = Surface(friction=known["friction_ball_box"], margin=2e-4)
+    pairs = chosen_pairs(model, hard, [("box", "floor")]).pairs + chosen_pairs(model, thin, [("ball", "box")]).pairs
+    world, weight = World(Pairs(model, pairs)), (box + ball) * gravity
+    low, high = 2e-3 / (1 + weight / 4 / 200.0), 2e-4 / (1 + ball * gravity / 15.0)
+    start = world.start([0, 0, 0.2 + low, 0, 0, 0, 1, 0, 0, 0.5 + low + high, 0, 0, 0, 1], np.zeros(12))
+    pull = np.array([0, 0, 0, force, 0, 0, *[0.0] * 6])
+    end = list(Motion(world, lambda t, q, v: pull).fixed(start, 0.0, [0.3], 2e-3))[-1].state
+    rubbed = known["friction_box_ground"] * weight
+    passed_on = (force - rubbed) / box / (3.5 / ball + count / box)
+    turn = ps.forward_kinematics(model, end.q, "ball")[:3, :3]
+    assert end.v[3] / 0.3 == pytest.approx((force - rubbed - count * passed_on) / box, rel=4e-3)
+    assert (turn @ end.v[9:])[0] / 0.3 == pytest.approx(passed_on / ball, rel=4e-3)
+
+
+def slid_rod(friction, speed):
+    """Painlevé's rod at 45°, its tip sliding so that friction presses it down: the tip's speeds, and normal forces."""
+    geometry = shape(ps.Sphere(1e-3), placement=ps.Pose(xyz=(0, 0, -1.0)))
+    surface = Surface(
+        friction=friction, margin=1e-3, strength=1e3, damping=50.0, bristle_stiffness=1e6, bristle_damping=100.0
+    )
+    inertia = ps.Inertia(1.0, (0, 0, 0), np.diag([1 / 3, 1 / 3, 1e-3]))
+    world = on_the_floor(inertia, geometry, surface, KNOWN["painleve"]["gravity"])
+    lean, half = np.pi / 8, np.sqrt(0.5)
+    start = [half, 0, half + 1.99e-3, 0, np.sin(lean), 0, np.cos(lean)]
+    turn = ps.forward_kinematics(world.model, np.array(start), "body")[:3, :3]
+    begin = world.start(start, [0, 0, 0, *(turn.T @ [-speed, 0, 0])])
+    tips, forces = [], []
+    for moment in free(world).fixed(begin, 0.0, [0.01], 1e-4):
+        own, v = axes(world, moment.state), moment.state.v
+        tips.append((own @ (v[3:] + np.cross(v[:3], [0, 0, -1.0])))[0])
+        forces.append(0.0 if moment.step.forces is None else float(moment.step.forces.force[0, 2]))
+    return np.array(tips), np.array(forces)
+
+
+def test_painleves_rod_slides_below_the_critical_friction_and_jams_without_a_blow_above_it():
+    critical = KNOWN["painleve"]["critical_friction_at_45_degrees"]
+    tips, forces = slid_rod(0.6 * critical, 2.0)
+    assert np.max(tips) < -1.8  # slides on
+    slow, pushed = slid_rod(0.6 * critical, 1.0)
+    assert np.max(slow) < -0.8 and np.max(forces) < 2.0 * np.max(pushed)
+    tips, forces = slid_rod(1.2 * critical, 2.0)
+    slow, pushed = slid_rod(1.2 * critical, 1.0)
+    assert np.max(tips) > 0.0 and np.max(slow) > 0.0  # held, and thrown back, within 10 ms
+    assert np.max(forces) > 50.0 * 10.0  # by far more than its weight
+    assert np.max(forces) / np.max(pushed) == pytest.approx(2.0, rel=0.25)  # an impulse, in proportion to the speed
+
+
+def test_a_tippe_top_stands_up_on_its_stem_and_its_energy_never_grows():
+    radius, low, mass = 0.02, 0.004, 0.02
+    inertia = ps.Inertia(mass, (0, 0, -low), np.eye(3) * 0.4 * mass * radius**2)
+    surface = Surface(friction=0.3, margin=2e-4, strength=0.2, damping=2.0, bristle_stiffness=500, bristle_damping=1)
+    world = on_the_floor(inertia, shape(ps.Sphere(radius)), surface)
+    q = [0, 0, radius + 1e-4, np.sin(0.05), 0, 0, np.cos(0.05)]
+    turn = ps.forward_kinematics(world.model, np.array(q), "body")[:3, :3]
+    start = world.start(q, [*(turn.T @ [0, 0, 180.0]), 0, 0, 0])
+    moments = list(free(world).fixed(start, 0.0, [1.6], 4e-4))
+    upright = [axes(world, moment.state)[2, 2] for moment in moments[::50]]
+    assert upright[0] > 0.99 and upright[-1] < -0.9
+    rise = moments[-1].state.q[2] - low * upright[-1] - (q[2] - low * np.cos(0.1))
+    assert rise > 1.8 * low  # the centre of mass has climbed
+    energies = [energy(world, moment.step) for moment in moments]
+    assert np.max(np.diff(energies)) < 1e-6 * energies[0]
+
+
+def elastic_ball(surface, gravity=9.81, mass=1.0):
+    inertia = ps.Inertia(mass, (0, 0, 0), np.eye(3) * 0.4 * mass * 0.01)
+    return on_the_floor(inertia, shape(ps.Sphere(0.1)), surface, gravity, ps.Prismatic(axis=(0, 0, 1)))
+
+
+def test_errors_fall_at_the_methods_order():
+    """A ball that swings inside the margin: first order by steps of one length, fifth extrapolated."""
+    world = elastic_ball(Surface(restitution=1.0, strength=15.0))
+    start = world.start([0.1012], [0.0])
+
+    def long(count):
+        state, gaps = start, world.gaps(start, 1e-3)
+        for _ in range(count):
+            tried = long_step(world, state, gaps, lambda t, q, v: np.zeros(1), 0.0, 0.02 / count, 1e-6, 1e-9)
+            state, gaps = tried.step.state, tried.step.ahead
+        return state.q[0]
+
+    exact = long(160)
+    errors = [abs(long(count) - exact) for count in (10, 20, 40)]
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert np.all(orders > 4.5)
+    ends = [list(free(world).fixed(start, 0.0, [0.02], step))[-1].state.q[0] for step in (4e-5, 2e-5)]
+    assert np.log2(abs(ends[0] - exact) / abs(ends[1] - exact)) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.slow
+def test_bounces_keep_more_energy_than_the_best_of_simbenchmark():
+    known = KNOWN["simbenchmark"]["bouncing"]
+    world = elastic_ball(Surface(restitution=1.0, friction=0.0, margin=1e-3, strength=1e6), mass=known["mass"])
+    motion = Motion(world, lambda t, q, v: np.zeros(1), rtol=1e-10, atol=1e-13)
+    whole, errors = known["mass"] * known["gravity"] * known["height"], []
+    samples = np.arange(1, 401) * known["duration"] / 400
+    for moment in motion.moments(world.start([known["height"]], [0.0]), 0.0, samples):
+        errors.append(energy(world, moment.step) - whole)
+    assert np.max(errors) < 1e-9 * whole
+    assert known["balls"] ** 2 * np.mean(np.square(errors)) < known["best_mean_squared_energy_error"]
+
+
+def test_a_thin_hard_barrier_holds_at_steps_of_4_ms():
+    world = elastic_ball(Surface(margin=5e-4, damping=200.0), mass=2.0)
+    moments = list(free(world).fixed(world.start([0.2], [-3.0]), 0.0, [0.4], 4e-3))
+    assert 0.0 < min(moment.step.nearest for moment in moments) < 5e-4
+    force = moments[-1].step.forces.force[0, 2]
+    assert force == pytest.approx(2 * 9.81, rel=1e-6) and abs(moments[-1].state.v[0]) < 1e-9
+
+
+@pytest.mark.parametrize("step", (1e-3, 4e-3))
+def test_a_box_that_falls_on_a_corner_never_gains_energy(step):
+    inertia = ps.Inertia(2.0, (0, 0, 0), np.eye(3) * 0.02)
+    world = on_the_floor(inertia, shape(ps.Box((0.3, 0.2, 0.1))), Surface(friction=0.4))
+    start = world.start([0, 0, 0.4, 0.3, 0.2, 0.1, np.sqrt(1 - 0.14)], [1.0, 2.0, 0.5, 0.5, 0, 0])
+    moments = list(free(world).fixed(start, 0.0, [0.8], step))
+    energies = np.array([energy(world, moment.step) for moment in moments])
+    assert np.max(np.diff(energies)) < 2e-2 * step / 1e-3 * energies[0] * 1e-1
+    assert energies[-1] < 0.4 * energies[0] and min(moment.step.nearest for moment in moments) > 0.0
+
+
+def test_every_pair_but_neighbours_may_touch():
+    world = elastic_ball(Surface())
+    assert not all_pairs(world.model, Surface()).pairs  # joined by one joint
