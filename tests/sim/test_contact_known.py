@@ -37,10 +37,11 @@ def axes(world, state):
 
 
 def energy(world, step):
-    """Kinetic, potential and elastic, what bristles hold not counted."""
+    """Kinetic, potential, and elastic in gaps and bristles."""
     state, gaps, model = step.state, step.ahead, world.model
     chosen = type(world.parameters)(*(array[gaps.slot] for array in world.parameters))
-    kept = float(np.sum(normal_energy(chosen, gaps.distance)))
+    bent = 0.5 * world.parameters.bristle_stiffness * np.sum(state.held[:, :3] ** 2, axis=1)
+    kept = float(np.sum(normal_energy(chosen, gaps.distance)) + np.sum(bent))
     return float(ps.kinetic_energy(model, state.q, state.v) + ps.potential_energy(model, state.q)) + kept
 
 
@@ -177,13 +178,13 @@ def test_a_thin_hard_barrier_holds_at_steps_of_4_ms():
 
 
 @pytest.mark.parametrize("step", (1e-3, 4e-3))
-def test_a_box_that_falls_on_a_corner_never_gains_energy(step):
+def test_a_box_that_falls_on_a_corner_loses_energy_in_every_step(step):
     inertia = ps.Inertia(2.0, (0, 0, 0), np.eye(3) * 0.02)
     world = on_the_floor(inertia, shape(ps.Box((0.3, 0.2, 0.1))), Surface(friction=0.4))
     start = world.start([0, 0, 0.4, 0.3, 0.2, 0.1, np.sqrt(1 - 0.14)], [1.0, 2.0, 0.5, 0.5, 0, 0])
     moments = list(free(world).fixed(start, 0.0, [0.8], step))
     energies = np.array([energy(world, moment.step) for moment in moments])
-    assert np.max(np.diff(energies)) < 2e-2 * step / 1e-3 * energies[0] * 1e-1
+    assert np.max(np.diff(energies)) < 0.0
     assert energies[-1] < 0.4 * energies[0] and min(moment.step.nearest for moment in moments) > 0.0
 
 
