@@ -96,6 +96,10 @@ def test_internal_forces_are_what_is_left_when_the_wrench_is_taken_out():
     squeezing = internal_forces(grasp, q, forces)
     np.testing.assert_allclose(carried(grasp, q, squeezing).sum(axis=-2), 0.0, atol=1e-12)
     np.testing.assert_allclose(internal_forces(grasp, q, squeezing), squeezing, atol=1e-12)
+    many = internal_forces(grasp, np.tile(q, (3, 1, 1)), forces)
+    np.testing.assert_allclose(many, np.broadcast_to(squeezing, (3, 5, 2, 6)), atol=1e-12)
+    with pytest.raises(ps.ShapeError, match="do not broadcast"):
+        internal_forces(grasp, np.tile(q, (3, 1)), forces)
 
 
 def test_loose_hands_carry_too():

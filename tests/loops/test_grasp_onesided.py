@@ -162,3 +162,22 @@ def test_bad_names_and_kinds_are_refused_and_bad_states_spoil_themselves_only():
     found = moved(model, tau)
     assert np.isfinite(found.acceleration[0]).all()
     assert np.isnan(found.acceleration[1]).any()
+
+
+def test_contacts_that_all_hold_from_both_sides_are_ordinary_closures():
+    model = box(0.5)
+    q = model.neutral()
+    tau = np.array([0.0, 0.0, 0.0, 0.3, 0.2, 30.0])
+    held = one_sided_dynamics(model, q, np.zeros(6), tau, [])
+    np.testing.assert_allclose(held.acceleration, ps.forward_dynamics(model, q, np.zeros(6), tau), atol=1e-9)
+    assert held.opening.shape == held.pressing.shape == (0,)
+
+
+def test_contacts_named_twice_and_models_without_any_are_refused():
+    model = box(0.5)
+    q = model.neutral()
+    name = model.loops[0].name
+    with pytest.raises(ps.ModelError, match="once each"):
+        one_sided_dynamics(model, q, np.zeros(6), np.zeros(6), [name, name])
+    with pytest.raises(ps.ModelError, match="no contacts"):
+        one_sided_dynamics(ps.chain(3), np.zeros(3), np.zeros(3), np.zeros(3), [])

@@ -371,3 +371,21 @@ def test_one_bad_state_spoils_itself_only():
     found = way.configuration(Q)
     assert np.isnan(found[1]).any()
     np.testing.assert_allclose(found[[0, 2]], way.configuration(Q[[0, 2]]), atol=1e-12)
+
+
+def test_a_nan_spoils_its_own_state_and_unequal_axes_are_told():
+    model, joints, guess = four_bar()
+    primary = PrimaryJoints(model, joints, guess=guess)
+    Q, rate = np.array([[1.1], [np.nan], [1.2]]), [0.7]
+    for found in (
+        primary.forward_dynamics(Q, rate, [0.4]),
+        primary.inverse_dynamics(Q, rate, [0.2]),
+        primary.actuated_inverse_dynamics(Q, rate, [0.2], ["crank", "rocker"]),
+    ):
+        assert np.isnan(found[1]).all() and np.isfinite(found[[0, 2]]).all()
+    with pytest.raises(ps.ShapeError, match="Q_rate"):
+        primary.motion(np.ones((3, 1)), np.ones((2, 1)), [0.0])
+    with pytest.raises(ps.ShapeError, match="tau"):
+        primary.forward_dynamics(np.ones((3, 1)), rate, np.ones((2, 1)))
+    with pytest.raises(ps.ModelError, match="once each"):
+        primary.actuated_inverse_dynamics([1.1], rate, [0.2], ["crank", "crank"])

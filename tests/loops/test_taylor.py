@@ -139,3 +139,11 @@ def test_what_cannot_be_a_series_is_refused_with_a_sentence():
         time_derivatives(lambda x: x, 1.0, 2.0)
     with pytest.raises(ps.PhistarError, match="order 1 and 2"):
         Taylor([1.0, 2.0]) * Taylor([1.0, 2.0, 3.0])
+
+
+def test_what_is_not_numbers_is_refused_with_a_sentence():
+    with pytest.raises(ps.ShapeError, match="arrays of numbers"):
+        ps.time_derivatives(np.sin, "fast")
+    for result in (None, "text"):
+        with pytest.raises(ps.PhistarError, match="Write it with NumPy"):
+            ps.time_derivatives(lambda x, result=result: result, np.ones(1), np.ones(1))

@@ -50,15 +50,18 @@ def internal_forces(grasp: Grasp, q: Any, forces: Any) -> np.ndarray:
 
     Forces are [moment; force], world axes at the contact frames, as `grasp_dynamics` and `constraint_forces` give them.
     """
-    given = np.asarray(forces, dtype=float)
-    count = len(grasp.loops)
+    given, count, shifts = grasp.model.checked(forces, 6, "forces"), len(grasp.loops), _seats(grasp, q)
     if given.shape[-2:] != (count, 6):
         raise ShapeError(f"The contact forces have shape {given.shape}; this grasp needs (…, {count}, 6).")
-    total = np.sum(carried(grasp, q, given), axis=-2)
-    shifts = _seats(grasp, q)
+    try:
+        np.broadcast_shapes(given.shape[:-2], shifts.shape[:-3])
+    except ValueError:
+        raise ShapeError(
+            f"The leading axes of the forces {given.shape} and of q {np.shape(q)} do not broadcast."
+        ) from None
+    total = np.sum(dot(flip(shifts), given), axis=-2)
     square = np.sum(np.matmul(flip(shifts), shifts), axis=-3)
-    mean = dot(shifts, np.broadcast_to(solve(square, total[..., None])[..., 0][..., None, :], given.shape))
-    return given - mean
+    return given - dot(shifts, solve(square, total[..., None])[..., None, :, 0])
 
 
 def carried(grasp: Grasp, q: Any, forces: np.ndarray) -> np.ndarray:

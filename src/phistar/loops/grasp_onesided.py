@@ -58,7 +58,12 @@ def one_sided_dynamics(
 
     A line or a face in contact is given by its corners. The model's other loops stay closed.
     """
-    contacts = [_contact(model, name) for name in ([one_sided] if isinstance(one_sided, str) else one_sided)]
+    names = [one_sided] if isinstance(one_sided, str) else list(one_sided)
+    if len(set(names)) < len(names):
+        raise ModelError(f"The one-sided contacts must be named once each; {names} were given.")
+    contacts = [_contact(model, name) for name in names]
+    if not model.loops:
+        raise ModelError(f"{model.name} has no loops, so it has no contacts; ps.forward_dynamics gives its motion.")
     q, v = batched(model, q, v)
     made = equations(model, q, v, with_load(model, q, tau, f_ext))
     batch = np.broadcast_shapes(made.right.shape[:-1], made.matrix.shape[:-2])
@@ -116,6 +121,8 @@ def _pushing(
     model: Model, square: np.ndarray, free: np.ndarray, rate: np.ndarray, contacts: list[_Contact]
 ) -> np.ndarray:
     """P γ, with the shift s found by iteration."""
+    if not contacts:
+        return np.zeros(0)
     starts = np.cumsum([0, *(len(x.normal) for x in contacts)])
     places = [slice(a, b) for a, b in pairwise(starts)]
     slips = [_slipping(own, rate[place]) for own, place in zip(contacts, places, strict=True)]

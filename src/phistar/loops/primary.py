@@ -136,8 +136,12 @@ class PrimaryJoints:
         return result
 
     def _solved(self, state: State, right: np.ndarray) -> np.ndarray:
-        """A_s⁺Y, (…, s, c), where the secondary joints are determined and the primary ones free."""
-        sizes = np.linalg.svd(np.nan_to_num(state.jacobian[..., self.secondary]), compute_uv=False)
+        """A_s⁺Y, (…, s, c), where the secondary joints are determined and the primary ones free; a NaN spoils its own
+        state."""
+        spoiled = np.isnan(np.sum(state.jacobian, axis=(-1, -2)) + np.sum(right, axis=(-1, -2)))
+        spoiled = np.expand_dims(spoiled, (-1, -2))
+        own, right = np.where(spoiled, 0.0, state.jacobian[..., self.secondary]), np.where(spoiled, 0.0, right)
+        sizes = np.linalg.svd(own, compute_uv=False)
         lost = np.count_nonzero(sizes < SINGULAR * sizes[..., :1], axis=-1) + len(self.secondary) - sizes.shape[-1]
         if np.any(lost > 0):
             raise PhistarError(
@@ -145,19 +149,20 @@ class PrimaryJoints:
                 f"{len(self.secondary)} secondary rates undetermined: there are too few of them, or they are at a dead "
                 "point. Name others here, or use ps.forward_dynamics, which needs no primary joints."
             )
-        found = np.matmul(np.linalg.pinv(state.jacobian[..., self.secondary], rcond=SINGULAR), right)
-        left = np.abs(np.matmul(state.jacobian[..., self.secondary], found) - right).max(initial=0.0)
+        found = np.matmul(np.linalg.pinv(own, rcond=SINGULAR), right)
+        left = np.abs(np.matmul(own, found) - right).max(initial=0.0)
         if left > CLOSED * (1.0 + np.abs(right).max(initial=0.0)):
             raise PhistarError(
                 f"The primary joints {', '.join(self.joints)} of {self.model.name} cannot all move freely: the "
                 f"closures are left with {left:.3g}. Name fewer."
             )
-        return found
+        return np.where(spoiled, np.nan, found)
 
     def motion(self, Q: Any, Q_rate: Any, Q_acceleration: Any, guess: Any = None) -> JointMotion:
         """q = U(Q), θ̇ = EQ̇, θ̈ = EQ̈ + ĖQ̇ (WD89 eqs. 4-6); Q̇ and Q̈ are (…, n)."""
         n = len(self.rates)
         rate, acceleration = self._checked(Q_rate, n, "Q_rate"), self._checked(Q_acceleration, n, "Q_acceleration")
+        _refuse_unequal(Q=Q, Q_rate=rate, Q_acceleration=acceleration)
         q = self.configuration(Q, guess)
         at_rest = closed_state(self.model, q)
         influence = self._influence(q, at_rest)
@@ -215,6 +220,7 @@ class PrimaryJoints:
     def forward_dynamics(self, Q: Any, Q_rate: Any, tau: Any, f_ext: Forces = None, guess: Any = None) -> np.ndarray:
         """Q̈ = H(Q)⁻¹(τ − E*ρ(Q, Q̇, 0)), (…, n)."""
         tau = self._checked(tau, len(self.rates), "tau")
+        _refuse_unequal(Q=Q, Q_rate=Q_rate, tau=tau)
         needed = self.inverse_dynamics(Q, Q_rate, np.zeros(len(self.rates)), f_ext, guess)
         return np.linalg.solve(self.mass_matrix(Q, guess), (tau - needed)[..., None])[..., 0]
 
@@ -244,7 +250,8 @@ class PrimaryJoints:
         back = np.swapaxes(chosen, -1, -2)
         wanted = _times(np.swapaxes(motion.influence, -1, -2), self.joint_forces(motion, f_ext)) - _times(back, base)
         square = np.matmul(back * soft[..., None, :], chosen)
-        if np.any(np.linalg.matrix_rank(np.nan_to_num(square), hermitian=True) < len(self.rates)):
+        there = np.isfinite(square).all(axis=(-1, -2))
+        if np.any(there & (np.linalg.matrix_rank(np.nan_to_num(square), hermitian=True) < len(self.rates))):
             raise PhistarError(
                 f"The actuators {actuators} cannot drive all {len(self.rates)} degrees of freedom of "
                 f"{self.model.name} here; name more of them, or leave the singular configuration."
@@ -256,7 +263,9 @@ class PrimaryJoints:
         rows = np.arange(self.model.nv + self.terminating.nv)
         own = {joint.name: rows[joint.v_slice] for joint in self.model.joints}
         cut = {joint.name: rows[self.model.nv :][joint.v_slice] for joint in self.terminating.joints}
-        names = (actuators,) if isinstance(actuators, str) else actuators
+        names = (actuators,) if isinstance(actuators, str) else tuple(actuators)
+        if len(set(names)) < len(names):
+            raise ModelError(f"The actuators must be named once each; {list(names)} were given.")
         for name in names:
             if name not in own and name not in cut:
                 self.model.joint(name)
@@ -264,6 +273,15 @@ class PrimaryJoints:
 
     def _checked(self, array: Any, size: int, what: str) -> np.ndarray:
         return self.model.checked(array, size, what)
+
+
+def _refuse_unequal(**arrays: Any) -> None:
+    """Leading axes that do not broadcast are told by the names of the arguments."""
+    try:
+        np.broadcast_shapes(*(np.shape(x)[:-1] for x in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {np.shape(x)}" for name, x in arrays.items())
+        raise ShapeError(f"The leading axes of {shapes} do not broadcast; make them equal, or 1.") from None
 
 
 def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:

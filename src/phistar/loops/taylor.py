@@ -273,7 +273,10 @@ def _arrayed(values: Any) -> TaylorArray:
 
 def taylor_array(*derivatives: Any) -> TaylorArray:
     """Derivatives x, ẋ, ẍ, … (each (…, n), broadcast) as one array (n,) of Taylor numbers that carry the batch."""
-    arrays = [np.asarray(x, dtype=np.float64) for x in derivatives]
+    try:
+        arrays = [np.asarray(x, dtype=np.float64) for x in derivatives]
+    except (TypeError, ValueError):
+        raise ShapeError("The derivatives must be arrays of numbers, (…, n) each.") from None
     try:
         arrays = np.broadcast_arrays(*arrays)
     except ValueError:
@@ -307,6 +310,7 @@ def time_derivatives(function: Callable[[np.ndarray], Any], *path: Any) -> list[
     numbers = taylor_array(*path)
     try:
         made = np.asarray(function(numbers), dtype=object)
+        return derivatives_of(made, len(path) - 1, np.broadcast_shapes(*(np.shape(x)[:-1] for x in path)))
     except PhistarError:
         raise
     except (TypeError, AttributeError, ValueError) as problem:
@@ -315,5 +319,3 @@ def time_derivatives(function: Callable[[np.ndarray], Any], *path: Any) -> list[
             "building arrays with np.stack or np.concatenate, without np.linalg and float(); it may branch on values "
             "where one state is given, not where a batch is."
         ) from problem
-    batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in path))
-    return derivatives_of(made, len(path) - 1, batch)
