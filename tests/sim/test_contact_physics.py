@@ -1,4 +1,4 @@
-"""Contact where the answer is known: a row of balls, a stack, and pushes inside that cannot move a whole."""
+"""Contact where the answer is known: a row of balls, unequal ones, and a stack."""
 
 import numpy as np
 import pytest
@@ -72,21 +72,3 @@ def test_a_stack_stands_still_and_each_box_carries_what_is_above_it():
         force[name] = force.get(name, 0.0) + own
     assert force["box0 / floor"] == pytest.approx(2 * 9.81, rel=1e-6)
     assert force["box1 / box0"] == pytest.approx(9.81, rel=1e-6)
-
-
-def test_pushes_between_two_free_bodies_leave_their_momentum_as_it_was():
-    builder = ps.ModelBuilder("space", gravity=(0, 0, 0))
-    for name in ("a", "b"):
-        inertia = ps.Inertia(2.0, (0, 0, 0), np.diag([0.02, 0.03, 0.025]))
-        builder.body(name, "world", ps.Free(), inertia=inertia, geometry=shape(ps.Box((0.2, 0.2, 0.2))))
-    world = World(all_pairs(builder.build(), Surface(strength=100.0)))
-    q = [0, 0, 0, 0, 0, 0, 1, 0.25, 0.06, 0.05, 0, 0, 0, 1]
-    v = [0, 0, 0, 0.5, 0, 0, 0.3, 0.2, 0.1, -0.5, 0, 0]
-    motion = Motion(world, lambda t, q, v: np.zeros(12), rtol=1e-8, atol=1e-10)
-    moments = list(motion.moments(world.start(q, v), 0.0, [0.2]))
-    assert any(event.what == "touch" for moment in moments for event in moment.events)
-    model = world.model
-    before, after = ps.momentum(model, q, v), ps.momentum(model, moments[-1].state.q, moments[-1].state.v)
-    assert after == pytest.approx(before, abs=1e-7)
-    energies = [ps.kinetic_energy(model, moment.state.q, moment.state.v) for moment in moments]
-    assert energies[-1] < ps.kinetic_energy(model, np.array(q), np.array(v))

@@ -69,7 +69,8 @@ class ImplicitStep:
         if made is NotImplemented:
             with np.errstate(invalid="ignore"):  # a controller's NaN is found by the step it spoils
                 made = whole(*given)
-        return Taken(*made) if self.count else Taken(*made, *NONE)
+        after, rates = made[:2]
+        return Taken(after, rates, *(made[2:] if self.count else NONE))
 
     def numbers(self, q: Any, v: Any, tau: Any, rows: Any, h: Any) -> Taken:
         """The same on floats or traced numbers of one state."""

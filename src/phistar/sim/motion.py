@@ -107,7 +107,8 @@ class Motion:
         if step < SHORTEST:
             raise PhistarError(
                 f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance; "
-                f"nearest to meeting are {self.world.nearest(gaps)}. Give their surface more strength (fast bodies need it), or loosen rtol."
+                f"nearest to meeting are {self.world.nearest(gaps)}. Give their surface more strength, which fast "
+                "bodies need, or loosen rtol."
             )
         known = tried is not None and np.isfinite(tried.error)
         return step * (float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7)) if known else 0.25)  # type: ignore[union-attr]
