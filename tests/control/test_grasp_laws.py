@@ -213,3 +213,19 @@ def test_a_law_of_a_held_object_is_a_controller_and_follows_a_path():
     following = law.following(lambda t: (pose, np.zeros(6), np.zeros(6)))
     assert isinstance(law, ps.Controller) and np.all(law.kd == 20.0)
     np.testing.assert_allclose(following(0.0, q, v), law(0.0, q, v, law.reference(pose)), atol=1e-12)
+
+
+def test_the_object_is_accelerated_towards_its_pose_and_velocity():
+    """α = k_p [2 sin(θ/2) n; x_d − x] + k_d(β_r − β), the target turned by θ n and shifted in world axes."""
+    model, q = carriers()
+    rng = np.random.default_rng(6)
+    law, v = ObjectControl(Grasp(model, "box"), kp=[50.0] * 3 + [80.0] * 3, kd=7.0), rates(model, q, rng)
+    turn, shift, twist = np.array([0.3, -0.2, 0.4]), np.array([0.1, 0.2, -0.3]), rng.normal(size=6)
+    target = pose_of(model, q).copy()
+    target[:3, :3] = exp(turn) @ target[:3, :3]
+    target[:3, 3] += shift
+    found = grasp_dynamics(law.grasp, q, v, law(0.0, q, v, law.reference(target, twist=twist)))
+    angle = np.linalg.norm(turn)
+    error = np.concatenate([50.0 * 2.0 * np.sin(angle / 2) * turn / angle, 80.0 * shift])
+    expected = error + 7.0 * (twist - ps.jacobian(model, q, "box") @ v)
+    np.testing.assert_allclose(found.object, expected, atol=1e-8)

@@ -176,6 +176,13 @@ def test_damping_left_out_is_critical():
 def test_unknown_frames_and_loops_are_refused():
     with pytest.raises(ps.UnknownNameError, match="nowhere"):
         ps.OperationalSpaceControl(ARM, "nowhere")
+    for kind in (ps.OperationalSpaceControl, ps.ResolvedAccelerationControl, ps.ImpedanceControl):
+        with pytest.raises(ps.UnknownNameError, match="one frame"):
+            kind(ARM, ["tip"])
+    with pytest.raises(ps.PhistarError, match=r"'link3' of chain7\. Give task_damping"):
+        ps.ImpedanceControl(ARM, "link3")
+    with pytest.raises(ps.PhistarError, match=r"'link3' of chain7\. Choose"):
+        ps.ResolvedAccelerationControl(ARM, "link3")
     b = ps.ModelBuilder("looped")
     for name, parent in (("a", "world"), ("b", "a"), ("c", "b")):
         b.body(name, parent=parent, joint=ps.Revolute(), placement=ps.Pose(xyz=(1, 0, 0)),

@@ -35,7 +35,7 @@ class ImpedanceControl(TipLaw):
     task_damping: float = 0.0
 
     def __post_init__(self) -> None:
-        check_tip(self.model, self.frame, self)
+        check_tip(self, self.task_damping)
         nv = self.model.nv
         set_gains(self, {"stiffness": 6, "damping": 6, "posture_kp": nv, "posture_kd": nv})
         if self.mass is not None:
@@ -94,7 +94,7 @@ class HybridControl(TipLaw):
     task_damping: float = 0.0
 
     def __post_init__(self) -> None:
-        check_tip(self.model, self.frame, self)
+        check_tip(self, self.task_damping)
         nv = self.model.nv
         set_gains(self, {"kp": 6, "kd": 6, "force_kd": 6, "posture_kp": nv, "posture_kd": nv})
         object.__setattr__(self, "force_mass", _masses(self.force_mass, "HybridControl's force_mass"))

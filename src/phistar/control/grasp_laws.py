@@ -18,6 +18,7 @@ from phistar.control.law import (
     POSE_ROWS,
     Controller,
     entries,
+    freedoms,
     pose_error,
     pose_row,
     row,
@@ -75,9 +76,7 @@ def check_grasp(law: ObjectLaw, gains: Mapping[str, int]) -> None:
     object.__setattr__(law, "weights", checked_weights(law.grasp, law.weights))
     model = law.model
     for loop in law.grasp.loops:
-        body, moving = model.frame(law.grasp.ends(loop.name)[1]).body, 0
-        while body >= 0:
-            body, moving = model.parents[body], moving + model.joints[body].nv
+        moving = freedoms(model, law.grasp.ends(loop.name)[1])
         if moving < loop.rows:
             raise ModelError(
                 f"The contact '{loop.name}' of {model.name} has {loop.rows} rows, and {moving} degrees of freedom move "

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from phistar.backends.conditioning import check_directions, damped
+from phistar.backends.conditioning import damped
 from phistar.control.law import (
     POSE_ROWS,
     Controller,
     entries,
+    freedoms,
     gain,
     joint_error,
     pose_error,
@@ -24,6 +25,7 @@ from phistar.control.law import (
     taken,
 )
 from phistar.dynamics import forward_kinematics, frame_velocity, inverse_dynamics
+from phistar.errors import InfeasibleError, UnknownNameError
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -94,13 +96,20 @@ def tip_error(model: Model, q: Any, v: Any, frame: str, reference: np.ndarray) -
     return TipError(error, twist - velocity, acceleration, velocity)
 
 
-def check_tip(model: Model, frame: str, law: Any) -> None:
+def check_tip(law: TipLaw, task_damping: float = 0.0) -> None:
     """A frame that exists on an arm without loops, moved by six degrees of freedom unless Λ is damped."""
+    model, frame, kind = law.model, law.frame, type(law).__name__
     refuse_loops(model, law)
-    model.frame(frame)
-    gain(law.task_damping, 1, f"{type(law).__name__}'s task_damping")
-    if not law.task_damping:
-        check_directions(model, (frame,))
+    if not isinstance(frame, str):
+        raise UnknownNameError(f"{kind} takes one frame, by its name; {frame!r:.100} is not one.")
+    gain(task_damping, 1, f"{kind}'s task_damping")
+    moved_by = freedoms(model, frame)
+    if moved_by < 6 and not task_damping:
+        remedy = "Give task_damping=…, or" if hasattr(law, "task_damping") else "Choose"
+        raise InfeasibleError(
+            f"{kind} moves a frame in six directions, and {moved_by} degrees of freedom move '{frame}' of "
+            f"{model.name}. {remedy} a frame farther out."
+        )
 
 
 class TipLaw(Controller):
@@ -151,7 +160,7 @@ class OperationalSpaceControl(TipLaw):
     task_damping: float = 0.0
 
     def __post_init__(self) -> None:
-        check_tip(self.model, self.frame, self)
+        check_tip(self, self.task_damping)
         nv = self.model.nv
         set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
 
@@ -174,8 +183,7 @@ class ResolvedAccelerationControl(TipLaw):
     posture_kd: Any = None
 
     def __post_init__(self) -> None:
-        refuse_loops(self.model, self)
-        check_directions(self.model, (self.frame,))
+        check_tip(self)
         nv = self.model.nv
         set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
 
