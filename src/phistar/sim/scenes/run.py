@@ -11,6 +11,7 @@ import numpy as np
 from phistar.contact.surface import normal_energy
 from phistar.dynamics import gravity_load, jacobian, kinetic_energy, momentum, potential_energy
 from phistar.errors import PhistarError
+from phistar.sim.coordinates import Coordinates
 from phistar.sim.motion import Event, Moment, Motion
 from phistar.sim.passive import Passive
 from phistar.sim.scenes.result import Result
@@ -89,9 +90,16 @@ def _law(setting: Setting) -> Control:
         if part.free:
             driven[model.joints[model.body_index(part.name)].v_slice] = 0.0
 
+    places, rates = Coordinates(model).flat
+    curved = [joint for joint in Coordinates(model).curved if driven[joint.v_slice].any()]
+
     def hold(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Where it was, by springs and dampers, with gravity carried."""
-        pull = gains["stiffness"] * model.difference(q, rest) - gains["damping"] * v
+        back = np.zeros(model.nv)  # rest ⊖ q, of what is driven
+        back[rates] = rest[places] - q[places]
+        for joint in curved:
+            back[joint.v_slice] = joint.kind.difference(q[joint.q_slice], rest[joint.q_slice])
+        pull = gains["stiffness"] * back - gains["damping"] * v
         return driven * (pull + gravity_load(model, q))
 
     return hold
