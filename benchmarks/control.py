@@ -2,9 +2,9 @@
 
 python benchmarks/control.py [SECONDS]
 
-The law is `ps.OperationalSpaceControl`: pose error, feedback, Λ, c and g, a posture in the null space. The peer has
-the same from pin's mass matrix, Jacobian, drift and bias with dense solves (LAPACK). Times are per state, of the best
-run; the contestants take turns.
+The law is `ps.control.OperationalSpaceControl`: pose error, feedback, Λ, c and g, a posture in the null space. The peer
+has the same from pin's mass matrix, Jacobian, drift and bias with dense solves (LAPACK). Times are per state, of the
+best run; the contestants take turns.
 """
 
 import sys
@@ -22,7 +22,7 @@ REST = np.array([0.0, -0.5, 0.0, -2.2, 0.0, 1.8, 0.8])
 def peer(law, model, reference):
     """law(q, v) through pin, one state; None where it is not installed."""
     try:
-        import pinocchio
+        import pinocchio  # pyright: ignore[reportMissingImports]
     except ImportError:
         return None
     whole = pinocchio.buildModelFromUrdf(str(FILES["panda"].path()))
@@ -59,7 +59,7 @@ def main(arguments):
         print("pip install 'phistar[peers]' brings the Panda's file, without which there is nothing to compare.")
         return
     model = ROBOTS["panda"]()
-    law = ps.OperationalSpaceControl(model, FRAME)
+    law = ps.control.OperationalSpaceControl(model, FRAME)
     fast = ps.compile(law)
     rng = np.random.default_rng(0)
     q, v = REST + 0.2 * rng.normal(size=(STATES, 7)), rng.normal(size=(STATES, 7))

@@ -52,7 +52,7 @@ def peer_call(model, frame):
 def main(arguments):
     seconds = float(arguments[0]) if arguments else 2.0
     for serial in (False, True):
-        counts = {name: len(program.passes) for name, program in ps.control_sweeps(serial).items()}
+        counts = {name: len(program.passes) for name, program in ps.control.control_sweeps(serial).items()}
         where = "a serial chain" if serial else "any tree"
         print(
             f"sweeps of the controller on {where}, by what is delayed:",

@@ -78,7 +78,7 @@ def followed(law: Any, forces: Callable[..., Any], seconds: float) -> tuple[Any,
 def storage(folder: Path) -> None:
     """½ s*ℳs with desired and actual velocities in their places, and with Newton and Euler's 𝒞(θ̇, θ̇) instead."""
     model = ps.load("puma560_akb")
-    law = ps.PassivityControl(model, k=0.3, slope=4)
+    law = ps.control.PassivityControl(model, k=0.3, slope=4)
 
     def newton_euler(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         rate, change = law.reference_motion(q, v, law.reference(*motion(t)))
@@ -97,7 +97,7 @@ def residuals(folder: Path) -> None:
     """|ν − ν_r| of each joint under decoupled control, beside e^{−ct}."""
     model = ps.load("puma560_akb")
     rates = np.array([4.0, 6.0, 8.0, 10.0, 12.0, 14.0])
-    law = ps.DecoupledControl(model, rate=rates, slope=4)
+    law = ps.control.DecoupledControl(model, rate=rates, slope=4)
     run, references = followed(law, lambda t, q, v: law(t, q, v, law.reference(*motion(t))), 1.0)
     found = np.abs(law.residual(run.q, run.v, references))
     figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")

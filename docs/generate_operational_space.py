@@ -28,7 +28,7 @@ BESIDE = np.array([0.2, -0.7, 0.3, 0.4, 0.9, 0.1])
 def sweeps(folder: Path) -> None:
     """KJR92 §5's counts and the two-sweep recursion, from the programs."""
     lines = ["delayed                          any tree   serial chain"]
-    tree, chain = ps.control_sweeps(), ps.control_sweeps(serial=True)
+    tree, chain = ps.control.control_sweeps(), ps.control.control_sweeps(serial=True)
     lines += [f"{name:32} {len(tree[name].passes):8}   {len(chain[name].passes):12}" for name in tree]
     recursion = str(Algorithm(tree["velocity terms and tip force"]))
     (folder / "sweeps.txt").write_text("\n".join([*lines, "", recursion]) + "\n", encoding="utf-8")
@@ -73,21 +73,21 @@ def circle_poses() -> np.ndarray:
 
 
 def monitors(folder: Path) -> None:
-    """What `ps.plot_monitors` draws of that circle."""
-    motion = ps.pose_trajectory(circle_poses(), velocity=0.4, acceleration=1.5)
+    """What `ps.control.plot_monitors` draws of that circle."""
+    motion = ps.control.pose_trajectory(circle_poses(), velocity=0.4, acceleration=1.5)
     t = np.linspace(0, motion.duration, 160)
     place, path = BESIDE, []
     for pose in motion(t).pose:
-        place = ps.inverse_kinematics(PUMA, pose, "tool", place, starts=1).q
+        place = ps.control.inverse_kinematics(PUMA, pose, "tool", place, starts=1).q
         path.append(place)
-    ps.plot_monitors(PUMA, np.array(path), "tool", t).savefig(folder / "monitors.png", dpi=110)
+    ps.control.plot_monitors(PUMA, np.array(path), "tool", t).savefig(folder / "monitors.png", dpi=110)
 
 
 def trajectory(folder: Path) -> None:
     """Joint waypoints, timed by two kinds of limits."""
     waypoints = np.array([BESIDE, BESIDE + 0.4, BESIDE - [0.5, 0.2, 0.1, 0.3, 0.4, 0.6], BESIDE])
     figure, panels = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
-    motion = ps.joint_trajectory(PUMA, waypoints, velocity=1.2, acceleration=2.0)
+    motion = ps.control.joint_trajectory(PUMA, waypoints, velocity=1.2, acceleration=2.0)
     t = np.linspace(-0.2, motion.duration + 0.2, 500)
     titles = ("q [rad]", "θ̇ [rad/s]", "θ̈ [rad/s²]")
     for panel, values, title, limit in zip(panels, motion(t), titles, (None, 1.2, 2.0), strict=True):

@@ -15,7 +15,7 @@ import phistar as ps
 
 model, frame = ps.load("puma560_akb"), "tool"
 rest = np.array([0.0, -0.7, 0.5, 0.3, 0.9, -0.2])
-law = ps.OperationalSpaceControl(model, frame, kp=100)
+law = ps.control.OperationalSpaceControl(model, frame, kp=100)
 goal = ps.forward_kinematics(model, rest, frame)
 goal[:3, 3] += [0.08, -0.12, 0.1]
 reference = law.reference(goal, posture=rest)

@@ -27,10 +27,10 @@ b.frame("rocker_end", "rocker", ps.Pose(xyz=(ROCKER, 0, 0)))
 b.loop("pin", "coupler_end", "rocker_end", joint=z)
 model = b.build()
 
-ways = ps.assemblies(model, [0.8, 0.2, 1.5], locked=["crank"])
+ways = ps.loops.assemblies(model, [0.8, 0.2, 1.5], locked=["crank"])
 q0 = ways[0]
-v0 = ps.assemble_velocity(model, q0, [2.0, 0.0, 0.0], locked=["crank"])
-report = ps.loop_report(model, q0)
+v0 = ps.loops.assemble_velocity(model, q0, [2.0, 0.0, 0.0], locked=["crank"])
+report = ps.loops.loop_report(model, q0)
 print(f"{model.name}: {len(ways)} ways to close it with the crank at {q0[0]:g} rad; q = {np.round(q0, 4)}")
 print(f"  the pin has {report.rows} equations of rank {report.rank}: {report.freedom} degree of freedom is left")
 

@@ -32,15 +32,16 @@ model = builder.build(strict=False)
 q0 = np.concatenate([both, middle, [0, 0, np.sin(heading / 2), np.cos(heading / 2)]])
 
 # The object of the grasp, what it weighs with the arms on it, and whether the contact forces are unique.
-grasp = ps.Grasp(model, "bar")
-report = ps.grasp_dynamics(grasp, q0, np.zeros(model.nv), np.zeros(model.nv))
+grasp = ps.loops.Grasp(model, "bar")
+report = ps.loops.grasp_dynamics(grasp, q0, np.zeros(model.nv), np.zeros(model.nv))
 print(
     f"{model.name}: {model.nv} rates, {grasp.rows} closure rows of rank {report.rank}, condition {report.condition:.0f}"
 )
-print(f"the bar's mass along the world's axes with both arms on it: {np.diag(ps.effective_inertia(grasp, q0))[3:]} kg")
+masses = np.diag(ps.loops.effective_inertia(grasp, q0))[3:]
+print(f"the bar's mass along the world's axes with both arms on it: {masses} kg")
 
 # The law: the bar follows the circle; each hand presses along the bar, inward.
-law = ps.ObjectControl(grasp, kp=400.0, kd=40.0)
+law = ps.control.ObjectControl(grasp, kp=400.0, kd=40.0)
 inward = {"left": placed.rotation[:, 0], "right": -placed.rotation[:, 0]}
 pressing = [np.concatenate([np.zeros(3), -SQUEEZE * hands[side][:3, :3].T @ inward[side]]) for side in hands]
 internal = np.concatenate(pressing)  # row forces act on the hands, in the seats' axes
@@ -72,10 +73,10 @@ def control(t, q, v):
 run = ps.simulate(model, q0, np.zeros(model.nv), PERIOD, control, rtol=1e-7, atol=1e-9)
 bar = ps.forward_kinematics(model, run.q, "bar")
 error = np.array([np.abs(bar[k, :3, 3] - wanted(t)[0][:3, 3]).max() for k, t in enumerate(run.t)])
-forces = ps.grasp_dynamics(
+forces = ps.loops.grasp_dynamics(
     grasp, run.q, run.v, np.array([control(t, q, v) for t, q, v in zip(run.t, run.q, run.v, strict=True)])
 ).forces
-inside = ps.internal_forces(grasp, run.q, forces)
+inside = ps.loops.internal_forces(grasp, run.q, forces)
 squeezing = np.stack([np.sum(inside[:, i, 3:] * bar[:, :3, 0], axis=-1) for i in (0, 1)], axis=-1)
 print(f"the bar stays within {error.max():.1e} m of the circle, the loops within {np.abs(run.loop_residual).max():.1e}")
 print(

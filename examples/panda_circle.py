@@ -24,7 +24,7 @@ def arm():
 
 
 model, frame, rest = arm()
-law = ps.OperationalSpaceControl(model, frame, kp=400, posture_kp=60)
+law = ps.control.OperationalSpaceControl(model, frame, kp=400, posture_kp=60)
 start = ps.forward_kinematics(model, rest, frame)
 
 

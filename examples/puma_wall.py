@@ -16,7 +16,7 @@ model = ps.load("puma560_akb")
 rest = np.array([0.0, -0.7, 0.5, 0.0, 0.9, 0.0])
 start = ps.forward_kinematics(model, rest, FRAME)
 surface = start[0, 3] + 0.01  # the wall stands across x, a centimetre ahead
-law = ps.HybridControl(
+law = ps.control.HybridControl(
     model, FRAME, selection=(0, 0, 0, 1, 0, 0), kp=200, force_mass=20, force_kd=100, posture_kp=0
 )  # fmt: skip
 wanted = np.array([0, 0, 0, PRESS, 0, 0])

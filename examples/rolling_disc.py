@@ -10,7 +10,7 @@ builder = ps.ModelBuilder("disc")
 across = 0.25 * MASS * RADIUS**2
 builder.body("disc", joint=ps.Free(), inertia=ps.Inertia(MASS, tensor=np.diag([across, across, 2 * across])))
 builder.frame("rim", "disc", ps.Pose(xyz=(RADIUS, 0, 0)))
-builder.loop("floor", "world", "disc", ps.RollingDisc(RADIUS, axis=(0, 0, 1)))  # its axis, in its own frame
+builder.loop("floor", "world", "disc", ps.loops.RollingDisc(RADIUS, axis=(0, 0, 1)))  # its axis, in its own frame
 model = builder.build()
 
 # It leans by 20° from upright, spins about its axis and turns about the vertical; the lowest point stands still.

@@ -35,11 +35,14 @@ for k, (foot, ball) in enumerate(zip(feet, balls, strict=True)):
     builder.frame(f"seat{k}", "platform", ps.Pose(xyz=ball))
     builder.loop(f"ball{k}", f"seat{k}", f"upper{k}", ps.Spherical())
 model = builder.build()
-report = ps.loop_report(model, model.neutral())
+report = ps.loops.loop_report(model, model.neutral())
 print(f"{model.name}: {model.nv} rates, {report.rows} closure rows of rank {report.rank}, {report.freedom} freedoms")
 
 # With the platform's joint primary, U(Q) is the inverse kinematics; with the legs, the forward kinematics.
-by_pose, by_legs = ps.PrimaryJoints(model, ["platform"]), ps.PrimaryJoints(model, [f"leg{k}" for k in range(6)])
+by_pose, by_legs = (
+    ps.loops.PrimaryJoints(model, ["platform"]),
+    ps.loops.PrimaryJoints(model, [f"leg{k}" for k in range(6)]),
+)
 t = np.linspace(0.0, 2.0, 101)
 roll, yaw = 0.15 * np.sin(np.pi * t), 0.2 * np.sin(2 * np.pi * t)
 poses = np.stack([0.05 * np.sin(2 * np.pi * t), 0 * t, 0.06 * np.sin(np.pi * t),

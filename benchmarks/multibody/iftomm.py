@@ -127,7 +127,7 @@ def bricard() -> Problem:
 
     def measure(run: Any) -> dict[str, float]:
         p3 = ps.forward_kinematics(model, run.q, "rod3")[:, :3, 3]
-        report = ps.loop_report(model, run.q)
+        report = ps.loops.loop_report(model, run.q)
         return {"error of P3 [m]": float(np.max(np.abs(p3 - table[:, 1:]))), "rank": float(np.max(report.rank))}
 
     return Problem(b.name, model, np.zeros(5), np.zeros(5), float(table[-1, 0]), measure, t_eval=table[:, 0])

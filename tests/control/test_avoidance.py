@@ -12,7 +12,7 @@ POINTS = {"link4": 0.05, "link6": 0.05}
 
 
 def law_and_reference():
-    law = ps.PotentialFieldControl(ARM, "tip", POINTS, radii=[0.1], kp=40, kd=0.6, strength=0.05, reach=0.15)
+    law = ps.control.PotentialFieldControl(ARM, "tip", POINTS, radii=[0.1], kp=40, kd=0.6, strength=0.05, reach=0.15)
     tip, near = (ps.forward_kinematics(ARM, Q, name)[:3, 3] for name in ("tip", "link6"))
     goal = tip + np.array([-0.3, 0.25, 0.1])
     return law, law.reference(goal, [near + 0.22 * (goal - tip) / np.linalg.norm(goal - tip)])
@@ -59,9 +59,9 @@ def test_inside_an_obstacle_the_law_stays_finite_and_pushes_out():
 
 def test_bad_input_is_said():
     with pytest.raises(ps.UnknownNameError):
-        ps.PotentialFieldControl(ARM, "tip", {"nowhere": 0.1}, radii=[0.1])
+        ps.control.PotentialFieldControl(ARM, "tip", {"nowhere": 0.1}, radii=[0.1])
     with pytest.raises(ps.ShapeError, match="protect"):
-        ps.PotentialFieldControl(ARM, "tip", {}, radii=[0.1])
+        ps.control.PotentialFieldControl(ARM, "tip", {}, radii=[0.1])
     with pytest.raises(ps.ShapeError, match="1 obstacles"):
         law_and_reference()[0].reference(np.zeros(3), np.zeros((2, 3)))
 
@@ -80,12 +80,12 @@ def test_bad_input_is_said():
 def test_obstacles_and_points_are_checked(change, says):
     arguments = {"points": {"link3": 0.05}, "radii": [0.1]} | change
     with pytest.raises(ps.ShapeError, match=says):
-        ps.PotentialFieldControl(ps.chain(4), "tip", **arguments)
+        ps.control.PotentialFieldControl(ps.chain(4), "tip", **arguments)
 
 
 def test_a_point_in_the_centre_of_an_obstacle_is_not_pushed_anywhere():
     model = ps.chain(4)
-    law, q = ps.PotentialFieldControl(model, "tip", {"link3": 0.05}, radii=[0.1]), np.full(4, 0.3)
+    law, q = ps.control.PotentialFieldControl(model, "tip", {"link3": 0.05}, radii=[0.1]), np.full(4, 0.3)
     centre, goal = (ps.forward_kinematics(model, q, name)[:3, 3] for name in ("link3", "tip"))
     tau = law(0.0, q, np.zeros(4), law.reference(goal, [centre]))
     np.testing.assert_allclose(tau, ps.gravity_load(model, q), atol=1e-9)

@@ -14,7 +14,7 @@ PUSH = np.array([0.0, 0.0, 0.0, 6.0, -4.0, 5.0])
 
 
 def test_without_a_mass_the_tip_rests_where_its_spring_balances_the_force():
-    law = ps.ImpedanceControl(PUMA, FRAME, stiffness=400, damping=80)
+    law = ps.control.ImpedanceControl(PUMA, FRAME, stiffness=400, damping=80)
     goal, q = POSE.copy(), Q
     goal[:3, 3] += PUSH[3:] / 400
     for _ in range(8):  # where K e = −f
@@ -26,7 +26,7 @@ def test_without_a_mass_the_tip_rests_where_its_spring_balances_the_force():
 
 def test_with_a_mass_the_tip_is_that_mass_on_that_spring():
     """M_d ë + Dė + Ke = −f from rest: e + f/K obeys the equation without force."""
-    law = ps.ImpedanceControl(PUMA, FRAME, stiffness=200, damping=30, mass=4)
+    law = ps.control.ImpedanceControl(PUMA, FRAME, stiffness=200, damping=30, mass=4)
     fast = ps.compile(law)
     reference = law.reference(POSE, posture=Q, force=PUSH)
     found = run(PUMA, lambda t, q, v: fast(t, q, v, reference), Q, np.zeros(6), steps=400,
@@ -38,9 +38,9 @@ def test_with_a_mass_the_tip_is_that_mass_on_that_spring():
 
 def test_an_arm_without_a_mass_to_shape_takes_no_measured_force():
     with pytest.raises(ps.ShapeError, match="mass"):
-        ps.ImpedanceControl(PUMA, FRAME).reference(POSE, force=PUSH)
+        ps.control.ImpedanceControl(PUMA, FRAME).reference(POSE, force=PUSH)
     with pytest.raises(ps.ShapeError, match="positive"):
-        ps.ImpedanceControl(PUMA, FRAME, mass=0)
+        ps.control.ImpedanceControl(PUMA, FRAME, mass=0)
 
 
 WALL = 2000.0  # N/m
@@ -53,7 +53,7 @@ def contact(model, q):
 
 
 def hybrid_run(steps=500):
-    law = ps.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 1, 0), kp=100, force_mass=5, force_kd=60)
+    law = ps.control.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 1, 0), kp=100, force_mass=5, force_kd=60)
     fast, wanted = ps.compile(law), np.array([0.0, 0, 0, 0, 20.0, 0])
     goal = POSE.copy()
     goal[[0, 2], 3] += [0.05, -0.04]
@@ -78,13 +78,13 @@ def test_the_force_comes_to_what_is_wanted_as_its_equation_says_and_the_motion_d
 
 def test_selection_and_axes_are_checked():
     with pytest.raises(ps.ShapeError, match="0 and 1"):
-        ps.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 0.5, 0))
+        ps.control.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 0.5, 0))
     with pytest.raises(ps.ShapeError, match="rotation"):
-        ps.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 1, 0), axes=np.ones((3, 3)))
+        ps.control.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 1, 0), axes=np.ones((3, 3)))
 
 
 def test_directions_are_those_of_the_axes():
     turn = ps.Pose(rpy=(0.3, -0.4, 0.5)).rotation
-    law = ps.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 0, 1), axes=turn)
+    law = ps.control.HybridControl(PUMA, FRAME, selection=(0, 0, 0, 0, 0, 1), axes=turn)
     normal = np.concatenate([np.zeros(3), turn[:, 2]])
     np.testing.assert_allclose(law.projector, np.outer(normal, normal), atol=1e-15)

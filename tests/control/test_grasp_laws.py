@@ -211,7 +211,7 @@ def test_a_law_of_a_held_object_is_a_controller_and_follows_a_path():
     law, v = ObjectControl(Grasp(model, "box")), np.zeros(model.nv)
     pose = pose_of(model, q)
     following = law.following(lambda t: (pose, np.zeros(6), np.zeros(6)))
-    assert isinstance(law, ps.Controller) and np.all(law.kd == 20.0)
+    assert isinstance(law, ps.control.Controller) and np.all(law.kd == 20.0)
     np.testing.assert_allclose(following(0.0, q, v), law(0.0, q, v, law.reference(pose)), atol=1e-12)
 
 

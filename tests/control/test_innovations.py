@@ -16,7 +16,7 @@ STEP = 1e-6
 @SEEDS
 def test_the_kinetic_energy_is_half_the_square_of_the_residuals(seed):
     case = mechanism(seed)
-    found = ps.diagonalized(case.model, case.q, case.vectors["v"])
+    found = ps.control.diagonalized(case.model, case.q, case.vectors["v"])
     energy = ps.kinetic_energy(case.model, case.q, case.vectors["v"])
     assert abs(0.5 * found.velocity @ found.velocity - energy) < 1e-12 * energy
 
@@ -27,9 +27,9 @@ def test_the_residuals_change_by_innovations_less_mu(seed):
     case = mechanism(seed)
     model, q, v, tau = case.model, case.q, case.vectors["v"], case.vectors["T"]
     a = ps.forward_dynamics(model, q, v, tau)
-    ahead, behind = (ps.diagonalized(model, model.integrate(q, h * v + h * h / 2 * a), v + h * a).velocity
+    ahead, behind = (ps.control.diagonalized(model, model.integrate(q, h * v + h * h / 2 * a), v + h * a).velocity
                      for h in (STEP, -STEP))  # fmt: skip
-    expected = ps.innovations_of_forces(model, q, tau) - ps.diagonalized(model, q, v).bias
+    expected = ps.control.innovations_of_forces(model, q, tau) - ps.control.diagonalized(model, q, v).bias
     assert np.abs((ahead - behind) / (2 * STEP) - expected).max() < 1e-8 * (1 + np.abs(expected).max())
 
 
@@ -37,7 +37,7 @@ def test_the_residuals_change_by_innovations_less_mu(seed):
 def test_without_gravity_mu_does_no_work(seed):
     case = mechanism(seed)
     model = case.model.replace(gravity=(0, 0, 0))
-    found = ps.diagonalized(model, case.q, case.vectors["v"])
+    found = ps.control.diagonalized(model, case.q, case.vectors["v"])
     scale = np.linalg.norm(found.velocity) * np.linalg.norm(found.bias) + 1.0
     assert abs(found.velocity @ found.bias) < 1e-12 * scale
 
@@ -46,8 +46,11 @@ def test_without_gravity_mu_does_no_work(seed):
 def test_rates_and_forces_come_back(seed):
     case = mechanism(seed)
     model, q, v, tau = case.model, case.q, case.vectors["v"], case.vectors["T"]
-    assert relative(ps.rates_of_residuals(model, q, ps.diagonalized(model, q, v).velocity), v) < 1e-11
-    assert relative(ps.forces_of_innovations(model, q, ps.innovations_of_forces(model, q, tau)), tau) < 1e-11
+    assert relative(ps.control.rates_of_residuals(model, q, ps.control.diagonalized(model, q, v).velocity), v) < 1e-11
+    assert (
+        relative(ps.control.forces_of_innovations(model, q, ps.control.innovations_of_forces(model, q, tau)), tau)
+        < 1e-11
+    )
 
 
 def test_mu_is_made_by_one_sweep_each_way():
@@ -63,10 +66,10 @@ def test_the_diagonalized_equations_integrated_are_the_ordinary_motion():
     tau, dt, steps = np.array([20.0, -30.0, 10.0, 1.0, -1.0, 0.5]), 2e-3, 50
 
     def rate(q, nu):
-        v = ps.rates_of_residuals(PUMA, q, nu)
-        return v, ps.innovations_of_forces(PUMA, q, tau) - ps.diagonalized(PUMA, q, v).bias
+        v = ps.control.rates_of_residuals(PUMA, q, nu)
+        return v, ps.control.innovations_of_forces(PUMA, q, tau) - ps.control.diagonalized(PUMA, q, v).bias
 
-    x, nu = q, ps.diagonalized(PUMA, q, v).velocity
+    x, nu = q, ps.control.diagonalized(PUMA, q, v).velocity
     for _ in range(steps):
         k1 = rate(x, nu)
         k2 = rate(x + dt / 2 * k1[0], nu + dt / 2 * k1[1])
@@ -76,12 +79,12 @@ def test_the_diagonalized_equations_integrated_are_the_ordinary_motion():
         nu = nu + dt / 6 * (k1[1] + 2 * k2[1] + 2 * k3[1] + k4[1])
     found = ps.rollout(PUMA, q, v, np.tile(tau, (steps, 1)), dt)
     assert np.abs(found.q[-1] - x).max() < 1e-9
-    assert np.abs(found.v[-1] - ps.rates_of_residuals(PUMA, x, nu)).max() < 1e-8
+    assert np.abs(found.v[-1] - ps.control.rates_of_residuals(PUMA, x, nu)).max() < 1e-8
 
 
 def test_each_residual_falls_to_its_reference_on_its_own():
     rates = np.array([5.0, 8.0, 11.0, 14.0, 17.0, 20.0])
-    law, path = ps.DecoupledControl(PUMA, rate=rates, slope=6), wave(6, seed=2)
+    law, path = ps.control.DecoupledControl(PUMA, rate=rates, slope=6), wave(6, seed=2)
     fast, start = ps.compile(law), path(0.0)
     found = run(PUMA, lambda t, q, v: fast(t, q, v, law.reference(*path(t))), start[0] + 0.2, start[1] - 0.4, steps=300)
     references = np.array([law.reference(*path(t)) for t in found.t])

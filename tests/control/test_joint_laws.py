@@ -12,13 +12,13 @@ Q = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2])
 
 
 def test_gravity_compensation_leaves_the_arm_where_it_is():
-    law = ps.GravityCompensation(PUMA)
+    law = ps.control.GravityCompensation(PUMA)
     found = run(PUMA, law, Q, np.zeros(6), steps=100)
     assert np.abs(found.q - Q).max() < 1e-9
 
 
 def test_pd_rests_where_its_springs_carry_the_load():
-    law = ps.PDControl(PUMA, kp=4000, kd=400)
+    law = ps.control.PDControl(PUMA, kp=4000, kd=400)
     reference = law.reference(Q)
     q = Q.copy()
     for _ in range(50):  # the fixed point q = q_d − 𝒢(q)/kp
@@ -32,9 +32,9 @@ def test_pd_rests_where_its_springs_carry_the_load():
 def test_feedback_vectors_gathered_inward_are_inverse_dynamics(seed):
     case = mechanism(seed)
     model, q, v, a = case.model, case.q, case.vectors["v"], case.vectors["qdd"]
-    feedback = ps.dynamic_feedback(model, q, v, a)
+    feedback = ps.control.dynamic_feedback(model, q, v, a)
     assert feedback.forces.shape == (6 * len(model.bodies),)
-    assert relative(ps.gathered(model, q, *feedback), ps.inverse_dynamics(model, q, v, a)) < 1e-12
+    assert relative(ps.control.gathered(model, q, *feedback), ps.inverse_dynamics(model, q, v, a)) < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -47,19 +47,19 @@ def test_any_feedback_vector_adds_what_a_force_on_its_link_would_take(seed):
     turns = [np.kron(np.eye(2), ps.forward_kinematics(model, q, body.name)[:3, :3]) for body in model.bodies]
     turned = [turn @ force for turn, force in zip(turns, forces.reshape(-1, 6), strict=True)]
     expected = torques + jacobians.T @ np.concatenate(turned)
-    assert relative(ps.gathered(model, q, forces, torques), expected) < 1e-12
+    assert relative(ps.control.gathered(model, q, forces, torques), expected) < 1e-12
 
 
 def test_feedback_costs_one_sweep_each_way():
     s = ps.algebra(tree=True, armature=True)
     whole = s.mass @ s.qdd + s.C + s.g + s.H @ s.phi @ s.F + s.T
     assert [sweep.direction for sweep in whole.sweeps] == ["outward", "inward"]
-    assert [sweep.direction for sweep in ps.gathered.statement.sweeps] == ["inward"]
-    assert [sweep.direction for sweep in ps.dynamic_feedback.statements["forces"].sweeps] == ["outward"]
+    assert [sweep.direction for sweep in ps.control.gathered.statement.sweeps] == ["inward"]
+    assert [sweep.direction for sweep in ps.control.dynamic_feedback.statements["forces"].sweeps] == ["outward"]
 
 
 def test_the_error_under_inverse_dynamics_obeys_its_linear_equation():
-    law, path = ps.InverseDynamicsControl(PUMA, kp=100, kd=14), wave(6)
+    law, path = ps.control.InverseDynamicsControl(PUMA, kp=100, kd=14), wave(6)
     start, rate, _ = path(0.0)
     q, v = start + 0.2, rate - 0.3
     fast = ps.compile(law)
@@ -70,7 +70,7 @@ def test_the_error_under_inverse_dynamics_obeys_its_linear_equation():
 
 
 def test_a_model_exact_law_tracks_to_a_millionth_at_one_kilohertz():
-    law, path = ps.InverseDynamicsControl(PUMA, kp=400), wave(6, seed=1)
+    law, path = ps.control.InverseDynamicsControl(PUMA, kp=400), wave(6, seed=1)
     fast = ps.compile(law)
     found = run(PUMA, lambda t, q, v: fast(t, q, v, law.reference(*path(t))), *path(0.0)[:2])
     error = np.array([path(t)[0] for t in found.t]) - found.q
@@ -79,7 +79,7 @@ def test_a_model_exact_law_tracks_to_a_millionth_at_one_kilohertz():
 
 def test_viscous_friction_is_fed_back_as_the_scalar_of_its_joint():
     puma = ps.load("puma560")
-    law, blind = ps.InverseDynamicsControl(puma), ps.InverseDynamicsControl(puma, damping=0)
+    law, blind = ps.control.InverseDynamicsControl(puma), ps.control.InverseDynamicsControl(puma, damping=0)
     v, reference = np.ones(6), law.reference(Q)
     damping = np.concatenate([joint.kind.damping for joint in puma.joints])
     np.testing.assert_allclose(law(0, Q, v, reference) - blind(0, Q, v, reference), damping * v, atol=1e-9)
@@ -87,7 +87,7 @@ def test_viscous_friction_is_fed_back_as_the_scalar_of_its_joint():
 
 def test_joints_that_turn_on_quaternions_come_to_their_reference():
     case = mechanism(3, kind="spherical", bodies=2, armature=False)
-    model, law = case.model, ps.InverseDynamicsControl(case.model, kp=60, kd=16)
+    model, law = case.model, ps.control.InverseDynamicsControl(case.model, kp=60, kd=16)
     rng = np.random.default_rng(0)
     target = model.random(rng)
     found = ps.rollout(model, case.q, np.zeros(model.nv), dt=2e-3, steps=2000, controller=law,
@@ -99,6 +99,6 @@ def test_a_half_turn_is_an_error_too():
     b = ps.ModelBuilder("ball")
     b.body("ball", joint=ps.Spherical(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)))
     model = b.build()
-    law = ps.PDControl(model, kp=1.0, kd=0.0)
+    law = ps.control.PDControl(model, kp=1.0, kd=0.0)
     tau = law(0.0, [0, 0, 0, 1], np.zeros(3), law.reference([0, 1, 0, 0]))
     np.testing.assert_allclose(np.abs(tau), [0, 2, 0], atol=1e-12)

@@ -27,24 +27,36 @@ def moved(pose):
 def cases():
     """(law, reference or nothing)."""
     goal, twist = moved(POSE), 0.1 * np.arange(6.0)
-    joint = [ps.InverseDynamicsControl(ARM), ps.PassivityControl(ARM), ps.EnergyControl(ARM), ps.DecoupledControl(ARM)]
+    joint = [
+        ps.control.InverseDynamicsControl(ARM),
+        ps.control.PassivityControl(ARM),
+        ps.control.EnergyControl(ARM),
+        ps.control.DecoupledControl(ARM),
+    ]
     found = [(law, (law.reference(Q + 0.1, 0.2 * Q, 0.3 * Q),)) for law in joint]
-    found.append((ps.GravityCompensation(ARM), ()))
-    found.append((law := ps.PDControl(ARM, kp=np.arange(1.0, 8.0)), (law.reference(Q + 0.1, 0.2 * Q),)))
-    for tip in (ps.OperationalSpaceControl(ARM, FRAME), ps.ResolvedAccelerationControl(ARM, FRAME)):
+    found.append((ps.control.GravityCompensation(ARM), ()))
+    found.append((law := ps.control.PDControl(ARM, kp=np.arange(1.0, 8.0)), (law.reference(Q + 0.1, 0.2 * Q),)))
+    for tip in (ps.control.OperationalSpaceControl(ARM, FRAME), ps.control.ResolvedAccelerationControl(ARM, FRAME)):
         found.append((tip, (tip.reference(goal, twist, twist, Q + 0.2),)))
-    found.append((law := ps.ImpedanceControl(ARM, FRAME), (law.reference(goal, twist, twist, Q + 0.2),)))
-    found.append((law := ps.ImpedanceControl(ARM, FRAME, mass=3), (law.reference(goal, twist, twist, Q, FORCE),)))
-    law = ps.HybridControl(ARM, FRAME, selection=(1, 0, 0, 0, 0, 1), axes=goal[:3, :3])
+    found.append((law := ps.control.ImpedanceControl(ARM, FRAME), (law.reference(goal, twist, twist, Q + 0.2),)))
+    found.append(
+        (law := ps.control.ImpedanceControl(ARM, FRAME, mass=3), (law.reference(goal, twist, twist, Q, FORCE),))
+    )
+    law = ps.control.HybridControl(ARM, FRAME, selection=(1, 0, 0, 0, 0, 1), axes=goal[:3, :3])
     found.append((law, (law.reference(goal, FORCE, 0.5 * FORCE, twist, twist, Q),)))
-    law = ps.PotentialFieldControl(ARM, FRAME, {"link4": 0.05}, radii=[0.1, 0.1], reach=2.0)
+    law = ps.control.PotentialFieldControl(ARM, FRAME, {"link4": 0.05}, radii=[0.1, 0.1], reach=2.0)
     found.append((law, (law.reference(goal[:3, 3], [[0.9, 0.1, 0.2], [0.2, 0.9, 0.4]]),)))
     return found
 
 
 CASES = cases()
 EVERY = pytest.mark.parametrize(("law", "reference"), CASES, ids=[type(law).__name__ for law, _ in CASES])
-KINDS = (ps.PassivityControl, ps.OperationalSpaceControl, ps.HybridControl, ps.PotentialFieldControl)
+KINDS = (
+    ps.control.PassivityControl,
+    ps.control.OperationalSpaceControl,
+    ps.control.HybridControl,
+    ps.control.PotentialFieldControl,
+)
 CHOSEN = [case for case in CASES if isinstance(case[0], KINDS)]
 SOME = pytest.mark.parametrize(("law", "reference"), CHOSEN, ids=[type(law).__name__ for law, _ in CHOSEN])
 
@@ -96,12 +108,12 @@ def test_a_law_is_a_value_that_says_its_inputs(law, reference):
 
 @EVERY
 def test_every_law_is_a_controller(law, reference):
-    assert isinstance(law, ps.Controller) and law.model is ARM
+    assert isinstance(law, ps.control.Controller) and law.model is ARM
 
 
 def test_following_a_path_is_a_law_of_time_alone():
-    law = ps.InverseDynamicsControl(ARM)
-    path = ps.joint_trajectory(ARM, [Q, Q + 0.2, Q - 0.1], velocity=2.0, acceleration=8.0)
+    law = ps.control.InverseDynamicsControl(ARM)
+    path = ps.control.joint_trajectory(ARM, [Q, Q + 0.2, Q - 0.1], velocity=2.0, acceleration=8.0)
     following = law.following(path)
     fast, v = ps.compile(following), np.linspace(-1, 1, 7)
     assert following.rows == {} and fast.inputs == ("t", "q", "v")
@@ -114,11 +126,11 @@ def test_following_a_path_is_a_law_of_time_alone():
     held = ps.rollout(ARM, Q, np.zeros(7), dt=1e-4, steps=5000, controller=following)
     assert np.abs(held.q - path(held.t).q).max() < 1e-3
     with pytest.raises(ps.ShapeError, match="no reference"):
-        ps.GravityCompensation(ARM).following(path)
+        ps.control.GravityCompensation(ARM).following(path)
 
 
 def test_references_broadcast_and_are_checked():
-    law = ps.InverseDynamicsControl(ARM)
+    law = ps.control.InverseDynamicsControl(ARM)
     assert law.reference(np.tile(Q, (4, 1)), Q).shape == (4, 21)
     with pytest.raises(ps.ShapeError, match="the reference's q"):
         law.reference(Q[:3])
@@ -127,7 +139,7 @@ def test_references_broadcast_and_are_checked():
     with pytest.raises(ps.ShapeError, match="broadcast"):
         law.reference(np.tile(Q, (4, 1)), np.tile(Q, (3, 1)))
     with pytest.raises(ps.ShapeError, match="pose"):
-        ps.OperationalSpaceControl(ARM, FRAME).reference(np.eye(3))
+        ps.control.OperationalSpaceControl(ARM, FRAME).reference(np.eye(3))
 
 
 @EVERY
@@ -148,7 +160,7 @@ def test_states_and_references_of_the_wrong_shape_are_refused(law, reference):
 
 
 def test_parts_of_a_tips_reference_are_checked_one_by_one():
-    hybrid, impedance = ps.HybridControl(ARM, FRAME, [0] * 6), ps.ImpedanceControl(ARM, FRAME, mass=2.0)
+    hybrid, impedance = ps.control.HybridControl(ARM, FRAME, [0] * 6), ps.control.ImpedanceControl(ARM, FRAME, mass=2.0)
     with pytest.raises(ps.ShapeError, match="twist of the reference"):
         hybrid.reference(POSE, FORCE, FORCE, twist=np.zeros(3))
     with pytest.raises(ps.ShapeError, match="measured force"):
@@ -159,30 +171,34 @@ def test_parts_of_a_tips_reference_are_checked_one_by_one():
         impedance.reference(POSE, force=np.zeros(3))
     for axes in (np.full((3, 3), np.nan), "north", np.diag([1.0, 1.0, -1.0]), np.eye(2)):
         with pytest.raises(ps.ShapeError, match="rotation matrix"):
-            ps.HybridControl(ARM, FRAME, [0] * 6, axes=axes)
+            ps.control.HybridControl(ARM, FRAME, [0] * 6, axes=axes)
 
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan, [1.0, 2.0], "stiff", None])
 def test_gains_are_numbers_that_are_not_negative(bad):
     with pytest.raises(ps.PhistarError, match="PDControl's kp"):
-        ps.PDControl(ARM, kp=bad, kd=1.0)
+        ps.control.PDControl(ARM, kp=bad, kd=1.0)
 
 
 def test_damping_left_out_is_critical():
-    law = ps.OperationalSpaceControl(ARM, FRAME, kp=49, posture_kp=4)
+    law = ps.control.OperationalSpaceControl(ARM, FRAME, kp=49, posture_kp=4)
     assert np.all(law.kd == 14) and np.all(law.posture_kd == 4)
 
 
 def test_unknown_frames_and_loops_are_refused():
     with pytest.raises(ps.UnknownNameError, match="nowhere"):
-        ps.OperationalSpaceControl(ARM, "nowhere")
-    for kind in (ps.OperationalSpaceControl, ps.ResolvedAccelerationControl, ps.ImpedanceControl):
+        ps.control.OperationalSpaceControl(ARM, "nowhere")
+    for kind in (
+        ps.control.OperationalSpaceControl,
+        ps.control.ResolvedAccelerationControl,
+        ps.control.ImpedanceControl,
+    ):
         with pytest.raises(ps.UnknownNameError, match="one frame"):
             kind(ARM, ["tip"])
     with pytest.raises(ps.PhistarError, match=r"'link3' of chain7\. Give task_damping"):
-        ps.ImpedanceControl(ARM, "link3")
+        ps.control.ImpedanceControl(ARM, "link3")
     with pytest.raises(ps.PhistarError, match=r"'link3' of chain7\. Choose"):
-        ps.ResolvedAccelerationControl(ARM, "link3")
+        ps.control.ResolvedAccelerationControl(ARM, "link3")
     b = ps.ModelBuilder("looped")
     for name, parent in (("a", "world"), ("b", "a"), ("c", "b")):
         b.body(name, parent=parent, joint=ps.Revolute(), placement=ps.Pose(xyz=(1, 0, 0)),
@@ -191,4 +207,4 @@ def test_unknown_frames_and_loops_are_refused():
     b.frame("post", body="world", placement=ps.Pose(xyz=(0, 2, 0)))
     b.loop("closure", "end", "post", joint=ps.Revolute())
     with pytest.raises(ps.ModelError, match=r"closure.*model\.tree"):
-        ps.PassivityControl(b.build())
+        ps.control.PassivityControl(b.build())

@@ -31,7 +31,7 @@ def parts(model, seed=0):
 @BOTH
 def test_the_frame_accelerates_as_commanded_under_any_force(model):
     frame, q, v, posture, u, force = parts(model)
-    tau = ps.operational_forces(model, q, v, posture, u, force, frame)
+    tau = ps.control.operational_forces(model, q, v, posture, u, force, frame)
     a = ps.forward_dynamics(model, q, v, tau, {frame: force})
     assert relative(ps.jacobian(model, q, frame) @ a + ps.jacobian_dot_v(model, q, v, frame), u) < 1e-9
 
@@ -46,19 +46,19 @@ def test_the_forces_are_equation_4_and_a_posture_in_the_null_space(model):
     own = ps.inverse_dynamics(model, q, v, posture)
     free = np.eye(model.nv) - jacobian.T @ consistent.T
     expected = jacobian.T @ (space.inertia @ u + space.coriolis + space.gravity - force) + free @ own
-    assert relative(ps.operational_forces(model, q, v, posture, u, force, frame), expected) < 1e-9
+    assert relative(ps.control.operational_forces(model, q, v, posture, u, force, frame), expected) < 1e-9
 
 
 def test_four_sweeps_are_enough_for_the_whole_law():
     """Velocities out, articulated inertias in, the task out, its force in (KJR92 §5)."""
-    directions = [sweep.direction for sweep in ps.operational_forces.statement.sweeps]
+    directions = [sweep.direction for sweep in ps.control.operational_forces.statement.sweeps]
     assert directions == ["outward", "inward", "outward", "inward"]
 
 
 @BOTH
 def test_resolved_acceleration_moves_the_tip_the_same(model):
     frame, q, v, posture, u, _ = parts(model, 1)
-    a = ps.resolved_acceleration(model, q, v, posture, u, frame)
+    a = ps.control.resolved_acceleration(model, q, v, posture, u, frame)
     assert relative(ps.jacobian(model, q, frame) @ a + ps.jacobian_dot_v(model, q, v, frame), u) < 1e-9
     jacobian = ps.jacobian(model, q, frame)
     assert relative(a - posture, np.linalg.pinv(jacobian) @ (jacobian @ (a - posture))) < 1e-9  # the nearest one
@@ -67,7 +67,10 @@ def test_resolved_acceleration_moves_the_tip_the_same(model):
 def laws(model):
     frame, _ = place(model)
     gains = {"kp": 60, "kd": 17, "posture_kp": 5}
-    return [ps.OperationalSpaceControl(model, frame, **gains), ps.ResolvedAccelerationControl(model, frame, **gains)]
+    return [
+        ps.control.OperationalSpaceControl(model, frame, **gains),
+        ps.control.ResolvedAccelerationControl(model, frame, **gains),
+    ]
 
 
 def test_on_six_degrees_of_freedom_resolved_acceleration_is_operational_space_control():
@@ -83,8 +86,8 @@ def test_on_six_degrees_of_freedom_resolved_acceleration_is_operational_space_co
 def test_with_the_same_null_space_motion_they_are_equal_on_seven_too():
     """Operational-space control that is given resolved acceleration's joints as its posture has nothing to correct."""
     frame, q, v, posture, u, _ = parts(ARM, 3)
-    a = ps.resolved_acceleration(ARM, q, v, posture, u, frame)
-    tau = ps.operational_forces(ARM, q, v, a, u, np.zeros(6), frame)
+    a = ps.control.resolved_acceleration(ARM, q, v, posture, u, frame)
+    tau = ps.control.operational_forces(ARM, q, v, a, u, np.zeros(6), frame)
     assert relative(tau, ps.inverse_dynamics(ARM, q, v, a)) < 1e-9
 
 
@@ -123,7 +126,7 @@ def test_a_small_turn_falls_as_the_same_equation():
 
 def test_the_elbow_moves_in_the_null_space_and_the_tip_stays():
     frame, q = place(ARM)
-    law = ps.OperationalSpaceControl(ARM, frame, kp=100, posture_kp=20)
+    law = ps.control.OperationalSpaceControl(ARM, frame, kp=100, posture_kp=20)
     pose = ps.forward_kinematics(ARM, q, frame)
     reference = law.reference(pose, posture=q + 0.5)
     fast = ps.compile(law)
@@ -135,7 +138,7 @@ def test_the_elbow_moves_in_the_null_space_and_the_tip_stays():
 def test_a_moving_pose_is_tracked_to_a_millionth_at_one_kilohertz():
     """A circle, the law inside the integrator's stages."""
     frame, q = place(ARM)
-    law = ps.OperationalSpaceControl(ARM, frame, kp=400)
+    law = ps.control.OperationalSpaceControl(ARM, frame, kp=400)
     fast, centre = ps.compile(law), ps.forward_kinematics(ARM, q, frame)
     radius, pace = 0.05, 3.0
 
@@ -157,7 +160,7 @@ WRIST = np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.2])  # the PUMA's fourth and sixth 
 
 
 def test_where_a_direction_is_lost_the_forces_are_nan_unless_damped():
-    plain, kept = (ps.OperationalSpaceControl(PUMA, "tool", task_damping=d) for d in (0.0, 1e-3))
+    plain, kept = (ps.control.OperationalSpaceControl(PUMA, "tool", task_damping=d) for d in (0.0, 1e-3))
     pose = ps.forward_kinematics(PUMA, WRIST, "tool")
     reference = plain.reference(pose, acceleration=[0.1, 0.2, -0.1, 0.5, 0.3, 1.0], posture=WRIST)
     with np.errstate(invalid="ignore"):
@@ -169,18 +172,23 @@ def test_where_a_direction_is_lost_the_forces_are_nan_unless_damped():
 
 def test_far_from_there_damping_changes_little_and_less_with_less_of_it():
     frame, q, v, posture, u, force = parts(PUMA)
-    exact = ps.operational_forces(PUMA, q, v, posture, u, force, frame)
+    exact = ps.control.operational_forces(PUMA, q, v, posture, u, force, frame)
     gaps = [
-        relative(ps.operational_forces(PUMA, q, v, posture, u, force, frame, damping=d), exact) for d in (1e-6, 1e-9)
+        relative(ps.control.operational_forces(PUMA, q, v, posture, u, force, frame, damping=d), exact)
+        for d in (1e-6, 1e-9)
     ]
     assert gaps[0] < 1e-3 and gaps[1] < 1e-2 * gaps[0]
 
 
 def test_a_tip_that_too_few_joints_move_is_refused_with_a_way_out():
     arm = ps.chain(4)
-    for law in (ps.OperationalSpaceControl, ps.ResolvedAccelerationControl, ps.ImpedanceControl):
+    for law in (
+        ps.control.OperationalSpaceControl,
+        ps.control.ResolvedAccelerationControl,
+        ps.control.ImpedanceControl,
+    ):
         with pytest.raises(ps.PhistarError, match="4 degrees of freedom"):
             law(arm, "tip")
-    law = ps.OperationalSpaceControl(arm, "tip", task_damping=0.1)
+    law = ps.control.OperationalSpaceControl(arm, "tip", task_damping=0.1)
     forces = law(0.0, np.full(4, 0.3), np.zeros(4), law.reference(np.eye(4)))
     assert np.isfinite(forces).all()

@@ -52,19 +52,19 @@ def test_on_revolute_joints_c_is_christoffels_and_symmetric_in_its_velocities():
     rng = np.random.default_rng(0)
     q, x, y = rng.normal(size=(3, 6))
     assert relative(matrix(PUMA, q, x), christoffel(PUMA, q, x)) < 1e-7
-    assert relative(ps.coriolis_product(PUMA, q, x, y), ps.coriolis_product(PUMA, q, y, x)) < 1e-12
+    assert relative(ps.control.coriolis_product(PUMA, q, x, y), ps.control.coriolis_product(PUMA, q, y, x)) < 1e-12
 
 
 def test_it_is_linear_in_each_velocity():
     rng = np.random.default_rng(1)
     q, x, y, z = rng.normal(size=(4, 6))
-    product = lambda a, b: ps.coriolis_product(PUMA, q, a, b)  # noqa: E731
+    product = lambda a, b: ps.control.coriolis_product(PUMA, q, a, b)  # noqa: E731
     assert relative(product(x + 2 * y, z), product(x, z) + 2 * product(y, z)) < 1e-12
     assert relative(product(z, x + 2 * y), product(z, x) + 2 * product(z, y)) < 1e-12
 
 
 def test_desired_and_actual_velocities_apart_cost_two_sweeps_and_order_n():
-    statement = ps.reference_dynamics.statement
+    statement = ps.control.reference_dynamics.statement
     assert [sweep.direction for sweep in statement.sweeps] == ["outward", "inward"]
     counts = [statement.cost(n).total for n in (10, 20, 40)]
     assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
@@ -75,8 +75,8 @@ def test_long_trees_of_every_joint_run_link_by_link_too():
     case = mechanism(4, bodies=60, armature=True, rotors=True, frames=1)
     names = {name: case.vectors[name] for name in ("v", "v_ref", "qdd")}
     bound = ps.algebra(case.model)
-    statement = bound.expression(ps.reference_dynamics.nodes(bound.symbols)["y"])
-    found = ps.reference_dynamics(case.model, case.q, *names.values())
+    statement = bound.expression(ps.control.reference_dynamics.nodes(bound.symbols)["y"])
+    found = ps.control.reference_dynamics(case.model, case.q, *names.values())
     assert relative(found, statement.apply(case.q, **names)) < 1e-12
 
 
@@ -84,13 +84,15 @@ def test_long_chains_run_link_by_link_and_agree_with_the_sweeps():
     model = ps.chain(120)
     rng = np.random.default_rng(2)
     q, v, w, a = 0.3 * rng.normal(size=(4, 120))
-    expected = ps.reference_dynamics.statement
+    expected = ps.control.reference_dynamics.statement
     bound = ps.algebra(model).expression(expected.node)
-    assert relative(ps.reference_dynamics(model, q, v, w, a), bound.apply(q, v=v, v_ref=w, qdd=a)) < 1e-10
+    assert relative(ps.control.reference_dynamics(model, q, v, w, a), bound.apply(q, v=v, v_ref=w, qdd=a)) < 1e-10
 
 
 @pytest.mark.parametrize(
-    "law", [ps.PassivityControl(PUMA, k=20), ps.EnergyControl(PUMA, kp=300, kd=20)], ids=["passivity", "energy"]
+    "law",
+    [ps.control.PassivityControl(PUMA, k=20), ps.control.EnergyControl(PUMA, kp=300, kd=20)],
+    ids=["passivity", "energy"],
 )
 def test_the_storage_never_rises_while_a_motion_is_followed(law):
     path = wave(6, seed=3)
@@ -104,7 +106,7 @@ def test_the_storage_never_rises_while_a_motion_is_followed(law):
 
 def test_the_storage_falls_as_the_proof_says():
     """dW/dt = −s*ks: the integral of the loss is what the storage has lost."""
-    law, path = ps.PassivityControl(PUMA, k=20), wave(6, seed=4)
+    law, path = ps.control.PassivityControl(PUMA, k=20), wave(6, seed=4)
     found = run(
         PUMA, lambda t, q, v: law(t, q, v, law.reference(*path(t))), path(0.0)[0] + 0.2, path(0.0)[1], steps=300
     )
@@ -117,7 +119,7 @@ def test_the_storage_falls_as_the_proof_says():
 
 def test_coriolis_terms_with_the_actual_velocity_twice_would_break_the_proof():
     """What plain Newton-Euler offers, ℳθ̈_r + 𝒞(θ̇, θ̇): the same law with it lets the storage rise."""
-    law, path = ps.PassivityControl(PUMA, k=0.2, slope=4), wave(6, seed=5, amplitude=1.5)
+    law, path = ps.control.PassivityControl(PUMA, k=0.2, slope=4), wave(6, seed=5, amplitude=1.5)
 
     def plain(t, q, v):
         rate, change = law.reference_motion(q, v, law.reference(*path(t)))
@@ -130,6 +132,6 @@ def test_coriolis_terms_with_the_actual_velocity_twice_would_break_the_proof():
 
 def test_quaternions_are_refused_with_a_way_out():
     model = mechanism(3, kind="spherical", bodies=2).model
-    for law in (ps.PassivityControl, ps.EnergyControl, ps.DecoupledControl):
+    for law in (ps.control.PassivityControl, ps.control.EnergyControl, ps.control.DecoupledControl):
         with pytest.raises(ps.ModelError, match="InverseDynamicsControl"):
             law(model)

@@ -32,11 +32,11 @@ def user_angles():
 
 
 TASKS = {
-    "position": ps.position_task("tool"),
-    "quaternion": ps.quaternion_task("tool"),
-    "euler": ps.euler_task("tool"),
-    "casadi, of a pose": ps.casadi_task(user_pose(), "tool"),
-    "casadi, of q": ps.casadi_task(user_angles()),
+    "position": ps.control.position_task("tool"),
+    "quaternion": ps.control.quaternion_task("tool"),
+    "euler": ps.control.euler_task("tool"),
+    "casadi, of a pose": ps.control.casadi_task(user_pose(), "tool"),
+    "casadi, of q": ps.control.casadi_task(user_angles()),
 }
 POSES = ("quaternion", "euler")
 
@@ -96,7 +96,7 @@ def test_the_quaternion_is_exact_for_half_turns_too_and_stays_on_the_side_asked_
         model = builder.build()
         exact = np.append(axis, 0.0)
         for near in (exact, -exact):
-            y = ps.quaternion_task("top", near=near)(model, [np.pi], [0.0]).y
+            y = ps.control.quaternion_task("top", near=near)(model, [np.pi], [0.0]).y
             assert np.allclose(y[3:], near, rtol=0, atol=1e-15)
 
 
@@ -114,9 +114,9 @@ def test_task_space_forces_make_the_accelerations_that_its_equation_says(name):
     task, rng = TASKS[name], np.random.default_rng(9)
     if name == "casadi, of a pose":  # radius squared and height: two directions of the five coordinates
         pose = casadi.SX.sym("pose", 4, 4)
-        task = ps.casadi_task(casadi.Function("rim", [pose], [cylinder(pose)[:2]]), "tool")
+        task = ps.control.casadi_task(casadi.Function("rim", [pose], [cylinder(pose)[:2]]), "tool")
     force = rng.normal(size=(5, task.rows))
-    state, space = task(PUMA, Q, V), ps.task_space(PUMA, Q, V, task)
+    state, space = task(PUMA, Q, V), ps.control.task_space(PUMA, Q, V, task)
     tau = np.einsum("...ji,...j->...i", state.jacobian, force)
     acceleration = np.einsum("...ij,...j->...i", state.jacobian, ps.forward_dynamics(PUMA, Q, V, tau)) + state.drift
     left = np.einsum("...ij,...j->...i", space.inertia, acceleration) + space.coriolis + space.gravity
@@ -129,17 +129,17 @@ def test_a_planar_arm_has_a_task_space_for_what_it_can_move():
     model = ps.load("planar3")
     frame, q, v = list(model.frames)[-1], np.array([0.3, 0.5, 0.7]), np.ones(3)
     pose = casadi.SX.sym("pose", 4, 4)
-    task = ps.casadi_task(casadi.Function("plane", [pose], [casadi.vertcat(pose[:2, 3], pose[1, 0])]), frame)
-    space, jacobian = ps.task_space(model, q, v, task), task(model, q, v).jacobian
+    task = ps.control.casadi_task(casadi.Function("plane", [pose], [casadi.vertcat(pose[:2, 3], pose[1, 0])]), frame)
+    space, jacobian = ps.control.task_space(model, q, v, task), task(model, q, v).jacobian
     assert relative(jacobian.T @ space.inertia @ jacobian, ps.mass_matrix(model, q)) < 1e-9
-    compiled = ps.compile(lambda q, v: ps.task_space(model, q, v, task), model)
+    compiled = ps.compile(lambda q, v: ps.control.task_space(model, q, v, task), model)
     assert relative(compiled(q, v).inertia, space.inertia) < 1e-9
 
 
 def test_seven_coordinates_of_a_pose_have_no_inertia_but_a_truncated_one():
     with pytest.raises(InfeasibleError, match="7 coordinates describe 6 directions"):
-        ps.task_space(PUMA, Q, V, TASKS["quaternion"])
-    space = ps.task_space(PUMA, Q, V, TASKS["quaternion"], truncation=1e-9)
+        ps.control.task_space(PUMA, Q, V, TASKS["quaternion"])
+    space = ps.control.task_space(PUMA, Q, V, TASKS["quaternion"], truncation=1e-9)
     assert np.all(space.rank == 6)
 
 
@@ -147,20 +147,20 @@ def test_euler_angles_are_refused_where_they_do_not_exist():
     builder = ps.ModelBuilder("pitch")
     builder.body("arm", joint=ps.Revolute(axis=(0, 1, 0)), inertia=ps.Inertia(1.0, tensor=np.eye(3)))
     builder.frame("tip", body="arm")
-    state = ps.euler_task("tip")(builder.build(), [np.pi / 2], [1.0])
+    state = ps.control.euler_task("tip")(builder.build(), [np.pi / 2], [1.0])
     assert np.isnan(state.rate).any()
 
 
 def test_wrong_maps_are_said_in_sentences():
     pose, q = casadi.SX.sym("pose", 4, 4), casadi.SX.sym("q", 6)
     with pytest.raises(ShapeError, match=r"takes its pose, \(4, 4\)"):
-        ps.casadi_task(casadi.Function("f", [q], [q]), "tool")
+        ps.control.casadi_task(casadi.Function("f", [q], [q]), "tool")
     with pytest.raises(StatementError, match="one argument with one column"):
-        ps.casadi_task(casadi.Function("f", [pose, q], [q]), "tool")
+        ps.control.casadi_task(casadi.Function("f", [pose, q], [q]), "tool")
     with pytest.raises(StatementError, match="one argument with one column"):
-        ps.casadi_task(lambda q: q)
-    arm, free = ps.casadi_task(casadi.Function("f", [q], [q])), ps.load("freeflyer")
+        ps.control.casadi_task(lambda q: q)
+    arm, free = ps.control.casadi_task(casadi.Function("f", [q], [q])), ps.load("freeflyer")
     with pytest.raises(ModelError, match=r"takes 6 coordinates.*nq = "):
         arm(free, free.neutral(), np.zeros(free.nv))
     with pytest.raises(ShapeError, match="quaternion"):
-        ps.quaternion_task("tool", near=(0, 0, 0, 0))
+        ps.control.quaternion_task("tool", near=(0, 0, 0, 0))

@@ -17,13 +17,13 @@ def test_any_guess_is_closed_by_every_kind_of_cut_joint(joint):
     q = ps.assemble(model, model.random(3))
     gap = ps.loop_residual(model, q)
     assert np.abs(gap).max() < 1e-11
-    v = ps.assemble_velocity(model, q, np.random.default_rng(0).standard_normal(model.nv))
+    v = ps.loops.assemble_velocity(model, q, np.random.default_rng(0).standard_normal(model.nv))
     assert np.abs(ps.loop_residual(model, q, v)[1]).max() < 1e-11
 
 
 def test_locked_joints_stay_and_the_two_ways_to_close_a_four_bar_are_found():
     model = four_bar(CRANK_ROCKER)
-    found = ps.assemblies(model, [0.4, 0.5, 1.0], locked=["crank"])
+    found = ps.loops.assemblies(model, [0.4, 0.5, 1.0], locked=["crank"])
     assert len(found) == 2
     for q in found:
         assert q[0] == 0.4 and np.abs(ps.loop_residual(model, q)).max() < 1e-12
@@ -39,7 +39,7 @@ def test_batches_of_guesses_are_assembled():
     q = ps.assemble(model, guess, locked=["crank"])
     assert q.shape == (5, 3) and np.abs(ps.loop_residual(model, q)).max() < 1e-12
     np.testing.assert_array_equal(q[:, 0], guess[:, 0])
-    v = ps.assemble_velocity(model, q, [1.0, 0.0, 0.0], locked=["crank"])
+    v = ps.loops.assemble_velocity(model, q, [1.0, 0.0, 0.0], locked=["crank"])
     np.testing.assert_array_equal(v[:, 0], 1.0)
     assert np.abs(ps.loop_residual(model, q, v)[1]).max() < 1e-12
 
@@ -74,7 +74,7 @@ def test_rates_that_a_locked_mechanism_cannot_have_are_refused():
     model = four_bar(CRANK_ROCKER)
     q = ps.assemble(model, [0.4, 0.5, 1.0], locked=["crank"])
     with pytest.raises(ps.ModelError, match="'closure' would open at"):
-        ps.assemble_velocity(model, q, [1.0, 0.0, 0.0], locked=["crank", "rocker"])
+        ps.loops.assemble_velocity(model, q, [1.0, 0.0, 0.0], locked=["crank", "rocker"])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_rates_that_a_locked_mechanism_cannot_have_are_refused():
         (lambda model: ps.assemble(model, [0, 0, 0], locked=["crnk"]), "did you mean 'crank'"),
         (lambda model: ps.assemble(model, [0, np.nan, 0]), "finite"),
         (lambda model: ps.assemble(model, [0, 0]), r"\(…, 3\)"),
-        (lambda model: ps.assemblies(model, np.zeros((2, 3))), "one guess"),
+        (lambda model: ps.loops.assemblies(model, np.zeros((2, 3))), "one guess"),
         (lambda model: ps.loop_residual(model, [0, 0]), r"\(…, 3\)"),
         (lambda model: ps.loop_residual(model, np.zeros(3), np.zeros(2)), r"\(…, 3\)"),
         (lambda model: ps.forward_dynamics(model, np.zeros(3), np.zeros(2), np.zeros(3)), r"\(…, 3\)"),

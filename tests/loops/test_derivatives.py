@@ -31,7 +31,7 @@ def test_derivatives_are_the_limits_of_differences(joint, links):
     model = two_arms(joint, links=links, couplings=links > 2)
     rng = np.random.default_rng(2)
     q = ps.assemble(model, model.random(rng))
-    v = ps.assemble_velocity(model, q, rng.standard_normal(model.nv))
+    v = ps.loops.assemble_velocity(model, q, rng.standard_normal(model.nv))
     tau = rng.standard_normal(model.nv)
     made = ps.forward_dynamics_derivatives(model, q, v, tau)
     zero, unit = np.zeros(model.nv), np.eye(model.nv)

@@ -70,9 +70,9 @@ def test_the_closed_legs_of_cassie_stay_closed():
     model = ps.load(DATA / "mjcf" / "cassie.xml")
     q = ps.assemble(model, model.neutral())
     rng = np.random.default_rng(0)
-    v = ps.assemble_velocity(model, q, 0.1 * rng.standard_normal(model.nv))
+    v = ps.loops.assemble_velocity(model, q, 0.1 * rng.standard_normal(model.nv))
     tau = rng.standard_normal(model.nv)
-    report = ps.loop_report(model, q)
+    report = ps.loops.loop_report(model, q)
     assert report.rows == 12 and report.rank == 10
     acceleration = ps.forward_dynamics(model, q, v, tau)
     h, rows = 1e-6, closure_rows(model, q)[1]

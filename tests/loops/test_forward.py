@@ -13,7 +13,7 @@ from tests.loops.mechanisms import CUTS, four_bar, two_arms
 def closed_state(model, seed=0):
     rng = np.random.default_rng(seed)
     q = ps.assemble(model, model.random(rng))
-    return q, ps.assemble_velocity(model, q, rng.standard_normal(model.nv)), rng.standard_normal(model.nv)
+    return q, ps.loops.assemble_velocity(model, q, rng.standard_normal(model.nv)), rng.standard_normal(model.nv)
 
 
 def relative(got, want):
@@ -67,9 +67,9 @@ def test_a_parallelogram_falls_as_its_one_degree_of_freedom_says_whatever_is_red
     model, q = four_bar(), np.array([-1.2, 1.2, -1.2])
     want = -(0.5 + 1.0 + 0.5) * 9.81 * np.cos(-1.2) / (1 / 3 + 1.0 + 1 / 3)
     np.testing.assert_allclose(ps.forward_dynamics(model, q, [0] * 3, [0] * 3), [want, -want, want], atol=1e-12)
-    report = ps.loop_report(model, q)
+    report = ps.loops.loop_report(model, q)
     assert (report.rows, report.rank, report.freedom, report.well_posed) == (5, 2, 1, False)
-    assert ps.loop_report(model, [0.0, 0.0, 0.0]).rank == 1  # folded flat: it may go either of two ways
+    assert ps.loops.loop_report(model, [0.0, 0.0, 0.0]).rank == 1  # folded flat: it may go either of two ways
 
 
 def test_redundant_closing_forces_are_the_shortest_that_give_the_motion():
@@ -85,7 +85,7 @@ def test_redundant_closing_forces_are_the_shortest_that_give_the_motion():
 def test_batches_broadcast_and_a_bad_row_spoils_itself_only():
     model = four_bar((1.0, 2.0, 1.8, 2.2))
     q = np.stack([ps.assemble(model, [x, 0.5, 1.0], locked=["crank"]) for x in (0.3, 0.9, 1.4)])
-    v = np.stack([ps.assemble_velocity(model, each, [1.0, 0, 0]) for each in q])
+    v = np.stack([ps.loops.assemble_velocity(model, each, [1.0, 0, 0]) for each in q])
     whole = ps.forward_dynamics(model, q, v, np.zeros(3))
     assert whole.shape == (3, 3)
     for row in range(3):

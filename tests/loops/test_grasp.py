@@ -206,7 +206,7 @@ def test_aligned_base_placements_are_not_well_posed_and_the_rank_says_so():
     assert grasp_dynamics(Grasp(generic, "object"), q, np.zeros(12), np.zeros(12)).rank == 12
     aligned, q = held(("rigid", "rigid"), joints=3, planar=True)
     found = grasp_dynamics(Grasp(aligned, "object"), q, np.zeros(12), np.zeros(12))
-    assert found.rank == ps.loop_report(aligned, q).rank == 9
+    assert found.rank == ps.loops.loop_report(aligned, q).rank == 9
     v, tau = closed_rates(aligned, q, np.random.default_rng(8), (1,))[0], np.arange(12.0)
     ours, theirs = grasp_dynamics(Grasp(aligned, "object"), q, v, tau), ps.forward_dynamics(aligned, q, v, tau)
     np.testing.assert_allclose(ours.acceleration, theirs, atol=1e-9 * np.abs(theirs).max())  # the motion is unique

@@ -66,7 +66,7 @@ def test_a_long_mechanism_stays_closed_and_reports_its_rank():
     q, v, _ = states(model, 1, 22)
     made = ps.rollout(model, q[0], v[0], dt=1e-4, steps=10)
     assert np.abs(ps.loop_residual(model, made.q)).max() < 1e-12
-    report = ps.loop_report(model, made.q)
+    report = ps.loops.loop_report(model, made.q)
     assert report.rows == 3 and np.all(report.rank == 3) and np.all(report.well_posed)
 
 

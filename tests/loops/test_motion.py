@@ -12,7 +12,7 @@ CRANK_ROCKER = (0.5, 1.2, 1.0, 1.1)
 def turning_crank(speed=3.0):
     model = four_bar(CRANK_ROCKER)
     q = ps.assemble(model, [0.4, 0.5, 1.0], locked=["crank"])
-    return model, q, ps.assemble_velocity(model, q, [speed, 0.0, 0.0], locked=["crank"])
+    return model, q, ps.loops.assemble_velocity(model, q, [speed, 0.0, 0.0], locked=["crank"])
 
 
 def test_a_crank_rocker_stays_closed_and_keeps_its_energy():
@@ -46,7 +46,7 @@ def test_samples_asked_for_are_closed_too_and_lie_on_the_same_motion():
 def test_a_mechanism_of_free_and_spherical_joints_stays_closed():
     model = two_arms(ps.Distance(1.0), links=2, floating=True)
     q = ps.assemble(model, model.random(1))
-    v = ps.assemble_velocity(model, q, np.random.default_rng(1).standard_normal(model.nv))
+    v = ps.loops.assemble_velocity(model, q, np.random.default_rng(1).standard_normal(model.nv))
     run = ps.simulate(model, q, v, 0.5)
     assert np.abs(run.loop_residual).max() < 1e-12 and np.abs(run.loop_rate).max() < 1e-10
     assert np.ptp(run.energy) < 1e-7 * np.abs(run.energy).max()

@@ -143,7 +143,7 @@ def test_what_cannot_be_a_series_is_refused_with_a_sentence():
 
 def test_what_is_not_numbers_is_refused_with_a_sentence():
     with pytest.raises(ps.ShapeError, match="arrays of numbers"):
-        ps.time_derivatives(np.sin, "fast")
+        ps.loops.time_derivatives(np.sin, "fast")
     for result in (None, "text"):
         with pytest.raises(ps.PhistarError, match="Write it with NumPy"):
-            ps.time_derivatives(lambda x, result=result: result, np.ones(1), np.ones(1))
+            ps.loops.time_derivatives(lambda x, result=result: result, np.ones(1), np.ones(1))

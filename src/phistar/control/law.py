@@ -1,6 +1,6 @@
 """What a control law is: state and reference in, joint forces out; pure, so that it runs in Python and compiled alike.
 
-    law = ps.PDControl(model, kp=100)
+    law = ps.control.PDControl(model, kp=100)
     tau = law(t, q, v, law.reference(q_d))                    # NumPy, any leading axes
     fast = ps.compile(law)                                    # machine code, the same arguments
     ps.rollout(model, q0, v0, dt=1e-3, steps=1000, controller=law, parameters=law.reference(q_d))

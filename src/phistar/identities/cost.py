@@ -157,7 +157,5 @@ def _pattern(value: Value, known: dict[Value, _Pattern]) -> _Pattern:
 
 def _was_adjoint(value: Value) -> bool:
     """Whether the last recursion below a value ran outward."""
-    recursions = [
-        x for x in walk(value) if isinstance(x, Apply) and symbol_of(x.letter).name in _CROSSING
-    ]
+    recursions = [x for x in walk(value) if isinstance(x, Apply) and symbol_of(x.letter).name in _CROSSING]
     return bool(recursions) and isinstance(recursions[-1].letter, Adjoint)

@@ -36,7 +36,7 @@ def load(
     if loops is not None:
         from phistar.io.sidecar import with_loops
 
-        return with_loops(load(source, floating, packages, gravity, strict, **options), loops)
+        return with_loops(load(source, floating, packages, gravity, strict, None, **options), loops)
     if not isinstance(source, (str, os.PathLike)):
         raise FileError(f"load was given {type(source).__name__}; give a path or the name of a bundled robot.")
     if isinstance(source, str) and _is_name(source):

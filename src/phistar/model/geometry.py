@@ -113,7 +113,7 @@ class Polytope(Shape):
         except ImportError:
             raise ModelError("Reading a mesh needs the package trimesh: pip install 'phistar[sim]'.") from None
         try:
-            found = trimesh.load(mesh.path, force="mesh")
+            found: Any = trimesh.load(mesh.path, force="mesh")
         except (OSError, ValueError, TypeError) as error:
             raise ModelError(f"The mesh {mesh.path} cannot be read: {error}.") from None
         return Polytope(np.asarray(found.convex_hull.vertices) * mesh.scale)

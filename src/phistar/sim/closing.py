@@ -39,5 +39,5 @@ def check_closed(model: Model, q: Any, v: Any) -> None:
         if opening > FAR or opens > allowed:
             raise ModelError(
                 f"{model.name} does not start closed: the loop '{name}' is open by {opening:.3g} and opens at "
-                f"{opens:.3g} per second. ps.assemble and ps.assemble_velocity find a state that is closed."
+                f"{opens:.3g} per second. ps.assemble and ps.loops.assemble_velocity find a state that is closed."
             )

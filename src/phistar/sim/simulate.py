@@ -28,7 +28,7 @@ class Simulation(NamedTuple):
     """t (T,), q (T, nq), v (T, nv), energy (T,): kinetic, potential and elastic; loop_residual (T, rows).
 
     `work` (T,) is what joint forces other than springs have done since the start, so that energy − work stays where it
-    was; `loop_rate` (T, rows) is ġ; `loop_rank` and `loop_condition` (T,) are those of `ps.loop_report`.
+    was; `loop_rate` (T, rows) is ġ; `loop_rank` and `loop_condition` (T,) are those of `ps.loops.loop_report`.
     """
 
     t: np.ndarray

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.control.inverse_kinematics import damped_rates, pose_error
+from phistar.control.kinematics import damped_rates, pose_error
 from phistar.control.reach import greatest_reach
 from phistar.errors import ModelError, ShapeError
 from phistar.spatial import rotations
@@ -58,7 +58,7 @@ def test_reachable_poses_are_reached_within_the_limits(name):
     model, frame = ROBOTS[name]
     rng = np.random.default_rng(1)
     targets = ps.forward_kinematics(model, 0.8 * model.random(rng, (60,)), frame)
-    found = ps.inverse_kinematics(model, targets, frame)
+    found = ps.control.inverse_kinematics(model, targets, frame)
     assert found.success.mean() >= 0.95
     error = pose_error(ps.forward_kinematics(model, found.q, frame), targets)
     assert np.allclose(found.residual, error, atol=1e-15)
@@ -73,7 +73,7 @@ def test_from_a_start_near_by_the_near_solution_is_found():
     rng = np.random.default_rng(2)
     q = 0.7 * SEVEN.random(rng, (50,))
     near = q + rng.uniform(-0.05, 0.05, q.shape)
-    found = ps.inverse_kinematics(SEVEN, ps.forward_kinematics(SEVEN, q, "tip"), "tip", near, starts=1)
+    found = ps.control.inverse_kinematics(SEVEN, ps.forward_kinematics(SEVEN, q, "tip"), "tip", near, starts=1)
     assert found.success.all()
     assert np.abs(found.q - near).max() < 0.4
     assert np.all(found.starts == 1) and found.iterations.max() < 30
@@ -90,14 +90,14 @@ def test_any_leading_axes_and_any_joints():
     model = builder.build()
     q = model.random(np.random.default_rng(0), (2, 3))
     q[..., :3] *= 0.3
-    found = ps.inverse_kinematics(model, ps.forward_kinematics(model, q, "lens"), "lens")
+    found = ps.control.inverse_kinematics(model, ps.forward_kinematics(model, q, "lens"), "lens")
     assert found.success.shape == (2, 3) and found.success.all()
     assert np.allclose(np.linalg.norm(found.q[..., 3:], axis=-1), 1.0)
 
 
 def test_a_single_pose_gives_single_answers():
     target = ps.forward_kinematics(PUMA, [0.1, -0.4, 0.6, 0.3, 0.5, 0.2], "tool")
-    found = ps.inverse_kinematics(PUMA, target.tolist(), "tool")
+    found = ps.control.inverse_kinematics(PUMA, target.tolist(), "tool")
     assert found.q.shape == (6,) and found.success.shape == () and bool(found.success)
     assert found.reason[()] == "reached"
 
@@ -108,7 +108,7 @@ def test_a_single_pose_gives_single_answers():
 def test_a_pose_beyond_reach_is_said_to_be_with_the_distance():
     target = np.eye(4)
     target[:3, 3] = [3.0, 0.0, 0.0]
-    found = ps.inverse_kinematics(SEVEN, target, "tip", starts=3)
+    found = ps.control.inverse_kinematics(SEVEN, target, "tip", starts=3)
     assert not found.success
     assert "out of reach: the target is 3 m from (0, 0, 0)" in found.reason[()]
     assert np.linalg.norm(found.residual[3:]) >= 3.0 - greatest_reach(SEVEN, "tip")[1]
@@ -132,11 +132,11 @@ def test_limits_that_forbid_a_pose_are_named():
     model = builder.build()
     free = model.replace(joints={"leaf": ps.Revolute(axis=(0, 0, 1))})
     target = ps.forward_kinematics(free, [0.9], "latch")
-    found = ps.inverse_kinematics(model, target, "latch")
+    found = ps.control.inverse_kinematics(model, target, "latch")
     assert not found.success and np.isclose(found.q[0], 0.5)
     assert "held by the limits of leaf" in found.reason[()]
     assert np.isclose(np.linalg.norm(found.residual[:3]), 0.4, atol=1e-9)
-    assert ps.inverse_kinematics(free, target, "latch").success
+    assert ps.control.inverse_kinematics(free, target, "latch").success
 
 
 def test_a_pose_that_too_few_joints_cannot_meet_ends_at_the_nearest_and_says_so():
@@ -144,7 +144,7 @@ def test_a_pose_that_too_few_joints_cannot_meet_ends_at_the_nearest_and_says_so(
     frame = list(model.frames)[-1]
     target = ps.forward_kinematics(model, [0.3, 0.4, 0.5], frame)
     target[2, 3] += 0.25  # out of the plane
-    found = ps.inverse_kinematics(model, target, frame, starts=5)
+    found = ps.control.inverse_kinematics(model, target, frame, starts=5)
     assert not found.success
     assert "no joint brings the frame nearer" in found.reason[()] and "0.25 m" in found.reason[()]
     assert np.allclose(found.residual, [0, 0, 0, 0, 0, 0.25], atol=1e-6)
@@ -155,38 +155,38 @@ def test_a_singular_start_without_a_slope_is_left_for_others():
     straight = arm(7, offset=0.0)
     target = ps.forward_kinematics(straight, np.zeros(7), "tip")
     target[2, 3] -= 0.4
-    alone = ps.inverse_kinematics(straight, target, "tip", np.zeros(7), starts=1)
+    alone = ps.control.inverse_kinematics(straight, target, "tip", np.zeros(7), starts=1)
     assert not alone.success and "singular position" in alone.reason[()] and alone.iterations == 0
-    helped = ps.inverse_kinematics(straight, target, "tip", np.zeros(7))
+    helped = ps.control.inverse_kinematics(straight, target, "tip", np.zeros(7))
     assert helped.success and helped.starts > 1
 
 
 def test_a_target_that_is_not_finite_spoils_its_own_row_only():
     targets = ps.forward_kinematics(PUMA, [[0.1, -0.4, 0.6, 0.3, 0.5, 0.2]] * 2, "tool")
     targets[0, 0, 3] = np.nan
-    found = ps.inverse_kinematics(PUMA, targets, "tool")
+    found = ps.control.inverse_kinematics(PUMA, targets, "tool")
     assert found.success.tolist() == [False, True]
     assert found.reason[0] == "the target is not finite" and np.isnan(found.residual[0]).all()
 
 
 def test_the_same_seed_gives_the_same_answer():
     targets = ps.forward_kinematics(SEVEN, SEVEN.random(np.random.default_rng(3), (20,)), "tip")
-    first, second = (ps.inverse_kinematics(SEVEN, targets, "tip", seed=5) for _ in range(2))
+    first, second = (ps.control.inverse_kinematics(SEVEN, targets, "tip", seed=5) for _ in range(2))
     assert np.array_equal(first.q, second.q)
 
 
 def test_what_is_no_pose_is_refused():
     with pytest.raises(ShapeError, match=r"\(…, 4, 4\)"):
-        ps.inverse_kinematics(PUMA, np.eye(3), "tool")
+        ps.control.inverse_kinematics(PUMA, np.eye(3), "tool")
     with pytest.raises(ShapeError, match="no rotation matrix"):
-        ps.inverse_kinematics(PUMA, 2 * np.eye(4), "tool")
+        ps.control.inverse_kinematics(PUMA, 2 * np.eye(4), "tool")
     builder = ps.ModelBuilder("ring")
     for name in ("a", "b"):
         builder.body(name, joint=ps.Revolute(), inertia=ps.Inertia(1.0, tensor=np.eye(3)))
         builder.frame(f"{name}_tip", body=name)
     builder.loop("closure", "a_tip", "b_tip", joint=ps.Revolute())
     with pytest.raises(ModelError, match="has loops"):
-        ps.inverse_kinematics(builder.build(), np.eye(4), "a_tip")
+        ps.control.inverse_kinematics(builder.build(), np.eye(4), "a_tip")
 
 
 def test_the_error_of_a_pose_is_the_motion_to_the_target():
