@@ -37,7 +37,6 @@ def test_frames_may_be_repeated(tmp_path):
 WRONG = {
     "a misspelt function": (["puma560", "forward_dynamic"], "did you mean 'forward_dynamics'"),
     "a function of no state": (["puma560", "load"], "has no function of a state 'load'"),
-    "a function that branches": (["puma560", "joint_friction"], "cannot be written out"),
     "no frame": (["puma560", "jacobian"], "is about a frame"),
     "an unknown frame": (["puma560", "jacobian", "--frame", "tol"], "did you mean 'tool'"),
     "an unknown robot": (["puma561", "bias"], "puma560"),
