@@ -1,4 +1,4 @@
-"""Draws docs/loops/four_bar.png and singular.png: examples/four_bar.py, and a parallelogram through one line.
+"""Draws docs/loops/four_bar.png, slider_crank.png and singular.png: the examples, and a parallelogram through one line.
 
 Run by the docs build before Sphinx: `python docs/generate_loops.py [FOLDER]`.
 """
@@ -57,6 +57,28 @@ def four_bar(folder: Path) -> None:
     plt.close(figure)
 
 
+def slider_crank(folder: Path) -> None:
+    """The engine at a few angles, the torque and side force of an even turn, and its speed under gas."""
+    made = runpy.run_path(str(ROOT / "examples" / "slider_crank.py"))
+    model, motion, run = made["model"], made["motion"], made["run"]
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+    for k in range(0, 360, 45):
+        places = [ps.forward_kinematics(model, motion.q[k], name)[:2, 3] for name in ("crank", "rod", "piston")]
+        left.plot(
+            *np.array(places).T, color=INK if k == 45 else PALE, lw=2.5 if k == 45 else 1.2, marker="o", mfc="white"
+        )
+    left.set(aspect="equal", xlabel="x [m]", ylabel="y [m]", title="Crank, rod and piston")
+    degrees = np.degrees(made["angles"][:, 0])
+    middle.plot(degrees, made["torque"], color=WARM, label="torque [N m]")
+    middle.plot(degrees, made["side"] / 10, color=COOL, label="side force [10 N]")
+    middle.set(xlabel="crank [°]", title="What an even turn needs", xticks=range(0, 361, 90))
+    middle.legend(frameon=False)
+    right.plot(run.t, run.v[:, 0], color=INK)
+    right.set(xlabel="time [s]", ylabel="crank [rad/s]", title="Under gas")
+    figure.savefig(folder / "slider_crank.png", dpi=130)
+    plt.close(figure)
+
+
 def singular(folder: Path) -> None:
     """A parallelogram that turns through the configurations in which all its bars lie in one line."""
     z, rod = ps.Revolute(axis=(0, 0, 1)), ps.Inertia(1.0, (0.5, 0, 0), np.diag([1e-4, 1 / 12, 1 / 12]))
@@ -88,4 +110,5 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "loops"
     folder.mkdir(parents=True, exist_ok=True)
     four_bar(folder)
+    slider_crank(folder)
     singular(folder)
