@@ -1,4 +1,4 @@
-"""A slider-crank engine, both ways: driven by gas through RJK91's closed loop, and the torque that an even turn needs by
+"""A slider-crank engine, both ways: driven by gas through RJK91's closed loop, and the torque of an even turn by
 WD89's primary joint. Prints the piston's stroke, the side force on its wall, and that the two ways agree.
 """
 
