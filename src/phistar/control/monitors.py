@@ -11,18 +11,13 @@ import numpy as np
 
 from phistar.dynamics import forward_kinematics
 from phistar.errors import PhistarError, ShapeError, UnknownNameError
+from phistar.estimation import observability_gramian
 from phistar.model import Model
 from phistar.stated import states
 
 Part = Literal["all", "rotation", "position"]
 _ROWS = {"all": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
 ELLIPSES = 8  # drawn along a path
-
-
-@states(lambda s: s.J @ s.U @ s.J.T, matrix=True)
-def velocity_gramian(model: Model, q: Any, frame: str) -> np.ndarray:
-    """JJ*, (…, 6, 6): twists that rates of unit length give are those with β*(JJ*)⁻¹β ≤ 1."""
-    return velocity_gramian.evaluate(model, q, frames=(frame,))
 
 
 @states(lambda s: s.J @ s.mass.inv @ s.J.T, matrix=True)
@@ -39,7 +34,7 @@ def acceleration_gramian(model: Model, q: Any, weights: Any, frame: str) -> np.n
 
 def manipulability(model: Model, q: Any, frame: str, part: Part = "all") -> np.ndarray:
     """√det(JJ*), (…): the volume of the ellipsoid of twists, 0 in singular positions (Yoshikawa 1985)."""
-    return np.sqrt(np.maximum(np.linalg.det(_part(velocity_gramian(model, q, frame), part)), 0.0))
+    return np.sqrt(np.maximum(np.linalg.det(_part(observability_gramian(model, q, frame), part)), 0.0))
 
 
 class PrincipalAxes(NamedTuple):

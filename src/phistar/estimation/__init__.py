@@ -11,6 +11,7 @@ from phistar.estimation.covariances import (
     covariances,
 )
 from phistar.estimation.filtering import Filtered, forward_dynamics
+from phistar.estimation.observability import Observability, observability, observability_gramian, self_motions
 from phistar.estimation.state_space import StateSpace, sample_joint_forces, state_space
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "CompositeBodies",
     "Covariances",
     "Filtered",
+    "Observability",
     "Solution",
     "StateSpace",
     "acceleration_parts",
@@ -28,7 +30,10 @@ __all__ = [
     "forward_dynamics",
     "forward_errors",
     "graded_chain",
+    "observability",
+    "observability_gramian",
     "precise_forward_dynamics",
     "sample_joint_forces",
+    "self_motions",
     "state_space",
 ]

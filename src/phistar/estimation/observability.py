@@ -1,0 +1,96 @@
+"""Redundancy and singularity as observability (R87 §XIV).
+
+A force f on a frame, unknown, runs to the base and every joint reads its share; without noise,
+
+    x(k) = φ(k,k−1) x(k−1),  x(0) = f,    τ(k) = H(k) x(k):    τ = HφBf = J*f
+
+so JJ* = Σ φ*(k,0)H*(k)H(k)φ(k,0) is this model's observability Gramian. Read outward, it is the Gramian of what rates
+can make the frame do (controllability): a force that no joint feels is a motion that no joint can make.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.dynamics import jacobian
+from phistar.errors import ModelError, ShapeError
+from phistar.estimation.blocks import require_joints
+from phistar.estimation.boundary import SINGULAR
+from phistar.model import Model
+from phistar.stated import states
+
+
+@states(lambda s: s.J @ s.U @ s.J.T, matrix=True)
+def observability_gramian(model: Model, q: Any, frame: str) -> np.ndarray:
+    """JJ* = B*ΓB, (…, 6, 6), Γ = ℰφ*Γℰφ + H*H from one outward sweep (R87 §XIV); world axes at the frame.
+
+    Forces f read with joint noise of unit variance have covariance (JJ*)⁻¹; twists β that rates of unit length give
+    are those with β*(JJ*)⁻¹β ≤ 1.
+    """
+    return observability_gramian.evaluate(model, q, frames=(frame,))
+
+
+@dataclass(frozen=True)
+class Observability:
+    """What the joints can feel at a frame, and make it do; [moment; force] and [ω; v] in world axes at the frame."""
+
+    gramian: np.ndarray
+    """JJ*, (…, 6, 6)."""
+    strengths: np.ndarray
+    """σ, (…, 6), largest first: the joint forces that a unit force along a direction gives, ‖J*d‖; the greatest twist
+    along it under rates of unit length."""
+    directions: np.ndarray
+    """d, (…, 6, 6), in the columns."""
+    rank: np.ndarray
+    """(…): in how many directions a force is felt, which is in how many the frame can move."""
+
+    @property
+    def unobservable(self) -> np.ndarray:
+        """(6, 6 − rank), orthonormal: forces that no joint feels, J*f = 0; motions that the arm has lost."""
+        if self.rank.ndim:
+            raise ShapeError(
+                f"Each state of a batch {self.rank.shape} loses directions of its own; ask one state, or take the "
+                "columns of `directions` from `rank` on."
+            )
+        return self.directions[:, int(self.rank) :]
+
+
+def observability(model: Model, q: Any, frame: str) -> Observability:
+    """The Gramian of a frame at q (…, nq), taken apart: JJ* = Σ σ²dd*.
+
+    A direction counts where σ² is above 1e-11 of the greatest. Moments and forces are measured in N m and N: strengths
+    depend on that choice of units, the rank does not.
+    """
+    _require_moving_tree(model)
+    gramian = observability_gramian(model, q, frame)
+    values, directions = np.linalg.eigh(gramian)
+    values, directions = values[..., ::-1], directions[..., ::-1]
+    rank = np.sum(_felt(values), axis=-1)
+    return Observability(gramian, np.sqrt(np.maximum(values, 0.0)), directions, rank)
+
+
+def self_motions(model: Model, q: Any, frame: str) -> np.ndarray:
+    """I − J*(JJ*)⁺J, (…, nv, nv), the projector on rates that leave a frame at rest.
+
+    To the estimator, on what readings contain that no force on the frame explains: the residual τ − J*f̂ of the least
+    squares f̂ = (JJ*)⁺Jτ. Its trace is nv − rank: joints in surplus.
+    """
+    _require_moving_tree(model)
+    J, (values, directions) = jacobian(model, q, frame), np.linalg.eigh(observability_gramian(model, q, frame))
+    felt = _felt(values)
+    scale = np.where(felt, 1.0 / np.sqrt(np.where(felt, values, 1.0)), 0.0)
+    rows = scale[..., None] * np.matmul(np.swapaxes(directions, -1, -2), J)  # orthonormal, or zero
+    return np.eye(model.nv) - np.matmul(np.swapaxes(rows, -1, -2), rows)
+
+
+def _felt(values: np.ndarray) -> np.ndarray:
+    return values > SINGULAR * np.max(values, axis=-1, keepdims=True)
+
+
+def _require_moving_tree(model: Model) -> None:
+    require_joints(model)
+    if model.loops:
+        raise ModelError(f"{model.name} has loops, whose joints do not move freely; take model.tree.")
