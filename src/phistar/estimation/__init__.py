@@ -1,6 +1,7 @@
 """Dynamics as estimation (R87): filters, smoothers and covariances that are the dynamics."""
 
 from phistar.estimation.boundary import BoundaryValueProblem, Solution
+from phistar.estimation.chandrasekhar import PropagatedGains, propagated_gains
 from phistar.estimation.composite import CompositeBodies, composite_bodies
 from phistar.estimation.conditioning import forward_errors, graded_chain, precise_forward_dynamics
 from phistar.estimation.covariances import (
@@ -12,6 +13,7 @@ from phistar.estimation.covariances import (
 )
 from phistar.estimation.filtering import Filtered, forward_dynamics
 from phistar.estimation.observability import Observability, observability, observability_gramian, self_motions
+from phistar.estimation.scan import scanned_forward_dynamics
 from phistar.estimation.state_space import StateSpace, sample_joint_forces, state_space
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Covariances",
     "Filtered",
     "Observability",
+    "PropagatedGains",
     "Solution",
     "StateSpace",
     "acceleration_parts",
@@ -33,7 +36,9 @@ __all__ = [
     "observability",
     "observability_gramian",
     "precise_forward_dynamics",
+    "propagated_gains",
     "sample_joint_forces",
+    "scanned_forward_dynamics",
     "self_motions",
     "state_space",
 ]

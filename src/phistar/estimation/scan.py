@@ -1,0 +1,219 @@
+"""The filter as an associative scan: forward dynamics of a chain in a number of steps that grows as log n.
+
+What a stretch of links does to the estimate that reaches it is five blocks (A, b, C, η, J), and stretches combine: the
+elements of Särkkä and García-Fernández (IEEE Trans. Automat. Contr. 66, 2021), in mechanics a body with two handles.
+Written beside the algebra, whose sweeps go link by link. `ps.forward_dynamics` is far faster wherever it was measured;
+this is for seeing what depth costs in work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from phistar.backends.links import Links, bias_acceleration, bias_force, has_rotors
+from phistar.errors import ModelError
+from phistar.model import Model
+from phistar.spatial import force_transform
+from phistar.stated import batched
+
+Elements = tuple[np.ndarray, ...]
+
+
+def associative_scan(combine: Callable[[Elements, Elements], Elements], elements: Elements) -> Elements:
+    """e₁, e₁∘e₂, …, e₁∘…∘eₙ along the first axis: fewer than 2n combinations, at most 2 log₂ n of them in a row.
+
+    Pairs are combined, their scan is the odd places of the result, and one more combination each fills the even ones.
+    """
+    n = len(elements[0])
+    if n < 2:
+        return elements
+    pairs = combine(tuple(x[: n - 1 : 2] for x in elements), tuple(x[1::2] for x in elements))
+    odd = associative_scan(combine, pairs)
+    even = tuple(x[:1] for x in elements)
+    if n > 2:
+        later = combine(tuple(x[: (n - 1) // 2] for x in odd), tuple(x[2::2] for x in elements))
+        even = tuple(np.concatenate(both) for both in zip(even, later, strict=True))
+    results = tuple(np.empty((n, *x.shape[1:])) for x in odd)
+    for result, x, y in zip(results, even, odd, strict=True):
+        result[::2], result[1::2] = x, y
+    return results
+
+
+class _Kind(Protocol):
+    """What is asked of a joint here: its pose in and its subspace at coordinates (…, 1)."""
+
+    def pose(self, q: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
+    def subspace(self, q: np.ndarray, /) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """What does not depend on q, over the links, base first; `alike`: joints of one kind and where they are."""
+
+    rotation: np.ndarray
+    offset: np.ndarray
+    mass: np.ndarray
+    armature: np.ndarray
+    alike: tuple[tuple[_Kind, np.ndarray], ...]
+
+
+def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarray:
+    """θ̈ = ℳ⁻¹(τ − C), (…, nv), by scans: velocities, bias accelerations, filter (R87 eqs. 35-43), smoother (44-47).
+
+    For serial chains of one-dof joints without gyroscopic rotors, each of whose links has inertia about its own joint.
+    """
+    tables = _tables(model)
+    q, v = batched(model, q, v)
+    q, tau = batched(model, q, model.checked(tau, model.nv, "tau"))
+    v = np.broadcast_to(v, q.shape)
+    links, H, carry = _placed(model, tables, np.moveaxis(q, -1, 0))
+    rates, measured = (np.moveaxis(x, -1, 0)[..., None, None] for x in (v, tau))
+    force = _known_force(model, tables, links, carry, H, rates)
+    z, P = _filtered(tables, carry, H, force, measured)
+    return np.moveaxis(_smoothed(tables, carry, H, z, P, measured)[..., 0, 0], 0, -1)
+
+
+# What the chain is
+
+
+def _tables(model: Model) -> _Tables:
+    """Kept on the model: reading 10,000 links takes longer than the scans do."""
+    if "_scan_tables" not in model.__dict__:
+        if not model.is_serial or any(joint.nv != 1 or joint.nq != 1 for joint in model.joints) or has_rotors(model):
+            raise ModelError(
+                f"{model.name} is not a serial chain of one-dof joints without gyroscopic rotors, which a scan is "
+                "along; use ps.forward_dynamics."
+            )
+        _refuse_hollow(model)
+        places: dict[int, list[int]] = {}
+        for k, joint in enumerate(model.joints):
+            places.setdefault(id(joint.kind), []).append(k)
+        model.__dict__["_scan_tables"] = _Tables(
+            rotation=np.stack([body.placement.rotation for body in model.bodies]),
+            offset=np.stack([body.placement.translation for body in model.bodies]),
+            mass=np.stack([body.inertia.matrix for body in model.bodies]),
+            armature=np.array(model.armature, dtype=float),
+            alike=tuple((model.joints[at[0]].kind, np.array(at)) for at in places.values()),
+        )
+    return model.__dict__["_scan_tables"]
+
+
+def _refuse_hollow(model: Model) -> None:
+    """An element divides by HMH* + A of its own link, where the sweep divides by D, of all that is outboard too."""
+    for body, joint in zip(model.bodies, model.joints, strict=True):
+        axis = joint.kind.subspace(np.zeros(1))
+        if not (axis.T @ body.inertia.matrix @ axis)[0, 0] + joint.kind.armature_diagonal[0] > 0.0:
+            raise ModelError(
+                f"{body.name} of {model.name} has no inertia about its own joint, which a scan divides by; use "
+                "ps.forward_dynamics."
+            )
+
+
+def _placed(model: Model, tables: _Tables, q: np.ndarray) -> tuple[Links, np.ndarray, np.ndarray]:
+    """All links as one whose leading axes are (n, …); H, (n, …, 1, 6); φ(k−1,k), (n, …, 6, 6)."""
+    turn, shift = np.empty((*q.shape, 3, 3)), np.empty((*q.shape, 3))
+    subspace = np.empty((*q.shape, 6, 1))
+    for kind, at in tables.alike:
+        turn[at], shift[at] = kind.pose(q[at][..., None])
+        subspace[at] = kind.subspace(q[at][..., None])
+    fixed = _per_link(tables.rotation, q)
+    rotation = np.matmul(fixed, turn)
+    offset = _per_link(tables.offset, q) + np.matmul(fixed, shift[..., None])[..., 0]
+    links = Links(model, q, (rotation,), (offset,), (subspace,))
+    return links, np.swapaxes(subspace, -1, -2), force_transform(rotation, offset)
+
+
+def _per_link(table: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """(n, a, b) as (n, 1, …, 1, a, b), which broadcasts against q's batch."""
+    return table.reshape(len(table), *(1,) * (q.ndim - 1), *table.shape[1:])
+
+
+def _adjoint(x: np.ndarray) -> np.ndarray:
+    return np.swapaxes(x, -1, -2)
+
+
+# The scans
+
+
+def _affine(first: Elements, second: Elements) -> Elements:
+    """x → A₂(A₁x + c₁) + c₂."""
+    return np.matmul(second[0], first[0]), np.matmul(second[0], first[1]) + second[1]
+
+
+def _known_force(
+    model: Model, tables: _Tables, links: Links, carry: np.ndarray, H: np.ndarray, rates: np.ndarray
+) -> np.ndarray:
+    """b + Mφ*(a + E*a_g), (n, …, 6, 1): the input that moving with θ̈ = 0 gives (R87 eqs. 7, 24; ERRATA of §IX)."""
+    outward = _adjoint(carry)
+    moves, velocity = associative_scan(_affine, (outward, np.matmul(_adjoint(H), rates)))
+    bias = bias_acceleration(links, 0, velocity, rates)
+    ground = np.concatenate([np.zeros(3), -np.asarray(model.gravity, dtype=float)])[:, None]
+    acceleration = associative_scan(_affine, (outward, bias))[1] + np.matmul(moves, ground)
+    mass = _per_link(tables.mass, links.q)
+    return np.matmul(mass, acceleration) + bias_force(mass, velocity)
+
+
+def _filtered(
+    tables: _Tables, carry: np.ndarray, H: np.ndarray, force: np.ndarray, tau: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """z⁻ and P⁻ of every link, base first: the scan's z⁺, P⁺ of the link outboard, moved."""
+    mass = np.broadcast_to(_per_link(tables.mass, tau[..., 0, 0]), carry.shape)
+    transition = np.concatenate([carry[1:], np.zeros_like(carry[:1])])  # link k's from k+1; nothing reaches the tip
+    own = _elements(tables, transition, H, mass, force, tau)
+    _, after, spread, _, _ = associative_scan(_stretch, tuple(x[::-1] for x in own))
+    outboard = [np.concatenate([x[::-1][1:], np.zeros_like(x[:1])]) for x in (after, spread)]
+    z = np.matmul(transition, outboard[0]) + force
+    P = np.matmul(np.matmul(transition, outboard[1]), _adjoint(transition)) + mass
+    return z, (P + _adjoint(P)) / 2
+
+
+def _elements(
+    tables: _Tables, transition: np.ndarray, H: np.ndarray, mass: np.ndarray, force: np.ndarray, tau: np.ndarray
+) -> Elements:
+    """(A, b, C, η, J) of one link: moved to it, M added, its joint measured (Särkkä and García-Fernández 2021)."""
+    variance = np.matmul(np.matmul(H, mass), _adjoint(H)) + tables.armature.reshape(-1, *(1,) * (H.ndim - 1))
+    gain = np.matmul(mass, _adjoint(H)) / variance
+    seen, new = np.matmul(H, transition), tau - np.matmul(H, force)
+    return (
+        transition - np.matmul(gain, seen),
+        force + np.matmul(gain, new),
+        mass - np.matmul(gain * variance, _adjoint(gain)),
+        np.matmul(_adjoint(seen), new / variance),
+        np.matmul(_adjoint(seen), seen / variance),
+    )
+
+
+def _stretch(first: Elements, second: Elements) -> Elements:
+    """Two stretches as one, the first outboard (Särkkä and García-Fernández 2021)."""
+    (A, b, C, eta, J), (A2, b2, C2, eta2, J2) = first, second
+    right = np.concatenate([A, b + np.matmul(C, eta2), C], axis=-1)
+    met = np.linalg.solve(np.eye(6) + np.matmul(C, J2), right)
+    back = _adjoint(met[..., :6])
+    moved = np.matmul(A2, met)
+    spread = np.matmul(moved[..., 7:], _adjoint(A2)) + C2
+    doubt = np.matmul(back, np.matmul(J2, A)) + J
+    return (
+        moved[..., :6],
+        moved[..., 6:7] + b2,
+        (spread + _adjoint(spread)) / 2,
+        np.matmul(back, eta2 - np.matmul(J2, b)) + eta,
+        (doubt + _adjoint(doubt)) / 2,
+    )
+
+
+def _smoothed(
+    tables: _Tables, carry: np.ndarray, H: np.ndarray, z: np.ndarray, P: np.ndarray, tau: np.ndarray
+) -> np.ndarray:
+    """θ̈ = e⁺ − G*λ⁺, with λ⁻ = (I − GH)*λ⁺ + H*e⁺ and λ⁺(k) = φ*λ⁻(k−1) scanned outward (R87 eqs. 44-47)."""
+    PH = np.matmul(P, _adjoint(H))
+    D = np.matmul(H, PH) + tables.armature.reshape(-1, *(1,) * (H.ndim - 1))
+    gain, residual = PH / D, (tau - np.matmul(H, z)) / D
+    closed = _adjoint(np.eye(6) - np.matmul(gain, H))
+    outward = _adjoint(carry)
+    _, below = associative_scan(_affine, (np.matmul(closed, outward), np.matmul(_adjoint(H), residual)))
+    arriving = np.concatenate([np.zeros_like(below[:1]), np.matmul(outward[1:], below[:-1])])
+    return residual - np.matmul(_adjoint(gain), arriving)
