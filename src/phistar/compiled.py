@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from phistar.backends.kernel import Kernel, Statements, compile_trace, executor
-from phistar.backends.program import COMPOSITE, is_wide, program_of
+from phistar.backends.program import COMPOSITE, derived_program, is_wide
 from phistar.backends.single import single_of
 from phistar.backends.threads import STATES_PER_THREAD, spread
 from phistar.errors import ShapeError, StatementError
@@ -60,7 +60,7 @@ class CompiledStatement:
         """The recursion that was compiled."""
         e = self.expression
         node = adjoint(e.node) if self.flipped else e.node
-        return Algorithm(program_of((("y", node),), e.symbols, e.setting, self.matrix, self.kernel.form))
+        return Algorithm(derived_program((("y", node),), e.symbols, e.setting, self.matrix, self.kernel.form))
 
     def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> np.ndarray:
         made = self._single(*arrays) if out is None else NotImplemented

@@ -12,7 +12,7 @@ import numpy as np
 
 from phistar.backends.dense import Dense
 from phistar.backends.links import has_rotors, has_siblings, links_at
-from phistar.backends.program import ARTICULATED, Evaluation, program_of
+from phistar.backends.program import ARTICULATED, Evaluation, derived_program
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
@@ -110,7 +110,7 @@ class Expression:
 
     def program(self, matrix: bool = False) -> Program:
         """The sweeps of the cheapest form."""
-        return program_of((("y", self.node),), self.symbols, self.setting, matrix, self.form)
+        return derived_program((("y", self.node),), self.symbols, self.setting, matrix, self.form)
 
     def algorithm(self, matrix: bool = False) -> Algorithm:
         """The recursion as the papers print it."""

@@ -45,14 +45,16 @@ def program_of(
     found = stored.load(name, stored.PROGRAM)
     if found is not None:
         return program_from(found[0])
-    program = _derived(nodes, symbols, setting, matrix, form)
+    program = derived_program(nodes, symbols, setting, matrix, form)
     stored.store(name, to_data(program), b"", stored.PROGRAM)
     return program
 
 
-def _derived(
+@cache
+def derived_program(
     nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str
 ) -> Program:
+    """The same derived here and now: what is shown to people does not depend on what lies on the disk."""
     if form in (AS_WRITTEN, JOSEPH):
         return lower_all(dict(nodes), matrix, form == JOSEPH)
     innovations = form == ARTICULATED
