@@ -13,8 +13,7 @@ from phistar.backends.kernel import compilable, compile_trace
 from phistar.backends.single import single_of
 from phistar.backends.trace import Scalar, Tape, finish
 from phistar.contact.pairs import Pairs, Site
-from phistar.contact.response import motions
-from phistar.dynamics import forward_kinematics
+from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.model.geometry import Plane
 from phistar.spatial import cross
 
@@ -68,7 +67,7 @@ class Sites:
         """The same on floats or traced numbers of one state."""
         model, frames = self.pairs.model, self.pairs.frames
         poses = [forward_kinematics(model, q, frame) for frame in frames]
-        motion = motions(model, q, v, frames)
+        motion = frame_velocity(model, q, v, frames)
         turns, centers, speeds = [], [], []
         for site in self.every:
             turn, shift, rate = np.eye(3), np.zeros(3), np.zeros(6)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from phistar.dynamics import forward_kinematics
+from phistar.dynamics import forward_kinematics, mobility
 from phistar.errors import PhistarError, ShapeError, UnknownNameError
 from phistar.estimation import observability_gramian
 from phistar.model import Model
@@ -18,12 +18,6 @@ from phistar.stated import states
 Part = Literal["all", "rotation", "position"]
 _ROWS = {"all": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
 ELLIPSES = 8  # drawn along a path
-
-
-@states(lambda s: s.J @ s.mass.inv @ s.J.T, matrix=True)
-def tip_mobility(model: Model, q: Any, frame: str) -> np.ndarray:
-    """Ω(0) = Jℳ⁻¹J*, (…, 6, 6): the accelerations that forces at the frame give it (KJR92 eq. 11)."""
-    return tip_mobility.evaluate(model, q, frames=(frame,))
 
 
 @states(lambda s: s.J @ s.mass.inv @ s.R @ s.mass.inv @ s.J.T, matrix=True)
@@ -64,7 +58,7 @@ def effective_mass(
     if np.any(length == 0.0):
         raise ShapeError("A direction is three numbers that are not all zero.")
     d = d / length
-    yielding = np.einsum("...i,...ij,...j->...", d, _part(tip_mobility(model, q, frame), part), d)
+    yielding = np.einsum("...i,...ij,...j->...", d, _part(mobility(model, q, frame), part), d)
     with np.errstate(divide="ignore"):
         return 1.0 / np.maximum(yielding, 0.0)
 

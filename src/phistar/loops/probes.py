@@ -12,18 +12,11 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import compilable
-from phistar.dynamics import forward_kinematics
+from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.model import Model, ModelBuilder, Spherical
 from phistar.spatial import Inertia, cross
-from phistar.stated import states
 
 UNIT = Inertia(1.0, (0.0, 0.0, 0.0), np.eye(3))  # motions know no inertia, but a model must have some
-
-
-@states(lambda s: s.J @ s.v)
-def frame_motion(model: Model, q: Any, v: Any, frames: tuple[str, ...]) -> np.ndarray:
-    """Jθ̇, (…, 6f): [ω; ẋ] of each frame (RJK91 eq. 1)."""
-    return frame_motion.evaluate(model, q, {"v": v}, frames=frames)
 
 
 def frame_poses(model: Model, q: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -37,7 +30,7 @@ def frame_poses(model: Model, q: Any, frames: tuple[str, ...]) -> dict[str, np.n
     rates = np.zeros((2, probed.nv))
     for turn in range(2):
         rates[turn, [turn, *range(3 + model.nv + turn, probed.nv, 3)]] = 1.0
-    found = frame_motion(probed, whole[..., None, :], rates, names)
+    found = frame_velocity(probed, whole[..., None, :], rates, names)
     return {frame: _pose(found[..., 6 * i : 6 * i + 6]) for i, frame in enumerate(frames)}
 
 

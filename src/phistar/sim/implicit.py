@@ -17,10 +17,17 @@ from phistar.backends.arrays import is_traced, traced
 from phistar.backends.kernel import compilable, compile_trace
 from phistar.backends.single import single_of
 from phistar.backends.trace import Scalar, Tape, finish
+from phistar.contact.axes import bases_of, contact_map
 from phistar.contact.forces import Held, contact_forces
-from phistar.contact.response import bases_of, contact_map, mobility, motions, response
 from phistar.contact.surface import Parameters
-from phistar.dynamics import forward_dynamics, forward_kinematics, mass_matrix_inverse
+from phistar.dynamics import (
+    force_response,
+    forward_dynamics,
+    forward_kinematics,
+    frame_velocity,
+    mass_matrix_inverse,
+    mobility,
+)
 from phistar.model import Model
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.dry import dry_forces
@@ -102,7 +109,7 @@ class ImplicitStep:
             g[n + i, 2, n:, 2] = np.stack([column[rate] * way for column in joints])
         across, bases, places = np.zeros((0, 2)), np.zeros((0, 3, 3)), np.zeros((0, 0))
         if n:
-            motion = motions(model, q, v, self.frames)
+            motion = frame_velocity(model, q, v, self.frames)
             bases = bases_of(normal)
             origins = np.stack([forward_kinematics(model, q, frame)[:3, 3] for frame in self.frames])
             places = contact_map(point, bases, origins, self.sides).reshape(4 * n, -1)
@@ -112,7 +119,7 @@ class ImplicitStep:
             g[:n, :, :n] = omega.reshape(n, 4, n, 4)
             u[:n] = np.matmul(places, motion).reshape(n, 4)
             for i, column in enumerate(joints):  # Jℳ⁻¹H*: how stops move places, and the other way round
-                g[:n, :, n + i, 2] = np.matmul(places, motions(model, q, column, self.frames)).reshape(n, 4)
+                g[:n, :, n + i, 2] = np.matmul(places, frame_velocity(model, q, column, self.frames)).reshape(n, 4)
                 g[n + i, 2, :n] = g[:n, :, n + i, 2]
         u, g = (traced(x) if is_traced(x) else x for x in (u, g))
         still = np.zeros((count - n, 2))
@@ -123,7 +130,8 @@ class ImplicitStep:
         held = np.concatenate([np.stack(turned), np.stack([kept.twist, kept.touch_speed], axis=-1)], axis=-1)
         acceleration = np.zeros(model.nv)
         if n:
-            acceleration = response(model, q, self.frames, np.matmul(force[:n].reshape(4 * n), places))
+            wrenches = np.matmul(force[:n].reshape(4 * n), places).reshape(-1, 6)
+            acceleration = force_response(model, q, np.zeros(model.nv), dict(zip(self.frames, wrenches, strict=True)))
         for i, column in enumerate(joints):
             acceleration = acceleration + column * force[n + i, 2]
         forced = np.concatenate([force, np.stack([left, missed], axis=-1)], axis=-1)

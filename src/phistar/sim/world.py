@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.contact.axes import bases_of, contact_map
 from phistar.contact.gaps import Gaps, Nearness, Penetration
 from phistar.contact.pairs import Pairs
-from phistar.contact.response import bases_of, contact_map
 from phistar.contact.surface import Parameters, Surface
 from phistar.model import Model
 from phistar.sim.implicit import COLUMNS, HELD, MEASURED, ImplicitStep, Sides

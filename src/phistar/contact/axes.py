@@ -1,4 +1,4 @@
-"""How a mechanism answers forces at its bodies, and how places of contact move with the bodies."""
+"""How places of contact move with the bodies, and along which axes their forces act."""
 
 from __future__ import annotations
 
@@ -7,20 +7,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.arrays import sign
-from phistar.dynamics import force_response, frame_velocity, mobility
-from phistar.model import Model
 from phistar.spatial import skew
-
-__all__ = ["bases_of", "contact_map", "mobility", "motions", "response"]
-
-motions = frame_velocity
-
-
-def response(model: Model, q: Any, frames: tuple[str, ...], force: Any) -> np.ndarray:
-    """ℳ⁻¹J*f, (…, nv): the accelerations that forces f (…, 6m) at m frames add (RJK91 eq. 18, with the sign of what
-    acts)."""
-    f_ext = {frame: force[..., 6 * i : 6 * i + 6] for i, frame in enumerate(frames)}
-    return force_response(model, q, np.zeros(model.nv), f_ext)
 
 
 def contact_map(point: Any, bases: Any, origins: Any, sides: tuple[tuple[int, int], ...]) -> Any:
