@@ -1,4 +1,5 @@
-"""A controller that lives in samples: what it senses and what it remembers go in, joint forces and a new memory come out.
+"""A controller that lives in samples: what it senses and what it remembers go in, joint forces and a new memory come
+out.
 
 A memory is data alone (numbers, texts, arrays, tuples of them, frozen dataclasses and named tuples), never an object
 that changes: a run stopped and taken up again from a file goes on as if it had not been stopped.
