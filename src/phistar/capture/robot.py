@@ -1,0 +1,188 @@
+"""The robot that captures: two arms with hands on one base, known to its controller apart from what it captures.
+
+arms = Arms.of(scene_model)             # the scene's mechanism without the satellite
+q, v = arms.state(sensed)               # from readings
+tau = arms.joint_forces(own)            # to the scene's joints, zero where nothing drives
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from phistar.errors import ModelError
+from phistar.model import Capsule, Free, Geometry, Model
+from phistar.model.parts import Frame
+from phistar.spatial import Pose, cross, from_quaternion
+
+SIDES = ("left", "right")
+FINGERS = 3
+BASE, OBJECT = "base", "satellite"
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A hand on the frame `wrist` of an arm. `grip` is a frame amid its fingertips, z outward along the fingers and x
+    towards the first; `tips` (3, 3) are the ends of the fingers in it, `reach` (4, 4) is the grip in the wrist."""
+
+    side: str
+    wrist: str
+    grip: str
+    tips: np.ndarray
+    reach: np.ndarray
+    joints: np.ndarray  # where the arm's joints stand in v of `Arms.model`
+    coordinates: np.ndarray  # and in q
+
+
+@dataclass(frozen=True, eq=False)
+class Arms:
+    """`model` is the scene's without the object, with the frames `left/grip` and `right/grip`; `scene` the whole."""
+
+    model: Model
+    scene: Model
+    hands: tuple[Hand, Hand]
+
+    @staticmethod
+    def of(scene: Model) -> Arms:
+        """The arms of a scene; what they lack is said."""
+        for frame in (BASE, *(f"{side}/tool" for side in SIDES)):
+            scene.frame(frame)
+        model = without(scene, OBJECT)
+        hands = tuple(_hand(model, side) for side in SIDES)
+        frames = tuple(
+            Frame(hand.grip, wrist.body, Pose(rotation=place[:3, :3], xyz=place[:3, 3]))
+            for hand in hands
+            for wrist in [model.frame(hand.wrist)]
+            for place in [wrist.placement.matrix @ hand.reach]
+        )
+        model = replace(model, frame_list=(*model.frame_list, *frames))
+        return Arms(model, scene, (hands[0], hands[1]))
+
+    @cached_property
+    def free(self) -> bool:
+        """Whether the base floats."""
+        body = self.model.frame(BASE).body
+        return body >= 0 and isinstance(self.model.joints[body].kind, Free)
+
+    @cached_property
+    def base(self) -> np.ndarray:
+        """The pose (4, 4) of a base that is fixed."""
+        return self.model.frame(BASE).placement.matrix
+
+    @cached_property
+    def driven(self) -> np.ndarray:
+        """Where the joints of both arms stand in v, left first, (12,)."""
+        return np.concatenate([hand.joints for hand in self.hands])
+
+    @cached_property
+    def coordinates(self) -> np.ndarray:
+        """Where the joints of both arms stand in q, left first, (12,)."""
+        return np.concatenate([hand.coordinates for hand in self.hands])
+
+    @cached_property
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper, of the joints of both arms, (12,) each."""
+        return self.model.lower_limits[self.coordinates], self.model.upper_limits[self.coordinates]
+
+    @cached_property
+    def _sites(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the driven joints stand in the scene's q and v."""
+        own = [joint for joint in self.model.joints if joint.v_slice.start in self.driven]
+        twins = [self.scene.joint(joint.name) for joint in own]
+        order = np.argsort([joint.v_slice.start for joint in own])
+        rank = np.argsort(np.argsort(self.driven))
+        starts = np.array([[twins[i].q_slice.start, twins[i].v_slice.start] for i in order])[rank]
+        return starts[:, 0], starts[:, 1]
+
+    def angles(self, q: Any) -> np.ndarray:
+        """The joints of both arms, (…, 12), in a configuration of the scene."""
+        return np.asarray(q)[..., self._sites[0]]
+
+    def configuration(self, joints: Any, base: Any = None) -> np.ndarray:
+        """q (…, nq) of `model`: joints (…, 12), and where it floats the base as a sensor has it, (…, 7 or more)."""
+        joints = np.asarray(joints, dtype=float)
+        q = np.broadcast_to(self.model.neutral(), (*joints.shape[:-1], self.model.nq)).copy()
+        q[..., self.coordinates] = joints
+        if self.free and base is not None:
+            q[..., self._base_joint.q_slice] = np.asarray(base, dtype=float)[..., :7]
+        return q
+
+    def state(self, sensed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """q (nq,), v (nv,) of `model` from the readings `left_joints`, `right_joints` and, where it floats, `base`."""
+        q, v = self.model.neutral(), np.zeros(self.model.nv)
+        for hand in self.hands:
+            row = sensed[f"{hand.side}_joints"]
+            count = len(hand.joints)
+            q[hand.coordinates], v[hand.joints] = row[:count], row[count:]
+        if self.free:
+            row, joint = np.asarray(sensed["base"], dtype=float), self._base_joint
+            q[joint.q_slice] = row[:7]
+            back = from_quaternion(row[3:7]).T  # a free joint's rates are in its body's axes
+            v[joint.v_slice] = np.concatenate([back @ row[7:10], back @ row[10:13]])
+        return q, v
+
+    def joint_forces(self, tau: np.ndarray) -> np.ndarray:
+        """Joint forces (12,) of the arms, left first, as joint forces (nv,) of the scene."""
+        whole = np.zeros(self.scene.nv)
+        whole[self._sites[1]] = tau
+        return whole
+
+    @cached_property
+    def _base_joint(self) -> Any:
+        return self.model.joints[self.model.frame(BASE).body]
+
+
+def without(model: Model, name: str) -> Model:
+    """The model without one body and what hangs on it, and their frames."""
+    gone = {model.body_index(name)}
+    if gone == {-1}:
+        raise ModelError("The world cannot be left out of a model.")
+    gone |= {i for i, parent in enumerate(model.parents) if parent in gone}
+    kept = [i for i in range(len(model.bodies)) if i not in gone]
+    place = {-1: -1} | {old: new for new, old in enumerate(kept)}
+    bodies, rows, rates = [], 0, 0
+    for old in kept:
+        body, joint = model.bodies[old], model.joints[old]
+        slices = {"q_slice": slice(rows, rows + joint.nq), "v_slice": slice(rates, rates + joint.nv)}
+        rows, rates = rows + joint.nq, rates + joint.nv
+        bodies.append(replace(body, parent=place[body.parent], joint=replace(joint, body=place[old], **slices)))
+    frames = tuple(replace(frame, body=place[frame.body]) for frame in model.frame_list if frame.body not in gone)
+    return replace(model, bodies=tuple(bodies), frame_list=frames)
+
+
+def _hand(model: Model, side: str) -> Hand:
+    wrist = model.frame(f"{side}/tool")
+    shapes = {geometry.name: geometry for geometry in model.bodies[wrist.body].geometry}
+    back = np.linalg.inv(wrist.placement.matrix)
+    tips = []
+    for number in range(1, FINGERS + 1):
+        name = f"{side}_finger{number}"
+        if name not in shapes or not isinstance(shapes[name].shape, Capsule):
+            raise ModelError(f"{model.name} has no capsule '{name}' on '{wrist.name}'; a hand has {FINGERS} fingers.")
+        tips.append((back @ np.append(_far_end(shapes[name], wrist), 1.0))[:3])
+    centre, first = np.mean(tips, axis=0), tips[0] - np.mean(tips, axis=0)
+    outward = cross(tips[1] - tips[0], tips[2] - tips[0])
+    outward = outward / np.linalg.norm(outward) * np.sign(outward @ centre)
+    x = first / np.linalg.norm(first)
+    reach = np.eye(4)
+    reach[:3, :3], reach[:3, 3] = np.stack([x, cross(outward, x), outward], axis=-1), centre
+    chain, body = [], wrist.body
+    while body >= 0 and not isinstance(model.joints[body].kind, Free):
+        chain, body = [model.joints[body], *chain], model.parents[body]
+    joints = np.array([joint.v_slice.start for joint in chain])
+    coordinates = np.array([joint.q_slice.start for joint in chain])
+    own = (np.array(tips) - centre) @ reach[:3, :3]
+    return Hand(side, wrist.name, f"{side}/grip", own, reach, joints, coordinates)
+
+
+def _far_end(finger: Geometry, wrist: Frame) -> np.ndarray:
+    """The end of a capsule that is farther from the wrist, (3,), in the body's frame."""
+    shape = finger.shape
+    assert isinstance(shape, Capsule)
+    half = np.array([0.0, 0.0, 0.5 * shape.length + shape.radius])
+    ends = [finger.placement.rotation @ end + finger.placement.translation for end in (half, -half)]
+    return max(ends, key=lambda end: float(np.linalg.norm(end - wrist.placement.translation)))
