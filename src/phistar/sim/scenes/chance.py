@@ -4,6 +4,7 @@ mass = {uniform = [20, 200]}       any number between the two
 x = {normal = [0.0, 0.01]}         mean and standard deviation
 v = {vector = [0.0, 0.09]}         a vector of random direction, its length between the two
 rpy = {turn = true}                roll, pitch and yaw of a rotation drawn evenly
+rpy = {turn = [0.0, 0.35]}         … of a turn about a random axis, its angle between the two
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import FileError
+from phistar.spatial import exp
 
-_KINDS = ("uniform", "normal", "vector", "turn")
+KINDS = ("uniform", "normal", "vector", "turn")
 
 
 def drawn(content: Any, rng: np.random.Generator, where: str) -> Any:
     """The content with every random number drawn, in the order of the file."""
     if isinstance(content, dict):
         kind = next(iter(content)) if len(content) == 1 else None
-        if kind in _KINDS:
+        if kind in KINDS:
             return _number(kind, content[kind], rng, where)
         return {key: drawn(value, rng, f"{where}, {key}") for key, value in content.items()}
     if isinstance(content, list):
@@ -30,20 +32,20 @@ def drawn(content: Any, rng: np.random.Generator, where: str) -> Any:
 
 
 def _number(kind: str, value: Any, rng: np.random.Generator, where: str) -> Any:
-    if kind == "turn":
-        if value is not True:
-            raise FileError(f"{where}: write {{turn = true}} for a random rotation; it is {{turn = {value!r:.50}}}.")
+    if kind == "turn" and value is True:
         return _angles(rng)
     pair = isinstance(value, list) and len(value) == 2 and all(_is_number(x) for x in value)
     if not pair or (kind != "normal" and value[0] > value[1]) or (kind == "normal" and value[1] < 0):
         expected = "mean and standard deviation" if kind == "normal" else "two numbers, the smaller first"
+        expected = f"true, or {expected}" if kind == "turn" else expected
         raise FileError(f"{where}: {kind} takes {expected}; it is {value!r:.100}.")
     if kind == "uniform":
         return float(rng.uniform(*value))
     if kind == "normal":
         return float(rng.normal(*value))
     way = rng.normal(size=3)
-    return (way / np.linalg.norm(way) * rng.uniform(*value)).tolist()
+    vector = way / np.linalg.norm(way) * rng.uniform(*value)
+    return _angles_of(exp(vector)) if kind == "turn" else vector.tolist()
 
 
 def _is_number(value: Any) -> bool:
@@ -54,3 +56,9 @@ def _angles(rng: np.random.Generator) -> list[float]:
     """Roll, pitch and yaw of a rotation drawn evenly: pitch by its sine."""
     roll, yaw = rng.uniform(-np.pi, np.pi, size=2)
     return [float(roll), float(np.arcsin(rng.uniform(-1.0, 1.0))), float(yaw)]
+
+
+def _angles_of(turn: np.ndarray) -> list[float]:
+    """Roll, pitch and yaw of a rotation, Rz(yaw) Ry(pitch) Rx(roll)."""
+    pitch = np.arctan2(-turn[2, 0], np.hypot(turn[0, 0], turn[1, 0]))
+    return [float(np.arctan2(turn[2, 1], turn[2, 2])), float(pitch), float(np.arctan2(turn[1, 0], turn[0, 0]))]
