@@ -104,11 +104,15 @@ def _shape(kind: str, table: Table, folder: Path) -> Shape:
 
 
 def _read_inertia(table: Table, shapes: tuple[Geometry, ...], free: bool) -> Inertia:
-    """mass, com and inertia about it; the inertia of a lone box or ball follows from its mass."""
+    """mass, com and inertia about it, or its radii of gyration; that of a lone box or ball follows from its mass."""
     if not free and "mass" not in table:
         return MASSLESS
     mass, com = table.number("mass", low=1e-9), table.vector("com", 3, np.zeros(3))
-    moments = table.vector("inertia", None, None)
+    moments, radii = table.vector("inertia", None, None), table.vector("gyration", 3, None)
+    if radii is not None:
+        if moments is not None:
+            raise FileError(f"{table.where}: inertia is given, or gyration, its square root for 1 kg; it has both.")
+        moments = mass * np.square(radii)
     if moments is None:
         moments = _moments(mass, shapes, table.where)
     if len(moments) not in (3, 6):
