@@ -6,10 +6,10 @@ Machine code runs without the interpreter lock and keeps no state, so the parts 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from itertools import pairwise
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from phistar.errors import PhistarError
 
 STATES_PER_THREAD = 3000  # states per thread below which handing over costs more than it saves
+SMALLEST_PIECE = 1500  # states that a thread takes at once when the end is near
 
 
 def thread_count() -> int:
@@ -49,19 +50,37 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
     if threads < 2 or not batch or options or batch[0] < threads:
         return function(*arrays, **options)
     outputs = [np.empty((*batch, *shape)) for shape in shapes]
-    bounds = [batch[0] * i // threads for i in range(threads + 1)]
-    tasks = [_part(function, given, outputs, len(batch), *pair) for pair in pairwise(bounds)]
-    waiting = [_pool(threads - 1).submit(task) for task in tasks[1:]]
-    tasks[0]()
-    for task in waiting:
-        task.result()
+    pieces = deque(_pieces(batch[0], threads, -(-batch[0] * SMALLEST_PIECE // count)))
+    work = partial(_work, function, given, outputs, len(batch), pieces)
+    waiting = [_pool(threads - 1).submit(work) for _ in range(threads - 1)]
+    try:
+        work()
+    finally:
+        pieces.clear()  # after a mistake in one thread the others have nothing more to do
+        late = [task for task in waiting if not task.cancel()]
+        for task in late:
+            task.result()
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def _part(
-    function: Any, arrays: list[np.ndarray], outputs: list[np.ndarray], axes: int, start: int, stop: int
-) -> Callable[[], Any]:
-    """The call for rows start … stop of the first axis; what is broadcast along it is passed whole."""
-    cut = [x[start:stop] if x.ndim == axes + 1 and x.shape[0] > 1 else x for x in arrays]
-    out = tuple(x[start:stop] for x in outputs)
-    return lambda: function(*cut, out=out)
+def _pieces(rows: int, threads: int, smallest: int) -> Iterator[tuple[int, int]]:
+    """Rows start … stop of the first axis, fewer and fewer: whoever is late or disturbed takes less, and all end
+    together (Polychronopoulos and Kuck, IEEE Transactions on Computers 1987)."""
+    start = 0
+    while start < rows:
+        stop = min(rows, start + max(smallest, (rows - start) // (2 * threads)))
+        yield start, stop
+        start = stop
+
+
+def _work(
+    function: Any, arrays: list[np.ndarray], outputs: list[np.ndarray], axes: int, pieces: deque[tuple[int, int]]
+) -> None:
+    """Piece by piece while there are any; what is broadcast along the first axis is passed whole."""
+    while pieces:
+        try:
+            start, stop = pieces.popleft()
+        except IndexError:  # another thread took the last one
+            return
+        cut = [x[start:stop] if x.ndim == axes + 1 and x.shape[0] > 1 else x for x in arrays]
+        function(*cut, out=tuple(x[start:stop] for x in outputs))
