@@ -16,8 +16,8 @@ from phistar.spatial import cross
 from phistar.spatial.rotations import exp
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
-EVEN = 1e-9  # of ω: principal rates that change more slowly do not change
-LONGEST = 0.7  # rad: what a body turns by between two nodes of time, so that quadrature keeps 12 digits
+EVEN = 1e-12  # of ω L: a torque ω × L below which the spin does not change
+LONGEST = 0.7  # rad turned in one panel of the quadrature, which then keeps 12 digits
 
 
 class Tumble(NamedTuple):
@@ -76,50 +76,62 @@ def _moments(inertia: Any) -> np.ndarray:
 def _euler(turn: np.ndarray, spin: np.ndarray, times: np.ndarray, tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Attitudes (n, 3, 3) and angular velocities (n, 3), outer axes, of a body with a given inertia tensor."""
     moments, axes = np.linalg.eigh(tensor)
+    if _circled(moments, axes.T @ turn.T @ spin) < 0.0:
+        moments, axes = moments[::-1], axes[:, ::-1]  # the momentum circles the axis of least inertia: call it third
+    axes = axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
     rates = axes.T @ turn.T @ spin
-    if np.sum(moments**2 * rates**2) < moments[1] * np.sum(moments * rates**2):
-        moments, axes = (
-            moments[::-1],
-            axes[:, ::-1],
-        )  # the momentum circles the axis of least inertia: call it the third
-    axes = axes * np.array([1.0, 1.0, np.linalg.det(axes)])
-    rates = axes.T @ turn.T @ spin
-    body = _rates(moments, rates, times)
-    momentum = np.linalg.norm(moments * rates)
-    if momentum == 0.0:
-        return np.broadcast_to(turn, (len(times), 3, 3)), np.zeros((len(times), 3))
-    angle = _precession(moments, rates, times, momentum)
-    along = (turn @ axes @ (moments * rates)) / momentum
-    first = _triad(moments * rates)
-    # Outer axes ← momentum's ← body's: the triad of the momentum turns about it by the angle.
-    frames = exp(angle[:, None] * along) @ (turn @ axes @ first) @ np.swapaxes(_triad(moments * body), -1, -2)
+    momentum = moments * rates
+    size = np.linalg.norm(momentum)
+    if np.linalg.norm(cross(rates, momentum)) <= EVEN * np.linalg.norm(rates) * size:
+        return exp(times[:, None] * spin) @ turn, np.broadcast_to(spin, (len(times), 3))
+    body, angle = _rates(moments, rates, times), _precession(moments, rates, times)
+    outer = turn @ axes
+    # Outer axes ← the momentum's, which turn about it by the angle ← the body's.
+    outward = exp(angle[:, None] * (outer @ momentum) / size) @ outer @ _triad(momentum)
+    frames = outward @ np.swapaxes(_triad(moments * body), -1, -2)
     return frames @ axes.T, (frames @ body[..., None])[..., 0]
+
+
+def _circled(moments: np.ndarray, rates: np.ndarray) -> float:
+    """L² − 2T I₂: positive when the momentum circles the third principal axis, negative for the first."""
+    one, two, three = moments
+    return three * (three - two) * rates[2] ** 2 - one * (two - one) * rates[0] ** 2
+
+
+def _rates(moments: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """ω₁ = a₁ cn τ, ω₂ = a₂ sn τ, ω₃ = a₃ dn τ in principal axes, (…, 3); the momentum circles the third."""
+    one, two, three = moments
+    swing = one * (three - one) * rates[0] ** 2 + two * (three - two) * rates[1] ** 2  # 2T I₃ − L²
+    excess = two * (two - one) * rates[1] ** 2 + three * (three - one) * rates[2] ** 2  # L² − 2T I₁
+    speed = np.sqrt((three - two) * excess / (one * two * three))
+    modulus = np.clip((two - one) * swing / ((three - two) * excess), 0.0, 1.0)
+    way = np.sign(rates[2])
+    first = np.sqrt(swing / (one * (three - one)))
+    second = way * np.sign(three - one) * np.sqrt(swing / (two * (three - two)))
+    third = way * np.sqrt(excess / (three * (three - one)))
+    start = ellipkinc(np.arctan2(rates[1] / second, rates[0] / first), modulus)
+    sn, cn, dn, _ = ellipj(start + speed * times, modulus)
+    return np.stack([first * cn, second * sn, third * dn], axis=-1)
+
+
+def _precession(moments: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """∫ L (I₂ω₂² + I₃ω₃²)/(I₂²ω₂² + I₃²ω₃²) dt, (n,): how far the first axis has gone around the momentum."""
+    knots, back = np.unique(np.append(times, 0.0), return_inverse=True)
+    longest = max(float(np.max(np.diff(knots), initial=0.0)) * float(np.linalg.norm(rates)) / LONGEST, 1.0)
+    parts = int(np.ceil(longest))
+    low = knots[:-1, None] + np.diff(knots)[:, None] * np.arange(parts) / parts
+    half = np.diff(knots)[:, None, None] / (2 * parts)
+    squares = _rates(moments, rates, low[..., None] + half * (1.0 + NODES))[..., 1:] ** 2
+    slope = np.sum(moments[1:] * squares, axis=-1) / np.sum(moments[1:] ** 2 * squares, axis=-1)
+    pieces = np.sum(half * WEIGHTS * slope, axis=(-1, -2)) * np.linalg.norm(moments * rates)
+    angle = np.concatenate([[0.0], np.cumsum(pieces)])[back]
+    return angle[:-1] - angle[-1]
 
 
 def _triad(momentum: np.ndarray) -> np.ndarray:
     """(…, 3, 3): columns along the momentum, along momentum × first axis, and the third; the momentum, which circles
     the third axis, never comes to lie along the first."""
     along = momentum / np.linalg.norm(momentum, axis=-1, keepdims=True)
-    zero = np.zeros(along.shape[:-1])
-    node = np.stack([zero, along[..., 2], -along[..., 1]], axis=-1)
+    node = np.stack([np.zeros(along.shape[:-1]), along[..., 2], -along[..., 1]], axis=-1)
     node = node / np.linalg.norm(node, axis=-1, keepdims=True)
     return np.stack([along, node, cross(along, node)], axis=-1)
-
-
-def _rates(moments: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """ω₁ = a₁ cn τ, ω₂ = a₂ sn τ, ω₃ = a₃ dn τ in principal axes, (n, 3); the momentum circles the third axis."""
-    one, two, three = moments
-    p, r = one * (three - one), two * (three - two)  # p ω₁² + r ω₂² is constant, and so is s ω₃² − p' ω₁²
-    swing = p * rates[0] ** 2 + r * rates[1] ** 2
-    circle = three * (three - two) * rates[2] ** 2 - one * (two - one) * rates[0] ** 2
-    if circle * (three - one) <= (EVEN * three * np.linalg.norm(rates)) ** 2 * abs(three) or swing == 0.0:
-        return np.broadcast_to(rates, (len(times), 3))
-    speed = np.sqrt((three - two) * (circle + swing * (two - one) / (three - one)) / (one * two * three))
-    speed = np.sqrt((three - two) * _excess(moments, rates) / (one * two * three))
-    modulus = (two - one) * swing / ((three - two) * _excess(moments, rates))
-    way = np.sign(rates[2]) * np.sign(three - one)
-    size = np.array([np.sqrt(swing / p), way * np.sqrt(swing / r), 0.0])
-    start = ellipkinc(np.arctan2(rates[1] / size[1], rates[0] / size[0]), modulus)
-    sn, cn, dn, _ = ellipj(start + speed * times, modulus)
-    third = np.sign(rates[2]) * np.sqrt(_excess(moments, rates) / (three * (three - one)))
-    return np.stack([size[0] * cn, size[1] * sn, third * dn], axis=-1)
