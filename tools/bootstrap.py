@@ -12,7 +12,11 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 
-TIERS = {"run": "cli", "test": "cli,mjcf,sim,plot,symbolic,peers,dev", "docs": "docs,plot,symbolic"}
+TIERS = {
+    "run": "cli,sim,view,plot",
+    "test": "cli,mjcf,sim,view,plot,symbolic,campaign,cluster,gym,notebooks,peers,dev",
+    "docs": "docs,sim,view,plot,symbolic",
+}
 INCLUDED = {"test": ["run"]}
 
 SIGNS_OF_NO_NETWORK = ("NewConnectionError", "NameResolutionError", "ConnectTimeout", "ReadTimeout", "ProxyError")
