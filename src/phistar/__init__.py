@@ -101,6 +101,7 @@ _HOME = {
     "rollout": "phistar.sim.rollout",
     "simulate": "phistar.sim.simulate",
     "Scene": "phistar.sim.scenes.scene",
+    "campaign": "phistar.sim.campaign.campaign",
     "Surface": "phistar.contact.surface",
     "control": "phistar.control",
     "estimation": "phistar.estimation",

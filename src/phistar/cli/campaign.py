@@ -1,0 +1,155 @@
+"""`phistar campaign`: a scene many times over, kept as it goes, and counted."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from phistar.cli import info
+from phistar.cli.tables import number
+
+SHOWN = {
+    "peak_force": "peak force, N",
+    "min_distance": "smallest distance, m",
+    "sim_time": "simulated time, s",
+    "wall_time": "time to compute, s",
+    "real_time_factor": "times real time",
+    "momentum_drift": "momentum drift",
+    "energy_residual": "energy residual",
+}
+
+
+def campaign(
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help="A scene file (.toml), or a bundled scene.")],
+    runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="How many.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Every run has a child of it.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where everything goes (campaign-SCENE-SEED).")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Processes on this machine (one for each core).")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A dask scheduler, whose workers do the runs instead.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Do the runs that DIR lacks.")] = False,
+    keep: Annotated[
+        str, typer.Option(metavar="failed|all|none", help="Of which runs to keep the trajectory.")
+    ] = "failed",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Run a scene many times with other random numbers, and count what comes of it.
+
+    The folder then has runs.parquet, a row for every run; campaign.json, the summary; kept/RUN, the trajectories. Stop
+    it whenever you like, with Ctrl-C or worse: --resume does the rest. The rows are the same on any number of workers.
+
+    \b
+    Examples:
+      phistar campaign bouncing --runs 20
+      phistar campaign my_scene.toml --runs 1000 --seed 7 --out campaigns/7
+      phistar campaign my_scene.toml --runs 2000 --seed 7 --out campaigns/7 --resume
+      phistar campaign my_scene.toml --runs 1000 --scheduler tcp://192.168.0.7:8786
+    """
+    from phistar.sim.campaign import campaign as campaigns
+    from phistar.sim.scenes.scene import Scene
+
+    found = Scene.load(scene)
+    folder = out or Path(f"campaign-{found.name}-{seed}")
+    stopped = False
+    try:
+        with _watched(found.name, runs) as tell:
+            summary = campaigns.campaign(found, runs, seed, folder, workers, scheduler, keep, resume, tell).summary
+    except KeyboardInterrupt:
+        stopped, summary = True, campaigns.summary_of(folder)
+    if as_json:
+        typer.echo(info.as_text(dict(summary)))
+    else:
+        console = Console()
+        console.width = console.width if console.is_terminal else info.WIDTH_WHEN_PIPED
+        console.print(_page(summary, scene, folder))
+    if stopped:
+        typer.echo("Stopped. What had finished is kept; the same command with --resume does the rest.", err=True)
+    if stopped or not summary["completed"]["count"]:
+        raise typer.Exit(1)
+
+
+class _watched:
+    """A bar on a terminal: how many of all, how many of those as wished, how many not, and the time left."""
+
+    def __init__(self, name: str, runs: int) -> None:
+        shown = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[share]}")
+        console = Console(stderr=True)
+        self.bar = Progress(
+            *shown, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True,
+            disable=not console.is_terminal,
+        )  # fmt: skip
+        self.task = self.bar.add_task(name, total=runs, share="")
+        self.good = self.done = 0
+
+    def __enter__(self) -> Callable[[Mapping[str, Any]], None]:
+        self.bar.start()
+        return self.tell
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def tell(self, row: Mapping[str, Any]) -> None:
+        from phistar.sim.campaign.counting import wilson
+        from phistar.sim.campaign.perform import GOOD
+
+        self.done, self.good = self.done + 1, self.good + (row["outcome"] in GOOD)
+        low, high = wilson(self.good, self.done)
+        word = row["outcome"] if row["outcome"] in GOOD else "good"
+        share = f"{self.good / self.done:.1%} {word} ({low:.1%} to {high:.1%}), {self.done - self.good} failed"
+        self.bar.update(self.task, advance=1, share=share)
+
+
+def _page(summary: Mapping[str, Any], scene: str, folder: Path) -> RenderableType:
+    parts: list[RenderableType] = [_shares(summary), Text(), _quantiles(summary["numbers"])]
+    if summary["failures"]:
+        parts += [Text(), _failures(summary["failures"])]
+    parts += [Text(), Text(f"wrote {folder / 'runs.parquet'} and {folder / 'campaign.json'}")]
+    for failure in summary["failures"][:1]:
+        example = failure["example"]
+        parts.append(Text(f"run {example['run']} again: phistar run {scene} --seed {example['seed']} --out DIR"))
+    return Group(*parts)
+
+
+def _shares(summary: Mapping[str, Any]) -> RenderableType:
+    table = Table(show_header=False, box=None)
+    for name in ("captured", "completed"):
+        share = summary[name]
+        if share and share["of"]:
+            interval = f"{share['low']:.1%} to {share['high']:.1%} at 95 %"
+            table.add_row(name, f"{share['count']} of {share['of']}", f"{share['share']:.1%}", interval)
+    factor = summary["real_time_factor"]
+    speed = f"{number(factor)} times real time on a core" if factor else ""
+    table.add_row("took", f"{number(round(summary['wall_time'], 1))} s", "", speed)
+    return table
+
+
+def _quantiles(numbers: Mapping[str, Mapping[str, float]]) -> RenderableType:
+    table = Table(box=None, header_style="dim")
+    columns = {"min": "least", "p05": "5 %", "median": "median", "p95": "95 %", "max": "most"}
+    table.add_column("")
+    for heading in columns.values():
+        table.add_column(heading, justify="right")
+    for name, heading in SHOWN.items():
+        if name in numbers:
+            table.add_row(heading, *(number(numbers[name][column]) for column in columns))
+    return table
+
+
+def _failures(failures: list[Mapping[str, Any]]) -> RenderableType:
+    table = Table(box=None, header_style="dim")
+    for heading in ("runs", "outcome", "reason", "first seed"):
+        table.add_column(heading, justify="right" if heading == "runs" else "left", overflow="fold")
+    for failure in failures:
+        example = failure["example"]
+        table.add_row(str(failure["count"]), failure["outcome"], Text(failure["reason"]), str(example["seed"]))
+    return table

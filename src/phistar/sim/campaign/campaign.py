@@ -1,0 +1,153 @@
+"""`ps.campaign`: many runs of one scene, on this machine or on many, kept as they finish."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from phistar.errors import PhistarError
+from phistar.sim.campaign.counting import counted
+from phistar.sim.campaign.perform import Done, died, perform
+from phistar.sim.campaign.plan import Plan
+from phistar.sim.campaign.pools import Cluster, Pool, Processes
+from phistar.sim.campaign.rows import Row
+from phistar.sim.campaign.store import Store, described
+from phistar.sim.scenes.scene import Scene
+
+MOST_DEATHS = 3  # of processes by one run: it is redone twice
+DIED = "The process of this run died each time it was tried: out of memory, or a crash."
+Work = Callable[[int], Any]
+
+
+class Campaign(NamedTuple):
+    """A row (a dict) for every run in order, and the summary of them, which campaign.json holds too."""
+
+    rows: tuple[Row, ...]
+    summary: Mapping[str, Any]
+
+
+def campaign(
+    scene: Scene | str | os.PathLike[str],
+    runs: int,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    keep: str = "failed",
+    resume: bool = False,
+    progress: Callable[[Row], None] | None = None,
+) -> Campaign:
+    """Run i of `runs` draws from child i of the seed: the same rows on one worker or many, in whatever order they end.
+
+    `workers` processes of this machine (None: one for each core), or the workers of the dask scheduler at an address.
+    With a folder `out` every finished run is kept at once, trajectories as `keep` says ("failed", "all", "none"), and
+    `resume` does what is missing there. A run that fails, stops or kills its process is a row with its reason.
+    `progress` is given each row when it is there, those of an earlier time first.
+    """
+    if scheduler is not None and workers is not None:
+        raise PhistarError("A scheduler has its own workers; give workers or scheduler, not both.")
+    if resume and out is None:
+        raise PhistarError("To resume a campaign, give the folder that holds it as out.")
+    source = scene if isinstance(scene, Scene) else Scene.load(scene)
+    plan = Plan(source, runs, seed, "none" if out is None else keep)
+    store = None if out is None else Store.open(Path(out), plan.identity, resume)
+    rows: dict[int, Row] = {} if store is None else {run: row for run, row in store.rows.items() if run < runs}
+    began, tell = time.perf_counter(), progress or (lambda row: None)
+    try:
+        for row in list(rows.values()):
+            tell(row)
+        for done in _performed(plan, [run for run in range(runs) if run not in rows], workers, scheduler):
+            if store is not None:
+                store.add(done)
+            rows[done.row["run"]] = done.row
+            tell(done.row)
+    finally:
+        made = _summary(plan, rows, time.perf_counter() - began)
+        if store is not None:
+            store.describe(made.summary)
+            store.close()
+    return made
+
+
+def summary_of(folder: str | os.PathLike[str]) -> Mapping[str, Any]:
+    """campaign.json of a folder: what came of a campaign, or what had when it was stopped."""
+    known = described(Path(folder))
+    if known is None:
+        raise PhistarError(f"{folder} holds no campaign.")
+    return known
+
+
+def _summary(plan: Plan, rows: Mapping[int, Row], wall: float) -> Campaign:
+    ordered = tuple(rows[run] for run in sorted(rows))
+    facts = {"runs": plan.runs, "complete": len(ordered) == plan.runs, **counted(ordered), "wall_time": wall}
+    return Campaign(ordered, dict(plan.identity) | facts)
+
+
+def _performed(plan: Plan, runs: list[int], workers: int | None, scheduler: str | None) -> Iterator[Done]:
+    if not runs:
+        return
+    pool: Pool = Cluster(scheduler) if scheduler is not None else Processes(workers and min(workers, len(runs)))
+    try:
+        for run, done in spread(pool, partial(perform, plan), runs):
+            yield died(plan, run, DIED) if done is None else done
+    finally:
+        pool.close()
+
+
+def spread(pool: Pool, work: Work, runs: Iterable[int]) -> Iterator[tuple[int, Any]]:
+    """(run, work(run)) of each run as it ends; None for the work of one whose process died each time. Runs in flight
+    when a process died are done again one by one: so the one that kills is found, and no other is taken for it."""
+    waiting, suspects, deaths = deque(runs), deque[int](), Counter[int]()
+    flying: dict[Future[Any], int] = {}
+    while waiting or suspects or flying:
+        _launch(pool, work, flying, waiting, suspects, deaths)
+        ended, _ = wait(flying, return_when=FIRST_COMPLETED)
+        lost = []
+        for future in ended:
+            run = flying.pop(future)
+            try:
+                yield run, future.result()
+            except pool.deaths:
+                lost.append(run)
+            except CancelledError:
+                raise PhistarError("The scheduler is gone; --resume does the rest.") from None
+        if lost and pool.starts_over:
+            lost += flying.values()
+            flying.clear()
+            pool.renew()
+        for run in sorted(lost):
+            deaths[run] += 1
+            if deaths[run] < MOST_DEATHS and pool.starts_over:
+                suspects.append(run)
+            else:
+                yield run, None
+
+
+def _launch(
+    pool: Pool,
+    work: Work,
+    flying: dict[Future[Any], int],
+    waiting: deque[int],
+    suspects: deque[int],
+    deaths: Counter[int],
+) -> None:
+    """As many as the pool takes; one whose process died before flies alone."""
+    while waiting or suspects:
+        alone = bool(suspects) or any(deaths[run] for run in flying.values())
+        if len(flying) >= (1 if alone else pool.size):
+            return
+        source = suspects or waiting
+        try:
+            flying[pool.submit(work, source[0])] = source[0]
+        except pool.deaths:  # found out only now; what flies will say so too
+            if flying:
+                return
+            pool.renew()
+            continue
+        source.popleft()

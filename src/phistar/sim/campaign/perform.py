@@ -1,0 +1,66 @@
+"""One run of a campaign, in whatever process: its row, and the files worth keeping. No failure leaves it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from phistar.errors import PhistarError
+from phistar.sim.campaign.plan import Plan
+from phistar.sim.campaign.rows import Row, of_chance, of_summary
+from phistar.sim.scenes.result import Result
+from phistar.sim.scenes.run import Stopped
+
+GOOD = ("captured", "completed")
+ENDED = (*GOOD, "failed")  # the others are stopped, refused, broken and died
+
+
+class Done(NamedTuple):
+    """A row, and files by name."""
+
+    row: Row
+    files: Mapping[str, bytes]
+
+
+def perform(plan: Plan, run: int) -> Done:
+    """The run: captured or completed; failed at its task; stopped on the way; refused, where what was drawn cannot be;
+    broken, by a mistake in phistar or in a controller."""
+    seed, result = plan.seed_of(run), None
+    try:
+        result, reason = plan.scene.run(seed), None
+    except Stopped as stopped:
+        result, outcome, reason = stopped.result, "stopped", str(stopped)
+    except PhistarError as error:
+        outcome, reason = "refused", str(error)
+    except Exception as error:  # one run must not end the others
+        outcome, reason = "broken", f"{type(error).__name__}: {error}"
+    else:
+        outcome = {None: "completed", True: "captured"}.get(result.summary.get("captured"), "failed")
+    row = _row(plan, run, outcome, reason, {} if result is None else of_summary(result.summary))
+    kept = result is not None and (plan.keep == "all" or (plan.keep == "failed" and outcome not in GOOD))
+    return Done(row, _files(result) if kept else {})
+
+
+def died(plan: Plan, run: int, reason: str) -> Done:
+    """The row of a run that took its process with it."""
+    return Done(_row(plan, run, "died", reason, {}), {})
+
+
+def _row(plan: Plan, run: int, outcome: str, reason: str | None, found: Row) -> Row:
+    seed = plan.seed_of(run)
+    if outcome == "failed" and reason is None:
+        reason = found.get("reason") or found.get("last_reason")
+    first: Row = {"run": run, "seed": seed, "outcome": outcome, "reason": reason}
+    try:
+        chance = of_chance(plan.scene, seed)
+    except PhistarError:  # refused for that very reason
+        chance = {}
+    return first | {name: value for name, value in found.items() if name not in first} | chance
+
+
+def _files(result: Any) -> Mapping[str, bytes]:
+    assert isinstance(result, Result)
+    with tempfile.TemporaryDirectory() as folder:
+        return {path.name: path.read_bytes() for path in map(Path, result.save(folder))}

@@ -1,0 +1,194 @@
+"""The folder of a campaign: a file per finished run, written whole, folded now and then into runs.parquet.
+
+A process killed at any moment leaves complete files only, so nothing that had finished is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from phistar.errors import FileError, PhistarError
+from phistar.sim.campaign.perform import Done
+from phistar.sim.campaign.pools import own_version
+from phistar.sim.campaign.rows import Row
+from phistar.sim.scenes.result import whole
+
+FORMAT_VERSION = 1
+FOLD_AFTER = 256  # parts: reading many small files takes long
+OURS = re.compile(r"parts$|\.lock$|\.campaign\.json\.")  # a process killed at the very start leaves these
+_log = logging.getLogger("phistar")
+
+
+class Store:
+    """Rows by run, and the files of them. `open` begins one, or takes one up."""
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], rows: dict[int, Row]) -> None:
+        self.folder, self.identity, self.rows, self.loose = folder, identity, rows, 0
+        self.lock = _lock(folder)
+
+    @staticmethod
+    def open(folder: Path, identity: Mapping[str, Any], resume: bool) -> Store:
+        """A folder that is new or empty; with `resume` one that holds the same campaign, whose rows are read."""
+        known = described(folder)
+        if known is None and folder.is_dir() and any(not OURS.match(path.name) for path in folder.iterdir()):
+            raise FileError(f"{folder} holds other things and no campaign; give another folder.")
+        rows = {} if known is None else read_rows(folder)
+        if rows and not resume:
+            raise FileError(
+                f"{folder} holds {len(rows)} runs of a campaign already; --resume does the rest of it, or give another "
+                "folder."
+            )
+        if known is not None and rows:
+            _compare(folder, known, identity)
+        _make(folder / "parts")
+        store = Store(folder, identity, rows)
+        for left in (*folder.glob(".*.parquet.*"), *folder.glob("parts/.*"), *folder.glob(".campaign.json.*")):
+            left.unlink(missing_ok=True)  # what a killed process had not finished
+        if not rows:
+            store.describe({"complete": False})
+        return store
+
+    def add(self, done: Done) -> None:
+        """A finished run: its files, then its row, so that a row never speaks of files that are not there."""
+        run = done.row["run"]
+        for name, content in done.files.items():
+            place = self.folder / "kept" / f"{run:06d}"
+            _make(place)
+            whole(place / name, lambda path, content=content: path.write_bytes(content))
+        self.rows[run] = done.row
+        self.loose += 1
+        whole(self.folder / "parts" / f"{run:08d}.parquet", lambda path: _write(path, [done.row]))
+        if self.loose >= FOLD_AFTER:
+            self.fold()
+
+    def fold(self) -> Path:
+        """Every row into runs.parquet, in the order of runs; the parts go when it stands."""
+        rows = [self.rows[run] for run in sorted(self.rows)]
+        path = whole(self.folder / "runs.parquet", lambda path: _write(path, rows))
+        for part in (self.folder / "parts").glob("*.parquet"):
+            part.unlink()
+        self.loose = 0
+        return path
+
+    def describe(self, facts: Mapping[str, Any]) -> Path:
+        """campaign.json: what the campaign is and what came of it."""
+        facts = {"format_version": FORMAT_VERSION, "phistar": own_version(), **self.identity, **facts}
+        text = json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return whole(self.folder / "campaign.json", lambda path: path.write_text(text, "utf-8"))
+
+    def close(self) -> None:
+        """Folded, with no folder of parts left, and free for others."""
+        if self.rows:
+            self.fold()
+        shutil.rmtree(self.folder / "parts", ignore_errors=True)
+        if self.lock is not None:
+            (self.folder / ".lock").unlink(missing_ok=True)
+            self.lock.close()
+
+
+def read_rows(folder: Path) -> dict[int, Row]:
+    """The rows of a campaign's folder by run, finished or not; a part that cannot be read counts as not done."""
+    parquet, found = _parquet(), {}
+    kept = folder / "runs.parquet"
+    try:
+        tables = [parquet.read_table(kept)] if kept.exists() else []
+    except (OSError, ValueError) as error:
+        raise FileError(f"{kept} is damaged ({error}); begin the campaign again in another folder.") from None
+    for part in sorted((folder / "parts").glob("*.parquet")):
+        try:
+            tables.append(parquet.read_table(part))
+        except (OSError, ValueError):
+            _log.warning("%s is damaged; its run is done again.", part)
+            part.unlink()
+    for table in tables:
+        found |= {row["run"]: row for row in table.to_pylist()}
+    return found
+
+
+def _write(path: Path, rows: Sequence[Row]) -> None:
+    """A column for every name in any of the rows, empty where a row has none."""
+    import pyarrow
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: _column([row.get(name) for row in rows]) for name in names}
+    _parquet().write_table(pyarrow.table(columns), path, compression="zstd")
+
+
+def _column(values: list[Any]) -> Any:
+    """Flags, whole numbers, numbers or texts: the narrowest that holds them all."""
+    import pyarrow
+
+    given = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in given):
+        return pyarrow.array(values, pyarrow.bool_() if given else pyarrow.null())
+    if all(isinstance(value, int | float) for value in given):
+        whole_numbers = all(isinstance(value, int) for value in given)
+        return pyarrow.array(values, pyarrow.int64() if whole_numbers else pyarrow.float64())
+    return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())
+
+
+def described(folder: Path) -> Mapping[str, Any] | None:
+    """The campaign.json of a folder."""
+    path = folder / "campaign.json"
+    try:
+        known = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise FileError(f"{folder} is a file; a campaign needs a folder.") from None
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path} cannot be read ({error}); give another folder.") from None
+    if not isinstance(known, dict) or known.get("format_version") != FORMAT_VERSION:
+        raise FileError(f"{path} is not of format_version {FORMAT_VERSION}, which this phistar reads.")
+    return known
+
+
+def _compare(folder: Path, known: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    kept = {name: known.get(name) for name in identity}
+    if kept["scene"] != identity["scene"]:
+        what = f"the scene {kept['scene']}, not {identity['scene']}"
+    elif kept["content"] != identity["content"]:
+        what = f"another state of the scene {kept['scene']}: its file, or one that it names, has changed since"
+    elif kept["seed"] != identity["seed"]:
+        what = f"seed {kept['seed']}, not {identity['seed']}"
+    else:
+        return
+    raise FileError(f"{folder} holds a campaign of {what}; give another folder.")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"The folder {folder} cannot be made: {error.strerror}.") from None
+
+
+def _lock(folder: Path) -> Any:
+    """An open file that no second campaign in the same folder gets; the system frees it when a process ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    file = (folder / ".lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise FileError(f"A campaign is running in {folder} at this moment; wait for it or stop it.") from None
+    return file
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise PhistarError(
+            "Campaigns keep their rows by the package pyarrow: pip install 'phistar[campaign]'."
+        ) from None
+    return pyarrow.parquet
