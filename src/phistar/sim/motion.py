@@ -29,12 +29,20 @@ class Event(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A point of a motion: its time, state, the step that led there, and the events of that step."""
+    """A point of a motion: its time, state, the step that led there from the state `before` in `length` seconds (none
+    at the start), and the events of that step."""
 
     time: float
     state: State
-    step: Step
+    step: Step | None
     events: tuple[Event, ...]
+    before: State
+    length: float
+
+    @staticmethod
+    def first(time: float, state: State) -> Moment:
+        """Where a motion begins."""
+        return Moment(time, state, None, (), state, 0.0)
 
 
 @dataclass(frozen=True)
@@ -65,8 +73,9 @@ class Motion:
             begun, time = time, end if time + step >= end - SHORTEST else time + step
             after = _touching(self.world, tried.step.state, tried.step, before)
             events = _events(self.world, begun, time, (state, gaps), before, after)
+            moment = Moment(time, tried.step.state, tried.step, events, state, time - begun)
             state, gaps, before = tried.step.state, tried.step.ahead, after
-            yield Moment(time, state, tried.step, events)
+            yield moment
             grown = step * float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
             wanted = min(max(grown, wanted if tried.error < 0.1 else 0.0), self.longest)  # a cut step tells little
 
@@ -85,8 +94,9 @@ class Motion:
                 begun, time = time, end if k == count else origin + k * short
                 after = _touching(self.world, made.state, made, before)
                 events = _events(self.world, begun, time, (state, gaps), before, after)
+                moment = Moment(time, made.state, made, events, state, short)
                 state, gaps, before = made.state, made.ahead, after
-                yield Moment(time, state, made, events)
+                yield moment
 
     def _first(self, start: State, begin: float, step: float) -> Gaps:
         """The gaps at the start; bodies that intersect there are refused."""

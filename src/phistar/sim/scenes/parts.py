@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def read_part(table: Table, folder: Path) -> Part:
     name, parent = table.text("name"), table.text("parent", "world")
     placement, robot = table.pose(), None
     source = table.text("robot", None)
-    shapes = tuple(_read_shape(each, folder) for each in table.tables("shapes"))
+    shapes = _named(name, [_read_shape(each, folder) for each in table.tables("shapes")])
     free, inertia = False, MASSLESS
     if source is not None:
         options = table.table("options").rest()
@@ -69,6 +69,12 @@ def read_part(table: Table, folder: Path) -> Part:
         v = np.concatenate([table.vector("spin", 3, np.zeros(3)), table.vector("velocity", 3, np.zeros(3))])
     table.done()
     return Part(name, parent, placement, robot, free, inertia, shapes, q, v, table.where)
+
+
+def _named(part: str, shapes: list[Geometry]) -> tuple[Geometry, ...]:
+    """Shapes without a name have their part's, with a number where there are several."""
+    own = [part if len(shapes) == 1 else f"{part}:{number}" for number in range(len(shapes))]
+    return tuple(replace(shape, name=shape.name or name) for shape, name in zip(shapes, own, strict=True))
 
 
 def _read_shape(table: Table, folder: Path) -> Geometry:

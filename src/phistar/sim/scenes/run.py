@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from phistar.contact.surface import normal_energy
-from phistar.dynamics import gravity_load, jacobian, kinetic_energy, momentum, potential_energy
+from phistar.dynamics import jacobian, kinetic_energy, momentum, potential_energy
 from phistar.errors import PhistarError
-from phistar.sim.coordinates import Coordinates
 from phistar.sim.motion import Event, Moment, Motion
 from phistar.sim.passive import Passive
+from phistar.sim.scenes.controllers import Control, controller_of, is_sampled
+from phistar.sim.scenes.loop import Sampled
+from phistar.sim.scenes.readings import Readings
 from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.scene import Scene, Setting
 from phistar.sim.world import State, World
 
-Control = Callable[[float, np.ndarray, np.ndarray], Any]
+SENSED = 1  # which child of a run's seed draws the noise of its sensors
 
 
 class Stopped(PhistarError):
@@ -29,19 +31,29 @@ class Stopped(PhistarError):
         self.result = result
 
 
-def run(scene: Scene, seed: int, control: Control | None, progress: Callable[[float], None] | None) -> Result:
+def run(scene: Scene, seed: int, control: Any, progress: Callable[[float], None] | None) -> Result:
     """The result of a scene; a run that must stop raises `Stopped`, with what there is."""
     setting = scene.setting(seed)
     world, begun = setting.world, clock.perf_counter()
-    law = control or _law(setting)
-    q, v = setting.start
-    log = _Log(world, law)
-    moments = _moments(setting, world, world.start(q, v), _forces(setting, law))
-    reason = None
+    law: Any = control or controller_of(setting)
+    period, reason = None, None
+    if is_sampled(law):
+        period = float(law.period)
+        line = Readings(setting.sensing, period)
+        law = Sampled(setting.model, law, line, line.start(np.random.SeedSequence(seed, spawn_key=(SENSED,))))
+    state = world.start(*setting.start)
+    log, times, controls, samples = _Log(world, law), *_schedule(setting.timing, period)
     try:
-        log.sample(0.0, world.start(q, v), np.inf)
-        for moment in moments:
-            log.add(moment, setting.timing)
+        reached, moment = 0, Moment.first(0.0, state)
+        if isinstance(law, Sampled):
+            law.sample(moment)
+        log.sample(moment, np.inf)
+        for moment in _moments(setting, world, state, _forces(setting, law), times[1:]):
+            arrived = bool(moment.time >= times[reached + 1])
+            reached += arrived
+            if arrived and isinstance(law, Sampled) and controls[reached]:
+                law.sample(moment)
+            log.add(moment, arrived and samples[reached])
             if progress is not None:
                 progress(moment.time)
     except PhistarError as error:
@@ -52,11 +64,20 @@ def run(scene: Scene, seed: int, control: Control | None, progress: Callable[[fl
     return result
 
 
-def _moments(setting: Setting, world: World, state: State, force: Control) -> Iterator[Moment]:
-    """By fixed steps, or by steps that keep the tolerance; samples are hit either way."""
-    timing = setting.timing
+def _schedule(timing: Any, period: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times that a run stops at, from 0 on; whether a controller samples there, and whether the state is kept."""
     count = max(1, round(timing.duration / timing.sample))
-    stops = timing.duration * np.arange(1, count + 1) / count
+    kept = np.round(timing.duration * np.arange(count + 1) / count, 12)
+    asked = (
+        np.zeros(0) if period is None else np.round(period * np.arange(int(timing.duration / period + 1e-9) + 1), 12)
+    )
+    times = np.union1d(kept, asked)
+    return times, np.isin(times, asked), np.isin(times, kept)
+
+
+def _moments(setting: Setting, world: World, state: State, force: Control, stops: Any) -> Iterator[Moment]:
+    """By fixed steps, or by steps that keep the tolerance; stops are hit either way."""
+    timing = setting.timing
     if timing.step is None:
         yield from Motion(world, force, timing.rtol, timing.atol).moments(state, 0.0, stops)
         return
@@ -80,31 +101,6 @@ def _forces(setting: Setting, law: Control) -> Control:
     return force
 
 
-def _law(setting: Setting) -> Control:
-    """The controller that the file names."""
-    model, (name, gains) = setting.model, setting.controller
-    if name == "none":
-        return lambda t, q, v: np.zeros(model.nv)
-    rest, driven = setting.start[0], np.ones(model.nv)
-    for part in setting.parts:
-        if part.free:
-            driven[model.joints[model.body_index(part.name)].v_slice] = 0.0
-
-    places, rates = Coordinates(model).flat
-    curved = [joint for joint in Coordinates(model).curved if driven[joint.v_slice].any()]
-
-    def hold(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Where it was, by springs and dampers, with gravity carried."""
-        back = np.zeros(model.nv)  # rest ⊖ q, of what is driven
-        back[rates] = rest[places] - q[places]
-        for joint in curved:
-            back[joint.v_slice] = joint.kind.difference(q[joint.q_slice], rest[joint.q_slice])
-        pull = gains["stiffness"] * back - gains["damping"] * v
-        return driven * (pull + gravity_load(model, q))
-
-    return hold
-
-
 class _Log:
     """What is kept of a run."""
 
@@ -114,20 +110,21 @@ class _Log:
         self.events: list[Event] = []
         self.nearest, self.lowest, self.peak = np.inf, np.inf, 0.0
 
-    def add(self, moment: Moment, timing: Any) -> None:
+    def add(self, moment: Moment, kept: bool) -> None:
+        assert moment.step is not None
         self.events += moment.events
         self.nearest, self.lowest = min(self.nearest, moment.step.nearest), min(self.lowest, moment.step.nearest)
         forces = moment.step.forces
         if forces is not None:
             self.peak = max(self.peak, float(np.max(forces.force[:, 2])))
-        if abs(moment.time / timing.sample - round(moment.time / timing.sample)) < 1e-9:
-            self.sample(moment.time, moment.state, self.nearest, moment)
+        if kept:
+            self.sample(moment, self.nearest)
             self.nearest = np.inf
 
-    def sample(self, t: float, state: State, nearest: float, moment: Moment | None = None) -> None:
-        world, pairs = self.world, self.world.pairs
+    def sample(self, moment: Moment, nearest: float) -> None:
+        world, pairs, t, state = self.world, self.world.pairs, moment.time, moment.state
         force, kept = np.zeros(len(pairs.pairs)), 0.0
-        if moment is not None and moment.step.forces is not None:
+        if moment.step is not None and moment.step.forces is not None:
             which = np.searchsorted(pairs.starts, moment.step.gaps.slot, side="right") - 1
             np.add.at(force, which, moment.step.forces.force[:, 2])
             ahead = moment.step.ahead

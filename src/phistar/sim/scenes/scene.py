@@ -18,12 +18,14 @@ from phistar.contact.surface import Surface
 from phistar.errors import FileError, PhistarError
 from phistar.model import Model
 from phistar.sim.scenes.chance import drawn
+from phistar.sim.scenes.controllers import Controlling, effort_limits, read_controller
 from phistar.sim.scenes.parts import Part, assembled, initial_state, read_part
+from phistar.sim.scenes.sensing import Sensing
+from phistar.sim.scenes.sensors import Sensor, read_sensors
 from phistar.sim.scenes.table import Table
 from phistar.sim.world import World
 
 FORMAT_VERSION = 1
-CONTROLLERS = ("none", "hold")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Setting:
     contacts: tuple[tuple[tuple[str, str], Surface], ...] | None
     ignored: tuple[tuple[str, str], ...]
     disturbances: tuple[Disturbance, ...]
-    controller: tuple[str, Mapping[str, float]]
+    sensors: tuple[Sensor, ...]
+    controller: Controlling
     timing: Timing
 
     @cached_property
@@ -78,6 +81,12 @@ class Setting:
     def check(self) -> None:
         """Builds everything once: what cannot be is found while the file is at hand."""
         self.world.start(*self.start)
+        effort_limits(self)
+        assert self.sensing is not None
+
+    @cached_property
+    def sensing(self) -> Sensing:
+        return Sensing(self.world, self.parts, self.sensors)
 
     @cached_property
     def start(self) -> tuple[np.ndarray, np.ndarray]:
@@ -156,9 +165,10 @@ def _read(table: Table, name: str, folder: Path) -> Setting:
     if contacts and ignored:
         raise FileError(f"{table.where}: contacts lists the only pairs there are, ignored leaves some out; give one.")
     disturbances = tuple(_disturbance(each) for each in table.tables("disturbances"))
-    controller, timing = _controller(table.table("controller")), _timing(table.table("time"))
+    sensors, controller = read_sensors(table), read_controller(table.table("controller"))
+    timing = _timing(table.table("time"))
     table.done()
-    setting = Setting(name, gravity, parts, surface, contacts, ignored, disturbances, controller, timing)
+    setting = Setting(name, gravity, parts, surface, contacts, ignored, disturbances, sensors, controller, timing)
     for disturbance in disturbances:
         setting.model.frame(disturbance.frame)
     setting.check()
@@ -198,13 +208,6 @@ def _disturbance(table: Table) -> Disturbance:
     )
     table.done()
     return made
-
-
-def _controller(table: Table) -> tuple[str, Mapping[str, float]]:
-    law = table.text("law", "none", CONTROLLERS)
-    gains = {"stiffness": table.number("stiffness", 400.0, 0.0), "damping": table.number("damping", 40.0, 0.0)}
-    table.done()
-    return law, gains
 
 
 def _timing(table: Table) -> Timing:

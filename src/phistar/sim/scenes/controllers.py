@@ -1,0 +1,176 @@
+"""[controller] of a scene: the laws that a file can name, and the limits of the joints' forces.
+
+none               no forces
+hold               every robot where it starts, by springs and dampers, with gravity carried
+inverse_dynamics   robots through configurations: `goals`, by part, one or several, in `duration` or the least time
+grapple            two arms capture a body; its settings are those of `phistar.capture`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phistar.compiled import compile
+from phistar.control.joint_laws import InverseDynamicsControl
+from phistar.control.sampled import SampledController
+from phistar.control.trajectories import JointTrajectory, joint_trajectory
+from phistar.dynamics import gravity_load
+from phistar.errors import FileError, PhistarError
+from phistar.model import Free, Model
+from phistar.model.names import unknown
+from phistar.sim.coordinates import Coordinates
+from phistar.sim.scenes.parts import Part
+from phistar.sim.scenes.table import Table
+
+if TYPE_CHECKING:
+    from phistar.sim.scenes.scene import Setting
+
+LAWS = ("none", "hold", "inverse_dynamics", "grapple")
+SAMPLED = ("start", "command", "period")
+
+Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
+
+
+@dataclass(frozen=True)
+class Controlling:
+    """The law of a scene, what it is set to, and a limit of the joints' forces where the model has none."""
+
+    law: str
+    settings: Mapping[str, Any]
+    torque_limit: np.ndarray | None
+    where: str
+
+
+def read_controller(table: Table) -> Controlling:
+    """The [controller] table."""
+    law = table.text("law", "none", LAWS)
+    limit = table.take("torque_limit", None)
+    if limit is not None:
+        limit = (
+            table.vector("torque_limit", None)
+            if isinstance(limit, list)
+            else np.atleast_1d(table.number("torque_limit"))
+        )
+        if not (limit > 0.0).all():
+            raise table.wrong("torque_limit", "a number greater than 0, or a list of them,")
+    if law == "grapple":
+        return Controlling(law, table.rest(), limit, table.where)
+    defaults = {"hold": (400.0, 40.0), "inverse_dynamics": (100.0, 20.0)}.get(law)
+    settings: dict[str, Any] = {}
+    if defaults:
+        settings = {"stiffness": table.number("stiffness", defaults[0], 0.0)}
+        settings["damping"] = table.number("damping", defaults[1], 0.0)
+    if law == "inverse_dynamics":
+        settings["duration"] = table.number("duration", None, 1e-3)
+        settings["velocity"] = table.number("velocity", None, 1e-6)
+        settings["acceleration"] = table.number("acceleration", None, 1e-6)
+        settings["goals"] = table.table("goals").rest()
+    table.done()
+    return Controlling(law, settings, limit, table.where)
+
+
+def is_sampled(control: Any) -> bool:
+    return all(hasattr(control, name) for name in SAMPLED)
+
+
+def controller_of(setting: Setting) -> Control | SampledController[Any]:
+    """The controller that the file names."""
+    law, model, settings = setting.controller.law, setting.model, setting.controller.settings
+    if law == "grapple":
+        from phistar.capture import from_scene  # type: ignore[attr-defined]
+
+        return from_scene(model, settings)
+    if law == "none":
+        still = np.zeros(model.nv)
+        return lambda t, q, v: still
+    if law == "hold":
+        return _hold(setting)
+    return _through(setting)
+
+
+def effort_limits(setting: Setting) -> np.ndarray:
+    """The largest force of every joint, (nv,): the model's, or `torque_limit` where it has none."""
+    limits, given = np.array(setting.model.effort_limits, dtype=float), setting.controller.torque_limit
+    if given is None:
+        return limits
+    driven = driven_rates(setting.model)
+    if len(given) not in (1, driven.sum()):
+        raise FileError(
+            f"{setting.controller.where}, torque_limit: one number, or one for each of the {driven.sum()} rates of "
+            f"joints with motors was expected; it has {len(given)}."
+        )
+    own = np.full(len(limits), np.inf)
+    own[driven] = given
+    return np.where(np.isfinite(limits), limits, own)
+
+
+def driven_rates(model: Model) -> np.ndarray:
+    """Whether each rate has a motor, (nv,): all but those of free joints."""
+    return np.concatenate([np.zeros(0, bool), *(np.full(j.nv, not isinstance(j.kind, Free)) for j in model.joints)])
+
+
+def _hold(setting: Setting) -> Control:
+    model, gains, rest = setting.model, setting.controller.settings, setting.start[0]
+    driven = driven_rates(model)
+    places, rates = Coordinates(model).flat
+    curved = [joint for joint in Coordinates(model).curved if driven[joint.v_slice].any()]
+
+    def hold(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Where it was, by springs and dampers, with gravity carried."""
+        back = np.zeros(model.nv)  # rest ⊖ q, of what is driven
+        back[rates] = rest[places] - q[places]
+        for joint in curved:
+            back[joint.v_slice] = joint.kind.difference(q[joint.q_slice], rest[joint.q_slice])
+        pull = gains["stiffness"] * back - gains["damping"] * v
+        return driven * (pull + gravity_load(model, q))
+
+    return hold
+
+
+def _through(setting: Setting) -> Control:
+    """WD89's inverse dynamics along the robots' trajectories; robots without goals stay where they are."""
+    model, settings, driven = setting.model, setting.controller.settings, driven_rates(setting.model)
+    law = InverseDynamicsControl(model, kp=settings["stiffness"], kd=settings["damping"])
+    compiled = compile(law, model, rows={"reference": model.nq + 2 * model.nv})
+    paths = _trajectories(setting)
+    rest = setting.start[0]
+
+    def through(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        wanted = [np.where(_of_robots(setting), rest, q), np.where(driven, 0.0, v), np.zeros(model.nv)]
+        for places, rates, path in paths:
+            point = path(min(t, path.duration))
+            wanted[0][places], wanted[1][rates], wanted[2][rates] = point.q, point.v, point.a
+        return driven * compiled(t, q, v, np.concatenate(wanted))
+
+    return through
+
+
+def _of_robots(setting: Setting) -> np.ndarray:
+    """Whether each coordinate belongs to a joint with a motor, (nq,)."""
+    joints = setting.model.joints
+    return np.concatenate([np.zeros(0, bool), *(np.full(j.nq, not isinstance(j.kind, Free)) for j in joints)])
+
+
+def _trajectories(setting: Setting) -> list[tuple[np.ndarray, np.ndarray, JointTrajectory]]:
+    settings, parts = setting.controller.settings, {part.name: part for part in setting.parts if part.robot}
+    model, found = setting.model, []
+    options = {name: settings[name] for name in ("duration", "velocity", "acceleration")}
+    for name, goals in settings["goals"].items():
+        if name not in parts:
+            raise unknown("robot", name, parts, setting.name)
+        part: Part = parts[name]
+        assert part.robot is not None
+        joints = [model.joint(f"{name}/{own.name}") for own in part.robot.joints]
+        places = np.concatenate([np.arange(model.nq)[joint.q_slice] for joint in joints])
+        rates = np.concatenate([np.arange(model.nv)[joint.v_slice] for joint in joints])
+        through = goals if isinstance(goals, list) and goals and isinstance(goals[0], list) else [goals]
+        try:
+            path = joint_trajectory(part.robot, [setting.start[0][places].tolist(), *through], **options)
+        except PhistarError as error:
+            raise FileError(f"{setting.controller.where}, goals, {name}: {error}") from None
+        found.append((places, rates, path))
+    return found

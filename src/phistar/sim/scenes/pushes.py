@@ -1,0 +1,40 @@
+"""The forces of contact as wrenches in world axes: one compiled formula for every place of a step."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.arrays import traced
+from phistar.backends.kernel import compile_trace
+from phistar.backends.trace import Tape, finish
+from phistar.contact.axes import bases_of
+from phistar.sim.world import Step
+from phistar.spatial import cross
+
+NOTHING = np.zeros((0, 6))
+
+
+def pushes(step: Step | None) -> np.ndarray:
+    """(n, 6): [moment; force] that each near place of a step puts on its shape a, about the world's origin; b gets the
+    opposite."""
+    if step is None or step.forces is None:
+        return NOTHING
+    return _compiled()(step.gaps.table, step.forces.table)
+
+
+def wrench(place: Any, force: Any) -> Any:
+    """[p × f + n τ; f], (6,), of a place (distance, point p, normal n) and its force along the contact's axes."""
+    basis, point = bases_of(place[None, 4:7])[0], place[1:4]
+    linear = np.matmul(basis, force[:3])
+    return np.concatenate([cross(point, linear) + basis[:, 2] * force[3], linear])
+
+
+@cache
+def _compiled() -> Any:
+    tape = Tape()
+    made = wrench(traced(tape.inputs((7,))), traced(tape.inputs((6,))))
+    values = [x.item() if isinstance(x, np.ndarray) else x for x in np.asarray(made).reshape(-1)]
+    return compile_trace(finish(tape, values), [7, 6], [(6,)], "wrench of a contact", ("wrench",)).function
