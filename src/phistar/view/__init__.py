@@ -1,0 +1,1 @@
+"""What a person sees: pictures, reports, replays, and the viewer in the browser."""

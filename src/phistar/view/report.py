@@ -1,0 +1,117 @@
+"""report.html: what ran, how it looked, what happened, whether it can be trusted, how to run it again; one file."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from phistar.sim.scenes.result import Result, whole
+from phistar.view.report_parts import audits, frames, plots
+from phistar.view.report_plots import timeline
+from phistar.view.report_run import Run, taken
+from phistar.view.report_style import STYLE
+
+TILES = (
+    ("sim_time", "simulated", "{:.4g} s"),
+    ("wall_time", "computed in", "{:.3g} s"),
+    ("min_distance", "smallest distance", "{:.3g} m"),
+    ("peak_force", "largest contact force", "{:.4g} N"),
+    ("internal_force", "internal force", "{:.4g} N"),
+    ("momentum_drift", "momentum change", "{:.2g}"),
+    ("energy_residual", "energy residual", "{:.2g}"),
+)
+MOST_EVENTS = 300
+
+
+def write(source: Result | str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
+    """Write the report of a result, or of a folder that `phistar run --out` left; the file needs nothing beside it."""
+    text = page(taken(source))
+    return whole(Path(path), lambda place: place.write_text(text, "utf-8"))
+
+
+def page(run: Run) -> str:
+    """The whole page; nothing in it is fetched from anywhere."""
+    parts = [_head(run), frames(run), _phases(run), plots(run), audits(run), _events(run), _again(run)]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
+        "style-src 'unsafe-inline'\">"
+        f"<title>{escape(run.scene)}, seed {escape(str(run.summary.get('seed')))}</title><style>{STYLE}</style></head>"
+        f"<body>{''.join(parts)}</body></html>\n"
+    )
+
+
+def _head(run: Run) -> str:
+    summary = run.summary
+    words, good = _verdict(summary)
+    tiles = "".join(
+        f'<div class="tile"><b>{form.format(summary[key])}</b><span>{name}</span></div>'
+        for key, name, form in TILES
+        if isinstance(summary.get(key), int | float)
+    )
+    count = len(run.arrays.get("t", ()))
+    what = f"seed {summary.get('seed')}, {len(run.joint_names)} joints, {count} samples"
+    reason = f'<p class="bad">{escape(str(summary["reason"]))}</p>' if summary.get("reason") else ""
+    return (
+        f'<header><div><h1>{escape(run.scene)}</h1><p class="soft">{escape(what)}</p></div>'
+        f'<div class="verdict {"good" if good else "bad"}">{escape(words)}</div></header>'
+        f'{reason}<div class="tiles">{tiles}</div>'
+    )
+
+
+def _verdict(summary: Mapping[str, Any]) -> tuple[str, bool]:
+    if summary.get("reason"):
+        return "stopped", False
+    if summary.get("captured") is not None:
+        return ("captured", True) if summary["captured"] else ("not captured", False)
+    return "completed", True
+
+
+def _phases(run: Run) -> str:
+    if not run.phases:
+        return ""
+    end = max(float(run.summary.get("sim_time") or 0.0), run.phases[-1].end)
+    rows = "".join(
+        f'<tr><td class="n">{phase.start:.3f} s</td><td>{escape(phase.name)}</td>'
+        f'<td class="n">{phase.end - phase.start:.3f} s</td><td>{escape(phase.reason)}</td></tr>'
+        for phase in run.phases
+    )
+    head = "<tr><th>from</th><th>phase</th><th>for</th><th>why</th></tr>"
+    return f"<h2>Phases</h2>{timeline(run.phases, end)}<table>{head}{rows}</table>"
+
+
+def _events(run: Run) -> str:
+    if not run.events:
+        return ""
+    rows = "".join(
+        f'<tr><td class="n">{time:.4f} s</td><td>{escape(what)}</td><td>{escape(where)}</td></tr>'
+        for time, what, where in run.events[:MOST_EVENTS]
+    )
+    left = len(run.events) - MOST_EVENTS
+    more = f'<p class="soft">{left} more are in trajectory.h5.</p>' if left > 0 else ""
+    return (
+        f"<h2>Events</h2><details><summary>{len(run.events)} events: touches, releases, slips, limits</summary>"
+        f"<table>{rows}</table>{more}</details>"
+    )
+
+
+def _again(run: Run) -> str:
+    """The command and the versions; the same seed gives the same run."""
+    try:
+        own = version("phistar")
+    except PackageNotFoundError:
+        own = "?"
+    command = f"phistar run {run.scene} --seed {run.summary.get('seed')} --out DIR"
+    read = "import phistar as ps\n\n" + f"result = ps.Scene.load({run.scene!r}).run(seed={run.summary.get('seed')})"
+    made = f"phistar {own}, Python {platform.python_version()}, numpy {version('numpy')}, {platform.machine()}"
+    return (
+        f"<h2>Run it again</h2><pre>{escape(command)}</pre><pre>{escape(read)}</pre>"
+        f'<p class="soft">{escape(made)}. The same seed gives the same run. summary.json and trajectory.h5 beside this '
+        "file hold the numbers.</p>"
+    )

@@ -1,0 +1,229 @@
+"""Pictures of a model without a browser: triangles projected, the nearest kept, lit, with shadows; PNG bytes."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.model.geometry import Plane
+from phistar.model.model import Model
+from phistar.view.report_shapes import GROUND, color_of, drawn, triangles
+
+LIGHT = np.array([0.35, -0.25, 0.9]) / np.linalg.norm([0.35, -0.25, 0.9])
+OVERSAMPLED = 2
+SHADOW_SIZE = 700
+MOST_FRAGMENTS = 4_000_000
+GROUNDS = np.tile(GROUND, (2, 1))
+
+
+class Solid(NamedTuple):
+    """Triangles in the world: corners and normals (t, 3, 3), colours (t, 3)."""
+
+    corners: np.ndarray
+    normals: np.ndarray
+    color: np.ndarray
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Looks at `target` from `direction` (from the target to the eye), and shows `width` metres of it."""
+
+    target: Any
+    direction: Any = (1.2, -1.6, 0.9)
+    width: float = 2.0
+    up: Any = (0.0, 0.0, 1.0)
+
+    @property
+    def axes(self) -> np.ndarray:
+        """Rows: right, up, towards the eye."""
+        out = np.asarray(self.direction, dtype=float) / np.linalg.norm(self.direction)
+        right = np.cross(self.up, out)
+        right /= np.linalg.norm(right)
+        return np.stack([right, np.cross(out, right), out])
+
+
+def picture(
+    model: Model, q: Any, camera: Camera | None = None, size: tuple[int, int] = (560, 400), shadows: bool = True
+) -> np.ndarray:
+    """RGBA of a model at q, (height, width, 4) uint8, on a transparent ground; without a camera, all of it is shown."""
+    solid, ground = solids(model, q)
+    return image(solid, ground, camera or seeing([solid.corners], size), size, shadows)
+
+
+def seeing(corners: list[np.ndarray], size: tuple[int, int], **options: Any) -> Camera:
+    """A camera that has all these corners, (t, 3, 3) each, in its picture."""
+    points = np.concatenate([each.reshape(-1, 3) for each in corners]) if corners else np.zeros((0, 3))
+    if not len(points):
+        return Camera(np.zeros(3), **options)
+    camera = Camera(np.zeros(3), **options)
+    seen = points @ camera.axes.T
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    span = high - low
+    target = (0.5 * (low + high)) @ camera.axes
+    return Camera(target, width=max(1.08 * span[0], 1.08 * span[1] * size[0] / size[1], 1e-3), **options)
+
+
+def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
+    """What moves and stands, and the ground (planes as wide as the rest needs), in world axes."""
+    made: list[Solid] = []
+    planes: list[tuple[np.ndarray, np.ndarray]] = []
+    bodies = [(-1, model.base_geometry), *((k, body.geometry) for k, body in enumerate(model.bodies))]
+    rotations, origins = body_poses(model, np.asarray(q, dtype=float))
+    for body, geometry in bodies:
+        turn, place = (np.eye(3), np.zeros(3)) if body < 0 else (rotations[body], origins[body])
+        for each in drawn(geometry):
+            rotation, origin = turn @ each.placement.rotation, turn @ each.placement.translation + place
+            if isinstance(each.shape, Plane):
+                planes.append((rotation, origin))
+                continue
+            surface = triangles(each.shape)
+            color = np.broadcast_to(color_of(each, body, model), (len(surface.corners), 3))
+            made.append(Solid(surface.corners @ rotation.T + origin, surface.normals @ rotation.T, color))
+    whole = Solid(*(np.concatenate(field) for field in zip(*made))) if made else Solid(*(np.zeros((0, 3, 3)),) * 3)
+    return whole, _ground(planes, whole)
+
+
+def body_poses(model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of every body's frame in the world: rotations (bodies, …, 3, 3) and origins (bodies, …, 3)."""
+    rotations, origins = [], []
+    for body in model.bodies:
+        turn, place = body.joint.kind.pose(q[..., body.joint.q_slice])
+        turn = body.placement.rotation @ turn
+        place = place @ body.placement.rotation.T + body.placement.translation
+        if body.parent >= 0:
+            outer = rotations[body.parent]
+            turn, place = outer @ turn, (outer @ place[..., None])[..., 0] + origins[body.parent]
+        rotations.append(turn)
+        origins.append(place)
+    return np.array(rotations), np.array(origins)
+
+
+def _ground(planes: list[tuple[np.ndarray, np.ndarray]], rest: Solid) -> Solid:
+    """Squares about what stands on them; their corners are cut to a disc when they are drawn."""
+    made = []
+    points = rest.corners.reshape(-1, 3) if len(rest.corners) else np.zeros((1, 3))
+    middle, reach = 0.5 * (points.min(axis=0) + points.max(axis=0)), 0.9 * np.ptp(points, axis=0).max() + 0.1
+    square = triangles(Plane())
+    for rotation, origin in planes:
+        center = middle - rotation[:, 2] * ((middle - origin) @ rotation[:, 2])
+        made.append(Solid(reach * square.corners @ rotation.T + center, square.normals @ rotation.T, GROUNDS))
+    return Solid(*(np.concatenate(field) for field in zip(*made))) if made else Solid(*(np.zeros((0, 3, 3)),) * 3)
+
+
+def _opacity(point: np.ndarray, owner: np.ndarray, ground: Solid, first: int) -> np.ndarray:
+    """1; of the ground, whose triangles are numbered from `first` on, less, and 0 at its rim."""
+    out, on = np.ones(len(owner)), owner >= first
+    if on.any():
+        square = ground.corners[2 * ((owner[on] - first) // 2)]
+        center, reach = 0.5 * (square[:, 0] + square[:, 2]), 0.5 * np.linalg.norm(square[:, 1] - square[:, 0], axis=1)
+        out[on] = np.clip((1.0 - np.linalg.norm(point[on] - center, axis=1) / reach) / 0.35, 0.0, 1.0) * 0.7
+    return out
+
+
+def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], shadows: bool = True) -> np.ndarray:
+    """RGBA, (height, width, 4) uint8."""
+    whole = Solid(*(np.concatenate(pair) for pair in zip(solid, ground))) if len(ground.corners) else solid
+    width, height = (OVERSAMPLED * each for each in size)
+    out = np.zeros((height * width, 4))
+    if len(whole.corners):
+        scale = width / camera.width
+        seen = (whole.corners - np.asarray(camera.target)) @ camera.axes.T
+        flat = seen[..., :2] * (scale, -scale) + (0.5 * width, 0.5 * height)
+        pixel, owner, weight, _ = nearest(flat, seen[..., 2], width, height)
+        normal = np.einsum("fc,fcx->fx", weight, whole.normals[owner])
+        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
+        towards = np.einsum("fx,x->f", normal, camera.axes[2])
+        normal = np.where(towards[:, None] < 0.0, -normal, normal)
+        point = np.einsum("fc,fcx->fx", weight, whole.corners[owner])
+        lit = np.clip(normal @ LIGHT, 0.0, 1.0)
+        if shadows:
+            lit = lit * (1.0 - 0.75 * _shadow(solid, point + 0.004 * camera.width * normal))
+        halfway = LIGHT + camera.axes[2]
+        gloss = np.clip(normal @ (halfway / np.linalg.norm(halfway)), 0.0, 1.0) ** 30 * (lit > 0.2)
+        shade = 0.46 + 0.10 * normal[:, 2] + 0.50 * lit
+        out[pixel, :3] = np.clip(whole.color[owner] * shade[:, None] + 0.10 * gloss[:, None], 0.0, 1.0)
+        out[pixel, 3] = _opacity(point, owner, ground, len(solid.corners))
+    cells = out.reshape(size[1], OVERSAMPLED, size[0], OVERSAMPLED, 4)
+    alpha = cells[..., 3].mean(axis=(1, 3))
+    weighted = (cells[..., :3] * cells[..., 3:]).sum(axis=(1, 3))
+    color = weighted / np.maximum(cells[..., 3].sum(axis=(1, 3)), 1e-9)[..., None]
+    return np.round(255 * np.concatenate([color, alpha[..., None]], axis=-1)).astype(np.uint8)
+
+
+def nearest(flat: np.ndarray, depth: np.ndarray, width: int, height: int) -> tuple[np.ndarray, ...]:
+    """Of triangles (t, 3, 2) in pixels with depths (t, 3), growing towards the eye, the nearest at each pixel met:
+    pixel numbers, triangle numbers, weights of its corners (f, 3), depths."""
+    low = np.clip(np.floor(flat.min(axis=1)), 0, (width, height)).astype(int)
+    high = np.clip(np.ceil(flat.max(axis=1)) + 1, 0, (width, height)).astype(int)
+    count = np.prod(np.maximum(high - low, 0), axis=1)
+    best = np.full(width * height, -np.inf)
+    kept: list[tuple[np.ndarray, ...]] = []
+    ends = np.searchsorted(np.cumsum(count), np.arange(1, count.sum() // MOST_FRAGMENTS + 2) * MOST_FRAGMENTS) + 1
+    begin = 0
+    for end in np.minimum(ends, len(count)):
+        if end > begin:
+            found = _fragments(flat, depth, low, high, count, np.arange(begin, end), width)
+            front = found[3] > best[found[0]]
+            found = tuple(each[front] for each in found)
+            np.maximum.at(best, found[0], found[3])
+            kept.append(found)
+            begin = end
+    pixel, owner, weight, far = (np.concatenate(each) for each in zip(*kept))
+    order = np.lexsort((far, pixel))
+    last = order[np.append(pixel[order][1:] != pixel[order][:-1], True)] if len(order) else order
+    return pixel[last], owner[last], weight[last], far[last]
+
+
+def _fragments(flat, depth, low, high, count, chosen, width) -> tuple[np.ndarray, ...]:
+    """Every pixel centre inside a chosen triangle: pixel, triangle, weights of the corners, depth."""
+    owner = np.repeat(chosen, count[chosen])
+    starts = np.cumsum(count[chosen]) - count[chosen]
+    place = np.arange(len(owner)) - np.repeat(starts, count[chosen])
+    across = np.maximum(high[owner, 0] - low[owner, 0], 1)
+    x, y = low[owner, 0] + place % across, low[owner, 1] + place // across
+    a, b, c = (flat[:, k] for k in range(3))
+    area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (c[:, 0] - a[:, 0]) * (b[:, 1] - a[:, 1])
+    inverse = np.divide(1.0, area, out=np.zeros_like(area), where=np.abs(area) > 1e-12)
+    px, py = x + 0.5 - a[owner, 0], y + 0.5 - a[owner, 1]
+    w_b = (px * (c - a)[owner, 1] - py * (c - a)[owner, 0]) * inverse[owner]
+    w_c = (py * (b - a)[owner, 0] - px * (b - a)[owner, 1]) * inverse[owner]
+    inside = (w_b >= -1e-9) & (w_c >= -1e-9) & (w_b + w_c <= 1 + 1e-9) & (inverse[owner] != 0.0)
+    owner, weight = owner[inside], np.stack([1 - w_b - w_c, w_b, w_c], axis=1)[inside]
+    return (y * width + x)[inside], owner, weight, np.einsum("fc,fc->f", weight, depth[owner])
+
+
+def _shadow(solid: Solid, points: np.ndarray) -> np.ndarray:
+    """How much of the light is kept from points (f, 3): 0 to 1, softened over neighbouring cells."""
+    if not len(solid.corners):
+        return np.zeros(len(points))
+    axes = Camera(np.zeros(3), LIGHT, up=(0.0, 1.0, 0.0)).axes
+    seen = solid.corners @ axes.T
+    low = seen[..., :2].reshape(-1, 2).min(axis=0)
+    span = np.ptp(seen[..., :2].reshape(-1, 2), axis=0).max() * 1.02 + 1e-9
+    scale = SHADOW_SIZE / span
+    pixel, _, _, far = nearest((seen[..., :2] - low) * scale, seen[..., 2], SHADOW_SIZE, SHADOW_SIZE)
+    height = np.full((SHADOW_SIZE + 8) ** 2, -np.inf)
+    height[(pixel // SHADOW_SIZE + 4) * (SHADOW_SIZE + 8) + pixel % SHADOW_SIZE + 4] = far
+    place = points @ axes.T
+    cell = np.clip(np.floor((place[:, :2] - low) * scale).astype(int) + 4, 1, SHADOW_SIZE + 6)
+    hidden = np.zeros(len(points))
+    for dx, dy in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)):
+        hidden += height[(cell[:, 1] + dy) * (SHADOW_SIZE + 8) + cell[:, 0] + dx] > place[:, 2] + 0.002 * span
+    return hidden / 5.0
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """(h, w, 4) uint8 as a PNG file."""
+    height, width = pixels.shape[:2]
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
+    head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
