@@ -37,8 +37,8 @@ lint: $(VENV)/ready-test ## format, lint, types, import layers
 	@$(PY) -m pyright
 	@$(VENV)/bin/lint-imports
 
-readme: $(VENV)/ready-run ## renew the output shown in README.md
-	@$(PY) tools/readme.py
+readme: $(VENV)/ready-test ## renew the output shown in README.md and in the pages of docs/
+	@$(PY) tools/pages.py
 
 lock: $(VENV)/ready-run ## renew requirements.lock (on the oldest Python supported)
 	@$(PY) tools/lock.py
