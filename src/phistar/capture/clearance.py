@@ -1,0 +1,116 @@
+"""How near arms, hands and what they capture come to each other on a way that is planned.
+
+Balls around the shapes are compared for all samples of a way at once; coal is asked only where they are near.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from phistar.capture.robot import BASE, OBJECT, Arms
+from phistar.contact.pairs import Site, sites
+from phistar.contact.shapes import coal, convex
+from phistar.dynamics import forward_kinematics
+
+FAR = 1.0  # m: a distance beyond which nothing is asked
+
+
+class Nearest(NamedTuple):
+    """The smallest distance, m, in which sample of the way it is, and between what."""
+
+    distance: float
+    sample: int
+    names: tuple[str, str]
+
+
+class Clearance:
+    """The pairs of shapes that the arms must keep apart: each arm from the object, from the other arm, from the base,
+    and its hand from its own upper links."""
+
+    def __init__(self, arms: Arms) -> None:
+        self.arms = arms
+        model = arms.scene
+        every = sites(model)
+        chains = [self._chain(hand.wrist) for hand in arms.hands]
+        held, base = model.body_index(OBJECT), model.frame(BASE).body
+        self.pairs: list[tuple[Site, Site]] = []
+        self.fingers: list[bool] = []
+        for i, a in enumerate(every):
+            for b in every[:i]:
+                if self._matters(a.body, b.body, chains, held, base):
+                    self.pairs.append((a, b))
+                    names = a.name if b.body == held else b.name
+                    self.fingers.append(held in (a.body, b.body) and "finger" in names)
+        self.sites = tuple(dict.fromkeys(site for pair in self.pairs for site in pair))
+        index = {site: number for number, site in enumerate(self.sites)}
+        self.numbers = np.array([[index[a], index[b]] for a, b in self.pairs])
+        self.reach = np.array([site.reach for site in self.sites])
+
+    def _chain(self, wrist: str) -> list[int]:
+        """The bodies of an arm, from the base outward."""
+        scene, arms, found = self.arms.scene, self.arms.model, []
+        body = arms.frame(wrist).body
+        base = arms.frame(BASE).body
+        while body not in (base, -1):
+            found.insert(0, scene.body_index(arms.bodies[body].name))
+            body = arms.parents[body]
+        return found
+
+    def _matters(self, a: int, b: int, chains: list[list[int]], held: int, base: int) -> bool:
+        for one, two in ((a, b), (b, a)):
+            own = next((chain for chain in chains if one in chain), None)
+            if own is None:
+                continue
+            if two == held or any(two in chain for chain in chains if chain is not own):
+                return True
+            if two in (base, -1) and own.index(one) >= 2:
+                return True
+            if two in own and own.index(one) == len(own) - 1 and own.index(two) < 3:
+                return True
+        return False
+
+    @cached_property
+    def _functions(self) -> list:
+        library = coal()
+        return [library.ComputeDistance(convex(a.shape), convex(b.shape)) for a, b in self.pairs]
+
+    def nearest(self, joints: np.ndarray, pose: np.ndarray, touching: np.ndarray, least: float) -> Nearest:
+        """Along a way of joints (n, 12) beside the object's poses (n, 4, 4), seen from the base: exact where it is below
+        `least`. Where `touching` (n,), fingers may be near the object."""
+        turns, centers = self._placed(joints, pose)
+        a, b = self.numbers.T
+        bound = np.linalg.norm(centers[:, a] - centers[:, b], axis=-1) - self.reach[a] - self.reach[b]
+        bound[np.ix_(touching, np.array(self.fingers))] = FAR
+        best = Nearest(FAR, 0, ("", ""))
+        library = coal()
+        request, result = library.DistanceRequest(), library.DistanceResult()
+        poses: dict[tuple[int, int], object] = {}
+        for sample, pair in np.argwhere(bound < least).tolist():
+            for site in self.numbers[pair].tolist():
+                if (sample, site) not in poses:
+                    poses[sample, site] = library.Transform3s(turns[sample, site], centers[sample, site])
+            one, two = (poses[sample, site] for site in self.numbers[pair].tolist())
+            result.clear()
+            distance = self._functions[pair](one, two, request, result)
+            if distance < best.distance:
+                best = Nearest(float(distance), sample, tuple(site.name for site in self.pairs[pair]))
+        return best
+
+    def _placed(self, joints: np.ndarray, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of s shapes, rotations (n, s, 3, 3) and centres (n, s, 3), seen from the base."""
+        arms, count = self.arms, len(joints)
+        q = arms.configuration(joints)
+        back = np.linalg.inv(arms.base) if not arms.free else np.eye(4)
+        poses: dict[int, np.ndarray] = {-1: np.broadcast_to(back, (count, 4, 4))}
+        turns, centers = np.empty((count, len(self.sites), 3, 3)), np.empty((count, len(self.sites), 3))
+        for number, site in enumerate(self.sites):
+            if site.body not in poses:
+                name = arms.scene.bodies[site.body].name
+                poses[site.body] = pose if name == OBJECT else back @ forward_kinematics(arms.model, q, name)
+            place = poses[site.body]
+            turns[:, number] = place[:, :3, :3] @ site.placement.rotation
+            centers[:, number] = place[:, :3, :3] @ site.placement.translation + place[:, :3, 3]
+        return turns, centers

@@ -1,0 +1,155 @@
+"""Which faces to take, with which arm, bent how, and when: every choice compared at once, the best clear one chosen.
+
+A choice is a pair of opposite faces, who takes which, a point of them, a moment, and for each arm one of its eight ways
+to reach a pose. The tumble is predicted and the arms' inverse kinematics are closed forms, so that all choices of the
+next minute are rows of a few arrays; ways of the best of them are then looked at among links, palms and fingers.
+
+    planner = Planner(Arms.of(scene_model))
+    found = planner.plan(Sighting(pose, twist, joints), t)      # a Plan, or a Refusal with its reason
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.capture.candidates import Candidates, Choice, Robot, Settings, grip_twist
+from phistar.capture.clearance import FAR, Nearest
+from phistar.capture.prediction import tumble
+from phistar.capture.robot import Arms
+from phistar.errors import ShapeError
+from phistar.spatial.rotations import from_axis_angle
+
+SAMPLES = 10  # of a way, where its clearance is looked at
+LONGEST_INTERVAL = 6.0  # s between moments, however slowly the body turns
+QUINTIC = np.linalg.inv(
+    [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], [1] * 6, list(range(6)), [0, 0, 2, 6, 12, 20]]
+)  # coefficients from x, ẋ, ẍ at 0 and at 1
+
+
+class Sighting(NamedTuple):
+    """The body's `pose` (4, 4) and `twist` (6,) seen from the base, in its axes, and the arms' `joints` (12,) now;
+    `inertia` of the body up to a factor, (3,) or (3, 3) in its axes, where it is known."""
+
+    pose: np.ndarray
+    twist: np.ndarray
+    joints: np.ndarray
+    inertia: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Wait until `start`, be before the faces at `standoff`, touch at `contact`.
+
+    `grips` (2, 4, 4) are the hands in the body's frame at contact, left first; they come along their own z, from
+    `distance` before it. `joints` (3, 12) are those of both arms at standoff, contact and when the body has stopped;
+    `begin` (12,) those they leave, `rates` (12,) their rates at standoff. `score` is at most 1.2, `clearance` the least
+    distance on the way, m.
+    """
+
+    faces: tuple[str, str]
+    start: float
+    standoff: float
+    contact: float
+    grips: np.ndarray
+    distance: float
+    begin: np.ndarray
+    joints: np.ndarray
+    rates: np.ndarray
+    score: float
+    clearance: float
+
+    def approach(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Joints (…, 12), their rates and accelerations at times t (…): a quintic from rest at `start` to the moving
+        standoff; before and after, where it begins and ends."""
+        span = self.standoff - self.start
+        s = np.clip((np.asarray(t, dtype=float) - self.start) / span, 0.0, 1.0)[..., None]
+        still, power = np.zeros(12), np.arange(6.0)
+        table = QUINTIC @ np.stack([self.begin, still, still, self.joints[0], self.rates * span, still])
+        place = s**power @ table
+        rate = (power[1:] * s ** power[:-1]) @ table[1:] / span
+        change = (power[2:] * power[1:-1] * s ** power[:-2]) @ table[2:] / span**2
+        return place, rate, change
+
+
+class Refusal(NamedTuple):
+    """No plan, and why."""
+
+    reason: str
+
+
+class Planner:
+    """plan(sighting, t) for one robot and body; it holds nothing that depends on the state."""
+
+    def __init__(self, arms: Arms, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.robot = Robot(arms, self.settings.shift)
+
+    def plan(self, sighting: Sighting, t: float, tried: tuple[tuple[str, str], ...] = ()) -> Plan | Refusal:
+        """The best of all choices from time t on whose way is clear. `tried` are the `faces` of plans that failed."""
+        if not self.robot.grasps:
+            return Refusal("the body has no two opposite flat faces with room for a hand")
+        joints = np.asarray(sighting.joints, dtype=float)
+        if joints.shape != (12,) or not np.isfinite(joints).all():
+            raise ShapeError(f"A sighting has twelve finite joint angles; it was given {sighting.joints!r:.200}.")
+        found = self._candidates(sighting, joints)
+        worst = Nearest(-np.inf, 0, ("", ""))
+        ranked = found.ranked(tried)
+        for choice in ranked:
+            made = self._made(choice, found, t)
+            near = self._nearest(made, sighting, t)
+            if near.distance >= self.settings.clearance:
+                return replace(made, clearance=near.distance)
+            worst = max(worst, near)
+        if not ranked:
+            return Refusal(found.reason)
+        return Refusal(
+            f"none of the best {len(ranked)} ways stays {1e3 * self.settings.clearance:.0f} mm clear: on the best, "
+            f"{worst.names[0]} and {worst.names[1]} would come within {1e3 * max(worst.distance, 0.0):.0f} mm"
+        )
+
+    def _candidates(self, sighting: Sighting, joints: np.ndarray) -> Candidates:
+        settings = self.settings
+        spin = float(np.linalg.norm(sighting.twist[:3]))
+        interval = np.clip(settings.turning / max(spin, 1e-9), settings.interval, LONGEST_INTERVAL)
+        waits = np.arange(settings.shortest, max(settings.window, settings.shortest) + 1e-9, interval)
+        stages = np.array([0.0, settings.closing, settings.closing + settings.stopping])
+        ahead = tumble(sighting.pose, sighting.twist, (waits[:, None] + stages).reshape(-1), sighting.inertia)
+        pose, twist = ahead.pose.reshape(-1, 3, 4, 4), ahead.twist.reshape(-1, 3, 6)
+        return Candidates(self.robot, settings, joints, waits, pose, twist)
+
+    def _made(self, choice: Choice, found: Candidates, t: float) -> Plan:
+        settings, when = self.settings, choice.moment
+        turn = np.broadcast_to(np.eye(4), (2, 4, 4)).copy()
+        turn[:, :3, :3] = from_axis_angle(np.array([0.0, 0.0, 1.0]), choice.rolls)
+        grips = choice.grasp.grips @ turn
+        before = grips.copy()
+        before[:, :3, 3] -= settings.standoff * before[:, :3, 2]
+        twist = grip_twist(found.pose[when, 0], found.twist[when, 0], before)
+        parts = choice.joints[0].reshape(2, 6)
+        rates = [(found.inverse_jacobian(side, parts[side : side + 1])[0] @ twist[side]) for side in (0, 1)]
+        standoff = t + float(found.waits[when])
+        return Plan(
+            choice.grasp.names,
+            standoff - choice.duration,
+            standoff,
+            standoff + settings.closing,
+            grips,
+            settings.standoff,
+            found.now,
+            choice.joints,
+            np.concatenate(rates),
+            choice.score,
+            FAR,
+        )
+
+    def _nearest(self, made: Plan, sighting: Sighting, t: float) -> Nearest:
+        """What comes nearest on the way, while the body tumbles on."""
+        times = np.linspace(made.start, made.standoff, SAMPLES)
+        later = [made.contact, made.contact + self.settings.stopping]
+        pose = tumble(sighting.pose, sighting.twist, np.array([*times, *later]) - t, sighting.inertia).pose
+        joints = np.concatenate([made.approach(times)[0], made.joints[1:]])
+        touching = np.arange(len(pose)) >= SAMPLES
+        return self.robot.clearance.nearest(joints, pose, touching, self.settings.clearance)

@@ -1,0 +1,161 @@
+"""Plans are met by the arms, in time, within limits and clear of everything; where there is none, the reason is told."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.capture.faces import face_pairs
+from phistar.capture.planner import Plan, Planner, Refusal, Settings, Sighting
+from phistar.capture.prediction import tumble
+from phistar.capture.robot import Arms
+from phistar.control.spherical_wrist import SphericalWrist
+from phistar.errors import ModelError, ShapeError
+from phistar.spatial.rotations import exp
+
+pytest.importorskip("coal")
+SCENES = ("grapple", "grapple-free", "grapple-grooved")
+
+
+@pytest.fixture(scope="module")
+def planners():
+    made = {}
+    for name in SCENES:
+        setting = ps.Scene.load(name).setting(0)
+        arms = Arms.of(setting.model)
+        made[name] = Planner(arms), arms.angles(setting.start[0])
+    return made
+
+
+def sighting(joints, seed, spin=0.06):
+    rng = np.random.default_rng(seed)
+    axis, way = (x / np.linalg.norm(x) for x in rng.normal(size=(2, 3)))
+    pose = ps.Pose(xyz=np.array([0.462, 0, 0]) + rng.uniform(-0.04, 0.04, 3), rotation=exp(rng.uniform(0, 0.3) * axis))
+    return Sighting(pose.matrix, np.concatenate([spin * way, rng.uniform(-1e-3, 1e-3, 3)]), joints)
+
+
+def hands(arms, joints):
+    """The grips seen from the base, (…, 2, 4, 4)."""
+    q = arms.configuration(joints)
+    back = np.linalg.inv(ps.forward_kinematics(arms.model, q, "base"))
+    return np.stack([back @ ps.forward_kinematics(arms.model, q, hand.grip) for hand in arms.hands], axis=-3)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_planned_joints_put_the_hands_on_the_faces_of_the_moving_body(planners, name):
+    planner, joints = planners[name]
+    arms, found = planner.robot.arms, 0
+    for seed in range(4):
+        seen = sighting(joints, seed)
+        made = planner.plan(seen, 100.0)
+        if isinstance(made, Refusal):
+            continue
+        found += 1
+        times = np.array([made.standoff, made.contact, made.contact + planner.settings.stopping]) - 100.0
+        body = tumble(seen.pose, seen.twist, times).pose
+        grips = np.broadcast_to(made.grips, (3, 2, 4, 4)).copy()
+        grips[0, :, :3, 3] -= made.distance * grips[0, :, :3, 2]
+        np.testing.assert_allclose(hands(arms, made.joints), body[:, None] @ grips, atol=1e-9)
+        lower, upper = arms.limits
+        way = made.approach(np.linspace(made.start, made.standoff, 30))[0]
+        assert np.all(way > lower) and np.all(way < upper)
+        assert made.start >= 100.0 - 1e-9 and made.clearance >= planner.settings.clearance
+    assert found >= 2
+
+
+def test_the_approach_leaves_at_rest_and_arrives_with_the_speed_of_the_face(planners):
+    planner, joints = planners["grapple"]
+    seen = sighting(joints, 1)
+    made = planner.plan(seen, 0.0)
+    assert isinstance(made, Plan)
+    place, rate, change = made.approach(made.start)
+    np.testing.assert_allclose(place, joints, atol=1e-12)
+    np.testing.assert_allclose([rate, change], 0.0, atol=1e-12)
+    step = 1e-4
+    times = made.standoff + np.array([-step, 0.0])
+    before, after = hands(planner.robot.arms, made.approach(times)[0])
+    body = tumble(seen.pose, seen.twist, times).pose
+    grips = made.grips.copy()
+    grips[:, :3, 3] -= made.distance * grips[:, :3, 2]
+    np.testing.assert_allclose((after - before) / step, (body[1] - body[0]) @ grips / step, atol=2e-6)
+    middle = np.linspace(made.start, made.standoff, 20)
+    slope = (made.approach(middle + step)[0] - made.approach(middle - step)[0]) / (2 * step)
+    np.testing.assert_allclose(slope[1:-1], made.approach(middle)[1][1:-1], atol=1e-6)
+
+
+def test_the_same_sighting_gives_the_same_plan_and_faces_tried_in_vain_give_way(planners):
+    planner, joints = planners["grapple"]
+    seen = sighting(joints, 2)
+    first, again = planner.plan(seen, 0.0), planner.plan(seen, 0.0)
+    assert isinstance(first, Plan) and isinstance(again, Plan)
+    np.testing.assert_array_equal(first.joints, again.joints)
+    other = planner.plan(seen, 0.0, tried=(first.faces, first.faces, first.faces))
+    assert isinstance(other, Plan) and other.faces != first.faces
+
+
+def test_fingers_go_into_grooves_where_there_are_any(planners):
+    planner, joints = planners["grapple-grooved"]
+    arms = planner.robot.arms
+    pairs = face_pairs(arms.scene, "satellite", arms.hands[0], 0.01)
+    assert [[face.name for face in pair] for pair in pairs] == [["+y", "-y"]]
+    for face in pairs[0]:
+        assert face.rolls is not None and len(face.rolls) == 3
+        np.testing.assert_allclose(np.diff(face.rolls), 2 * np.pi / 3, atol=1e-5)
+        # A ball of 10 mm between walls of 45°, whose foot is 20 mm deep: its centre is 14.1 mm above the foot.
+        assert abs(face.contact[1, 3]) == pytest.approx(0.18 + 0.01 * np.sqrt(2) - 0.01, abs=1e-6)
+    made = next(x for x in (planner.plan(sighting(joints, seed), 0.0) for seed in range(8)) if isinstance(x, Plan))
+    for grip, hand in zip(made.grips, arms.hands, strict=True):
+        tips = hand.tips @ grip[:3, :3].T + grip[:3, 3]
+        angles = np.degrees(np.arctan2(tips[:, 0], tips[:, 2])) % 120.0  # a groove goes up from the middle of the face
+        np.testing.assert_allclose(np.minimum(angles, 120.0 - angles), 0.0, atol=1e-3)
+
+
+def test_what_is_out_of_reach_is_refused_with_its_reason(planners):
+    planner, joints = planners["grapple"]
+    far = Sighting(ps.Pose(xyz=[5, 0, 0]).matrix, np.zeros(6), joints)
+    made = planner.plan(far, 0.0)
+    assert isinstance(made, Refusal) and "reach" in made.reason
+    near = sighting(joints, 1)
+    narrow = Planner(planner.robot.arms, Settings(clearance=0.5)).plan(near, 0.0)
+    assert isinstance(narrow, Refusal) and "clear" in narrow.reason
+    with pytest.raises(ShapeError, match="twelve"):
+        planner.plan(near._replace(joints=np.zeros(5)), 0.0)
+
+
+def test_every_way_to_bend_an_arm_is_found_and_meets_the_pose():
+    model = ps.load("puma560")
+    arm = SphericalWrist.of(model, "tool", "world")
+    q = model.random(np.random.default_rng(0), (200,))
+    pose = ps.forward_kinematics(model, q, "tool")
+    found = arm.solutions(pose)
+    assert found.shape == (200, 8, 6) and np.isfinite(found).all()
+    np.testing.assert_allclose(
+        ps.forward_kinematics(model, found, "tool"), np.broadcast_to(pose[:, None], (200, 8, 4, 4)), atol=1e-9
+    )
+    apart = np.abs(np.mod(found - q[:, None] + np.pi, 2 * np.pi) - np.pi).max(axis=-1)
+    assert np.all(apart.min(axis=1) < 1e-6)
+    far = pose.copy()
+    far[..., :3, 3] *= 10.0
+    assert np.isnan(arm.solutions(far)).all()
+
+
+def test_arms_of_another_kind_are_refused():
+    with pytest.raises(ModelError, match="six"):
+        SphericalWrist.of(ps.chain(5), ps.chain(5).bodies[-1].name, "world")
+    with pytest.raises(ModelError, match="meet"):
+        SphericalWrist.of(_skewed(), "link6", "world")
+
+
+def _skewed():
+    """Six axes, none of which meet."""
+    builder, parent = ps.ModelBuilder("skewed"), "world"
+    for number in range(1, 7):
+        axis = np.eye(3)[number % 3]
+        builder.body(
+            f"link{number}",
+            parent,
+            ps.Revolute(axis),
+            ps.Pose(xyz=[0.1, 0.2, 0.3]),
+            ps.Inertia(1, [0, 0, 0], np.eye(3)),
+        )
+        parent = f"link{number}"
+    return builder.build()
