@@ -1,4 +1,4 @@
-"""Plans are met by the arms, in time, within limits and clear of everything; where there is none, the reason is told."""
+"""Plans are met by the arms, in time, within limits and clear of everything; without a plan, the reason is told."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
 """Where a hand can take hold of a body: pairs of opposite flat faces, and how the fingers must be turned on them.
 
-The body is a union of convex pieces. A face is flat where all three fingertips come equally near at any roll of the hand;
-where some rolls let them sink deeper, these are its grooves, and the hand keeps to them.
+The body is a union of convex pieces. A face is flat where the fingertips come equally near at any roll of the hand; where
+some rolls let them sink deeper, these are its grooves, and the hand keeps to them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STEP = np.radians(2.0)  # of the search for grooves
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """`contact` (4, 4) is the grip in the body's frame when its fingers touch, z into the body, at no roll; `rolls` (k,)
+    """`contact` (4, 4) is the grip in the body's frame when its fingers touch, z inward, at no roll; `rolls` (k,)
     are the turns about z at which fingers sink into grooves, None: any turn will do; `room` is how far the grip may be
     shifted along the face, m."""
 

@@ -1,7 +1,7 @@
 """Inverse kinematics of six-axis arms with a spherical wrist, every solution of many poses at once.
 
-For arms whose first two axes meet and whose last three meet (PUMA 560 and most of its kind): T = e^S₁q₁ … e^S₆q₆ T₀ falls
-apart into Paden and Kahan's subproblems (Murray, Li, Sastry, A Mathematical Introduction to Robotic Manipulation, 1994,
+For arms whose first two axes meet and whose last three meet (PUMA 560 and most of its kind): T = e^S₁q₁ … e^S₆q₆ T₀
+falls apart into Paden and Kahan's subproblems (Murray, Li, Sastry, A Mathematical Introduction to Robotic Manipulation, 1994,
 §3.3): the third joint by a distance, the first two and the wrist by directions; 2 · 2 · 2 solutions.
 """
 
@@ -45,7 +45,7 @@ class SphericalWrist:
         moved = np.flatnonzero(np.abs(own[:3] - first[:3]).max(axis=0) > 1e-9)
         if len(moved) != 6 or not np.allclose(np.linalg.norm(own[:3, moved], axis=0), 1.0):
             raise ModelError(
-                f"{model.name}: {frame!r} is moved against {seen_from!r} by {len(moved)} turning joints; six are needed."
+                f"{model.name}: {frame!r} is moved against {seen_from!r} by {len(moved)} turning joints, not by six."
             )
         axes = (back[:3, :3] @ own[:3, moved]).T
         points = home[:3, 3] + cross(axes, (back[:3, :3] @ own[3:, moved]).T)
