@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -28,21 +29,28 @@ class Event(NamedTuple):
     where: str
 
 
+class Touching(NamedTuple):
+    """The pairs in touch, those of them that slip, and the stops that push; `seen` is what they were found from."""
+
+    pairs: frozenset[int]
+    slipping: frozenset[int]
+    stops: frozenset[int]
+    seen: tuple[bytes, ...]
+
+
 class Moment(NamedTuple):
-    """A point of a motion: its time, state, the step that led there from the state `before` in `length` seconds (none
-    at the start), and the events of that step."""
+    """A point of a motion: its time and state, the gaps there, what touches, how long a step is wanted next; the step
+    that led there from the state `before` in `length` seconds (none at the start), and the events of that step."""
 
     time: float
     state: State
-    step: Step | None
-    events: tuple[Event, ...]
+    ahead: Gaps
+    touching: Touching
+    wanted: float
     before: State
-    length: float
-
-    @staticmethod
-    def first(time: float, state: State) -> Moment:
-        """Where a motion begins."""
-        return Moment(time, state, None, (), state, 0.0)
+    length: float = 0.0
+    step: Step | None = None
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,8 +65,23 @@ class Motion:
 
     def moments(self, start: State, begin: float, stops: Iterable[float]) -> Iterator[Moment]:
         """From `begin` on, through moments at all `stops`, which rise, exactly."""
-        time, state, wanted = begin, start, min(self.longest, 1e-3)
-        gaps, before = self._first(start, begin, wanted), _touching(self.world, start, None, None)
+        yield from self.onward(self.first(start, begin, min(self.longest, 1e-3)), stops)
+
+    def fixed(self, start: State, begin: float, stops: Iterable[float], step: float) -> Iterator[Moment]:
+        """The same by steps of one length (or a little less, to arrive at the stops), without a look at the error."""
+        yield from self.onward_by(step, self.first(start, begin, step), stops)
+
+    def first(self, start: State, begin: float, step: float) -> Moment:
+        """Where a motion begins; bodies that intersect there are refused."""
+        try:
+            gaps = self.world.gaps(start, step)
+        except Penetration as error:
+            raise Penetration(f"At t = {begin:.6g} s {error} Start them apart.") from None
+        return Moment(begin, start, gaps, _touching(self.world, start, None, None), step, start)
+
+    def onward(self, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
+        """Moments that follow one; the same whether it was the last of others or comes from a file."""
+        time, state, gaps, before, wanted = moment[:5]
         ahead = iter(stops)
         end = next(ahead, None)
         while end is not None:
@@ -70,21 +93,18 @@ class Motion:
             if tried is None or tried.error > 1.0 or not np.isfinite(tried.error):
                 wanted = self._shorter(tried, step, time, gaps)
                 continue
-            begun, time = time, end if time + step >= end - SHORTEST else time + step
-            after = _touching(self.world, tried.step.state, tried.step, before)
-            events = _events(self.world, begun, time, (state, gaps), before, after)
-            moment = Moment(time, tried.step.state, tried.step, events, state, time - begun)
-            state, gaps, before = tried.step.state, tried.step.ahead, after
-            yield moment
             grown = step * float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
             wanted = min(max(grown, wanted if tried.error < 0.1 else 0.0), self.longest)  # a cut step tells little
+            begun, time = time, end if time + step >= end - SHORTEST else time + step
+            moment = self._arrived(tried.step, begun, time, state, gaps, before, wanted)
+            _, state, gaps, before, wanted = moment[:5]
+            yield moment
 
-    def fixed(self, start: State, begin: float, stops: Iterable[float], step: float) -> Iterator[Moment]:
-        """The same by steps of one length (or a little less, to arrive at the stops), without a look at the error."""
-        time, state, gaps = begin, start, self._first(start, begin, step)
-        before = _touching(self.world, start, None, None)
+    def onward_by(self, step: float, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
+        """The same by steps of one length."""
+        time, state, gaps, before, wanted = moment[:5]
         for end in stops:
-            count = max(1, int(np.ceil((end - time) / step - 1e-9)))
+            count = max(1, ceil((end - time) / step - 1e-9))
             short, origin = (end - time) / count, time
             for k in range(1, count + 1):
                 try:
@@ -92,18 +112,16 @@ class Motion:
                 except Penetration as error:
                     raise Penetration(f"At t = {time:.6g} s {error}") from None
                 begun, time = time, end if k == count else origin + k * short
-                after = _touching(self.world, made.state, made, before)
-                events = _events(self.world, begun, time, (state, gaps), before, after)
-                moment = Moment(time, made.state, made, events, state, short)
-                state, gaps, before = made.state, made.ahead, after
+                moment = self._arrived(made, begun, time, state, gaps, before, wanted)
+                _, state, gaps, before, _ = moment[:5]
                 yield moment
 
-    def _first(self, start: State, begin: float, step: float) -> Gaps:
-        """The gaps at the start; bodies that intersect there are refused."""
-        try:
-            return self.world.gaps(start, step)
-        except Penetration as error:
-            raise Penetration(f"At t = {begin:.6g} s {error} Start them apart.") from None
+    def _arrived(
+        self, step: Step, begun: float, time: float, state: State, gaps: Gaps, before: Touching, wanted: float
+    ) -> Moment:
+        after = _touching(self.world, step.state, step, before)
+        events = _events(self.world, begun, time, (state, gaps), before, after)
+        return Moment(time, step.state, step.ahead, after, wanted, state, time - begun, step, events)
 
     def _driven(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The controller's joint forces, checked."""
@@ -136,16 +154,7 @@ class Motion:
         return max(limit, 10 * SHORTEST)
 
 
-class _Touching(NamedTuple):
-    """The pairs in touch, those of them that slip, and the stops that push; `seen` is what they were found from."""
-
-    pairs: frozenset[int]
-    slipping: frozenset[int]
-    stops: frozenset[int]
-    seen: tuple[bytes, ...]
-
-
-def _touching(world: World, state: State, step: Step | None, before: _Touching | None) -> _Touching:
+def _touching(world: World, state: State, step: Step | None, before: Touching | None) -> Touching:
     touching, slot, slips = state.touch_speed > 0.0, np.zeros(0, int), np.zeros(0, bool)
     if step is not None and step.forces is not None:
         force, slot = step.forces.table, step.gaps.slot
@@ -158,7 +167,7 @@ def _touching(world: World, state: State, step: Step | None, before: _Touching |
     numbers = np.searchsorted(world.pairs.starts, np.arange(world.pairs.slots), side="right") - 1
     pairs = frozenset(numbers[touching].tolist())
     pushing = frozenset(np.frombuffer(stops, dtype=bool).nonzero()[0].tolist())
-    return _Touching(pairs, pairs & frozenset(numbers[slot[slips]].tolist()), pushing, seen)
+    return Touching(pairs, pairs & frozenset(numbers[slot[slips]].tolist()), pushing, seen)
 
 
 def _arrivals(world: World, state: State, gaps: Gaps) -> dict[int, float]:
@@ -176,7 +185,7 @@ def _arrivals(world: World, state: State, gaps: Gaps) -> dict[int, float]:
 
 
 def _events(
-    world: World, begun: float, ended: float, start: tuple[State, Gaps], before: _Touching, after: _Touching
+    world: World, begun: float, ended: float, start: tuple[State, Gaps], before: Touching, after: Touching
 ) -> tuple[Event, ...]:
     """What changed in a step; a touch at the moment that it was foreseen for, the rest at the step's end."""
     if after is before:

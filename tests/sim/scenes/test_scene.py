@@ -61,7 +61,11 @@ def test_a_run_samples_its_motion_and_is_kept_whole(tmp_path):
     with h5py.File(tmp_path / "out" / "trajectory.h5") as file:
         np.testing.assert_array_equal(file["q"], result.arrays["q"])
         assert file["q"].attrs["about"] and list(file.attrs["joint_names"]) == ["ball"]
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["summary.json", "trajectory.h5"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "scene.toml",
+        "summary.json",
+        "trajectory.h5",
+    ]
 
 
 def test_a_controller_that_fails_stops_the_run_with_what_there_is(tmp_path):

@@ -118,7 +118,7 @@ def test_a_wrist_in_free_motion_feels_weight_and_inertia_of_what_it_carries(tmp_
 
 
 def test_a_foot_that_stands_reads_floor_and_weight_and_the_floor_what_the_sole_does(tmp_path):
-    shown, setting, result = seen(tmp_path, PRESSED, period=0.002)
+    shown, _, result = seen(tmp_path, PRESSED, period=0.002)
     last = shown[-1][1]
     # 3 kg stand on the floor, of them 2 kg below the ankle: it carries the 1 kg above.
     assert last["ankle"][3:] == pytest.approx([0, 0, 9.81], abs=1e-6)

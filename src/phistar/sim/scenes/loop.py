@@ -1,49 +1,129 @@
-"""A sampled controller in a scene: readings in, joint forces out, held until the next sample."""
+"""What drives a scene: joint forces of a continuous law or of a controller that lives in samples, within limits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from phistar.control.sampled import Command, SampledController, Switch
+from phistar.dynamics import jacobian
 from phistar.errors import PhistarError
-from phistar.model import Model
 from phistar.sim.motion import Moment
+from phistar.sim.passive import Passive
+from phistar.sim.scenes.controllers import Control, effort_limits
 from phistar.sim.scenes.readings import Line, Readings
+from phistar.sim.scenes.scene import Setting
+
+
+class Continuous:
+    """A function (t, q, v) → joint forces, asked at every step."""
+
+    period: float | None = None
+    phase = ""
+
+    def __init__(self, setting: Setting, law: Control) -> None:
+        self.law, self.limits = law, effort_limits(setting)
+        self.limited, self.clipped = bool(np.isfinite(self.limits).any()), 0
+        self.switches: list[Switch] = []
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        tau = np.asarray(_asked(t, self.law, t, q, v), dtype=float)
+        if not self.limited or tau.shape != self.limits.shape:
+            return tau  # what has a wrong shape is refused where it is used
+        return np.clip(tau, -self.limits, self.limits)
 
 
 class Sampled:
-    """A controller at work: its memory, its last command, and what its sensors remember."""
+    """A controller at work: its memory, its last command, which is held, and what its sensors remember."""
 
-    def __init__(self, model: Model, controller: SampledController[Any], readings: Readings, line: Line) -> None:
-        self.model, self.controller, self.readings, self.line = model, controller, readings, line
-        self.memory = self._asked(0.0, controller.start)
-        self.command = Command(np.zeros(model.nv))
-        self.sensed = np.zeros(readings.sensing.size)
+    def __init__(self, setting: Setting, controller: SampledController[Any], seed: np.random.SeedSequence) -> None:
+        self.setting, self.controller, self.period = setting, controller, _period(controller)
+        self.readings = Readings(setting.sensing, self.period)
+        self.line: Line = self.readings.start(seed)
+        self.limits = effort_limits(setting)
+        self.limited, self.clipped = bool(np.isfinite(self.limits).any()), 0
+        self.memory = _asked(0.0, controller.start)
+        self.tau, self.command = np.zeros(setting.model.nv), Command(np.zeros(setting.model.nv))
         self.switches: list[Switch] = []
+
+    @property
+    def phase(self) -> str:
+        return self.command.phase
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.tau
 
     def sample(self, moment: Moment) -> None:
         """Senses, and asks what to do until the next sample."""
+        time = moment.time
         self.line, sensed = self.readings.next(self.line, self.readings.sensing.read(moment))
-        made = self._asked(moment.time, self.controller.command, self.memory, moment.time, sensed)
-        self.memory, self.command = self._checked(made, moment.time)
-        self.switches += self.command.switches
+        made = _asked(time, self.controller.command, self.memory, time, sensed)
+        if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], Command):
+            raise PhistarError(f"At t = {time:.6g} s the controller gives {made!r:.100}, not its memory and a Command.")
+        self.memory, self.command = made
+        self.tau = self._within(self.command.tau, time)
+        if self.command.switches:
+            self.switches += self.command.switches
+
+    def _within(self, given: Any, time: float) -> np.ndarray:
+        """The joint forces, checked and clipped; how often they had to be is counted."""
+        model = self.setting.model
+        try:
+            tau = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise PhistarError(f"At t = {time:.6g} s the controller gives {given!r:.100} as joint forces.") from None
+        if tau.shape != (model.nv,):
+            raise PhistarError(
+                f"At t = {time:.6g} s the controller gives joint forces of shape {tau.shape}; {model.name} takes "
+                f"({model.nv},)."
+            )
+        if not np.isfinite(tau).all():
+            joint = next(j for j in model.joints if not np.isfinite(tau[j.v_slice]).all())
+            value = tau[joint.v_slice].tolist()
+            raise PhistarError(
+                f"At t = {time:.6g} s the controller gives {value} on joint {joint.name}; it must be finite."
+            )
+        if not self.limited:
+            return tau
+        held = np.clip(tau, -self.limits, self.limits)
+        self.clipped += bool((held != tau).any())
+        return held
+
+
+class Drive:
+    """All forces on the joints: the controller's, passive ones and disturbances; `applied` is what they were last."""
+
+    def __init__(self, setting: Setting, law: Continuous | Sampled) -> None:
+        self.model, self.law, self.disturbances = setting.model, law, setting.disturbances
+        self.passive = Passive(self.model)
+        self.sprung = bool(self.passive.stiffness.any())
+        self.applied = np.zeros(self.model.nv)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The joint forces held."""
-        return self.command.tau
+        tau = self.law(t, q, v)
+        if tau.shape != v.shape:
+            return tau
+        for each in self.disturbances:
+            if each.start <= t < each.start + each.duration:
+                tau = tau + jacobian(self.model, q, each.frame).T @ each.force
+        self.applied = tau + self.passive.smooth(q, v) if self.sprung else tau - self.passive.damping * v
+        return self.applied
 
-    def _asked(self, time: float, function: Any, *arguments: Any) -> Any:
-        try:
-            return function(*arguments)
-        except Exception as error:
-            where = "" if isinstance(error, PhistarError) else f"{type(error).__name__}: "
-            raise PhistarError(f"At t = {time:.6g} s the controller failed: {where}{error}") from error
 
-    def _checked(self, made: Any, time: float) -> tuple[Any, Command]:
-        if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], Command):
-            raise PhistarError(
-                f"At t = {time:.6g} s the controller gives {made!r:.100}; it must give its memory and a Command."
-            )
-        return made
+def _asked(time: float, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a user's function gives; what it raises becomes a sentence with the time."""
+    try:
+        return function(*arguments)
+    except PhistarError as error:
+        raise PhistarError(f"At t = {time:.6g} s the controller stops: {error}") from error
+    except Exception as error:
+        raise PhistarError(f"At t = {time:.6g} s the controller fails: {type(error).__name__}: {error}") from error
+
+
+def _period(controller: SampledController[Any]) -> float:
+    period = controller.period
+    if isinstance(period, bool) or not isinstance(period, int | float) or not 1e-6 <= period < np.inf:
+        raise PhistarError(f"A controller's period must be a number of seconds from 1e-6 on; it is {period!r:.50}.")
+    return float(period)

@@ -77,9 +77,13 @@ class Readings:
                 read[own] = line.past[-1][own]
         read.flags.writeable = False
         past = (*line.past[1 - self.longest :], read) if self.longest > 1 else (read,)
-        last = len(past) - 1
-        sensed = {name: past[max(last - late, 0)][own] for name, own, late in self.late}
-        return Line(past, line.count + 1, line.generator), sensed
+        after = Line(past, line.count + 1, line.generator)
+        return after, self.given(after)
+
+    def given(self, line: Line) -> Mapping[str, Any]:
+        """What has arrived at the controller."""
+        past, last = line.past, len(line.past) - 1
+        return {name: past[max(last - late, 0)][own] for name, own, late in self.late}
 
 
 def _spread(sensor: Sensor, size: int, places: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,27 @@ FORMAT_VERSION = 1
 ABOUT = {
     "t": "time, s",
     "q": "joint coordinates, in the order of joint_names; rad, m, quaternions x y z w",
-    "v": "joint rates",
-    "tau": "joint forces of the controller; N m, N",
+    "v": "joint rates; of free joints angular velocity, then linear, in the body's axes",
+    "tau": "joint forces of the controller from this sample on, within their limits; N m, N",
     "energy": "kinetic, potential and elastic energy of contacts, J",
+    "work": "work of all forces but weight since the start, J",
     "momentum": "angular momentum about the world's origin, then linear, world axes",
     "contact_force": "normal force of each pair of pair_names, N",
+    "contact_pair": "of each contact that pushes: its pair's number in pair_names; -1 fills up",
+    "contact_point": "where each contact is, m, world axes; zeros fill up",
+    "contact_vector": "force of each contact on the first shape of its pair, N, world axes; zeros fill up",
     "distance": "the smallest distance of all pairs since the sample before, m",
+    "gripped": "whether each finger of finger_names touched the object at every step since the sample before",
+    "phase": "the controller's phase, a number in phase_names",
+    "sensed": "what the controller was given of this sensor",
+    "facts": "a number that the controller goes by",
 }
 
 
 @dataclass(frozen=True)
 class Result:
-    """A run: `arrays` over the samples by name (see ABOUT), the events, and the summary."""
+    """A run: `arrays` over the samples by name (see ABOUT), the events, the summary; `names` of phases and fingers;
+    where its scene came from, and the text of it."""
 
     scene: str
     model: Model
@@ -39,19 +48,22 @@ class Result:
     arrays: Mapping[str, np.ndarray]
     events: tuple[Event, ...]
     summary: Mapping[str, Any]
+    names: Mapping[str, list[str]] = field(default_factory=dict)
+    source: str = ""
+    text: str = ""
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write summary.json and trajectory.h5 into a folder, made if need be."""
+        """Write summary.json, trajectory.h5 and the scene as it was, scene.toml, into a folder, made if need be."""
         place = Path(folder)
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(f"The folder {place} cannot be made: {error.strerror}.") from None
         text = json.dumps({"format_version": FORMAT_VERSION, **self.summary}, indent=2, allow_nan=False) + "\n"
-        return (
-            whole(place / "trajectory.h5", self._write_trajectory),
-            whole(place / "summary.json", lambda path: path.write_text(text, "utf-8")),
-        )
+        written = [whole(place / "trajectory.h5", self._write_trajectory)]
+        if self.text:
+            written.append(whole(place / "scene.toml", lambda path: path.write_text(self.text, "utf-8")))
+        return (*written, whole(place / "summary.json", lambda path: path.write_text(text, "utf-8")))
 
     def _write_trajectory(self, path: Path) -> None:
         try:
@@ -63,9 +75,13 @@ class Result:
             file.attrs["joint_names"] = [joint.name for joint in self.model.joints]
             file.attrs["body_names"] = [body.name for body in self.model.bodies]
             file.attrs["pair_names"] = list(self.pair_names)
+            file.attrs["source"] = self.source or self.scene
+            for name, values in self.names.items():
+                file.attrs[name] = values
             for name, array in self.arrays.items():
-                kept = file.create_dataset(name, data=array, compression="gzip", shuffle=True)
-                kept.attrs["about"] = ABOUT.get(name, "")
+                packed = {"compression": "gzip", "shuffle": True} if array.size else {}
+                kept = file.create_dataset(name, data=array, **packed)
+                kept.attrs["about"] = ABOUT.get(name.split("/")[0], "")
             rows = [(event.time, event.what, event.where) for event in self.events]
             text = h5py.string_dtype()
             kinds = np.dtype([("time", float), ("what", text), ("where", text)])

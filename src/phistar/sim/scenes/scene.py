@@ -23,9 +23,11 @@ from phistar.sim.scenes.parts import Part, assembled, initial_state, read_part
 from phistar.sim.scenes.sensing import Sensing
 from phistar.sim.scenes.sensors import Sensor, read_sensors
 from phistar.sim.scenes.table import Table
+from phistar.sim.scenes.task import Hold, read_task
 from phistar.sim.world import World
 
 FORMAT_VERSION = 1
+_BUNDLED = files("phistar.sim.scenes") / "bundled"
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,16 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long, how often states are kept, and either a fixed step or the tolerances of a free one."""
+    """How long, how often states are kept, and either a fixed step or the tolerances of a free one; the controller's
+    phases that end a run, and how long after."""
 
     duration: float
     sample: float
     step: float | None
     rtol: float
     atol: float
+    stop: tuple[str, ...] = ()
+    stop_after: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class Setting:
     sensors: tuple[Sensor, ...]
     controller: Controlling
     timing: Timing
+    task: Hold | None
 
     @cached_property
     def model(self) -> Model:
@@ -83,6 +89,8 @@ class Setting:
         self.world.start(*self.start)
         effort_limits(self)
         assert self.sensing is not None
+        if self.task:
+            self.task.check(self.model, self.world.pairs)
 
     @cached_property
     def sensing(self) -> Sensing:
@@ -101,13 +109,19 @@ class Scene:
     content: Mapping[str, Any]
     folder: Path
     where: str
+    text: str = ""
+
+    @property
+    def source(self) -> str:
+        """What it is loaded by: a bundled scene's name, or its file."""
+        return Path(self.where).stem if Path(self.where).parent == Path(str(_BUNDLED)) else self.where
 
     @staticmethod
     def load(source: str | os.PathLike[str]) -> Scene:
         """The scene of a TOML file, or a bundled one by its name."""
         path = Path(source)
         if path.suffix == "" and not path.exists():
-            found = files("phistar.sim.scenes") / "bundled" / f"{source}.toml"
+            found = _BUNDLED / f"{source}.toml"
             if not found.is_file():
                 known = ", ".join(bundled_scenes())
                 raise FileError(
@@ -115,12 +129,13 @@ class Scene:
                 )
             path = Path(str(found))
         try:
-            content = tomllib.loads(path.read_text("utf-8"))
+            text = path.read_text("utf-8")
+            content = tomllib.loads(text)
         except OSError as error:
             raise FileError(f"The scene {path} cannot be read: {error.strerror}.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise FileError(f"{path}: {error}; a scene is a TOML file.") from None
-        scene = Scene(str(content.get("name", path.stem)), content, path.parent, str(path))
+        scene = Scene(str(content.get("name", path.stem)), content, path.parent, str(path), text)
         scene.setting(0)
         return scene
 
@@ -146,8 +161,7 @@ class Scene:
 
 def bundled_scenes() -> list[str]:
     """The names of the scenes that come with phistar."""
-    folder = files("phistar.sim.scenes") / "bundled"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return sorted(entry.name.removesuffix(".toml") for entry in _BUNDLED.iterdir() if entry.name.endswith(".toml"))
 
 
 def _read(table: Table, name: str, folder: Path) -> Setting:
@@ -160,15 +174,16 @@ def _read(table: Table, name: str, folder: Path) -> Setting:
     if not parts:
         raise FileError(f"{table.where}: a scene needs at least one [[parts]].")
     surface = _surface(table.table("surface"), Surface())
-    contacts = tuple(_contact(each, surface) for each in table.tables("contacts")) or None
+    named = tuple(_contact(each, surface) for each in table.tables("contacts"))
+    contacts = named if "contacts" in table else None  # an empty list: nothing touches
     ignored = tuple(_pair(table.wrong, pair, "ignored") for pair in table.take("ignored", []))
     if contacts and ignored:
         raise FileError(f"{table.where}: contacts lists the only pairs there are, ignored leaves some out; give one.")
     disturbances = tuple(_disturbance(each) for each in table.tables("disturbances"))
     sensors, controller = read_sensors(table), read_controller(table.table("controller"))
-    timing = _timing(table.table("time"))
+    timing, task = _timing(table.table("time")), read_task(table.table("task"))
     table.done()
-    setting = Setting(name, gravity, parts, surface, contacts, ignored, disturbances, sensors, controller, timing)
+    setting = Setting(name, gravity, parts, surface, contacts, ignored, disturbances, sensors, controller, timing, task)
     for disturbance in disturbances:
         setting.model.frame(disturbance.frame)
     setting.check()
@@ -220,6 +235,15 @@ def _timing(table: Table) -> Timing:
         table.number("step", None, 1e-7, 0.1),
         table.number("rtol", 1e-6, 1e-13, 0.1),
         table.number("atol", 1e-9, 0.0),
+        _phases(table),
+        table.number("stop_after", 0.0, 0.0),
     )
     table.done()
     return made
+
+
+def _phases(table: Table) -> tuple[str, ...]:
+    names = table.take("stop", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise table.wrong("stop", "a list of names of phases")
+    return tuple(names)

@@ -26,6 +26,9 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._content
 
+    def __len__(self) -> int:
+        return len(self._content)
+
     def wrong(self, key: str, expected: str) -> FileError:
         return FileError(f"{self.where}, {key}: {expected} was expected; it is {self._content.get(key)!r:.100}.")
 

@@ -1,0 +1,123 @@
+"""Books kept while a scene runs: the work of all forces, and what pushes from outside on trees that nothing holds.
+
+Kinetic and potential energy change by the work of controllers, disturbances, joint friction, stops and contacts; the
+momentum of free trees by weight, contacts with what is not free, and forces at their roots. What is left over is the
+integrator's error.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.backends.arrays import sign
+from phistar.backends.kernel import compilable
+from phistar.backends.single import single_of
+from phistar.compiled import compile
+from phistar.dynamics import forward_kinematics, frame_velocity
+from phistar.sim.motion import Moment
+from phistar.sim.passive import Passive
+from phistar.sim.roots import Roots
+from phistar.sim.scenes.pushes import pushes
+from phistar.sim.world import World
+from phistar.spatial import cross
+
+MOST_PATTERNS = 4096
+
+
+class Books(NamedTuple):
+    """Sums over time: work, J; work and its absolute value; the impulse on free trees about the world's origin, N m s
+    and N s."""
+
+    work: float = 0.0
+    throughput: float = 0.0
+    impulse: np.ndarray = np.zeros(6)
+
+
+class Audit:
+    """Adds up a world's steps."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.roots, self.passive = world, Roots(world.model), Passive(world.model)
+        self._patterns: dict[tuple[int, ...], np.ndarray] = {}
+
+    def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Of all free trees about the world's origin, (6,)."""
+        return np.sum(self.roots.momenta(q, v), axis=0) if self.roots.bodies else np.zeros(6)
+
+    def added(self, books: Books, moment: Moment, applied: np.ndarray) -> Books:
+        """The books after the step that led to a moment, under joint forces `applied`."""
+        step, state, before, length = moment.step, moment.state, moment.before, moment.length
+        assert step is not None
+        touch = self._still
+        if step.forces is not None:
+            touch = (self._pattern(step.gaps.slots) @ pushes(step)).reshape(-1)
+        made = self._formulas(state.q, state.v, before.q, before.v, applied, touch)
+        work = length * float(made[0])
+        if step.stops.any():
+            work += length * float(self._stopped(step.stops) @ (state.v + before.v)) / 2
+        return Books(books.work + work, books.throughput + abs(work), books.impulse + length * made[1:])
+
+    @cached_property
+    def _still(self) -> np.ndarray:
+        return np.zeros(6 * len(self.world.pairs.bodies) + 6)
+
+    def _pattern(self, slots: tuple[int, ...]) -> np.ndarray:
+        """(m + 1, n): how near places push on the m bodies that can be touched, and on free trees from outside."""
+        found = self._patterns.get(slots)
+        if found is None:
+            if len(self._patterns) >= MOST_PATTERNS:
+                self._patterns.clear()
+            pairs = [self.world.pairs.slot_pair(slot) for slot in slots]
+            found = np.zeros((len(self.world.pairs.bodies) + 1, len(slots)))
+            free = [self.roots.tree[body] >= 0 for body in self.world.pairs.bodies]
+            for i, pair in enumerate(pairs):
+                for site, way in ((pair.a, 1.0), (pair.b, -1.0)):
+                    if site.body >= 0:
+                        number = self.world.pairs.bodies.index(site.body)
+                        found[number, i] += way
+                        found[-1, i] += way * free[number]
+            self._patterns[slots] = found
+        return found
+
+    def _stopped(self, stops: np.ndarray) -> np.ndarray:
+        """The joint forces (nv,) of the stops."""
+        force, pushing = np.zeros(self.world.model.nv), tuple(np.nonzero(stops)[0].tolist())
+        for stop, (rate, way) in zip(pushing, self.world.limits.chosen(pushing), strict=True):
+            force[rate] += way * stops[stop]
+        return force
+
+    def formulas(self, q: Any, v: Any, before_q: Any, before_v: Any, applied: Any, touch: Any) -> Any:
+        """(7,): the power of joint forces, dry friction and contacts over a step, by its mean velocities; and
+        [moment; force] on free trees about the world's origin. Floats or traced numbers of one state."""
+        model, frames = self.world.model, self.world.pairs.frames
+        mean = 0.5 * (v + before_v)
+        power = np.sum((applied + self.passive.coulomb(sign(np.asarray(mean)))) * mean, keepdims=True)
+        for number, frame in enumerate(frames):
+            push = touch[6 * number : 6 * number + 6]
+            for places, rates in ((q, v), (before_q, before_v)):
+                motion = frame_velocity(model, places, rates, frame)
+                origin = forward_kinematics(model, places, frame)[:3, 3]
+                about = np.concatenate([motion[:3], motion[3:] + cross(origin, motion[:3])])
+                power = power + 0.5 * np.sum(push * about, keepdims=True)
+        outside = touch[6 * len(frames) :]
+        if self.roots.bodies:
+            outside = outside + np.sum(self.roots.pushed(before_q, applied), axis=0)
+        return np.concatenate([power, outside])
+
+    @cached_property
+    def _formulas(self) -> Any:
+        model = self.world.model
+        if not compilable(model):
+            return self.formulas
+        rows = {"before_q": model.nq, "before_v": model.nv, "applied": model.nv, "touch": len(self._still)}
+        whole = compile(self.formulas, model, rows=rows).kernel.function
+        single = single_of(whole)
+
+        def formulas(*arrays: np.ndarray) -> np.ndarray:
+            made = single(*arrays)
+            return whole(*arrays) if made is NotImplemented else made
+
+        return formulas

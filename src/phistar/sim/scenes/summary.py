@@ -1,0 +1,115 @@
+"""A run summed up: arrays over its samples, and the entries of summary.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from phistar.dynamics import forward_kinematics
+from phistar.sim.scenes.log import Log, Row
+from phistar.sim.scenes.result import Result
+from phistar.sim.scenes.scene import Scene, Setting
+
+PLAIN = ("t", "q", "v", "tau", "energy", "work", "momentum", "contact_force", "distance")
+BEGAN = "the run began"
+
+
+def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float) -> Result:
+    """The result of a log; `reason` says why the run could not go on."""
+    setting = log.setting
+    names = {"phase_names": list(dict.fromkeys(row["phase"] for row in log.rows if "phase" in row))}
+    if setting.task:
+        names["finger_names"] = list(setting.task.fingers)
+    arrays = _arrays(log.rows, names["phase_names"], setting) if log.rows else {}
+    summary: dict[str, Any] = {"scene": scene.name, "seed": seed, "completed": reason is None, "reason": reason}
+    summary |= {"captured": None, "final_relative_twist": None, "internal_force": None}
+    end = log.rows[-1]["t"] if log.rows else 0.0
+    if setting.task and log.rows:
+        summary |= setting.task.judged(setting.model, arrays) | _internal(log, arrays)
+    summary |= {
+        "phases": _phases(log, end),
+        "min_distance": log.lowest if np.isfinite(log.lowest) else None,
+        "peak_force": log.peak,
+        **_audited(log),
+        "torque_clipped": log.law.clipped,
+        "events": len(log.events),
+        "sim_time": end,
+        "wall_time": wall,
+    }
+    pairs = tuple(pair.name for pair in setting.world.pairs.pairs)
+    return Result(scene.name, setting.model, pairs, arrays, tuple(log.events), summary, names, scene.source, scene.text)
+
+
+def _arrays(rows: Sequence[Row], phases: list[str], setting: Setting) -> dict[str, np.ndarray]:
+    arrays = {name: np.array([row[name] for row in rows]) for name in PLAIN}
+    most = max(len(row["contact_pair"]) for row in rows)
+    for name, filling in (("pair", -1), ("point", 0.0), ("vector", 0.0)):
+        own = [row[f"contact_{name}"] for row in rows]
+        table = np.full((len(rows), most, *own[0].shape[1:]), filling, dtype=own[0].dtype)
+        for k, entries in enumerate(own):
+            table[k, : len(entries)] = entries
+        arrays[f"contact_{name}"] = table
+    if setting.task:
+        arrays["gripped"] = np.array([row["gripped"] for row in rows])
+    if "phase" in rows[0]:
+        arrays["phase"] = np.array([phases.index(row["phase"]) for row in rows])
+        for name in rows[0]["sensed"]:
+            arrays[f"sensed/{name}"] = np.array([row["sensed"][name] for row in rows])
+        for name in rows[0]["facts"]:
+            arrays[f"facts/{name}"] = np.array([float(row["facts"].get(name, np.nan)) for row in rows])
+    return arrays
+
+
+def _phases(log: Log, end: float) -> list[dict[str, Any]]:
+    """Each phase from its switch to the next; its reason is why it began."""
+    if not log.phases or log.phases[0][1] == "":
+        return []
+    begun = [(time, name, "") for time, name in log.phases]
+    if log.law.switches:
+        begun = begun[:1] + [(switch.time, switch.after, switch.reason) for switch in log.law.switches]
+    begun[0] = (*begun[0][:2], BEGAN)
+    ends = [*(time for time, _, _ in begun[1:]), end]
+    return [
+        {"name": name, "start": float(time), "end": float(until), "reason": why}
+        for (time, name, why), until in zip(begun, ends, strict=True)
+    ]
+
+
+def _audited(log: Log) -> dict[str, Any]:
+    """Momentum and energy that the books do not explain."""
+    if not log.rows:
+        return {"momentum_drift": None, "energy_residual": None, "energy_change": None}
+    first, last = log.rows[0], log.rows[-1]
+    drift: float | None = max(float(np.max(np.abs(row["imbalance"] - first["imbalance"]))) for row in log.rows)
+    by_rule = log.setting.timing.step is not None or not np.any(log.books.impulse)
+    if not log.audit.roots.bodies or not by_rule:
+        drift = None  # nothing is free; or forces within steps of high order are not known one by one
+    scale = max(max(row["kinetic"] for row in log.rows), log.books.throughput, 1e-300)
+    residual = (last["mechanical"] - first["mechanical"] - (last["work"] - first["work"])) / scale
+    return {
+        "momentum_drift": drift,
+        "energy_residual": float(residual),
+        "energy_change": float(last["energy"] - first["energy"]),
+    }
+
+
+def _internal(log: Log, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """With how much force two hands squeeze: the smaller of what presses on each along the line between them; its
+    largest value, and its mean over the time of the hold."""
+    task, model = log.setting.task, log.setting.model
+    assert task is not None
+    if len(task.hands) != 2:
+        return {}
+    bodies = [model.frame(hand).body for hand in task.hands]
+    pairs = log.setting.world.pairs.pairs
+    ways = np.array([[float(p.a.body == body) - float(p.b.body == body) for p in pairs] + [0.0] for body in bodies])
+    along = [forward_kinematics(model, arrays["q"], hand)[..., :3, 3] for hand in task.hands]
+    line = along[1] - along[0]
+    line = line / np.maximum(np.linalg.norm(line, axis=-1, keepdims=True), 1e-12)
+    forces = np.einsum("hnk,nkx->hnx", ways[:, arrays["contact_pair"]], arrays["contact_vector"])
+    pressed = np.einsum("hnx,nx->hn", forces, line) * np.array([[-1.0], [1.0]])
+    squeeze = np.maximum(pressed.min(axis=0), 0.0)
+    recent = arrays["t"] > arrays["t"][-1] - task.lasting
+    return {"internal_force": float(squeeze[recent].mean()), "peak_internal_force": float(squeeze.max())}
