@@ -50,13 +50,13 @@ def test_the_planned_joints_put_the_hands_on_the_faces_of_the_moving_body(planne
         if isinstance(made, Refusal):
             continue
         found += 1
-        times = np.array([made.standoff, made.contact, made.contact + planner.settings.stopping]) - 100.0
+        times = np.array([made.arrival, made.touch, made.touch + planner.settings.stopping]) - 100.0
         body = tumble(seen.pose, seen.twist, times).pose
-        grips = np.broadcast_to(made.grips, (3, 2, 4, 4)).copy()
-        grips[0, :, :3, 3] -= made.distance * grips[0, :, :3, 2]
+        grips = np.broadcast_to(made.contact, (3, 2, 4, 4)).copy()
+        grips[0, :, :3, 3] -= made.standoff * grips[0, :, :3, 2]
         np.testing.assert_allclose(hands(arms, made.joints), body[:, None] @ grips, atol=1e-9)
         lower, upper = arms.limits
-        way = made.approach(np.linspace(made.start, made.standoff, 30))[0]
+        way = made.approach(np.linspace(made.start, made.arrival, 30))[0]
         assert np.all(way > lower) and np.all(way < upper)
         assert made.start >= 100.0 - 1e-9 and made.clearance >= planner.settings.clearance
     assert found >= 2
@@ -71,13 +71,13 @@ def test_the_approach_leaves_at_rest_and_arrives_with_the_speed_of_the_face(plan
     np.testing.assert_allclose(place, joints, atol=1e-12)
     np.testing.assert_allclose([rate, change], 0.0, atol=1e-12)
     step = 1e-4
-    times = made.standoff + np.array([-step, 0.0])
+    times = made.arrival + np.array([-step, 0.0])
     before, after = hands(planner.robot.arms, made.approach(times)[0])
     body = tumble(seen.pose, seen.twist, times).pose
-    grips = made.grips.copy()
-    grips[:, :3, 3] -= made.distance * grips[:, :3, 2]
+    grips = made.contact.copy()
+    grips[:, :3, 3] -= made.standoff * grips[:, :3, 2]
     np.testing.assert_allclose((after - before) / step, (body[1] - body[0]) @ grips / step, atol=2e-6)
-    middle = np.linspace(made.start, made.standoff, 20)
+    middle = np.linspace(made.start, made.arrival, 20)
     slope = (made.approach(middle + step)[0] - made.approach(middle - step)[0]) / (2 * step)
     np.testing.assert_allclose(slope[1:-1], made.approach(middle)[1][1:-1], atol=1e-6)
 
@@ -103,7 +103,7 @@ def test_fingers_go_into_grooves_where_there_are_any(planners):
         # A ball of 10 mm between walls of 45°, whose foot is 20 mm deep: its centre is 14.1 mm above the foot.
         assert abs(face.contact[1, 3]) == pytest.approx(0.18 + 0.01 * np.sqrt(2) - 0.01, abs=1e-6)
     made = next(x for x in (planner.plan(sighting(joints, seed), 0.0) for seed in range(8)) if isinstance(x, Plan))
-    for grip, hand in zip(made.grips, arms.hands, strict=True):
+    for grip, hand in zip(made.contact, arms.hands, strict=True):
         tips = hand.tips @ grip[:3, :3].T + grip[:3, 3]
         angles = np.degrees(np.arctan2(tips[:, 0], tips[:, 2])) % 120.0  # a groove goes up from the middle of the face
         np.testing.assert_allclose(np.minimum(angles, 120.0 - angles), 0.0, atol=1e-3)

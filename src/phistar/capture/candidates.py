@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ PEAK = 1.875  # of a quintic's rate, next to its mean
 JUMP = 0.9  # rad: joints that differ by more between standoff, contact and stop are on other ways to bend
 EASY_MARGIN, EASY_DEXTERITY = 0.35, 0.12  # rad and 1/|J⁻¹|: beyond these, more is no better
 ROLL_ROOM = 0.7  # rad that the last joint keeps for what is not planned
-LIKE = 3  # choices that differ in their moment alone
+APART = 2.5  # s between choices that differ in their moment alone
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Settings:
     window: float = 60.0  # how far ahead to look
     interval: float = 1.0  # between the moments that are compared, at least,
     turning: float = 0.08  # and what the body turns by between them
-    standoff: float = 0.05  # from the face, where the approach ends
-    closing: float = 1.5  # from there to contact
+    standoff: float = 0.12  # from the face, where the arms arrive: corners that pass do not reach the fingers there
+    closing: float = 3.5  # from there to contact
     stopping: float = 2.5  # the body goes on for so long, at most, until it is held
     rate: float = 0.7  # rad/s: of the fastest joint during the approach
     shortest: float = 3.0  # approach
@@ -42,8 +42,9 @@ class Settings:
     dexterity: float = 0.03  # least 1/|J⁻¹|, J of the grip: how far from singular
     clearance: float = 0.02  # least distance between what must not touch
     shift: float = 0.06  # of the grip from the middle of a face
-    looked_at: int = 12  # choices whose way is looked at
-    patience: float = 0.006  # of the score (0 to 1) that a second of waiting costs,
+    looked_at: int = 24  # choices whose way is looked at
+    content: float = 0.4  # score from which on no grasp off the middle is looked for
+    patience: float = 0.012  # of the score (0 to 1) that a second of waiting costs,
     travel: float = 0.03  # a radian of the joint that moves farthest,
     decentred: float = 0.1  # a grip off the middle of the face,
     repetition: float = 0.3  # and a choice of faces that was tried in vain
@@ -89,7 +90,9 @@ class Robot:
         for side, way in zip(SIDES, self.ways, strict=True):
             if abs(abs(way) - 1.0) > 1e-9:
                 raise ModelError(f"The last axis of the {side} arm is not along its fingers; planning needs that.")
-        self.grasps = tuple(self._grasps(shift))
+        every = self._grasps(shift)
+        self.centred = tuple(grasp for grasp in every if not np.any(grasp.shift))
+        self.shifted = tuple(grasp for grasp in every if np.any(grasp.shift))
         self.clearance = Clearance(arms)
 
     def _grasps(self, shift: float) -> list[Grasp]:
@@ -116,13 +119,15 @@ class Candidates:
     def __init__(
         self, robot: Robot, settings: Settings, joints: np.ndarray, waits: np.ndarray, pose: Any, twist: Any
     ) -> None:
+        self.grasps: tuple[Grasp, ...] = ()
         self.robot, self.settings, self.now, self.waits = robot, settings, joints, waits
         self.pose, self.twist = pose, twist
         self.lower, self.upper = (limit.reshape(2, 6) for limit in robot.arms.limits)
 
-    def ranked(self, tried: tuple[tuple[str, str], ...] = ()) -> list[Choice]:
-        """The best, best first; empty when nothing is good enough, and `reason` says why."""
-        grips = np.stack([grasp.grips for grasp in self.robot.grasps])  # (g, 2, 4, 4)
+    def ranked(self, grasps: tuple[Grasp, ...], tried: tuple[tuple[str, str], ...] = ()) -> list[Choice]:
+        """The best of some grasps, best first; empty when nothing is good enough, and `reason` says why."""
+        self.grasps = grasps
+        grips = np.stack([grasp.grips for grasp in grasps])  # (g, 2, 4, 4)
         whole = self.pose[None, :, 1, None] @ grips[:, None]  # (g, k, 2, 4, 4), at contact
         touch = [self._allowed(self._solved(side, whole[:, :, side]), side) for side in (0, 1)]
         both = np.argwhere(touch[0] & touch[1])  # rows (grasp, moment)
@@ -173,7 +178,7 @@ class Candidates:
         low, high = self.lower[side, 5] + ROLL_ROOM, self.upper[side, 5] - ROLL_ROOM
         there = np.clip(now, low, high)
         turn = there - last
-        for number, grasp in enumerate(self.robot.grasps):
+        for number, grasp in enumerate(self.grasps):
             rolls = grasp.faces[side].rolls
             if rolls is not None:
                 mine = rows[:, 0] == number
@@ -212,7 +217,7 @@ class Candidates:
         """The best combinations of both arms, few of each kind."""
         settings, best = self.settings, [np.argsort(-side["score"], axis=1, kind="stable")[:, :2] for side in sides]
         cost = settings.patience * (self.waits[rows[:, 1]] - self.waits[0])
-        cost = cost + np.array([self._cost(grasp, tried) for grasp in self.robot.grasps])[rows[:, 0]]
+        cost = cost + np.array([self._cost(grasp, tried) for grasp in self.grasps])[rows[:, 0]]
         pairs = [(i, j) for i in range(2) for j in range(2)]
         numbers = np.arange(len(rows))
         scores = []
@@ -224,13 +229,14 @@ class Candidates:
         order = order[np.isfinite(table.reshape(-1)[order])]
         if not len(order):
             self.reason = "both arms reach a face pair only near joint limits, near singular positions, or too late"
-        found, seen = [], Counter()
+        found, seen = [], defaultdict(list)
         for number in order.tolist():
             row, pair = divmod(number, len(pairs))
             ways = tuple(int(best[side][row, pairs[pair][side]]) for side in (0, 1))
-            kind = (self.robot.grasps[rows[row, 0]].names, ways)
-            if seen[kind] < LIKE:
-                seen[kind] += 1
+            kind = (self.grasps[rows[row, 0]].names, ways)
+            when = self.waits[rows[row, 1]]
+            if all(abs(when - other) > APART for other in seen[kind]):
+                seen[kind].append(when)
                 found.append(self._choice(float(table[row, pair]), rows[row], row, ways, sides))
             if len(found) == settings.looked_at:
                 break
@@ -245,7 +251,7 @@ class Candidates:
         joints = np.concatenate([side["joints"][row, way] for side, way in zip(sides, ways, strict=True)], axis=-1)
         rolls = np.array([side["roll"][row, way] for side, way in zip(sides, ways, strict=True)])
         duration = max(float(side["duration"][row, way]) for side, way in zip(sides, ways, strict=True))
-        return Choice(score, self.robot.grasps[pair[0]], int(pair[1]), joints, rolls, duration)
+        return Choice(score, self.grasps[pair[0]], int(pair[1]), joints, rolls, duration)
 
 
 def grip_twist(pose: np.ndarray, twist: np.ndarray, grip: np.ndarray) -> np.ndarray:

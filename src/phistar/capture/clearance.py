@@ -78,8 +78,8 @@ class Clearance:
         return [library.ComputeDistance(convex(a.shape), convex(b.shape)) for a, b in self.pairs]
 
     def nearest(self, joints: np.ndarray, pose: np.ndarray, touching: np.ndarray, least: float) -> Nearest:
-        """Along a way of joints (n, 12) beside the object's poses (n, 4, 4), seen from the base; exact where it is less
-        than `least`. Where `touching` (n,), fingers may be near the object."""
+        """Along a way of joints (n, 12) beside the object's poses (n, 4, 4), seen from the base: the least distance, or
+        the first found below `least`. Where `touching` (n,), fingers may be near the object."""
         turns, centers = self._placed(joints, pose)
         a, b = self.numbers.T
         bound = np.linalg.norm(centers[:, a] - centers[:, b], axis=-1) - self.reach[a] - self.reach[b]
@@ -88,7 +88,8 @@ class Clearance:
         library = coal()
         request, result = library.DistanceRequest(), library.DistanceResult()
         poses: dict[tuple[int, int], object] = {}
-        for sample, pair in np.argwhere(bound < least).tolist():
+        close = np.argwhere(bound < least)
+        for sample, pair in close[np.argsort(bound[bound < least], kind="stable")].tolist():
             for site in self.numbers[pair].tolist():
                 if (sample, site) not in poses:
                     poses[sample, site] = library.Transform3s(turns[sample, site], centers[sample, site])
@@ -97,6 +98,8 @@ class Clearance:
             distance = self._functions[pair](one, two, request, result)
             if distance < best.distance:
                 best = Nearest(float(distance), sample, (self.pairs[pair][0].name, self.pairs[pair][1].name))
+                if distance < least:
+                    break
         return best
 
     def _placed(self, joints: np.ndarray, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """Where a hand can take hold of a body: pairs of opposite flat faces, and how the fingers must be turned on them.
 
-The body is a union of convex pieces. A face is flat where the fingertips come equally near at any roll of the hand; where
-some rolls let them sink deeper, these are its grooves, and the hand keeps to them.
+The body is a union of convex pieces. A face is flat where the fingertips come equally near at any roll of the hand;
+where some rolls let them sink deeper, these are its grooves, and the hand keeps to them.
 """
 
 from __future__ import annotations

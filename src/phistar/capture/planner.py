@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.capture.candidates import Candidates, Choice, Robot, Settings, grip_twist
+from phistar.capture.candidates import Candidates, Choice, Grasp, Robot, Settings, grip_twist
 from phistar.capture.clearance import FAR, Nearest
 from phistar.capture.prediction import tumble
 from phistar.capture.robot import Arms
@@ -41,30 +41,35 @@ class Sighting(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Wait until `start`, be before the faces at `standoff`, touch at `contact`.
+    """Wait until `start`, be before the faces at `arrival`, touch at `touch`.
 
-    `grips` (2, 4, 4) are the hands in the body's frame at contact, left first; they come along their own z, from
-    `distance` before it. `joints` (3, 12) are those of both arms at standoff, contact and when the body has stopped;
-    `begin` (12,) those they leave, `rates` (12,) their rates at standoff. `score` is at most 1.2, `clearance` the least
-    distance on the way, m.
+    `contact` (2, 4, 4) are the hands' grips in the body's frame when they touch, left first; they come along their own
+    z, from `standoff` before it. `joints` (3, 12) are those of both arms on arrival, at touch and when the body has
+    stopped; `begin` (12,) those they leave, `rates` (12,) their rates on arrival. `score` is at most 1.2, `clearance`
+    the least distance on the way, m.
     """
 
     faces: tuple[str, str]
     start: float
+    arrival: float
+    touch: float
+    contact: np.ndarray
     standoff: float
-    contact: float
-    grips: np.ndarray
-    distance: float
     begin: np.ndarray
     joints: np.ndarray
     rates: np.ndarray
     score: float
     clearance: float
 
+    @property
+    def q(self) -> np.ndarray:
+        """The joints (12,) on arrival."""
+        return self.joints[0]
+
     def approach(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Joints (…, 12), their rates and accelerations at times t (…): a quintic from rest at `start` to the moving
         standoff; before and after, where it begins and ends."""
-        span = self.standoff - self.start
+        span = self.arrival - self.start
         s = np.clip((np.asarray(t, dtype=float) - self.start) / span, 0.0, 1.0)[..., None]
         still, power = np.zeros(12), np.arange(6.0)
         table = QUINTIC @ np.stack([self.begin, still, still, self.joints[0], self.rates * span, still])
@@ -89,14 +94,25 @@ class Planner:
 
     def plan(self, sighting: Sighting, t: float, tried: tuple[tuple[str, str], ...] = ()) -> Plan | Refusal:
         """The best of all choices from time t on whose way is clear. `tried` are the `faces` of plans that failed."""
-        if not self.robot.grasps:
+        if not self.robot.centred:
             return Refusal("the body has no two opposite flat faces with room for a hand")
         joints = np.asarray(sighting.joints, dtype=float)
         if joints.shape != (12,) or not np.isfinite(joints).all():
             raise ShapeError(f"A sighting has twelve finite joint angles; it was given {sighting.joints!r:.200}.")
         found = self._candidates(sighting, joints)
+        made = self._best(found, self.robot.centred, sighting, t, tried)
+        if self.robot.shifted and (isinstance(made, Refusal) or made.score < self.settings.content):
+            other = self._best(found, self.robot.shifted, sighting, t, tried)
+            if isinstance(made, Refusal) or (isinstance(other, Plan) and other.score > made.score):
+                return other
+        return made
+
+    def _best(
+        self, found: Candidates, grasps: tuple[Grasp, ...], sighting: Sighting, t: float, tried: Any
+    ) -> Plan | Refusal:
+        """The best of some grasps whose way is clear."""
         worst = Nearest(-np.inf, 0, ("", ""))
-        ranked = found.ranked(tried)
+        ranked = found.ranked(grasps, tried)
         for choice in ranked:
             made = self._made(choice, found, t)
             near = self._nearest(made, sighting, t)
@@ -130,12 +146,12 @@ class Planner:
         twist = grip_twist(found.pose[when, 0], found.twist[when, 0], before)
         parts = choice.joints[0].reshape(2, 6)
         rates = [(found.inverse_jacobian(side, parts[side : side + 1])[0] @ twist[side]) for side in (0, 1)]
-        standoff = t + float(found.waits[when])
+        arrival = t + float(found.waits[when])
         return Plan(
             choice.grasp.names,
-            standoff - choice.duration,
-            standoff,
-            standoff + settings.closing,
+            arrival - choice.duration,
+            arrival,
+            arrival + settings.closing,
             grips,
             settings.standoff,
             found.now,
@@ -147,8 +163,8 @@ class Planner:
 
     def _nearest(self, made: Plan, sighting: Sighting, t: float) -> Nearest:
         """What comes nearest on the way, while the body tumbles on."""
-        times = np.linspace(made.start, made.standoff, SAMPLES)
-        later = [made.contact, made.contact + self.settings.stopping]
+        times = np.linspace(made.start, made.arrival, SAMPLES + 1)[1:]  # where it is now cannot be helped
+        later = [made.touch, made.touch + self.settings.stopping]
         pose = tumble(sighting.pose, sighting.twist, np.array([*times, *later]) - t, sighting.inertia).pose
         joints = np.concatenate([made.approach(times)[0], made.joints[1:]])
         touching = np.arange(len(pose)) >= SAMPLES

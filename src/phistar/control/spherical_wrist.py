@@ -1,8 +1,8 @@
 """Inverse kinematics of six-axis arms with a spherical wrist, every solution of many poses at once.
 
 For arms whose first two axes meet and whose last three meet (PUMA 560 and most of its kind): T = e^S₁q₁ … e^S₆q₆ T₀
-falls apart into Paden and Kahan's subproblems (Murray, Li, Sastry, A Mathematical Introduction to Robotic Manipulation, 1994,
-§3.3): the third joint by a distance, the first two and the wrist by directions; 2 · 2 · 2 solutions.
+falls apart into Paden and Kahan's subproblems (Murray, Li, Sastry, A Mathematical Introduction to Robotic Manipulation,
+1994, §3.3): the third joint by a distance, the first two and the wrist by directions; 2 · 2 · 2 solutions.
 """
 
 from __future__ import annotations
