@@ -107,6 +107,7 @@ _HOME = {
     "estimation": "phistar.estimation",
     "freeflying": "phistar.freeflying",
     "loops": "phistar.loops",
+    "view": "phistar.view",
 }
 
 __getattr__, __dir__, __all__ = lazily("phistar", _HOME)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,0 +1,55 @@
+"""`phistar view`: a robot, a scene or a finished run in the browser."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def view(
+    shown: Annotated[
+        str, typer.Argument(metavar="ROBOT|SCENE|RUN", help="A robot or a scene, bundled or a file; or a run's folder.")
+    ],
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 takes any free port.")] = 8080,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page by itself.")] = True,
+    floating: Annotated[bool, typer.Option("--floating", help="Let the robot's base move.")] = False,
+    packages: Annotated[
+        list[Path] | None,
+        typer.Option("--packages", metavar="DIR", help="A folder for package:// addresses; may be repeated."),
+    ] = None,
+) -> None:
+    """Look at a robot and move it by hand, at a scene as it starts, or at a run as it went. Ctrl-C ends it.
+
+    \b
+    Examples:
+      phistar view puma560
+      phistar view arm.urdf --packages ~/robots
+      phistar view bouncing
+      phistar run bouncing --out runs/0 && phistar view runs/0
+    """
+    from phistar.view.viewer import Viewer
+
+    what, q = _found(shown, floating, packages or [])
+    viewer = Viewer(what, q, host=host, port=port)
+    typer.echo(f"{viewer.address} (Ctrl-C ends it)")
+    if browser:
+        webbrowser.open(viewer.address)
+    viewer.serve()
+
+
+def _found(shown: str, floating: bool, packages: list[Path]) -> tuple[Any, Any]:
+    """A recording, or a model and where it starts."""
+    from phistar.io import load
+    from phistar.sim.scenes.scene import Scene, bundled_scenes
+    from phistar.view.recording import Recording
+
+    if Path(shown).is_dir():
+        return Recording.of_folder(shown), None
+    if Path(shown).suffix == ".toml" or shown in bundled_scenes():
+        setting = Scene.load(shown).setting(0)
+        return setting.model, setting.start[0]
+    return load(shown, floating=floating, packages=packages), None

@@ -1,0 +1,152 @@
+"""A model on the stage: one node per body, moved in batches."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from phistar.compiled import compile as compiled
+from phistar.dynamics import forward_kinematics
+from phistar.model import Geometry, Model, Plane
+from phistar.view.shapes import draw, draw_ground, triangles, wxyz
+
+VIEW_ANGLE = 0.75  # rad, up and down
+
+_log = logging.getLogger("phistar")
+
+
+def shown(geometry: tuple[Geometry, ...]) -> list[Geometry]:
+    """What is drawn of a body: what is visual; of what collides, what has a name, or all where nothing is visual."""
+    visual = any(each.role == "visual" for each in geometry)
+    return [each for each in geometry if each.role == "visual" or not visual or each.name]
+
+
+def body_poses(model: Model) -> Callable[[Any], np.ndarray]:
+    """q (…, nq) → the poses of all bodies, (…, bodies, 4, 4)."""
+    return poses_of(model, body_frames(model))
+
+
+def poses_of(model: Model, frames: Sequence[str]) -> Callable[[Any], np.ndarray]:
+    """q (…, nq) → the poses of frames, (…, frames, 4, 4), in one compiled function."""
+    if not frames:
+        return lambda q: np.zeros((*np.shape(q)[:-1], 0, 4, 4))
+    return compiled(lambda q: np.stack([forward_kinematics(model.tree, q, name) for name in frames]), model.tree)
+
+
+def body_frames(model: Model) -> list[str]:
+    """The names of frames that are those of the bodies; a link's own frame may stand elsewhere on its body."""
+    found = {frame.body: frame.name for frame in reversed(model.frame_list) if frame.placement.is_identity}
+    return [found[index] for index in range(len(model.bodies))]
+
+
+@dataclass
+class Stage:
+    """The bodies of a model as nodes of a viser scene.
+
+    `place(poses)` moves them: two messages for each body that moved, sent together.
+    """
+
+    server: Any
+    model: Model
+    nodes: list[Any] = field(default_factory=list)
+    solids: dict[str, int] = field(default_factory=dict)
+    collision: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        scene = self.server.scene
+        everything = [(-1, self.model.base_geometry), *((i, b.geometry) for i, b in enumerate(self.model.bodies))]
+        for index, geometry in everything:
+            path = "/world" if index < 0 else f"/bodies/{index:03d} {_flat(self.model.bodies[index].name)}"
+            node = scene.add_frame(path, show_axes=False)
+            if index >= 0:
+                self.nodes.append(node)
+            drawn = shown(geometry)
+            for number, each in enumerate(geometry):
+                self._add(f"{path}/{number} {_flat(each.name)}".rstrip(), index, each, each in drawn)
+
+    def _add(self, path: str, index: int, geometry: Geometry, seen: bool) -> None:
+        opacity = None if seen else 0.35
+        handle = draw(self.server.scene, path, geometry, opacity, visible=seen)
+        if handle is None:
+            return
+        if not seen:
+            self.collision.append(handle)
+        if not isinstance(geometry.shape, Plane):
+            self.solids[path] = index
+            handle.on_click(lambda event: self.clicked(self.solids[event.target.name]))
+
+    clicked: Callable[[int], None] = field(default=lambda index: None)
+
+    @cached_property
+    def poses(self) -> Callable[[Any], np.ndarray]:
+        """q (…, nq) → (…, bodies, 4, 4)."""
+        return body_poses(self.model)
+
+    def place(self, poses: np.ndarray) -> None:
+        """Every body at its pose, (bodies, 4, 4)."""
+        turns = wxyz(poses[:, :3, :3])
+        with self.server.atomic():
+            for node, pose, turn in zip(self.nodes, poses, turns, strict=True):
+                node.position = pose[:3, 3]
+                node.wxyz = turn
+
+    def show_collision(self, visible: bool) -> None:
+        """The shapes that collide, where they are not what is drawn."""
+        for handle in self.collision:
+            handle.visible = visible
+
+    def bounds(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The corners of a box around everything drawn, over poses (…, bodies, 4, 4)."""
+        poses = poses.reshape(-1, len(self.nodes), 4, 4)
+        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        still = np.broadcast_to(np.eye(4), (1, 4, 4))
+        for index, geometry in [(-1, self.model.base_geometry), *enumerate(b.geometry for b in self.model.bodies)]:
+            places = still if index < 0 else poses[:, index]
+            corners = [_corners(each) for each in shown(geometry)]
+            local = np.concatenate([c for c in corners if c is not None] or [np.zeros((0, 3))])
+            points = local if len(local) else np.zeros((1, 3))  # a body that shows nothing is where its origin is
+            if index < 0 and not len(local):
+                continue
+            world = np.einsum("nij,kj->nki", places[:, :3, :3], points) + places[:, None, :3, 3]
+            low, high = np.minimum(low, world.min(axis=(0, 1))), np.maximum(high, world.max(axis=(0, 1)))
+        if not np.isfinite(low).all():
+            return np.full(3, -0.5), np.full(3, 0.5)
+        middle, reach = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.05)
+        return middle - reach, middle + reach
+
+    def furnish(self, low: np.ndarray, high: np.ndarray) -> None:
+        """Light, ground and a camera that sees the box."""
+        scene = self.server.scene
+        middle, reach = 0.5 * (low + high), float(np.linalg.norm(high - low)) / 2
+        planes = [each for each in self.model.base_geometry if isinstance(each.shape, Plane)]
+        if not planes:
+            draw_ground(scene, "/ground", float(low[2]) - 1e-3, max(4.0, np.ceil(4 * reach)))
+        scene.configure_default_lights(True, cast_shadow=True)
+        scene.configure_environment_map("warehouse", environment_intensity=0.45)
+        camera = self.server.initial_camera
+        way = np.array([0.75, -0.85, 0.5])
+        camera.fov = VIEW_ANGLE
+        camera.position = tuple(middle + 1.3 * reach / np.sin(VIEW_ANGLE / 2) * way / np.linalg.norm(way))
+        camera.look_at = tuple(middle)
+
+
+def _corners(geometry: Geometry) -> np.ndarray | None:
+    """The eight corners of a geometry's own box, in its body's frame."""
+    if isinstance(geometry.shape, Plane):
+        return None
+    solid = triangles(geometry.shape)
+    if solid is None:
+        return None
+    low, high = solid[0].min(axis=0), solid[0].max(axis=0)
+    grid = np.stack(np.meshgrid(*zip(low, high, strict=True)), axis=-1).reshape(-1, 3)
+    return grid @ geometry.placement.rotation.T + geometry.placement.translation
+
+
+def _flat(name: str) -> str:
+    """A name as one level of viser's tree."""
+    return name.replace("/", "⁄")

@@ -1,0 +1,184 @@
+"""The viewer: a robot to move by hand, or a motion to play, in a page of the browser."""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from typing import Any
+
+import numpy as np
+
+from phistar.dynamics import forward_kinematics
+from phistar.model import Model
+from phistar.view.guard import close_server, open_server
+from phistar.view.joints import Joints
+from phistar.view.marks import Marks
+from phistar.view.numbers import ASK, as_markdown, numbers
+from phistar.view.plots import Plots
+from phistar.view.recording import Recording
+from phistar.view.stage import Stage
+from phistar.view.timeline import Timeline
+
+UPDATES = 30.0  # a second, while playing
+PLOT_UPDATES = 6.0
+BRAND = (224, 123, 32)
+
+
+class Viewer:
+    """A model on a stage with its panels, served on a port.
+
+    `Viewer(model)` has sliders and a gizmo, `Viewer(recording)` a timeline and plots. `serve()` plays until stopped.
+    """
+
+    def __init__(
+        self, shown: Model | Recording, q: Any = None, *, host: str = "127.0.0.1", port: int = 0, title: str = ""
+    ) -> None:
+        recording = shown if isinstance(shown, Recording) else None
+        model = shown.model if isinstance(shown, Recording) else shown
+        self.recording, self.model = recording, model
+        self.q = np.array(recording.q[0] if recording is not None else model.neutral() if q is None else q, dtype=float)
+        self.v = np.array(recording.v[0]) if recording is not None else np.zeros(model.nv)
+        self.index, self.picked = 0, None
+        self.lock, self.stopping = threading.RLock(), threading.Event()
+        self.server = open_server(host, port, title or (recording.title if recording else model.name))
+        self.stage = Stage(self.server, model)
+        self.stage.clicked = self.pick
+        self._furnish()
+        self.timeline: Timeline | None = None
+        self.joints: Joints | None = None
+        self.plots: Plots | None = None
+        self._panels()
+        self.update()
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it."""
+        host = self.server.get_host()
+        name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        return f"http://{name}:{self.server.get_port()}/"
+
+    def _furnish(self) -> None:
+        states = self.q if self.recording is None else self.recording.thinned(5.0).q
+        low, high = self.stage.bounds(self.stage.poses(states))
+        self.size = float(np.max(high - low))
+        self.stage.furnish(low, high)
+        frames = [frame.name for frame in self.model.frame_list if frame.body >= 0]
+        self.marks = Marks(self.stage, self.size, frames[-1] if frames else "world")
+        self.server.gui.main_panel.dock_right()
+        self.server.gui.configure_theme(
+            control_width="medium", show_logo=False, show_share_button=False, brand_color=BRAND
+        )
+
+    def _panels(self) -> None:
+        gui, record = self.server.gui, self.recording
+        if record is not None:
+            with gui.add_folder("Time"):
+                self.timeline = Timeline(gui, float(record.t[0]), float(record.t[-1]), self.go)
+                self.phase = gui.add_markdown("")
+        with gui.add_folder("Body"):
+            self.words = gui.add_markdown(ASK)
+        with gui.add_folder("Show", expand_by_default=record is not None):
+            for kind in Marks.KINDS:
+                on = kind in ("Contacts", "Trace") and record is not None
+                box = gui.add_checkbox(kind, initial_value=on)
+                box.on_update(lambda event, kind=kind, box=box: self.show(kind, bool(box.value)))
+                if on:
+                    self.marks.show(kind, True)
+            frames = [frame.name for frame in self.model.frame_list if frame.body >= 0]
+            if frames:
+                of = gui.add_dropdown("Trace of", frames, initial_value=self.marks.frame)
+                of.on_update(lambda event: self.follow(of.value))
+        if record is None:
+            self.joints = Joints(self.server, self.model, self.q, self.size, self.moved)
+        else:
+            self.plots = Plots(self.server, record)
+
+    def show(self, kind: str, visible: bool) -> None:
+        """Turn one of `Marks.KINDS` on or off."""
+        with self.lock:
+            self.marks.show(kind, visible)
+            self.update()
+
+    def follow(self, frame: str) -> None:
+        """Whose trace and manipulability are drawn."""
+        if frame in self.model.frames:
+            with self.lock:
+                self.marks.frame = frame
+                self.update()
+
+    def pick(self, index: int) -> None:
+        """Show the numbers of a body."""
+        self.picked = index
+        self.update()
+
+    def moved(self, q: np.ndarray) -> None:
+        """A hand moved the joints."""
+        with self.lock:
+            self.q = np.array(q)
+            self.update()
+
+    def go(self, time: float) -> None:
+        """To a time of the recording."""
+        assert self.recording is not None
+        with self.lock:
+            self.index = self.recording.index(time)
+            self.q, self.v = self.recording.q[self.index], self.recording.v[self.index]
+            self.update()
+
+    def update(self) -> None:
+        """Send what changed; one batch."""
+        with self.lock, self.server.atomic():
+            poses = self.stage.poses(self.q)
+            self.stage.place(poses)
+            self.marks.place(self.q, self.v, poses, self._contacts())
+            if self.recording is not None:
+                self._recorded()
+            if self.picked is not None:
+                self.words.content = as_markdown(numbers(self.model, self.picked, self.q, self.v))
+
+    def _recorded(self) -> None:
+        record = self.recording
+        assert record is not None
+        now = float(record.t[self.index])
+        path = record.q[np.unique(np.linspace(0, self.index, min(self.index + 1, 300)).astype(int))]
+        if "Trace" in self.marks.seen:
+            self.marks.trace(forward_kinematics(self.model.tree, path, self.marks.frame)[..., :3, 3])
+        here = [phase.name for phase in record.phases if phase.start <= now <= phase.end]
+        self.phase.content = f"**{here[-1]}**" if here else ""
+        playing = self.timeline is not None and self.timeline.playing
+        if self.plots is not None and (not playing or self._plots_due()):
+            self.plots.show(now)
+
+    _plotted = 0.0
+
+    def _plots_due(self) -> bool:
+        now = clock.monotonic()
+        if now - self._plotted < 1.0 / PLOT_UPDATES:
+            return False
+        self._plotted = now
+        return True
+
+    def _contacts(self) -> tuple[np.ndarray, np.ndarray] | None:
+        arrays = self.recording.arrays if self.recording is not None else {}
+        if "contact_point" not in arrays or "contact_vector" not in arrays:
+            return None
+        return arrays["contact_point"][self.index], arrays["contact_vector"][self.index]
+
+    def serve(self) -> None:
+        """Play until `stop()` or Ctrl-C."""
+        before = clock.monotonic()
+        try:
+            while not self.stopping.wait(1.0 / UPDATES):
+                now = clock.monotonic()
+                if self.timeline is not None:
+                    self.timeline.tick(now - before)
+                before = now
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Close the page's server."""
+        self.stopping.set()
+        close_server(self.server)
