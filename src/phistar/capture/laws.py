@@ -67,56 +67,72 @@ ROWS = {
     "joints": 24,  # θ̈_j, θ̇_j
     "gains": GAIN_ROWS,
 }
+PER_HAND = ("position_error", "angle_error", "speed", "turn_rate", "push", "side", "bend")
+MEASURED = (*(f"{hand}_{name}" for hand in ("left", "right") for name in PER_HAND), "limit_margin", "fastest_joint")
 
 
 def compiled_law(arms: Arms) -> CompiledFunction:
-    """law(q, v, carrier, left, right, push, wrists, joints, gains) → {tau (12,), error (2, 6), rate (2, 6), grips (2, 12),
-    pressed (2, 6)}; see `law`."""
+    """law(q, v, carrier, left, right, push, wrists, joints, gains) → tau (12,), grips (24,), measured (…,).
+
+    `grips` are the poses of both, a rotation's rows and a position each; `measured` has the numbers of `MEASURED`.
+    """
     model = arms.model
 
     def law(q, v, carrier, left, right, push, wrists, joints, gains):  # type: ignore[no-untyped-def]
-        return _law(arms, model, q, v, carrier, (left, right), push, wrists, joints, gains)
+        return _law(arms, q, v, carrier, (left, right), push, wrists, joints, gains)
 
     return compile(law, model, rows=ROWS)
 
 
 def _law(
-    arms: Arms, model: Model, q: Any, v: Any, carrier: Any, paths: Any, push: Any, wrists: Any, joints: Any, gains: Any
+    arms: Arms, q: Any, v: Any, carrier: Any, paths: Any, push: Any, wrists: Any, joints: Any, gains: Any
 ) -> dict[str, Any]:
-    kp, kd, springs, dampers, most, give, task = _gains(gains)
+    model, (kp, kd, springs, dampers, most, give, task) = arms.model, _gains(gains)
     poses = [forward_kinematics(model, q, hand.grip) for hand in arms.hands]
+    jacobians = [jacobian(model, q, hand.grip) for hand in arms.hands]
     apart = poses[1][:3, 3] - poses[0][:3, 3]
     apart = apart / np.sqrt(np.sum(apart * apart, keepdims=True))
-    jacobians = [jacobian(model, q, hand.grip) for hand in arms.hands]
-    wanted, rates, forces, errors, slips, pressed = [], [], [], [], [], []
+    wanted, rates, forces, measured = [], [], [], []
     for number, (hand, pose) in enumerate(zip(arms.hands, poses, strict=True)):
         target, twist, change = reference(carrier, paths[number])
-        error = pose_error(pose, target)
-        slip = twist - np.matmul(jacobians[number], v)
-        along = np.concatenate([pose[:3, 2] * push[number] + apart * push[2] * (1.0 - 2.0 * number)])
-        own = _turned(pose, error, -1)
-        pull = _turned(pose, springs * own, 1) + dampers * slip
+        error, slip = pose_error(pose, target), twist - np.matmul(jacobians[number], v)
+        along = pose[:3, 2] * push[number] + apart * push[2] * (1.0 - 2.0 * number)
+        pull = _turned(pose, springs * _turned(pose, error, -1), 1) + dampers * slip
         force = _capped(pull, most) + np.concatenate([np.zeros(3), along])
         felt = _at_grip(hand, pose, wrists[6 * number : 6 * number + 6])
         wanted.append(change + kd * slip + kp * error)
         rates.append(twist + kp / (kd + 1e-9) * error + give * (force + felt))
         forces.append(force)
-        errors.append(error)
-        slips.append(slip)
-        pressed.append(_turned(pose, felt, -1))
+        measured += _measured(error, slip, _turned(pose, felt, -1))
     spread, drift = _joint_map(arms, model, q, v, jacobians)
-    both = np.concatenate([np.concatenate(wanted) - drift, np.concatenate(rates)]).reshape(2, 12).T
+    both = np.stack([np.concatenate(wanted) - drift, np.concatenate(rates)], axis=-1)
     solved = task * np.matmul(_damped_inverse(spread), both)
     acceleration, rate = solved[:, 0] + joints[:12], solved[:, 1] + joints[12:]
     tau = _inverse_dynamics(arms, model, q, v, acceleration, forces) + _friction(arms, rate)
-    grips = np.stack([row(pose[:3, :3].reshape(9), pose[:3, 3]) for pose in poses])
-    return {
-        "tau": tau,
-        "error": np.stack(errors),
-        "rate": np.stack(slips),
-        "grips": grips,
-        "pressed": np.stack(pressed),
-    }
+    grips = [part for pose in poses for part in (pose[:3, :3].reshape(9), pose[:3, 3])]
+    measured += _margins(arms, q, v)
+    return {"tau": tau, "grips": np.concatenate(grips), "measured": np.concatenate(measured)}
+
+
+def _measured(error: Any, slip: Any, felt: Any) -> list[Any]:
+    """The numbers of `PER_HAND`: felt is what presses on the hand, in its axes at the grip."""
+
+    def length(vector: Any) -> Any:
+        return np.sqrt(np.sum(vector * vector, keepdims=True))
+
+    apart = [length(error[3:]), length(error[:3]), length(slip[3:]), length(slip[:3])]
+    return [*apart, -felt[5:], length(felt[3:5]), length(felt[:2])]
+
+
+def _margins(arms: Arms, q: Any, v: Any) -> list[Any]:
+    """How far the joints are from their limits, rad, at least; and how fast the fastest of them turns."""
+    lower, upper = arms.limits
+    angles, rates = q[arms.coordinates], v[arms.driven]
+    room, fastest = np.minimum(angles - lower, upper - angles), np.abs(rates)
+    least, most = room[:1], fastest[:1]
+    for i in range(1, len(lower)):
+        least, most = np.minimum(least, room[i : i + 1]), np.maximum(most, fastest[i : i + 1])
+    return [least, most]
 
 
 def reference(carrier: Any, path: Any) -> tuple[Any, Any, Any]:
@@ -189,8 +205,7 @@ def _joint_map(arms: Arms, model: Model, q: Any, v: Any, jacobians: Any) -> tupl
         return np.concatenate([own[:, arms.driven] for own in jacobians]), drift
     inner = arms.driven - 6
     spread = np.concatenate([generalized_jacobian(model, q, hand.grip)[:, inner] for hand in arms.hands])
-    pushed = -np.matmul(np.eye(6), bias(model, q, v)[:6])
-    base = solve_symmetric(mass_at_base(model, q), pushed[:, None])[:, 0]
+    base = -solve_symmetric(mass_at_base(model, q), bias(model, q, v)[:6, None])[:, 0]  # of q̈ = 0
     return spread, drift + np.concatenate([np.matmul(own[:, :6], base) for own in jacobians])
 
 
