@@ -23,19 +23,21 @@ class Live:
     ) -> None:
         self.viewer = Viewer(model, q, **place)
         self.viewer.server.gui.reset()  # nobody else moves what a simulation moves
+        self.viewer.marks.show("Contacts", True)
         self.words = self.viewer.server.gui.add_markdown("")
         self.period, self.now, self.due, self.sent = 1.0 / rate, now, -np.inf, 0
 
-    def __call__(self, time: float, q: np.ndarray, v: np.ndarray) -> None:
-        """A state at a simulated time."""
+    def __call__(self, time: float, q: np.ndarray, contacts: tuple[np.ndarray, np.ndarray] | None = None) -> None:
+        """A configuration at a simulated time, with points and forces of contacts, (n, 3) each, world axes."""
         now = self.now()
         if now < self.due:
             return
         self.due = max(self.due + self.period, now) if np.isfinite(self.due) else now + self.period
         viewer = self.viewer
         with viewer.server.atomic():
-            viewer.q, viewer.v = q, v
-            viewer.stage.place(viewer.stage.poses(q))
+            poses = viewer.stage.poses(q)
+            viewer.stage.place(poses)
+            viewer.marks.place(q, viewer.v, poses, contacts)
             self.words.content = f"**{time:.2f} s**"
         self.sent += 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,19 +10,10 @@ from typing import Any
 import numpy as np
 
 from phistar.dynamics import kinetic_energy, potential_energy
-from phistar.errors import FileError, PhistarError, ShapeError
+from phistar.errors import FileError, ShapeError
 from phistar.model import Model
-
-TRAJECTORY, SUMMARY = "trajectory.h5", "summary.json"
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A stretch of a run that has a name."""
-
-    name: str
-    start: float
-    end: float
+from phistar.view.finished import model_of_run
+from phistar.view.report_run import Phase, taken
 
 
 @dataclass(frozen=True)
@@ -82,19 +72,12 @@ class Recording:
 
     @staticmethod
     def of_folder(folder: str | Path) -> Recording:
-        """Of a folder that `phistar run --out` wrote. The scene's file must still be where it was."""
-        place = Path(folder)
-        arrays, attributes = _read(place / TRAJECTORY)
-        summary = _summary(place / SUMMARY)
-        model = _model(place, attributes)
-        names = [joint.name for joint in model.joints]
-        if names != [str(name) for name in attributes.get("joint_names", ())]:
-            raise FileError(
-                f"{place / TRAJECTORY} has other joints than its scene {attributes.get('scene')!r} has now; "
-                "run the scene anew."
-            )
-        pairs = tuple(str(name) for name in attributes.get("pair_names", ()))
-        return _made(str(attributes.get("scene")), model, arrays, pairs, summary)
+        """Of a folder that `phistar run --out` wrote."""
+        run = taken(folder)
+        if run.model is None:
+            model_of_run(Path(folder), run.source, int(run.summary["seed"]))  # says why there is none
+            raise FileError(f"{folder} was run with another scene than {run.scene!r} is now; run it anew.")
+        return _made(run.scene, run.model, dict(run.arrays), run.pair_names, run.summary)
 
 
 def _made(
@@ -104,45 +87,8 @@ def _made(
     if missing:
         raise FileError(f"The run of {title} has no {', '.join(missing)}; there is nothing to show.")
     phases = tuple(
-        Phase(str(each["name"]), float(each["start"]), float(each["end"])) for each in summary.get("phases") or ()
+        Phase(str(each["name"]), float(each["start"]), float(each["end"]), str(each.get("reason") or ""))
+        for each in summary.get("phases") or ()
     )
     rest = {name: array for name, array in arrays.items() if name not in ("t", "q", "v")}
     return Recording(title, model, arrays["t"], arrays["q"], arrays["v"], rest, pairs, phases)
-
-
-def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    try:
-        import h5py
-    except ImportError:
-        raise PhistarError("Reading a run needs the package h5py: pip install 'phistar[sim]'.") from None
-    if not path.is_file():
-        raise FileError(f"{path} is not there; a run to look at is a folder that `phistar run SCENE --out DIR` wrote.")
-    try:
-        with h5py.File(path, "r") as file:
-            numbers = {name: node for name, node in file.items() if isinstance(node, h5py.Dataset) and name != "events"}
-            return {name: np.asarray(node[()]) for name, node in numbers.items()}, dict(file.attrs)
-    except (OSError, ValueError, TypeError) as error:
-        raise FileError(f"{path} cannot be read as a trajectory: {error}.") from None
-
-
-def _summary(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise FileError(f"{path} is not JSON: {error}.") from None
-    if not isinstance(content, dict):
-        raise FileError(f"{path} is not the summary of a run.")
-    return content
-
-
-def _model(place: Path, attributes: Mapping[str, Any]) -> Model:
-    """The model of the run's scene, drawn with the run's seed; bodies are the same for every seed but in size."""
-    from phistar.sim.scenes.scene import Scene
-
-    source, seed = attributes.get("source", attributes.get("scene")), int(attributes.get("seed", 0))
-    try:
-        return Scene.load(str(source)).setting(seed).model
-    except FileError as error:
-        raise FileError(f"The scene that {place} was run from cannot be loaded. {error}") from None

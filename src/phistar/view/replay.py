@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from phistar.dynamics import forward_kinematics
+from phistar.sim.scenes.result import whole
 from phistar.view.guard import close_server, open_server
 from phistar.view.marks import Marks
 from phistar.view.recording import Recording
@@ -29,8 +30,7 @@ def write(shown: Any, path: str | os.PathLike[str]) -> Path:
     while len(text) > LARGEST and rate * recording.duration > 60:
         rate /= 2
         text = page(recording.thinned(rate))
-    place.write_text(text, "utf-8")
-    return place
+    return whole(place, lambda beside: beside.write_text(text, "utf-8"))
 
 
 def page(recording: Recording) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from phistar.errors import FileError, PhistarError
 from phistar.model import Free, Model
 from phistar.sim.scenes.result import Result
-from phistar.sim.scenes.scene import Scene
+from phistar.view.finished import model_of_run
 from phistar.view.report_picture import body_poses
 
 
@@ -30,7 +30,7 @@ class Phase(NamedTuple):
 @dataclass(frozen=True)
 class Run:
     """Arrays over time by name, the names of what they are of, events (time, what, where), the summary; the model
-    where it is at hand."""
+    where it is at hand, and what its scene was loaded by."""
 
     scene: str
     summary: Mapping[str, Any]
@@ -39,6 +39,7 @@ class Run:
     pair_names: tuple[str, ...]
     events: tuple[tuple[float, str, str], ...]
     model: Model | None
+    source: str = ""
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -51,7 +52,9 @@ def taken(source: Result | str | os.PathLike[str]) -> Run:
     if isinstance(source, Result):
         joints = tuple(joint.name for joint in source.model.joints)
         events = tuple((event.time, event.what, event.where) for event in source.events)
-        return Run(source.scene, source.summary, source.arrays, joints, source.pair_names, events, source.model)
+        return Run(
+            source.scene, source.summary, source.arrays, joints, source.pair_names, events, source.model, source.source
+        )
     return _from_folder(Path(source))
 
 
@@ -67,6 +70,7 @@ def _from_folder(folder: Path) -> Run:
             names = {
                 key: tuple(map(str, np.asarray(file.attrs[key]).tolist())) for key in ("joint_names", "pair_names")
             }
+            source = str(file.attrs.get("source", summary["scene"]))
     except (OSError, ValueError, KeyError) as error:
         raise FileError(
             f"{folder} is not the folder of a run ({error}): it needs summary.json and trajectory.h5, "
@@ -75,19 +79,20 @@ def _from_folder(folder: Path) -> Run:
     rows = arrays.pop("events", np.zeros(0))
     events = tuple((float(time), _text(what), _text(where)) for time, what, where in rows)
     numbers = {name: array for name, array in arrays.items() if np.asarray(array).dtype.kind in "fiub"}
-    model = _model(summary, folder, numbers)
-    return Run(str(summary["scene"]), summary, numbers, names["joint_names"], names["pair_names"], events, model)
+    model = _model(summary, folder, source, numbers)
+    return Run(
+        str(summary["scene"]), summary, numbers, names["joint_names"], names["pair_names"], events, model, source
+    )
 
 
 def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _model(summary: Mapping[str, Any], folder: Path, arrays: Mapping[str, np.ndarray]) -> Model | None:
-    """The scene beside the run, or the bundled one of its name; None where neither fits the trajectory."""
-    kept = folder / "scene.toml"
+def _model(summary: Mapping[str, Any], folder: Path, source: str, arrays: Mapping[str, np.ndarray]) -> Model | None:
+    """The model of the run's scene; None where there is none that fits the trajectory."""
     try:
-        model = Scene.load(kept if kept.exists() else summary["scene"]).setting(int(summary["seed"])).model
+        model = model_of_run(folder, source, int(summary["seed"]))
     except (PhistarError, KeyError, TypeError):
         return None
     return model if arrays["q"].shape[1:] == (model.nq,) else None
