@@ -17,10 +17,11 @@ from phistar.cli.derive import derive
 from phistar.cli.export import export
 from phistar.cli.info import info
 from phistar.cli.run import run as run_scene
+from phistar.cli.simulate import simulate
 from phistar.cli.view import view
 from phistar.errors import PhistarError
 
-COMMANDS = [run_scene, campaign, view, info, derive, export, bench, cache]
+COMMANDS = [run_scene, simulate, campaign, view, info, derive, export, bench, cache]
 # A statement may begin with a minus sign; it is no option then.
 SETTINGS = {"derive": {"ignore_unknown_options": True}}
 
@@ -32,6 +33,7 @@ Examples:
   phistar info arm.urdf --json            the same facts of a file, for a program
   phistar derive "J @ inv(mass) @ J.T"    the cheapest form of a statement, and how it is reached
   phistar export puma560 bias --c DIR     a function of a robot, in C
+  phistar simulate puma560                a robot left to itself
   phistar run bouncing --out DIR          a scene, from start to end
   phistar view puma560                    a robot, a scene or a run in the browser
   phistar campaign bouncing --runs 20     a scene many times, with other random numbers
