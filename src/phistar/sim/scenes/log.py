@@ -37,7 +37,11 @@ class Log:
         """A step."""
         step = moment.step
         assert step is not None
-        self.books = self.audit.added(self.books, moment, drive.applied)
+        applied = drive.applied
+        if self.setting.timing.step is None:  # the mean of a long step's ends
+            ends = (moment.time - moment.length, moment.before), (moment.time, moment.state)
+            applied = np.mean([drive(time, state.q, state.v) for time, state in ends], axis=0)
+        self.books = self.audit.added(self.books, moment, applied)
         if moment.events:
             self.events += moment.events
         nearest = step.nearest

@@ -123,25 +123,30 @@ class Schedule(NamedTuple):
         return Schedule(times.tolist(), np.isin(times, asked).tolist(), np.isin(times, kept).tolist())
 
 
-def run(
-    scene: Scene,
-    seed: int,
-    control: Any = None,
+def finished(
+    course: Course,
     progress: Callable[[float], None] | None = None,
     watch: Watch | None = None,
+    kept: Callable[[Course], None] | None = None,
 ) -> Result:
-    """The result of a scene; a run that must stop raises `Stopped`, with what there is."""
-    course, begun, reason = Course(scene, seed, control), clock.perf_counter(), None
+    """The result of a course, run to its end; one that must stop raises `Stopped`, with what there is.
+
+    After each row, `progress` is told its time, `watch` is shown it, and `kept` may write the course down.
+    """
+    begun, before, reason = clock.perf_counter(), course.spent, None
     try:
         for row in course.rows():
             if progress is not None:
                 progress(row["t"])
             if watch is not None:
                 watch(row["t"], row["q"], Contacts(row["contact_point"], row["contact_vector"]))
+            if kept is not None:
+                course.spent = before + clock.perf_counter() - begun
+                kept(course)
     except PhistarError as error:
         reason = str(error)
-    course.spent += clock.perf_counter() - begun
+    course.spent = before + clock.perf_counter() - begun
     result = course.result(reason)
     if reason is not None:
-        raise Stopped(f"{scene.name}: {reason}", result)
+        raise Stopped(f"{course.scene.name}: {reason}", result)
     return result

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping
@@ -116,6 +118,11 @@ class Scene:
         """What it is loaded by: a bundled scene's name, or its file."""
         return Path(self.where).stem if Path(self.where).parent == Path(str(_BUNDLED)) else self.where
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what it says; comments do not matter."""
+        return hashlib.sha256(json.dumps(self.content, sort_keys=True, default=str).encode()).hexdigest()
+
     @staticmethod
     def load(source: str | os.PathLike[str]) -> Scene:
         """The scene of a TOML file, or a bundled one by its name."""
@@ -150,13 +157,24 @@ class Scene:
             raise FileError(f"{self.where}: {error}") from None
 
     def run(
-        self, seed: int = 0, control: Callable[..., Any] | None = None, progress: Callable[[float], None] | None = None
+        self,
+        seed: int = 0,
+        control: Any = None,
+        progress: Callable[[float], None] | None = None,
+        watch: Callable[..., Any] | None = None,
+        checkpoint: tuple[float, str | os.PathLike[str]] | None = None,
+        resume: str | os.PathLike[str] | None = None,
     ) -> Any:
-        """The scene over its duration: a `Result`. `control(t, q, v)` → joint forces takes the file's controller's
-        place; `progress` is told the time reached."""
-        from phistar.sim.scenes.run import run
+        """The scene over its duration: a `Result`.
 
-        return run(self, seed, control, progress)
+        `control`, a function (t, q, v) → joint forces or a `SampledController`, takes the place of the file's.
+        `progress` is told the time reached, `watch` is shown (t, q, contacts), both at every sample kept. With
+        `checkpoint` = (seconds, folder) the run is written down there so often of its time; `resume` takes up the one
+        of a folder, which goes on as if it had not been stopped.
+        """
+        from phistar.sim.scenes.checkpoint import run
+
+        return run(self, seed, control, progress, watch, checkpoint, resume)
 
 
 def bundled_scenes() -> list[str]:

@@ -1,0 +1,139 @@
+"""A run written down half-way and taken up again, bit for bit: data alone, written whole, with its checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phistar.errors import FileError, PhistarError
+from phistar.sim.motion import Moment, Touching
+from phistar.sim.scenes.loop import Sampled
+from phistar.sim.scenes.plain import packed, unpacked
+from phistar.sim.scenes.result import Result, whole
+from phistar.sim.scenes.run import Course, Watch, finished
+from phistar.sim.scenes.scene import Scene
+
+MAGIC = b"phistar checkpoint 1 "
+FILE = "checkpoint"
+LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "gripped")
+LAWFUL = ("memory", "command", "tau", "clipped", "switches")
+
+
+def run(
+    scene: Scene,
+    seed: int,
+    control: Any,
+    progress: Callable[[float], None] | None,
+    watch: Watch | None,
+    checkpoint: tuple[float, str | os.PathLike[str]] | None,
+    resume: str | os.PathLike[str] | None,
+) -> Result:
+    """What `Scene.run` does."""
+    course = Course(scene, seed, control) if resume is None else resumed(read(Path(resume)), scene, control)
+    if checkpoint is None:
+        return finished(course, progress, watch)
+    every, folder = checkpoint
+    if not 0.0 < every < np.inf:
+        raise PhistarError(f"A checkpoint is written every so many seconds, more than 0; {every!r:.50} was given.")
+    due = [every * (1 + int((course.moment.time if course.moment else 0.0) / every + 1e-9))]
+
+    def kept(course: Course) -> None:
+        assert course.moment is not None
+        if course.moment.time >= due[0] - 1e-9:
+            write(course, Path(folder))
+            due[0] = every * (1 + int(course.moment.time / every + 1e-9))
+
+    return finished(course, progress, watch, kept)
+
+
+def write(course: Course, folder: Path) -> Path:
+    """FOLDER/checkpoint, in place of the one before."""
+    arrays: list[np.ndarray] = []
+    tree = json.dumps(packed(_state(course), arrays))
+    content = io.BytesIO()
+    named: dict[str, Any] = {f"a{k}": each for k, each in enumerate(arrays)}
+    np.savez(content, tree=np.frombuffer(tree.encode(), np.uint8), **named)
+    payload = content.getvalue()
+    head = MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"The folder {folder} cannot be made: {error.strerror}.") from None
+    return whole(folder / FILE, lambda path: path.write_bytes(head + payload))
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """What `write` wrote, checked; a dict of trees and arrays that `resumed` takes."""
+    path = folder / FILE
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}; --checkpoint SECONDS writes one.") from None
+    head, _, payload = content.partition(b"\n")
+    if not head.startswith(MAGIC):
+        raise FileError(f"{path} is not a checkpoint of this version of phistar.")
+    if hashlib.sha256(payload).hexdigest().encode() != head.removeprefix(MAGIC):
+        raise FileError(f"{path} is damaged: its checksum is another.")
+    try:
+        with np.load(io.BytesIO(payload), allow_pickle=False) as held:
+            arrays = [held[f"a{k}"] for k in range(len(held.files) - 1)]
+            tree = json.loads(held["tree"].tobytes())
+        return {"arrays": arrays, "tree": tree, "path": path, "head": unpacked(tree["dict"][0][1], arrays, frozenset())}
+    except (ValueError, KeyError, TypeError, IndexError, zipfile.BadZipFile) as error:
+        raise FileError(f"{path} cannot be understood: {error}.") from None
+
+
+def resumed(kept: dict[str, Any], scene: Scene, control: Any = None) -> Course:
+    """The course that was written down; the scene and the controller must be those that it was of."""
+    head, path = kept["head"], kept["path"]
+    if head["content"] != scene.digest:
+        raise FileError(f"{path} is of the scene {head['scene']} as it was; what is given is another, or was changed.")
+    course = Course(scene, head["seed"], control)
+    modules = {type(course.law.controller).__module__} if isinstance(course.law, Sampled) else set()
+    try:
+        state = unpacked(kept["tree"], kept["arrays"], frozenset(modules))
+        _restore(course, state)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise FileError(f"{path} cannot be taken up: {error}.") from None
+    return course
+
+
+def _state(course: Course) -> dict[str, Any]:
+    moment, law, log = course.moment, course.law, course.log
+    assert moment is not None
+    head = {"scene": course.scene.name, "source": course.scene.source, "seed": course.seed}
+    head["content"] = course.scene.digest
+    state = {"head": head, "reached": course.reached, "end": course.end, "spent": course.spent}
+    state["moment"] = moment._replace(step=None, events=(), touching=moment.touching._replace(seen=()))
+    state["log"] = {name: getattr(log, name) for name in LOGGED}
+    state["sampled"] = isinstance(law, Sampled)
+    if isinstance(law, Sampled):
+        state["law"] = {name: getattr(law, name) for name in LAWFUL}
+        state["line"] = (law.line.past, law.line.count, law.line.generator.bit_generator.state)
+    return state
+
+
+def _restore(course: Course, state: dict[str, Any]) -> None:
+    law = course.law
+    if state["sampled"] != isinstance(law, Sampled):
+        raise ValueError("its controller lived in samples and this one does not, or the other way round")
+    course.reached, course.end, course.spent = state["reached"], state["end"], state["spent"]
+    moment = state["moment"]
+    assert isinstance(moment, Moment) and isinstance(moment.touching, Touching)
+    course.moment = moment
+    for name, value in state["log"].items():
+        setattr(course.log, name, value)
+    if isinstance(law, Sampled):
+        for name, value in state["law"].items():
+            setattr(law, name, value)
+        past, count, generator = state["line"]
+        law.line.generator.bit_generator.state = generator
+        law.line = law.line._replace(past=past, count=count)

@@ -1,0 +1,171 @@
+"""A run stopped half-way and taken up again ends as one that was not stopped; files that are not what they should be
+are refused."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.control.sampled import Command, Switch
+from phistar.sim.scenes.checkpoint import FILE, MAGIC
+from phistar.sim.scenes.scene import Scene
+
+pytest.importorskip("coal")
+SCENE = """
+format_version = 1
+[time]
+duration = 0.4
+sample = 0.01
+{steps}
+[surface]
+friction = 0.4
+[[parts]]
+name = "ground"
+[[parts.shapes]]
+name = "floor"
+plane = true
+[[parts]]
+name = "ball"
+joint = "free"
+mass = {{uniform = [1.0, 2.0]}}
+xyz = [0.0, 0.0, 0.11]
+velocity = [0.3, 0.1, 0.0]
+[[parts.shapes]]
+sphere = 0.1
+[[sensors]]
+name = "eye"
+kind = "pose"
+of = "ball"
+noise = 0.001
+turn_noise = 0.01
+rate_noise = 0.01
+delay = 0.013
+period = 0.004
+bias = {{vector = [0.0, 0.01]}}
+"""
+
+
+class Remembered(NamedTuple):
+    sum: np.ndarray
+    count: int
+    seen: tuple[str, ...]
+
+
+class Pusher:
+    """Pushes by what it saw and how often it looked."""
+
+    period = 0.002
+
+    def start(self):
+        return Remembered(np.zeros(13), 0, ())
+
+    def command(self, memory, t, sensed):
+        memory = Remembered(memory.sum + sensed["eye"], memory.count + 1, memory.seen)
+        push = np.concatenate(
+            [
+                np.zeros(3),
+                3.0 * np.sin(memory.sum[:3]),
+            ]
+        )
+        phase, switches = ("early", ()) if t < 0.3 else ("late", ())
+        if phase == "late" and "late" not in memory.seen:
+            memory, switches = memory._replace(seen=("late",)), (Switch(t, "early", "late", "time"),)
+        return memory, Command(push, phase, switches, {"count": memory.count})
+
+
+class Interrupted(Exception):
+    pass
+
+
+def interrupt(time):
+    if time > 0.235:
+        raise Interrupted
+
+
+def compared(tmp_path, text, control):
+    (tmp_path / "ball.toml").write_text(text)
+    scene, folder = Scene.load(tmp_path / "ball.toml"), tmp_path / "kept"
+    whole = scene.run(3, control=control)
+    with pytest.raises(Interrupted):
+        scene.run(3, control=control, checkpoint=(0.1, folder), progress=interrupt)
+    assert [path.name for path in folder.iterdir()] == [FILE]
+    again = Scene.load(tmp_path / "ball.toml").run(3, control=control, resume=folder)
+    assert whole.arrays.keys() == again.arrays.keys()
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name], err_msg=name)
+    assert whole.events == again.events
+    ended = [{key: value for key, value in run.summary.items() if key != "wall_time"} for run in (whole, again)]
+    assert ended[0] == ended[1] and ended[0]["sim_time"] == pytest.approx(0.4)
+    return whole
+
+
+@pytest.mark.parametrize("steps", ["step = 0.002", "rtol = 1e-4"])
+def test_a_run_taken_up_again_ends_as_if_it_had_not_been_stopped(tmp_path, steps):
+    whole = compared(tmp_path, SCENE.format(steps=steps), Pusher())
+    assert [phase["name"] for phase in whole.summary["phases"]] == ["early", "late"]
+    assert whole.arrays["contact_force"].max() > 0 and {event.what for event in whole.events} >= {"touch"}
+
+
+def test_the_same_without_a_controller_in_samples(tmp_path):
+    compared(tmp_path, SCENE.format(steps="step = 0.002"), lambda t, q, v: np.concatenate([np.zeros(3), -v[3:]]))
+
+
+@pytest.fixture
+def kept(tmp_path):
+    (tmp_path / "ball.toml").write_text(SCENE.format(steps="step = 0.002"))
+    scene = Scene.load(tmp_path / "ball.toml")
+    with pytest.raises(Interrupted):
+        scene.run(3, control=Pusher(), checkpoint=(0.1, tmp_path), progress=interrupt)
+    return scene, tmp_path / FILE
+
+
+def test_a_damaged_checkpoint_another_scene_and_another_controller_are_refused(kept, tmp_path):
+    scene, path = kept
+    content = path.read_bytes()
+    for wrong, sentence in (
+        (content[:-7] + b"another", "is damaged"),
+        (content[: len(content) // 2], "is damaged"),
+        (b"something else\n", "is not a checkpoint"),
+        (b"", "is not a checkpoint"),
+    ):
+        path.write_bytes(wrong)
+        with pytest.raises(ps.FileError, match=sentence):
+            scene.run(3, control=Pusher(), resume=path.parent)
+    path.write_bytes(content)
+    with pytest.raises(
+        ps.FileError, match="Remembered, which this run does not know; use the controller that it is of"
+    ):
+        scene.run(3, resume=path.parent)
+    (tmp_path / "other.toml").write_text(SCENE.format(steps="step = 0.001"))
+    with pytest.raises(ps.FileError, match="of the scene ball as it was; what is given is another, or was changed"):
+        Scene.load(tmp_path / "other.toml").run(3, control=Pusher(), resume=path.parent)
+    with pytest.raises(ps.FileError, match="cannot be read"):
+        scene.run(3, resume=tmp_path / "nowhere")
+    with pytest.raises(Interrupted):
+        scene.run(3, checkpoint=(0.1, tmp_path), progress=interrupt)
+    with pytest.raises(ps.FileError, match="its controller lived in samples and this one does not, or the other way"):
+        scene.run(3, control=Pusher(), resume=tmp_path)
+
+
+def test_a_checkpoint_makes_nothing_but_plain_values(kept):
+    """A class that a file names is neither imported nor called unless it is plain data of phistar or the controller."""
+    from phistar.sim.scenes.plain import unpacked
+
+    for name in ("os:system", "subprocess:Popen", "phistar.errors:FileError", "phistar.sim.scenes.scene:Scene.load"):
+        with pytest.raises(ps.FileError, match="which this run does not know"):
+            unpacked({"class": name, "fields": ["echo"]}, [], frozenset())
+    assert kept[1].read_bytes().startswith(MAGIC) and b"pickle" not in kept[1].read_bytes()
+
+
+def test_a_memory_that_is_not_data_is_told(tmp_path):
+    (tmp_path / "ball.toml").write_text(SCENE.format(steps="step = 0.002"))
+
+    class Careless(Pusher):
+        def command(self, memory, t, sensed):
+            return (lambda: 1), Command(np.zeros(6))
+
+    with pytest.raises(
+        ps.PhistarError, match="function cannot be written to a checkpoint; a memory is made of numbers"
+    ):
+        Scene.load(tmp_path / "ball.toml").run(control=Careless(), checkpoint=(0.1, tmp_path))
