@@ -107,9 +107,16 @@ def open_server(host: str = "127.0.0.1", port: int = 0, label: str = "phistar") 
         finally:
             served.serve = plain  # pyright: ignore[reportAttributeAccessIssue]
     if not used:
-        server.stop()
+        close_server(server)
         raise PhistarError(f"This viser ({viser.__version__}) starts its server in a way that cannot be guarded.")
+    loop = server.get_event_loop()
+    loop.call_soon_threadsafe(loop.set_exception_handler, _quiet)
     return server
+
+
+def _quiet(loop: Any, context: Mapping[str, Any]) -> None:
+    """viser fails on values that do not fit a control; the control keeps what it has, and the log is told."""
+    _log.info("viewer: a message was left out (%s).", context.get("exception") or context.get("message"))
 
 
 def close_server(server: Any) -> None:
@@ -190,11 +197,13 @@ def unexpected(raw: Any) -> str | None:
         return complaint
     if kind == "GuiUpdateMessage" and set(content.get("updates") or {"": 0}) != {"value"}:
         return "Of a control, a page may change the value alone."
+    if (complaint := _misshapen(content)) is not None:
+        return complaint
     try:
-        made = Message.deserialize(raw)
-    except Exception:
+        Message.deserialize(raw)
+    except Exception:  # whatever it is that viser would have stumbled over
         return f"The fields of a {kind} are wrong."
-    return _misshapen(made, content)
+    return None
 
 
 def _values(value: Any, depth: int = 0) -> str | None:
@@ -211,13 +220,13 @@ def _values(value: Any, depth: int = 0) -> str | None:
     return None
 
 
-def _misshapen(message: Any, content: dict[str, Any]) -> str | None:
-    """viser lets vectors of any length pass, with a warning; and texts where numbers belong."""
+def _misshapen(content: dict[str, Any]) -> str | None:
+    """viser lets vectors of any length pass, and texts where numbers belong."""
     lengths = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3, "ray_origin": 3, "ray_direction": 3}
     for name, length in lengths.items():
         if name in content:
-            vector = getattr(message, name)
-            if not isinstance(vector, tuple) or len(vector) != length or not all(map(_is_number, vector)):
+            vector = content[name]
+            if not isinstance(vector, list) or len(vector) != length or not all(map(_is_number, vector)):
                 return f"{name} needs {length} numbers."
     for name in ("name", "uuid", "owner"):
         if name in content and not isinstance(content[name], str):

@@ -31,6 +31,7 @@ class Joints:
         self.lock = threading.RLock()
         self.start = q.copy()
         self.gizmo: Any = None
+        self.held = NOTHING
         self.sliders: dict[int, Any] = {}
         gui = server.gui
         with gui.add_folder("Joints"):
@@ -80,11 +81,12 @@ class Joints:
             self.changed(self.q)
 
     def _slid(self, event: Any, at: int) -> None:
-        if event.client is None:
+        slider = self.sliders[at]
+        value = float(slider.value)
+        if event.client is None or not np.isfinite(value):
             return
         with self.lock:
-            slider = self.sliders[at]
-            self.q[at] = min(max(float(slider.value), slider.min), slider.max)
+            self.q[at] = min(max(value, slider.min), slider.max)
             if self.gizmo is not None:
                 self._to_gizmo()
             self.changed(self.q)
@@ -98,6 +100,7 @@ class Joints:
             if frame not in self.model.frames:
                 self.answer.content = "Choose a frame; a gizmo appears that it follows."
                 return
+            self.held = frame
             self.gizmo = self.server.scene.add_transform_controls(
                 "/gizmo", scale=0.25 * self.size, line_width=3.0, depth_test=False
             )
@@ -106,7 +109,7 @@ class Joints:
             self.answer.content = "Drag the arrows and rings."
 
     def _to_gizmo(self) -> None:
-        pose = forward_kinematics(self.model.tree, self.q, self.frame.value)
+        pose = forward_kinematics(self.model.tree, self.q, self.held)
         self.gizmo.position, self.gizmo.wxyz = pose[:3, 3], wxyz(pose[:3, :3])
 
     def _dragged(self, event: Any) -> None:
@@ -123,10 +126,9 @@ class Joints:
 
     def reach(self, pose: np.ndarray) -> None:
         """The chosen frame to a pose, or as near as it can come, from where the joints are."""
-        frame = self.frame.value
         try:
             found = inverse_kinematics(
-                self.model.tree, pose, frame, self.q, tolerance=MET, iterations=ITERATIONS, starts=1
+                self.model.tree, pose, self.held, self.q, tolerance=MET, iterations=ITERATIONS, starts=1
             )
         except PhistarError as error:
             self.answer.content = str(error)

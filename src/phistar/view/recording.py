@@ -43,8 +43,8 @@ class Recording:
         return float(self.t[-1] - self.t[0])
 
     def index(self, time: float) -> int:
-        """The sample at a time, or the last before it."""
-        return int(np.clip(np.searchsorted(self.t, time, side="right") - 1, 0, len(self.t) - 1))
+        """The sample nearest to a time."""
+        return int(np.argmin(np.abs(self.t - time)))
 
     def thinned(self, rate: float) -> Recording:
         """At most `rate` samples a second, the last one kept."""

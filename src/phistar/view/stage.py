@@ -102,7 +102,7 @@ class Stage:
 
     def bounds(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The corners of a box around everything drawn, over poses (…, bodies, 4, 4)."""
-        poses = poses.reshape(-1, len(self.nodes), 4, 4)
+        poses = poses.reshape(int(np.prod(poses.shape[:-3])), len(self.nodes), 4, 4)
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         still = np.broadcast_to(np.eye(4), (1, 4, 4))
         for index, geometry in [(-1, self.model.base_geometry), *enumerate(b.geometry for b in self.model.bodies)]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 SPEEDS = {"⅒×": 0.1, "¼×": 0.25, "½×": 0.5, "1×": 1.0, "2×": 2.0, "5×": 5.0}
@@ -48,6 +49,7 @@ class Timeline:
             self.play(False)
 
     def _scrubbed(self, event: Any) -> None:
-        if event.client is not None:  # a person moved it; ours are told by `go`
-            self.time = min(max(float(self.slider.value), self.start), self.end)
+        value = float(self.slider.value)
+        if event.client is not None and isfinite(value):  # a person moved it; ours are told by `go`
+            self.time = min(max(value, self.start), self.end)
             self.moved(self.time)
