@@ -22,7 +22,14 @@ sphere = 0.1
 """
 
 
-def test_a_scene_is_run_and_kept(tmp_path, capsys):
+@pytest.fixture
+def no_pages(monkeypatch):
+    """Pages take seconds, and are tested where they are made."""
+    for name in ("_report", "_replay"):
+        monkeypatch.setattr(f"phistar.cli.run.{name}", lambda result, path: path.write_text("a page"))
+
+
+def test_a_scene_is_run_and_kept(tmp_path, capsys, no_pages):
     pytest.importorskip("h5py")
     (tmp_path / "fall.toml").write_text(SCENE)
     assert run(["run", str(tmp_path / "fall.toml"), "--seed", "4", "--out", str(tmp_path / "out"), "--json"]) == 0
@@ -39,3 +46,43 @@ def test_a_run_that_must_stop_exits_with_one_and_a_wrong_file_with_two(tmp_path,
     assert run(["run", str(tmp_path / "pressed.toml")]) == 1
     assert "intersect by 0.1 m" in capsys.readouterr().err
     assert run(["run", "no such scene"]) == 2
+
+
+def test_a_run_that_was_stopped_is_taken_up_and_ends_as_it_would_have(tmp_path, capsys, monkeypatch, no_pages):
+    h5py = pytest.importorskip("h5py")
+    scene, whole, halves = tmp_path / "fall.toml", tmp_path / "whole", tmp_path / "halves"
+    scene.write_text(SCENE)
+    assert run(["run", str(scene), "--seed", "4", "--out", str(whole), "--no-view"]) == 0
+    from phistar.sim.scenes import log
+
+    def broken(self, moment, drive):
+        if moment.time > 0.035:
+            raise KeyboardInterrupt
+        added(self, moment, drive)
+
+    with monkeypatch.context() as patch:
+        added = log.Log.add
+        patch.setattr(log.Log, "add", broken)
+        run(["run", str(scene), "--seed", "4", "--out", str(halves), "--checkpoint", "0.02", "--no-view"])
+    assert [path.name for path in halves.iterdir()] == ["checkpoint"]
+    capsys.readouterr()
+    assert run(["run", "--resume", str(halves), "--no-view"]) == 0
+    summaries = [json.loads((each / "summary.json").read_text()) | {"wall_time": 0} for each in (whole, halves)]
+    assert summaries[0] == summaries[1]
+    with h5py.File(whole / "trajectory.h5") as one, h5py.File(halves / "trajectory.h5") as other:
+        assert all((one[name][()] == other[name][()]).all() for name in ("t", "q", "v", "energy"))
+    assert run(["run", "--resume", str(halves), "--seed", "5"]) == 2
+    assert "has the seed 4; leave --seed away" in capsys.readouterr().err
+    assert run(["run", str(scene), "--checkpoint", "1"]) == 2
+    assert run(["run", "--resume", str(whole)]) == 2
+    assert "--checkpoint SECONDS writes one" in capsys.readouterr().err
+
+
+def test_pages_beside_the_trajectory_need_nothing_else(tmp_path):
+    pytest.importorskip("h5py")
+    pytest.importorskip("viser")
+    (tmp_path / "fall.toml").write_text(SCENE)
+    assert run(["run", str(tmp_path / "fall.toml"), "--out", str(tmp_path / "out"), "--no-view"]) == 0
+    written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert written == ["replay.html", "report.html", "scene.toml", "summary.json", "trajectory.h5"]
+    assert "<html" in (tmp_path / "out" / "report.html").read_text()[:200]
