@@ -159,7 +159,7 @@ def _joints(result: Any) -> RenderableType:
     q, v = result.arrays["q"], result.arrays["v"]
     for joint in result.model.joints:
         name = joint.name.removeprefix(f"{result.scene}/")
-        units = COORDINATES.get(type(joint.kind).__name__.lower(), [""] * joint.nq)
+        units = COORDINATES.get(type(joint.kind).__name__.lower()) or [""] * joint.nq
         for i in range(joint.nq):
             own, turns = q[:, joint.q_slice.start + i], units[i] == "°"
             rate = np.max(np.abs(v[:, joint.v_slice.start + i])) if joint.nq == joint.nv else None

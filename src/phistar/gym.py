@@ -1,0 +1,147 @@
+"""A scene as a Gymnasium environment: joint forces in, readings out, with a reward and an end of your own.
+
+gymnasium.make("phistar.gym:phistar/Scene-v0", scene="grapple"), or SceneEnv("grapple") itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.errors import PhistarError
+from phistar.sim.motion import Moment, Motion
+from phistar.sim.scenes.controllers import driven_rates, effort_limits
+from phistar.sim.scenes.loop import Continuous, Drive
+from phistar.sim.scenes.readings import Line, Readings
+from phistar.sim.scenes.run import SENSED
+from phistar.sim.scenes.scene import Scene, Setting
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError:
+    raise PhistarError("phistar.gym needs the package gymnasium: pip install 'phistar[gym]'.") from None
+
+LARGEST_SEED = 2**53
+
+
+class View(NamedTuple):
+    """What a reward sees after a step: time, true q (nq,) and v (nv,), the readings, the joint forces (nv,) that acted,
+    the largest normal force of a contact on the way, and the scene as it was drawn."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    sensed: Mapping[str, np.ndarray]
+    tau: np.ndarray
+    force: float
+    setting: Setting
+
+
+Act = Callable[[np.ndarray, float, Mapping[str, np.ndarray]], Any]
+
+
+class SceneEnv(gymnasium.Env):
+    """A scene, one `period` of seconds at each step.
+
+    An action is the forces of the joints with motors, within the model's limits, or `force_limit` where it has none;
+    with `act(action, t, sensed)` → joint forces (nv,) and an `action_space` it is whatever your law takes. An
+    observation is a dict of what the scene's sensors read; where there are none, of `q` and `v`. `reward` and
+    `terminated` are functions of a `View`; a run that cannot go on ends with its reason in `info`; the scene's duration
+    truncates. Every `reset` draws the scene anew: `phistar run SCENE --seed` draws the same from `info["seed"]`.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium's own way
+
+    def __init__(
+        self,
+        scene: Scene | str | os.PathLike[str],
+        period: float = 0.02,
+        reward: Callable[[View], float] | None = None,
+        terminated: Callable[[View], bool] | None = None,
+        act: Act | None = None,
+        action_space: spaces.Space[Any] | None = None,
+        force_limit: float = 100.0,
+    ) -> None:
+        if (act is None) != (action_space is None):
+            raise PhistarError("A law of your own needs both act and the action_space of what it takes.")
+        if not 1e-6 <= period < np.inf or not 0.0 < force_limit < np.inf:
+            raise PhistarError(f"period and force_limit must be greater than 0; they are {period} and {force_limit}.")
+        self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
+        self.period, self._reward, self._terminated = period, reward, terminated
+        setting = self.scene.setting(0)
+        self._driven = driven_rates(setting.model)
+        limits = np.where(np.isfinite(found := effort_limits(setting)), found, force_limit)[self._driven]
+        self._act: Act = act or self._forces
+        self.action_space = action_space or spaces.Box(-limits, limits, dtype=np.float64)
+        self._begin(0)
+        sizes = {name: np.shape(value) for name, value in self._seen().items()}
+        self.observation_space = spaces.Dict(
+            {name: spaces.Box(-np.inf, np.inf, shape, np.float64) for name, shape in sizes.items()}
+        )
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        own = int(self.np_random.integers(LARGEST_SEED))
+        self._begin(own)
+        return self._seen(), {"seed": own, "t": 0.0}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        tau = np.asarray(self._act(action, self._moment.time, self._sensed), dtype=float)
+        self._tau, force, ended, info = tau, 0.0, False, {}
+        try:
+            for moment in self._onward():
+                self._moment = moment
+                if moment.step is not None and moment.step.forces is not None:
+                    force = max(force, float(moment.step.forces.table[:, 2].max()))
+        except PhistarError as error:
+            ended, info = True, {"reason": str(error)}
+        self._sense()
+        state = self._moment.state
+        held = np.clip(tau, -self._law.limits, self._law.limits)
+        view = View(self._moment.time, state.q, state.v, self._sensed, held, force, self._setting)
+        reward = float(self._reward(view)) if self._reward else 0.0
+        ended = ended or bool(self._terminated is not None and self._terminated(view))
+        over = self._moment.time >= self._setting.timing.duration - 1e-9
+        return self._seen(), reward, ended, over, info | {"t": self._moment.time, "force": force}
+
+    def _begin(self, seed: int) -> None:
+        self._setting = setting = self.scene.setting(seed)
+        self._tau = np.zeros(setting.model.nv)
+        self._law = Continuous(setting, lambda t, q, v: self._tau)
+        timing, world = setting.timing, setting.world
+        self._motion = Motion(world, Drive(setting, self._law), timing.rtol, timing.atol)
+        first = timing.step or min(self._motion.longest, 1e-3)
+        self._moment: Moment = self._motion.first(world.start(*setting.start), 0.0, first)
+        self._readings = Readings(setting.sensing, self.period)
+        self._line: Line = self._readings.start(np.random.SeedSequence(seed, spawn_key=(SENSED,)))
+        self._count = 0
+        self._sense()
+
+    def _onward(self) -> Any:
+        """Moments up to the next sample; none after the scene's duration."""
+        self._count += 1
+        end, step = min(round(self._count * self.period, 12), self._setting.timing.duration), self._setting.timing.step
+        stops = [end] if end > self._moment.time else []
+        motion = self._motion
+        return motion.onward(self._moment, stops) if step is None else motion.onward_by(step, self._moment, stops)
+
+    def _sense(self) -> None:
+        readings = self._readings
+        self._line, self._sensed = readings.next(self._line, readings.sensing.read(self._moment))
+
+    def _seen(self) -> dict[str, np.ndarray]:
+        state = self._moment.state
+        seen = self._sensed if self._sensed else {"q": state.q, "v": state.v}
+        return {name: np.array(value, dtype=np.float64) for name, value in seen.items()}
+
+    def _forces(self, action: np.ndarray, t: float, sensed: Mapping[str, np.ndarray]) -> np.ndarray:
+        tau = np.zeros(len(self._driven))
+        tau[self._driven] = action
+        return tau
+
+
+gymnasium.register(id="phistar/Scene-v0", entry_point="phistar.gym:SceneEnv")

@@ -1,0 +1,168 @@
+"""A scene as a Gymnasium environment: the checker's rules, the same motion as a run, rewards and ends of one's own."""
+
+import numpy as np
+import pytest
+
+from phistar.control.sampled import Command
+from phistar.errors import PhistarError
+from phistar.sim.scenes.scene import Scene
+
+gymnasium = pytest.importorskip("gymnasium")
+pytest.importorskip("coal")
+SCENE = """
+format_version = 1
+gravity = [0.0, 0.0, 0.0]
+[time]
+duration = 0.1
+sample = 0.01
+step = 0.005
+[controller]
+torque_limit = 40.0
+[[parts]]
+name = "arm"
+robot = "puma560"
+q = [0.1, 0.5, 0.2, {uniform = [-0.5, 0.5]}, 0.3, 0.0]
+[[parts]]
+name = "ball"
+joint = "free"
+mass = 1.0
+xyz = [3.0, 0.0, {uniform = [0.2, 0.4]}]
+[[parts.shapes]]
+sphere = 0.1
+"""
+SENSORS = """
+[[sensors]]
+name = "joints"
+kind = "joints"
+part = "arm"
+noise = 0.001
+[[sensors]]
+name = "ball"
+kind = "pose"
+of = "ball"
+delay = 0.02
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "arm.toml").write_text(SCENE + SENSORS)
+    return tmp_path / "arm.toml"
+
+
+def environment(path, **options):
+    from phistar.gym import SceneEnv
+
+    return SceneEnv(path, period=0.01, **options)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_checker_of_gymnasium_finds_nothing_wrong(path):
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(environment(path), skip_render_check=True)
+
+
+def test_it_moves_as_a_run_does_and_senses_what_a_controller_would(path):
+    class Push:
+        period = 0.01
+
+        def start(self):
+            return ()
+
+        def command(self, memory, t, sensed):
+            heard.append(sensed)
+            tau = np.zeros(12)
+            tau[:6] = 3.0 * np.sin(50.0 * t)
+            return memory, Command(tau)
+
+    env, heard = environment(path), []
+    seen, info = env.reset(seed=3)
+    run = Scene.load(path).run(info["seed"], control=Push())
+    for sample in range(10):
+        assert all((seen[name] == heard[sample][name]).all() for name in seen)
+        seen, *_, info = env.step(np.full(6, 3.0 * np.sin(50.0 * info["t"])))
+    assert (env._moment.state.q == run.arrays["q"][-1]).all()
+
+
+def test_the_same_seed_gives_the_same_episode_and_the_next_reset_another(path):
+    env = environment(path)
+    first, told = env.reset(seed=3)
+    second, other = env.reset()
+    again, same = env.reset(seed=3)
+    assert told == same and told["seed"] != other["seed"]
+    assert (first["joints"] == again["joints"]).all() and (first["joints"] != second["joints"]).any()
+
+
+def test_rewards_and_ends_are_functions_of_what_happened(path):
+    views = []
+
+    def reward(view):
+        views.append(view)
+        return -float(view.t)
+
+    env = environment(path, reward=reward, terminated=lambda view: view.t > 0.045)
+    env.reset(seed=0)
+    told = [env.step(np.full(6, 60.0))[1:3] for _ in range(5)]
+    assert [round(-reward, 3) for reward, _ in told] == [0.01, 0.02, 0.03, 0.04, 0.05]
+    assert [ended for _, ended in told] == [False] * 4 + [True]
+    assert views[0].tau.tolist() == [40.0] * 6 + [0.0] * 6
+    assert views[0].q.shape == (13,) and views[0].setting.model.nv == 12
+
+
+def test_the_duration_truncates_and_time_stands_still_after_it(path):
+    env = environment(path)
+    env.reset(seed=0)
+    over = [env.step(np.zeros(6))[3] for _ in range(10)]
+    assert over == [False] * 9 + [True]
+    assert env.step(np.zeros(6))[4]["t"] == pytest.approx(0.1)
+
+
+def test_a_run_that_cannot_go_on_ends_with_its_reason(path):
+    env = environment(
+        path, act=lambda action, t, sensed: np.full(12, np.nan), action_space=gymnasium.spaces.Discrete(1)
+    )
+    env.reset(seed=0)
+    _, _, ended, over, info = env.step(0)
+    assert ended and not over and "must give (12,) finite numbers" in info["reason"]
+
+
+def test_an_action_may_be_the_reference_of_a_law(path):
+    def towards(action, t, sensed):
+        tau = np.zeros(12)
+        tau[:6] = 200.0 * (action - sensed["joints"][:6]) - 20.0 * sensed["joints"][6:]
+        return tau
+
+    env = environment(path, act=towards, action_space=gymnasium.spaces.Box(-3.0, 3.0, (6,)))
+    seen, _ = env.reset(seed=1)
+    start = seen["joints"][:6]
+    for _ in range(10):
+        seen, *_ = env.step(start + 0.5)
+    assert ((seen["joints"] - 0.01)[3:6] > start[3:]).all()  # three deviations of the noise and more
+    with pytest.raises(PhistarError, match="needs both act and the action_space"):
+        environment(path, act=towards)
+
+
+def test_without_sensors_the_state_is_seen(tmp_path):
+    (tmp_path / "bare.toml").write_text(SCENE)
+    seen, _ = environment(tmp_path / "bare.toml").reset(seed=0)
+    assert seen["q"].shape == (13,) and seen["v"].shape == (12,)
+
+
+def test_several_at_once(path):
+    import phistar.gym  # noqa: F401 - registers
+
+    envs = gymnasium.make_vec("phistar/Scene-v0", num_envs=2, scene=path, period=0.01)
+    seen, info = envs.reset(seed=[1, 2])
+    assert seen["joints"].shape == (2, 12) and info["seed"][0] != info["seed"][1]
+    seen, reward, *_ = envs.step(envs.action_space.sample())
+    assert seen["ball"].shape == (2, 13) and reward.shape == (2,)
+    envs.close()
+
+
+@pytest.mark.parametrize("options", [{"period": 0.0}, {"force_limit": -1.0}])
+def test_wrong_options_are_refused(path, options):
+    from phistar.gym import SceneEnv
+
+    with pytest.raises(PhistarError, match="must be greater than 0"):
+        SceneEnv(path, **options)
