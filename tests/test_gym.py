@@ -160,6 +160,18 @@ def test_several_at_once(path):
     envs.close()
 
 
+def test_draws_that_cannot_start_are_passed_and_a_scene_that_never_can_is_refused(tmp_path, monkeypatch):
+    floor = '[[parts]]\nname = "ground"\n[[parts.shapes]]\nname = "floor"\nplane = true\n'
+    scene = SCENE.replace("uniform = [0.2, 0.4]", "uniform = [0.0, 0.2]").replace("[[parts]]", floor + "[[parts]]", 1)
+    (tmp_path / "half.toml").write_text(scene)
+    env = environment(tmp_path / "half.toml")
+    assert all(env.reset(seed=seed)[0]["q"][8] > 0.1 for seed in range(6))
+    monkeypatch.setattr("phistar.gym.MOST_DRAWS", 3)
+    (tmp_path / "never.toml").write_text(scene.replace("[0.0, 0.2]", "[0.0, 0.05]"))
+    with pytest.raises(PhistarError, match="None of 3 draws of never can start"):
+        environment(tmp_path / "never.toml")
+
+
 @pytest.mark.parametrize("options", [{"period": 0.0}, {"force_limit": -1.0}])
 def test_wrong_options_are_refused(path, options):
     from phistar.gym import SceneEnv

@@ -26,6 +26,7 @@ except ImportError:
     raise PhistarError("phistar.gym needs the package gymnasium: pip install 'phistar[gym]'.") from None
 
 LARGEST_SEED = 2**53
+MOST_DRAWS = 30  # for one reset
 
 
 class View(NamedTuple):
@@ -77,7 +78,7 @@ class SceneEnv(gymnasium.Env):
         limits = np.where(np.isfinite(found := effort_limits(setting)), found, force_limit)[self._driven]
         self._act: Act = act or self._forces
         self.action_space = action_space or spaces.Box(-limits, limits, dtype=np.float64)
-        self._begin(0)
+        self._draw(np.random.default_rng(0))
         sizes = {name: np.shape(value) for name, value in self._seen().items()}
         self.observation_space = spaces.Dict(
             {name: spaces.Box(-np.inf, np.inf, shape, np.float64) for name, shape in sizes.items()}
@@ -85,8 +86,7 @@ class SceneEnv(gymnasium.Env):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
-        own = int(self.np_random.integers(LARGEST_SEED))
-        self._begin(own)
+        own = self._draw(self.np_random)
         return self._seen(), {"seed": own, "t": 0.0}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -107,6 +107,18 @@ class SceneEnv(gymnasium.Env):
         ended = ended or bool(self._terminated is not None and self._terminated(view))
         over = self._moment.time >= self._setting.timing.duration - 1e-9
         return self._seen(), reward, ended, over, info | {"t": self._moment.time, "force": force}
+
+    def _draw(self, rng: np.random.Generator) -> int:
+        """The seed of a scene that can start, and has; draws that cannot, where bodies intersect, are passed."""
+        for draw in range(MOST_DRAWS):
+            seed = int(rng.integers(LARGEST_SEED))
+            try:
+                self._begin(seed)
+                return seed
+            except PhistarError as error:
+                if draw + 1 == MOST_DRAWS:
+                    raise PhistarError(f"None of {MOST_DRAWS} draws of {self.scene.name} can start: {error}") from None
+        raise AssertionError
 
     def _begin(self, seed: int) -> None:
         self._setting = setting = self.scene.setting(seed)
