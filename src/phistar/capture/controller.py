@@ -1,42 +1,54 @@
-"""The controller that captures: sensed facts, a supervisor over them, and one law whose references and gains the phase
-decides. It keeps nothing: all it remembers is in `Memory`."""
+"""The controller that captures: readings make facts, a supervisor decides by them which phase it is, and the phase says
+what one law is to follow and with which gains. It keeps nothing: all it remembers is in `Memory`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.single import single_of
-from phistar.capture import estimate
-from phistar.capture.laws import MEASURED, Gains, compiled_law
-from phistar.capture.robot import Arms
+from phistar.capture import candidates, estimate
+from phistar.capture.laws import MEASURED, compiled_law
+from phistar.capture.paths import (
+    GOING_ON,
+    STAYING,
+    between,
+    coasted,
+    fading,
+    leading_out,
+    outward,
+    quintic,
+    seen_from,
+)
+from phistar.capture.planner import Plan, Planner, Sighting
+from phistar.capture.robot import BASE, OBJECT, SIDES, Arms
 from phistar.capture.settings import GAINS, Settings
-from phistar.control.sampled import Command, Switch
+from phistar.control.sampled import Command
 from phistar.control.supervisor import State, Supervisor
-from phistar.dynamics import jacobian
 from phistar.model import Model
-from phistar.spatial.rotations import log
+from phistar.spatial import to_quaternion
 
-TIPS = tuple(f"{side}_tip{number}" for side in ("left", "right") for number in (1, 2, 3))
+TIPS = tuple(f"{side}_tip{number}" for side in SIDES for number in (1, 2, 3))
 DECIDED = (
     "planned",
     "attempts",
     "time_to_start",
-    "time_to_arrive",
     "path_left",
     "position_error",
     "angle_error",
     "speed",
     "object_speed",
     "object_spin",
+    "squeeze",
 )
 FACTS = (*MEASURED, *TIPS, *DECIDED)
-NO_PATH = np.zeros(24)
+ON_JOINTS = ("plan", "wait", "reach", "retreat", "aborted")
+TOUCHING = ("contact", "coordinate", "hold", "held")
+NO_PUSH = (0.0, 0.0, 0.0)
 
 
 class Memory(NamedTuple):
@@ -44,40 +56,32 @@ class Memory(NamedTuple):
 
     decision: State
     time: float  # of the last sample
-    object: np.ndarray  # (24,) as estimated, a carrier of the law
+    object: np.ndarray  # (18,) as estimated, a carrier
     sightings: float  # that the estimate rests on
-    carrier: np.ndarray  # (24,) what the paths are fixed to, at the start of the phase
-    paths: np.ndarray  # (2, 24), their progress left out
+    correction: np.ndarray  # (6,) of sightings, from touch
+    felt: np.ndarray  # (12,) the wrists, smoothed
+    carrier: np.ndarray  # (18,) what the paths are fixed to, as it was at the start of the phase
+    paths: np.ndarray  # (2, 18)
     angles: np.ndarray  # (2,) that the paths turn by
-    travel: np.ndarray  # (2,) how far each hand has closed, m
-    closing: np.ndarray  # (2,) and how fast
+    way: np.ndarray  # (36,) of the joints
+    lasting: float  # of the phase's paths, s
+    travel: tuple[float, float]  # how far each hand has closed in, m
+    closing: tuple[float, float]  # and how fast
     squeeze: float  # N
-    start: np.ndarray  # (12,) of the joints' path
-    goal: np.ndarray  # (2, 12) angles and rates at its end
-    lasting: float  # of the phase's path, s
-    plan: Any
+    plan: Plan | None
+    tried: tuple[tuple[str, str], ...]  # faces, in vain
     attempts: int
     asked: float  # when the planner was asked last
-
-
-def quintic(x: float) -> tuple[float, float, float]:
-    """s from 0 to 1 with its first and second rates by x in [0, 1], at rest at both ends."""
-    if x <= 0.0:
-        return 0.0, 0.0, 0.0
-    if x >= 1.0:
-        return 1.0, 0.0, 0.0
-    return x**3 * (10 - 15 * x + 6 * x * x), 30 * x * x * (1 - x) ** 2, 60 * x * (1 - x) * (1 - 2 * x)
+    home: np.ndarray  # (12,) where the joints began
 
 
 @dataclass(frozen=True, eq=False)
 class CaptureController:
-    """A `SampledController`: joint forces of the scene's model."""
+    """A `SampledController`; its joint forces are those of the scene's model."""
 
     arms: Arms
     settings: Settings
-    planner: Callable[..., Any]
     supervisor: Supervisor
-    home: np.ndarray
 
     @property
     def period(self) -> float:
@@ -85,277 +89,195 @@ class CaptureController:
 
     @cached_property
     def law(self) -> Any:
-        return single_of(compiled_law(self.arms).kernel.function)
+        return compiled_law(self.arms)
 
     @cached_property
     def follow(self) -> Any:
-        return single_of(estimate.compiled_sighting(self.arms).kernel.function)
+        return estimate.compiled_sighting(self.arms)
+
+    @cached_property
+    def planner(self) -> Planner:
+        return Planner(self.arms, candidates.Settings(window=self.settings.window))
 
     @cached_property
     def gains(self) -> Mapping[str, np.ndarray]:
-        return {phase: gains.row for phase, gains in GAINS.items()}
+        counts = self.period / (self.period + self.settings.filter_time)
+        return {phase: replace(gains, smoothing=counts).row for phase, gains in GAINS.items()}
 
     def start(self) -> Memory:
-        still = np.concatenate([np.eye(3).ravel(), np.zeros(15)])
-        paths = np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(15)]), (2, 1))
-        two, twelve = np.zeros(2), np.zeros(12)
+        still, paths = np.concatenate([np.eye(3).ravel(), np.zeros(9)]), np.zeros((2, 18))
+        none, six, pair = np.zeros(12), np.zeros(6), (0.0, 0.0)
+        never = -self.period
         return Memory(
-            self.supervisor.start(), -self.period, still, 0.0, still, paths, two, two, two, 0.0,
-            self.home, np.stack([self.home, twelve]), 1.0, None, 0, -1.0,
+            self.supervisor.start(), never, still, 0.0, six, none, still, paths, np.zeros(2), np.zeros(36), 1.0, pair,
+            pair, 0.0, None, (), 0, never, none,
         )  # fmt: skip
 
     def command(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, Command]:
-        q, v = self.arms.state(sensed)
+        if memory.sightings == 0.0:
+            memory = self._begun(memory, sensed)
         memory = self._sighted(memory, t, sensed)
-        memory = self._asked(memory, t, q) if memory.decision.phase == "plan" else memory
-        memory, references = self._references(memory, t, q, v)
-        wrists = np.concatenate([sensed["left_wrist"], sensed["right_wrist"]])
-        carrier, left, right, push, joints = references
         phase = memory.decision.phase
-        tau, grips, measured = self.law(q, v, carrier, left, right, push, wrists, joints, self.gains[phase])
+        if phase == "plan":
+            memory = self._planned(memory, t, sensed)
+        elif phase == "contact":
+            memory = self._closed(memory)
+        now = self._now(memory, t - memory.decision.since)
+        carrier = memory.object if phase in ("approach", "back_off") else memory.carrier
+        readings = [sensed[name] for name in self.arms.readings]
+        tau, felt, grips, measured = self.law(
+            *readings, memory.felt, carrier, *memory.paths, memory.way, self.gains[phase], now
+        )
         facts = self._facts(memory, t, measured.tolist(), sensed)
         decision, switch = self.supervisor.step(memory.decision, t, facts)
-        since = memory.decision.since
-        memory = memory._replace(decision=decision, time=t)
-        if switch is not None:
-            memory = self._entered(memory, t, since, q, v, grips)
-        switches: tuple[Switch, ...] = () if switch is None else (switch,)
-        return memory, Command(self.arms.joint_forces(tau), phase, switches, facts)
+        before, memory = memory.decision, memory._replace(decision=decision, time=t, felt=felt)
+        if switch is None:
+            return memory, Command(tau, phase, (), facts)
+        return self._entered(memory, t, t - before.since, sensed, grips), Command(tau, phase, (switch,), facts)
 
     # What is known
 
-    def _sighted(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
-        settings, step = self.settings, max(t - memory.time, 1e-9)
-        touching = memory.decision.phase in ("contact", "coordinate", "hold", "held")
-        memory_of = settings.short_memory if touching else settings.memory
-        count = min(memory.sightings + 1.0, max(1.0, memory_of / step))
-        seen = np.asarray(sensed["satellite"], dtype=float)
-        base = np.asarray(sensed["base"], dtype=float) if self.arms.free else self._base
-        if memory.sightings == 0.0:
-            where, spin, drift, rotation = estimate.in_world(seen, base)
-            state = np.concatenate([rotation.reshape(9), where, spin, drift, np.zeros(6)])
-        else:
-            state = self.follow(memory.object, seen, base, estimate.gains(count, step, settings.delay))
-        return memory._replace(object=state, sightings=count)
+    def _begun(self, memory: Memory, sensed: Mapping[str, Any]) -> Memory:
+        home = self._angles(sensed)
+        seen = estimate.first_sight(np.asarray(sensed[OBJECT]), self._base(sensed))
+        return memory._replace(home=home, way=_resting_at(home), object=seen, carrier=seen)
+
+    def _angles(self, sensed: Mapping[str, Any]) -> np.ndarray:
+        return np.concatenate([np.asarray(sensed[f"{side}_joints"])[:6] for side in SIDES])
+
+    def _base(self, sensed: Mapping[str, Any]) -> np.ndarray:
+        return np.asarray(sensed[BASE]) if self.arms.free else self._fixed_base
 
     @cached_property
-    def _base(self) -> np.ndarray:
-        return estimate.STILL
+    def _fixed_base(self) -> np.ndarray:
+        pose = self.arms.model.frame(BASE).placement
+        return np.concatenate([pose.translation, to_quaternion(pose.rotation), np.zeros(6)])
+
+    def _sighted(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
+        settings, step = self.settings, max(t - memory.time, 1e-9)
+        remembered = settings.short_memory if memory.decision.phase in TOUCHING else settings.memory
+        count = min(memory.sightings + 1.0, max(2.0, remembered / step))
+        gains = estimate.gains(count, step, settings.delay)
+        state = self.follow(memory.object, sensed[OBJECT], self._base(sensed), memory.correction, gains)
+        return memory._replace(object=state, sightings=count)
 
     def _facts(self, memory: Memory, t: float, measured: list[float], sensed: Mapping[str, Any]) -> dict[str, float]:
         facts = dict(zip(MEASURED, measured, strict=True))
-        tips = [*np.asarray(sensed["left_tips"]).tolist(), *np.asarray(sensed["right_tips"]).tolist()]
-        facts.update(zip(TIPS, tips, strict=True))
-        plan, since = memory.plan, memory.decision.since
-        left = memory.lasting - (t - since)
-        spin = memory.object[12:18].tolist()
-        facts["planned"] = float(plan is not None)
+        facts.update(zip(TIPS, sensed["left_tips"].tolist() + sensed["right_tips"].tolist(), strict=True))
+        plan = memory.plan
+        spin = memory.object[12:].tolist()
+        facts["planned"] = 1.0 if plan is not None else 0.0
         facts["attempts"] = float(memory.attempts)
         facts["time_to_start"] = plan.start - t if plan is not None else 0.0
-        facts["time_to_arrive"] = left
-        facts["path_left"] = left
+        facts["path_left"] = memory.decision.since + memory.lasting - t
         facts["position_error"] = max(facts["left_position_error"], facts["right_position_error"])
         facts["angle_error"] = max(facts["left_angle_error"], facts["right_angle_error"])
         facts["speed"] = max(facts["left_speed"], facts["right_speed"])
         facts["object_spin"] = (spin[0] ** 2 + spin[1] ** 2 + spin[2] ** 2) ** 0.5
         facts["object_speed"] = (spin[3] ** 2 + spin[4] ** 2 + spin[5] ** 2) ** 0.5
+        facts["squeeze"] = memory.squeeze
         return facts
 
-    def _asked(self, memory: Memory, t: float, q: np.ndarray) -> Memory:
-        settings = self.settings
-        if t - memory.decision.since < settings.settle or t - memory.asked < settings.ask or memory.plan is not None:
+    def _planned(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
+        """A plan, where it is time to ask for one and there is one."""
+        early = t - memory.decision.since < self.settings.settle or t - memory.asked < self.settings.ask
+        if early or memory.plan is not None:
             return memory
-        found = self.planner(self.arms, memory.object, t, q)
-        return memory._replace(plan=found, asked=t)
+        pose, twist = estimate.in_base(memory.object, self._base(sensed))
+        found = self.planner.plan(Sighting(pose, twist, self._angles(sensed)), t, memory.tried)
+        return memory._replace(plan=found if isinstance(found, Plan) else None, asked=t)
 
     # What is to be done
 
-    def _references(self, memory: Memory, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Memory, tuple[Any, ...]]:
-        phase, elapsed = memory.decision.phase, t - memory.decision.since
-        if phase in ("plan", "wait", "reach", "retreat", "aborted"):
-            return memory, (memory.object, NO_PATH, NO_PATH, np.zeros(3), self._joint_motion(memory, elapsed, q, v))
-        push, paths = np.zeros(3), memory.paths.copy()
-        carrier = memory.object
+    def _now(self, memory: Memory, elapsed: float) -> np.ndarray:
+        """What the law follows at this moment; see `compiled_law`."""
+        phase, lasting = memory.decision.phase, memory.lasting
+        if phase in ON_JOINTS:
+            x = elapsed / lasting
+            return np.array((*GOING_ON, *STAYING, *STAYING, *NO_PUSH, *quintic(x, lasting), *leading_out(x, lasting)))
         if phase in ("approach", "back_off"):
-            s, rate, change = quintic(elapsed / memory.lasting)
-            progress = np.array([s, rate / memory.lasting, change / memory.lasting**2])
-            paths[:, 18:21], paths[:, 21:24] = memory.angles[:, None] * progress, progress
-        elif phase == "contact":
-            memory, carrier = self._closed(memory, t), _coasting(memory.carrier, elapsed)
-            paths[:, 21], paths[:, 22] = memory.travel, memory.closing
-            push[:2], push[2] = self._light(memory), memory.squeeze
-        else:
-            carrier = self._slowing(memory, t)
-            push[2] = self.settings.squeeze
-        return memory, (carrier, paths[0], paths[1], push, np.zeros(24))
+            s = quintic(elapsed / lasting, lasting)
+            left, right = ([angle * part for part in s] for angle in memory.angles.tolist())
+            return np.array((*GOING_ON, *left, *s, *right, *s, *NO_PUSH, *STAYING))
+        if phase == "contact":
+            (far, farther), (fast, faster) = memory.travel, memory.closing
+            left, right = (0.0, 0.0, 0.0, far, fast, 0.0), (0.0, 0.0, 0.0, farther, faster, 0.0)
+            push = (*self._light(memory), memory.squeeze)
+            return np.array((elapsed, 1.0, 0.0, *left, *right, *push, *STAYING))
+        coast = fading(elapsed, self.settings.slowing) if phase == "coordinate" else (0.0, 0.0, 0.0)
+        return np.array((*coast, *STAYING, *STAYING, 0.0, 0.0, self.settings.squeeze, *STAYING))
 
-    def _joint_motion(self, memory: Memory, elapsed: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """θ̈_j = θ̈_d + k_d(θ̇_d − θ̇) + k_p(θ_d − θ) and the rates to go, (24,)."""
-        x, lasting = elapsed / memory.lasting, memory.lasting
-        goal, rates = memory.goal
-        s, ds, dds = quintic(x)
-        way = goal - memory.start
-        # The rate at the end is led in by a quintic that has value 0 and slope 1 there.
-        x = min(max(x, 0.0), 1.0)
-        e, de, dde = _end_slope(x)
-        target = memory.start + way * s + rates * lasting * e
-        speed = way * (ds / lasting) + rates * de
-        change = way * (dds / lasting**2) + rates * (dde / lasting)
-        error = target - q[self.arms.coordinates]
-        stiff, damp = self.settings.joint_stiffness, self.settings.joint_damping
-        return np.concatenate(
-            [change + damp * (speed - v[self.arms.driven]) + stiff * error, speed + stiff / damp * error]
-        )
-
-    def _closed(self, memory: Memory, t: float) -> Memory:
+    def _closed(self, memory: Memory) -> Memory:
         """Hands that do not touch yet close in; once both do, they squeeze."""
-        settings, step = self.settings, self.period
-        flags = memory.decision.flags
-        touching = np.array([sum(flags[:3]) > 0, sum(flags[3:6]) > 0])
-        if memory.squeeze > 0.0 or touching.all():
+        settings, step, flags = self.settings, self.period, memory.decision.flags
+        touching = any(flags[:3]), any(flags[3:6])
+        if memory.squeeze > 0.0 or all(touching):
             grown = min(memory.squeeze + settings.squeeze * step / settings.squeeze_time, settings.squeeze)
-            return memory._replace(squeeze=grown, closing=np.zeros(2))
-        wanted = np.where(touching, 0.0, settings.closing_speed)
-        most = settings.closing_speed / 0.2 * step
-        closing = memory.closing + np.clip(wanted - memory.closing, -10 * most, most)
-        return memory._replace(closing=closing, travel=memory.travel + closing * step)
+            return memory._replace(squeeze=grown, closing=(0.0, 0.0))
+        most, fastest = settings.closing_speed * step / 0.2, settings.closing_speed
+        closing = tuple(0.0 if on else min(v + most, fastest) for on, v in zip(touching, memory.closing, strict=True))
+        travel = tuple(far + step * v for far, v in zip(memory.travel, closing, strict=True))
+        return memory._replace(closing=closing, travel=travel)
 
-    def _light(self, memory: Memory) -> np.ndarray:
+    def _light(self, memory: Memory) -> tuple[float, float]:
         """Hands that touch and wait press lightly."""
-        flags = memory.decision.flags
+        flags, light = memory.decision.flags, self.settings.light
         if memory.squeeze > 0.0:
-            return np.zeros(2)
-        return np.array([self.settings.light * (sum(flags[:3]) > 0), self.settings.light * (sum(flags[3:6]) > 0)])
-
-    def _slowing(self, memory: Memory, t: float) -> np.ndarray:
-        """The frame at the start of the phase, its twist fading to nothing."""
-        lasting = self.settings.slowing
-        x = (t - memory.decision.since) / lasting if memory.decision.phase == "coordinate" else 1.0
-        if x >= 1.0:
-            gone, rate, change = 0.5 * lasting, 0.0, 0.0
-        else:
-            s, ds, _ = quintic(x)
-            gone = lasting * (x - (x**4 * (2.5 - 3 * x + x * x)))
-            rate, change = 1.0 - s, -ds / lasting
-        frame, twist = memory.carrier, memory.carrier[12:18]
-        turn = _turn(twist[:3] * gone) @ frame[:9].reshape(3, 3)
-        return np.concatenate([turn.ravel(), frame[9:12] + twist[3:] * gone, twist * rate, twist * change])
+            return 0.0, 0.0
+        return light * any(flags[:3]), light * any(flags[3:6])
 
     # At a switch
 
     def _entered(
-        self, memory: Memory, t: float, since: float, q: np.ndarray, v: np.ndarray, grips: np.ndarray
+        self, memory: Memory, t: float, elapsed: float, sensed: Mapping[str, Any], grips: np.ndarray
     ) -> Memory:
-        phase, angles = memory.decision.phase, q[self.arms.coordinates]
-        plan = memory.plan
+        """The memory at the start of a phase, `elapsed` after the start of the one before."""
+        phase, settings, plan = memory.decision.phase, self.settings, memory.plan
         if phase in ("plan", "aborted"):
-            goal = np.stack([angles, np.zeros(12)])
-            return memory._replace(start=angles, goal=goal, lasting=1.0, plan=None, asked=t)
-        if phase == "reach":
-            rates = self._standoff_rates(memory, plan)
-            return memory._replace(start=angles, goal=np.stack([plan.q, rates]), lasting=max(plan.arrival - t, 0.5))
-        if phase == "approach":
-            return self._towards(
-                memory, memory.object, grips, plan.contact @ _shifted(-self.settings.standoff), self.settings.approach
-            )
-        if phase == "contact":
-            inward = np.stack(
-                [
-                    np.concatenate(
-                        [
-                            pose[:3, :3].ravel(),
-                            _back(pose, self.settings.standoff),
-                            np.zeros(3),
-                            pose[:3, 2],
-                            np.zeros(6),
-                        ]
-                    )
-                    for pose in plan.contact
-                ]
-            )
-            return memory._replace(
-                carrier=memory.object,
-                paths=inward,
-                angles=np.zeros(2),
-                travel=np.zeros(2),
-                closing=np.zeros(2),
-                squeeze=0.0,
-            )
-        if phase == "coordinate":
-            carrier = _coasting(memory.carrier, t - since)
-            return self._towards(memory._replace(carrier=carrier), carrier, grips, None, 1.0)
-        if phase == "hold":
-            ended = memory.decision._replace(phase="held")
-            return memory._replace(carrier=self._resting(memory))
-        if phase == "back_off":
-            away = _relative(memory.object, grips) @ _shifted(-self.settings.back_off)
-            return self._towards(memory, memory.object, grips, away, 2.0)._replace(attempts=memory.attempts + 1)
+            return memory._replace(way=_resting_at(self._angles(sensed)), lasting=1.0, plan=None, asked=-1.0)
         if phase == "retreat":
-            return memory._replace(start=angles, goal=np.stack([self.home, np.zeros(12)]), lasting=6.0)
+            way = np.concatenate([self._angles(sensed), memory.home, np.zeros(12)])
+            return memory._replace(way=way, lasting=settings.retreat_time)
+        if phase == "back_off":
+            starts = seen_from(memory.object, grips)
+            faces = (plan.faces,) if plan is not None else ()
+            memory = memory._replace(attempts=memory.attempts + 1, tried=memory.tried + faces)
+            return _on(memory, starts, outward(starts, settings.back_off), settings.back_off_time)
+        if phase == "hold":
+            return memory._replace(carrier=coasted(memory.carrier, fading(elapsed, settings.slowing)))
+        if plan is None:
+            return memory
+        if phase == "reach":
+            way = np.concatenate([self._angles(sensed), plan.q, plan.rates])
+            return memory._replace(way=way, lasting=max(plan.arrival - t, 0.5))
+        if phase == "approach":
+            starts = seen_from(memory.object, grips)
+            return _on(memory, starts, outward(plan.contact, settings.standoff), settings.approach)
+        if phase == "contact":
+            starts = outward(plan.contact, settings.standoff)
+            memory = _on(memory._replace(carrier=memory.object), starts, outward(starts, -1.0), 1.0)
+            return memory._replace(travel=(0.0, 0.0), closing=(0.0, 0.0), squeeze=0.0)
+        if phase == "coordinate":
+            carrier, now = coasted(memory.carrier, (elapsed, 1.0, 0.0)), seen_from(memory.object, grips)
+            given = memory.correction, self._base(sensed), memory.object, now, plan.contact
+            memory, places = memory._replace(correction=estimate.touched(*given)), seen_from(carrier, grips)
+            return _on(memory._replace(carrier=carrier), places, places, 1.0)
         return memory
 
-    def _resting(self, memory: Memory) -> np.ndarray:
-        done = self._slowing(memory, np.inf)
-        done[12:] = 0.0
-        return done
 
-    def _standoff_rates(self, memory: Memory, plan: Any) -> np.ndarray:
-        return plan.rates
-
-    def _towards(
-        self, memory: Memory, frame: np.ndarray, grips: np.ndarray, goals: np.ndarray | None, lasting: float
-    ) -> Memory:
-        """Paths from where the hands are, seen from the object, to `goals` (2, 4, 4) there; None: to stay."""
-        now = _relative(frame, grips)
-        paths, angles = np.zeros((2, 24)), np.zeros(2)
-        for i in range(2):
-            paths[i, :9], paths[i, 9:12] = now[i, :3, :3].ravel(), now[i, :3, 3]
-            if goals is not None:
-                turn = log(now[i, :3, :3].T @ goals[i, :3, :3])
-                angles[i] = np.linalg.norm(turn)
-                paths[i, 12:15] = turn / max(angles[i], 1e-12)
-                paths[i, 15:18] = goals[i, :3, 3] - now[i, :3, 3]
-        return memory._replace(paths=paths, angles=angles, lasting=lasting)
+def _on(memory: Memory, starts: np.ndarray, goals: np.ndarray, lasting: float) -> Memory:
+    """On paths between poses (2, 4, 4)."""
+    paths, angles = between(starts, goals)
+    return memory._replace(paths=paths, angles=angles, lasting=lasting)
 
 
-def _end_slope(x: float) -> tuple[float, float, float]:
-    """A quintic with value, slope and curvature 0 at 0, and 0, 1, 0 at 1; constant speed after."""
-    return x**3 * (-4 + 7 * x - 3 * x * x), x * x * (-12 + 28 * x - 15 * x * x), x * (-24 + 84 * x - 60 * x * x)
+def _resting_at(angles: np.ndarray) -> np.ndarray:
+    """The way of joints that stay."""
+    return np.concatenate([angles, angles, np.zeros(12)])
 
 
-def _relative(frame: np.ndarray, grips: np.ndarray) -> np.ndarray:
-    """The poses (2, 4, 4) of both grips seen from a carrier."""
-    back, place = frame[:9].reshape(3, 3).T, frame[9:12]
-    poses = np.tile(np.eye(4), (2, 1, 1))
-    for i in range(2):
-        own = grips[12 * i : 12 * i + 12]
-        poses[i, :3, :3], poses[i, :3, 3] = back @ own[:9].reshape(3, 3), back @ (own[9:] - place)
-    return poses
-
-
-def _shifted(along: float) -> np.ndarray:
-    pose = np.eye(4)
-    pose[2, 3] = along
-    return pose
-
-
-def _back(pose: np.ndarray, standoff: float) -> np.ndarray:
-    return pose[:3, 3] - standoff * pose[:3, 2]
-
-
-def _coasting(frame: np.ndarray, elapsed: float) -> np.ndarray:
-    """A carrier that moves on evenly."""
-    turn = _turn(frame[12:15] * elapsed) @ frame[:9].reshape(3, 3)
-    return np.concatenate([turn.ravel(), frame[9:12] + frame[15:18] * elapsed, frame[12:]])
-
-
-def _turn(w: np.ndarray) -> np.ndarray:
-    from phistar.spatial.rotations import exp
-
-    return exp(w)
-
-
-def from_scene(model: Model, settings: Settings, planner: Callable[..., Any], home: np.ndarray) -> CaptureController:
+def from_scene(model: Model, settings: Mapping[str, Any]) -> CaptureController:
+    """The controller of a scene's model; see `Settings`. What it knows of the satellite are its faces."""
     rules = files("phistar.capture") / "rules.toml"
     supervisor = Supervisor.load(str(rules), FACTS)
-    return CaptureController(Arms.of(model), settings, planner, supervisor, home)
+    return CaptureController(Arms.of(model), Settings.of(settings), supervisor)

@@ -1,36 +1,41 @@
 """One law for both arms in every phase: joint forces from a moving frame, the hands' paths in it, and gains.
 
-    T = ID(θ̈_c, −F) + friction(θ̇_c),    θ̈_c = w J⁺(u − J̇θ̇) + θ̈_j,    u = β̇_r + k_d(β_r − β) + k_p e
-    F = cap(K e + D(β_r − β)) + push,     θ̇_c = w J⁺(β_r + (k_p/k_d) e + g(F + F_wrist)) + θ̇_j
+    T = ID(θ̈_c, −F) + friction(θ̇_c),    θ̈_c = w J⁺(u − J̇θ̇) + (1 − w)θ̈_j,    u = β̇_r + k_d(β_r − β) + k_p e
+    F = cap(K e + D(β_r − β)) + push,     θ̇_c = w J⁺(β_r + (k_p/k_d) e + g(F + F_wrist)) + (1 − w)θ̇_j
 
 Phases differ by their gains alone. With u alone it is resolved acceleration (Luh, Walker and Paul 1980), with F alone
-impedance about the grip (Hogan 1985); w = 0 leaves the joints to (θ̈_j, θ̇_j). Dry friction is overcome in the direction
-in which the joints are to move: towards their reference, and in contact towards the force that is wanted, which the
-wrist measures (g, m/s per N), so that forces are right at standstill too. On a free base J is the generalized Jacobian
-and ID that of free-flying robots.
+impedance about the grip (Hogan 1985); w = 0 leaves the joints to their own path. Dry friction is overcome in the
+direction in which the joints are to move: towards their reference, and in contact towards the force that is wanted,
+which the wrist measures (g, m/s per N), so that forces are right at standstill too. On a free base J is the generalized
+Jacobian and ID that of free-flying robots.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from phistar.backends.single import single_of
 from phistar.backends.solve import solve_symmetric
-from phistar.capture.robot import Arms, Hand
+from phistar.capture.paths import CARRIER_ROWS, PATH_ROWS, carried, reference
+from phistar.capture.robot import BASE, SIDES, Arms, Hand
 from phistar.compiled import CompiledFunction, compile
-from phistar.control.law import pose_error, row, split
+from phistar.control.law import pose_error
 from phistar.dynamics import bias, forward_kinematics, inverse_dynamics, jacobian, jacobian_dot_v
 from phistar.freeflying import generalized_jacobian, mass_at_base
 from phistar.freeflying import inverse_dynamics as floating_inverse_dynamics
-from phistar.model import Model
-from phistar.spatial import cross, skew
+from phistar.spatial import cross
+from phistar.stated import runtime_parameters
 
-CARRIER_ROWS = 24  # rotation (9), position, [ω; ẋ] and its rate in the world
-PATH_ROWS = 24  # start pose (12), axis (3) in its axes, shift (3) in the frame's, (angle, rate, rate), (s, ṡ, s̈)
+WAY_ROWS = 36  # of the joints: where from, where to, and their rates there
 SINGULAR = 0.015  # damping of J⁺, in the units of its singular values
 SMOOTH = 0.004  # rad/s within which dry friction is blended from one side to the other
+PER_HAND = ("position_error", "angle_error", "speed", "turn_rate", "push", "side", "bend")
+MEASURED = (*(f"{side}_{name}" for side in SIDES for name in PER_HAND), "limit_margin", "fastest_joint")
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,9 @@ class Gains:
     give_turning: float = 0.0  # g, rad/s per N m
     give: float = 0.0  # m/s per N
     task: float = 1.0  # w
+    joint_spring: float = 100.0  # 1/s²
+    joint_damping: float = 20.0  # 1/s
+    smoothing: float = 1.0  # of the wrists' readings: what a new one counts
 
     @property
     def row(self) -> np.ndarray:
@@ -58,60 +66,131 @@ class Gains:
 
 
 GAIN_ROWS = len(fields(Gains))
-ROWS = {
-    "carrier": CARRIER_ROWS,
-    "left": PATH_ROWS,
-    "right": PATH_ROWS,
-    "push": 3,  # N: of each hand along its z axis, of both towards each other
-    "wrists": 12,
-    "joints": 24,  # θ̈_j, θ̇_j
-    "gains": GAIN_ROWS,
-}
-PER_HAND = ("position_error", "angle_error", "speed", "turn_rate", "push", "side", "bend")
-MEASURED = (*(f"{hand}_{name}" for hand in ("left", "right") for name in PER_HAND), "limit_margin", "fastest_joint")
 
 
-def compiled_law(arms: Arms) -> CompiledFunction:
-    """law(q, v, carrier, left, right, push, wrists, joints, gains) → tau (12,), grips (24,), measured (…,).
+@dataclass(frozen=True)
+class _Spread:
+    """Gains as they are used: (6,) by angular and linear, (1,) others."""
 
-    `grips` are the poses of both, a rotation's rows and a position each; `measured` has the numbers of `MEASURED`.
+    kp: Any
+    kd: Any
+    springs: Any
+    dampers: Any
+    most: Any
+    give: Any
+    task: Any
+    joint_spring: Any
+    joint_damping: Any
+    smoothing: Any
+
+    @staticmethod
+    def of(gains: Any) -> _Spread:
+        g = [gains[i : i + 1] for i in range(GAIN_ROWS)]
+
+        def six(angular: Any, linear: Any, last: Any = None) -> Any:
+            return np.concatenate([angular] * 3 + [linear] * 2 + [linear if last is None else last])
+
+        most = np.concatenate([g[9], g[10]])
+        springs, dampers = six(g[4], g[5], g[6]), six(g[7], g[8])
+        return _Spread(six(g[0], g[1]), six(g[2], g[3]), springs, dampers, most, six(g[11], g[12]), *g[13:])
+
+
+NOW = {"coast": 3, "left": 6, "right": 6, "push": 3, "joints": 6}  # rows that change from sample to sample
+NOW_ROWS = sum(NOW.values())
+
+
+def compiled_law(arms: Arms) -> Callable[..., tuple[np.ndarray, ...]]:
+    """law(*readings, felt, carrier, left, right, way, gains, now) → tau, felt, grips, measured.
+
+    Readings are `arms.readings` in order; carrier and paths are those of `paths.reference`; way (36,) is the joints'.
+    `now` (24,) has the carrier's coasting (see `paths.carried`), both paths' progress, the pushes of left and right
+    along their z and of both towards each other, N, and the joints' progress (see `_on_way`). tau (nv,) are joint
+    forces of the scene, felt (12,) the wrists smoothed, grips (24,) the poses of both hands, a rotation's rows and a
+    position each; measured has the numbers of `MEASURED`.
     """
-    model = arms.model
+    law, mass = _compiled(_Shared(arms.without_mass())), arms.mass
+    return law if mass is None else lambda *rows: law(*rows, mass)
 
-    def law(q, v, carrier, left, right, push, wrists, joints, gains):  # type: ignore[no-untyped-def]
-        return _law(arms, q, v, carrier, (left, right), push, wrists, joints, gains)
 
-    return compile(law, model, rows=ROWS)
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """Arms that have all but the base's inertia in common are controlled by one compiled function."""
+
+    arms: Arms
+
+    def __hash__(self) -> int:
+        return hash(self.arms.model)
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, _Shared) and self.arms.model == other.arms.model
+        return same and np.array_equal(self.arms.sites, other.arms.sites) and self.arms.scene.nv == other.arms.scene.nv
+
+
+@lru_cache(maxsize=8)
+def _compiled(shared: _Shared) -> Callable[..., Any]:
+    arms = shared.arms
+    rows = {**arms.readings, "felt": 12, "carrier": CARRIER_ROWS, "left": PATH_ROWS, "right": PATH_ROWS}
+    rows |= {"way": WAY_ROWS, "gains": GAIN_ROWS, "now": NOW_ROWS}
+
+    def held(left_joints, right_joints, left_wrist, right_wrist, felt, carrier, left, right, way, gains, now):  # type: ignore[no-untyped-def]
+        state = arms.state({"left_joints": left_joints, "right_joints": right_joints})
+        return _law(arms, *state, (left_wrist, right_wrist), felt, carrier, (left, right), way, gains, now)
+
+    def floating(  # type: ignore[no-untyped-def]
+        left_joints, right_joints, left_wrist, right_wrist, base, felt, carrier, left, right, way, gains, now, mass
+    ):
+        state = arms.state({"left_joints": left_joints, "right_joints": right_joints, BASE: base})
+        with runtime_parameters(inertia=arms.inertias(mass)):
+            return _law(arms, *state, (left_wrist, right_wrist), felt, carrier, (left, right), way, gains, now)
+
+    if arms.free:
+        return door(compile(floating, arms.model, rows={**rows, "mass": 10}))
+    return door(compile(held, arms.model, rows=rows))
+
+
+def door(function: CompiledFunction) -> Callable[..., Any]:
+    """A compiled function for one state at a time, as quick as it can be called."""
+    whole = function.kernel.function
+    single = single_of(whole)
+
+    def called(*rows: np.ndarray) -> Any:
+        made = single(*rows)
+        return whole(*rows) if made is NotImplemented else made
+
+    return called
 
 
 def _law(
-    arms: Arms, q: Any, v: Any, carrier: Any, paths: Any, push: Any, wrists: Any, joints: Any, gains: Any
+    arms: Arms, q: Any, v: Any, wrists: Any, felt: Any, carrier: Any, paths: Any, way: Any, gains: Any, now: Any
 ) -> dict[str, Any]:
-    model, (kp, kd, springs, dampers, most, give, task) = arms.model, _gains(gains)
+    model, g = arms.model, _Spread.of(gains)
+    felt = felt + g.smoothing * (np.concatenate(wrists) - felt)
+    frame, progress, push = carried(carrier, now[:3]), (now[3:9], now[9:15]), now[15:18]
     poses = [forward_kinematics(model, q, hand.grip) for hand in arms.hands]
     jacobians = [jacobian(model, q, hand.grip) for hand in arms.hands]
     apart = poses[1][:3, 3] - poses[0][:3, 3]
     apart = apart / np.sqrt(np.sum(apart * apart, keepdims=True))
     wanted, rates, forces, measured = [], [], [], []
-    for number, (hand, pose) in enumerate(zip(arms.hands, poses, strict=True)):
-        target, twist, change = reference(carrier, paths[number])
-        error, slip = pose_error(pose, target), twist - np.matmul(jacobians[number], v)
-        along = pose[:3, 2] * push[number] + apart * push[2] * (1.0 - 2.0 * number)
-        pull = _turned(pose, springs * _turned(pose, error, -1), 1) + dampers * slip
-        force = _capped(pull, most) + np.concatenate([np.zeros(3), along])
-        felt = _at_grip(hand, pose, wrists[6 * number : 6 * number + 6])
-        wanted.append(change + kd * slip + kp * error)
-        rates.append(twist + kp / (kd + 1e-9) * error + give * (force + felt))
+    for i, (hand, pose) in enumerate(zip(arms.hands, poses, strict=True)):
+        target, twist, change = reference(frame, paths[i], progress[i])
+        error, slip = pose_error(pose, target), twist - np.matmul(jacobians[i], v)
+        along = pose[:3, 2] * push[i : i + 1] + apart * push[2:] * (1.0 - 2.0 * i)
+        pull = _turned(pose, g.springs * _turned(pose, error, -1), 1) + g.dampers * slip
+        force = _capped(pull, g.most) + np.concatenate([np.zeros(3), along])
+        pressed = _at_grip(hand, pose, felt[6 * i : 6 * i + 6])
+        wanted.append(change + g.kd * slip + g.kp * error)
+        rates.append(twist + g.kp / (g.kd + 1e-9) * error + g.give * (force + pressed))
         forces.append(force)
-        measured += _measured(error, slip, _turned(pose, felt, -1))
-    spread, drift = _joint_map(arms, model, q, v, jacobians)
+        measured += _measured(error, slip, _turned(pose, pressed, -1))
+    spread, drift = _joint_map(arms, q, v, jacobians)
     both = np.stack([np.concatenate(wanted) - drift, np.concatenate(rates)], axis=-1)
-    solved = task * np.matmul(_damped_inverse(spread), both)
-    acceleration, rate = solved[:, 0] + joints[:12], solved[:, 1] + joints[12:]
-    tau = _inverse_dynamics(arms, model, q, v, acceleration, forces) + _friction(arms, rate)
+    solved = g.task * np.matmul(_damped_inverse(spread), both)
+    own = (1.0 - g.task) * _on_way(arms, q, v, way, now[18:], g)
+    tau = _inverse_dynamics(arms, q, v, solved[:, 0] + own[:, 0], forces) + _friction(arms, solved[:, 1] + own[:, 1])
     grips = [part for pose in poses for part in (pose[:3, :3].reshape(9), pose[:3, 3])]
     measured += _margins(arms, q, v)
-    return {"tau": tau, "grips": np.concatenate(grips), "measured": np.concatenate(measured)}
+    whole = {"tau": _in_scene(arms, tau), "felt": felt, "grips": np.concatenate(grips)}
+    return {**whole, "measured": np.concatenate(measured)}
 
 
 def _measured(error: Any, slip: Any, felt: Any) -> list[Any]:
@@ -135,50 +214,10 @@ def _margins(arms: Arms, q: Any, v: Any) -> list[Any]:
     return [least, most]
 
 
-def reference(carrier: Any, path: Any) -> tuple[Any, Any, Any]:
-    """Pose row (12,), twist (6,) and its rate (6,) in the world, of a path in a frame that moves.
-
-    The pose in the frame is (R₀ exp(n a), p₀ + d s); the twist is that of the frame carried to it, and its own.
-    """
-    turn, place, twist, change = split(carrier, 9, 3, 6, 6)
-    start, origin, axis, shift, angles, lengths = split(path, 9, 3, 3, 3, 3, 3)
-    turn, start = turn.reshape(3, 3), start.reshape(3, 3)
-    spin = _rotation(axis, angles[0])
-    arm = np.matmul(turn, origin + shift * lengths[0])
-    own_axis, own_shift = np.matmul(turn, np.matmul(start, axis)), np.matmul(turn, shift)
-    omega, speed = twist[:3], twist[3:]
-    velocity = own_shift * lengths[1]
-    angular = omega + own_axis * angles[1]
-    linear = speed + cross(omega, arm) + velocity
-    angular_rate = change[:3] + own_axis * angles[2] + cross(omega, own_axis * angles[1])
-    linear_rate = change[3:] + cross(change[:3], arm) + cross(omega, cross(omega, arm) + 2.0 * velocity)
-    linear_rate = linear_rate + own_shift * lengths[2]
-    rotation = np.matmul(turn, np.matmul(start, spin))
-    pose = np.concatenate([rotation.reshape(9), place + arm])
-    return pose, np.concatenate([angular, linear]), np.concatenate([angular_rate, linear_rate])
-
-
-def _gains(gains: Any) -> tuple[Any, ...]:
-    """k_p, k_d, K, D, caps and g as (6,), and w."""
-    g = [gains[i] for i in range(GAIN_ROWS)]
-
-    def six(angular: Any, linear: Any, last: Any = None) -> np.ndarray:
-        return np.stack([angular, angular, angular, linear, linear, linear if last is None else last])
-
-    most = np.stack([g[9], g[10]])
-    return six(g[0], g[1]), six(g[2], g[3]), six(g[4], g[5], g[6]), six(g[7], g[8]), most, six(g[11], g[12]), g[13]
-
-
-def _rotation(axis: Any, angle: Any) -> Any:
-    """exp(n a) for a unit n; the identity where n is zero."""
-    tilde = skew(axis)
-    return np.eye(3) + np.sin(angle) * tilde + (1.0 - np.cos(angle)) * np.matmul(tilde, tilde)
-
-
-def _turned(pose: Any, wrench: Any, way: int) -> Any:
-    """Both halves (3,) of a spatial vector from a frame's axes to the world's (way 1), or back (−1)."""
-    turn = pose[:3, :3] if way > 0 else pose[:3, :3].T
-    return np.concatenate([np.matmul(turn, wrench[:3]), np.matmul(turn, wrench[3:])])
+def _turned(pose: Any, vector: Any, direction: int) -> Any:
+    """Both halves (3,) of a spatial vector from a frame's axes to the world's (1), or back (−1)."""
+    turn = pose[:3, :3] if direction > 0 else np.swapaxes(pose[:3, :3], 0, 1)
+    return np.concatenate([np.matmul(turn, vector[:3]), np.matmul(turn, vector[3:])])
 
 
 def _capped(force: Any, most: Any) -> Any:
@@ -198,40 +237,58 @@ def _at_grip(hand: Hand, pose: Any, reading: Any) -> Any:
     return _turned(pose, np.concatenate([moment - cross(arm, force), force]), 1)
 
 
-def _joint_map(arms: Arms, model: Model, q: Any, v: Any, jacobians: Any) -> tuple[Any, Any]:
+def _joint_map(arms: Arms, q: Any, v: Any, jacobians: Any) -> tuple[Any, Any]:
     """J (12, 12) of both grips and the accelerations (12,) they have when the joints have none."""
+    model = arms.model
     drift = np.concatenate([jacobian_dot_v(model, q, v, hand.grip) for hand in arms.hands])
     if not arms.free:
         return np.concatenate([own[:, arms.driven] for own in jacobians]), drift
     inner = arms.driven - 6
     spread = np.concatenate([generalized_jacobian(model, q, hand.grip)[:, inner] for hand in arms.hands])
-    base = -solve_symmetric(mass_at_base(model, q), bias(model, q, v)[:6, None])[:, 0]  # of q̈ = 0
+    base = -solve_symmetric(mass_at_base(model, q), bias(model, q, v)[:6, None])[:, 0]  # momentum is kept
     return spread, drift + np.concatenate([np.matmul(own[:, :6], base) for own in jacobians])
 
 
 def _damped_inverse(spread: Any) -> Any:
     """J*(JJ* + s²)⁻¹."""
-    size = spread.shape[0]
-    square = np.matmul(spread, spread.T) + SINGULAR**2 * np.eye(size)
-    return solve_symmetric(square, spread).T
+    square = np.matmul(spread, np.swapaxes(spread, 0, 1)) + SINGULAR**2 * np.eye(spread.shape[0])
+    return np.swapaxes(solve_symmetric(square, spread), 0, 1)
 
 
-def _inverse_dynamics(arms: Arms, model: Model, q: Any, v: Any, acceleration: Any, forces: Any) -> Any:
+def _on_way(arms: Arms, q: Any, v: Any, way: Any, progress: Any, g: _Spread) -> Any:
+    """θ̈_j = θ̈_d + k_d(θ̇_d − θ̇) + k_p(θ_d − θ) and θ̇_j = θ̇_d + (k_p/k_d)(θ_d − θ), (12, 2).
+
+    θ_d = θ₀ + (θ₁ − θ₀)s + θ̇₁ e; progress has s, ṡ, s̈, e, ė, ë.
+    """
+    start, shift, last = way[:12], way[12:24] - way[:12], way[24:]
+    s = [progress[i : i + 1] for i in range(6)]
+    error = start + shift * s[0] + last * s[3] - q[arms.coordinates]
+    rate = shift * s[1] + last * s[4]
+    change = shift * s[2] + last * s[5] + g.joint_damping * (rate - v[arms.driven]) + g.joint_spring * error
+    return np.stack([change, rate + g.joint_spring / g.joint_damping * error], axis=-1)
+
+
+def _inverse_dynamics(arms: Arms, q: Any, v: Any, acceleration: Any, forces: Any) -> Any:
     """Joint forces (12,) for joint accelerations (12,) while the hands push with `forces`."""
     loads = {hand.grip: -force for hand, force in zip(arms.hands, forces, strict=True)}
-    offset = 6 if arms.free else 0
-    place = np.argsort(arms.driven - offset)
-    ordered = np.stack([acceleration[i] for i in place])
-    if arms.free:
-        return floating_inverse_dynamics(model, q, v, ordered, loads)[arms.driven - offset]
-    return inverse_dynamics(model, q, v, ordered, loads)[arms.driven]
+    inner = arms.driven - (6 if arms.free else 0)
+    ordered = acceleration[np.argsort(inner)]
+    dynamics = floating_inverse_dynamics if arms.free else inverse_dynamics
+    return dynamics(arms.model, q, v, ordered, loads)[inner]
 
 
 def _friction(arms: Arms, rate: Any) -> Any:
     """The joint forces (12,) that the joints' friction takes at rates (12,), smoothed about zero."""
-    kinds = [next(j for j in arms.model.joints if j.v_slice.start == start).kind for start in arms.driven]
-    ahead, back = np.array([np.ravel(kind.friction) for kind in kinds]).T
-    viscous = np.array([np.ravel(kind.damping)[0] for kind in kinds])
+    ahead, back = np.array([np.ravel(kind.friction) for kind in arms.kinds]).T
+    viscous = np.array([np.ravel(kind.damping)[0] for kind in arms.kinds])
     scaled = rate / SMOOTH
     way = scaled / np.sqrt(1.0 + scaled * scaled)
     return viscous * rate + 0.5 * (ahead + back) * way + 0.5 * (ahead - back) * way * way
+
+
+def _in_scene(arms: Arms, tau: Any) -> Any:
+    """Joint forces (12,) as those of the scene, (nv,): zero where nothing drives."""
+    whole: list[Any] = [np.zeros(1)] * arms.scene.nv
+    for i, site in enumerate(arms.sites[1].tolist()):
+        whole[site] = tau[i : i + 1]
+    return np.concatenate(whole)

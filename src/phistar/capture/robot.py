@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from phistar.control.law import row
 from phistar.errors import ModelError
 from phistar.model import Capsule, Free, Geometry, Model
-from phistar.model.parts import Frame
-from phistar.spatial import Pose, cross, from_quaternion
+from phistar.model.joints import JointKind
+from phistar.model.parts import Frame, Joint
+from phistar.spatial import Inertia, Pose, cross, from_quaternion
 
 SIDES = ("left", "right")
 FINGERS = 3
 BASE, OBJECT = "base", "satellite"
+SIGHT_ROWS = 13  # of a pose as sensors give it: xyz, quaternion, ω, v
 
 
 @dataclass(frozen=True)
@@ -89,18 +92,30 @@ class Arms:
         return self.model.lower_limits[self.coordinates], self.model.upper_limits[self.coordinates]
 
     @cached_property
-    def _sites(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the driven joints stand in the scene's q and v."""
-        own = [joint for joint in self.model.joints if joint.v_slice.start in self.driven]
-        twins = [self.scene.joint(joint.name) for joint in own]
-        order = np.argsort([joint.v_slice.start for joint in own])
-        rank = np.argsort(np.argsort(self.driven))
-        starts = np.array([[twins[i].q_slice.start, twins[i].v_slice.start] for i in order])[rank]
-        return starts[:, 0], starts[:, 1]
+    def readings(self) -> Mapping[str, int]:
+        """The readings that tell the arms' state and load, with their sizes."""
+        rows = {f"{hand.side}_joints": 2 * len(hand.joints) for hand in self.hands}
+        rows |= {f"{hand.side}_wrist": 6 for hand in self.hands}
+        return rows | ({BASE: SIGHT_ROWS} if self.free else {})
+
+    @cached_property
+    def sites(self) -> np.ndarray:
+        """Where the driven joints stand in the scene's q and v, (2, 12)."""
+        twins = [self.scene.joint(self._joint_at[start].name) for start in self.driven.tolist()]
+        return np.array([[twin.q_slice.start for twin in twins], [twin.v_slice.start for twin in twins]])
+
+    @cached_property
+    def _joint_at(self) -> Mapping[int, Joint]:
+        return {joint.v_slice.start: joint for joint in self.model.joints}
+
+    @cached_property
+    def kinds(self) -> tuple[JointKind, ...]:
+        """Of the joints of both arms, left first."""
+        return tuple(self._joint_at[start].kind for start in self.driven.tolist())
 
     def angles(self, q: Any) -> np.ndarray:
         """The joints of both arms, (…, 12), in a configuration of the scene."""
-        return np.asarray(q)[..., self._sites[0]]
+        return np.asarray(q)[..., self.sites[0]]
 
     def configuration(self, joints: Any, base: Any = None) -> np.ndarray:
         """q (…, nq) of `model`: joints (…, 12), and where it floats the base as a sensor has it, (…, 7 or more)."""
@@ -112,24 +127,41 @@ class Arms:
         return q
 
     def state(self, sensed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """q (nq,), v (nv,) of `model` from the readings `left_joints`, `right_joints` and, where it floats, `base`."""
-        q, v = self.model.neutral(), np.zeros(self.model.nv)
+        """q (nq,), v (nv,) of `model` from the readings `left_joints`, `right_joints` and, where it floats, `base`;
+        floats or traced numbers."""
+        places: dict[int, Any] = {}
+        rates: dict[int, Any] = {}
         for hand in self.hands:
-            row = sensed[f"{hand.side}_joints"]
-            count = len(hand.joints)
-            q[hand.coordinates], v[hand.joints] = row[:count], row[count:]
+            read, count = sensed[f"{hand.side}_joints"], len(hand.joints)
+            for number, start in enumerate(hand.joints.tolist()):
+                places[start], rates[start] = read[number : number + 1], read[count + number : count + number + 1]
         if self.free:
-            row, joint = np.asarray(sensed["base"], dtype=float), self._base_joint
-            q[joint.q_slice] = row[:7]
-            back = from_quaternion(row[3:7]).T  # a free joint's rates are in its body's axes
-            v[joint.v_slice] = np.concatenate([back @ row[7:10], back @ row[10:13]])
-        return q, v
+            read, start = sensed[BASE], self._base_joint.v_slice.start
+            back = np.swapaxes(from_quaternion(read[3:7]), 0, 1)  # a free joint's rates are in its body's axes
+            places[start] = read[:7]
+            rates[start] = np.concatenate([np.matmul(back, read[7:10]), np.matmul(back, read[10:13])])
+        order = [joint.v_slice.start for joint in self.model.joints]
+        return row(*(places[start] for start in order)), row(*(rates[start] for start in order))
 
-    def joint_forces(self, tau: np.ndarray) -> np.ndarray:
-        """Joint forces (12,) of the arms, left first, as joint forces (nv,) of the scene."""
-        whole = np.zeros(self.scene.nv)
-        whole[self._sites[1]] = tau
-        return whole
+    # What differs between runs of one scene
+
+    @cached_property
+    def mass(self) -> np.ndarray | None:
+        """The inertia of a base that floats, (10,), as `Inertia.parameters` has it."""
+        return self.model.bodies[self.model.frame(BASE).body].inertia.parameters if self.free else None
+
+    def without_mass(self) -> Arms:
+        """The same with a base of a ton, so that arms on bases of any inertia are equal."""
+        if not self.free:
+            return self
+        name = self.model.bodies[self.model.frame(BASE).body].name
+        model = self.model.replace(inertias={name: Inertia(1000.0, np.zeros(3), 500.0 * np.eye(3))})
+        return replace(self, model=model)
+
+    def inertias(self, mass: Any) -> Any:
+        """(10 bodies,) of all bodies, that of the base given: floats or traced numbers."""
+        own = self.model.frame(BASE).body
+        return row(*(mass if i == own else body.inertia.parameters for i, body in enumerate(self.model.bodies)))
 
     @cached_property
     def _base_joint(self) -> Any:

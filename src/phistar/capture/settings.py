@@ -1,34 +1,51 @@
-"""What can be set of the capture: times, speeds, forces, and the gains of every phase."""
+"""What can be set of the capture: times, speeds, forces; and the gains of every phase."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import Any
 
 from phistar.capture.laws import Gains
+from phistar.errors import FileError
+from phistar.model.names import unknown
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Seconds, metres, newtons."""
+    """Seconds, metres, newtons. A scene's [controller] table may set each by its name."""
 
     period: float = 0.004
-    settle: float = 1.0  # how long the object is watched before the planner is asked
-    ask: float = 1.0  # and between its answers
-    memory: float = 1.0  # of the estimate of the object, before it is touched
-    short_memory: float = 0.1  # and after
+    settle: float = 1.5  # how long the object is watched before the planner is asked,
+    ask: float = 1.0  # and how long after it refused
+    window: float = 60.0  # how far ahead the planner looks
+    memory: float = 1.0  # of the estimate of the object, before it is touched,
+    short_memory: float = 0.15  # and after
     delay: float = 0.0  # of sightings
-    standoff: float = 0.05
-    approach: float = 2.0
+    standoff: float = 0.04  # from the face, where the approach ends
+    approach: float = 2.0  # how long it lasts
     closing_speed: float = 0.04
-    light: float = 3.0
+    light: float = 3.0  # push of a hand that touches and waits for the other
     squeeze: float = 40.0
     squeeze_time: float = 1.0
     slowing: float = 2.5
-    back_off: float = 0.10
-    joint_stiffness: float = 100.0
-    joint_damping: float = 20.0
+    back_off: float = 0.12
+    back_off_time: float = 2.0
+    retreat_time: float = 6.0
+    filter_time: float = 0.01  # of the wrists' readings
+
+    @staticmethod
+    def of(given: Mapping[str, Any]) -> Settings:
+        """Those of a table, numbers greater than 0 (delay and filter_time may be 0)."""
+        names = [field.name for field in fields(Settings)]
+        for name, value in given.items():
+            if name not in names:
+                raise FileError(f"[controller] {unknown('setting', name, names, 'the grapple')}")
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0.0 <= value < float("inf") or (not value and name not in ("delay", "filter_time")):
+                raise FileError(f"[controller] {name}: a number greater than 0 was expected; it is {value!r:.100}.")
+        return Settings(**{name: float(value) for name, value in given.items()})
 
 
 _JOINTS = Gains(task=0.0)
@@ -38,7 +55,7 @@ _TOUCH = Gains(
     most_force=40.0, give_turning=0.1, give=0.0033,
 )  # fmt: skip
 _CARRY = Gains(
-    twist_spring=40.0, side_spring=1500.0, push_spring=1500.0, twist_damping=15.0, damping=600.0, most_moment=10.0,
+    twist_spring=200.0, side_spring=1500.0, push_spring=1500.0, twist_damping=20.0, damping=600.0, most_moment=10.0,
     most_force=40.0, give_turning=0.06, give=0.0016,
 )  # fmt: skip
 GAINS: Mapping[str, Gains] = MappingProxyType(
