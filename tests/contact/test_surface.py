@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import phistar as ps
-from phistar.contact.surface import Parameters, Surface, normal_force, normal_stiffness
+from phistar.contact.surface import Parameters, Surface, normal_force, push_slope
 
 GRAPPLE = Surface(margin=2e-3, strength=15.0, damping=200.0)
 
@@ -53,7 +53,8 @@ def test_the_stiffness_is_the_slope_of_an_implicit_step(surface):
 
     for y in (np.array([0.8e-3]), np.array([1.0e-3])):
         slope = (at(y + 1e-9) - at(y - 1e-9)) / 2e-9
-        assert normal_stiffness(p, y, (y - gap) / step, touch, step)[0] == pytest.approx(-slope[0], rel=1e-5)
+        stiffness = push_slope(np.stack(p, axis=-1), 0, y[0], (y[0] - gap[0]) / step, touch[0], step)
+        assert stiffness == pytest.approx(-slope[0], rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.jit import code_of
+from phistar.backends.jit import Code, code_of
 from phistar.backends.rows import Signature
 
 _DATA, _AXES, _SHAPE, _STRIDES, _DTYPE, _TYPE = 16, 24, 32, 40, 56, 8  # where an array object has them, in bytes
@@ -104,21 +104,25 @@ class _Method(ctypes.Structure):
 def single_of(function: Any) -> Any:
     """The door of a gufunc's code for one state; where it has none, or this Python does not hold arrays as expected,
     something that always gives NotImplemented."""
-    code = code_of(function)
+    return method_of(code_of(function), function.__name__)
+
+
+def method_of(code: Code, name: str) -> Any:
+    """The door for one state of loaded code."""
     address = code.engine.get_function_address("single") if layout_is_known() else 0
     if not address:
         return _absent
     context = (ctypes.c_void_p * len(_NAMES)).from_address(code.engine.get_global_value_address("context"))
     python = (_address(getattr(ctypes.pythonapi, name)) for name in _PYTHON)
     context[:] = (id(NotImplemented), *_array_pointers(), *python)
-    method = _Method(function.__name__.encode(), address, _FASTCALL, None)
+    method = _Method(name.encode(), address, _FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    _methods.append(method)  # Python keeps its address
+    _methods.append((method, code))  # Python keeps its address
     return make(ctypes.addressof(method), None, None)
 
 
-_methods: list[_Method] = []
+_methods: list[tuple[_Method, Code]] = []
 
 
 def _absent(*arrays: Any) -> Any:

@@ -8,17 +8,19 @@ import numpy as np
 
 from phistar.contact.pairs import Pair, Pairs
 from phistar.contact.shapes import coal, convex
-from phistar.contact.sites import Placed, Sites
+from phistar.contact.sites import Known, Sites
 from phistar.errors import PhistarError
 
 
 class Gaps(NamedTuple):
     """n near places: `slot` (n,) says which; `table` (n, 7) has distance, the point midway, and the normal from b to a,
-    world axes. `nearest` is the smallest distance of all pairs, near or not."""
+    world axes. `nearest` is the smallest distance of the pairs that are near, ∞ where none is; `known` is where shapes
+    are, and how far pairs are apart at least."""
 
     slots: tuple[int, ...]
     table: np.ndarray
     nearest: float
+    known: Known
 
     @property
     def slot(self) -> np.ndarray:
@@ -61,26 +63,28 @@ class Nearness:
         self._between = [library.ComputeDistance(a, b) for a, b in self._shapes]
         self._to_b = [library.ComputeDistance(point, b) for _, b in self._shapes]
         self._to_a = [library.ComputeDistance(point, a) for a, _ in self._shapes]
-        self._margin = np.array([pair.surface.margin for pair in pairs.pairs])
         self._numbers, self._first = self.sites.numbers.tolist(), pairs.starts.tolist()
 
-    def gaps(self, placed: Placed, step: float) -> Gaps:
-        """Every place that may be inside its margin before a step's end."""
-        horizon = self._margin + (2.0 * step) * placed.speed
-        far = placed.bound > horizon
-        close = (~far).nonzero()[0].tolist()
-        nearest = np.inf if len(close) == len(far) else float(placed.bound[far].min())
+    def gaps(self, q: np.ndarray, v: np.ndarray, step: float, before: Gaps | None = None) -> Gaps:
+        """Every place that may be inside its margin before a step's end; `before` are the gaps of a state shortly
+        before, which spares a look at what is still far."""
+        known, pairs, horizon = self.sites.close(q, v, step, before.known if before else None)
         slots: list[int] = []
         rows: list[Row] = []
         poses: dict[int, Any] = {}  # of sites, as coal takes them
-        for index in close:
+        nearest = np.inf
+        for index in pairs:
             for site in self._numbers[index]:
                 if site not in poses:
-                    poses[site] = self._transform(placed.rotation[site], placed.center[site])
-            nearest = min(nearest, self._pair(slots, rows, index, poses, placed, float(horizon[index])))
-        return Gaps(tuple(slots), np.array(rows) if rows else NOTHING, nearest)
+                    poses[site] = self._transform(known.rotation[site], known.center[site])
+            reach = float(horizon[index])
+            distance = self._pair(slots, rows, index, poses, known, reach)
+            known.clear[index] = distance
+            if distance <= reach:
+                nearest = min(nearest, distance)
+        return Gaps(tuple(slots), np.array(rows) if rows else NOTHING, nearest, known)
 
-    def _pair(self, slots: list, rows: list, index: int, poses: dict, placed: Placed, horizon: float) -> float:
+    def _pair(self, slots: list, rows: list, index: int, poses: dict, placed: Known, horizon: float) -> float:
         """Adds the near places of a pair; its distance."""
         pair, (a, b), first = self.pairs.pairs[index], self._numbers[index], len(rows)
         own = self._measure(self._between[index], poses[a], poses[b])
@@ -98,7 +102,7 @@ class Nearness:
         return distance
 
     def _corners(
-        self, slots: list, rows: list, index: int, pair: Pair, poses: dict, placed: Placed, horizon: float
+        self, slots: list, rows: list, index: int, pair: Pair, poses: dict, placed: Known, horizon: float
     ) -> None:
         """Adds the corners of one shape that stand before a face of the other; they push along the face's normal."""
         slot, (a, b) = self._first[index] + 1, self._numbers[index]

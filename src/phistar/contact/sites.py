@@ -1,33 +1,48 @@
-"""Where shapes are and how fast they come: one compiled function of the state for all of them."""
+"""Where shapes are, and which pairs of them may soon be near: compiled functions of the state for all of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import traced
-from phistar.backends.kernel import compilable, compile_trace
-from phistar.backends.single import single_of
-from phistar.backends.trace import Scalar, Tape, finish
+from phistar.backends.kernel import compilable
+from phistar.backends.native import Arrays
+from phistar.backends.native_door import native
+from phistar.backends.one_state import one_state
 from phistar.contact.pairs import Pairs, Site
 from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.model.geometry import Plane
-from phistar.spatial import cross
+from phistar.spatial.value import digest
 
 FAR = 1e9  # m: the reach of what has none
+SITES = PAIRS = 0  # given when the loops are compiled
+MUCH = 1e300
 
 
-class Placed(NamedTuple):
-    """Of s sites: `rotation` (s, 3, 3), `center` (s, 3); of p pairs: a `bound` (p,) below their distance, and a `speed`
-    (p,) that it cannot shrink faster than; of the m bodies that can be touched, `origins` (m, 3) and `motion` (6m,)."""
+class Known(NamedTuple):
+    """Of s sites: `rotation` (s, 3, 3) and `center` (s, 3); of p pairs, `clear` (p,): no less than this apart."""
 
-    rotation: Any
-    center: Any
-    bound: Any
-    speed: Any
+    rotation: np.ndarray
+    center: np.ndarray
+    clear: np.ndarray
+
+
+class Close(NamedTuple):
+    """What is known, the pairs that may come inside their margin, and at what distance that begins (p,)."""
+
+    known: Known
+    pairs: list[int]
+    horizon: np.ndarray
+
+
+class Motions(NamedTuple):
+    """Of the m bodies that can be touched: rotations (9m,), origins (3m,), and [ω; v] there (6m,), world axes."""
+
+    rotations: Any
     origins: Any
     motion: Any
 
@@ -48,70 +63,128 @@ class Sites:
         index = {site: number for number, site in enumerate(self.every)}
         return np.array([(index[pair.a], index[pair.b]) for pair in self.pairs.pairs], dtype=int).reshape(-1, 2)
 
-    def placed(self, q: np.ndarray, v: np.ndarray) -> Placed:
-        """All of them at a state."""
+    def motions(self, q: np.ndarray, v: np.ndarray) -> Motions:
+        """The bodies at a state."""
         if not self.pairs.bodies:
-            return Placed(*(np.zeros(shape) for shape in self._shapes))
+            return Motions(np.zeros(0), np.zeros(0), np.zeros(0))
         if not compilable(self.pairs.model):
-            return self.formulas(q, v)
-        whole, single = self._kernel
-        made = single(q, v)
-        return Placed(*(whole(q, v) if made is NotImplemented else made))
+            return Motions(*(np.ascontiguousarray(x).reshape(-1) for x in self._formulas(q, v)))
+        return Motions(*self._kernel(q, v))
 
-    @cached_property
-    def _shapes(self) -> list[tuple[int, ...]]:
-        count, pairs, bodies = len(self.every), len(self.pairs.pairs), len(self.pairs.bodies)
-        return [(count, 3, 3), (count, 3), (pairs,), (pairs,), (bodies, 3), (6 * bodies,)]
+    def close(self, q: np.ndarray, v: np.ndarray, step: float, before: Known | None) -> Close:
+        """The pairs that may be inside their margin before a step's end. A pair that was seen apart (`before`) is not
+        looked at again until its bodies could have moved that far."""
+        if before is None:
+            before = self._unknown
+        fixed = self._fixed
+        given = (np.array([step]), *self.motions(q, v), *fixed)
+        rotation, center, clear, horizon, close, count, _ = self._near(
+            *given, before.rotation.reshape(-1), before.center.reshape(-1), before.clear
+        )
+        number = int(count[0])
+        pairs = close[:number].astype(int).tolist() if number else []
+        return Close(Known(rotation, center, clear), pairs, horizon)
 
-    def formulas(self, q: Any, v: Any) -> Placed:
-        """The same on floats or traced numbers of one state."""
+    def _formulas(self, q: Any, v: Any) -> Motions:
         model, frames = self.pairs.model, self.pairs.frames
         poses = [forward_kinematics(model, q, frame) for frame in frames]
-        motion = frame_velocity(model, q, v, frames)
-        turns, centers, speeds = [], [], []
-        for site in self.every:
-            turn, shift, rate = np.eye(3), np.zeros(3), np.zeros(6)
-            if site.body >= 0:
-                number = self.pairs.bodies.index(site.body)
-                turn, shift = poses[number][:3, :3], poses[number][:3, 3]
-                rate = motion[6 * number : 6 * number + 6]
-            arm = np.matmul(turn, site.placement.translation)
-            turns.append(np.matmul(turn, site.placement.rotation))
-            centers.append(shift + arm)
-            speeds.append(_bound(site, rate, arm))
-        origins = np.stack([pose[:3, 3] for pose in poses])
-        bounds = [self._below(turns, centers, a, b) for a, b in self.numbers.tolist()]
-        closing = [speeds[a] + speeds[b] for a, b in self.numbers.tolist()]
-        return Placed(np.stack(turns), np.stack(centers), np.stack(bounds), np.stack(closing), origins, motion)
-
-    def _below(self, turns: list, centers: list, a: int, b: int) -> Any:
-        """Less than the distance of two sites: that of the balls around them, or of a ball from a half-space."""
-        for one, other in ((a, b), (b, a)):
-            if isinstance(self.every[other].shape, Plane):
-                height = np.sum(turns[other][:, 2] * (centers[one] - centers[other]))
-                return height - min(self.every[one].reach, FAR)
-        apart = centers[a] - centers[b]
-        return np.sqrt(np.sum(apart * apart)) - min(self.every[a].reach + self.every[b].reach, FAR)
+        rotations, origins = np.stack([pose[:3, :3] for pose in poses]), np.stack([pose[:3, 3] for pose in poses])
+        return Motions(rotations, origins, frame_velocity(model, q, v, frames))
 
     @cached_property
-    def _kernel(self) -> tuple[Any, Any]:
-        """The compiled formulas, and their door for one state."""
-        model = self.pairs.model
-        store = model.__dict__.setdefault("_kernels", {})
-        key = ("sites", self.pairs.frames, self.every, tuple(self.numbers.reshape(-1).tolist()))
-        if key not in store:
-            tape = Tape()
-            made = self.formulas(traced(tape.inputs((model.nq,))), traced(tape.inputs((model.nv,))))
-            values = [x for array in made for x in np.asarray(array).reshape(-1)]
-            values = [x.item() if isinstance(x, np.ndarray) else x for x in values]
-            trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
-            title = f"shapes of {model.name}"
-            store[key] = compile_trace(trace, [model.nq, model.nv], self._shapes, title, Placed._fields).function
-        return store[key], single_of(store[key])
+    def _kernel(self) -> Any:
+        model, count = self.pairs.model, len(self.pairs.bodies)
+        key = digest([(b.parent, b.joint, b.placement) for b in model.bodies], self.pairs.frames)
+        shapes = [(9 * count,), (3 * count,), (6 * count,)]
+        return one_state("bodies that can be touched", key, [model.nq, model.nv], shapes, self._formulas)
+
+    @cached_property
+    def _fixed(self) -> tuple[np.ndarray, ...]:
+        """Of sites: the number of their body, their rotation and place on it, their reach, and 1 for half-spaces; of
+        pairs: their two sites and their margin."""
+        every, bodies = self.every, {body: number for number, body in enumerate(self.pairs.bodies)} | {-1: -1}
+        columns = (
+            [bodies[site.body] for site in every],
+            [site.placement.rotation for site in every],
+            [site.placement.translation for site in every],
+            [min(site.reach, FAR) for site in every],
+            [isinstance(site.shape, Plane) for site in every],
+            self.numbers,
+            [pair.surface.margin for pair in self.pairs.pairs],
+        )
+        return tuple(np.array(column, dtype=float).reshape(-1) for column in columns)
+
+    @cached_property
+    def _unknown(self) -> Known:
+        count = len(self.every)
+        return Known(np.zeros((count, 3, 3)), np.zeros((count, 3)), np.full(len(self.pairs.pairs), -FAR))
+
+    @cached_property
+    def _near(self) -> Any:
+        sites, pairs, bodies = len(self.every), len(self.pairs.pairs), len(self.pairs.bodies)
+        given = {"numbers": (1,), "rotations": (bodies, 9), "origins": (bodies, 3), "motion": (bodies, 6)}
+        given |= {"bodies": (sites,), "turns": (sites, 9), "places": (sites, 3), "reach": (sites,), "planes": (sites,)}
+        given |= {"pairs": (pairs, 2), "margins": (pairs,), "was_rotation": (sites, 9), "was_center": (sites, 3)}
+        given |= {"was_clear": (pairs,)}
+        made = {"rotation": (sites, 3, 3), "center": (sites, 3), "clear": (pairs,), "horizon": (pairs,)}
+        made |= {"close": (pairs,), "count": (1,), "moves": (sites, 2)}
+        return native((put, near), given, made, {"SITES": sites, "PAIRS": pairs})
 
 
-def _bound(site: Site, rate: Any, arm: Any) -> Any:
-    """|v + ω × arm| + |ω| reach; a half-space that turns has no bound, and does not turn."""
-    linear = rate[3:] + cross(rate[:3], arm)
-    reach = site.reach if np.isfinite(site.reach) else 0.0
-    return np.sqrt(np.sum(linear * linear)) + reach * np.sqrt(np.sum(rate[:3] * rate[:3]))
+# Loops, compiled as they stand.
+
+
+def put(m: Arrays, i: int) -> None:
+    """Site i in the world, how far any point of it moved since before, and how fast any can move now."""
+    body = int(m.bodies[i])
+    speed, spin = 0.0, 0.0
+    for j in range(9):
+        m.rotation[i, j] = m.turns[i, j]
+    for j in range(3):
+        m.center[i, j] = m.places[i, j]
+    if body >= 0:
+        for j in range(3):
+            arm = 0.0
+            for k in range(3):
+                arm += m.rotations[body, 3 * j + k] * m.places[i, k]
+                total = 0.0
+                for l in range(3):
+                    total += m.rotations[body, 3 * j + l] * m.turns[i, 3 * l + k]
+                m.rotation[i, 3 * j + k] = total
+            m.center[i, j] = m.origins[body, j] + arm
+        x, y, z = m.center[i, 0], m.center[i, 1], m.center[i, 2]
+        x, y, z = x - m.origins[body, 0], y - m.origins[body, 1], z - m.origins[body, 2]
+        p, q, r = m.motion[body, 0], m.motion[body, 1], m.motion[body, 2]
+        u, v, w = m.motion[body, 3], m.motion[body, 4], m.motion[body, 5]
+        u, v, w = u + q * z - r * y, v + r * x - p * z, w + p * y - q * x
+        speed, spin = sqrt(u * u + v * v + w * w), sqrt(p * p + q * q + r * r)
+    moved, turned = 0.0, 0.0
+    for j in range(3):
+        moved += (m.center[i, j] - m.was_center[i, j]) * (m.center[i, j] - m.was_center[i, j])
+    for j in range(9):
+        turned += (m.rotation[i, j] - m.was_rotation[i, j]) * (m.rotation[i, j] - m.was_rotation[i, j])
+    size = m.reach[i] if m.planes[i] < 0.5 else 0.0  # a half-space does not turn
+    m.moves[i, 0] = sqrt(moved) + size * sqrt(0.5 * turned)
+    m.moves[i, 1] = speed + size * spin
+
+
+def near(m: Arrays) -> None:
+    """Sites in the world, and pairs that may be near: by the balls around them, or a ball over a half-space, or by how
+    far they were apart and have moved since."""
+    for i in range(SITES):
+        put(m, i)
+    found = 0
+    for i in range(PAIRS):
+        a, b = int(m.pairs[i, 0]), int(m.pairs[i, 1])
+        x, y, z = m.center[a, 0] - m.center[b, 0], m.center[a, 1] - m.center[b, 1], m.center[a, 2] - m.center[b, 2]
+        apart = sqrt(x * x + y * y + z * z) - m.reach[a] - m.reach[b]
+        if m.planes[b] > 0.5:
+            apart = m.rotation[b, 2] * x + m.rotation[b, 5] * y + m.rotation[b, 8] * z - m.reach[a]
+        elif m.planes[a] > 0.5:
+            apart = -(m.rotation[a, 2] * x + m.rotation[a, 5] * y + m.rotation[a, 8] * z) - m.reach[b]
+        m.clear[i] = max(apart, m.was_clear[i] - m.moves[a, 0] - m.moves[b, 0])
+        m.horizon[i] = m.margins[i] + 2.0 * m.numbers[0] * (m.moves[a, 1] + m.moves[b, 1])
+        if not m.clear[i] > m.horizon[i]:
+            m.close[found] = i
+            found += 1
+    m.count[0] = found

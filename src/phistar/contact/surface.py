@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from scipy.optimize import root_scalar
 
-from phistar.backends.arrays import sign
 from phistar.errors import ModelError
 from phistar.spatial.value import Value
 
@@ -90,40 +89,49 @@ class Parameters(NamedTuple):
         return Parameters(*table.T)
 
 
-# Of arrays of contacts, floats or traced numbers.
+# The law of one place of contact: loops that are compiled, see backends/native.py. `surface` (n, 9) has a row of
+# Parameters a place.
+
+MARGIN, STRENGTH, DAMPING, DISSIPATION, FRICTION, STIFFNESS, BRISTLE_DAMPING, PATCH, PULLS = range(9)
 
 
-def normal_force(p: Parameters, gap: Any, rate: Any, touch_speed: Any) -> Any:
-    """f = f_e(1 − α ḋ/v) − K_d ḋ, f_e = K_p(ε − d)/d, along the normal for gaps d that change at ḋ."""
-    elastic = p.strength * np.maximum(p.margin - gap, 0.0) / gap
-    force = elastic * (1.0 - p.dissipation * rate / touch_speed) - p.damping * _fade(p, gap) * rate
-    return p.pulls * force + (1.0 - p.pulls) * np.maximum(force, 0.0)
+def push(surface: Any, i: int, gap: float, rate: float, touch: float) -> float:
+    """f = f_e(1 − α ḋ/v) − K_d ḋ, f_e = K_p(ε − d)/d, along the normal for a gap d that changes at ḋ."""
+    elastic = surface[i, STRENGTH] * max(surface[i, MARGIN] - gap, 0.0) / gap
+    lively = 1.0 - surface[i, DISSIPATION] * rate / touch
+    force = elastic * lively - surface[i, DAMPING] * fade(surface, i, gap) * rate
+    return force if surface[i, PULLS] > 0.5 else max(force, 0.0)
+
+
+def push_slope(surface: Any, i: int, gap: float, rate: float, touch: float, step: float) -> float:
+    """−df/dd⁺ ≥ 0 of an implicit step, where ḋ⁺ = (d⁺ − d)/h: what Newton's method divides by."""
+    inside = 1.0 if surface[i, MARGIN] > gap else 0.0
+    elastic = inside * surface[i, STRENGTH] * (surface[i, MARGIN] - gap) / gap
+    slope = inside * surface[i, STRENGTH] * surface[i, MARGIN] / (gap * gap)
+    lively = 1.0 - surface[i, DISSIPATION] * rate / touch
+    damping = surface[i, DAMPING] * fade(surface, i, gap)
+    pushes = surface[i, PULLS] > 0.5 or elastic * lively - damping * rate > 0.0
+    stiffness = slope * max(lively, 0.0) + (elastic * surface[i, DISSIPATION] / touch + damping) / step
+    return stiffness if pushes else 0.0
+
+
+def fade(surface: Any, i: int, gap: float) -> float:
+    """0 outside the margin, 1 well inside it."""
+    inside = surface[i, MARGIN] - gap
+    printed = 1.0 if inside > 0.0 else 0.0
+    return printed if surface[i, PULLS] > 0.5 else min(max(inside / (FADE * surface[i, MARGIN]), 0.0), 1.0)
+
+
+LAW = (fade, push, push_slope)
+
+
+def normal_force(p: Parameters, gap: Any, rate: Any, touch_speed: Any) -> np.ndarray:
+    """The law at n places, (n,)."""
+    table = np.stack(p, axis=-1)
+    return np.array([push(table, i, *x) for i, x in enumerate(zip(gap, rate, touch_speed, strict=True))])
 
 
 def normal_energy(p: Parameters, gap: Any) -> Any:
     """K_p(ε ln(ε/d) − (ε − d)) within the margin: what the elastic force keeps, and gives back."""
     inside = np.minimum(gap, p.margin)
     return p.strength * (p.margin * np.log(p.margin / inside) - (p.margin - inside))
-
-
-def normal_stiffness(p: Parameters, gap: Any, rate: Any, touch_speed: Any, step: Any) -> Any:
-    """−df/dd⁺ ≥ 0 of an implicit step, where ḋ⁺ = (d⁺ − d)/h: what Newton's method divides by."""
-    inside = _positive(p.margin - gap)
-    elastic, slope = p.strength * inside * (p.margin - gap) / gap, inside * p.strength * p.margin / (gap * gap)
-    lively = 1.0 - p.dissipation * rate / touch_speed
-    force = elastic * lively - p.damping * _fade(p, gap) * rate
-    stiffness = (
-        slope * np.maximum(lively, 0.0) + (elastic * p.dissipation / touch_speed + p.damping * _fade(p, gap)) / step
-    )
-    return stiffness * (p.pulls + (1.0 - p.pulls) * _positive(force))
-
-
-def _fade(p: Parameters, gap: Any) -> Any:
-    """0 outside the margin, 1 well inside it."""
-    inside = p.margin - gap
-    return p.pulls * _positive(inside) + (1.0 - p.pulls) * np.clip(inside / (FADE * p.margin), 0.0, 1.0)
-
-
-def _positive(x: Any) -> Any:
-    """1 where x > 0, 0 where x < 0."""
-    return 0.5 + 0.5 * sign(np.asarray(x))

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.contact.gaps import Gaps, Penetration
-from phistar.sim.roots import Roots
 from phistar.sim.world import State, Step, World
 
+NO_TIME = np.zeros(1)
 COUNTS = (1, 2, 3, 4, 5)  # short steps in each row of the tableau: fifth order
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
@@ -50,8 +50,8 @@ def long_step(
     count = 2 * world.model.nv
     scale = atol + rtol * np.maximum(np.abs(_numbers(world, state)), np.abs(best[:count]))
     error = float(np.sqrt(np.mean(((best - second)[:count] / scale) ** 2)))
-    after = _changed(world, state, best, last.state)
-    if not world.limits.room(after.q).min(initial=np.inf) > 0.0:
+    after, room = _changed(world, state, best, last.state)
+    if not room > 0.0:
         return None
     try:
         ahead = world.gaps(after, h)
@@ -76,8 +76,7 @@ def _short_steps(world: World, state: State, gaps: Gaps, control: Control, t: fl
 
 def _changes(world: World, start: State, end: State) -> np.ndarray:
     moved = world.model.difference(start.q, end.q)
-    roots = Roots(world.model)
-    momenta = roots.momenta(end.q, end.v).reshape(-1) if roots.bodies else np.zeros(0)
+    momenta = world.dynamics.free(end.q, end.v, np.zeros(world.model.nv), NO_TIME).momenta
     return np.concatenate([moved, end.v, end.held[:, :4].reshape(-1), momenta])
 
 
@@ -87,10 +86,12 @@ def _numbers(world: World, state: State) -> np.ndarray:
     return np.concatenate([np.zeros(count), state.v])
 
 
-def _changed(world: World, start: State, numbers: np.ndarray, last: State) -> State:
-    nv, slots, roots = world.model.nv, world.pairs.slots, Roots(world.model)
+def _changed(world: World, start: State, numbers: np.ndarray, last: State) -> tuple[State, float]:
+    """The state, and how far its joints are from their limits."""
+    nv, slots = world.model.nv, world.pairs.slots
     moved, v, bristle, momenta = np.split(numbers, np.cumsum([nv, nv, 4 * slots]))
     touching = last.touch_speed > 0.0
     held = np.concatenate([bristle.reshape(slots, 4) * touching[:, None], last.held[:, 4:]], axis=-1)
     q = world.model.integrate(start.q, moved)
-    return State(q, roots.moved(q, v, momenta.reshape(-1, 6)) if roots.bodies else v, held)
+    q, v, room = world.dynamics.after(q, v, momenta, NO_TIME)
+    return State(q, v, held), float(room[0])

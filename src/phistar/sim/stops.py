@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from phistar.contact.surface import Surface
 from phistar.errors import ModelError
 from phistar.model import Model
-from phistar.sim.implicit import Stops
 
 STOP = Surface(margin=0.01, strength=500.0, damping=200.0, friction=0.0)  # in rad and N m, or m and N
 
@@ -20,7 +20,6 @@ class JointStops:
     """The s coordinates that have limits, and their 2s stops: the lower ones, then the upper ones."""
 
     model: Model
-    margin: float
 
     @cached_property
     def _ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -36,11 +35,11 @@ class JointStops:
         return table[0].astype(int), table[1].astype(int), table[2], table[3]
 
     @cached_property
-    def _both(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of all stops: the index into q, the sign, the limit with it, and the index into v."""
+    def table(self) -> np.ndarray:
+        """(2s, 4): of every stop the index into q and into v, the sign, and the limit with it."""
         places, rates, lower, upper = self._ends
         way = np.concatenate([np.ones(len(places)), -np.ones(len(places))])
-        return np.concatenate([places, places]), way, np.concatenate([lower, -upper]), np.concatenate([rates, rates])
+        return np.stack([np.tile(places, 2), np.tile(rates, 2), way, np.concatenate([lower, -upper])], axis=-1)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -50,23 +49,14 @@ class JointStops:
             names.append(next(j.name for j in self.model.joints if j.q_slice.start <= place < j.q_slice.stop))
         return (*names, *names)
 
-    def room(self, q: np.ndarray) -> np.ndarray:
-        """(2s,): how far each stop is."""
-        places, way, end, _ = self._both
-        return way * q[places] - end
+    def room(self, q: Any) -> Any:
+        """(2s,): how far each stop is; floats or traced numbers."""
+        table = self.table
+        return table[:, 2] * q[table[:, 0].astype(int)] - table[:, 3]
 
-    def near(self, room: np.ndarray, v: np.ndarray, step: float) -> tuple[int, ...]:
-        """The stops that may be met before a step's end."""
-        if not len(room):
-            return ()
-        _, way, _, rates = self._both
-        reached = room + (2.0 * step) * np.minimum(way * v[rates], 0.0) < self.margin
-        return tuple(reached.nonzero()[0].tolist()) if reached.any() else ()
-
-    def chosen(self, stops: tuple[int, ...]) -> Stops:
-        """Rates and signs of some stops."""
-        rates, count = self._ends[1].tolist(), len(self._ends[1])
-        return tuple((rates[stop % count], 1.0 if stop < count else -1.0) for stop in stops)
+    def chosen(self, stops: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
+        """Of some stops: the index into v, and 1 at a lower limit, −1 at an upper one."""
+        return tuple((int(rate), way) for _, rate, way, _ in self.table[np.array(stops, dtype=int)].tolist())
 
     def check(self, q: np.ndarray) -> None:
         """Refuses a start at or beyond a limit."""

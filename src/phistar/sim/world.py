@@ -8,20 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.contact.axes import bases_of, contact_map
+from phistar.contact.forces import HELD, MEASURED, Solved, compiled_forces
 from phistar.contact.gaps import Gaps, Nearness, Penetration
 from phistar.contact.pairs import Pairs
 from phistar.contact.surface import Parameters, Surface
 from phistar.model import Model
-from phistar.sim.implicit import COLUMNS, HELD, MEASURED, ImplicitStep, Sides
+from phistar.sim.implicit import ImplicitStep
 from phistar.sim.stops import STOP, JointStops
 
 MISSED = 1e-6  # of a gap, by Newton's method: beyond, the step is halved
 SHORTEST = 1e-9  # s
-ROUNDED = 4  # places between two bodies are taken by fours where there are more
-MOST_PATTERNS = 4096  # that are remembered
-KNOWN = MEASURED + HELD  # where the parameters of a row begin
-FAR_AWAY = np.array([1.0, 0, 0, 0, 0, 0, 1.0, *[0.0] * HELD, 1e-3, 1.0, 0, 0, 0, 1.0, 0, 0, 0])  # fills a pattern
+FEWEST = 4  # places the forces are compiled for; where more are near, twice as many, and so on
 
 
 class State(NamedTuple):
@@ -64,16 +61,6 @@ class Step(NamedTuple):
     stops: np.ndarray
 
 
-class _Pattern(NamedTuple):
-    """What is known of near places before their numbers are: the step, rows to fill in, and where they stand there."""
-
-    step: ImplicitStep
-    rows: np.ndarray
-    slot: np.ndarray
-    index: np.ndarray
-    stops: np.ndarray
-
-
 @dataclass(frozen=True)
 class World:
     """A model, the pairs of shapes on it that may touch, and how its joints meet their limits (lengths are angles)."""
@@ -89,9 +76,9 @@ class World:
     def nearness(self) -> Nearness:
         return Nearness(self.pairs)
 
-    @cached_property
+    @property
     def limits(self) -> JointStops:
-        return JointStops(self.model, self.stop.margin)
+        return self.dynamics.limits
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -105,9 +92,14 @@ class World:
         self.limits.check(q)
         return State(q, v, np.zeros((self.pairs.slots, HELD)))
 
-    def gaps(self, state: State, step: float) -> Gaps:
-        """Every place that may be inside its margin before the step's end."""
-        return self.nearness.gaps(self.nearness.sites.placed(state.q, state.v), step)
+    @cached_property
+    def dynamics(self) -> ImplicitStep:
+        return ImplicitStep(self.model)
+
+    def gaps(self, state: State, step: float, before: Gaps | None = None) -> Gaps:
+        """Every place that may be inside its margin before the step's end; `before` are gaps of a state shortly
+        before."""
+        return self.nearness.gaps(state.q, state.v, step, before)
 
     def advance(self, state: State, tau: np.ndarray, step: float, gaps: Gaps | None = None) -> Step:
         """v⁺ = v + h ℳ⁻¹(T − 𝒞 − 𝒢 + J*f⁺), q⁺ = q ⊕ h v⁺; in halves where Newton's method misses or bodies would meet.
@@ -126,40 +118,65 @@ class World:
         return second._replace(nearest=nearest)
 
     def _advance(self, state: State, tau: np.ndarray, step: float, gaps: Gaps) -> Step | None:
-        room = self.limits.room(state.q)
-        pattern = self._pattern(gaps.slots, self.limits.near(room, state.v, step))
-        rows, near = pattern.rows.copy(), len(gaps.slots)
-        if near:
-            rows[pattern.index, :MEASURED] = gaps.table
-            rows[pattern.index, MEASURED:KNOWN] = state.held[pattern.slot]
-        if len(pattern.stops):
-            rows[-len(pattern.stops) :, 0] = room[pattern.stops]
-        taken = pattern.step(state.q, state.v, tau, rows, np.array([step]))
-        if len(rows) and not (np.abs(taken.force[:, 5]) < MISSED * taken.force[:, 4]).all():
+        dynamics, h, near = self.dynamics, np.array([step]), len(gaps.slots)
+        solved = self._solved(state, dynamics.free(state.q, state.v, tau, h), step, gaps)
+        if not solved.report[0] < MISSED:
             return None
-        held, forces = np.zeros((self.pairs.slots, HELD)), None
-        if near:  # places that were not near forget
-            held[pattern.slot] = taken.held[pattern.index]
-            forces = Forces(taken.force[pattern.index])
-        stopping = np.zeros(len(room))
-        if len(room):
-            stopping[pattern.stops] = taken.force[len(rows) - len(pattern.stops) :, 2]
-            if not self.limits.room(taken.q).min() > 0.0:
-                return None
-        after = State(taken.q, taken.v, held)
+        q, v, room = dynamics.after(state.q, solved.w, solved.momenta.reshape(-1), h)
+        if not room[0] > 0.0:
+            return None
+        after = State(q, v, solved.held)
         try:
-            ahead = self.gaps(after, step)
+            ahead = self.gaps(after, step, gaps)
         except Penetration:
             return None
-        return Step(after, gaps, forces, ahead, ahead.nearest, stopping)
+        forces = Forces(solved.forces[:near]) if near else None
+        return Step(after, gaps, forces, ahead, ahead.nearest, solved.pushes)
+
+    def _solved(self, state: State, free: Any, step: float, gaps: Gaps) -> Solved:
+        """The forces at the near places and what they make of the rates."""
+        near, room = len(gaps.slots), FEWEST
+        while room < near:
+            room *= 2
+        table, slots = np.zeros((room, MEASURED)), np.zeros(room)
+        if near:
+            table[:near], slots[:near] = gaps.table, gaps.slots
+        given = np.array([step, near]), table.reshape(-1), slots, state.held.reshape(-1), *self._fixed, state.q
+        return Solved(*self._forces(room)(*given, *free)[: len(Solved._fields)])
+
+    def _forces(self, room: int) -> Any:
+        """The loops that find forces at up to `room` places."""
+        model, stops, roots = self.model, len(self.limits.names), self.dynamics.trees
+        return compiled_forces(model.nv, model.nq, room, stops, self.pairs.slots, roots, len(model.bodies) + 1)
+
+    @cached_property
+    def _fixed(self) -> tuple[np.ndarray, ...]:
+        """What never changes, flat: of slots their parameters, the numbers of bodies a and b (0 is the world) and the
+        rates of their trees, from and to; of bodies, which rates move them (bodies + 1, nv) and the number of their
+        free tree; stops and their surface; the bounds of dry friction."""
+        model, tree = self.model, _trees(self.model)
+        sides = [(p.a.body, p.b.body) for p in self.pairs.pairs for _ in range(p.slots)]
+        masks, spans = np.zeros((len(model.bodies) + 1, model.nv)), []
+        for body, parent in enumerate(model.parents):
+            masks[body + 1] = masks[parent + 1]
+            masks[body + 1, model.joints[body].v_slice] = 1.0
+        for a, b in sides:
+            spans.append((*tree[a + 1], *(tree[b + 1] if tree[b + 1] != tree[a + 1] else (0, 0))))
+        dry = np.concatenate([np.zeros((2, 0)), *(joint.kind.friction for joint in model.joints)], axis=-1)
+        surface = np.stack(Parameters.of([self.stop]), axis=-1)
+        arrays = (np.stack(self.parameters, axis=-1), np.array(sides).reshape(-1, 2) + 1, np.array(spans))
+        arrays += (masks, np.array([-1, *self.dynamics.roots.tree]), self.limits.table, surface, dry)
+        return tuple(np.ascontiguousarray(x, dtype=float).reshape(-1) for x in arrays)
 
     def closing(self, state: State, gaps: Gaps) -> np.ndarray:
-        """ḋ of each gap, (n,)."""
+        """ḋ of each gap, (n,): along the normal, how fast a moves against b at the point between them."""
         if not gaps.slots:
             return np.zeros(0)
-        placed = self.nearness.sites.placed(state.q, state.v)
-        sides = tuple(self._slot_sides[slot] for slot in gaps.slots)
-        return contact_map(gaps.point, bases_of(gaps.normal), placed.origins, sides)[:, 2] @ placed.motion
+        _, origins, motion = self.nearness.sites.motions(state.q, state.v)
+        origins, motion = np.append(origins.reshape(-1, 3), [np.zeros(3)], 0), motion.reshape(-1, 6)
+        motion, sides = np.append(motion, [np.zeros(6)], 0), self._slot_sides[gaps.slot]
+        moved = [motion[side, 3:] + np.cross(motion[side, :3], gaps.point - origins[side]) for side in sides.T]
+        return np.sum(gaps.normal * (moved[0] - moved[1]), axis=-1)
 
     def nearest(self, gaps: Gaps) -> str:
         """What is nearest to meeting."""
@@ -167,42 +184,21 @@ class World:
             return f"the joints of {self.model.name} and their stops"
         return self.pairs.slot_pair(int(gaps.slots[np.argmin(gaps.distance)])).name
 
-    def _pattern(self, slots: tuple[int, ...], stops: tuple[int, ...]) -> _Pattern:
-        found = self._patterns.get((slots, stops))
-        if found is None:
-            if len(self._patterns) >= MOST_PATTERNS:
-                self._patterns.clear()
-            sides, index = self._filled(slots)
-            step = ImplicitStep(self.model, self.pairs.frames, sides, self.limits.chosen(stops))
-            rows = np.empty((step.count, COLUMNS))
-            rows[...] = FAR_AWAY
-            slot = np.array(slots, dtype=int)
-            rows[index, KNOWN:] = np.stack([array[slot] for array in self.parameters], axis=-1)
-            rows[len(sides) :, KNOWN:] = np.stack(Parameters.of([self.stop] * len(stops)), axis=-1)
-            found = self._patterns[slots, stops] = _Pattern(step, rows, slot, index, np.array(stops, dtype=int))
-        return found
-
     @cached_property
-    def _patterns(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], _Pattern]:
-        return {}
-
-    def _filled(self, slots: tuple[int, ...]) -> tuple[Sides, np.ndarray]:
-        """The near places filled up with far ones to a pattern that comes often, so that few are compiled: the sides of
-        all, and where among them the near ones stand."""
-        near = [self._slot_sides[slot] for slot in slots]
-        sides: list[tuple[int, int]] = []
-        index = np.zeros(len(near), dtype=int)
-        for pair in sorted(set(near)):
-            members = [i for i, own in enumerate(near) if own == pair]
-            index[members] = range(len(sides), len(sides) + len(members))
-            whole = self._slot_sides.count(pair)
-            count = whole if whole <= ROUNDED else min(whole, -(-len(members) // ROUNDED) * ROUNDED)
-            sides += [pair] * max(count, len(members))
-        return tuple(sides), index
-
-    @cached_property
-    def _slot_sides(self) -> Sides:
-        """Of every slot: the bodies of a and b, by their number among those that can be touched; the world is −1."""
+    def _slot_sides(self) -> np.ndarray:
+        """(slots, 2): the bodies of a and b, by their number among those that can be touched; the world is −1."""
         numbers = {body: number for number, body in enumerate(self.pairs.bodies)} | {-1: -1}
         pairs = self.pairs.pairs
-        return tuple((numbers[pair.a.body], numbers[pair.b.body]) for pair in pairs for _ in range(pair.slots))
+        return np.array([(numbers[p.a.body], numbers[p.b.body]) for p in pairs for _ in range(p.slots)], dtype=int)
+
+
+def _trees(model: Model) -> list[tuple[int, int]]:
+    """Of the world and of every body: the rates of its tree, from and to."""
+    root: list[int] = []
+    ends: dict[int, tuple[int, int]] = {}
+    for body, parent in enumerate(model.parents):
+        root.append(body if parent < 0 else root[parent])
+        own = model.joints[body].v_slice
+        start, stop = ends.get(root[-1], (own.start, own.stop))
+        ends[root[-1]] = min(start, own.start), max(stop, own.stop)
+    return [(0, 0), *(ends[number] for number in root)]

@@ -1,0 +1,60 @@
+"""A function of one state, traced once for all robots of a structure: its key, not its trace, says which code it is.
+
+Tracing takes longer than loading: robots that differ only in numbers the function takes as arguments share its code, in
+this process and on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from phistar.backends import cache
+from phistar.backends.arrays import traced
+from phistar.backends.jit import compile_object, gufunc, host, load_object
+from phistar.backends.packed import module_text
+from phistar.backends.rows import Signature
+from phistar.backends.single import single_of
+from phistar.backends.trace import Scalar, Tape, finish
+
+LANES = 1
+_made: dict[Any, Callable[..., Any]] = {}
+
+
+def one_state(
+    title: str, key: bytes, sizes: Sequence[int], shapes: Sequence[tuple[int, ...]], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """`function(*vectors)` → arrays, as machine code: vectors of the given sizes in, arrays of the given shapes out."""
+    known = title, key
+    if known not in _made:
+        _made[known] = _door(title, key, Signature(tuple(sizes), tuple(shapes)), function)
+    return _made[known]
+
+
+def _door(title: str, key: bytes, signature: Signature, function: Callable[..., Any]) -> Callable[..., Any]:
+    target = host()
+    name = cache.key("one state", title, key, signature, target)
+    found = cache.load(name)
+    if found is None:
+        code = compile_object(module_text(_trace(signature, function), signature, LANES, target.fma), target)
+        cache.store(name, {}, code)
+    else:
+        code = found[1]
+    whole = gufunc(load_object(code), signature, title, f"{title}, compiled.")
+    single = single_of(whole)
+
+    def call(*vectors: np.ndarray) -> Any:
+        made = single(*vectors)
+        return made if made is not NotImplemented else whole(*vectors)
+
+    return call
+
+
+def _trace(signature: Signature, function: Callable[..., Any]) -> Any:
+    tape = Tape()
+    made = function(*(traced(tape.inputs((size,))) for size in signature.inputs))
+    values = [x for array in made for x in np.asarray(array).reshape(-1)]
+    values = [x.item() if isinstance(x, np.ndarray) else x for x in values]
+    return finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])

@@ -1,0 +1,191 @@
+"""Normal forces and friction of an implicit step: the loops that repeat until nothing changes."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from phistar.backends.native import Arrays
+from phistar.contact.rows import (
+    ABOUT,
+    ACROSS,
+    BENT,
+    BENT2,
+    CHANGE,
+    FREE,
+    GAP,
+    GRIPS,
+    LEFT,
+    MISSED,
+    NV,
+    PRESS,
+    PULL,
+    PULL2,
+    ROOT,
+    ROW,
+    SIDE,
+    TINY,
+    TOUCH,
+    TURN,
+    TWIST,
+    add,
+    along,
+)
+from phistar.contact.surface import BRISTLE_DAMPING, FRICTION, MARGIN, PATCH, STIFFNESS, push, push_slope
+
+ROUNDS = 40  # of normal forces and friction
+SWEEPS = 4  # over friction in each
+NEWTON = 40
+NEARLY, SETTLED = 1e-7, 1e-13  # of a gap: what Newton's method takes to the last digits in a step, and that
+KEPT = 1e-9  # of a gap, after friction
+CHANGED = 1e-9  # of the largest force, for friction
+
+
+def factorize(m: Arrays, count: int) -> None:
+    """L of I + SAS = LL*, S the roots of the stiffnesses: (I + AΦ)⁻¹ = I − AS(I + SAS)⁻¹S."""
+    for i in range(count):
+        for j in range(i + 1):
+            total = m.normals[i, ROOT] * m.matrix[i, j] * m.normals[j, ROOT]
+            if i == j:
+                total += 1.0
+            for k in range(j):
+                total -= m.factor[i, k] * m.factor[j, k]
+            m.factor[i, j] = sqrt(total) if i == j else total / m.factor[j, j]
+
+
+def substitute(m: Arrays, count: int) -> None:
+    """(LL*)⁻¹ times the column SIDE."""
+    for i in range(count):
+        total = m.normals[i, SIDE]
+        for k in range(i):
+            total -= m.factor[i, k] * m.normals[k, SIDE]
+        m.normals[i, SIDE] = total / m.factor[i, i]
+    for back in range(count):
+        i = count - 1 - back
+        total = m.normals[i, SIDE]
+        for k in range(i + 1, count):
+            total -= m.factor[k, i] * m.normals[k, SIDE]
+        m.normals[i, SIDE] = total / m.factor[i, i]
+
+
+def miss(m: Arrays, count: int, h: float) -> float:
+    """By how much gaps y miss y = d + h u + h²G f(y), and the forces and the roots of their slopes; the worst, as a
+    part of its gap."""
+    for i in range(count):
+        y = m.normals[i, LEFT]
+        rate = (y - m.normals[i, GAP]) / h
+        m.normals[i, PRESS] = push(m.surface, i, y, rate, m.normals[i, TOUCH])
+        m.normals[i, ROOT] = sqrt(push_slope(m.surface, i, y, rate, m.normals[i, TOUCH], h))
+    worst = 0.0
+    for i in range(count):
+        total = m.normals[i, LEFT] - m.normals[i, FREE]
+        for j in range(count):
+            total -= m.matrix[i, j] * m.normals[j, PRESS]
+        m.normals[i, MISSED] = total
+        worst = max(worst, abs(total) / m.normals[i, LEFT])
+    return worst
+
+
+def newton(m: Arrays, count: int, h: float) -> float:
+    """Newton's method on the gaps that are left; one may shrink tenfold at once, and never closes. What it missed at
+    first."""
+    first = miss(m, count, h)
+    worst, before, steps = first, 1.0, 0
+    while worst > SETTLED and before > NEARLY and steps < NEWTON:
+        for i in range(count):
+            m.normals[i, SIDE] = m.normals[i, ROOT] * m.normals[i, MISSED]
+        factorize(m, count)
+        substitute(m, count)
+        for i in range(count):
+            m.normals[i, SIDE] *= m.normals[i, ROOT]
+        scale = 1.0
+        for i in range(count):
+            change = -m.normals[i, MISSED]
+            for j in range(count):
+                change += m.matrix[i, j] * m.normals[j, SIDE]
+            m.normals[i, CHANGE] = change
+            scale = min(scale, 0.9 * m.normals[i, LEFT] / max(-change, 1e-12 * m.surface[i, MARGIN]))
+        for i in range(count):
+            m.normals[i, LEFT] += scale * m.normals[i, CHANGE]
+        before, worst = worst, miss(m, count, h)
+        steps += 1
+    return first
+
+
+def sweep_places(m: Arrays, count: int, h: float, most: float) -> float:
+    """Friction of every place against the rates the others leave it; the largest change, as a part of `most`."""
+    changed = 0.0
+    for i in range(count):
+        limit = m.surface[i, FRICTION] * m.normals[i, PRESS]
+        if m.grips[i, GRIPS] > 0.0:
+            stiffness, across = m.surface[i, STIFFNESS], m.grips[i, ACROSS]
+            firm = m.surface[i, BRISTLE_DAMPING] + h * stiffness
+            give = 1.0 / (1.0 + across * firm)
+            x, y = m.grips[i, PULL], m.grips[i, PULL2]
+            u, v = along(m, 4 * i) - across * x, along(m, 4 * i + 1) - across * y
+            s = -(stiffness * m.grips[i, BENT] + firm * u) * give
+            t = -(stiffness * m.grips[i, BENT2] + firm * v) * give
+            cut = min(1.0, limit / sqrt(s * s + t * t + TINY))
+            s, t = cut * s, cut * t
+            add(m, 4 * i, h * (s - x))
+            add(m, 4 * i + 1, h * (t - y))
+            changed = max(changed, max(abs(s - x), abs(t - y)) / most)
+            m.grips[i, PULL], m.grips[i, PULL2] = s, t
+        if m.grips[i, GRIPS] > 1.0:
+            patch, about = m.surface[i, PATCH], m.grips[i, ABOUT]
+            stiffness = patch * patch * m.surface[i, STIFFNESS]
+            firm = patch * patch * m.surface[i, BRISTLE_DAMPING] + h * stiffness
+            x = m.grips[i, TURN]
+            u = along(m, 4 * i + 3) - about * x
+            s = -(stiffness * m.grips[i, TWIST] + firm * u) / (1.0 + about * firm)
+            s = min(max(s, -limit * patch), limit * patch)
+            add(m, 4 * i + 3, h * (s - x))
+            changed = max(changed, abs(s - x) / (most * patch))
+            m.grips[i, TURN] = s
+    return changed
+
+
+def sweep_joints(m: Arrays, h: float) -> float:
+    """Dry friction of every joint: f within −F₊ and F₋ that brings its rate to rest, or as far as it can. The largest
+    change, as a part of F₊ + F₋."""
+    changed = 0.0
+    for i in range(NV):
+        whole = m.dry[0, i] + m.dry[1, i]
+        if whole > 0.0:
+            before = m.rubs[i]
+            force = min(max(before - m.w[i] / (h * m.inverse[i, i]), -m.dry[0, i]), m.dry[1, i])
+            change = h * (force - before)
+            for j in range(NV):
+                m.w[j] += m.inverse[i, j] * change
+            changed = max(changed, abs(force - before) / whole)
+            m.rubs[i] = force
+    return changed
+
+
+def solve(m: Arrays, places: int, count: int, rubbing: float, h: float) -> float:
+    """Rounds of normal forces and friction, until neither changes the other; by how much normal forces missed."""
+    changed, missed, rounds = 1.0, 0.0, 0
+    while rounds < ROUNDS:
+        for i in range(count):
+            add(m, int(m.normals[i, ROW]), -h * m.normals[i, PRESS])
+        for i in range(count):
+            m.normals[i, FREE] = m.normals[i, GAP] + h * along(m, int(m.normals[i, ROW]))
+        first = newton(m, count, h)
+        most = TINY
+        for i in range(count):
+            add(m, int(m.normals[i, ROW]), h * m.normals[i, PRESS])
+            most = max(most, m.surface[i, FRICTION] * m.normals[i, PRESS])
+        if rubbing == 0.0 or (changed < CHANGED and first < KEPT):
+            break
+        sweeps = 0
+        changed = 1.0
+        while sweeps < SWEEPS and changed > CHANGED:
+            changed = sweep_places(m, places, h, most)
+            changed = max(changed, sweep_joints(m, h))
+            sweeps += 1
+        rounds += 1
+    for i in range(count):
+        missed = max(missed, abs(m.normals[i, MISSED]) / m.normals[i, LEFT])
+    return missed
+
+
+SOLVING = (factorize, substitute, miss, newton, sweep_places, sweep_joints, solve)
