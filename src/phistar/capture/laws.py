@@ -122,8 +122,9 @@ class _Shared:
         return hash(self.arms.model)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, _Shared) and self.arms.model == other.arms.model
-        return same and np.array_equal(self.arms.sites, other.arms.sites) and self.arms.scene.nv == other.arms.scene.nv
+        if not isinstance(other, _Shared) or self.arms.model != other.arms.model:
+            return False
+        return np.array_equal(self.arms.sites, other.arms.sites) and self.arms.scene.nv == other.arms.scene.nv
 
 
 @lru_cache(maxsize=8)

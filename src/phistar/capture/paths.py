@@ -73,7 +73,7 @@ def quintic(x: float, lasting: float) -> Progress:
 
 
 def leading_out(x: float, lasting: float) -> Progress:
-    """e with value, rate and change 0 at the start and 0, 1, 0 at the end: leaves a way with a rate; it goes on at it."""
+    """e with value, rate and change 0 at the start, 0, 1 and 0 at the end: a way is left with a rate, which goes on."""
     if x >= 1.0:
         return (x - 1.0) * lasting, 1.0, 0.0
     x = max(x, 0.0)
