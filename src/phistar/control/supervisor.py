@@ -184,21 +184,27 @@ def condition(text: Any, known: Iterable[str], where: str) -> Condition:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise FileError(f"{where}: the condition {text!r:.200} cannot be read.") from None
     known, names = list(known), []
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     for node in ast.walk(tree):
         if not isinstance(node, _NODES) or (isinstance(node, ast.Constant) and not _is_number(node.value)):
             raise FileError(
                 f"{where}: {ast.unparse(node)!r:.100} cannot stand in a condition ({text!r:.200}); it may have facts, "
                 "numbers, comparisons, and, or, not, + - * /, abs, min, max."
             )
-        if isinstance(node, ast.Call):
-            if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS or node.keywords or not node.args:
-                raise FileError(f"{where}: {ast.unparse(node)!r:.100} is not known; there are abs, min, max.")
-        elif isinstance(node, ast.Name) and node.id not in FUNCTIONS:
+        if isinstance(node, ast.Call) and not _is_known_call(node):
+            raise FileError(f"{where}: {ast.unparse(node)!r:.100} is not known; there are abs(a), min(a, b, …), max.")
+        if isinstance(node, ast.Name) and node not in called:
             if node.id not in known:
                 raise FileError(f"{where}: {unknown('fact', node.id, known, repr(text))}")
             names.append((node.col_offset, node.id))
     ordered = tuple(dict.fromkeys(name for _, name in sorted(names)))
     return Condition(text, ordered, compile(tree, where, "eval"))
+
+
+def _is_known_call(node: ast.Call) -> bool:
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    plain = name in FUNCTIONS and not node.keywords
+    return plain and (len(node.args) == 1 if name == "abs" else len(node.args) > 1)
 
 
 def _is_number(value: Any) -> bool:
