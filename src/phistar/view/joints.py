@@ -31,7 +31,7 @@ class Joints:
         self.lock = threading.RLock()
         self.start = q.copy()
         self.gizmo: Any = None
-        self.held = NOTHING
+        self.held, self.asked = NOTHING, False
         self.sliders: dict[int, Any] = {}
         gui = server.gui
         with gui.add_folder("Joints"):
@@ -113,16 +113,18 @@ class Joints:
         self.gizmo.position, self.gizmo.wxyz = pose[:3, 3], wxyz(pose[:3, :3])
 
     def _dragged(self, event: Any) -> None:
-        if event.client is None or not self.lock.acquire(blocking=False):
-            return  # still busy with the last one; the next comes soon
-        try:
-            if self.gizmo is not None:
-                pose = np.eye(4)
-                pose[:3, :3] = from_quaternion(np.roll(self.gizmo.wxyz, -1) / np.linalg.norm(self.gizmo.wxyz))
-                pose[:3, 3] = self.gizmo.position
-                self.reach(pose)
-        finally:
-            self.lock.release()
+        """Whoever is busy with an earlier place of the gizmo goes on to the latest; those between are left out."""
+        self.asked = event.client is not None
+        while self.asked and self.lock.acquire(blocking=False):
+            try:
+                self.asked = False
+                if self.gizmo is not None:
+                    pose = np.eye(4)
+                    pose[:3, :3] = from_quaternion(np.roll(self.gizmo.wxyz, -1) / np.linalg.norm(self.gizmo.wxyz))
+                    pose[:3, 3] = self.gizmo.position
+                    self.reach(pose)
+            finally:
+                self.lock.release()
 
     def reach(self, pose: np.ndarray) -> None:
         """The chosen frame to a pose, or as near as it can come, from where the joints are."""

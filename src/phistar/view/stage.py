@@ -127,7 +127,6 @@ class Stage:
         if not planes:
             draw_ground(scene, "/ground", float(low[2]) - 1e-3, max(4.0, np.ceil(4 * reach)))
         scene.configure_default_lights(True, cast_shadow=True)
-        scene.configure_environment_map("warehouse", environment_intensity=0.45)
         camera = self.server.initial_camera
         way = np.array([0.75, -0.85, 0.5])
         camera.fov = VIEW_ANGLE

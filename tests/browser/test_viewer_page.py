@@ -1,0 +1,151 @@
+"""The viewer in a real browser: seen, clicked, dragged and scrubbed."""
+
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser", reason="the viewer needs viser")
+
+import phistar as ps
+from phistar.view import Recording, Viewer, replay
+from phistar.view.report_run import Phase
+from phistar.view.stage import body_frames
+
+pytestmark = pytest.mark.browser
+
+COARSE = "?fixedDpr=0.3"  # pictures of a tenth of the pixels
+START = np.array([0.3, 0.6, -1.6, 0.2, -0.6, 0.1])
+
+
+def orange(red, green, blue):
+    """The PUMA's joints; no control of the page is as far from grey and as dark."""
+    return (red > 140) & (red - blue > 60) & (red - green > 25)
+
+
+@pytest.fixture(scope="module")
+def puma():
+    return ps.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def recording(puma):
+    t = np.linspace(0.0, 4.0, 121)
+    q = START + 0.4 * np.sin(t)[:, None]
+    v = 0.4 * np.cos(t)[:, None] * np.ones(6)
+    made = Recording.of_motion(puma, t, q, v)
+    return Recording("swing", puma, t, q, v, made.arrays, (), (Phase("out", 0, 2, ""), Phase("back", 2, 4, "")))
+
+
+@pytest.fixture
+def served():
+    """Makes viewers that play, and stops them."""
+    viewers = []
+
+    def make(*arguments):
+        viewers.append(Viewer(*arguments))
+        threading.Thread(target=viewers[-1].serve, daemon=True).start()
+        return viewers[-1]
+
+    yield make
+    for viewer in viewers:
+        viewer.stop()
+
+
+def seen_at(page, viewer, point):
+    """Where a point of the world is on the screen, by the camera that the page reports."""
+    clients = page.until(lambda: list(viewer.server.get_clients().values()), "the page connects")
+    camera = clients[0].camera
+    turn = ps.Pose(quaternion=np.roll(camera.wxyz, -1)).rotation
+    x, y, z = turn.T @ (np.asarray(point) - camera.position)
+    box = page.page.locator("canvas").first.bounding_box()
+    focal = 0.5 * box["height"] / np.tan(0.5 * camera.fov)
+    return box["x"] + 0.5 * box["width"] + focal * x / z, box["y"] + 0.5 * box["height"] + focal * y / z
+
+
+def drag(page, start, end):
+    mouse = page.page.mouse
+    mouse.move(*start)
+    page.page.wait_for_timeout(600)
+    mouse.down()
+    for share in (0.25, 0.5, 0.75, 1.0):
+        mouse.move(*(np.array(start) + share * (np.array(end) - start)))
+        page.page.wait_for_timeout(100)
+    page.page.wait_for_timeout(600)  # controls look at the pointer when they are drawn
+    mouse.up()
+
+
+def slider(page, label):
+    """The thumb of the slider beside a label."""
+    return page.page.locator(f"xpath=//*[normalize-space(text())='{label}']/following::*[@role='slider'][1]").first
+
+
+def test_a_robot_is_seen_and_moved_by_hand(open_page, served, puma):
+    viewer = served(puma, START)
+    page = open_page(viewer.address + COARSE)
+    page.page.get_by_text("joint1", exact=True).first.wait_for()
+    page.until(lambda: page.colored(orange) > 300, "the robot is drawn in its colours")
+
+    thumb = slider(page, "joint1").bounding_box()
+    middle = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+    drag(page, middle, (middle[0] + 30, middle[1]))
+    page.until(lambda: viewer.q[0] > START[0] + 0.2, "the joint follows its slider")
+    turned = viewer.stage.nodes[0].wxyz.copy()
+
+    page.page.get_by_role("button", name="Back to the start").click()
+    page.until(lambda: np.allclose(viewer.q, START), "the robot is back")
+    assert not np.allclose(viewer.stage.nodes[0].wxyz, turned)
+
+    body = ps.forward_kinematics(puma, START, body_frames(puma)[1]) @ [0.2, 0.0, 0.225, 1.0]
+    page.page.mouse.click(*seen_at(page, viewer, body[:3]))
+    page.page.get_by_text("17.4 kg").wait_for()
+    assert viewer.picked == 1
+
+
+def test_the_tool_follows_its_gizmo(open_page, served, puma):
+    viewer = served(puma, START)
+    page = open_page(viewer.address + COARSE)
+    page.page.get_by_text("joint1", exact=True).first.wait_for()
+    page.page.locator("xpath=//*[normalize-space(text())='Drag']/following::input[1]").first.click()
+    page.page.get_by_role("option", name="tool", exact=True).click()
+    page.until(lambda: viewer.joints.gizmo is not None, "the gizmo appears")
+    page.page.wait_for_timeout(1500)
+    pose = ps.forward_kinematics(puma, START, "tool")
+    tip = pose[:3, 3] + 0.8 * viewer.joints.gizmo.scale * pose[:3, 2]
+    further = pose[:3, 3] + 0.5 * viewer.joints.gizmo.scale * pose[:3, 2]
+    drag(page, seen_at(page, viewer, tip), seen_at(page, viewer, further))
+    page.until(lambda: np.abs(viewer.q - START).max() > 0.01, "the joints follow the gizmo")
+
+    def left():
+        return ps.forward_kinematics(puma, viewer.q, "tool")[:3, 3] - viewer.joints.gizmo.position
+
+    page.until(lambda: np.linalg.norm(left()) < 2e-3, "the tool is where the gizmo is")
+
+
+def test_a_run_is_played_paused_and_scrubbed(open_page, served, recording):
+    viewer = served(recording)
+    page = open_page(viewer.address + COARSE)
+    page.page.get_by_role("button", name="Play").click()
+    page.until(lambda: viewer.timeline.time > 0.2, "time goes on")
+    page.page.get_by_role("button", name="Pause").click()
+    page.until(lambda: not viewer.timeline.playing, "time stands still")
+    thumb = slider(page, "Time (s)").bounding_box()
+    middle = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+    before = viewer.index
+    drag(page, middle, (middle[0] + 60, middle[1]))
+    page.until(lambda: viewer.index > before + 20, "the motion follows the slider")
+    page.page.get_by_text("back", exact=True).first.wait_for()
+    page.page.get_by_text("Centre of mass").first.wait_for()
+    assert page.page.locator("canvas").count() >= 3  # the scene and two plots
+    page.until(lambda: page.colored(orange) > 300, "the robot is drawn")
+
+
+def test_a_replay_opens_from_disk(open_page, recording, tmp_path):
+    path = replay.write(recording, tmp_path / "replay.html")
+    assert path.stat().st_size < 2_000_000
+    page = open_page(path.as_uri() + COARSE)
+    page.until(lambda: page.colored(orange) > 300, "the robot is drawn")
+    number = page.page.locator("input").first
+    before = number.input_value()
+    page.until(lambda: number.input_value() != before, "the replay plays by itself")
+    assert page.page.title() == "swing: replay"
