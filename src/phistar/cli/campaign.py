@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
+from phistar.cli.names import scenes
 from phistar.cli.tables import number
 
 SHOWN = {
@@ -25,7 +26,9 @@ SHOWN = {
 
 
 def campaign(
-    scene: Annotated[str, typer.Argument(metavar="SCENE", help="A scene file (.toml), or a bundled scene.")],
+    scene: Annotated[
+        str, typer.Argument(metavar="SCENE", autocompletion=scenes, help="A scene file (.toml), or a bundled scene.")
+    ],
     runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="How many.")] = 100,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Every run has a child of it.")] = 0,
     out: Annotated[

@@ -7,14 +7,23 @@ from typing import Annotated, Any
 import typer
 
 from phistar.cli import info
+from phistar.cli.names import functions, robots
 
 
 def export(
     robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="A URDF or MJCF file, or a bundled robot such as puma560.")
+        str,
+        typer.Argument(
+            metavar="ROBOT", autocompletion=robots, help="A URDF or MJCF file, or a bundled robot such as puma560."
+        ),
     ],
     function: Annotated[
-        str, typer.Argument(metavar="FUNCTION", help="What to compute: forward_dynamics, mass_matrix, jacobian, …")
+        str,
+        typer.Argument(
+            metavar="FUNCTION",
+            autocompletion=functions,
+            help="What to compute: forward_dynamics, mass_matrix, jacobian, …",
+        ),
     ],
     c: Annotated[Path, typer.Option("--c", metavar="DIR", help="The folder for the C files; made if it is not there.")],
     frame: Annotated[
@@ -52,14 +61,20 @@ def export(
 
 def function_named(name: str) -> Any:
     """A public function of a model and a state."""
-    import phistar
     from phistar.model.names import unknown
 
-    public = {each: getattr(phistar, each) for each in phistar.__all__}
-    functions = {each: found for each, found in public.items() if _is_of_a_state(found)}
+    functions = functions_of_a_state()
     if name not in functions:
         raise unknown("function of a state", name, functions, "phistar")
     return functions[name]
+
+
+def functions_of_a_state() -> dict[str, Any]:
+    """Every public function of a model and a state, by name."""
+    import phistar
+
+    public = {each: getattr(phistar, each) for each in phistar.__all__}
+    return {each: found for each, found in public.items() if _is_of_a_state(found)}
 
 
 def _is_of_a_state(found: Any) -> bool:

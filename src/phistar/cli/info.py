@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from phistar.cli.describe import describe
+from phistar.cli.names import robots
 from phistar.cli.tables import overview
 
 FORMAT_VERSION = 1
@@ -17,7 +18,10 @@ WIDTH_WHEN_PIPED = 120
 
 def info(
     robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="A URDF or MJCF file, or a bundled robot such as puma560.")
+        str,
+        typer.Argument(
+            metavar="ROBOT", autocompletion=robots, help="A URDF or MJCF file, or a bundled robot such as puma560."
+        ),
     ],
     tree: Annotated[bool, typer.Option("--tree", help="Show WD89's binary tree and loop equations instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the same facts as JSON, in SI units.")] = False,

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from phistar.cli import info
+from phistar.cli.names import scenes
 from phistar.errors import FileError, PhistarError
 
 DEFAULT = "grapple"
@@ -21,7 +22,9 @@ def run(
     scene: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SCENE]", help=f"A scene file (.toml), or a bundled scene; {DEFAULT} if none is given."
+            metavar="[SCENE]",
+            autocompletion=scenes,
+            help=f"A scene file (.toml), or a bundled scene; {DEFAULT} if none is given.",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Draws the scene's random numbers; 0.")] = None,
@@ -36,7 +39,9 @@ def run(
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Go on with the run that was written down there.")
     ] = None,
-    no_view: Annotated[bool, typer.Option("--no-view", help="Open no viewer.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live/--no-view", help="Look on in the browser, and at the whole run when it is over.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scene: bodies and robots that touch, under their controllers, with an audit of what happened.
@@ -45,6 +50,7 @@ def run(
     Examples:
       phistar run bouncing
       phistar run grapple --seed 3 --out runs/3
+      phistar run grapple --live
       phistar run grapple --out runs/3 --checkpoint 5    and, when it was stopped,
       phistar run --resume runs/3
     """
@@ -54,8 +60,9 @@ def run(
     if checkpoint is not None and out is None:
         raise FileError("A checkpoint is written to the folder of --out; give one.")
     kept, failed = None if checkpoint is None else (checkpoint, out), None
+    viewer = _looking_on(found, seed) if live else None
     try:
-        result = _watched(found, seed, checkpoint=kept, resume=resume)
+        result = _watched(found, seed, checkpoint=kept, resume=resume, watch=viewer)
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
     if out is not None:
@@ -66,7 +73,24 @@ def run(
         Console().print(_table(result.summary))
     if failed is not None:
         typer.echo(failed, err=True)
+    if viewer is not None:
+        typer.echo("The run can be played in the browser now; Ctrl-C ends it.", err=True)
+        viewer.replay(result)
+    if failed is not None:
         raise typer.Exit(1)
+
+
+def _looking_on(scene: Any, seed: int) -> Any:
+    """The live viewer of a run that is about to begin."""
+    import webbrowser
+
+    from phistar.view.live import Live
+
+    setting = scene.setting(seed)
+    live = Live(setting.model, setting.start[0])
+    typer.echo(live.address, err=True)
+    webbrowser.open(live.address)
+    return live
 
 
 def _asked(scene: str | None, seed: int | None, out: Path | None, resume: Path | None) -> tuple[Any, int, Path | None]:

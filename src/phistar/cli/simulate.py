@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
+from phistar.cli.names import robots
 from phistar.cli.tables import COORDINATES, number
 from phistar.errors import PhistarError
 
@@ -30,7 +31,10 @@ SHOWN = {
 
 def simulate(
     robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="A URDF or MJCF file, or a bundled robot such as puma560.")
+        str,
+        typer.Argument(
+            metavar="ROBOT", autocompletion=robots, help="A URDF or MJCF file, or a bundled robot such as puma560."
+        ),
     ],
     q: Annotated[
         str | None, typer.Option("--q", metavar="Q", help="Where it starts: every coordinate, or JOINT=VALUE,…")

@@ -6,10 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from phistar.cli import names
+
 
 def view(
     shown: Annotated[
-        str, typer.Argument(metavar="ROBOT|SCENE|RUN", help="A robot or a scene, bundled or a file; or a run's folder.")
+        str,
+        typer.Argument(
+            metavar="ROBOT|SCENE|RUN",
+            autocompletion=names.shown,
+            help="A robot or a scene, bundled or a file; or a run's folder.",
+        ),
     ],
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 takes any free port.")] = 8080,
     host: Annotated[

@@ -127,9 +127,9 @@ class Scene:
     def load(source: str | os.PathLike[str]) -> Scene:
         """The scene of a TOML file, or a bundled one by its name."""
         path = Path(source)
-        if path.suffix == "" and not path.exists():
+        if path.suffix == "" and not os.path.exists(path):
             found = _BUNDLED / f"{source}.toml"
-            if not found.is_file():
+            if not os.path.isfile(str(found)):
                 known = ", ".join(bundled_scenes())
                 raise FileError(
                     f"There is no scene {str(source)!r}; bundled are {known}, or give the path of a .toml file."
