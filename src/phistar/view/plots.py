@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
+from phistar.model import Model
 from phistar.view.recording import Recording
 
 POINTS = 600  # a plot is no wider
@@ -53,17 +55,10 @@ class Plots:
         gui = self.server.gui
         choice = gui.add_dropdown("Plot", [TITLES[each] for each in self.choices], initial_value=TITLES[name])
         curves, labels = self._curves(name)
-        plot = gui.add_uplot(
-            data=self._data(curves, 0),
-            series=self._series(labels),
-            scales=_scales(),
-            axes=_axes(),
-            legend={"show": False},
-            height=170,
-        )
+        plot = plain_plot(gui, None, self._data(curves, 0), self._series(labels))
         place = len(self.plots)
         self.plots.append((choice, plot, curves))
-        self.legends.append(gui.add_html(_curves_legend(labels)))
+        self.legends.append(gui.add_html(curves_legend(labels)))
         choice.on_update(lambda event: self._choose(place))
 
     def _choose(self, place: int) -> None:
@@ -72,7 +67,7 @@ class Plots:
         curves, labels = self._curves(name)
         self.plots[place] = (choice, plot, curves)
         with self.server.atomic():
-            self.legends[place].content = _curves_legend(labels)
+            self.legends[place].content = curves_legend(labels)
             plot.series = self._series(labels)
             plot.data = self._data(curves, max(self.shown_until, 0))
 
@@ -90,8 +85,7 @@ class Plots:
     def _names(self, name: str, count: int) -> list[str]:
         model = self.recording.model
         if name in ("q", "v", "tau"):
-            sizes = [(joint.name, joint.nq if name == "q" else joint.nv) for joint in model.joints]
-            return [joint if size == 1 else f"{joint} {i}" for joint, size in sizes for i in range(size)]
+            return coordinate_names(model, rates=name != "q")
         if name == "contact_force" and len(self.recording.pair_names) == count:
             return list(self.recording.pair_names)
         if name == "momentum":
@@ -120,11 +114,8 @@ class Plots:
             for i, name in enumerate(self._phase_names())
         ]
         passed = {**hidden, "label": "passed", "fill": "#00000010"}
-        lines = [
-            {"label": label, "stroke": COLORS[i % len(COLORS)], "width": 1.5, "points": {"show": False}}
-            for i, label in enumerate(labels)
-        ]
-        return ({"label": "t (s)"}, *bands, passed, *lines)
+        time, *curves = lines(labels)
+        return (time, *bands, passed, *curves)
 
     def show(self, time: float) -> None:
         """Shade everything up to a time; nothing is sent while no new point is reached."""
@@ -137,6 +128,28 @@ class Plots:
                 plot.data = self._data(curves, until)
 
 
+def lines(labels: Sequence[str]) -> tuple[dict[str, Any], ...]:
+    """Series of a time axis and of curves in turn of the colours."""
+    thin = {"width": 1.5, "points": {"show": False}}
+    return (
+        {"label": "t (s)"},
+        *({"label": name, "stroke": color, **thin} for name, color in zip(labels, cycle(COLORS))),
+    )
+
+
+def plain_plot(gui: Any, title: str | None, data: tuple[np.ndarray, ...], series: tuple[dict[str, Any], ...]) -> Any:
+    """A plot without a legend of its own."""
+    return gui.add_uplot(
+        data=data, series=series, title=title, scales=_scales(), axes=_axes(), legend={"show": False}, height=170
+    )
+
+
+def coordinate_names(model: Model, rates: bool = False) -> list[str]:
+    """Of every entry of q, or of v."""
+    sizes = [(joint.name, joint.nv if rates else joint.nq) for joint in model.joints]
+    return [joint if size == 1 else f"{joint} {i}" for joint, size in sizes for i in range(size)]
+
+
 def _scales() -> dict[str, Any]:
     return {"x": {"time": False, "auto": True}, "y": {"auto": True}, "band": {"auto": False, "range": (0.0, 1.0)}}
 
@@ -146,7 +159,7 @@ def _axes() -> tuple[dict[str, Any], ...]:
     return ({"scale": "x", "grid": grid, "size": 28}, {"scale": "y", "grid": grid, "size": 48})
 
 
-def _curves_legend(labels: list[str]) -> str:
+def curves_legend(labels: list[str]) -> str:
     return _legend("", list(zip(labels, cycle(COLORS))))
 
 

@@ -24,6 +24,17 @@ PLOT_UPDATES = 6.0
 BRAND = (224, 123, 32)
 
 
+def set_up(model: Model, q: np.ndarray, host: str, port: int, title: str) -> tuple[Any, Stage, float]:
+    """A server with the model on its stage, seen whole in the configurations q (…, nq), and how large it is, m."""
+    server = open_server(host, port, title)
+    stage = Stage(server, model)
+    low, high = stage.bounds(stage.poses(q))
+    stage.furnish(low, high)
+    server.gui.main_panel.dock_right()
+    server.gui.configure_theme(control_width="medium", show_logo=False, show_share_button=False, brand_color=BRAND)
+    return server, stage, float(np.max(high - low))
+
+
 class Viewer:
     """A model on a stage with its panels, served on a port.
 
@@ -40,10 +51,12 @@ class Viewer:
         self.v = np.array(recording.v[0]) if recording is not None else np.zeros(model.nv)
         self.index, self.picked = 0, None
         self.lock, self.stopping = threading.RLock(), threading.Event()
-        self.server = open_server(host, port, title or (recording.title if recording else model.name))
-        self.stage = Stage(self.server, model)
+        states = self.q if recording is None else recording.thinned(5.0).q
+        name = title or (model.name if recording is None else recording.title)
+        self.server, self.stage, self.size = set_up(model, states, host, port, name)
         self.stage.clicked = self.pick
-        self._furnish()
+        frames = [frame.name for frame in model.frame_list if frame.body >= 0]
+        self.marks = Marks(self.stage, self.size, frames[-1] if frames else "world")
         self.timeline: Timeline | None = None
         self.joints: Joints | None = None
         self.plots: Plots | None = None
@@ -56,18 +69,6 @@ class Viewer:
         host = self.server.get_host()
         name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         return f"http://{name}:{self.server.get_port()}/"
-
-    def _furnish(self) -> None:
-        states = self.q if self.recording is None else self.recording.thinned(5.0).q
-        low, high = self.stage.bounds(self.stage.poses(states))
-        self.size = float(np.max(high - low))
-        self.stage.furnish(low, high)
-        frames = [frame.name for frame in self.model.frame_list if frame.body >= 0]
-        self.marks = Marks(self.stage, self.size, frames[-1] if frames else "world")
-        self.server.gui.main_panel.dock_right()
-        self.server.gui.configure_theme(
-            control_width="medium", show_logo=False, show_share_button=False, brand_color=BRAND
-        )
 
     def _panels(self) -> None:
         gui, record = self.server.gui, self.recording
