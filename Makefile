@@ -5,10 +5,10 @@ PY := $(VENV)/bin/python
 SOURCES := src tests tools examples docs benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all bench bench-loops docs lint readme lock clean
+.PHONY: help run test test-all bench bench-loops bench-results docs lint readme lock clean
 
 help: ## say what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/ready-run ## show what phistar does, on the PUMA 560
 	@$(PY) examples/first_look.py
@@ -27,6 +27,9 @@ bench: $(VENV)/ready-test ## ratios against the peers, measured in the same run
 bench-loops: $(VENV)/ready-test ## closed chains: the IFToMM problems, digits, two arms against Pinocchio
 	@$(PY) benchmarks/loops.py
 
+bench-results: $(VENV)/ready-test ## measure anew what the site and README.md show of speed
+	@$(PY) tools/bench_results.py && $(PY) docs/generate_benchmarks.py --readme
+
 docs: $(VENV)/ready-docs ## the documentation site, in build/site
 	@for program in docs/generate_*.py; do $(PY) "$$program" || exit 1; done
 	@$(PY) -m sphinx -W -q -b html docs build/site && echo "Open build/site/index.html"
@@ -38,6 +41,7 @@ lint: $(VENV)/ready-test ## format, lint, types, import layers
 	@$(VENV)/bin/lint-imports
 
 readme: $(VENV)/ready-test ## renew the output shown in README.md and in the pages of docs/
+	@$(PY) docs/generate_benchmarks.py --readme
 	@$(PY) tools/pages.py
 
 lock: $(VENV)/ready-run ## renew requirements.lock (on the oldest Python supported)

@@ -1,0 +1,130 @@
+"""Writes docs/benchmarks.md and its picture from benchmarks/results.json; with --readme, the table in README.md.
+
+Run by the docs build before Sphinx: `python docs/generate_benchmarks.py`. `make bench-results` measures anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from phistar.cli.benchmark.plot import svg
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results.json"
+TABLE = re.compile(r"(?<=<!-- benchmarks -->\n).*?(?=<!-- end of benchmarks -->)", re.DOTALL)
+TITLES = {
+    "forward_dynamics": "forward dynamics",
+    "inverse_dynamics": "inverse dynamics",
+    "mass_matrix": "mass matrix",
+    "mass_matrix_inverse": "its inverse",
+    "forward_dynamics_derivatives": "derivatives of forward dynamics",
+    "operational_space": "operational space",
+    "rollout": "a step of a rollout",
+}
+SHORT = (("ur5", "UR5"), ("panda", "Panda"), ("talos", "Talos, 38 dof"), ("chain100", "chain of 100"))
+Facts = dict[str, Any]
+
+
+def machine(facts: Facts) -> str:
+    """Where, when and with what it was measured."""
+    known = facts["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in known["versions"].items() if version)
+    busy = f" The machine was busy (load {known['load']:.1f}): figures are rough." if (known["load"] or 0) > 1 else ""
+    return (
+        f"Measured {facts['date']} on {known['processor']} ({known['cpu']}), {known['cores']} cores, one thread, "
+        f"Python {known['python']}, {versions}.{busy}"
+    )
+
+
+def short_table(facts: Facts) -> str:
+    """Times a state and ratios to Pinocchio's, for README.md."""
+    found = {(row["function"], row["robot"]): row for row in facts["results"]}
+    lines = ["| ns a state (× Pinocchio's C++) | " + " | ".join(title for _, title in SHORT) + " |"]
+    lines.append("|---|" + "---|" * len(SHORT))
+    for function, title in TITLES.items():
+        rows = [found.get((function, robot)) for robot, _ in SHORT]
+        if function != "rollout" and any(row and row["pin_cpp_ns"] for row in rows):
+            lines.append(f"| {title} | " + " | ".join(map(_cell, rows)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(row: Facts | None) -> str:
+    if not row or not row["pin_cpp_ns"]:
+        return ""
+    return f"{row['ours_ns']:,.0f} ({_ratio(row['pin_cpp_ratio'])})"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}×" if value >= 10 else f"{value:.1f}×"
+
+
+def _time(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def tables(facts: Facts) -> str:
+    """One table for each function."""
+    parts = []
+    for function, title in TITLES.items():
+        rows = [row for row in facts["results"] if row["function"] == function]
+        if not rows:
+            continue
+        lines = [
+            f"## {title.capitalize()}, `ps.{function}`",
+            "",
+            "| robot | dof | ours, ns | Pinocchio C++ | × | Python call | × | MuJoCo | × | operations | first call |",
+            "|---|---|---|---|---|---|---|---|---|---|---|",
+        ]
+        for row in rows:
+            times = [_time(row["ours_ns"])]
+            for peer in ("pin_cpp", "pin_python", "mujoco"):
+                times += [_time(row.get(f"{peer}_ns")), _ratio(row.get(f"{peer}_ratio"))]
+            cells = [row["robot"], str(row["dof"]), *times, f"{row['operations']:,}", f"{row['first_call_s']:.2f} s"]
+            lines.append("| " + " | ".join(cells) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def page(facts: Facts) -> str:
+    notes = "\n".join(f"- {note}" for note in facts["notes"])
+    problems = "\n".join(f"- {problem}" for problem in facts["problems"])
+    return (
+        "\n\n".join(
+            [
+                "# Benchmarks",
+                "Ours and the peers in one run, in turn, one thread against one thread. `make bench` does it on your "
+                "machine; `make bench-results` keeps what this page is made of.",
+                machine(facts),
+                "![Ratios to the peers](benchmarks.svg)",
+                tables(facts),
+                f"## What was measured\n\n{notes}",
+                f"## Left out\n\n{problems}" if problems else "",
+            ]
+        ).strip()
+        + "\n"
+    )
+
+
+def renewed(readme: str, facts: Facts) -> str:
+    """README.md with the table as the results are."""
+    text = f"\n{short_table(facts)}\n*{machine(facts)} [All of it](docs/index.md): `make bench`.*\n\n"
+    return TABLE.sub(lambda _: text, readme)
+
+
+def main() -> None:
+    facts = json.loads(RESULTS.read_text("utf-8"))
+    if "--readme" in sys.argv[1:]:
+        path = ROOT / "README.md"
+        path.write_text(renewed(path.read_text("utf-8"), facts), "utf-8")
+        return
+    folder = Path(__file__).parent
+    (folder / "benchmarks.md").write_text(page(facts), "utf-8")
+    (folder / "benchmarks.svg").write_text(svg(facts), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
