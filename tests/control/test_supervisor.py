@@ -77,7 +77,7 @@ def test_steps_are_pure():
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
 def test_conditions_mean_what_python_means(a, b):
     text = "abs(a - b) < 10 and not (max(a, b) > 5 or min(a, 2 * b) <= -3) or a == -b / 2"
-    wanted = abs(a - b) < 10 and not (max(a, b) > 5 or min(a, 2 * b) <= -3) or a == -b / 2
+    wanted = (abs(a - b) < 10 and not (max(a, b) > 5 or min(a, 2 * b) <= -3)) or a == -b / 2
     assert condition(text, ["a", "b"], "here").holds({"a": a, "b": b}) is wanted
 
 

@@ -59,7 +59,7 @@ class Memory(NamedTuple):
     object: np.ndarray  # (18,) as estimated, a carrier
     sightings: float  # that the estimate rests on
     correction: np.ndarray  # (6,) of sightings, from touch
-    felt: np.ndarray  # (12,) the wrists, smoothed
+    smooth: np.ndarray  # (24,) wrists and joint rates
     carrier: np.ndarray  # (18,) what the paths are fixed to, as it was at the start of the phase
     paths: np.ndarray  # (2, 18)
     angles: np.ndarray  # (2,) that the paths turn by
@@ -109,7 +109,7 @@ class CaptureController:
         none, six, pair = np.zeros(12), np.zeros(6), (0.0, 0.0)
         never = -self.period
         return Memory(
-            self.supervisor.start(), never, still, 0.0, six, none, still, paths, np.zeros(2), np.zeros(36), 1.0, pair,
+            self.supervisor.start(), never, still, 0.0, six, np.zeros(24), still, paths, np.zeros(2), np.zeros(36), 1.0, pair,
             pair, 0.0, None, (), 0, never, none,
         )  # fmt: skip
 
@@ -125,12 +125,12 @@ class CaptureController:
         now = self._now(memory, t - memory.decision.since)
         carrier = memory.object if phase in ("approach", "back_off") else memory.carrier
         readings = [sensed[name] for name in self.arms.readings]
-        tau, felt, grips, measured = self.law(
-            *readings, memory.felt, carrier, *memory.paths, memory.way, self.gains[phase], now
+        tau, smooth, grips, measured = self.law(
+            *readings, memory.smooth, carrier, *memory.paths, memory.way, self.gains[phase], now
         )
         facts = self._facts(memory, t, measured.tolist(), sensed)
         decision, switch = self.supervisor.step(memory.decision, t, facts)
-        before, memory = memory.decision, memory._replace(decision=decision, time=t, felt=felt)
+        before, memory = memory.decision, memory._replace(decision=decision, time=t, smooth=smooth)
         if switch is None:
             return memory, Command(tau, phase, (), facts)
         return self._entered(memory, t, t - before.since, sensed, grips), Command(tau, phase, (switch,), facts)

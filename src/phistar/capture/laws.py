@@ -31,9 +31,9 @@ from phistar.freeflying import inverse_dynamics as floating_inverse_dynamics
 from phistar.spatial import cross
 from phistar.stated import runtime_parameters
 
+SMOOTH_ROWS = 24
 WAY_ROWS = 36  # of the joints: where from, where to, and their rates there
 SINGULAR = 0.015  # damping of J⁺, in the units of its singular values
-SMOOTH = 0.004  # rad/s within which dry friction is blended from one side to the other
 PER_HAND = ("position_error", "angle_error", "speed", "turn_rate", "push", "side", "bend")
 MEASURED = (*(f"{side}_{name}" for side in SIDES for name in PER_HAND), "limit_margin", "fastest_joint")
 
@@ -58,7 +58,8 @@ class Gains:
     task: float = 1.0  # w
     joint_spring: float = 100.0  # 1/s²
     joint_damping: float = 20.0  # 1/s
-    smoothing: float = 1.0  # of the wrists' readings: what a new one counts
+    hesitation: float = 0.004  # rad/s within which the side of dry friction is blended from one to the other
+    smoothing: float = 1.0  # of the readings of wrists and joint rates: what a new one counts
 
     @property
     def row(self) -> np.ndarray:
@@ -81,6 +82,7 @@ class _Spread:
     task: Any
     joint_spring: Any
     joint_damping: Any
+    hesitation: Any
     smoothing: Any
 
     @staticmethod
@@ -100,13 +102,13 @@ NOW_ROWS = sum(NOW.values())
 
 
 def compiled_law(arms: Arms) -> Callable[..., tuple[np.ndarray, ...]]:
-    """law(*readings, felt, carrier, left, right, way, gains, now) → tau, felt, grips, measured.
+    """law(*readings, smooth, carrier, left, right, way, gains, now) → tau, smooth, grips, measured.
 
     Readings are `arms.readings` in order; carrier and paths are those of `paths.reference`; way (36,) is the joints'.
     `now` (24,) has the carrier's coasting (see `paths.carried`), both paths' progress, the pushes of left and right
     along their z and of both towards each other, N, and the joints' progress (see `_on_way`). tau (nv,) are joint
-    forces of the scene, felt (12,) the wrists smoothed, grips (24,) the poses of both hands, a rotation's rows and a
-    position each; measured has the numbers of `MEASURED`.
+    forces of the scene; smooth (24,) the wrists and joint rates, smoothed; grips (24,) the poses of both hands, a
+    rotation's rows and a position each; measured has the numbers of `MEASURED`.
     """
     law, mass = _compiled(_Shared(arms.without_mass())), arms.mass
     return law if mass is None else lambda *rows: law(*rows, mass)
@@ -130,19 +132,19 @@ class _Shared:
 @lru_cache(maxsize=8)
 def _compiled(shared: _Shared) -> Callable[..., Any]:
     arms = shared.arms
-    rows = {**arms.readings, "felt": 12, "carrier": CARRIER_ROWS, "left": PATH_ROWS, "right": PATH_ROWS}
+    rows = {**arms.readings, "smooth": SMOOTH_ROWS, "carrier": CARRIER_ROWS, "left": PATH_ROWS, "right": PATH_ROWS}
     rows |= {"way": WAY_ROWS, "gains": GAIN_ROWS, "now": NOW_ROWS}
 
-    def held(left_joints, right_joints, left_wrist, right_wrist, felt, carrier, left, right, way, gains, now):  # type: ignore[no-untyped-def]
-        state = arms.state({"left_joints": left_joints, "right_joints": right_joints})
-        return _law(arms, *state, (left_wrist, right_wrist), felt, carrier, (left, right), way, gains, now)
+    def held(left_joints, right_joints, left_wrist, right_wrist, smooth, carrier, left, right, way, gains, now):  # type: ignore[no-untyped-def]
+        read = left_joints, right_joints, left_wrist, right_wrist
+        return _law(arms, read, {}, smooth, carrier, (left, right), way, gains, now)
 
     def floating(  # type: ignore[no-untyped-def]
-        left_joints, right_joints, left_wrist, right_wrist, base, felt, carrier, left, right, way, gains, now, mass
+        left_joints, right_joints, left_wrist, right_wrist, base, smooth, carrier, left, right, way, gains, now, mass
     ):
-        state = arms.state({"left_joints": left_joints, "right_joints": right_joints, BASE: base})
+        read = left_joints, right_joints, left_wrist, right_wrist
         with runtime_parameters(inertia=arms.inertias(mass)):
-            return _law(arms, *state, (left_wrist, right_wrist), felt, carrier, (left, right), way, gains, now)
+            return _law(arms, read, {BASE: base}, smooth, carrier, (left, right), way, gains, now)
 
     if arms.free:
         return door(compile(floating, arms.model, rows={**rows, "mass": 10}))
@@ -162,10 +164,13 @@ def door(function: CompiledFunction) -> Callable[..., Any]:
 
 
 def _law(
-    arms: Arms, q: Any, v: Any, wrists: Any, felt: Any, carrier: Any, paths: Any, way: Any, gains: Any, now: Any
+    arms: Arms, read: Any, base: Any, smooth: Any, carrier: Any, paths: Any, way: Any, gains: Any, now: Any
 ) -> dict[str, Any]:
     model, g = arms.model, _Spread.of(gains)
-    felt = felt + g.smoothing * (np.concatenate(wrists) - felt)
+    fresh = np.concatenate([*read[2:], read[0][6:], read[1][6:]])
+    smooth = smooth + g.smoothing * (fresh - smooth)
+    joints = [np.concatenate([read[i][:6], smooth[12 + 6 * i : 18 + 6 * i]]) for i in (0, 1)]
+    q, v = arms.state({"left_joints": joints[0], "right_joints": joints[1], **base})
     frame, progress, push = carried(carrier, now[:3]), (now[3:9], now[9:15]), now[15:18]
     poses = [forward_kinematics(model, q, hand.grip) for hand in arms.hands]
     jacobians = [jacobian(model, q, hand.grip) for hand in arms.hands]
@@ -178,7 +183,7 @@ def _law(
         along = pose[:3, 2] * push[i : i + 1] + apart * push[2:] * (1.0 - 2.0 * i)
         pull = _turned(pose, g.springs * _turned(pose, error, -1), 1) + g.dampers * slip
         force = _capped(pull, g.most) + np.concatenate([np.zeros(3), along])
-        pressed = _at_grip(hand, pose, felt[6 * i : 6 * i + 6])
+        pressed = _at_grip(hand, pose, smooth[6 * i : 6 * i + 6])
         wanted.append(change + g.kd * slip + g.kp * error)
         rates.append(twist + g.kp / (g.kd + 1e-9) * error + g.give * (force + pressed))
         forces.append(force)
@@ -187,10 +192,11 @@ def _law(
     both = np.stack([np.concatenate(wanted) - drift, np.concatenate(rates)], axis=-1)
     solved = g.task * np.matmul(_damped_inverse(spread), both)
     own = (1.0 - g.task) * _on_way(arms, q, v, way, now[18:], g)
-    tau = _inverse_dynamics(arms, q, v, solved[:, 0] + own[:, 0], forces) + _friction(arms, solved[:, 1] + own[:, 1])
+    tau = _inverse_dynamics(arms, q, v, solved[:, 0] + own[:, 0], forces)
+    tau = tau + _friction(arms, solved[:, 1] + own[:, 1], g.hesitation)
     grips = [part for pose in poses for part in (pose[:3, :3].reshape(9), pose[:3, 3])]
     measured += _margins(arms, q, v)
-    whole = {"tau": _in_scene(arms, tau), "felt": felt, "grips": np.concatenate(grips)}
+    whole = {"tau": _in_scene(arms, tau), "smooth": smooth, "grips": np.concatenate(grips)}
     return {**whole, "measured": np.concatenate(measured)}
 
 
@@ -278,11 +284,11 @@ def _inverse_dynamics(arms: Arms, q: Any, v: Any, acceleration: Any, forces: Any
     return dynamics(arms.model, q, v, ordered, loads)[inner]
 
 
-def _friction(arms: Arms, rate: Any) -> Any:
+def _friction(arms: Arms, rate: Any, hesitation: Any) -> Any:
     """The joint forces (12,) that the joints' friction takes at rates (12,), smoothed about zero."""
     ahead, back = np.array([np.ravel(kind.friction) for kind in arms.kinds]).T
     viscous = np.array([np.ravel(kind.damping)[0] for kind in arms.kinds])
-    scaled = rate / SMOOTH
+    scaled = rate / hesitation
     way = scaled / np.sqrt(1.0 + scaled * scaled)
     return viscous * rate + 0.5 * (ahead + back) * way + 0.5 * (ahead - back) * way * way
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -33,7 +33,7 @@ class Settings:
     back_off: float = 0.12
     back_off_time: float = 2.0
     retreat_time: float = 6.0
-    filter_time: float = 0.01  # of the wrists' readings
+    filter_time: float = 0.01  # of the readings of wrists and joint rates
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> Settings:
@@ -56,13 +56,15 @@ _TOUCH = Gains(
 )  # fmt: skip
 _CARRY = Gains(
     twist_spring=200.0, side_spring=1500.0, push_spring=1500.0, twist_damping=20.0, damping=600.0, most_moment=10.0,
-    most_force=40.0, give_turning=0.06, give=0.0016,
+    most_force=40.0, give_turning=0.06, give=0.0016, hesitation=0.01,
 )  # fmt: skip
+_KEEP = replace(_CARRY, give_turning=0.01, give=0.0003, hesitation=0.05)  # dry friction keeps what is held
 GAINS: Mapping[str, Gains] = MappingProxyType(
     {
         **dict.fromkeys(("plan", "wait", "reach", "retreat", "aborted"), _JOINTS),
         **dict.fromkeys(("approach", "back_off"), _FOLLOW),
         "contact": _TOUCH,
-        **dict.fromkeys(("coordinate", "hold", "held"), _CARRY),
+        "coordinate": _CARRY,
+        **dict.fromkeys(("hold", "held"), _KEEP),
     }
 )
