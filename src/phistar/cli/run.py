@@ -16,26 +16,28 @@ from phistar.cli.names import scenes
 from phistar.errors import FileError, PhistarError
 
 DEFAULT = "grapple"
+SceneName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[SCENE]",
+        autocompletion=scenes,
+        help=f"A scene file (.toml), or a bundled scene; {DEFAULT} if none is given.",
+    ),
+]
+Often = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Write the run down in DIR so often of its time, for --resume."),
+]
 
 
 def run(
-    scene: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[SCENE]",
-            autocompletion=scenes,
-            help=f"A scene file (.toml), or a bundled scene; {DEFAULT} if none is given.",
-        ),
-    ] = None,
+    scene: SceneName = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Draws the scene's random numbers; 0.")] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write summary.json, trajectory.h5, report.html, replay.html there."),
     ] = None,
-    checkpoint: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Write the run down in DIR so often of its time, for --resume."),
-    ] = None,
+    checkpoint: Often = None,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Go on with the run that was written down there.")
     ] = None,
@@ -65,12 +67,7 @@ def run(
         result = _watched(found, seed, checkpoint=kept, resume=resume, watch=viewer)
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
-    if out is not None:
-        _write(result, out, quiet=as_json)
-    if as_json:
-        typer.echo(info.as_text(dict(result.summary)))
-    else:
-        Console().print(_table(result.summary))
+    _tell(result, out, as_json)
     if failed is not None:
         typer.echo(failed, err=True)
     if viewer is not None:
@@ -78,6 +75,16 @@ def run(
         viewer.replay(result)
     if failed is not None:
         raise typer.Exit(1)
+
+
+def _tell(result: Any, out: Path | None, as_json: bool) -> None:
+    """Its files, and its summary."""
+    if out is not None:
+        _write(result, out, quiet=as_json)
+    if as_json:
+        typer.echo(info.as_text(dict(result.summary)))
+    else:
+        Console().print(_table(result.summary))
 
 
 def _looking_on(scene: Any, seed: int) -> Any:
