@@ -37,9 +37,12 @@ class Command(NamedTuple):
 
 
 class SampledController(Protocol[Memory]):
-    """Pure: the same memory, time and readings give the same command. `period` is the time between samples, s."""
+    """Pure: the same memory, time and readings give the same command."""
 
-    period: float
+    @property
+    def period(self) -> float:
+        """The time between samples, s."""
+        ...
 
     def start(self) -> Memory:
         """The memory before the first sample."""

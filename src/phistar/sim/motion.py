@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -125,8 +125,9 @@ class Motion:
 
     def _driven(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The controller's joint forces, checked."""
-        tau, count = np.asarray(self.control(t, q, v), dtype=float), self.world.model.nv
-        if tau.shape != (count,) or not np.isfinite(tau).all():
+        tau = np.asarray(self.control(t, q, v), dtype=float)
+        if tau.shape != v.shape or not isfinite(tau @ tau):
+            count = len(v)
             what = f"shape {tau.shape}" if tau.shape != (count,) else f"{tau.tolist()}"
             raise PhistarError(f"At t = {t:.6g} s the controller gives {what}; it must give ({count},) finite numbers.")
         return tau
@@ -155,6 +156,9 @@ class Motion:
 
 
 def _touching(world: World, state: State, step: Step | None, before: Touching | None) -> Touching:
+    far = step is not None and step.forces is None and not step.stops.any()
+    if far and before is not None and not (before.pairs or before.stops):
+        return before  # nothing was near, and nothing is
     touching, slot, slips = state.touch_speed > 0.0, np.zeros(0, int), np.zeros(0, bool)
     if step is not None and step.forces is not None:
         force, slot = step.forces.table, step.gaps.slot

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.arrays import sign
-from phistar.backends.kernel import compilable
-from phistar.backends.single import single_of
-from phistar.compiled import compile
-from phistar.dynamics import forward_kinematics, frame_velocity
+from phistar.dynamics import forward_kinematics, frame_velocity, kinetic_energy, momentum, potential_energy
+from phistar.model import Model
 from phistar.sim.motion import Moment
 from phistar.sim.passive import Passive
 from phistar.sim.roots import Roots
+from phistar.sim.scenes.kernels import kernel, moving, with_inertias
 from phistar.sim.scenes.pushes import pushes
 from phistar.sim.world import World
 from phistar.spatial import cross
@@ -36,16 +35,38 @@ class Books(NamedTuple):
     impulse: np.ndarray = np.zeros(6)
 
 
+class Account(NamedTuple):
+    """Of a state: kinetic and potential energy, J; momenta (6,) of all bodies and of free trees, about the world's
+    origin."""
+
+    kinetic: float
+    potential: float
+    momentum: np.ndarray
+    free: np.ndarray
+
+
 class Audit:
     """Adds up a world's steps."""
 
     def __init__(self, world: World) -> None:
         self.world, self.roots, self.passive = world, Roots(world.model), Passive(world.model)
+        self._heavy = bool(self.roots.bodies) and bool(np.any(world.model.gravity))
         self._patterns: dict[tuple[int, ...], np.ndarray] = {}
 
-    def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Of all free trees about the world's origin, (6,)."""
-        return np.sum(self.roots.momenta(q, v), axis=0) if self.roots.bodies else np.zeros(6)
+    def account(self, q: np.ndarray, v: np.ndarray) -> Account:
+        """Energies and momenta of a state; the inertias are inputs of what is compiled."""
+        model, inertias = self.world.model, self._inertias
+        energy, momenta = (with_inertias(function, self.moving) for function in (kinetic_energy, momentum))
+        resting = float(potential_energy(model, q)) if np.any(model.gravity) else 0.0
+        whole, free = (momenta(q, v, own) for own in inertias)
+        return Account(float(energy(q, v, inertias[0])), resting, whole, free)
+
+    @cached_property
+    def _inertias(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of all bodies, and of those on free trees, (10 bodies,) each."""
+        rows = np.array([body.inertia.parameters for body in self.world.model.bodies]).reshape(-1, 10)
+        free = np.array([tree >= 0 for tree in self.roots.tree], dtype=float)
+        return rows.reshape(-1), (rows * free[:, None]).reshape(-1)
 
     def added(self, books: Books, moment: Moment, applied: np.ndarray) -> Books:
         """The books after the step that led to a moment, under joint forces `applied`."""
@@ -58,7 +79,11 @@ class Audit:
         work = length * float(made[0])
         if step.stops.any():
             work += length * float(self._stopped(step.stops) @ (state.v + before.v)) / 2
-        return Books(books.work + work, books.throughput + abs(work), books.impulse + length * made[1:])
+        impulse = books.impulse
+        if self.roots.bodies:
+            outside = made[1:] + self._weight(before.q) if self._heavy else made[1:]
+            impulse = impulse + length * outside
+        return Books(books.work + work, books.throughput + abs(work), impulse)
 
     @cached_property
     def _still(self) -> np.ndarray:
@@ -91,8 +116,9 @@ class Audit:
 
     def formulas(self, q: Any, v: Any, before_q: Any, before_v: Any, applied: Any, touch: Any) -> Any:
         """(7,): the power of joint forces, dry friction and contacts over a step, by its mean velocities; and
-        [moment; force] on free trees about the world's origin. Floats or traced numbers of one state."""
-        model, frames = self.world.model, self.world.pairs.frames
+        [moment; force] on free trees about the world's origin, weight left out. Floats or traced numbers of one state.
+        """
+        model, frames = self.moving, self.world.pairs.frames
         mean = 0.5 * (v + before_v)
         power = np.sum((applied + self.passive.coulomb(sign(np.asarray(mean)))) * mean, keepdims=True)
         for number, frame in enumerate(frames):
@@ -104,20 +130,19 @@ class Audit:
                 power = power + 0.5 * np.sum(push * about, keepdims=True)
         outside = touch[6 * len(frames) :]
         if self.roots.bodies:
-            outside = outside + np.sum(self.roots.pushed(before_q, applied), axis=0)
+            outside = outside + np.sum(Roots(model).pushed(before_q, applied), axis=0)
         return np.concatenate([power, outside])
 
     @cached_property
     def _formulas(self) -> Any:
-        model = self.world.model
-        if not compilable(model):
-            return self.formulas
+        model, friction = self.world.model, self.passive.friction.tobytes()
         rows = {"before_q": model.nq, "before_v": model.nv, "applied": model.nv, "touch": len(self._still)}
-        whole = compile(self.formulas, model, rows=rows).kernel.function
-        single = single_of(whole)
+        return kernel(self.formulas, self.moving, rows, self.world.pairs.frames, friction)
 
-        def formulas(*arrays: np.ndarray) -> np.ndarray:
-            made = single(*arrays)
-            return whole(*arrays) if made is NotImplemented else made
+    @cached_property
+    def moving(self) -> Model:
+        return moving(self.world.model)
 
-        return formulas
+    def _weight(self, q: np.ndarray) -> np.ndarray:
+        """Of the free trees, [moment; force] about the world's origin."""
+        return np.sum(self.roots.pushed(q, np.zeros(self.world.model.nv)), axis=0)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from phistar.contact.surface import normal_energy
-from phistar.dynamics import kinetic_energy, momentum, potential_energy
 from phistar.sim.motion import Event, Moment
 from phistar.sim.scenes.audit import Audit, Books
 from phistar.sim.scenes.loop import Continuous, Drive, Sampled
@@ -62,13 +61,14 @@ class Log:
 
     def keep(self, moment: Moment) -> Row:
         """A row; what is counted between rows begins anew."""
-        q, v, model = moment.state.q, moment.state.v, self.world.model
-        moving, resting = float(kinetic_energy(model, q, v)), float(potential_energy(model, q))
+        q, v = moment.state.q, moment.state.v
+        now = self.audit.account(q, v)
+        mechanical = now.kinetic + now.potential
         row: Row = {"t": moment.time, "q": q, "v": v, "tau": np.array(self.law(moment.time, q, v))}
-        row |= {"energy": moving + resting + self._stored(moment), "momentum": momentum(model, q, v)}
-        row |= {"mechanical": moving + resting, "kinetic": moving}
+        row |= {"energy": mechanical + self._stored(moment), "momentum": now.momentum}
+        row |= {"mechanical": mechanical, "kinetic": now.kinetic}
         row |= {"work": self.books.work, "throughput": self.books.throughput}
-        row["imbalance"] = self.audit.momentum(q, v) - self.books.impulse
+        row["imbalance"] = now.free - self.books.impulse
         row |= self._contacts(moment)
         row |= {"distance": min(self.nearest, moment.ahead.nearest), "gripped": self._touched(moment)}
         if isinstance(self.law, Sampled):

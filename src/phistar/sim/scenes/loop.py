@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class Sampled:
     def sample(self, moment: Moment) -> None:
         """Senses, and asks what to do until the next sample."""
         time = moment.time
-        self.line, sensed = self.readings.next(self.line, self.readings.sensing.read(moment))
+        self.line, sensed = self.readings.next(self.line, moment)
         made = _asked(time, self.controller.command, self.memory, time, sensed)
         if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], Command):
             raise PhistarError(f"At t = {time:.6g} s the controller gives {made!r:.100}, not its memory and a Command.")
@@ -79,8 +80,9 @@ class Sampled:
                 f"At t = {time:.6g} s the controller gives joint forces of shape {tau.shape}; {model.name} takes "
                 f"({model.nv},)."
             )
-        if not np.isfinite(tau).all():
-            joint = next(j for j in model.joints if not np.isfinite(tau[j.v_slice]).all())
+        if not isfinite(tau @ tau):
+            worst = int(np.argmax(np.where(np.isfinite(tau), np.abs(tau), np.inf)))
+            joint = next(joint for joint in model.joints if joint.v_slice.stop > worst)
             value = tau[joint.v_slice].tolist()
             raise PhistarError(
                 f"At t = {time:.6g} s the controller gives {value} on joint {joint.name}; it must be finite."

@@ -19,7 +19,6 @@ from phistar.spatial import Inertia, cross
 class Mounted:
     """Rigid pieces, each an inertia in a frame of the model, and the shapes on them by body and name."""
 
-    model: Model
     frame: str
     pieces: tuple[tuple[str, Inertia], ...]
     shapes: frozenset[tuple[int, str]]
@@ -27,21 +26,21 @@ class Mounted:
     def carries(self, site: Site) -> bool:
         return (site.body, site.name) in self.shapes
 
-    def momentum(self, q: Any, v: Any) -> Any:
+    def momentum(self, model: Model, q: Any, v: Any) -> Any:
         """Σ φ M V, (6,), about the world's origin in world axes; floats or traced numbers of one state."""
         total = np.zeros(6)
         for frame, inertia in self.pieces:
-            pose, motion = forward_kinematics(self.model, q, frame), frame_velocity(self.model, q, v, frame)
+            pose, motion = forward_kinematics(model, q, frame), frame_velocity(model, q, v, frame)
             total = total + outward(pose, np.matmul(inertia.matrix, _turned(pose, motion)))
         return total
 
-    def weight(self, q: Any) -> Any:
+    def weight(self, model: Model, q: Any, gravity: np.ndarray) -> Any:
         """[c × m g; m g], (6,), about the world's origin."""
         total = np.zeros(6)
         for frame, inertia in self.pieces:
-            pose = forward_kinematics(self.model, q, frame)
+            pose = forward_kinematics(model, q, frame)
             center = np.matmul(pose[:3, :3], inertia.com) + pose[:3, 3]
-            force = inertia.mass * np.asarray(self.model.gravity)
+            force = inertia.mass * np.asarray(gravity)
             total = total + np.concatenate([cross(center, force), force])
         return total
 
@@ -64,7 +63,7 @@ def mounted(model: Model, parts: tuple[Part, ...], frame: str, where: str) -> Mo
         shapes |= {(model.body_index(name), shape.name or name) for name, body in bodies for shape in body.geometry}
     if not on - {frame}:
         raise FileError(f"{where}: nothing is mounted on {frame}; a wrist sensor sits between a frame and parts on it.")
-    return Mounted(model, frame, tuple((name, own) for name, own in pieces if not own.is_zero), frozenset(shapes))
+    return Mounted(frame, tuple((name, own) for name, own in pieces if not own.is_zero), frozenset(shapes))
 
 
 def outward(pose: Any, force: Any) -> Any:

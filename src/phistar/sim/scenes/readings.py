@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil, cos, sin, sqrt
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from phistar.errors import FileError
+from phistar.sim.motion import Moment
 from phistar.sim.scenes.sensing import Sensing
 from phistar.sim.scenes.sensors import Sensor
 
@@ -29,49 +30,30 @@ class Readings:
 
     def __init__(self, sensing: Sensing, period: float) -> None:
         self.sensing = sensing
-        spread, self.bias = np.zeros(sensing.size), np.zeros(sensing.size)
-        self.turns: list[tuple[int, float, tuple[float, ...] | None]] = []
-        self.late: list[tuple[str, slice, int]] = []
+        self.spread, self.bias, self._quiet = (np.zeros(sensing.size) for _ in range(3))
+        self.late: list[tuple[str, slice, int]] = []  # which of the past is a sensor's reading, from the latest back
         self.seldom: list[tuple[slice, int]] = []
         for sensor in sensing.sensors:
             own = sensing.slices[sensor.name]
             size, places = own.stop - own.start, sensing.coordinates.get(sensor.name, 3)
-            spread[own], self.bias[own] = _spread(sensor, size, places), _bias(sensor, size, places)
-            if sensor.kind == "pose":
-                constant = _turn(*sensor.turn_bias.tolist()) if sensor.turn_bias.any() else None
-                self.turns.append((own.start + 3, sensor.noise[1], constant))
-            self.late.append((sensor.name, own, ceil(sensor.delay / period - TOLERATED)))
+            self.spread[own], self.bias[own] = _spread(sensor, size, places), _bias(sensor, size, places)
+            self.late.append((sensor.name, own, -1 - max(ceil(sensor.delay / period - TOLERATED), 0)))
             every = _every(sensor, period)
             if every > 1:
                 self.seldom.append((own, every))
-        self.spread = spread if spread.any() or any(noise for _, noise, _ in self.turns) else None
-        self.longest = 1 + max((late for _, _, late in self.late), default=0)
-        self.pressed = (
-            sensing.kinds["tactile"]
-            if any(s.noise[0] or s.bias is not None for s in sensing.of_kind("tactile"))
-            else None
-        )
+        self.noisy = bool(self.spread.any())
+        self.longest = max((-back for _, _, back in self.late), default=1)
 
     def start(self, seed: np.random.SeedSequence) -> Line:
         return Line((), 0, np.random.default_rng(seed))
 
-    def next(self, line: Line, truth: np.ndarray) -> tuple[Line, Mapping[str, Any]]:
+    def next(self, line: Line, moment: Moment) -> tuple[Line, Mapping[str, Any]]:
         """The line after a sample, and what the controller gets: an array for each sensor, by name."""
-        read = truth + self.bias
-        noise = None
-        if self.spread is not None:
-            noise = line.generator.standard_normal(len(read))
-            read += self.spread * noise
-        for start, size, constant in self.turns:
-            if size or constant:
-                turn = read[start : start + 4].tolist()
-                if constant:
-                    turn = _product(constant, turn)
-                if size and noise is not None:
-                    turn = _product(_turn(*(size * noise[start : start + 3]).tolist()), turn)
-                read[start : start + 4] = turn
-        if self.pressed is not None:
-            np.maximum(read[self.pressed], 0.0, out=read[self.pressed])
+        noise = self._quiet
+        if self.noisy:
+            noise = line.generator.standard_normal(len(noise))
+            noise *= self.spread
+        read = self.sensing.read(moment, self.bias, noise)
         for own, every in self.seldom:
             if line.count % every:
                 read[own] = line.past[-1][own]
@@ -81,16 +63,17 @@ class Readings:
         return after, self.given(after)
 
     def given(self, line: Line) -> Mapping[str, Any]:
-        """What has arrived at the controller."""
-        past, last = line.past, len(line.past) - 1
-        return {name: past[max(last - late, 0)][own] for name, own, late in self.late}
+        """What has arrived at the controller; before anything can have, the first reading."""
+        past = line.past
+        if len(past) == self.longest:
+            return {name: past[back][own] for name, own, back in self.late}
+        return {name: past[max(back, -len(past))][own] for name, own, back in self.late}
 
 
 def _spread(sensor: Sensor, size: int, places: int) -> np.ndarray:
-    """The standard deviation of each number; a quaternion is turned instead."""
+    """The standard deviation of each number, of a quaternion those of the vector that turns it."""
     if sensor.kind == "pose":
-        place, _, spin, rate = sensor.noise
-        return np.repeat([place, 0.0, spin, rate], [3, 4, 3, 3])
+        return np.repeat(np.insert(sensor.noise, 2, 0.0), [3, 3, 1, 3, 3])
     if sensor.kind == "wrist":
         return np.repeat(sensor.noise, 3)
     if sensor.kind == "joints":
@@ -105,6 +88,8 @@ def _bias(sensor: Sensor, size: int, places: int) -> np.ndarray:
         if len(sensor.bias) != room:
             raise FileError(f"{sensor.where}, bias: {room} numbers were expected; it has {len(sensor.bias)}.")
         bias[:room] = sensor.bias
+    if sensor.kind == "pose":
+        bias[3:6] = sensor.turn_bias
     return bias
 
 
@@ -118,21 +103,3 @@ def _every(sensor: Sensor, period: float) -> int:
             f"{sensor.period:g} s."
         )
     return every
-
-
-def _turn(x: float, y: float, z: float) -> tuple[float, float, float, float]:
-    """The quaternion of a rotation vector."""
-    angle = sqrt(x * x + y * y + z * z)
-    part = sin(0.5 * angle) / angle if angle > 0.0 else 0.5
-    return x * part, y * part, z * part, cos(0.5 * angle)
-
-
-def _product(p: Any, q: Any) -> tuple[float, float, float, float]:
-    """p ⊗ q."""
-    (a, b, c, d), (x, y, z, w) = p, q
-    return (
-        d * x + w * a + b * z - c * y,
-        d * y + w * b + c * x - a * z,
-        d * z + w * c + a * y - b * x,
-        d * w - a * x - b * y - c * z,
-    )

@@ -1,30 +1,30 @@
-"""The true readings of a scene's sensors: one compiled function of the state for frames, one product for contacts."""
+"""The readings of a scene's sensors: one product for contacts, and one compiled function of the state for all else."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.kernel import compilable
-from phistar.backends.single import single_of
-from phistar.compiled import compile
+from phistar.backends.arrays import is_traced, sign, traced
 from phistar.contact.pairs import sites
 from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.errors import FileError, PhistarError
+from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.sim.motion import Moment
+from phistar.sim.scenes.kernels import kernel, moving
 from phistar.sim.scenes.mounted import Mounted, inward, mounted
 from phistar.sim.scenes.parts import Part
 from phistar.sim.scenes.pushes import pushes
 from phistar.sim.scenes.sensors import Sensor
 from phistar.sim.world import World
-from phistar.spatial import cross
+from phistar.spatial import cross, multiply
 
-POSE, SEEN = 13, 18  # numbers of a pose: as read, and as the compiled function gives it, with a matrix
+POSE = 13  # numbers of a pose
+TINY, TIE = 1e-300, 1e-9
 MOST_PATTERNS = 4096  # of near places that are remembered
 
 
@@ -36,8 +36,8 @@ class _Pattern(NamedTuple):
 
 
 class Sensing:
-    """What perfect sensors read at a moment: `read(moment)` (N,), the numbers of `sensors` one after the other, joints,
-    wrists, tactile ones, poses. `slices` says where each sensor's are."""
+    """What sensors read at a moment: (N,), the numbers of `sensors` one after the other, joints, wrists, tips, poses;
+    `slices` says where each sensor's are."""
 
     def __init__(self, world: World, parts: tuple[Part, ...], sensors: Sequence[Sensor]) -> None:
         self.world, self.parts = world, parts
@@ -107,31 +107,27 @@ class Sensing:
         self.seen.append(sensor.of)
         return POSE
 
-    def read(self, moment: Moment) -> np.ndarray:
-        """Every sensor's true numbers, (N,)."""
+    def read(self, moment: Moment, bias: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Every sensor's numbers with two errors added, (N,) each; a pose is turned by the vectors that stand first in
+        the place of its quaternion."""
         state, before, step = moment.state, moment.before, moment.step
-        out = np.empty(self.size)
-        if len(self._places):
-            out[self.kinds["joints"]] = np.concatenate((state.q, state.v))[self._places]
-        touch = np.zeros(6 * len(self.mounted))
-        if step is not None and step.forces is not None and (self.tips or self.mounted):
+        touch, tips = self._untouched
+        if step is not None and step.forces is not None and self._feels:
             pattern = self._pattern(step.gaps.slots)
             if self.mounted:
                 touch = (pattern.wrists @ pushes(step)).reshape(-1)
             if self.tips:
-                out[self.kinds["tactile"]] = pattern.tips @ step.forces.table[:, 2]
-        elif self.tips:
-            out[self.kinds["tactile"]] = 0.0
-        if self.mounted or self.seen:
-            often = 1.0 / moment.length if moment.length > 0.0 else 0.0
-            made = self._frames(state.q, state.v, before.q, before.v, np.append(touch, often))
-            wrists = self.kinds["wrist"]
-            out[wrists] = made[: 6 * len(self.mounted)]
-            for number in range(len(self.seen)):
-                start = 6 * len(self.mounted) + SEEN * number
-                first = self.kinds["pose"].start + POSE * number
-                out[first : first + POSE] = _as_read(made[start : start + SEEN].tolist())
-        return out
+                tips = pattern.tips @ step.forces.table[:, 2]
+        often = np.array([1.0 / moment.length if moment.length > 0.0 else 0.0])
+        return self._readings(state.q, state.v, before.q, before.v, touch, tips, often, bias, noise)
+
+    @cached_property
+    def _feels(self) -> bool:
+        return bool(self.tips or self.mounted)
+
+    @cached_property
+    def _untouched(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(max(6 * len(self.mounted), 1)), np.zeros(max(len(self.tips), 1))
 
     def _pattern(self, slots: tuple[int, ...]) -> _Pattern:
         found = self._patterns.get(slots)
@@ -146,57 +142,77 @@ class Sensing:
             )
         return found
 
-    def formulas(self, q: Any, v: Any, before_q: Any, before_v: Any, touch: Any) -> Any:
-        """(6 wrists + 18 poses,) of floats or traced numbers: of each wrist the wrench of contacts, weight and inertia
-        −dp/dt, the change of momentum over the step; of each pose xyz, its matrix, ω and v. `touch` has the contacts'
-        wrenches on what is mounted, and one over the step."""
-        model, rows = self.world.model, []
+    @cached_property
+    def moving(self) -> Model:
+        return moving(self.world.model)
+
+    def formulas(
+        self, q: Any, v: Any, before_q: Any, before_v: Any, touch: Any, tips: Any, often: Any, bias: Any, noise: Any
+    ) -> Any:
+        """(N,) of floats or traced numbers of one state. Of each wrist the wrench of contacts, `touch`, of weight and
+        of inertia, −dp/dt, the change of momentum over the step times `often`, one over it; `tips` are normal forces.
+        """
+        model, rows = self.moving, [np.concatenate([q, v])[self._places]]
         for number, each in enumerate(self.mounted):
-            change = (each.momentum(q, v) - each.momentum(before_q, before_v)) * touch[6 * len(self.mounted)]
-            whole = touch[6 * number : 6 * number + 6] + each.weight(q) - change
+            change = (each.momentum(model, q, v) - each.momentum(model, before_q, before_v)) * often[0]
+            whole = touch[6 * number : 6 * number + 6] + each.weight(model, q, self.world.model.gravity) - change
             rows.append(inward(forward_kinematics(model, q, each.frame), whole))
+        plain = len(self._places) + 6 * len(self.mounted)
+        error = bias + noise
+        rows = [np.concatenate(rows) + error[:plain]]
+        if self.tips:
+            rows.append(np.maximum(tips + error[plain : plain + len(self.tips)], 0.0))
+        start = plain + len(self.tips)
         for of, seen_from in self.seen:
             pose, eye = forward_kinematics(model, q, of), forward_kinematics(model, q, seen_from)
             motion, turning = frame_velocity(model, q, v, of), frame_velocity(model, q, v, seen_from)
             turn, away = np.swapaxes(eye[:3, :3], 0, 1), pose[:3, 3] - eye[:3, 3]
             drift = motion[3:] - turning[3:] - cross(turning[:3], away)
-            rows += [np.matmul(turn, away), np.matmul(turn, pose[:3, :3]).reshape(9)]
-            rows += [np.matmul(turn, motion[:3] - turning[:3]), np.matmul(turn, drift)]
+            wrong = multiply(small_turn(noise[start + 3 : start + 6]), small_turn(bias[start + 3 : start + 6]))
+            rows += [np.matmul(turn, away) + error[start : start + 3]]
+            rows += [upright(multiply(wrong, quaternion(np.matmul(turn, pose[:3, :3]))))]
+            rates = np.concatenate([np.matmul(turn, motion[:3] - turning[:3]), np.matmul(turn, drift)])
+            rows += [rates + error[start + 7 : start + 13]]
+            start += POSE
         return np.concatenate(rows)
 
     @cached_property
-    def _frames(self) -> Any:
-        """The formulas, compiled where the model is small enough."""
-        model = self.world.model
-        if not compilable(model):
-            return self.formulas
-        rows = {"before_q": model.nq, "before_v": model.nv, "touch": 6 * len(self.mounted) + 1}
-        whole = compile(self.formulas, model, rows=rows).kernel.function
-        single = single_of(whole)
-
-        def frames(*arrays: np.ndarray) -> np.ndarray:
-            made = single(*arrays)
-            return whole(*arrays) if made is NotImplemented else made
-
-        return frames
+    def _readings(self) -> Any:
+        """The formulas, compiled."""
+        model, (touch, tips) = self.world.model, self._untouched
+        rows = {"before_q": model.nq, "before_v": model.nv, "touch": len(touch), "tips": len(tips), "often": 1}
+        rows |= {"bias": self.size, "noise": self.size}
+        carried = tuple((each.frame, each.pieces) for each in self.mounted)
+        about = carried, tuple(self.seen), len(self.tips), self._places.tobytes(), tuple(model.gravity.tolist())
+        return kernel(self.formulas, self.moving, rows, *about)
 
 
-def _as_read(numbers: list[float]) -> tuple[float, ...]:
-    """A pose with its matrix as a quaternion whose scalar is not negative (Shepperd's pivots)."""
-    x, y, z, xx, xy, xz, yx, yy, yz, zx, zy, zz, *rest = numbers
-    trace = xx + yy + zz
-    if trace >= max(xx, yy, zz):
-        s = 2.0 * sqrt(1.0 + trace)
-        turn = (zy - yz) / s, (xz - zx) / s, (yx - xy) / s, 0.25 * s
-    elif xx >= yy and xx >= zz:
-        s = 2.0 * sqrt(1.0 + xx - yy - zz)
-        turn = 0.25 * s, (xy + yx) / s, (xz + zx) / s, (zy - yz) / s
-    elif yy >= zz:
-        s = 2.0 * sqrt(1.0 - xx + yy - zz)
-        turn = (xy + yx) / s, 0.25 * s, (yz + zy) / s, (xz - zx) / s
-    else:
-        s = 2.0 * sqrt(1.0 - xx - yy + zz)
-        turn = (xz + zx) / s, (yz + zy) / s, 0.25 * s, (yx - xy) / s
-    if turn[3] < 0.0:
-        turn = -turn[0], -turn[1], -turn[2], -turn[3]
-    return x, y, z, *turn, *rest
+# Quaternions without branches, of floats or traced numbers.
+
+
+def small_turn(vector: Any) -> Any:
+    """The quaternion of a rotation vector."""
+    angle = np.sqrt(np.sum(vector * vector, keepdims=True) + TINY)
+    return np.concatenate([vector * (np.sin(0.5 * angle) / angle), np.cos(0.5 * angle)])
+
+
+def quaternion(rotation: Any) -> Any:
+    """The unit quaternion of R: the row of 4 q q* whose diagonal entry is largest, made unit (Shepperd 1978)."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = ([rotation[i, j] for j in range(3)] for i in range(3))
+    rows = [
+        [1.0 + xx - yy - zz, xy + yx, xz + zx, zy - yz],
+        [xy + yx, 1.0 - xx + yy - zz, yz + zy, xz - zx],
+        [xz + zx, yz + zy, 1.0 - xx - yy + zz, yx - xy],
+        [zy - yz, xz - zx, yx - xy, 1.0 + xx + yy + zz],
+    ]
+    table = np.stack([np.stack(row) for row in rows])
+    sizes = np.stack([table[i, i] + TIE * i for i in range(4)])  # no two are as large
+    sizes = traced(sizes) if is_traced(sizes) else sizes
+    largest = np.maximum(np.maximum(sizes[0], sizes[1]), np.maximum(sizes[2], sizes[3]))
+    row = np.matmul(0.5 + 0.5 * sign(np.asarray(sizes - largest + 0.5 * TIE)), table)
+    return row / np.sqrt(np.sum(row * row, keepdims=True))
+
+
+def upright(turn: Any) -> Any:
+    """The same rotation's quaternion whose scalar is not negative."""
+    return turn * sign(np.asarray(turn[3:] + TINY))
