@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from phistar.backends.llvm import _plan as plan
+from phistar.backends.llvm import cut
+from phistar.backends.registers import residence
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 from phistar.errors import StatementError
 
@@ -110,20 +111,26 @@ class CFunction:
 
     def source(self) -> str:
         """The definition."""
-        slots, slot_count, ranges = plan(self.trace)
-        parts = [part for part in (_Part(self, slots, *bounds) for bounds in ranges) if part.lines]
+        cuts = cut(list(range(len(self.trace.code))))
+        plan = residence(cuts, self._operands, lambda index: self.trace.code[index][0] >= INPUT, len(self.trace.code))
+        bounds = [(part[0], part[-1] + 1) if part else (0, 0) for part in cuts]  # without an instruction: constants
+        parts = [part for part in (_Part(self, plan.slots, *pair) for pair in bounds) if part.lines]
         lines = ["#include <math.h>", "", f'#include "{self.name}.h"', "", *(_APART if len(parts) > 1 else [])]
         apart = "APART " if len(parts) > 1 else ""
         names = [f"{self.name}_part{index}" for index in range(len(parts))]
         for part, name in zip(parts, names, strict=True):
             lines += [f"{apart}static void {name}({part.parameters()})", "{", *part.lines, "}", ""]
         lines += [self.prototype, "{"]
-        if slot_count:
-            lines.append(f"    double {SCRATCH}[{slot_count}];")
+        if plan.slot_count:
+            lines.append(f"    double {SCRATCH}[{plan.slot_count}];")
         used = {name for part in parts for name in part.used}
         lines += [f"    (void){name};" for name, _ in self.arguments if name not in used]
         lines += [f"    {name}({', '.join(part.used)});" for part, name in zip(parts, names, strict=True)]
         return "\n".join([*lines, "}"]) + "\n"
+
+    def _operands(self, index: int) -> tuple[int, ...]:
+        op, left, right = self.trace.code[index]
+        return tuple(x for x in dict.fromkeys((left, right)) if x is not None) if op < INPUT else ()
 
     def place(self, position: int, arrays: Sequence[tuple[str, int]]) -> tuple[str, str]:
         """(array, element) of a value counted through all arrays."""

@@ -1,24 +1,29 @@
 """Vector LLVM IR for a trace: one state per lane.
 
-Long traces are split into functions with the values that cross between them in memory, which keeps compile time linear.
-Signs, sums and products may be contracted and reassociated; NaN and infinity keep their meaning. Where inputs come from
-and outputs go to is the business of `Places`: rows of arrays (`rows.py`) or the links of a long chain (`rolled.py`).
+Long traces are split into functions with the values that cross between them in memory, which keeps compile time linear;
+`registers.py` says what else is in memory. What is fused is decided by `fusing.py`; NaN and infinity keep their
+meaning. Where inputs come from and outputs go to is the business of `Places`: rows of arrays (`rows.py`) or the links
+of a long chain (`rolled.py`).
 """
 
 from __future__ import annotations
 
 import struct
-from itertools import chain, islice
+from itertools import chain
 from typing import Protocol
 
 from phistar.backends.fusing import fused_products
+from phistar.backends.registers import residence
 from phistar.backends.sincos import sincos
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 
-FLAGS = "contract reassoc nsz arcp"
+FLAGS = "contract reassoc nsz arcp"  # of loops
+WRITTEN = "nsz arcp"  # of traces: what is fused is decided here, so that any number of lanes gives the same bits
 WHOLE, PART, SHORT_PART = 600, 400, 150  # instructions of a trace in one function; in one of several; in one of many
 MANY = 12_000  # instructions: so many that compiling takes seconds
 ABREAST = 6  # sines and cosines computed side by side
+REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
+APART = 10  # instructions after which a value that is read again is really read again
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
@@ -29,8 +34,12 @@ class Places(Protocol):
         """The arguments of every part, as IR."""
         ...
 
-    def load(self, target: str, number: int) -> list[str]:
-        """Lines that make input `number` the vector %target."""
+    def pointer(self, number: int) -> str | None:
+        """The argument through which input `number` can be read at any time; None where it can be read only once."""
+        ...
+
+    def load(self, target: str, number: int, pointer: str | None) -> list[str]:
+        """Lines that make input `number` the vector %target, through %pointer."""
         ...
 
     def store(self, position: int, value: str) -> list[str]:
@@ -57,89 +66,175 @@ def splat(value: float, lanes: int) -> str:
 
 class Body:
     """The straight-line functions of one trace: `name0`, `name1`, … called in order with the places' arguments and a
-    scratch pointer with room for `slot_count` vectors."""
+    scratch pointer with room for `slot_count` vectors. `registers`: how many vectors the processor's hold."""
 
-    def __init__(self, name: str, trace: Trace, places: Places, lanes: int, fma: bool) -> None:
+    def __init__(
+        self, name: str, trace: Trace, places: Places, lanes: int, fma: bool, registers: int = REGISTERS
+    ) -> None:
         self.name, self.trace, self.places, self.lanes = name, trace, places, lanes
         self.vector = f"<{lanes} x double>"
         self.fma = "fma" if fma else "fmuladd"
-        self.slots, self.slot_count, self.ranges = _plan(trace)
-        self.fused = fused_products(trace, self.ranges) if fma else {}
-        self.absorbed = set(self.fused.values())
+        self.fused = fused_products(trace) if fma else {}
         self.stores: dict[int, list[int]] = {}
         for position, (value, constant) in enumerate(zip(trace.outputs, trace.output_is_constant, strict=True)):
             self.stores.setdefault(-1 if constant else int(value), []).append(position)
-        self.loaded: set[int] = set()
-        self.turned: set[int] = set()
-        self.stop = 0
+        self.parts = cut(self._sequence())
+        plan = residence(self.parts, self.operands, self.is_at_hand, registers)
+        self.reads, self.slots, self.slot_count = plan.reads, plan.slots, plan.slot_count
+
+    def _sequence(self) -> list[int]:
+        """What is computed, in order; inputs that are outputs too, or can be read only once, are read in their turn."""
+        absorbed = set(self.fused.values())
+        code = enumerate(self.trace.code)
+        return [
+            i
+            for i, (op, _, _) in code
+            if (op < INPUT and i not in absorbed) or (op == INPUT and (i in self.stores or not self.is_at_hand(i)))
+        ]
+
+    def operands(self, index: int) -> tuple[int, ...]:
+        """What an instruction needs, constants aside."""
+        code = self.trace.code
+        op, left, right = code[index]
+        if op >= INPUT:
+            return ()
+        needed: tuple[int | None, ...] = (left, right)
+        if index in self.fused:
+            product = self.fused[index]
+            needed = (*code[product][1:], right if left == product else left)
+        return tuple(x for x in dict.fromkeys(needed) if x is not None and code[x][0] != CONST)
+
+    def is_at_hand(self, index: int) -> bool:
+        """Whether a value is an input that can be read at any time."""
+        op, number, _ = self.trace.code[index]
+        return op == INPUT and self.places.pointer(number) is not None
 
     def functions(self) -> list[str]:
-        return [self.part(number, *bounds) for number, bounds in enumerate(self.ranges)]
+        return [PartText(self, number).text() for number in range(len(self.parts))]
 
     def calls(self, arguments: str) -> list[str]:
-        return [f"  call void @{self.name}{number}({arguments})" for number in range(len(self.ranges))]
+        return [f"  call void @{self.name}{number}({arguments})" for number in range(len(self.parts))]
 
-    def part(self, number: int, start: int, stop: int) -> str:
-        lines = [f"define internal void @{self.name}{number}({self.places.parameters()}, ptr noalias %scratch) #0 {{"]
-        self.loaded, self.turned, self.stop = set(), set(), stop
-        for position in self.stores.get(-1, []) if number == 0 else []:
-            lines += self.places.store(position, splat(float(self.trace.outputs[position]), self.lanes))
-        for index in range(start, stop):
-            self.instruction(index, start, lines)
-            if index in self.slots:
-                place = 8 * self.lanes * self.slots[index]
-                lines.append(f"  %t{index} = getelementptr i8, ptr %scratch, i64 {place}")
-                lines.append(f"  store {self.vector} %v{index}, ptr %t{index}, align {8 * self.lanes}")
-            for position in self.stores.get(index, []):  # at once: what waits for the end takes a register
-                lines += self.places.store(position, self.operand(index, start, lines))
-        return "\n".join([*lines, "  ret void", "}"])
 
-    def instruction(self, index: int, start: int, lines: list[str]) -> None:
-        op, left, right = self.trace.code[index]
-        if index in self.absorbed:
-            return
-        if index in self.fused:
-            lines += self.fused_sum(index, start, lines)
+class PartText:
+    """One function of a body as it is written.
+
+    A pointer is renamed, by an assembly of no instructions, before a value is read through it again: a compiler that
+    knew the two to be the same would keep the value, and write it down elsewhere.
+    """
+
+    def __init__(self, body: Body, number: int) -> None:
+        self.body, self.number, self.sequence = body, number, body.parts[number]
+        self.code, self.lanes, self.vector, self.fma = body.trace.code, body.lanes, body.vector, body.fma
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+        self.pointers: dict[str, str] = {"scratch": "scratch"}
+        self.seen: dict[tuple[str, int], tuple[str, int]] = {}  # of a place: through which name, at what time
+        self.turned: set[int] = set()
+        self.time = 0
+
+    def text(self) -> str:
+        body, places = self.body, self.body.places
+        self.rename("scratch")
+        for position in body.stores.get(-1, []) if self.number == 0 else []:
+            self.lines += places.store(position, splat(float(body.trace.outputs[position]), self.lanes))
+        for time, index in enumerate(self.sequence):
+            self.time = time
+            for value in body.reads[index]:
+                self.read(value)
+            self.instruction(index)
+            self.names[index] = f"%v{index}"
+            if index in body.slots:
+                self.lines += self.slot(f"t{index}", index)
+                self.lines.append(f"  store {self.vector} %v{index}, ptr %t{index}, align {8 * self.lanes}")
+            for position in body.stores.get(index, []):  # at once: what waits for the end takes a register
+                self.lines += places.store(position, f"%v{index}")
+        opening = f"define internal void @{body.name}{self.number}({places.parameters()}, ptr %scratch) #0 {{"
+        return "\n".join([opening, *self.lines, "  ret void", "}"])
+
+    def rename(self, pointer: str) -> None:
+        old = self.pointers.get(pointer, pointer)
+        self.pointers[pointer] = f"{pointer}.{len(self.lines)}"
+        self.lines.append(f'  %{self.pointers[pointer]} = call ptr asm "", "=r,0"(ptr %{old})')
+
+    def through(self, pointer: str, place: int) -> str:
+        """The name of a pointer through which a place is read or written now."""
+        name, time = self.seen.get((pointer, place), ("", 0))
+        if name == self.pointers.get(pointer, pointer) and self.time - time >= APART:
+            self.rename(pointer)
+        self.seen[pointer, place] = self.pointers.get(pointer, pointer), self.time
+        return self.pointers.get(pointer, pointer)
+
+    def slot(self, name: str, index: int) -> list[str]:
+        place = self.body.slots[index]
+        pointer = self.through("scratch", place)
+        return [f"  %{name} = getelementptr i8, ptr %{pointer}, i64 {8 * self.lanes * place}"]
+
+    def read(self, index: int) -> None:
+        """A value from memory, under a new name."""
+        op, number, _ = self.code[index]
+        name = f"v{index}.{len(self.lines)}"
+        if op == INPUT:
+            self.lines += self.loaded(name, number)
+        else:
+            self.lines += self.slot(f"{name}.p", index)
+            self.lines.append(f"  %{name} = load {self.vector}, ptr %{name}.p, align {8 * self.lanes}")
+        self.names[index] = f"%{name}"
+
+    def loaded(self, name: str, number: int) -> list[str]:
+        pointer = self.body.places.pointer(number)
+        return self.body.places.load(name, number, None if pointer is None else self.through(pointer, number))
+
+    def instruction(self, index: int) -> None:
+        op, left, right = self.code[index]
+        if index in self.body.fused:
+            self.lines += self.fused_sum(index)
         elif op == INPUT:
-            lines += self.places.load(f"v{index}", left)
+            self.lines += self.loaded(f"v{index}", left)
         elif op in _INFIX:
-            a, b = self.operand(left, start, lines), self.operand(right, start, lines)
-            lines.append(f"  %v{index} = {_INFIX[op]} {FLAGS} {self.vector} {a}, {b}")
+            a, b = self.operand(left), self.operand(right)
+            self.lines.append(f"  %v{index} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")
         elif op == NEG:
-            lines.append(f"  %v{index} = fneg {FLAGS} {self.vector} {self.operand(left, start, lines)}")
+            self.lines.append(f"  %v{index} = fneg {WRITTEN} {self.vector} {self.operand(left)}")
         elif op == SQRT:
-            x = self.operand(left, start, lines)
-            lines.append(f"  %v{index} = call {self.vector} @llvm.sqrt.v{self.lanes}f64({self.vector} {x})")
+            call = f"@llvm.sqrt.v{self.lanes}f64({self.vector} {self.operand(left)})"
+            self.lines.append(f"  %v{index} = call {self.vector} {call}")
         elif op == SIGN:
-            lines += self.sign(index, self.operand(left, start, lines))
+            self.lines += self.sign(index, self.operand(left))
         elif op in (SIN, COS):
             if left not in self.turned:
-                self.turn(index, start, lines)
+                self.turn(left)
             which = "sin" if op == SIN else "cos"
-            lines.append(f"  %v{index} = fadd nsz {self.vector} %x{left}.{which}, {splat(-0.0, self.lanes)}")
+            self.lines.append(f"  %v{index} = fadd nsz {self.vector} %x{left}.{which}, {splat(-0.0, self.lanes)}")
 
-    def turn(self, index: int, start: int, lines: list[str]) -> None:
-        """Sines and cosines of the angles that are known by now, step by step side by side: each is a chain of twenty
-        operations, in which a processor would wait."""
-        ahead = (left for op, left, _ in self.trace.code[index : self.stop] if op in (SIN, COS) and left < index)
-        angles = list(islice(dict.fromkeys(left for left in ahead if left not in self.turned), ABREAST))
-        named = [(f"x{left}", self.operand(left, start, lines)) for left in angles]
-        steps = zip(*(sincos(name, x, self.lanes, self.fma) for name, x in named), strict=True)
-        lines += chain.from_iterable(steps)
+    def operand(self, index: int) -> str:
+        op, value, _ = self.code[index]
+        return splat(value, self.lanes) if op == CONST else self.names[index]
+
+    def turn(self, first: int) -> None:
+        """Sines and cosines of angles that are inputs step by step side by side: each is a chain of twenty operations,
+        in which a processor would wait."""
+        ahead = (self.code[index][1] for index in self.sequence[self.time :] if self.code[index][0] in (SIN, COS))
+        others = (angle for angle in ahead if angle not in self.turned and self.body.is_at_hand(angle))
+        angles = list(dict.fromkeys((first, *others)))[:ABREAST]
+        for angle in angles[1:]:
+            self.read(angle)
+        steps = zip(*(sincos(f"x{x}", self.names[x], self.lanes, self.fma) for x in angles), strict=True)
+        self.lines += chain.from_iterable(steps)
         self.turned.update(angles)
 
-    def fused_sum(self, index: int, start: int, lines: list[str]) -> list[str]:
-        """A sum with a product that several sums share: ±xy ± z."""
-        op, left, right = self.trace.code[index]
-        product = self.fused[index]
-        x, y = (self.operand(factor, start, lines) for factor in self.trace.code[product][1:])
-        z = self.operand(right if left == product else left, start, lines)
+    def fused_sum(self, index: int) -> list[str]:
+        """A sum with a product: ±xy ± z."""
+        op, left, right = self.code[index]
+        product = self.body.fused[index]
+        x, y = (self.operand(factor) for factor in self.code[product][1:])
+        z = self.operand(right if left == product else left)
         result, name = [], f"%v{index}.n"
         if op == SUB:
             result.append(f"  {name} = fneg {self.vector} {x if right == product else z}")
             x, z = (name, z) if right == product else (x, name)
         given = ", ".join(f"{self.vector} {value}" for value in (x, y, z))
-        return [*result, f"  %v{index} = call {FLAGS} {self.vector} @llvm.fma.v{self.lanes}f64({given})"]
+        return [*result, f"  %v{index} = call {WRITTEN} {self.vector} @llvm.fma.v{self.lanes}f64({given})"]
 
     def sign(self, index: int, x: str) -> list[str]:
         """±1 where x is beyond zero; zero and NaN stay what they are."""
@@ -152,42 +247,10 @@ class Body:
             f"  %v{index} = select {flags} %v{index}.g, {self.vector} {one}, {self.vector} %v{index}.n",
         ]
 
-    def operand(self, index: int, start: int, lines: list[str]) -> str:
-        op, value, _ = self.trace.code[index]
-        if op == CONST:
-            return splat(value, self.lanes)
-        if index < start and index not in self.loaded:
-            self.loaded.add(index)
-            if op == INPUT:
-                lines += self.places.load(f"v{index}", value)
-            else:
-                place = 8 * self.lanes * self.slots[index]
-                lines.append(f"  %s{index} = getelementptr i8, ptr %scratch, i64 {place}")
-                lines.append(f"  %v{index} = load {self.vector}, ptr %s{index}, align {8 * self.lanes}")
-        return f"%v{index}"
 
-
-def _plan(trace: Trace) -> tuple[dict[int, int], int, list[tuple[int, int]]]:
-    """Where the trace is cut, and the scratch slots of the values that cross a cut; slots are used again when free."""
-    count = len(trace.code)
-    part = WHOLE if count <= WHOLE else PART if count <= MANY else SHORT_PART
-    ranges = [(start, min(start + part, len(trace.code))) for start in range(0, max(len(trace.code), 1), part)]
-    part_of = [index // part for index in range(len(trace.code))]
-    last_use: dict[int, int] = {}
-    for index, (op, left, right) in enumerate(trace.code):
-        if op < INPUT:
-            for argument in (left, right):
-                if argument is not None and part_of[argument] != part_of[index] and trace.code[argument][0] < INPUT:
-                    last_use[argument] = part_of[index]
-    slots: dict[int, int] = {}
-    free: list[int] = []
-    expiring: dict[int, list[int]] = {}
-    count = 0
-    for number, (start, stop) in enumerate(ranges):
-        free += expiring.pop(number - 1, [])
-        for index in range(start, stop):
-            if index in last_use:
-                slots[index] = free.pop() if free else count
-                count = max(count, slots[index] + 1)
-                expiring.setdefault(last_use[index], []).append(slots[index])
-    return slots, count, ranges
+def cut(sequence: list[int]) -> list[list[int]]:
+    """The sequence in parts as equal as can be, as few as compiling allows."""
+    count = len(sequence)
+    longest = WHOLE if count <= WHOLE else PART if count <= MANY else SHORT_PART
+    parts = max(1, -(-count // longest))
+    return [sequence[count * k // parts : count * (k + 1) // parts] for k in range(parts)]

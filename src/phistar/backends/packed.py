@@ -28,9 +28,13 @@ class PackedPlaces:
     def parameters(self) -> str:
         return "ptr noalias %in, ptr noalias %out"
 
-    def load(self, target: str, number: int) -> list[str]:
+    def pointer(self, number: int) -> str:
+        return "in"
+
+    def load(self, target: str, number: int, pointer: str | None) -> list[str]:
         name = f"{target}.p"
-        return [*self._at(name, "in", number), f"  %{target} = load {self._vector}, ptr %{name}{self._align}"]
+        lines = self._at(name, pointer or "in", number)
+        return [*lines, f"  %{target} = load {self._vector}, ptr %{name}{self._align}"]
 
     def store(self, position: int, value: str) -> list[str]:
         name = f"o{position}"

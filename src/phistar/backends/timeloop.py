@@ -79,7 +79,14 @@ class PhasePlaces:
         pointers = ", ".join(f"ptr noalias %{name}" for name in ("x", "from", "to", "held"))
         return f"{pointers}, double %w0, double %w1"
 
-    def load(self, target: str, number: int) -> list[str]:
+    def pointer(self, number: int) -> str | None:
+        """None for numbers that a phase replaces, and for weights, which are in no memory."""
+        name, entry = self.phase.loads[number]
+        place, _ = self.address(name, entry, "from")
+        replaced = place != "from" and name in {stored for stored, _ in self.phase.stores}
+        return None if replaced or name == "weights" else place
+
+    def load(self, target: str, number: int, pointer: str | None) -> list[str]:
         name, entry = self.phase.loads[number]
         vector = f"<{self.lanes} x double>"
         if name == "weights":
@@ -88,24 +95,27 @@ class PhasePlaces:
                 f"  %{target} = shufflevector {vector} %{target}.i, {vector} poison, <{self.lanes} x i32> "
                 "zeroinitializer",
             ]
+        place, offset = self.address(name, entry, "from")
         return [
-            f"  %{target}.p = getelementptr i8, ptr {self.address(name, entry, 'from')}",
+            f"  %{target}.p = getelementptr i8, ptr %{pointer or place}, i64 {offset}",
             f"  %{target} = load {vector}, ptr %{target}.p, align {8 * self.lanes}",
         ]
 
     def store(self, position: int, value: str) -> list[str]:
         name, entry = self.phase.stores[position]
+        place, offset = self.address(name, entry, "to")
         return [
-            f"  %o{position}.p = getelementptr i8, ptr {self.address(name, entry, 'to')}",
+            f"  %o{position}.p = getelementptr i8, ptr %{place}, i64 {offset}",
             f"  store <{self.lanes} x double> {value}, ptr %o{position}.p, align {8 * self.lanes}",
         ]
 
-    def address(self, name: str, entry: int, stage: str) -> str:
+    def address(self, name: str, entry: int, stage: str) -> tuple[str, int]:
+        """Pointer and offset."""
         width = 8 * self.lanes
         if name in self.memory.held:
-            return f"%held, i64 {width * (self.memory.held[name] + entry)}"
+            return "held", width * (self.memory.held[name] + entry)
         start = self.memory.n if name == "s" else 0
-        return f"%{'x' if name == 'x' else stage}, i64 {width * (start + entry)}"
+        return "x" if name == "x" else stage, width * (start + entry)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,87 @@
+"""Which values stay in registers, and which wait in memory and are read again where they are used.
+
+Hundreds of values of a long trace are alive at once. A compiler that meets them one block at a time writes them down as
+it runs out of registers, those too that it has just read. Here it is decided beforehand, with the whole trace in view:
+registers keep what is needed soonest (Belady, IBM Systems Journal 1966), what must wait is written once, when it is
+made, and is from then on as good as an operand in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+Parts = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Residence:
+    """For each instruction the operands that it reads from memory; for each value that waits there its slot."""
+
+    reads: dict[int, tuple[int, ...]]
+    slots: dict[int, int]
+    slot_count: int
+
+
+def residence(
+    parts: Parts, operands: Callable[[int], Sequence[int]], in_memory: Callable[[int], bool], registers: int
+) -> Residence:
+    """The plan for instructions in order, cut into parts that share nothing but memory. `in_memory` are values that
+    need not be written: they can be read at any time."""
+    reads, waiting = _simulated(parts, operands, registers)
+    written = {value for value in waiting if not in_memory(value)}
+    return Residence(reads, *_placed(parts, reads, written))
+
+
+def _simulated(
+    parts: Parts, operands: Callable[[int], Sequence[int]], registers: int
+) -> tuple[dict[int, tuple[int, ...]], set[int]]:
+    """What is read from memory, and which values are not in a register when they are needed."""
+    uses = _uses(parts, operands)
+    reads: dict[int, tuple[int, ...]] = {}
+    waiting: set[int] = set()
+    time = 0
+    for part in parts:
+        held: set[int] = set()
+        end = time + len(part)
+        for index in part:
+            wanted = operands(index)
+            reads[index] = tuple(x for x in wanted if x not in held)
+            waiting.update(reads[index])
+            held.update(wanted)
+            held.add(index)
+            nearest = {}
+            for value in held:
+                ahead = uses.get(value)
+                while ahead and ahead[-1] <= time:
+                    ahead.pop()
+                if ahead and ahead[-1] < end:
+                    nearest[value] = ahead[-1]
+            held = set(nearest)
+            while len(held) > registers:
+                held.remove(max(held, key=nearest.__getitem__))
+            time += 1
+    return reads, waiting
+
+
+def _uses(parts: Parts, operands: Callable[[int], Sequence[int]]) -> dict[int, list[int]]:
+    """The times at which each value is used, the last first."""
+    uses: dict[int, list[int]] = {}
+    for time, index in enumerate(index for part in parts for index in part):
+        for value in operands(index):
+            uses.setdefault(value, []).append(time)
+    return {value: times[::-1] for value, times in uses.items()}
+
+
+def _placed(parts: Parts, reads: dict[int, tuple[int, ...]], written: set[int]) -> tuple[dict[int, int], int]:
+    """A slot for each value that is written; slots are used again after the last read."""
+    last = {value: index for part in parts for index in part for value in reads[index]}
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    count = 0
+    for index in (index for part in parts for index in part):
+        if index in written:
+            slots[index] = free.pop() if free else count
+            count = max(count, slots[index] + 1)
+        free += [slots[value] for value in reads[index] if last[value] == index and value in slots]
+    return slots, count
