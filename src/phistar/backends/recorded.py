@@ -14,13 +14,14 @@ from phistar.backends.kernel import Kernel, compilable
 from phistar.backends.packed import module_text
 from phistar.backends.rows import Signature
 from phistar.backends.single import single_of
-from phistar.backends.threads import STATES_PER_THREAD, spread
+from phistar.backends.threads import spread
 from phistar.backends.trace import Scalar, Tape, Trace, finish
 from phistar.backends.unsolved import Loops, Unsolved
 from phistar.errors import ShapeError
 from phistar.model import Model
 
 LARGEST_WRITTEN = 12  # joint rates; beyond, ℳ⁻¹X is a loop
+FEW = 30  # states up to which room for the results is NumPy's business
 LANES = 4  # states at once: with hundreds of results, wider vectors spill more than they gain
 
 
@@ -44,7 +45,7 @@ class Recorded:
             made = single_of(kernel.function)(*arrays)
             if made is not NotImplemented:
                 return made
-            if getattr(arrays[0], "size", 0) < 2 * STATES_PER_THREAD * model.nq:
+            if getattr(arrays[0], "size", 0) < FEW * model.nq:
                 return kernel.function(*arrays)
         except (KeyError, AttributeError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments

@@ -41,15 +41,19 @@ if hasattr(os, "register_at_fork"):
 
 def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], **options: Any) -> Any:
     """function(*arrays), a gufunc, over threads where the batch is large; `shapes` are the outputs' core shapes."""
-    if max(getattr(x, "size", 0) for x in arrays) < 2 * STATES_PER_THREAD:  # one state at a time must be cheap
+    size = max(getattr(x, "size", 0) for x in arrays)
+    if size < (2 * STATES_PER_THREAD if len(shapes) < 2 else STATES_PER_THREAD // 20):  # few states must be cheap
         return function(*arrays, **options)
     given = [np.asarray(x) for x in arrays]
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
     count = int(np.prod(batch))
     threads = min(thread_count(), count // STATES_PER_THREAD)
-    if threads < 2 or not batch or options or batch[0] < threads:
+    alone = threads < 2 or not batch or batch[0] < threads
+    if options or (alone and len(shapes) < 2):
         return function(*arrays, **options)
-    outputs = [np.empty((*batch, *shape)) for shape in shapes]
+    outputs = _together(batch, shapes)
+    if alone:
+        return function(*given, out=tuple(outputs))
     pieces = deque(_pieces(batch[0], threads, -(-batch[0] * SMALLEST_PIECE // count)))
     work = partial(_work, function, given, outputs, len(batch), pieces)
     waiting = [_pool(threads - 1).submit(work) for _ in range(threads - 1)]
@@ -61,6 +65,15 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
         for task in late:
             task.result()
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _together(batch: tuple[int, ...], shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+    """Room for all outputs in one piece: what is freed in several is given back to the system at each call, which then
+    has to clear it again."""
+    sizes = [int(np.prod((*batch, *shape))) for shape in shapes]
+    ends = np.cumsum([0, *sizes])
+    whole = np.empty(ends[-1])
+    return [whole[a:b].reshape(*batch, *shape) for a, b, shape in zip(ends[:-1], ends[1:], shapes, strict=True)]
 
 
 def _pieces(rows: int, threads: int, smallest: int) -> Iterator[tuple[int, int]]:
