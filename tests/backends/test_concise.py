@@ -129,3 +129,26 @@ def test_concise_kernels_equal_the_dense_operators(case, name):
     found = kernel.function(m.q, *(np.ravel(given[name]) for name in kernel.inputs))
     expected = m.dense(node)
     assert_equal(np.reshape(found, expected.shape), expected, 1e-10)
+
+
+def heavy_tip(ratio):
+    builder, parent = ps.ModelBuilder("heavy tip"), "world"
+    for k in range(9):
+        mass = ratio if k == 8 else 1.0
+        place = ps.Pose(xyz=(0.3, 0.1, 0.2)) if k else ps.Pose()
+        inertia = ps.Inertia(mass, (0.1, 0.05, -0.02), 0.01 * mass * np.diag([1.0, 1.5, 2.0]))
+        builder.body(f"link{k}", parent, ps.Revolute(axis=np.eye(3)[k % 3]), place, inertia)
+        parent = f"link{k}"
+    return builder.build()
+
+
+def test_a_light_link_keeps_its_digits_beside_a_heavy_one():
+    """What lies on the axis of a link 10⁸ times as heavy is not counted to its parent; of a link 10⁴ times, it is."""
+    own = heavy_tip(1e8).bodies[7].inertia.mass
+    assert grouped_inertias(heavy_tip(1e8))[7, 0] < 10 * own
+    assert grouped_inertias(heavy_tip(1e4))[8, 0] == 0.0
+
+
+def test_where_a_light_link_carries_a_heavy_one_composite_bodies_are_not_used():
+    forms = [len(ps.forward_dynamics.wanted(heavy_tip(ratio), ())[0].forms()) for ratio in (1.0, 1e8)]
+    assert forms == [2, 1]

@@ -25,6 +25,7 @@ _PLAIN |= {"M_i", "N"}
 _VECTORS = {"v", "qdd", "T", "a", "a_g", "f", "a0", "u", "a0_delayed", "v_i"}
 _RICCATI = {"D", "G", "K", "psi", "E_psi", "Omega", "W"}
 _ROUNDOFF = 1e-15  # of the largest moment of a link
+_HEAVIEST = 1e6  # of what is given to a link, in masses of its own: beyond, its own would lose digits beside it
 _SHIFT_COSTS = (0.0, 1.0, 1.6, 2.1)  # by how many entries of an offset are not zero
 
 
@@ -111,18 +112,28 @@ def grouped_inertias(model: Model) -> np.ndarray:
 
 def grouped_moments(model: Model) -> list[np.ndarray]:
     """Of each link ∫ [x; 1][x; 1]* dm = [[Σ, h], [h*, m]], (4, 4), with what lies on a joint's axis given to the inner
-    link. Links that hang on the world keep theirs: what the base feels is unchanged."""
+    link. Links that hang on the world keep theirs: what the base feels is unchanged. A link that is far heavier than
+    its parent keeps its own too."""
     moments = [_moments(body.inertia.parameters) for body in model.bodies]
     sizes = [np.abs(x) for x in moments]
     for k in range(len(moments) - 1, -1, -1):
         body = model.bodies[k]
-        if body.parent >= 0:
+        if body.parent >= 0 and not _outweighs(moments[k][3, 3], model.bodies[body.parent]):
             given = _on_axis(body, moments[k])
             place = body.placement.matrix
             moments[k] = moments[k] - given
             moments[body.parent] = moments[body.parent] + place @ given @ place.T
             sizes[body.parent] = sizes[body.parent] + np.abs(place) @ np.abs(given) @ np.abs(place.T)
     return [np.where(np.abs(x) < _ROUNDOFF * size, 0.0, x) for x, size in zip(moments, sizes, strict=True)]
+
+
+def is_tip_heavy(model: Model) -> bool:
+    """Whether some link is so much heavier than its parent that digits of the parent's motion are at stake."""
+    return any(body.parent >= 0 and _outweighs(body.inertia.mass, model.bodies[body.parent]) for body in model.bodies)
+
+
+def _outweighs(mass: float, parent: Body) -> bool:
+    return bool(mass > _HEAVIEST * parent.inertia.mass > 0.0)
 
 
 def _on_axis(body: Body, moments: np.ndarray) -> np.ndarray:

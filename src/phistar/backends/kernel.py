@@ -10,7 +10,7 @@ import numpy as np
 
 from phistar.backends import cache
 from phistar.backends.aligned import without_roundoff
-from phistar.backends.concise import grouped_inertias, is_about_motion, moved_origins
+from phistar.backends.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
 from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.link_frames import link_frames
@@ -57,10 +57,11 @@ class Statements:
         return program_of(self.nodes, self.symbols, self.setting, bool(self.matrix), self.form)
 
     def forms(self) -> list[Statements]:
-        """Equal statements to choose from: few links may be cheaper by composite bodies (R87, Fig. 4)."""
+        """Equal statements to choose from: few links may be cheaper by composite bodies (R87, Fig. 4). These lose more
+        digits where a light link carries a heavy one."""
         inverts = any(isinstance(x, Inverse) for _, node in self.nodes for x in inverses(node))
         worth = self.matrix or self.model.nv <= LARGEST_COMPOSITE
-        free = self.form == ARTICULATED and inverts and worth
+        free = self.form == ARTICULATED and inverts and worth and not is_tip_heavy(self.model)
         return [self, replace(self, form=COMPOSITE)] if free else [self]
 
     def cheapest(self) -> tuple[Trace, list[str], Signature]:
