@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 
+import phistar as ps
 from phistar.operators.nodes import Node, Symbol
 from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import NAMES, Symbols
@@ -181,3 +182,12 @@ def test_programs_are_the_same_for_every_robot():
 def test_symbols_are_all_tested():
     named = {name for name in NAMES if isinstance(getattr(S, name), Symbol)}
     assert named <= {*OPERATORS, *VECTORS}
+
+
+def test_a_model_without_joints_has_empty_results_and_no_manipulability():
+    builder = ps.ModelBuilder("block")
+    builder.body("block", "world", ps.Fixed(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    builder.frame("top", "block")
+    model, nothing = builder.build(), np.zeros((3, 0))
+    np.testing.assert_array_equal(ps.control.manipulability(model, nothing, "top"), np.zeros(3))
+    assert ps.control.diagonalized(model, nothing, nothing).velocity.shape == (3, 0)

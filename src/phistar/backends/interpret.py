@@ -151,8 +151,8 @@ class _Machine:
 
     def back(self, term: Term, k: int) -> Block:
         """φ(k,p) = φ⁻¹(p,k), and sums over the siblings, each seen at the parent first."""
-        rotation, offset, parent = self.links.rotation, self.links.offset, self.links.parents[k]
-        children = self.links.model.children
+        rotation, offset, children = self.links.rotation, self.links.offset, self.links.model.children
+        parent = self.links.parents[k] if k >= 0 else -1  # a flat term is about no link, and there may be none
         name = getattr(term, "name", "")
 
         def moved(move: Any, c: int, back: bool = False) -> tuple[float, Block]:

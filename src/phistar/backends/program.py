@@ -96,7 +96,9 @@ class Evaluation:
     def _shaped(self, public: str, x: np.ndarray) -> np.ndarray:
         if public in self.program.matrices:
             return x
-        return x[..., 0, 0] if self.program.is_scalar(public) else x[..., 0]
+        if self.program.is_scalar(public):
+            return x[..., 0, 0]
+        return x[..., 0] if x.shape[-1] else np.zeros(x.shape[:-1])  # over no joints there are no columns either
 
     def _input(self, name: str, space: str, given: Mapping[str, Any]) -> np.ndarray:
         size = space_sizes(self.model, self.frames)
