@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from phistar.cli import names
+from phistar.errors import FileError
 
 
 def view(
@@ -23,6 +24,9 @@ def view(
         str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page by itself.")] = True,
+    algebra: Annotated[
+        bool, typer.Option("--algebra", help="Show the sweeps of forward dynamics over the robot, and its operators.")
+    ] = False,
     floating: Annotated[bool, typer.Option("--floating", help="Let the robot's base move.")] = False,
     packages: Annotated[
         list[Path] | None,
@@ -36,12 +40,18 @@ def view(
       phistar view puma560
       phistar view arm.urdf --packages ~/robots
       phistar view bouncing
+      phistar view puma560 --algebra
       phistar run bouncing --out runs/0 && phistar view runs/0
     """
+    from phistar.view.recording import Recording
+    from phistar.view.sweeps import SweepsView
     from phistar.view.viewer import Viewer
 
     what, q = _found(shown, floating, packages or [])
-    viewer = Viewer(what, q, host=host, port=port)
+    kind = SweepsView if algebra else Viewer
+    if algebra and isinstance(what, Recording):
+        raise FileError(f"{shown} is a run; --algebra shows a robot or a scene.")
+    viewer = kind(what, q, host=host, port=port)
     typer.echo(f"{viewer.address} (Ctrl-C ends it)")
     if browser:
         webbrowser.open(viewer.address)

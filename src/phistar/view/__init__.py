@@ -3,8 +3,10 @@
 from phistar.lazy import lazily
 
 _HOME = {
+    "Live": "phistar.view.live",
     "Recording": "phistar.view.recording",
     "Viewer": "phistar.view.viewer",
+    "operator_picture": "phistar.view.pictures",
     "replay": "phistar.view.replay",
 }
 

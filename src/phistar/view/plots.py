@@ -79,7 +79,9 @@ class Plots:
         names = self._names(name, table.shape[1])
         table = np.where(np.isfinite(table), table, np.nan)
         spread = np.nan_to_num(np.nanmax(table, axis=0) - np.nanmin(table, axis=0)) if len(table) else []
-        most = np.sort(np.argsort(-np.asarray(spread), kind="stable")[:MOST_CURVES])
+        most = np.argsort(-np.asarray(spread), kind="stable")[:MOST_CURVES]
+        moving = [i for i in most if spread[i] > 0.0]
+        most = sorted(moving or most)
         return [table[:, i] for i in most], [names[i] for i in most]
 
     def _names(self, name: str, count: int) -> list[str]:
