@@ -18,7 +18,7 @@ SHOWN = {
     "peak_force": "peak force, N",
     "min_distance": "smallest distance, m",
     "sim_time": "simulated time, s",
-    "wall_time": "time to compute, s",
+    "core_time": "time of a core, s",
     "real_time_factor": "times real time",
     "momentum_drift": "momentum drift",
     "energy_residual": "energy residual",

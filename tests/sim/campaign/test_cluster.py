@@ -5,9 +5,11 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+import phistar
 from phistar.cli.app import run as command
 from phistar.errors import PhistarError
 from phistar.sim.campaign.campaign import spread
@@ -45,7 +47,9 @@ def scheduler(tmp_path_factory):
     begin = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
     work = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "2", "--nthreads", "1"]
     log = (place / "log").open("w")
-    options = {"cwd": place, "stdout": log, "stderr": log, "env": os.environ | {"DASK_TEMPORARY_DIRECTORY": str(place)}}
+    source = str(Path(phistar.__file__).parents[1])
+    surroundings = os.environ | {"DASK_TEMPORARY_DIRECTORY": str(place), "PYTHONPATH": source}
+    options = {"cwd": place, "stdout": log, "stderr": log, "env": surroundings}
     started = [subprocess.Popen([*begin, "--no-dashboard", "--scheduler-file", str(file)], **options)]
     try:
         started += [subprocess.Popen([*work, "--no-dashboard", "--scheduler-file", str(file)], **options)]
@@ -96,3 +100,26 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(monkeypatch):
         Cluster("tcp://127.0.0.1:1")
     with pytest.raises(PhistarError, match="No dask scheduler answers at nonsense://x"):
         Cluster("nonsense://x")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (Exception("No module named 'phistar'"), "cannot load phistar"),
+        ({"a": "0.0.1"}, "has phistar 0.0.1, here it is"),
+    ],
+)
+def test_workers_without_phistar_or_with_another_one_are_refused(answer, sentence):
+    class Client:
+        def wait_for_workers(self, count, timeout):
+            pass
+
+        def run(self, function):
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    pool = object.__new__(Cluster)
+    pool.address, pool._client = "tcp://x:1", Client()
+    with pytest.raises(PhistarError, match=sentence):
+        pool._check()

@@ -32,7 +32,7 @@ def rows():
     some += [{"run": 7, "seed": 70, "outcome": "failed", "captured": False, "reason": "slipped at -1e-3 s"}]
     some += [{"run": 8, "seed": 80, "outcome": "died", "reason": None}]
     for row in some[:8]:
-        row |= {"peak_force": float(row["run"]), "sim_time": 10.0, "wall_time": 2.0}
+        row |= {"peak_force": float(row["run"]), "sim_time": 10.0, "core_time": 2.0}
     return some
 
 
@@ -54,7 +54,7 @@ def test_failures_with_the_same_reason_are_counted_together_whatever_their_numbe
 
 def test_quantiles_are_of_numbers_alone():
     numbers = counted(rows())["numbers"]
-    assert set(numbers) == {"peak_force", "sim_time", "wall_time"}
+    assert set(numbers) == {"peak_force", "sim_time", "core_time"}
     assert numbers["peak_force"]["median"] == 3.5 and numbers["peak_force"]["max"] == 7.0
     assert numbers["peak_force"]["p95"] == np.quantile(np.arange(8), 0.95)
 

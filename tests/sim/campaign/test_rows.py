@@ -32,7 +32,8 @@ def test_a_summary_becomes_flat():
     twist = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     row = of_summary(
         {"scene": "s", "seed": 3, "captured": False, "phases": phases, "final_relative_twist": twist}
-        | {"sim_time": 4.0, "wall_time": 0.5, "min_distance": None, "audit": {"energy": 1e-9}, "names": ["a", "b"]}
+        | {"sim_time": 4.0, "wall_time": 0.7, "min_distance": None, "audit": {"energy": 1e-9}, "names": ["a", "b"]},
+        core_time=0.5,
     )
     assert row == {
         "captured": False,
@@ -43,9 +44,10 @@ def test_a_summary_becomes_flat():
         "last_reason": "lost",
         **{f"final_relative_twist.{i}": value for i, value in enumerate(twist)},
         "sim_time": 4.0,
-        "wall_time": 0.5,
+        "wall_time": 0.7,
         "min_distance": None,
         "audit.energy": 1e-9,
+        "core_time": 0.5,
         "real_time_factor": 8.0,
     }
 

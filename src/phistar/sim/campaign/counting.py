@@ -38,7 +38,7 @@ def counted(rows: Sequence[Row]) -> Mapping[str, Any]:
     failures by reason, quantiles of every number, and the real-time factor, simulated seconds by those of a core."""
     outcomes = Counter(row["outcome"] for row in rows)
     asked = [row for row in rows if row["outcome"] in ("captured", "failed")]
-    wall = sum(row.get("wall_time") or 0.0 for row in rows)
+    spent = sum(row.get("core_time") or 0.0 for row in rows)
     simulated = sum(row.get("sim_time") or 0.0 for row in rows)
     return {
         "done": len(rows),
@@ -47,8 +47,8 @@ def counted(rows: Sequence[Row]) -> Mapping[str, Any]:
         "outcomes": dict(outcomes.most_common()),
         "failures": _failures(rows),
         "numbers": _numbers(rows),
-        "core_seconds": wall,
-        "real_time_factor": simulated / wall if wall else None,
+        "core_time": spent,
+        "real_time_factor": simulated / spent if spent else None,
     }
 
 

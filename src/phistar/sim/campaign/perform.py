@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ class Done(NamedTuple):
 def perform(plan: Plan, run: int) -> Done:
     """The run: captured or completed; failed at its task; stopped on the way; refused, where what was drawn cannot be;
     broken, by a mistake in phistar or in a controller."""
-    seed, result = plan.seed_of(run), None
+    seed, result, began = plan.seed_of(run), None, time.thread_time()
     try:
         result, reason = plan.scene.run(seed), None
     except Stopped as stopped:
@@ -38,7 +39,8 @@ def perform(plan: Plan, run: int) -> Done:
         outcome, reason = "broken", f"{type(error).__name__}: {error}"
     else:
         outcome = {None: "completed", True: "captured"}.get(result.summary.get("captured"), "failed")
-    row = _row(plan, run, outcome, reason, {} if result is None else of_summary(result.summary))
+    spent = time.thread_time() - began
+    row = _row(plan, run, outcome, reason, {} if result is None else of_summary(result.summary, spent))
     kept = result is not None and (plan.keep == "all" or (plan.keep == "failed" and outcome not in GOOD))
     return Done(row, _files(result) if kept else {})
 

@@ -102,8 +102,10 @@ class Cluster:
         own = own_version()
         try:
             found = self._client.run(own_version)
-        except ModuleNotFoundError:
-            raise PhistarError(f"Workers of {self.address} lack phistar: install it there too.") from None
+        except Exception as error:  # dask passes on whatever the worker raised, in its own wrapping
+            raise PhistarError(
+                f"Workers of {self.address} cannot load phistar ({error}); install it there too, with phistar[campaign]."
+            ) from None
         for worker, theirs in found.items():
             if theirs != own:
                 raise PhistarError(f"The worker {worker} has phistar {theirs}, here it is {own}; results would differ.")

@@ -12,20 +12,23 @@ from phistar.sim.scenes.scene import Scene
 
 Row = dict[str, Any]
 LONGEST = 16  # numbers of a list that become columns
-TIMED = ("wall_time", "real_time_factor")  # all that differs when a run is done again
+TIMED = ("wall_time", "core_time", "real_time_factor")  # all that differs when a run is done again
 
 
-def of_summary(summary: Mapping[str, Any]) -> Row:
-    """The scalars of a summary; a list of numbers has a column for each, phases the time spent in each of them."""
+def of_summary(summary: Mapping[str, Any], core_time: float) -> Row:
+    """The scalars of a summary; a list of numbers has a column for each, phases the time spent in each of them. With
+    the seconds of a core that the run took, which other work on the machine does not make longer."""
     row: Row = {}
     for name, value in summary.items():
         if name == "phases" and isinstance(value, list | tuple):
             row |= _of_phases(value)
         elif name not in ("scene", "seed"):
             row |= dict(_flat(name, value))
-    wall, simulated = row.get("wall_time"), row.get("sim_time")
-    row["real_time_factor"] = simulated / wall if simulated and wall else None
-    return row
+    simulated = row.get("sim_time")
+    return row | {
+        "core_time": core_time,
+        "real_time_factor": simulated / core_time if simulated and core_time else None,
+    }
 
 
 def of_chance(scene: Scene, seed: int) -> Row:
