@@ -104,7 +104,7 @@ class Cluster:
             found = self._client.run(own_version)
         except Exception as error:  # dask passes on whatever the worker raised, in its own wrapping
             raise PhistarError(
-                f"Workers of {self.address} cannot load phistar ({error}); install it there too, with phistar[campaign]."
+                f"Workers of {self.address} cannot load phistar ({error}); install phistar[campaign] there too."
             ) from None
         for worker, theirs in found.items():
             if theirs != own:
