@@ -1,0 +1,173 @@
+# %% [markdown]
+# # A spatial operator algebra for manipulators
+#
+# Rodriguez, Jain and Kreutz-Delgado, *A Spatial Operator Algebra for Manipulator Modeling and Control*, 1991 (RJK91). The results in the paper's order: each is stated, derived by the library, and compared with explicit matrices. Numbers are for a serial chain of six equal links; links are numbered from the tip in the paper, and in what the library prints.
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+
+import phistar as ps
+
+arm = ps.chain(6)
+rng = np.random.default_rng(0)
+q, v, tau = rng.uniform(-1, 1, size=(3, 6))
+A = ps.algebra(arm, frames=["tip"])
+print(arm)
+
+
+def agree(name, a, b):
+    """How far two ways are apart, relative to the larger."""
+    a, b = np.asarray(a), np.asarray(b)
+    far = np.abs(a - b).max() / max(np.abs(a).max(), np.abs(b).max())
+    print(f"{name}: agree to {far:.0e}")
+    assert far < 1e-10
+
+
+# %% [markdown]
+# ## §2 The Jacobian operator (eq. 1)
+#
+# V(0) = Jθ̇ with J = B\*φ\*H\*: relative velocities along the axes, passed outward, read at the tip.
+
+# %%
+J = A.B.T @ A.phi.T @ A.H.T
+print(J)
+print(J.algorithm())
+agree("B*φ*H* and ps.jacobian", J.dense(q), ps.jacobian(arm, q, "tip"))
+agree("its adjoint, T = J*f(0)", J.T.apply(q, np.ones(6)), ps.jacobian(arm, q, "tip").T @ np.ones(6))
+
+# %% [markdown]
+# The operators have block structure: H and M are block diagonal (memoryless), φ is lower triangular (causal).
+
+# %%
+figure, axes = plt.subplots(1, 4, figsize=(10, 2.8), layout="constrained")
+for axis, (name, operator) in zip(axes, {"H": A.H, "φ": A.phi, "M": A.M, "ℳ": A.mass}.items()):
+    matrix = np.abs(operator.dense(q))[::-1, ::-1]  # the paper's numbering, from the tip
+    axis.imshow(np.log10(matrix + 1e-3 * matrix.max()), cmap="Blues")
+    axis.set(title=f"{name}, {matrix.shape[0]} × {matrix.shape[1]}", xticks=[], yticks=[])
+plt.show()
+
+# %% [markdown]
+# ## §3 Operator-formulated dynamics (eqs. 2-7)
+#
+# ℳ = HφMφ\*H\* (3), 𝒞 = Hφ(Mφ\*a + b) (4), J\* = HφB (5). The Newton-Euler factorization *is* the recursion of Luh, Walker and Paul: an outward sweep of accelerations, an inward one of forces.
+
+# %%
+mass = A.H @ A.phi @ A.M @ A.phi.T @ A.H.T
+agree("eq. 3", mass.dense(q), ps.mass_matrix(arm, q))
+still = arm.replace(gravity=(0, 0, 0))
+C = ps.bias(still, q, v)
+print("𝒞 =", ps.algebra(still).C.derivation())
+acceleration = rng.normal(size=6)
+agree("eq. 2", ps.mass_matrix(arm, q) @ acceleration + C, ps.inverse_dynamics(still, q, v, acceleration))
+print(mass.algorithm())
+
+# %% [markdown]
+# ## §4 Inversion of the mass matrix (eqs. 8-13)
+#
+# The Riccati equation (8) gives P, and with it D = HPH\*, G = PH\*D⁻¹, K = ℰ_φG, ψ. Lemma 1 is the innovations factorization ℳ = (I + HφK)D(I + HφK)\* (11), lemma 2 the inverse of its factor (12), lemma 3 the inverse of ℳ (13). The library is told none of them for ℳ⁻¹: it finds the way.
+
+# %%
+print(A.mass.inv.derivation())
+found = ps.innovations(arm, q)
+agree("lemma 1, eq. 11", found.factor @ found.D @ found.factor.T, ps.mass_matrix(arm, q))
+agree("lemma 2, eq. 12", found.factor @ found.inverse, np.eye(6))
+agree("lemma 3, eq. 13", found.inverse.T @ np.linalg.solve(found.D, found.inverse), np.linalg.inv(mass.dense(q)))
+
+# %% [markdown]
+# D is diagonal, and falls below the diagonal of ℳ: the joints nearer the base are free to give way.
+
+# %%
+figure, axis = plt.subplots(figsize=(6, 2.6), layout="constrained")
+axis.bar(np.arange(6) - 0.2, np.diag(ps.mass_matrix(arm, q)), 0.4, label="diagonal of ℳ: all other joints locked")
+axis.bar(np.arange(6) + 0.2, np.diag(found.D), 0.4, label="D: joints further out free")
+axis.set(xlabel="joint, base to tip", ylabel="kg m²", yscale="log")
+axis.legend(frameon=False)
+plt.show()
+
+# %% [markdown]
+# ## Algorithm FD (eqs. 14, 15)
+#
+# Forward dynamics is an inward filter and an outward smoother, O(n). In the paper's last line read λ(k+1) for λ(k+1,k).
+
+# %%
+forward = A.mass.inv @ (A.T - A.C - A.g)
+print(forward.derivation())
+print(forward.algorithm())
+expected = np.linalg.solve(ps.mass_matrix(arm, q), tau - ps.bias(arm, q, v))
+agree("FD", ps.forward_dynamics(arm, q, v, tau), expected)
+for n in (6, 12, 24):
+    print(n, "links:", forward.cost(n).total, "operations")
+
+# %% [markdown]
+# ## §5 Lemma 4, and what it is good for (eqs. 16-20)
+#
+# (I − HψK)Hφ = Hψ (16).
+
+# %%
+lemma = (A.I - A.H @ A.psi @ A.K) @ A.H @ A.phi
+print(lemma.derivation())
+agree("lemma 4", lemma.dense(q), (A.H @ A.psi).dense(q))
+
+# %% [markdown]
+# **§5.1** A force exerted by the tip changes the joint accelerations by Δθ̈ = −(I − HψK)\*D⁻¹HψBf(0) (18). The recursion starts with ẑ(0) = f(0), ψ(1,0) = φ(1,0).
+
+# %%
+change = -(A.mass.inv @ A.J.T @ A.f)
+print(change.derivation())
+force = rng.normal(size=6)
+agree("eq. 18", ps.tip_acceleration_change(arm, q, "tip", force), -np.linalg.solve(mass.dense(q), J.dense(q).T @ force))
+
+# %% [markdown]
+# **§5.2** The inertia felt at the tip: Λ⁻¹ = Ω(0) = Jℳ⁻¹J\* = B\*ψ\*H\*D⁻¹HψB (19, 20), by one recursion outward.
+
+# %%
+inverse = A.J @ A.mass.inv @ A.J.T
+print(inverse.derivation(matrix=True))
+print(inverse.algorithm(matrix=True))
+space = ps.operational_space(arm, q, v, "tip")
+agree("eq. 20", space.inertia @ inverse.dense(q), np.eye(6))
+
+# %% [markdown]
+# ## §5.3 A closed chain (eqs. 21-26)
+#
+# Two arms whose tips are joined: f(0) = Λ_c(α₂f(0) − α₁f(0)), Λ_c⁻¹ = Λ₁⁻¹ + Λ₂⁻¹ (26). After (25) read J̇₁θ̇₁. The library does it for any tree and any closures; here is the paper's case, once by hand from the free arms and once by `ps.forward_dynamics` of a model with a loop.
+
+# %%
+builder = ps.ModelBuilder("closed", gravity=(0, 0, 0))
+builder.attach(still, "world", ps.Pose(), prefix="one/")
+builder.attach(still, "world", ps.Pose(xyz=(1.5, 0, 0), rpy=(0, 0, np.pi)), prefix="two/")
+builder.loop("c", "one/tip", "two/tip", joint=ps.Fixed())
+pair = builder.build()
+start = ps.assemble(pair, rng.uniform(-0.8, 0.8, 12))
+rates = ps.loops.assemble_velocity(pair, start, rng.normal(size=12))
+torques = rng.normal(size=12)
+
+tree = pair.tree
+free = ps.forward_dynamics(tree, start, rates, torques)  # θ̈_f of both arms, eq. 24
+tips = ["one/tip", "two/tip"]
+jacobians = [ps.jacobian(tree, start, tip) for tip in tips]
+tip_free = [j @ free + ps.jacobian_dot_v(tree, start, rates, tip) for j, tip in zip(jacobians, tips)]  # eq. 25
+weights = [j @ np.linalg.solve(ps.mass_matrix(tree, start), j.T) for j in jacobians]  # Λ⁻¹ of each arm
+f = np.linalg.solve(weights[0] + weights[1], tip_free[1] - tip_free[0])  # eq. 26
+change = np.linalg.solve(ps.mass_matrix(tree, start), (jacobians[0] - jacobians[1]).T @ f)
+agree("eq. 26", free + change, ps.forward_dynamics(pair, start, rates, torques))
+
+# %% [markdown]
+# ## §6 Diagonalized dynamics
+#
+# With the innovations ε = D^(−½)(I − HψK)T and ν = D^(½)(I + HφK)\*θ̇ (φ, where the paper prints ψ) the equations of motion are ν̇ + μ(θ, ν) = ε: the mass matrix has become the identity.
+
+# %%
+nu = np.sqrt(np.diag(found.D)) * (found.factor.T @ v)
+agree("½ν*ν is the kinetic energy", 0.5 * nu @ nu, ps.kinetic_energy(arm, q, v))
+
+# %% [markdown]
+# ## Appendix: lemma 5
+#
+# ψ⁻¹ = φ⁻¹ + KH. (In the proof of lemma 1 an equals sign is lost before the second P.)
+
+# %%
+print((A.phi.inv + A.K @ A.H).simplify(), "=", A.psi.inv.simplify())
+agree("lemma 5", np.linalg.inv(A.psi.dense(q)), np.linalg.inv(A.phi.dense(q)) + (A.K @ A.H).dense(q))
+agree("M = P − ℰψPℰψ*", A.M.dense(q), (A.P - A.E_psi @ A.P @ A.E_psi.T).dense(q))
