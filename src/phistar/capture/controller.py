@@ -47,7 +47,6 @@ DECIDED = (
 )
 FACTS = (*MEASURED, *TIPS, *DECIDED)
 ON_JOINTS = ("plan", "wait", "reach", "retreat", "aborted")
-TOUCHING = ("contact", "coordinate", "hold", "held")
 NO_PUSH = (0.0, 0.0, 0.0)
 
 
@@ -56,11 +55,12 @@ class Memory(NamedTuple):
 
     decision: State
     time: float  # of the last sample
-    object: np.ndarray  # (18,) as estimated, a carrier
+    object: np.ndarray  # (18,) as estimated, a carrier in the world,
+    twist: np.ndarray  # (6,) and as the base sees it move
     sightings: float  # that the estimate rests on
     correction: np.ndarray  # (6,) of sightings, from touch
     smooth: np.ndarray  # (24,) wrists and joint rates
-    carrier: np.ndarray  # (18,) what the paths are fixed to, as it was at the start of the phase
+    carrier: np.ndarray  # (18,) what the paths are fixed to, at the start of the phase; once held, in the base's axes
     paths: np.ndarray  # (2, 18)
     angles: np.ndarray  # (2,) that the paths turn by
     way: np.ndarray  # (36,) of the joints
@@ -92,8 +92,8 @@ class CaptureController:
         return compiled_law(self.arms)
 
     @cached_property
-    def follow(self) -> Any:
-        return estimate.compiled_sighting(self.arms)
+    def sight(self) -> estimate.Sight:
+        return estimate.compiled_sight(self.arms)
 
     @cached_property
     def planner(self) -> Planner:
@@ -109,8 +109,8 @@ class CaptureController:
         none, six, pair = np.zeros(12), np.zeros(6), (0.0, 0.0)
         never = -self.period
         return Memory(
-            self.supervisor.start(), never, still, 0.0, six, np.zeros(24), still, paths, np.zeros(2), np.zeros(36), 1.0, pair,
-            pair, 0.0, None, (), 0, never, none,
+            self.supervisor.start(), never, still, six, 0.0, six, np.zeros(24), still, paths, np.zeros(2), np.zeros(36),
+            1.0, pair, pair, 0.0, None, (), 0, never, none,
         )  # fmt: skip
 
     def command(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, Command]:
@@ -123,7 +123,7 @@ class CaptureController:
         elif phase == "contact":
             memory = self._closed(memory)
         now = self._now(memory, t - memory.decision.since)
-        carrier = memory.object if phase in ("approach", "back_off") else memory.carrier
+        carrier = self._carrier(memory, t - memory.decision.since, sensed)
         readings = [sensed[name] for name in self.arms.readings]
         tau, smooth, grips, measured = self.law(
             *readings, memory.smooth, carrier, *memory.paths, memory.way, self.gains[phase], now
@@ -155,17 +155,16 @@ class CaptureController:
 
     def _sighted(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
         settings, step = self.settings, max(t - memory.time, 1e-9)
-        remembered = settings.short_memory if memory.decision.phase in TOUCHING else settings.memory
-        count = min(memory.sightings + 1.0, max(2.0, remembered / step))
-        gains = estimate.gains(count, step, settings.delay)
-        state = self.follow(memory.object, sensed[OBJECT], self._base(sensed), memory.correction, gains)
-        return memory._replace(object=state, sightings=count)
+        count = min(memory.sightings + 1.0, max(1.0, settings.memory / step))
+        timing = estimate.timing(count, step, settings.delay)
+        seen = self.sight.follow(memory.object, sensed[OBJECT], self._base(sensed), memory.correction, timing)
+        return memory._replace(object=seen[0], twist=seen[1], sightings=count)
 
     def _facts(self, memory: Memory, t: float, measured: list[float], sensed: Mapping[str, Any]) -> dict[str, float]:
         facts = dict(zip(MEASURED, measured, strict=True))
         facts.update(zip(TIPS, sensed["left_tips"].tolist() + sensed["right_tips"].tolist(), strict=True))
         plan = memory.plan
-        spin = memory.object[12:].tolist()
+        spin = memory.twist.tolist()
         facts["planned"] = 1.0 if plan is not None else 0.0
         facts["attempts"] = float(memory.attempts)
         facts["time_to_start"] = plan.start - t if plan is not None else 0.0
@@ -183,8 +182,9 @@ class CaptureController:
         early = t - memory.decision.since < self.settings.settle or t - memory.asked < self.settings.ask
         if early or memory.plan is not None:
             return memory
-        pose, twist = estimate.in_base(memory.object, self._base(sensed))
-        found = self.planner.plan(Sighting(pose, twist, self._angles(sensed)), t, memory.tried)
+        seen, pose = estimate.in_base(memory.object, self._base(sensed)), np.eye(4)
+        pose[:3, :3], pose[:3, 3] = seen[:9].reshape(3, 3), seen[9:12]
+        found = self.planner.plan(Sighting(pose, seen[12:], self._angles(sensed)), t, memory.tried)
         return memory._replace(plan=found if isinstance(found, Plan) else None, asked=t)
 
     # What is to be done
@@ -204,8 +204,16 @@ class CaptureController:
             left, right = (0.0, 0.0, 0.0, far, fast, 0.0), (0.0, 0.0, 0.0, farther, faster, 0.0)
             push = (*self._light(memory), memory.squeeze)
             return np.array((elapsed, 1.0, 0.0, *left, *right, *push, *STAYING))
-        coast = fading(elapsed, self.settings.slowing) if phase == "coordinate" else (0.0, 0.0, 0.0)
-        return np.array((*coast, *STAYING, *STAYING, 0.0, 0.0, self.settings.squeeze, *STAYING))
+        return np.array((*GOING_ON, *STAYING, *STAYING, 0.0, 0.0, self.settings.squeeze, *STAYING))
+
+    def _carrier(self, memory: Memory, elapsed: float, sensed: Mapping[str, Any]) -> np.ndarray:
+        """What the hands' paths are fixed to: the object as it is seen, as it would go on, or as it is brought to rest
+        before the base."""
+        phase = memory.decision.phase
+        if phase in ("coordinate", "hold", "held"):
+            coast = fading(elapsed, self.settings.slowing) if phase == "coordinate" else (0.0, 0.0, 0.0)
+            return self.sight.carry(memory.carrier, np.array(coast), self._base(sensed))
+        return memory.object if phase in ("approach", "back_off") else memory.carrier
 
     def _closed(self, memory: Memory) -> Memory:
         """Hands that do not touch yet close in; once both do, they squeeze."""
@@ -261,7 +269,7 @@ class CaptureController:
             carrier, now = coasted(memory.carrier, (elapsed, 1.0, 0.0)), seen_from(memory.object, grips)
             given = memory.correction, self._base(sensed), memory.object, now, plan.contact
             memory, places = memory._replace(correction=estimate.touched(*given)), seen_from(carrier, grips)
-            return _on(memory._replace(carrier=carrier), places, places, 1.0)
+            return _on(memory._replace(carrier=estimate.in_base(carrier, self._base(sensed))), places, places, 1.0)
         return memory
 
 

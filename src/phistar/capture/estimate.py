@@ -1,11 +1,10 @@
 """Where the object is and how it moves, from sightings that are late and noisy: a filter on the manifold.
 
-The object turns and drifts evenly between sightings; what is seen corrects pose and twist by gains that fall as those
-of the least-squares line through n sightings do, down to those of as many as are remembered, so that what changes its
-motion (a touch) is forgotten in time. Sightings are `delay` old: they are compared with where the object was then.
+The object turns and drifts evenly between sightings; what is seen of pose and twist corrects both by 1/n, the mean of
+as many sightings as there were, down to that of as many as are remembered, so that what changes its motion (a touch,
+its tumbling) is forgotten in time. Sightings are `delay` old: they are compared with where the object was then.
 
-    e = seen ⊖ estimate(t − delay),  pose ⊕ a e,  twist + (b/h) e + c (twist seen − twist)
-    a = 2(2n − 1)/(n(n + 1)),  b = 6/(n(n + 1)),  c = 1/n
+    pose ⊕ (seen ⊖ pose(t − delay))/n,   twist + (twist seen − twist)/n
 
 Sightings have a constant error besides, which no filter finds: touch does. Fingers that lie on a face tell its plane,
 and the difference to the face as seen corrects what is seen from then on.
@@ -15,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from phistar.capture.laws import door
-from phistar.capture.paths import CARRIER_ROWS
+from phistar.capture.paths import CARRIER_ROWS, carried
 from phistar.capture.robot import SIGHT_ROWS, Arms
 from phistar.compiled import compile
 from phistar.model import Model
@@ -29,25 +28,41 @@ from phistar.spatial import cross, from_quaternion
 STILL = np.array([*[0.0] * 6, 1.0, *[0.0] * 6])  # a base that does not move
 
 
-def compiled_sighting(arms: Arms) -> Callable[..., np.ndarray]:
-    """follow(state (18,), seen (13,), base (13,), correction (6,), gains (5,)) → the state (18,) h later, a carrier.
+class Sight(NamedTuple):
+    """Compiled: follow(state (18,), seen (13,), base (13,), correction (6,), timing (3,)) → the state (18,) h later,
+    and its twist (6,) as the base sees it; carry(carrier (18,), coast (3,), base (13,)) → in the world, the carrier
+    that is given in the base's axes, after it has coasted (see `paths.carried`).
 
-    `correction` turns and shifts what is seen, in the base's axes; see `gains`.
+    `correction` turns and shifts what is seen, in the base's axes; see `timing`.
     """
+
+    follow: Callable[..., tuple[np.ndarray, np.ndarray]]
+    carry: Callable[..., np.ndarray]
+
+
+def compiled_sight(arms: Arms) -> Sight:
     return _compiled(arms.without_mass().model)
 
 
 @lru_cache(maxsize=8)
-def _compiled(model: Model) -> Callable[..., np.ndarray]:
-    rows = {"state": CARRIER_ROWS, "seen": SIGHT_ROWS, "base": SIGHT_ROWS, "correction": 6, "gains": 5}
-    return door(compile(_follow, model, rows=rows))
+def _compiled(model: Model) -> Sight:
+    rows = {"state": CARRIER_ROWS, "seen": SIGHT_ROWS, "base": SIGHT_ROWS, "correction": 6, "timing": 3}
+    rows |= {"carrier": CARRIER_ROWS, "coast": 3}
+    return Sight(door(compile(_follow, model, rows=rows)), door(compile(on_base, model, rows=rows)))
 
 
-def gains(count: float, step: float, delay: float) -> np.ndarray:
-    """a, b/h, c, h and the delay for an estimate from `count` sightings, (5,)."""
-    first = 2.0 * (2.0 * count - 1.0) / (count * (count + 1.0))
-    second = 6.0 / (count * (count + 1.0)) / step if count > 1.0 else 0.0
-    return np.array([first, second, 1.0 / count, step, delay])
+def on_base(carrier: Any, coast: Any, base: Any) -> Any:
+    """A carrier in the base's axes, after it has coasted, in the world; (18,)."""
+    turn, place, twist, _ = carried(carrier, coast)
+    axes, omega = from_quaternion(base[3:7]), base[7:10]
+    arm = np.matmul(axes, place)
+    drift = base[10:13] + cross(omega, arm) + np.matmul(axes, twist[3:])
+    return np.concatenate([np.matmul(axes, turn).reshape(9), base[:3] + arm, omega + np.matmul(axes, twist[:3]), drift])
+
+
+def timing(count: float, step: float, delay: float) -> np.ndarray:
+    """1/n, h and the delay, (3,), of a sighting that is one of `count`."""
+    return np.array([1.0 / count, step, delay])
 
 
 def first_sight(seen: np.ndarray, base: np.ndarray) -> np.ndarray:
@@ -56,18 +71,18 @@ def first_sight(seen: np.ndarray, base: np.ndarray) -> np.ndarray:
     return np.concatenate([rotation.reshape(9), where, spin, drift])
 
 
-def _follow(state: Any, seen: Any, base: Any, correction: Any, gains: Any) -> Any:
+def _follow(state: Any, seen: Any, base: Any, correction: Any, timing: Any) -> Any:
     turn, place, omega, speed = state[:9].reshape(3, 3), state[9:12], state[12:15], state[15:18]
     where, spin, drift, rotation = in_world(seen, base, correction)
-    a, b, c, h, delay = (gains[i : i + 1] for i in range(5))
+    part, h, delay = (timing[i : i + 1] for i in range(3))
     late = h - delay  # from the state's time to that of the sighting
     apart = _small_turn(np.matmul(rotation, np.swapaxes(np.matmul(_turned(omega * late), turn), 0, 1)))
     shift = where - (place + speed * late)
-    new_turn = np.matmul(_turned(a * apart + omega * h), turn)
-    new_place = place + speed * h + a * shift
-    new_omega = omega + b * apart + c * (spin - omega)
-    new_speed = speed + b * shift + c * (drift - speed)
-    return np.concatenate([new_turn.reshape(9), new_place, new_omega, new_speed])
+    new_turn = np.matmul(_turned(part * apart + omega * h), turn)
+    new_place = place + speed * h + part * shift
+    new_omega, new_speed = omega + part * (spin - omega), speed + part * (drift - speed)
+    state = np.concatenate([new_turn.reshape(9), new_place, new_omega, new_speed])
+    return {"state_out": state, "twist": in_base(state, base)[12:]}
 
 
 def in_world(seen: Any, base: Any, correction: Any) -> tuple[Any, Any, Any, Any]:
@@ -81,13 +96,12 @@ def in_world(seen: Any, base: Any, correction: Any) -> tuple[Any, Any, Any, Any]
     return base[:3] + arm, spin, drift, turn
 
 
-def in_base(state: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pose (4, 4) and twist (6,) of a state as the base sees them."""
-    axes, pose = from_quaternion(base[3:7]).T, np.eye(4)
-    away = state[9:12] - base[:3]
-    pose[:3, :3], pose[:3, 3] = axes @ state[:9].reshape(3, 3), axes @ away
-    drift = state[15:18] - base[10:13] - cross(base[7:10], away)
-    return pose, np.concatenate([axes @ (state[12:15] - base[7:10]), axes @ drift])
+def in_base(state: Any, base: Any) -> Any:
+    """A state (18,) of the world as the base sees it, (18,)."""
+    axes, away = np.swapaxes(from_quaternion(base[3:7]), 0, 1), state[9:12] - base[:3]
+    turn = np.matmul(axes, state[:9].reshape(3, 3)).reshape(9)
+    spin, drift = state[12:15] - base[7:10], state[15:18] - base[10:13] - cross(base[7:10], away)
+    return np.concatenate([turn, *(np.matmul(axes, each) for each in (away, spin, drift))])
 
 
 def touched(correction: np.ndarray, base: np.ndarray, state: np.ndarray, seen: np.ndarray, planned: np.ndarray) -> Any:

@@ -20,8 +20,7 @@ class Settings:
     settle: float = 1.5  # how long the object is watched before the planner is asked,
     ask: float = 1.0  # and how long after it refused
     window: float = 60.0  # how far ahead the planner looks
-    memory: float = 1.0  # of the estimate of the object, before it is touched,
-    short_memory: float = 0.5  # and after
+    memory: float = 0.5  # of the estimate of the object
     delay: float = 0.0  # of sightings
     standoff: float = 0.04  # from the face, where the approach ends
     approach: float = 2.0  # how long it lasts

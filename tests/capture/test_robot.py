@@ -1,0 +1,75 @@
+"""The arms apart from what they capture: the same mechanism, hands known by their fingers, states from readings."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.capture.robot import BASE, Arms, without
+from phistar.errors import ModelError, UnknownNameError
+from phistar.spatial.rotations import to_quaternion
+
+SCENES = ("grapple", "grapple-free")
+
+
+@pytest.fixture(scope="module", params=SCENES)
+def scene(request):
+    return ps.Scene.load(request.param).setting(3).model
+
+
+def test_the_dynamics_of_the_arms_are_those_of_the_scene_without_the_object(scene):
+    arms, rng = Arms.of(scene), np.random.default_rng(0)
+    joint = scene.joints[scene.body_index("satellite")]
+    keep_q = np.delete(np.arange(scene.nq), np.arange(scene.nq)[joint.q_slice])
+    keep_v = np.delete(np.arange(scene.nv), np.arange(scene.nv)[joint.v_slice])
+    q, v, a = scene.random(rng), rng.standard_normal(scene.nv), rng.standard_normal(scene.nv)
+    own = ps.inverse_dynamics(arms.model, q[keep_q], v[keep_v], a[keep_v])
+    np.testing.assert_allclose(own, ps.inverse_dynamics(scene, q, v, a)[keep_v], atol=1e-9)
+
+
+def test_bodies_after_the_one_left_out_keep_their_joints():
+    builder = ps.ModelBuilder("three")
+    for name in ("a", "b", "c"):
+        builder.body(name, joint=ps.Revolute((0, 0, 1)), inertia=ps.Inertia(1.0, (0.1, 0, 0), np.eye(3)))
+    left = without(builder.build(), "b")
+    assert [body.name for body in left.bodies] == ["a", "c"]
+    assert left.joint("c").q_slice == slice(1, 2) and left.frame("c").body == 1
+
+
+def test_the_grip_is_amid_the_fingertips_and_looks_along_them(scene):
+    arms = Arms.of(scene)
+    shapes = {shape.name: shape for body in scene.bodies for shape in body.geometry}
+    for hand in arms.hands:
+        wrist = scene.frame(hand.wrist).placement.matrix
+        for number, tip in enumerate(hand.tips, 1):
+            place = shapes[f"{hand.side}_finger{number}"].placement
+            end = place.translation + place.rotation @ np.array([0, 0, 0.06])  # half a capsule of 0.10 and its radius
+            np.testing.assert_allclose((wrist @ hand.reach @ np.append(tip, 1.0))[:3], end, atol=1e-12)
+        np.testing.assert_allclose(hand.tips.mean(axis=0), 0.0, atol=1e-12)
+        np.testing.assert_allclose(hand.tips[:, 2], 0.0, atol=1e-12)
+        assert hand.reach[2, 2] == pytest.approx(1.0) and hand.tips[0, 0] == pytest.approx(0.07)
+
+
+def test_readings_give_back_the_state(scene):
+    arms, rng = Arms.of(scene), np.random.default_rng(1)
+    q, v = arms.model.random(rng), rng.standard_normal(arms.model.nv)
+    sensed = {f"{hand.side}_joints": np.concatenate([q[hand.coordinates], v[hand.joints]]) for hand in arms.hands}
+    if arms.free:
+        pose, twist = ps.forward_kinematics(arms.model, q, BASE), ps.frame_velocity(arms.model, q, v, BASE)
+        sensed[BASE] = np.concatenate([pose[:3, 3], to_quaternion(pose[:3, :3]), twist])
+    found = arms.state(sensed)
+    np.testing.assert_allclose(arms.model.difference(q, found[0]), 0.0, atol=1e-12)
+    np.testing.assert_allclose(found[1], v, atol=1e-12)
+
+
+def test_arms_on_bases_of_any_mass_are_equal_but_for_it():
+    one, two = (Arms.of(ps.Scene.load("grapple-free").setting(seed).model) for seed in (0, 1))
+    assert one.model != two.model and one.without_mass().model == two.without_mass().model
+    whole = one.inertias(one.mass).reshape(-1, 10)
+    np.testing.assert_array_equal(whole, [body.inertia.parameters for body in one.model.bodies])
+
+
+def test_what_is_missing_is_told():
+    with pytest.raises(UnknownNameError, match="base"):
+        Arms.of(ps.load("puma560"))
+    with pytest.raises(ModelError, match="world"):
+        without(ps.load("puma560"), "world")
