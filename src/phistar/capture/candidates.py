@@ -30,12 +30,13 @@ APART = 2.5  # s between choices that differ in their moment alone
 class Settings:
     """What a good plan is. Times in s, lengths in m, angles in rad."""
 
-    window: float = 60.0  # how far ahead to look
+    window: float = 60.0  # how far ahead to look,
+    trusted: float = 0.9  # while the body turns so far: its inertia is not known, and its axis wanders
     interval: float = 1.0  # between the moments that are compared, at least,
     turning: float = 0.08  # and what the body turns by between them
     standoff: float = 0.12  # from the face, where the arms arrive: corners that pass do not reach the fingers there
-    closing: float = 3.5  # from there to contact
-    stopping: float = 2.5  # the body goes on for so long, at most, until it is held
+    closing: float = 4.0  # from there to contact
+    stopping: float = 1.3  # the body goes on as if for so long, until it is held
     rate: float = 0.7  # rad/s: of the fastest joint during the approach
     shortest: float = 3.0  # approach
     limit_margin: float = 0.07  # least distance of joints from their limits

@@ -23,6 +23,7 @@ from phistar.errors import ShapeError
 from phistar.spatial.rotations import from_axis_angle
 
 SAMPLES = 10  # of a way, where its clearance is looked at
+LEAST_WINDOW = 4.0  # s of moments to choose from, however fast the body turns
 LONGEST_INTERVAL = 6.0  # s between moments, however slowly the body turns
 QUINTIC = np.linalg.inv(
     [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0], [1] * 6, list(range(6)), [0, 0, 2, 6, 12, 20]]
@@ -130,7 +131,10 @@ class Planner:
         settings = self.settings
         spin = float(np.linalg.norm(sighting.twist[:3]))
         interval = np.clip(settings.turning / max(spin, 1e-9), settings.interval, LONGEST_INTERVAL)
-        waits = np.arange(settings.shortest, max(settings.window, settings.shortest) + 1e-9, interval)
+        last = settings.window
+        if sighting.inertia is None:
+            last = min(last, max(settings.trusted / max(spin, 1e-9), settings.shortest + LEAST_WINDOW))
+        waits = np.arange(settings.shortest, max(last, settings.shortest) + 1e-9, interval)
         stages = np.array([0.0, settings.closing, settings.closing + settings.stopping])
         ahead = tumble(sighting.pose, sighting.twist, (waits[:, None] + stages).reshape(-1), sighting.inertia)
         pose, twist = ahead.pose.reshape(-1, 3, 4, 4), ahead.twist.reshape(-1, 3, 6)

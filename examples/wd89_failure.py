@@ -1,0 +1,93 @@
+"""Walker and Dionise's grapple of 1989, and its failure: one law for all phases does not hold the object.
+
+python examples/wd89_failure.py                       one run of the paper's controller on the paper's faces
+python examples/wd89_failure.py --table FILE          every cell of the table in docs/simulation/wd89.md; what FILE has
+                                                      already is kept, so that it can be stopped and taken up again
+"""
+
+import argparse
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import phistar as ps
+from phistar import capture
+from phistar.capture import baseline
+
+SURFACES = {"flat, no friction": "grapple-flat-frictionless", "friction": "grapple", "grooves": "grapple-grooved"}
+LAWS, SIDES = ("inverse dynamics", "supervisor"), ("left", "right")
+EXACT = ("name", "kind", "part", "frame", "shapes", "of", "seen_from")  # what a sensor is, without its errors
+SWEPT = (0.25, 0.5, 1.0, 2.0)  # settling times, s
+
+
+def paper_world(name: str, duration: float) -> ps.Scene:
+    """A bundled scene as the paper has it: joints without dry friction, and sensors that err in nothing."""
+    scene = ps.Scene.load(name)
+    content = json.loads(json.dumps(dict(scene.content)))
+    content["sensors"] = [{key: sensor[key] for key in EXACT if key in sensor} for sensor in content["sensors"]]
+    fingers = [f"{side}_finger{number}" for side in SIDES for number in (1, 2, 3)]
+    hands = [f"{side}/tool" for side in SIDES]
+    content["task"] = {"kind": "hold", "object": "satellite", "hands": hands, "fingers": fingers}
+    for part in content["parts"]:
+        if "robot" in part:
+            part["options"] = {"friction": False}
+    content["time"]["duration"] = duration
+    content["controller"].pop("delay", None)
+    return replace(scene, content=content)
+
+
+def run(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 20.0) -> dict:
+    """What one capture comes to, under "inverse dynamics" or under the "supervisor"."""
+    scene = paper_world(SURFACES[surface], duration)
+    model = scene.setting(seed).model
+    if law == "supervisor":
+        control = capture.from_scene(model, {})
+    else:
+        control = baseline.from_scene(model, baseline.Gains(settling=settling))
+    try:
+        result = scene.run(seed=seed, control=control)
+        stopped = None
+    except ps.PhistarError as error:
+        result, stopped = error.result, str(error)
+    told = result.summary
+    phases = {phase["name"] for phase in told["phases"]}
+    return {
+        "surface": surface,
+        "law": law,
+        "seed": seed,
+        "settling": settling,
+        "captured": bool(told["captured"]),
+        "missing": stopped or told.get("missing"),
+        "peak_force": told["peak_force"],
+        "touched": bool(phases & {"contact", "coordination", "coordinate"}),
+        "spin": math.hypot(*told["final_relative_twist"][:3]),
+        "speed": math.hypot(*told["final_relative_twist"][3:]),
+    }
+
+
+def table(path: Path, seeds: int) -> None:
+    """Every cell, and the sweep of gains; rows are written as they come."""
+    rows = json.loads(path.read_text()) if path.exists() else []
+    known = {(row["surface"], row["law"], row["seed"], row["settling"]) for row in rows}
+    wanted = [(surface, law, seed, 1.0) for seed in range(seeds) for surface in SURFACES for law in LAWS]
+    wanted += [("friction", "inverse dynamics", seed, settling) for seed in range(3) for settling in SWEPT]
+    for cell in dict.fromkeys(wanted):
+        if cell not in known:
+            rows.append(run(*cell))
+            path.write_text(json.dumps(rows, indent=1) + "\n")
+            print(*cell, "captured" if rows[-1]["captured"] else rows[-1]["missing"], flush=True)
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--table", type=Path)
+    arguments.add_argument("--seeds", type=int, default=8)
+    given = arguments.parse_args()
+    if given.table:
+        table(given.table, given.seeds)
+    else:
+        told = run("flat, no friction", "inverse dynamics", seed=1, duration=14.0)
+        print(f"held: {told['captured']}. {told['missing'] or ''}")
+        print(f"Peak force of a finger {told['peak_force']:.0f} N; at the end the object still moves against the hands")
+        print(f"at {1e3 * told['speed']:.1f} mm/s and {math.degrees(told['spin']):.2f} degrees/s.")
