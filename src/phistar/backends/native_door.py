@@ -13,6 +13,7 @@ import numpy as np
 from phistar.backends import cache
 from phistar.backends.jit import Code, Target, host, load_object
 from phistar.backends.native import arrays_used, module_text, tree_of
+from phistar.backends.one_state import fresh
 from phistar.backends.rows import Signature
 from phistar.backends.single import method_of, single_text
 from phistar.errors import ShapeError
@@ -46,6 +47,8 @@ def _loaded(text: str, signature: Signature) -> Callable[..., tuple[np.ndarray, 
 
     def call(*inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         made = single(*inputs)
+        if made is NotImplemented:
+            made = single(*(fresh(vector) for vector in inputs))
         return made if made is not NotImplemented else plain(*inputs)
 
     return call

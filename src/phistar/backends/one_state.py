@@ -47,9 +47,19 @@ def _door(title: str, key: bytes, signature: Signature, function: Callable[..., 
 
     def call(*vectors: np.ndarray) -> Any:
         made = single(*vectors)
+        if made is NotImplemented:
+            made = single(*(fresh(vector) for vector in vectors))
         return made if made is not NotImplemented else whole(*vectors)
 
     return call
+
+
+def fresh(vector: np.ndarray) -> np.ndarray:
+    """A copy that has NumPy's own float64: what comes out of a file or another process has one of the same kind, which
+    the door for one state does not know and results would inherit."""
+    made = np.empty(vector.shape)
+    made[...] = vector
+    return made
 
 
 def _trace(signature: Signature, function: Callable[..., Any]) -> Any:

@@ -21,6 +21,7 @@ from phistar.contact.rows import (
     BENT,
     BENT2,
     GAP,
+    GIVE,
     GRIPS,
     LEFT,
     MISSED,
@@ -43,7 +44,7 @@ from phistar.contact.rows import (
     stop_near,
 )
 from phistar.contact.solving import SOLVING, solve
-from phistar.contact.surface import FRICTION, LAW, MARGIN, PATCH, STIFFNESS
+from phistar.contact.surface import BRISTLE_DAMPING, FRICTION, LAW, MARGIN, PATCH, STIFFNESS
 
 SLOTS = ROOTS = 0  # given when the loops are compiled
 SLOWEST = 1e-4  # m/s: no touch counts as slower
@@ -85,7 +86,9 @@ def gather(m: Arrays) -> float:
             for j in range(NV):
                 own += m.jacobian[4 * i, j] * m.answers[4 * i, j]
                 across += m.jacobian[4 * i + 1, j] * m.answers[4 * i + 1, j]
-            m.grips[i, ACROSS] = 0.5 * h * (own + across)
+            across = 0.5 * h * (own + across)
+            firm = m.surface[i, BRISTLE_DAMPING] + h * m.surface[i, STIFFNESS]
+            m.grips[i, ACROSS], m.grips[i, GIVE] = across, 1.0 / (1.0 + across * firm)
             if m.surface[i, PATCH] > 0.0:
                 m.grips[i, GRIPS] = 2.0
                 answer(m, 4 * i + 3, slot)
@@ -148,7 +151,7 @@ def implicit_forces(m: Arrays) -> None:
     """The whole step: rows, normal forces and friction, and what is left of them."""
     h, places = m.numbers[0], int(m.numbers[1])
     for j in range(NV):
-        m.w[j], m.rubs[j] = m.rates[j], 0.0
+        m.w[j], m.rubs[j], m.stops_it[j] = m.rates[j], 0.0, 1.0 / (h * m.inverse[j, j])
     for i in range(SLOTS):
         for j in range(5):
             m.held_after[i, j] = 0.0
@@ -191,8 +194,15 @@ def compiled_forces(nv: int, nq: int, places: int, stops: int, slots: int, roots
     given |= {"rates": (nv,), "inverse": (nv, nv), "screws": (nv, 6), "momenta": (roots, 6)}
     normals, rows = places + stops, 4 * places + stops
     made = {"w": (nv,), "momenta_after": (roots, 6), "held_after": (slots, HELD), "forces": (places, FORCED)}
-    made |= {"pushes": (stops,), "report": (1,), "rubs": (nv,), "jacobian": (rows, nv), "answers": (rows, nv)}
+    made |= {
+        "pushes": (stops,),
+        "report": (1,),
+        "rubs": (nv,),
+        "stops_it": (nv,),
+        "jacobian": (rows, nv),
+        "answers": (rows, nv),
+    }
     made |= {"axes": (places, 9), "surface": (normals, 9), "matrix": (normals, normals), "factor": (normals, normals)}
-    made |= {"normals": (normals, 10), "grips": (places, 9)}
+    made |= {"normals": (normals, 10), "grips": (places, 10)}
     sizes = {"NV": nv, "PLACES": places, "STOPS": stops, "SLOTS": slots, "ROOTS": roots}
     return native(FORCES, given, made, sizes)

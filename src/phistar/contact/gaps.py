@@ -51,13 +51,14 @@ class Penetration(PhistarError):
 
 
 class Nearness:
-    """Finds gaps. Holds coal's shapes, and nothing that depends on the state."""
+    """Finds gaps. Holds coal's shapes, and memory to work in: it is for one thread at a time."""
 
     def __init__(self, pairs: Pairs) -> None:
         library = coal()
         self.pairs, self.sites = pairs, Sites(pairs)
-        self._request, self._result = library.DistanceRequest(), library.DistanceResult
+        self._request, self._result = library.DistanceRequest(), library.DistanceResult()
         self._transform = library.Transform3s
+        self._poses = [self._transform() for _ in self.sites.every]  # filled anew for every state
         self._shapes = [[convex(site.shape) for site in (pair.a, pair.b)] for pair in pairs.pairs]
         self._point = point = library.Sphere(0.0)  # coal's functions do not keep their shapes alive
         self._between = [library.ComputeDistance(a, b) for a, b in self._shapes]
@@ -69,51 +70,52 @@ class Nearness:
         """Every place that may be inside its margin before a step's end; `before` are the gaps of a state shortly
         before, which spares a look at what is still far."""
         known, pairs, horizon = self.sites.close(q, v, step, before.known if before else None)
+        if not pairs:
+            return Gaps((), NOTHING, np.inf, known)
         slots: list[int] = []
         rows: list[Row] = []
-        poses: dict[int, Any] = {}  # of sites, as coal takes them
-        nearest = np.inf
-        for index in pairs:
+        placed: set[int] = set()
+        nearest, reach = np.inf, horizon[pairs].tolist()
+        for index, within in zip(pairs, reach, strict=True):
             for site in self._numbers[index]:
-                if site not in poses:
-                    poses[site] = self._transform(known.rotation[site], known.center[site])
-            reach = float(horizon[index])
-            distance = self._pair(slots, rows, index, poses, known, reach)
+                if site not in placed:
+                    placed.add(site)
+                    self._poses[site].setTransform(known.rotation[site], known.center[site])
+            distance = self._pair(slots, rows, index, known, within)
             known.clear[index] = distance
-            if distance <= reach:
-                nearest = min(nearest, distance)
+            if distance <= within and distance < nearest:
+                nearest = distance
         return Gaps(tuple(slots), np.array(rows) if rows else NOTHING, nearest, known)
 
-    def _pair(self, slots: list, rows: list, index: int, poses: dict, placed: Known, horizon: float) -> float:
+    def _pair(self, slots: list, rows: list, index: int, known: Known, horizon: float) -> float:
         """Adds the near places of a pair; its distance."""
         pair, (a, b), first = self.pairs.pairs[index], self._numbers[index], len(rows)
-        own = self._measure(self._between[index], poses[a], poses[b])
+        own = self._measure(self._between[index], self._poses[a], self._poses[b])
         distance = own[0]
         if distance > horizon:
             return distance
         if distance <= 0.0:
             raise Penetration(f"{pair.name} intersect by {-distance:.3g} m.")
         if pair.slots > 1:
-            self._corners(slots, rows, index, pair, poses, placed, horizon)
-        if all(_dot(own[4:], row[4:]) < TURNED or distance < NEARER * row[0] for row in rows[first:]):
-            # something round, or edges that cross: they push another way than corners do, or are nearer
+            self._corners(slots, rows, index, pair, known, horizon)
+        if len(rows) == first or all(
+            _dot(own[4:], row[4:]) < TURNED or distance < NEARER * row[0] for row in rows[first:]
+        ):  # something round, or edges that cross: they push another way than corners do, or are nearer
             slots.append(self._first[index])
             rows.append(own)
         return distance
 
-    def _corners(
-        self, slots: list, rows: list, index: int, pair: Pair, poses: dict, placed: Known, horizon: float
-    ) -> None:
+    def _corners(self, slots: list, rows: list, index: int, pair: Pair, known: Known, horizon: float) -> None:
         """Adds the corners of one shape that stand before a face of the other; they push along the face's normal."""
         slot, (a, b) = self._first[index] + 1, self._numbers[index]
         for site, own, function, facing, other, way in (
             (pair.a, a, self._to_b[index], pair.b, b, 1.0),
             (pair.b, b, self._to_a[index], pair.a, a, -1.0),
         ):
-            turn = placed.rotation[own]
-            normals = facing.faces @ placed.rotation[other].T
-            for corner in site.corners @ turn.T + placed.center[own]:
-                row = self._measure(function, self._transform(turn, corner), poses[other])
+            turn = known.rotation[own]
+            normals = facing.faces @ known.rotation[other].T
+            for corner in site.corners @ turn.T + known.center[own]:
+                row = self._measure(function, self._transform(turn, corner), self._poses[other])
                 if row[0] < horizon:
                     nearest = normals[np.argmax(normals @ row[4:])]
                     if nearest @ row[4:] > FACES:
@@ -123,7 +125,8 @@ class Nearness:
 
     def _measure(self, function: Any, a: Any, b: Any) -> Row:
         """Distance, the point midway, and the normal from b to a."""
-        result = self._result()
+        result = self._result
+        result.clear()
         distance = function(a, b, self._request, result)
         (ax, ay, az), (bx, by, bz) = result.getNearestPoint1().tolist(), result.getNearestPoint2().tolist()
         x, y, z = result.normal.tolist()

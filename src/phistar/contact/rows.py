@@ -13,7 +13,7 @@ NV = PLACES = STOPS = 0  # given when the loops are compiled
 TINY = 1e-30
 
 GAP, LEFT, TOUCH, PRESS, ROOT, FREE, MISSED, SIDE, CHANGE, ROW = range(10)  # columns of `normals`
-BENT, BENT2, TWIST, PULL, PULL2, TURN, ACROSS, ABOUT, GRIPS = range(9)  # columns of `grips`
+BENT, BENT2, TWIST, PULL, PULL2, TURN, ACROSS, GIVE, ABOUT, GRIPS = range(10)  # columns of `grips`
 
 
 def along(m: Arrays, row: int) -> float:

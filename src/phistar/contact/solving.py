@@ -13,6 +13,7 @@ from phistar.contact.rows import (
     CHANGE,
     FREE,
     GAP,
+    GIVE,
     GRIPS,
     LEFT,
     MISSED,
@@ -37,7 +38,7 @@ SWEEPS = 4  # over friction in each
 NEWTON = 40
 NEARLY, SETTLED = 1e-7, 1e-13  # of a gap: what Newton's method takes to the last digits in a step, and that
 KEPT = 1e-9  # of a gap, after friction
-CHANGED = 1e-9  # of the largest force, for friction
+CHANGED = 1e-8  # of the largest force, for friction
 
 
 def factorize(m: Arrays, count: int) -> None:
@@ -118,17 +119,19 @@ def sweep_places(m: Arrays, count: int, h: float, most: float) -> float:
         limit = m.surface[i, FRICTION] * m.normals[i, PRESS]
         if m.grips[i, GRIPS] > 0.0:
             stiffness, across = m.surface[i, STIFFNESS], m.grips[i, ACROSS]
-            firm = m.surface[i, BRISTLE_DAMPING] + h * stiffness
-            give = 1.0 / (1.0 + across * firm)
-            x, y = m.grips[i, PULL], m.grips[i, PULL2]
-            u, v = along(m, 4 * i) - across * x, along(m, 4 * i + 1) - across * y
-            s = -(stiffness * m.grips[i, BENT] + firm * u) * give
-            t = -(stiffness * m.grips[i, BENT2] + firm * v) * give
-            cut = min(1.0, limit / sqrt(s * s + t * t + TINY))
-            s, t = cut * s, cut * t
-            add(m, 4 * i, h * (s - x))
-            add(m, 4 * i + 1, h * (t - y))
-            changed = max(changed, max(abs(s - x), abs(t - y)) / most)
+            firm, give = m.surface[i, BRISTLE_DAMPING] + h * stiffness, m.grips[i, GIVE]
+            x, y, u, v = m.grips[i, PULL], m.grips[i, PULL2], 0.0, 0.0
+            for j in range(NV):
+                u += m.jacobian[4 * i, j] * m.w[j]
+                v += m.jacobian[4 * i + 1, j] * m.w[j]
+            s = -(stiffness * m.grips[i, BENT] + firm * (u - across * x)) * give
+            t = -(stiffness * m.grips[i, BENT2] + firm * (v - across * y)) * give
+            if s * s + t * t > limit * limit:
+                cut = limit / sqrt(s * s + t * t)
+                s, t = cut * s, cut * t
+            for j in range(NV):
+                m.w[j] += h * (m.answers[4 * i, j] * (s - x) + m.answers[4 * i + 1, j] * (t - y))
+            changed = max(changed, max(abs(s - x), abs(t - y)))
             m.grips[i, PULL], m.grips[i, PULL2] = s, t
         if m.grips[i, GRIPS] > 1.0:
             patch, about = m.surface[i, PATCH], m.grips[i, ABOUT]
@@ -139,9 +142,9 @@ def sweep_places(m: Arrays, count: int, h: float, most: float) -> float:
             s = -(stiffness * m.grips[i, TWIST] + firm * u) / (1.0 + about * firm)
             s = min(max(s, -limit * patch), limit * patch)
             add(m, 4 * i + 3, h * (s - x))
-            changed = max(changed, abs(s - x) / (most * patch))
+            changed = max(changed, abs(s - x) / patch)
             m.grips[i, TURN] = s
-    return changed
+    return changed / most
 
 
 def sweep_joints(m: Arrays, h: float) -> float:
@@ -152,12 +155,13 @@ def sweep_joints(m: Arrays, h: float) -> float:
         whole = m.dry[0, i] + m.dry[1, i]
         if whole > 0.0:
             before = m.rubs[i]
-            force = min(max(before - m.w[i] / (h * m.inverse[i, i]), -m.dry[0, i]), m.dry[1, i])
+            force = min(max(before - m.w[i] * m.stops_it[i], -m.dry[0, i]), m.dry[1, i])
             change = h * (force - before)
-            for j in range(NV):
-                m.w[j] += m.inverse[i, j] * change
-            changed = max(changed, abs(force - before) / whole)
-            m.rubs[i] = force
+            if change != 0.0:
+                for j in range(NV):
+                    m.w[j] += m.inverse[i, j] * change
+                changed = max(changed, abs(force - before) / whole)
+                m.rubs[i] = force
     return changed
 
 
