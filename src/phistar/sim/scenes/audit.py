@@ -19,7 +19,7 @@ from phistar.sim.motion import Moment
 from phistar.sim.passive import Passive
 from phistar.sim.roots import Roots
 from phistar.sim.scenes.kernels import kernel, moving, with_inertias
-from phistar.sim.scenes.pushes import pushes
+from phistar.sim.scenes.pushes import mean_pushes
 from phistar.sim.world import World
 from phistar.spatial import cross
 
@@ -73,12 +73,13 @@ class Audit:
         step, state, before, length = moment.step, moment.state, moment.before, moment.length
         assert step is not None
         touch = self._still
-        if step.forces is not None:
-            touch = (self._pattern(step.gaps.slots) @ pushes(step)).reshape(-1)
+        if step.forces is not None or step.parts:
+            touch = mean_pushes(step, length, self._pattern).reshape(-1)
         made = self._formulas(state.q, state.v, before.q, before.v, applied, touch)
         work = length * float(made[0])
-        if step.stops.any():
-            work += length * float(self._stopped(step.stops) @ (state.v + before.v)) / 2
+        for part_of, part in step.parts or ((length, step),):
+            if part.stops.any():
+                work += part_of * float(self._stopped(part.stops) @ (state.v + before.v)) / 2
         impulse = books.impulse
         if self.roots.bodies:
             outside = made[1:] + self._weight(before.q) if self._heavy else made[1:]

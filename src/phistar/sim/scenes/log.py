@@ -47,8 +47,9 @@ class Log:
         if nearest < self.nearest:
             self.nearest = nearest
             self.lowest = min(self.lowest, nearest)
-        if step.forces is not None:
-            self.peak = max(self.peak, float(step.forces.table[:, 2].max()))
+        for _, part in step.parts or ((0.0, step),):
+            if part.forces is not None:
+                self.peak = max(self.peak, float(part.forces.table[:, 2].max()))
         if self.fingers and moment.touching is not self._seen:
             self._seen = moment.touching
             self.gripped &= [not own.isdisjoint(moment.touching.pairs) for own in self.fingers]

@@ -87,11 +87,10 @@ class Sampled:
             raise PhistarError(
                 f"At t = {time:.6g} s the controller gives {value} on joint {joint.name}; it must be finite."
             )
-        if not self.limited:
+        if not self.limited or not (np.abs(tau) > self.limits).any():
             return tau
-        held = np.clip(tau, -self.limits, self.limits)
-        self.clipped += bool((held != tau).any())
-        return held
+        self.clipped += 1
+        return np.clip(tau, -self.limits, self.limits)
 
 
 class Drive:

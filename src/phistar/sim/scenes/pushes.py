@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,14 @@ def pushes(step: Step | None) -> np.ndarray:
     if step is None or step.forces is None:
         return NOTHING
     return _compiled()(step.gaps.table, step.forces.table)
+
+
+def mean_pushes(step: Step, length: float, pattern: Callable[[tuple[int, ...]], np.ndarray]) -> np.ndarray:
+    """(k, 6): the mean over a step of `pattern(slots)` (k, n) times the wrenches at its n near places."""
+    if not step.parts:
+        return pattern(step.gaps.slots) @ pushes(step)
+    made = [(part_of / length) * (pattern(part.gaps.slots) @ pushes(part)) for part_of, part in step.parts]
+    return np.sum(made, axis=0)
 
 
 def wrench(place: Any, force: Any) -> Any:

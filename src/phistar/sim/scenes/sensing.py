@@ -18,7 +18,7 @@ from phistar.sim.motion import Moment
 from phistar.sim.scenes.kernels import kernel, moving
 from phistar.sim.scenes.mounted import Mounted, inward, mounted
 from phistar.sim.scenes.parts import Part
-from phistar.sim.scenes.pushes import pushes
+from phistar.sim.scenes.pushes import mean_pushes
 from phistar.sim.scenes.sensors import Sensor
 from phistar.sim.world import World
 from phistar.spatial import cross, multiply
@@ -112,22 +112,20 @@ class Sensing:
         the place of its quaternion."""
         state, before, step = moment.state, moment.before, moment.step
         touch, tips = self._untouched
-        if step is not None and step.forces is not None and self._feels:
-            pattern = self._pattern(step.gaps.slots)
+        if step is not None and (step.forces is not None or step.parts):
             if self.mounted:
-                touch = (pattern.wrists @ pushes(step)).reshape(-1)
-            if self.tips:
-                tips = pattern.tips @ step.forces.table[:, 2]
+                touch = mean_pushes(step, moment.length, self._on_wrists).reshape(-1)
+            if self.tips and step.forces is not None:
+                tips = self._pattern(step.gaps.slots).tips @ step.forces.table[:, 2]
         often = np.array([1.0 / moment.length if moment.length > 0.0 else 0.0])
         return self._readings(state.q, state.v, before.q, before.v, touch, tips, often, bias, noise)
 
     @cached_property
-    def _feels(self) -> bool:
-        return bool(self.tips or self.mounted)
-
-    @cached_property
     def _untouched(self) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(max(6 * len(self.mounted), 1)), np.zeros(max(len(self.tips), 1))
+
+    def _on_wrists(self, slots: tuple[int, ...]) -> np.ndarray:
+        return self._pattern(slots).wrists
 
     def _pattern(self, slots: tuple[int, ...]) -> _Pattern:
         found = self._patterns.get(slots)
