@@ -32,12 +32,12 @@ def paper_world(name: str, duration: float) -> ps.Scene:
     for part in content["parts"]:
         if "robot" in part:
             part["options"] = {"friction": False}
-    content["time"]["duration"] = duration
+    content["time"] |= {"duration": duration, "stop": ["held", "aborted"]}
     content["controller"].pop("delay", None)
     return replace(scene, content=content)
 
 
-def run(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 20.0) -> dict:
+def run(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 36.0) -> dict:
     """What one capture comes to, under "inverse dynamics" or under the "supervisor"."""
     scene = paper_world(SURFACES[surface], duration)
     model = scene.setting(seed).model

@@ -83,7 +83,8 @@ def test_the_approach_leaves_at_rest_and_arrives_with_the_speed_of_the_face(plan
 
 
 def test_the_same_sighting_gives_the_same_plan_and_faces_tried_in_vain_give_way(planners):
-    planner, joints = planners["grapple"]
+    joints = planners["grapple"][1]
+    planner = Planner(planners["grapple"][0].robot.arms, Settings(trusted=10.0))
     seen = sighting(joints, 2)
     first, again = planner.plan(seen, 0.0), planner.plan(seen, 0.0)
     assert isinstance(first, Plan) and isinstance(again, Plan)

@@ -45,7 +45,7 @@ class Settings:
     shift: float = 0.06  # of the grip from the middle of a face
     looked_at: int = 24  # choices whose way is looked at
     content: float = 0.4  # score from which on no grasp off the middle is looked for
-    patience: float = 0.012  # of the score (0 to 1) that a second of waiting costs,
+    patience: float = 0.02  # of the score (0 to 1) that a second of waiting costs,
     travel: float = 0.03  # a radian of the joint that moves farthest,
     decentred: float = 0.1  # a grip off the middle of the face,
     repetition: float = 0.3  # and a choice of faces that was tried in vain
