@@ -82,7 +82,7 @@ pull = strength * (epsilon - 1.8e-3) / 1.8e-3 - damping * 0.01
 print(f"at 1.8 mm and 10 mm/s apart the printed law pulls with {-pull:.2f} N")
 
 # %% [markdown]
-# ## §2.6 The step
+# ## §2.5 The step
 #
 # Steps are limited by the change of joints and by the predicted time of collision (ε − d)/ḋ. A ball on a floor:
 
@@ -114,7 +114,7 @@ arm = ps.load("puma560", friction=False)
 law = ps.control.InverseDynamicsControl(arm, kp=100)
 start, goal = np.array([0.2, -0.7, 0.3, 0.4, 0.9, 0.1]), np.array([0.6, -0.4, 0.1, 0.2, 0.6, 0.4])
 line = ps.control.joint_trajectory(arm, [start, goal], velocity=1.0, acceleration=3.0)
-run = ps.rollout(arm, start + 0.05, np.zeros(6), dt=1e-3, steps=1500, controller=law, parameters=law.reference(goal))
+run = ps.rollout(arm, start + 0.05, np.zeros(6), dt=1e-3, steps=1500, controller=law.following(line))
 print("error at the end:", np.abs(run.q[-1] - goal).max().round(6), "rad")
 
 # %% [markdown]
