@@ -51,7 +51,8 @@ class Forces(NamedTuple):
 
 class Step(NamedTuple):
     """A state after a step, the gaps before it with the forces there (None where nothing was near), the gaps after it,
-    the smallest distance met on the way, and the forces (2s,) of the s joints' lower and upper stops."""
+    the smallest distance met on the way, and the forces (2s,) of the s joints' lower and upper stops. Of a step that
+    was made in parts, gaps and forces are those of the last; `parts` has all, with their lengths."""
 
     state: State
     gaps: Gaps
@@ -59,6 +60,7 @@ class Step(NamedTuple):
     ahead: Gaps
     nearest: float
     stops: np.ndarray
+    parts: tuple[tuple[float, Step], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,8 @@ class World:
             raise Penetration(f"{self.nearest(gaps)} cannot be kept apart in steps as short as {step:.1e} s.")
         first = self.advance(state, tau, step / 2, gaps)
         second = self.advance(first.state, tau, step / 2, first.ahead)
-        nearest = min(first.nearest, second.nearest)
-        return second._replace(nearest=nearest)
+        parts = (*(first.parts or ((step / 2, first),)), *(second.parts or ((step / 2, second),)))
+        return second._replace(nearest=min(first.nearest, second.nearest), parts=parts)
 
     def _advance(self, state: State, tau: np.ndarray, step: float, gaps: Gaps) -> Step | None:
         dynamics, h, near = self.dynamics, np.array([step]), len(gaps.slots)
