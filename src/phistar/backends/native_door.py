@@ -19,6 +19,7 @@ from phistar.backends.single import method_of, single_text
 from phistar.errors import ShapeError
 
 Shapes = Mapping[str, tuple[int, ...]]
+Named = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def native(
@@ -26,10 +27,18 @@ def native(
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """The last of `functions`, which takes Arrays alone, as `made(*inputs) → outputs`: contiguous float64 vectors, as
     long as the inputs' shapes say, go in, in their order; the outputs are made, and filled by it."""
-    shapes = {**inputs, **outputs}
+    return _made(tuple(functions), tuple(inputs.items()), tuple(outputs.items()), tuple(sorted(constants.items())))
+
+
+@once
+def _made(
+    functions: tuple[Callable[..., Any], ...], inputs: Named, outputs: Named, constants: tuple[tuple[str, float], ...]
+) -> Callable[..., tuple[np.ndarray, ...]]:
+    """Once in a process: to read sources takes longer than to load what was made from them."""
+    shapes = dict(inputs) | dict(outputs)
     columns = {name: prod(shape[1:]) for name, shape in shapes.items() if len(shape) > 1}
-    signature = Signature(tuple(prod(shape) for shape in inputs.values()), tuple(outputs.values()))
-    text = module_text(functions, constants, columns)
+    signature = Signature(tuple(prod(shape) for _, shape in inputs), tuple(shape for _, shape in outputs))
+    text = module_text(functions, dict(constants), columns)
     doors = _doors(functions, list(shapes))
     return _loaded(f"{text}\n{doors}\n{single_text(signature)}\nattributes #0 = {{ nounwind }}\n", signature)
 
