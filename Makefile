@@ -10,8 +10,8 @@ SOURCES := src tests tools examples docs benchmarks notebooks
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-run: $(VENV)/ready-run ## show what phistar does, on the PUMA 560
-	@$(PY) examples/first_look.py
+run: $(VENV)/ready-run ## two PUMA 560 catch a tumbling satellite; report and replay in build/grapple
+	@$(PY) -m phistar run grapple --out build/grapple
 
 test: $(VENV)/ready-test ## the tests, in under ten minutes on two cores
 	@$(PY) -m pytest -n 2 -q -m "not slow and not browser"
