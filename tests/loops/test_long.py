@@ -1,4 +1,4 @@
-"""Long mechanisms with loops: loops over the links instead of code written out, the same motion, at linear cost."""
+"""Long mechanisms with loops, written out or, the longest, as loops over the links: the same motion, at linear cost."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import phistar as ps
 from phistar.loops.assembly import closure_rows
 from phistar.loops.closure import loop_frames
 from phistar.loops.equations import response
-from phistar.loops.forward import compliant_motion
+from phistar.loops.forward import _accelerated_long, compliant_motion, is_written_out
 from phistar.loops.probes import frame_poses
 
 
@@ -38,9 +38,10 @@ def states(model, batch, n, seed=0):
 
 @pytest.mark.parametrize("base", [ps.Fixed(), ps.Free()], ids=["on the ground", "floating"])
 def test_long_arms_move_as_a_dense_solve_says(base):
-    model = two_long_arms(22, base)
-    q, v, tau = states(model, 3, 22)
+    model = two_long_arms(21, base)
+    q, v, tau = states(model, 3, 21)
     got = ps.forward_dynamics(model, q, v, tau)
+    np.testing.assert_allclose(_accelerated_long(model, q, v, tau)[0], got, atol=1e-9 * np.abs(got).max())
     h = 1e-6
     for row in range(3):
         rows = closure_rows(model, q[row])[1]
@@ -51,6 +52,11 @@ def test_long_arms_move_as_a_dense_solve_says(base):
         want = np.linalg.solve(whole, np.concatenate([tau[row] - ps.bias(model, q[row], v[row]), -drift]))[: model.nv]
         np.testing.assert_allclose(got[row], want, atol=1e-6 * np.abs(want).max())
         np.testing.assert_allclose(rows @ got[row] + drift, 0.0, atol=1e-6 * np.abs(want).max())
+
+
+def test_what_is_written_out_is_short_or_has_few_closures():
+    assert is_written_out(two_long_arms(50)) and not is_written_out(two_long_arms(51))
+    assert is_written_out(two_long_arms(60, joint=ps.Spherical()))  # three closures in place of six
 
 
 def test_poses_found_by_probes_are_those_of_forward_kinematics():

@@ -29,7 +29,8 @@ LANES = 4  # states at once: with hundreds of results, wider vectors spill more 
 class Recorded:
     """`function(model, q, *vectors)` gives `outputs`, an array each; it takes floats (…, n) and traced scalars (n,).
 
-    `inputs` are "q" and names of (…, nv) vectors; `shapes` gives the results' shapes without leading axes.
+    `inputs` are "q" and names of (…, nv) vectors; `shapes` gives the results' shapes without leading axes; `fits` says
+    which robots are short enough to be written out.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Recorded:
     outputs: tuple[str, ...]
     function: Callable[..., tuple[np.ndarray, ...] | Unsolved]
     shapes: Callable[[Model], tuple[tuple[int, ...], ...]]
+    fits: Callable[[Model], bool] = compilable
 
     def __call__(self, model: Model, *arrays: Any) -> Any:
         """An array per output, or the one output. Robots run one state at a time: a kernel is called at once."""
@@ -52,7 +54,7 @@ class Recorded:
         if any(isinstance(x, np.ndarray) and x.dtype == object for x in arrays):
             return _unwrapped(self._results(model, *arrays))
         given = self._checked(model, arrays)
-        if model.nv and compilable(model):
+        if model.nv and self.fits(model):
             kernel = self.kernel(model)
             return spread(kernel.function, tuple(given), list(kernel.shapes))
         return self._interpreted(model, given)

@@ -18,13 +18,15 @@ from phistar.backends.recorded import Recorded
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_dynamics
 from phistar.loops.branches import branches, joined
-from phistar.loops.closure import Closures, closures, loop_frames
+from phistar.loops.closure import Closures, closures, loop_frames, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
 from phistar.loops.equations import Equations, answered, equations, free_motion, response, row_scale
 from phistar.loops.probes import frame_poses
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
 from phistar.stated import states
+
+LARGEST_CLOSED = 1200  # links times vectors swept over them; 60,000 instructions
 
 
 def _accelerated(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -34,12 +36,19 @@ def _accelerated(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) ->
     return made.free - answered(model, q, made, found.forces), np.asarray(found.rank), np.asarray(found.doubt)
 
 
+def is_written_out(model: Model) -> bool:
+    """Whether one state's instructions, a sweep for the motion and one for each closure, are few enough to write out:
+    a long mechanism with few closures runs several times faster so than link by link."""
+    return compilable(model) or 0 < len(model.bodies) * (6 + row_count(model)) <= LARGEST_CLOSED
+
+
 _compiled = Recorded(
     "forward_dynamics_with_loops",
     ("q", "v", "tau"),
     ("acceleration", "rank", "doubt"),
     _accelerated,
     lambda model: ((model.nv,), (), ()),
+    is_written_out,
 )
 
 
@@ -144,7 +153,7 @@ def closed_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarra
     if is_traced(q, v, tau):
         return _accelerated(model, q, v, tau)[0]
     with np.errstate(invalid="ignore"):
-        acceleration, _, doubt = (_compiled if compilable(model) else _accelerated_long)(model, q, v, tau)
+        acceleration, _, doubt = (_compiled if is_written_out(model) else _accelerated_long)(model, q, v, tau)
     doubtful = doubt != 0.0
     if doubtful.any():
         q, v, tau = (np.broadcast_to(x, (*doubtful.shape, np.shape(x)[-1])) for x in (q, v, tau))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.model import Model, ModelBuilder, Spherical
@@ -20,8 +21,8 @@ UNIT = Inertia(1.0, (0.0, 0.0, 0.0), np.eye(3))  # motions know no inertia, but 
 
 
 def frame_poses(model: Model, q: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The pose of each frame, (…, 4, 4); on floats, and traced where a model is written out."""
-    if compilable(model) or not frames:
+    """The pose of each frame, (…, 4, 4); of traced numbers, (4, 4)."""
+    if compilable(model) or not frames or is_traced(q):
         return {frame: forward_kinematics(model, q, frame) for frame in frames}
     probed, names = _probed(model, frames)
     q = model.checked(q, model.nq, "q")
