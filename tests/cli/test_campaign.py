@@ -51,7 +51,15 @@ def test_a_campaign_says_what_came_of_it_and_where_it_is(scenes, capsys):
     for text in ("completed", "of 8", "at 95 %", "peak force", "intersect by … m", "campaign-half-0/runs.parquet"):
         assert text in shown.replace("\n", "")
     assert "phistar run half.toml --seed" in shown
+    assert "look at it: phistar view campaign-half-0/kept/0000" in shown
     assert (scenes / "campaign-half-0" / "kept").is_dir()
+
+
+def test_without_a_terminal_a_line_is_written_now_and_then(scenes, monkeypatch, capsys):
+    monkeypatch.setattr("phistar.cli.campaign.LINE_EVERY", -1.0)
+    assert run(["campaign", "good.toml", "--runs", "2"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("1 of 2: 100.0% completed (20.7% to 100.0%), 0 failed") and lines[1].startswith("2 of 2")
 
 
 def test_json_is_campaign_json(scenes, capsys):

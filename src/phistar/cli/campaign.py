@@ -1,5 +1,6 @@
 """`phistar campaign`: a scene many times over, kept as it goes, and counted."""
 
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from phistar.cli import info
 from phistar.cli.names import scenes
 from phistar.cli.tables import number
 
+LINE_EVERY = 30.0  # s
 SHOWN = {
     "peak_force": "peak force, N",
     "min_distance": "smallest distance, m",
@@ -82,17 +84,16 @@ def campaign(
 
 
 class _watched:
-    """A bar on a terminal: how many of all, how many of those as wished, how many not, and the time left."""
+    """How many of all, how many of those as wished, how many not, and the time left: a bar on a terminal, elsewhere a
+    line every half minute."""
 
     def __init__(self, name: str, runs: int) -> None:
         shown = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[share]}")
         console = Console(stderr=True)
-        self.bar = Progress(
-            *shown, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True,
-            disable=not console.is_terminal,
-        )  # fmt: skip
+        times = TimeElapsedColumn(), TimeRemainingColumn()
+        self.bar = Progress(*shown, *times, console=console, transient=True, disable=not console.is_terminal)
         self.task = self.bar.add_task(name, total=runs, share="")
-        self.good = self.done = 0
+        self.runs, self.good, self.done, self.told = runs, 0, 0, time.monotonic()
 
     def __enter__(self) -> Callable[[Mapping[str, Any]], None]:
         self.bar.start()
@@ -110,6 +111,10 @@ class _watched:
         word = row["outcome"] if row["outcome"] in GOOD else "good"
         share = f"{self.good / self.done:.1%} {word} ({low:.1%} to {high:.1%}), {self.done - self.good} failed"
         self.bar.update(self.task, advance=1, share=share)
+        if self.bar.disable and time.monotonic() - self.told > LINE_EVERY:
+            self.told, left = time.monotonic(), self.bar.tasks[0].time_remaining
+            ending = "" if left is None else f", {left / 60:.0f} min left"
+            typer.echo(f"{self.done} of {self.runs}: {share}{ending}", err=True)
 
 
 def _page(summary: Mapping[str, Any], scene: str, folder: Path) -> RenderableType:
@@ -120,6 +125,9 @@ def _page(summary: Mapping[str, Any], scene: str, folder: Path) -> RenderableTyp
     for failure in summary["failures"][:1]:
         example = failure["example"]
         parts.append(Text(f"run {example['run']} again: phistar run {scene} --seed {example['seed']} --out DIR"))
+        kept = folder / "kept" / f"{example['run']:06d}"
+        if kept.is_dir():
+            parts.append(Text(f"look at it: phistar view {kept}"))
     return Group(*parts)
 
 

@@ -79,7 +79,7 @@ def simulate(
             result = alone(robot, start, rates, duration, floating, places, tell)
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
-    written = [] if out is None else [str(path) for path in result.save(out)]
+    written = [] if out is None else [*(f"wrote {path}" for path in result.save(out)), f"see it: phistar view {out}"]
     if as_json:
         typer.echo(info.as_text(dict(result.summary)))
     else:
@@ -150,7 +150,7 @@ def _page(result: Any, written: list[str]) -> RenderableType:
         parts.append(
             Text("It has loops: they are kept closed, and the stops at its limits give way a little.", style="yellow")
         )
-    parts += [Text(f"wrote {path}") for path in written]
+    parts += [Text(line) for line in written]
     return Group(*parts)
 
 

@@ -78,7 +78,7 @@ class Cluster:
             raise PhistarError("Campaigns on many machines need dask: pip install 'phistar[cluster]'.") from None
         self.address, self.deaths = scheduler, (KilledWorker,)
         try:
-            self._client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
+            self._client: Any = Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise PhistarError(
                 f"No dask scheduler answers at {scheduler} ({error}); start one with `dask scheduler` and give its "
