@@ -76,7 +76,8 @@ class Cluster:
             from distributed.scheduler import KilledWorker
         except ImportError:
             raise PhistarError("Campaigns on many machines need dask: pip install 'phistar[cluster]'.") from None
-        self.address, self.deaths = scheduler, (KilledWorker,)
+        self.address = scheduler
+        self.deaths: tuple[type[BaseException], ...] = (KilledWorker,)
         try:
             self._client: Any = Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
