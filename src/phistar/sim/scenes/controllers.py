@@ -92,9 +92,19 @@ def controller_of(setting: Setting) -> Control | SampledController[Any]:
     return _through(setting)
 
 
+def check_controller(setting: Setting) -> None:
+    """Finds what is wrong with the file's controller, apart from running it."""
+    effort_limits(setting)
+    if setting.controller.law == "inverse_dynamics":
+        _trajectories(setting)
+    elif setting.controller.law == "grapple":
+        controller_of(setting)
+
+
 def effort_limits(setting: Setting) -> np.ndarray:
-    """The largest force of every joint, (nv,): the model's, or `torque_limit` where it has none."""
+    """The largest force of every joint, (nv,): the model's, or `torque_limit` where it has none; a file's 0 is none."""
     limits, given = np.array(setting.model.effort_limits, dtype=float), setting.controller.torque_limit
+    limits[limits == 0.0] = np.inf
     if given is None:
         return limits
     driven = driven_rates(setting.model)

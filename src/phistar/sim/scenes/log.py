@@ -60,12 +60,12 @@ class Log:
         if not self.phases or self.phases[-1][1] != phase:
             self.phases.append((moment.time, phase))
 
-    def keep(self, moment: Moment) -> Row:
-        """A row; what is counted between rows begins anew."""
+    def keep(self, moment: Moment, broken: bool = False) -> Row:
+        """A row; what is counted between rows begins anew. A law that is broken is not asked again."""
         q, v = moment.state.q, moment.state.v
         now = self.audit.account(q, v)
         mechanical = now.kinetic + now.potential
-        row: Row = {"t": moment.time, "q": q, "v": v, "tau": np.array(self.law(moment.time, q, v))}
+        row: Row = {"t": moment.time, "q": q, "v": v, "tau": self.law.tau if broken else self.law(moment.time, q, v)}
         row |= {"energy": mechanical + self._stored(moment), "momentum": now.momentum}
         row |= {"mechanical": mechanical, "kinetic": now.kinetic}
         row |= {"work": self.books.work, "throughput": self.books.throughput}

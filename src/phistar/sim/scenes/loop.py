@@ -19,33 +19,29 @@ from phistar.sim.scenes.scene import Setting
 
 
 class Continuous:
-    """A function (t, q, v) → joint forces, asked at every step."""
+    """A function (t, q, v) → joint forces, asked at every step; `tau` is what it gave last."""
 
     period: float | None = None
     phase = ""
 
     def __init__(self, setting: Setting, law: Control) -> None:
-        self.law, self.limits = law, effort_limits(setting)
-        self.limited, self.clipped = bool(np.isfinite(self.limits).any()), 0
+        self.law, self.limits = law, Limits(setting)
+        self.tau, self.clipped = np.zeros(setting.model.nv), 0
         self.switches: list[Switch] = []
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        tau = np.asarray(_asked(t, self.law, t, q, v), dtype=float)
-        if not self.limited or tau.shape != self.limits.shape:
-            return tau  # what has a wrong shape is refused where it is used
-        return np.clip(tau, -self.limits, self.limits)
+        self.tau, _ = self.limits.kept(_asked(t, self.law, t, q, v), t)
+        return self.tau
 
 
 class Sampled:
     """A controller at work: its memory, its last command, which is held, and what its sensors remember."""
 
     def __init__(self, setting: Setting, controller: SampledController[Any], seed: np.random.SeedSequence) -> None:
-        self.setting, self.controller, self.period = setting, controller, _period(controller)
+        self.controller, self.period, self.limits = controller, _period(controller), Limits(setting)
         self.readings = Readings(setting.sensing, self.period)
         self.line: Line = self.readings.start(seed)
-        self.limits = effort_limits(setting)
-        self.limited, self.clipped = bool(np.isfinite(self.limits).any()), 0
-        self.memory = _asked(0.0, controller.start)
+        self.memory, self.clipped = _asked(0.0, controller.start), 0
         self.tau, self.command = np.zeros(setting.model.nv), Command(np.zeros(setting.model.nv))
         self.switches: list[Switch] = []
 
@@ -64,33 +60,38 @@ class Sampled:
         if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], Command):
             raise PhistarError(f"At t = {time:.6g} s the controller gives {made!r:.100}, not its memory and a Command.")
         self.memory, self.command = made
-        self.tau = self._within(self.command.tau, time)
+        self.tau, clipped = self.limits.kept(self.command.tau, time)
+        self.clipped += clipped
         if self.command.switches:
             self.switches += self.command.switches
 
-    def _within(self, given: Any, time: float) -> np.ndarray:
-        """The joint forces, checked and clipped; how often they had to be is counted."""
-        model = self.setting.model
+
+class Limits:
+    """Joint forces as a model can take them."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.model, self.most = setting.model, effort_limits(setting)
+        self.finite = bool(np.isfinite(self.most).any())
+
+    def kept(self, given: Any, time: float) -> tuple[np.ndarray, bool]:
+        """(nv,) numbers, checked and clipped, and whether they had to be."""
         try:
             tau = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
             raise PhistarError(f"At t = {time:.6g} s the controller gives {given!r:.100} as joint forces.") from None
-        if tau.shape != (model.nv,):
+        if tau.shape != self.most.shape:
             raise PhistarError(
-                f"At t = {time:.6g} s the controller gives joint forces of shape {tau.shape}; {model.name} takes "
-                f"({model.nv},)."
+                f"At t = {time:.6g} s the controller gives joint forces of shape {tau.shape}; {self.model.name} takes "
+                f"{self.most.shape}."
             )
         if not isfinite(tau @ tau):
             worst = int(np.argmax(np.where(np.isfinite(tau), np.abs(tau), np.inf)))
-            joint = next(joint for joint in model.joints if joint.v_slice.stop > worst)
+            joint = next(joint for joint in self.model.joints if joint.v_slice.stop > worst)
             value = tau[joint.v_slice].tolist()
-            raise PhistarError(
-                f"At t = {time:.6g} s the controller gives {value} on joint {joint.name}; it must be finite."
-            )
-        if not self.limited or not (np.abs(tau) > self.limits).any():
-            return tau
-        self.clipped += 1
-        return np.clip(tau, -self.limits, self.limits)
+            raise PhistarError(f"At t = {time:.6g} s the controller gives {value} on {joint.name}; it must be finite.")
+        if not self.finite or not (np.abs(tau) > self.most).any():
+            return tau, False
+        return np.clip(tau, -self.most, self.most), True
 
 
 class Drive:
@@ -104,8 +105,6 @@ class Drive:
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         tau = self.law(t, q, v)
-        if tau.shape != v.shape:
-            return tau
         for each in self.disturbances:
             if each.start <= t < each.start + each.duration:
                 tau = tau + jacobian(self.model, q, each.frame).T @ each.force

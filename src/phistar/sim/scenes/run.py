@@ -100,7 +100,7 @@ class Course:
         if reason is not None and self.moment is not None:
             rows = self.log.rows
             if rows and self.moment.time > rows[-1]["t"]:
-                self.log.keep(self.moment)
+                self.log.keep(self.moment, broken=True)
         return result_of(self.scene, self.seed, self.log, reason, self.spent)
 
 

@@ -20,7 +20,7 @@ from phistar.contact.surface import Surface
 from phistar.errors import FileError, PhistarError
 from phistar.model import Model
 from phistar.sim.scenes.chance import drawn
-from phistar.sim.scenes.controllers import Controlling, effort_limits, read_controller
+from phistar.sim.scenes.controllers import Controlling, check_controller, read_controller
 from phistar.sim.scenes.parts import Part, assembled, initial_state, read_part
 from phistar.sim.scenes.sensing import Sensing
 from phistar.sim.scenes.sensors import Sensor, read_sensors
@@ -89,7 +89,7 @@ class Setting:
     def check(self) -> None:
         """Builds everything once: what cannot be is found while the file is at hand."""
         self.world.start(*self.start)
-        effort_limits(self)
+        check_controller(self)
         assert self.sensing is not None
         if self.task:
             self.task.check(self.model, self.world.pairs)

@@ -111,6 +111,8 @@ class Sensing:
         """Every sensor's numbers with two errors added, (N,) each; a pose is turned by the vectors that stand first in
         the place of its quaternion."""
         state, before, step = moment.state, moment.before, moment.step
+        if not self.size:
+            return np.zeros(0)
         touch, tips = self._untouched
         if step is not None and (step.forces is not None or step.parts):
             if self.mounted:
