@@ -10,10 +10,12 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import phistar as ps
 from phistar import capture
 from phistar.capture import baseline
+from phistar.sim.scenes.run import Stopped
 
 SURFACES = {"flat, no friction": "grapple-flat-frictionless", "friction": "grapple", "grooves": "grapple-grooved"}
 LAWS, SIDES = ("inverse dynamics", "supervisor"), ("left", "right")
@@ -32,13 +34,13 @@ def paper_world(name: str, duration: float) -> ps.Scene:
     for part in content["parts"]:
         if "robot" in part:
             part["options"] = {"friction": False}
-    content["time"] |= {"duration": duration, "stop": ["held", "aborted"]}
+    content["time"] |= {"duration": duration, "stop": ["held", "aborted", "over"]}
     content["controller"].pop("delay", None)
     return replace(scene, content=content)
 
 
-def run(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 36.0) -> dict:
-    """What one capture comes to, under "inverse dynamics" or under the "supervisor"."""
+def simulated(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 36.0) -> Any:
+    """One capture, under "inverse dynamics" or under the "supervisor"; of a run that had to stop, what there is."""
     scene = paper_world(SURFACES[surface], duration)
     model = scene.setting(seed).model
     if law == "supervisor":
@@ -46,35 +48,37 @@ def run(surface: str, law: str, seed: int, settling: float = 1.0, duration: floa
     else:
         control = baseline.from_scene(model, baseline.Gains(settling=settling))
     try:
-        result = scene.run(seed=seed, control=control)
-        stopped = None
-    except ps.PhistarError as error:
-        result, stopped = error.result, str(error)
-    told = result.summary
-    phases = {phase["name"] for phase in told["phases"]}
+        return scene.run(seed=seed, control=control)
+    except Stopped as stop:
+        return stop.result
+
+
+def row(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 36.0) -> dict[str, Any]:
+    """What one capture comes to."""
+    told = simulated(surface, law, seed, settling, duration).summary
+    twist = told["final_relative_twist"]
     return {
         "surface": surface,
         "law": law,
         "seed": seed,
         "settling": settling,
         "captured": bool(told["captured"]),
-        "missing": stopped or told.get("missing"),
+        "missing": told["reason"] or told["missing"],
         "peak_force": told["peak_force"],
-        "touched": bool(phases & {"contact", "coordination", "coordinate"}),
-        "spin": math.hypot(*told["final_relative_twist"][:3]),
-        "speed": math.hypot(*told["final_relative_twist"][3:]),
+        "spin": math.hypot(*twist[:3]),
+        "speed": math.hypot(*twist[3:]),
     }
 
 
 def table(path: Path, seeds: int) -> None:
     """Every cell, and the sweep of gains; rows are written as they come."""
     rows = json.loads(path.read_text()) if path.exists() else []
-    known = {(row["surface"], row["law"], row["seed"], row["settling"]) for row in rows}
+    known = {(one["surface"], one["law"], one["seed"], one["settling"]) for one in rows}
     wanted = [(surface, law, seed, 1.0) for seed in range(seeds) for surface in SURFACES for law in LAWS]
     wanted += [("friction", "inverse dynamics", seed, settling) for seed in range(3) for settling in SWEPT]
-    for cell in dict.fromkeys(wanted):
+    for cell in sorted(dict.fromkeys(wanted), key=lambda cell: cell[2]):
         if cell not in known:
-            rows.append(run(*cell))
+            rows.append(row(*cell))
             path.write_text(json.dumps(rows, indent=1) + "\n")
             print(*cell, "captured" if rows[-1]["captured"] else rows[-1]["missing"], flush=True)
 
@@ -87,7 +91,7 @@ if __name__ == "__main__":
     if given.table:
         table(given.table, given.seeds)
     else:
-        told = run("flat, no friction", "inverse dynamics", seed=1, duration=14.0)
+        told = row("flat, no friction", "inverse dynamics", seed=1, duration=14.0)
         print(f"held: {told['captured']}. {told['missing'] or ''}")
         print(f"Peak force of a finger {told['peak_force']:.0f} N; at the end the object still moves against the hands")
         print(f"at {1e3 * told['speed']:.1f} mm/s and {math.degrees(told['spin']):.2f} degrees/s.")

@@ -107,5 +107,5 @@ def test_six_frictionless_fingers_on_flat_faces_do_not_hold():
     assert spec is not None and spec.loader is not None
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    told = example.run("flat, no friction", "inverse dynamics", seed=1, duration=14.0)
-    assert told["touched"] and not told["captured"]
+    told = example.row("flat, no friction", "inverse dynamics", seed=1, duration=14.0)
+    assert told["peak_force"] > 5.0 and not told["captured"]

@@ -3,8 +3,9 @@
     T = ℳ(θ)(θ̈_d + k_d(θ̇_d − θ̇) + k_p(θ_d − θ)) + 𝒞 + d̂ θ̇
 
 Phases are told by the fingers, as in the paper: approach, contact from the first touch on, coordination while all six
-touch. They change nothing: compliance is what low gains leave, and the hands are sent some way into the faces so that
-they press. The plan is that of the supervised capture, so that laws are compared and nothing else.
+touch; it is over some time after the trajectory has ended. They change nothing: compliance is what low gains leave, and
+the hands are sent some way into the faces so that they press. The plan is that of the supervised capture, so that laws
+are compared and nothing else.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from phistar.spatial.rotations import from_quaternion
 KNOT = 0.25  # s between the points that the trajectory goes through
 SETTLING = 5.83  # (1 + x) exp(−x) = 0.02: when a critically damped error of frequency ω is within 2%, x = ω t
 TOUCHED = 1.0  # N on a finger
+LINGER = 8.0  # s from the trajectory's end until it is over
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,8 @@ class InverseDynamicsCapture:
         begun, before = memory.curve is not None and t >= memory.begins, memory.phase
         if not begun:
             after, reason = "plan", ""
+        elif memory.curve is not None and t > memory.begins + memory.curve.duration + LINGER:
+            after, reason = "over", "the trajectory has ended"
         elif touching == len(tips):
             after, reason = "coordination", "every finger touches"
         elif touching or before in ("contact", "coordination"):
