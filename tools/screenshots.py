@@ -57,7 +57,6 @@ def _robot() -> Viewer:
     viewer.joints.frame.value = "tool"
     viewer.joints.hold("tool")
     viewer.pick(2)
-    viewer.show("Manipulability", True)
     return viewer
 
 

@@ -118,7 +118,9 @@ def test_live_states_are_sent_at_the_rate_and_cost_a_look_at_the_clock_otherwise
 def test_live_contacts_are_drawn(puma, opened):
     live = opened(Live, puma, np.zeros(6), rate=1e9)
     live(0.0, np.zeros(6), (np.zeros((2, 3)), np.array([[0, 0, 5.0], [0, 0, 0]])))
-    assert live.marks.nodes["Contacts"].points.shape == (1, 2, 3)
+    push, back = live.marks.nodes["Contacts"].points
+    np.testing.assert_array_equal(push[1], -back[1])
+    assert push[1, 2] > 0.0
 
 
 def test_a_slider_moves_its_joint_within_the_limits(puma, opened):

@@ -126,8 +126,9 @@ class Marks:
             touching = np.flatnonzero(np.isfinite(points).all(axis=-1) & (np.linalg.norm(forces, axis=-1) > 1e-9))
             if len(touching):
                 self.most_force = max(self.most_force, float(np.max(np.linalg.norm(forces[touching], axis=-1))))
-                ends = points[touching] + forces[touching] * (self.size / 3 / self.most_force)
-                segments = np.stack([points[touching], ends], axis=1)
+                reach = forces[touching] * (self.size / 5 / self.most_force)
+                both = [np.stack([points[touching], points[touching] + way * reach], axis=1) for way in (1.0, -1.0)]
+                segments = np.concatenate(both)  # action and reaction; one of them is outside of what is pushed
         self._arrows("Contacts", segments, FORCE)
 
     def _arrows(self, kind: str, segments: np.ndarray, color: tuple[int, int, int]) -> None:

@@ -15,6 +15,7 @@ from phistar.dynamics import forward_kinematics
 from phistar.model import Geometry, Model, Plane
 from phistar.view.shapes import draw, draw_ground, triangles, wxyz
 
+UNSEEN = 1e-7  # m, and of rotations: less is not sent
 VIEW_ANGLE = 0.75  # rad, up and down
 
 _log = logging.getLogger("phistar")
@@ -80,6 +81,11 @@ class Stage:
             self.solids[path] = index
             handle.on_click(lambda event: self.clicked(self.solids[event.target.name]))
 
+    @cached_property
+    def placed(self) -> np.ndarray:
+        """Where the nodes are: at first, where the world is."""
+        return np.broadcast_to(np.eye(4), (len(self.nodes), 4, 4))
+
     clicked: Callable[[int], None] = field(default=lambda index: None)
 
     @cached_property
@@ -89,11 +95,14 @@ class Stage:
 
     def place(self, poses: np.ndarray) -> None:
         """Every body at its pose, (bodies, 4, 4)."""
-        turns = wxyz(poses[:, :3, :3])
+        moved = np.max(np.abs(poses - self.placed), axis=(1, 2), initial=0.0) > UNSEEN
+        if not moved.any():
+            return
+        turns, self.placed = wxyz(poses[:, :3, :3]), np.where(moved[:, None, None], poses, self.placed)
         with self.server.atomic():
-            for node, pose, turn in zip(self.nodes, poses, turns, strict=True):
-                node.position = pose[:3, 3]
-                node.wxyz = turn
+            for index in np.flatnonzero(moved):
+                self.nodes[index].position = poses[index, :3, 3]
+                self.nodes[index].wxyz = turns[index]
 
     def show_collision(self, visible: bool) -> None:
         """The shapes that collide, where they are not what is drawn."""

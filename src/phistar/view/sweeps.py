@@ -25,8 +25,8 @@ from phistar.view.pictures import operator_picture
 from phistar.view.shapes import wxyz
 from phistar.view.viewer import UPDATES, set_up
 
-PREDICTED, ACCELERATION = (52, 110, 190), (215, 60, 50)
-FOUND = (160, 190, 225)  # links that the filter has passed
+PREDICTED, ACCELERATION = (240, 140, 30), (215, 60, 50)
+FOUND = (60, 120, 200)  # links that the filter has passed
 STEPS_A_SECOND = 1.5
 INTRODUCTION = "θ̈ = ℳ⁻¹(T − 𝒞 − 𝒢), with no joint forces: what the robot does when it is let go."
 INWARD = """**Filter, inward: {name}** ({step} of {count})
@@ -125,7 +125,7 @@ class SweepsView:
         for path in self.stage.solids:
             node = self.server.scene.get_handle_by_name(path)
             if node is not None and hasattr(node, "opacity"):
-                node.opacity = 0.35
+                node.opacity = 0.3
 
     def _pictures(self) -> None:
         """φ, M, P, D and the mass matrix beside the robot."""
@@ -189,7 +189,7 @@ class SweepsView:
         places = self.swept.poses[links.start :, :3, 3]
         colors = np.array([PREDICTED if k == now else FOUND for k in links], np.uint8)
         self.inertia_node = ellipsoids(
-            self.server.scene, "/marks/inertias", wxyz(axes).astype(np.float32), places, radii, colors, opacity=0.6
+            self.server.scene, "/marks/inertias", wxyz(axes).astype(np.float32), places, radii, colors, opacity=0.75
         )
 
     def _accelerations(self, links: range) -> None:
