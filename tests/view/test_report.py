@@ -10,11 +10,18 @@ import phistar as ps
 from phistar.errors import FileError
 from phistar.sim.motion import Event
 from phistar.sim.scenes.result import Result
-from phistar.view import report
+from phistar.view import report, report_parts, report_picture
 from phistar.view.report_picture import Camera, body_poses, image, picture, png, solids
 from phistar.view.report_plots import chart
 from phistar.view.report_run import body_twists, relative_twists, taken
 from phistar.view.report_shapes import triangles
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Small pictures: what is in them is tested with `image`."""
+    monkeypatch.setattr(report_parts, "FRAME_SIZE", (60, 40))
+    monkeypatch.setattr(report_picture, "SHADOW_SIZE", 60)
 
 
 def made(seed=0, **summary):

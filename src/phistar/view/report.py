@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from phistar.sim.scenes.result import Result, whole
+from phistar.sim.scenes.scene import bundled_scenes
 from phistar.view.report_parts import audits, frames, plots
 from phistar.view.report_plots import timeline
 from phistar.view.report_run import Run, taken
@@ -22,8 +23,8 @@ TILES = (
     ("min_distance", "smallest distance", "{:.3g} m"),
     ("peak_force", "largest contact force", "{:.4g} N"),
     ("internal_force", "internal force", "{:.4g} N"),
-    ("momentum_drift", "momentum change", "{:.2g}"),
-    ("energy_residual", "energy residual", "{:.2g}"),
+    ("momentum_drift", "momentum unexplained", "{:.2g}"),
+    ("energy_residual", "energy unexplained", "{:.2g}"),
 )
 MOST_EVENTS = 300
 
@@ -107,8 +108,9 @@ def _again(run: Run) -> str:
         own = version("phistar")
     except PackageNotFoundError:
         own = "?"
-    command = f"phistar run {run.scene} --seed {run.summary.get('seed')} --out DIR"
-    read = "import phistar as ps\n\n" + f"result = ps.Scene.load({run.scene!r}).run(seed={run.summary.get('seed')})"
+    scene = run.scene if run.scene in bundled_scenes() else "scene.toml"  # kept beside the report
+    command = f"phistar run {scene} --seed {run.summary.get('seed')} --out DIR"
+    read = "import phistar as ps\n\n" + f"result = ps.Scene.load({scene!r}).run(seed={run.summary.get('seed')})"
     made = f"phistar {own}, Python {platform.python_version()}, numpy {version('numpy')}, {platform.machine()}"
     return (
         f"<h2>Run it again</h2><pre>{escape(command)}</pre><pre>{escape(read)}</pre>"

@@ -121,7 +121,12 @@ def audits(run: Run) -> str:
     for key, what, unit, note in (
         ("energy_residual", "Energy accounted for", "", "what work, friction and contacts do not explain, relative"),
         ("energy_change", "Energy change", " J", "from start to end"),
-        ("momentum_drift", "Momentum change", " N m s, N s", "largest entry; forces from outside change it too"),
+        (
+            "momentum_drift",
+            "Momentum accounted for",
+            " N m s, N s",
+            "what forces from outside do not explain, largest entry",
+        ),
     ):
         if summary.get(key) is not None:
             row(what, f"{summary[key]:.3g}{unit}", None, note)

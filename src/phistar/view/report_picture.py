@@ -133,7 +133,9 @@ def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], sh
         scale = width / camera.width
         seen = (whole.corners - np.asarray(camera.target)) @ camera.axes.T
         flat = seen[..., :2] * (scale, -scale) + (0.5 * width, 0.5 * height)
-        pixel, owner, weight, _ = nearest(flat, seen[..., 2], width, height)
+        facing = np.flatnonzero((whole.normals @ camera.axes[2]).max(axis=1) > -0.3)  # meshes may have odd normals
+        pixel, owner, weight, _ = nearest(flat[facing], seen[facing, :, 2], width, height)
+        owner = facing[owner]
         normal = np.einsum("fc,fcx->fx", weight, whole.normals[owner])
         normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
         towards = np.einsum("fx,x->f", normal, camera.axes[2])
@@ -157,43 +159,54 @@ def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], sh
 def nearest(flat: np.ndarray, depth: np.ndarray, width: int, height: int) -> tuple[np.ndarray, ...]:
     """Of triangles (t, 3, 2) in pixels with depths (t, 3), growing towards the eye, the nearest at each pixel met:
     pixel numbers, triangle numbers, weights of its corners (f, 3), depths."""
-    low = np.clip(np.floor(flat.min(axis=1)), 0, (width, height)).astype(int)
-    high = np.clip(np.ceil(flat.max(axis=1)) + 1, 0, (width, height)).astype(int)
+    low = np.clip(np.ceil(flat.min(axis=1) - 0.5), 0, (width, height)).astype(int)
+    high = np.clip(np.floor(flat.max(axis=1) - 0.5) + 1, 0, (width, height)).astype(int)
     count = np.prod(np.maximum(high - low, 0), axis=1)
     best = np.full(width * height, -np.inf)
-    kept: list[tuple[np.ndarray, ...]] = []
+    chosen = np.full(width * height, -1)
+    planes = _planes(flat, depth)
     ends = np.searchsorted(np.cumsum(count), np.arange(1, count.sum() // MOST_FRAGMENTS + 2) * MOST_FRAGMENTS) + 1
     begin = 0
     for end in np.minimum(ends, len(count)):
         if end > begin:
-            found = _fragments(flat, depth, low, high, count, np.arange(begin, end), width)
-            front = found[3] > best[found[0]]
-            found = tuple(each[front] for each in found)
-            np.maximum.at(best, found[0], found[3])
-            kept.append(found)
+            pixel, owner, far = _fragments(planes, low, high, count, np.arange(begin, end), width)
+            np.maximum.at(best, pixel, far)
+            front = far >= best[pixel]
+            chosen[pixel[front]] = owner[front]
             begin = end
-    pixel, owner, weight, far = (np.concatenate(each) for each in zip(*kept))
-    order = np.lexsort((far, pixel))
-    last = order[np.append(pixel[order][1:] != pixel[order][:-1], True)] if len(order) else order
-    return pixel[last], owner[last], weight[last], far[last]
+    pixel = np.flatnonzero(chosen >= 0)
+    owner = chosen[pixel]
+    x, y = pixel % width + 0.5, pixel // width + 0.5
+    b, c = (planes[owner, k] + planes[owner, k + 1] * x + planes[owner, k + 2] * y for k in (0, 3))
+    return pixel, owner, np.stack([1.0 - b - c, b, c], axis=1), best[pixel]
 
 
-def _fragments(flat, depth, low, high, count, chosen, width) -> tuple[np.ndarray, ...]:
-    """Every pixel centre inside a chosen triangle: pixel, triangle, weights of the corners, depth."""
+def _planes(flat: np.ndarray, depth: np.ndarray) -> np.ndarray:
+    """(t, 9): the weights of the second and third corner and the depth, each as constant, x and y coefficient."""
+    a, ab, ac = flat[:, 0], flat[:, 1] - flat[:, 0], flat[:, 2] - flat[:, 0]
+    area = ab[:, 0] * ac[:, 1] - ac[:, 0] * ab[:, 1]
+    inverse = np.divide(1.0, area, out=np.full_like(area, np.nan), where=np.abs(area) > 1e-12)  # NaN: never inside
+    b = np.stack([ac[:, 0] * a[:, 1] - ac[:, 1] * a[:, 0], ac[:, 1], -ac[:, 0]], axis=1) * inverse[:, None]
+    c = np.stack([ab[:, 1] * a[:, 0] - ab[:, 0] * a[:, 1], -ab[:, 1], ab[:, 0]], axis=1) * inverse[:, None]
+    rise = depth[:, 1:] - depth[:, :1]
+    along = rise[:, :1] * b + rise[:, 1:] * c
+    along[:, 0] += depth[:, 0]
+    return np.concatenate([b, c, along], axis=1)
+
+
+def _fragments(planes, low, high, count, chosen, width) -> tuple[np.ndarray, ...]:
+    """Every pixel centre inside a chosen triangle: pixel, triangle, depth."""
     owner = np.repeat(chosen, count[chosen])
     starts = np.cumsum(count[chosen]) - count[chosen]
     place = np.arange(len(owner)) - np.repeat(starts, count[chosen])
-    across = np.maximum(high[owner, 0] - low[owner, 0], 1)
-    x, y = low[owner, 0] + place % across, low[owner, 1] + place // across
-    a, b, c = (flat[:, k] for k in range(3))
-    area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (c[:, 0] - a[:, 0]) * (b[:, 1] - a[:, 1])
-    inverse = np.divide(1.0, area, out=np.zeros_like(area), where=np.abs(area) > 1e-12)
-    px, py = x + 0.5 - a[owner, 0], y + 0.5 - a[owner, 1]
-    w_b = (px * (c - a)[owner, 1] - py * (c - a)[owner, 0]) * inverse[owner]
-    w_c = (py * (b - a)[owner, 0] - px * (b - a)[owner, 1]) * inverse[owner]
-    inside = (w_b >= -1e-9) & (w_c >= -1e-9) & (w_b + w_c <= 1 + 1e-9) & (inverse[owner] != 0.0)
-    owner, weight = owner[inside], np.stack([1 - w_b - w_c, w_b, w_c], axis=1)[inside]
-    return (y * width + x)[inside], owner, weight, np.einsum("fc,fc->f", weight, depth[owner])
+    row, column = np.divmod(place, np.maximum(high[:, 0] - low[:, 0], 1)[owner])
+    x, y = low[:, 0][owner] + column, low[:, 1][owner] + row
+    pixel = y * width + x
+    x, y = x + 0.5, y + 0.5
+    b, c = (planes[:, k][owner] + planes[:, k + 1][owner] * x + planes[:, k + 2][owner] * y for k in (0, 3))
+    inside = np.flatnonzero((b >= -1e-9) & (c >= -1e-9) & (b + c <= 1.0 + 1e-9))
+    owner, x, y = owner[inside], x[inside], y[inside]
+    return pixel[inside], owner, planes[owner, 6] + planes[owner, 7] * x + planes[owner, 8] * y
 
 
 def _shadow(solid: Solid, points: np.ndarray) -> np.ndarray:
@@ -201,7 +214,7 @@ def _shadow(solid: Solid, points: np.ndarray) -> np.ndarray:
     if not len(solid.corners):
         return np.zeros(len(points))
     axes = Camera(np.zeros(3), LIGHT, up=(0.0, 1.0, 0.0)).axes
-    seen = solid.corners @ axes.T
+    seen = solid.corners[(solid.normals @ LIGHT).max(axis=1) > 0.0] @ axes.T
     low = seen[..., :2].reshape(-1, 2).min(axis=0)
     span = np.ptp(seen[..., :2].reshape(-1, 2), axis=0).max() * 1.02 + 1e-9
     scale = SHADOW_SIZE / span

@@ -45,7 +45,7 @@ def timeline(phases: Sequence[Phase], end: float) -> str:
         begin, width = x(phase.start), max(x(phase.end) - x(phase.start), 1.0)
         tip = f"{phase.name}, {phase.start:.2f} to {phase.end:.2f} s: {phase.reason}"
         parts.append(
-            f'<g><title>{escape(tip)}</title><rect class="b{order[phase.name] % 6} solid" x="{begin:.1f}" y="0" '
+            f'<g><title>{escape(tip)}</title><rect class="b{order[phase.name] % 8} solid" x="{begin:.1f}" y="0" '
             f'width="{width:.1f}" height="30" rx="3"/>'
         )
         if width > 8 * len(phase.name) + 8:
@@ -114,7 +114,7 @@ def _number(value: float) -> str:
 def _bands(phases: Sequence[Phase], x, end: float) -> list[str]:
     order = _numbers(phases)
     return [
-        f'<rect class="b{order[phase.name] % 6}" x="{x(phase.start):.1f}" y="{TOP}" '
+        f'<rect class="b{order[phase.name] % 8}" x="{x(phase.start):.1f}" y="{TOP}" '
         f'width="{max(x(min(phase.end, end)) - x(phase.start), 0):.1f}" height="{HEIGHT - TOP - BOTTOM}">'
         f"<title>{escape(phase.name)}</title></rect>"
         for phase in phases
