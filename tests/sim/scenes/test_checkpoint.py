@@ -1,6 +1,7 @@
 """A run stopped half-way and taken up again ends as one that was not stopped; files that are not what they should be
 are refused."""
 
+import json
 from typing import NamedTuple
 
 import numpy as np
@@ -154,8 +155,32 @@ def test_a_checkpoint_makes_nothing_but_plain_values(kept):
 
     for name in ("os:system", "subprocess:Popen", "phistar.errors:FileError", "phistar.sim.scenes.scene:Scene.load"):
         with pytest.raises(ps.FileError, match="which this run does not know"):
-            unpacked({"class": name, "fields": ["echo"]}, [], frozenset())
+            unpacked({"class": name, "fields": ["echo"]}, b"", frozenset())
+    with pytest.raises(ValueError, match="an array of object"):
+        unpacked({"array": ["|O", [1], "C", 0]}, b"12345678", frozenset())
     assert kept[1].read_bytes().startswith(MAGIC) and b"pickle" not in kept[1].read_bytes()
+
+
+def test_values_come_back_with_every_bit():
+    from phistar.sim.scenes.plain import packed, unpacked
+
+    table = np.random.default_rng(0).normal(size=(3, 4))
+    value = {
+        "numbers": (0.1, 7, True, None, "text", -0.0, np.inf, np.float32(0.1), np.int64(5)),
+        "arrays": [table, table.T, table[:, ::2], np.zeros((0, 3)), np.array(["a", "bc"]), np.arange(3) > 1],
+        3: {frozenset({1, 2})},
+        "mine": Remembered(np.ones(2), 4, ("a",)),
+    }
+    held = bytearray()
+    tree = json.loads(json.dumps(packed(value, held)))
+    back = unpacked(tree, bytes(held), frozenset({__name__}))
+    assert back["numbers"] == value["numbers"] and [type(x) for x in back["numbers"]] == list(
+        map(type, value["numbers"])
+    )
+    for one, other in zip(back["arrays"], value["arrays"], strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype and one.flags.f_contiguous >= (other is value["arrays"][1])
+    assert back[3] == value[3] and isinstance(back["mine"], Remembered) and back["mine"].seen == ("a",)
 
 
 def test_a_memory_that_is_not_data_is_told(tmp_path):

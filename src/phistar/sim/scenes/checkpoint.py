@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,12 +54,9 @@ def run(
 
 def write(course: Course, folder: Path) -> Path:
     """FOLDER/checkpoint, in place of the one before."""
-    arrays: list[np.ndarray] = []
-    tree = json.dumps(packed(_state(course), arrays))
-    content = io.BytesIO()
-    named: dict[str, Any] = {f"a{k}": each for k, each in enumerate(arrays)}
-    np.savez(content, tree=np.frombuffer(tree.encode(), np.uint8), **named)
-    payload = content.getvalue()
+    held = bytearray()
+    tree = json.dumps(packed(_state(course), held)).encode()
+    payload = len(tree).to_bytes(8, "little") + tree + held
     head = MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +66,7 @@ def write(course: Course, folder: Path) -> Path:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What `write` wrote, checked; a dict of trees and arrays that `resumed` takes."""
+    """What `write` wrote, checked: its tree, its bytes and its head, for `resumed`."""
     path = folder / FILE
     try:
         content = path.read_bytes()
@@ -83,11 +78,10 @@ def read(folder: Path) -> dict[str, Any]:
     if hashlib.sha256(payload).hexdigest().encode() != head.removeprefix(MAGIC):
         raise FileError(f"{path} is damaged: its checksum is another.")
     try:
-        with np.load(io.BytesIO(payload), allow_pickle=False) as held:
-            arrays = [held[f"a{k}"] for k in range(len(held.files) - 1)]
-            tree = json.loads(held["tree"].tobytes())
-        return {"arrays": arrays, "tree": tree, "path": path, "head": unpacked(tree["dict"][0][1], arrays, frozenset())}
-    except (ValueError, KeyError, TypeError, IndexError, zipfile.BadZipFile) as error:
+        end = 8 + int.from_bytes(payload[:8], "little")
+        tree, held = json.loads(payload[8:end]), payload[end:]
+        return {"tree": tree, "held": held, "path": path, "head": unpacked(tree["dict"][0][1], held, frozenset())}
+    except (ValueError, KeyError, TypeError, IndexError) as error:
         raise FileError(f"{path} cannot be understood: {error}.") from None
 
 
@@ -99,7 +93,7 @@ def resumed(kept: dict[str, Any], scene: Scene, control: Any = None) -> Course:
     course = Course(scene, head["seed"], control)
     modules = {type(course.law.controller).__module__} if isinstance(course.law, Sampled) else set()
     try:
-        state = unpacked(kept["tree"], kept["arrays"], frozenset(modules))
+        state = unpacked(kept["tree"], kept["held"], frozenset(modules))
         _restore(course, state)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise FileError(f"{path} cannot be taken up: {error}.") from None

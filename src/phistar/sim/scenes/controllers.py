@@ -4,6 +4,7 @@ none               no forces
 hold               every robot where it starts, by springs and dampers, with gravity carried
 inverse_dynamics   robots through configurations: `goals`, by part, one or several, in `duration` or the least time
 grapple            two arms capture a body; its settings are those of `phistar.capture`
+wd89               two arms follow one trajectory to it (WD89 §4); settings as in `phistar.capture.baseline`
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from phistar.sim.scenes.table import Table
 if TYPE_CHECKING:
     from phistar.sim.scenes.scene import Setting
 
-LAWS = ("none", "hold", "inverse_dynamics", "grapple")
+LAWS = ("none", "hold", "inverse_dynamics", "grapple", "wd89")
+CAPTURES = ("grapple", "wd89")
 SAMPLED = ("start", "command", "period")
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
@@ -57,7 +59,7 @@ def read_controller(table: Table) -> Controlling:
         )
         if not (limit > 0.0).all():
             raise table.wrong("torque_limit", "a number greater than 0, or a list of them,")
-    if law == "grapple":
+    if law in CAPTURES:
         return Controlling(law, table.rest(), limit, table.where)
     defaults = {"hold": (400.0, 40.0), "inverse_dynamics": (100.0, 20.0)}.get(law)
     settings: dict[str, Any] = {}
@@ -84,6 +86,10 @@ def controller_of(setting: Setting) -> Control | SampledController[Any]:
         from phistar.capture import from_scene  # type: ignore[attr-defined]
 
         return from_scene(model, settings)
+    if law == "wd89":
+        from phistar.capture.baseline import from_scene as trajectory
+
+        return trajectory(model, settings)
     if law == "none":
         still = np.zeros(model.nv)
         return lambda t, q, v: still
@@ -97,7 +103,7 @@ def check_controller(setting: Setting) -> None:
     effort_limits(setting)
     if setting.controller.law == "inverse_dynamics":
         _trajectories(setting)
-    elif setting.controller.law == "grapple":
+    elif setting.controller.law in CAPTURES:
         controller_of(setting)
 
 
