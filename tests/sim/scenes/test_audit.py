@@ -1,0 +1,166 @@
+"""The books of a run against what is known: work, momentum, the task's verdict, and what the files say of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.control.sampled import Command
+from phistar.sim.scenes.audit import Audit
+from phistar.sim.scenes.scene import Scene
+
+pytest.importorskip("coal")
+HELD = """
+format_version = 1
+gravity = [0.0, 0.0, 0.0]
+[time]
+duration = 1.0
+sample = 0.02
+step = 0.002
+[surface]
+friction = 0.6
+patch = 0.01
+[[parts]]
+name = "left"
+joint = "free"
+mass = 1.0
+xyz = [-0.2015, 0.0, 0.0]
+[[parts.shapes]]
+name = "thumb"
+sphere = 0.1
+[[parts]]
+name = "right"
+joint = "free"
+mass = 1.0
+xyz = [0.2015, 0.0, 0.0]
+[[parts.shapes]]
+name = "finger"
+sphere = 0.1
+[[parts]]
+name = "cube"
+joint = "free"
+mass = 2.0
+velocity = [0.0, 0.0, {speed}]
+[[parts.shapes]]
+box = [0.2, 0.2, 0.2]
+[task]
+kind = "hold"
+object = "cube"
+hands = ["left", "right"]
+fingers = ["thumb", "finger"]
+for = 0.4
+[[sensors]]
+name = "tips"
+kind = "tactile"
+shapes = ["thumb", "finger"]
+"""
+
+
+class Squeezing:
+    """Two hands press with 10 N, and damp what they feel of their own motion."""
+
+    period = 0.002
+
+    def __init__(self, until=9.0):
+        self.until = until
+
+    def start(self):
+        return None
+
+    def command(self, memory, t, sensed):
+        tau = np.zeros(18)
+        tau[3], tau[9] = (10.0, -10.0) if t < self.until else (-10.0, 10.0)
+        return None, Command(tau, "squeeze")
+
+
+@pytest.fixture
+def held(tmp_path):
+    def run(speed=0.0, until=9.0, change=lambda text: text):
+        (tmp_path / "held.toml").write_text(change(HELD.replace("{speed}", str(speed))))
+        return Scene.load(tmp_path / "held.toml").run(control=Squeezing(until))
+
+    return run
+
+
+def test_what_is_pressed_from_both_sides_is_held_and_the_internal_force_is_the_press(held, tmp_path):
+    run = held()
+    assert run.summary["captured"] is True and run.summary["missing"] is None
+    assert run.summary["internal_force"] == pytest.approx(10.0, abs=0.05)
+    assert np.abs(run.summary["final_relative_twist"]).max() < 1e-3 and len(run.summary["final_relative_twist"]) == 6
+    assert run.arrays["sensed/tips"][-1] == pytest.approx([10.0, 10.0], abs=0.05)
+    assert run.arrays["contact_vector"][-1].sum(axis=0) == pytest.approx(np.zeros(3), abs=0.05)
+    assert run.arrays["gripped"][-1].all() and not run.arrays["gripped"][0].any()  # at first nothing touches
+    # Squeezed from both sides: nothing from outside, so that the momentum of all stays what it was.
+    assert run.summary["momentum_drift"] < 1e-12
+    assert np.abs(run.arrays["momentum"]).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "given, sentence",
+    [
+        ({"until": 0.7}, "did not touch cube throughout the last 0.4 s"),
+        ({"change": lambda text: text.replace("for = 0.4", "for = 4.0")}, "less than 4 s"),
+        ({"speed": 0.02, "change": lambda text: text.replace("friction = 0.6", "friction = 0.001")}, "moved at"),
+    ],
+)
+def test_what_is_not_held_says_why(held, given, sentence):
+    run = held(**given)
+    assert run.summary["captured"] is False and sentence in run.summary["missing"]
+
+
+def test_energy_changes_by_the_work_that_is_counted(held):
+    run = held(speed=0.05)
+    assert abs(run.summary["energy_residual"]) < 1e-3
+    pushed = run.arrays["work"][-1] - run.arrays["work"][0]
+    assert pushed == pytest.approx(run.arrays["energy"][-1] - run.arrays["energy"][0], abs=0.02)
+    wrong = run.arrays["work"] * 1.1  # a tenth of the work more would be seen
+    assert abs(wrong[-1] - pushed) > 1e-3 * np.abs(run.arrays["work"]).max()
+
+
+def test_impulses_of_weight_and_floor_are_counted(tmp_path):
+    text = HELD.replace("{speed}", "0.0").split("[task]")[0].replace("gravity = [0.0, 0.0, 0.0]", "")
+    floor = '[[parts]]\nname = "ground"\nxyz = [0.0, 0.0, -0.15]\n[[parts.shapes]]\nname = "floor"\nplane = true\n'
+    (tmp_path / "fall.toml").write_text(text + floor)
+    run = Scene.load(tmp_path / "fall.toml").run()
+    assert run.summary["peak_force"] > 10.0 and np.abs(run.arrays["momentum"][:, 5]).max() > 1.0
+    assert run.summary["momentum_drift"] < 1e-11
+    (tmp_path / "fall.toml").write_text((text + floor).replace("step = 0.002", "step = 0.0005"))
+    finer = Scene.load(tmp_path / "fall.toml").run()
+    residuals = [abs(each.summary["energy_residual"]) for each in (run, finer)]
+    assert residuals[0] < 1e-3 and residuals[1] < 0.5 * residuals[0]  # the integrator's, of first order
+
+
+def test_an_account_is_what_the_model_has(held, tmp_path):
+    run, rng = held(), np.random.default_rng(1)
+    setting = Scene.load(tmp_path / "held.toml").setting(0)
+    q, v = setting.model.random(rng), rng.normal(size=18)
+    account = Audit(setting.world).account(q, v)
+    assert account.kinetic == pytest.approx(ps.kinetic_energy(setting.model, q, v))
+    assert account.momentum == pytest.approx(ps.momentum(setting.model, q, v)) and run.model == setting.model
+    assert account.free == pytest.approx(account.momentum)  # all of it floats
+
+
+def test_the_summary_has_what_was_agreed(held, tmp_path):
+    pytest.importorskip("h5py")
+    run = held()
+    run.save(tmp_path / "out")
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    agreed = "scene seed captured phases min_distance peak_force final_relative_twist momentum_drift energy_residual"
+    assert {*agreed.split(), "sim_time", "wall_time"} <= summary.keys()
+    assert summary["phases"] == [{"name": "squeeze", "start": 0.0, "end": 1.0, "reason": "the run began"}]
+
+
+MISTAKES = {
+    "object": ('object = "cube"', 'object = "cub"', r"\[task\]|cub"),
+    "finger": ('fingers = ["thumb", "finger"]', 'fingers = ["thumb", "toe"]', "toe"),
+    "kind": ('kind = "hold"', 'kind = "throw"', "kind: one of hold was expected"),
+    "twice": ('["thumb", "finger"]\nfor', '["thumb", "thumb"]\nfor', "fingers: a name is there twice"),
+    "none": ('hands = ["left", "right"]', "hands = []", "hands: a list of names was expected"),
+}
+
+
+@pytest.mark.parametrize("old, new, sentence", MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_in_a_task_are_sentences(held, old, new, sentence):
+    with pytest.raises(ps.FileError, match=sentence):
+        held(change=lambda text: text.replace(old, new))
