@@ -43,10 +43,9 @@ def simulated(surface: str, law: str, seed: int, settling: float = 1.0, duration
     """One capture, under "inverse dynamics" or under the "supervisor"; of a run that had to stop, what there is."""
     scene = paper_world(SURFACES[surface], duration)
     model = scene.setting(seed).model
-    if law == "supervisor":
-        control = capture.from_scene(model, {})
-    else:
-        control = baseline.from_scene(model, baseline.Gains(settling=settling))
+    control = capture.from_scene(model, {})
+    if law == "inverse dynamics":
+        control = baseline.from_scene(model, {"settling": settling})
     try:
         return scene.run(seed=seed, control=control)
     except Stopped as stop:

@@ -10,7 +10,7 @@ import phistar as ps
 from phistar.capture.baseline import Gains, from_scene
 from phistar.capture.planner import Plan, Sighting
 from phistar.capture.prediction import tumble
-from phistar.errors import ModelError, PhistarError
+from phistar.errors import FileError, ModelError
 from phistar.spatial.rotations import exp, to_quaternion
 
 pytest.importorskip("coal")
@@ -21,7 +21,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "wd89_failure.py"
 @pytest.fixture(scope="module")
 def scene():
     setting = ps.Scene.load("grapple-flat-frictionless").setting(0)
-    return setting.model, from_scene(setting.model, Gains(ask=1e9)), setting.start[0]
+    return setting.model, from_scene(setting.model, {"ask": 1e9}), setting.start[0]
 
 
 def sensed(controller, q, v, satellite, tips=TIPS):
@@ -96,9 +96,11 @@ def test_phases_are_told_by_the_fingers_and_change_no_force(scene):
 
 def test_a_base_that_floats_and_gains_that_are_none_are_refused():
     with pytest.raises(ModelError, match="floats"):
-        from_scene(ps.Scene.load("grapple-free").setting(0).model)
-    with pytest.raises(PhistarError, match="settling"):
-        Gains(settling=0.0)
+        from_scene(ps.Scene.load("grapple-free").setting(0).model, {})
+    with pytest.raises(FileError, match="settling"):
+        Gains.of({"settling": 0.0})
+    with pytest.raises(FileError, match="settling"):
+        Gains.of({"setling": 1.0})
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ are compared and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,8 +24,9 @@ from phistar.compiled import CompiledFunction, compile
 from phistar.control.joint_laws import InverseDynamicsControl
 from phistar.control.sampled import Command, Switch
 from phistar.control.splines import Spline, through
-from phistar.errors import ModelError, PhistarError
+from phistar.errors import FileError, ModelError
 from phistar.model import Model
+from phistar.model.names import unknown
 from phistar.spatial.rotations import from_quaternion
 
 KNOT = 0.25  # s between the points that the trajectory goes through
@@ -45,10 +46,17 @@ class Gains:
     period: float = 0.002
     ask: float = 1.0  # s between questions to the planner
 
-    def __post_init__(self) -> None:
-        for name in ("settling", "slowing", "period", "ask"):
-            if not getattr(self, name) > 0.0:
-                raise PhistarError(f"{name} of the inverse dynamics controller must be greater than 0.")
+    @staticmethod
+    def of(given: Mapping[str, Any]) -> Gains:
+        """Those of a table, numbers greater than 0."""
+        names = [field.name for field in fields(Gains)]
+        for name, value in given.items():
+            if name not in names:
+                raise FileError(f"[controller] {unknown('setting', name, names, 'wd89')}")
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0.0 < value < float("inf"):
+                raise FileError(f"[controller] {name}: a number greater than 0 was expected; it is {value!r:.100}.")
+        return Gains(**{name: float(value) for name, value in given.items()})
 
     @property
     def kp(self) -> float:
@@ -106,9 +114,9 @@ class InverseDynamicsCapture:
         row[:, self.arms.driven] = wanted
         tau = np.zeros(self.arms.scene.nv)
         tau[self.arms.sites[1]] = self.law(t, q, v, row.reshape(-1))[self.arms.driven]
-        memory, switches = self._phase(memory, t, sensed)
         facts = {"joint_error": float(np.max(np.abs(wanted[0] - joints)))}
-        return memory, Command(tau, memory.phase, switches, facts)
+        after, switches = self._phase(memory, t, sensed)
+        return after, Command(tau, memory.phase, switches, facts)
 
     def _wanted(self, memory: Memory, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """θ_d, θ̇_d and θ̈_d, (12,) each."""
@@ -176,12 +184,12 @@ class InverseDynamicsCapture:
         return memory._replace(phase=after), (Switch(t, before, after, reason),)
 
 
-def from_scene(model: Model, gains: Gains | None = None) -> InverseDynamicsCapture:
-    """The controller of a scene's model."""
-    arms = Arms.of(model)
+def from_scene(model: Model, settings: Mapping[str, Any]) -> InverseDynamicsCapture:
+    """The controller of a scene's model; see `Gains`."""
+    arms, gains = Arms.of(model), Gains.of(settings)
     if arms.free:
         raise ModelError(f"{model.name}: WD89's controller is for arms on a fixed base; this one floats.")
-    return InverseDynamicsCapture(Planner(arms), gains or Gains())
+    return InverseDynamicsCapture(Planner(arms), gains)
 
 
 def _knots(start: float, end: float) -> np.ndarray:

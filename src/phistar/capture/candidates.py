@@ -35,7 +35,7 @@ class Settings:
     interval: float = 1.0  # between the moments that are compared, at least,
     turning: float = 0.08  # and what the body turns by between them
     standoff: float = 0.12  # from the face, where the arms arrive: corners that pass do not reach the fingers there
-    closing: float = 4.0  # from there to contact
+    closing: float = 3.0  # from there until both hands press
     stopping: float = 1.3  # the body goes on as if for so long, until it is held
     rate: float = 0.7  # rad/s: of the fastest joint during the approach
     shortest: float = 3.0  # approach
