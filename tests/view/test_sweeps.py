@@ -68,6 +68,8 @@ def test_a_picture_needs_operators_of_a_robot():
         operator_picture([ps.algebra().phi])
     with pytest.raises(StatementError, match="operators of a robot"):
         operator_picture([])
+    with pytest.raises(StatementError, match="The identity alone"):
+        operator_picture([ps.algebra(ps.load("puma560")).I])
 
 
 def test_accelerations_of_the_last_step_are_forward_dynamics(puma):

@@ -60,8 +60,10 @@ def _draw(axes: Any, operator: Expression, model: Model, q: np.ndarray) -> None:
     axes.set_xlabel(structure(matrix, heights, widths), fontsize=8.5, color="#57606a")
 
 
-def block_sizes(space: Space, model: Model) -> list[int]:
+def block_sizes(space: Space | None, model: Model) -> list[int]:
     """How many entries the blocks of a space have, in the model's order."""
+    if space is None:
+        raise StatementError("The identity alone has no size; compose it with an operator to draw it.")
     if space.over == "links":
         return [6] * len(model.bodies)
     if space.over == "joints":
