@@ -16,7 +16,8 @@ run: $(VENV)/ready-run ## two PUMA 560 catch a tumbling satellite; report and re
 test: $(VENV)/ready-test ## the tests, in under ten minutes on two cores
 	@$(PY) -m pytest -n 2 -q -m "not slow and not browser"
 
-test-all: $(VENV)/ready-test ## every test: every robot too
+test-all: $(VENV)/ready-test ## every test: every robot too, and the pages in a browser
+	@sh tools/browser.sh
 	@$(PY) -m pytest -n 2 -q
 
 bench: $(VENV)/ready-test ## ratios against the peers, measured in the same run

@@ -73,7 +73,7 @@ class Page:
         return [url for url in self.asked if urlsplit(url).hostname not in inner]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_page(browser):
     """Opens addresses; at the end nothing was complained of, and no request left the machine."""
     pages = []

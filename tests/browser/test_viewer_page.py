@@ -37,7 +37,7 @@ def recording(puma):
     return Recording("swing", puma, t, q, v, made.arrays, (), (Phase("out", 0, 2, ""), Phase("back", 2, 4, "")))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def served():
     """Makes viewers that play, and stops them."""
     viewers = []
@@ -50,6 +50,15 @@ def served():
     yield make
     for viewer in viewers:
         viewer.stop()
+
+
+@pytest.fixture(scope="module")
+def robot(open_page, served, puma):
+    """The page of a robot, and its viewer."""
+    viewer = served(puma, START)
+    page = open_page(viewer.address + COARSE)
+    page.page.get_by_text("joint1", exact=True).first.wait_for()
+    return page, viewer
 
 
 def seen_at(page, viewer, point):
@@ -80,10 +89,8 @@ def slider(page, label):
     return page.page.locator(f"xpath=//*[normalize-space(text())='{label}']/following::*[@role='slider'][1]").first
 
 
-def test_a_robot_is_seen_and_moved_by_hand(open_page, served, puma):
-    viewer = served(puma, START)
-    page = open_page(viewer.address + COARSE)
-    page.page.get_by_text("joint1", exact=True).first.wait_for()
+def test_a_robot_is_seen_and_moved_by_hand(robot, puma):
+    page, viewer = robot
     page.until(lambda: page.colored(orange) > 300, "the robot is drawn in its colours")
 
     thumb = slider(page, "joint1").bounding_box()
@@ -102,10 +109,9 @@ def test_a_robot_is_seen_and_moved_by_hand(open_page, served, puma):
     assert viewer.picked == 1
 
 
-def test_the_tool_follows_its_gizmo(open_page, served, puma):
-    viewer = served(puma, START)
-    page = open_page(viewer.address + COARSE)
-    page.page.get_by_text("joint1", exact=True).first.wait_for()
+def test_the_tool_follows_its_gizmo(robot, puma):
+    page, viewer = robot
+    viewer.joints.set(START)
     page.page.locator("xpath=//*[normalize-space(text())='Drag']/following::input[1]").first.click()
     page.page.get_by_role("option", name="tool", exact=True).click()
     page.until(lambda: viewer.joints.gizmo is not None, "the gizmo appears")
