@@ -83,15 +83,23 @@ def test_whatever_a_run_raises_is_a_row(scene, monkeypatch, error, outcome, reas
 
 
 @pytest.mark.parametrize(
-    ("captured", "outcome", "reason"),
-    [(True, "captured", None), (False, "failed", "a finger was lost"), (None, "completed", None)],
+    ("captured", "last", "outcome", "reason"),
+    [
+        (True, "held", "captured", None),
+        (False, "aborted", "aborted", "it slipped; tried often enough; given up"),
+        (False, "hold", "failed", "a finger did not touch, in phase hold"),
+        (None, "held", "completed", None),
+    ],
 )
-def test_a_run_with_a_task_is_captured_or_failed_and_its_last_phase_says_why(
-    scene, monkeypatch, captured, outcome, reason
+def test_a_run_with_a_task_is_captured_aborted_or_failed_and_says_why(
+    scene, monkeypatch, captured, last, outcome, reason
 ):
-    phases = [{"name": "aborted", "start": 0.0, "end": 1.0, "reason": "a finger was lost"}]
+    reasons = {"plan": "begun", "back_off": "it slipped", "retreat": "tried often enough", last: "given up"}
+    phases = [{"name": name, "start": 0.0, "end": 1.0, "reason": why} for name, why in reasons.items()]
+    missing = None if captured is not False else "a finger did not touch"
     made = scene.run(first(Plan(scene, 50), "completed").row["seed"])
-    told = type(made)(**{**vars(made), "summary": {**made.summary, "captured": captured, "phases": phases}})
+    summary = {**made.summary, "captured": captured, "phases": phases, "missing": missing}
+    told = type(made)(**{**vars(made), "summary": summary})
     monkeypatch.setattr(Scene, "run", lambda *_, **__: told)
     row = perform(Plan(scene, 1, keep="none"), 0).row
     assert (row["outcome"], row["reason"]) == (outcome, reason)

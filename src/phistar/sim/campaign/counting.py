@@ -37,7 +37,7 @@ def counted(rows: Sequence[Row]) -> Mapping[str, Any]:
     """The summary of a campaign: the share captured (None where the scene has no such task) and that run to the end,
     failures by reason, quantiles of every number, and the real-time factor, simulated seconds by those of a core."""
     outcomes = Counter(row["outcome"] for row in rows)
-    asked = [row for row in rows if row["outcome"] in ("captured", "failed")]
+    asked = any(row.get("captured") is not None for row in rows)
     spent = sum(row.get("core_time") or 0.0 for row in rows)
     simulated = sum(row.get("sim_time") or 0.0 for row in rows)
     return {

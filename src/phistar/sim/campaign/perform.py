@@ -15,7 +15,8 @@ from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.run import Stopped
 
 GOOD = ("captured", "completed")
-ENDED = (*GOOD, "failed")  # the others are stopped, refused, broken and died
+ENDED = (*GOOD, "aborted", "failed")  # the others are stopped, refused, broken and died
+ABORTED = "aborted"  # the phase of a controller that has given up, all safe
 
 
 class Done(NamedTuple):
@@ -26,11 +27,11 @@ class Done(NamedTuple):
 
 
 def perform(plan: Plan, run: int) -> Done:
-    """The run: captured or completed; failed at its task; stopped on the way; refused, where what was drawn cannot be;
-    broken, by a mistake in phistar or in a controller."""
+    """The run: captured or completed; aborted by its controller, or failed at its task; stopped on the way; refused,
+    where what was drawn cannot be; broken, by a mistake in phistar or in a controller."""
     seed, result, began = plan.seed_of(run), None, time.thread_time()
     try:
-        result, reason = plan.scene.run(seed), None
+        result = plan.scene.run(seed)
     except Stopped as stopped:
         result, outcome, reason = stopped.result, "stopped", str(stopped)
     except PhistarError as error:
@@ -38,11 +39,23 @@ def perform(plan: Plan, run: int) -> Done:
     except Exception as error:  # one run must not end the others
         outcome, reason = "broken", f"{type(error).__name__}: {error}"
     else:
-        outcome = {None: "completed", True: "captured"}.get(result.summary.get("captured"), "failed")
+        outcome, reason = _judged(result.summary)
     spent = time.thread_time() - began
     row = _row(plan, run, outcome, reason, {} if result is None else of_summary(result.summary, spent))
     kept = result is not None and (plan.keep == "all" or (plan.keep == "failed" and outcome not in GOOD))
     return Done(row, _files(result) if kept else {})
+
+
+def _judged(summary: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The outcome of a run to its end, and why it is no good one: what led the controller to give up, or what the task
+    misses."""
+    captured, phases = summary.get("captured"), summary.get("phases") or []
+    if captured is None or captured:
+        return ("completed" if captured is None else "captured"), None
+    last = phases[-1]["name"] if phases else ""
+    if last == ABORTED:
+        return "aborted", "; ".join(str(phase["reason"]) for phase in phases[-3:])
+    return "failed", f"{summary.get('missing') or 'the task was not done'}{f', in phase {last}' if last else ''}"
 
 
 def died(plan: Plan, run: int, reason: str) -> Done:
@@ -52,8 +65,6 @@ def died(plan: Plan, run: int, reason: str) -> Done:
 
 def _row(plan: Plan, run: int, outcome: str, reason: str | None, found: Row) -> Row:
     seed = plan.seed_of(run)
-    if outcome == "failed" and reason is None:
-        reason = found.get("reason") or found.get("last_reason")
     first: Row = {"run": run, "seed": seed, "outcome": outcome, "reason": reason}
     try:
         chance = of_chance(plan.scene, seed)
