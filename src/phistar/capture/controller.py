@@ -48,6 +48,7 @@ DECIDED = (
 FACTS = (*MEASURED, *TIPS, *DECIDED)
 ON_JOINTS = ("plan", "wait", "reach", "retreat", "aborted")
 NO_PUSH = (0.0, 0.0, 0.0)
+HESITATION = 0.2  # s between approach and touch, besides
 
 
 class Memory(NamedTuple):
@@ -97,7 +98,10 @@ class CaptureController:
 
     @cached_property
     def planner(self) -> Planner:
-        return Planner(self.arms, candidates.Settings(window=self.settings.window))
+        own = self.settings
+        closing, stopping = own.approach + own.standoff / own.closing_speed, own.squeeze_time + 0.5 * own.slowing
+        choice = candidates.Settings(window=own.window, closing=closing + HESITATION, stopping=stopping)
+        return Planner(self.arms, choice)
 
     @cached_property
     def gains(self) -> Mapping[str, np.ndarray]:

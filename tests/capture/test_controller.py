@@ -1,0 +1,169 @@
+"""The controller that captures: rules that lead through, whole captures judged by true states, and safe ways out."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.capture import Arms, from_scene
+from phistar.capture.controller import FACTS
+from phistar.capture.settings import GAINS, Settings
+from phistar.errors import FileError
+from phistar.sim.scenes.plain import packed, unpacked
+from phistar.sim.scenes.scene import Scene
+
+pytest.importorskip("coal")
+FINGERS = [f"{side}_finger{number}" for side in ("left", "right") for number in (1, 2, 3)]
+TASK = {"kind": "hold", "object": "satellite", "hands": ["left/tool", "right/tool"], "fingers": FINGERS, "for": 5.0}
+STILL = np.zeros(6)
+
+
+def scene(name, **satellite):
+    """A bundled scene that ends when the controller says so, the satellite changed."""
+    found = ps.Scene.load(name)
+    content = copy.deepcopy(dict(found.content))
+    content["task"] = TASK
+    content["time"] = {**content["time"], "stop": ["held", "aborted"], "stop_after": 0.2}
+    for part in content["parts"]:
+        if part["name"] == "satellite":
+            part.update(satellite)
+    return Scene(found.name, content, found.folder, found.where)
+
+
+@pytest.fixture(scope="module")
+def setting():
+    return ps.Scene.load("grapple").setting(1)
+
+
+@pytest.fixture(scope="module")
+def controller(setting):
+    return from_scene(setting.model, {})
+
+
+def readings(setting, place=(0.462, 0.0, 0.0)):
+    joints = Arms.of(setting.model).angles(setting.start[0])
+    sensed = {"left_joints": np.concatenate([joints[:6], STILL]), "right_joints": np.concatenate([joints[6:], STILL])}
+    sensed |= {"left_wrist": STILL, "right_wrist": STILL, "left_tips": np.zeros(3), "right_tips": np.zeros(3)}
+    return sensed | {"satellite": np.concatenate([place, [0.0, 0.0, 0.0, 1.0], STILL])}
+
+
+def put(controller, memory, phase, t, **changes):
+    """A memory in the midst of a phase."""
+    decision = controller.supervisor.start(t)._replace(phase=phase)
+    decision = decision._replace(holding=(np.inf,) * len(controller.supervisor.rules[phase]))
+    return memory._replace(decision=decision, time=t, **changes)
+
+
+def driven(controller, memory, t, sensed, seconds):
+    switches, step = [], controller.period
+    for k in range(round(seconds / step)):
+        memory, command = controller.command(memory, t + k * step, sensed)
+        switches += command.switches
+        assert np.isfinite(command.tau).all() and set(command.facts) == set(FACTS)
+    return memory, [(switch.before, switch.after) for switch in switches]
+
+
+def test_every_phase_of_the_rules_has_gains(controller):
+    assert set(controller.supervisor.phases) == set(GAINS)
+
+
+def test_commands_are_pure_and_memories_are_data(controller, setting):
+    memory, sensed = controller.start(), readings(setting)
+    for k in range(400):
+        memory, _ = controller.command(memory, 0.004 * k, sensed)
+    arrays: list = []
+    again = unpacked(packed(memory, arrays), arrays, frozenset())
+    first, second = (controller.command(each, 1.6, sensed) for each in (memory, again))
+    np.testing.assert_array_equal(first[1].tau, second[1].tau)
+    assert first[1].facts == second[1].facts and memory.plan is not None
+
+
+def test_arms_that_wait_stay_where_they_are(controller, setting):
+    memory, sensed = controller.start(), readings(setting)
+    _, command = controller.command(memory, 0.0, sensed)
+    np.testing.assert_allclose(command.tau, 0.0, atol=1e-9)  # no gravity, no rates, nothing to do
+
+
+def test_without_a_plan_it_gives_up_safely(controller, setting):
+    memory, switches = driven(controller, controller.start(), 0.0, readings(setting, (2.5, 0.0, 0.0)), 53.0)
+    assert switches == [("plan", "retreat"), ("retreat", "aborted")]
+    np.testing.assert_array_equal(memory.way[:12], memory.home)
+
+
+def test_a_hand_that_loses_its_fingers_backs_off_and_a_new_plan_is_made(controller, setting):
+    sensed = readings(setting)
+    memory, _ = controller.command(controller.start(), 0.0, sensed)
+    held = {**sensed, "left_tips": np.full(3, 13.0), "right_tips": np.full(3, 13.0)}
+    memory, switches = driven(controller, put(controller, memory, "hold", 1.0), 1.0, held, 0.5)
+    assert switches == []
+    lost = {**held, "left_tips": np.array([30.0, 0.0, 0.0])}
+    memory, switches = driven(controller, memory, 1.5, lost, 0.2)
+    assert switches == [("hold", "back_off")] and memory.attempts == 1
+    memory, switches = driven(controller, memory, 1.7, sensed, 4.0)
+    assert switches[0] == ("back_off", "plan") and memory.plan is not None
+
+
+def test_after_too_many_attempts_it_gives_up(controller, setting):
+    sensed = readings(setting)
+    memory, _ = controller.command(controller.start(), 0.0, sensed)
+    memory = put(controller, memory, "back_off", 1.0, attempts=5, lasting=0.5)
+    _, switches = driven(controller, memory, 1.0, sensed, 9.0)
+    assert switches == [("back_off", "retreat"), ("retreat", "aborted")]
+
+
+def test_a_touch_on_the_way_is_backed_off_from(controller, setting):
+    sensed = readings(setting)
+    memory, _ = controller.command(controller.start(), 0.0, sensed)
+    bumped = {**sensed, "right_tips": np.array([0.0, 2.0, 0.0])}
+    memory, switches = driven(controller, put(controller, memory, "reach", 1.0, lasting=5.0), 1.0, bumped, 0.1)
+    assert switches == [("reach", "back_off")]
+
+
+def test_the_first_hand_waits_for_the_other_and_both_then_squeeze(controller, setting):
+    sensed = readings(setting)
+    memory, _ = controller.command(controller.start(), 0.0, sensed)
+    memory = put(controller, memory, "contact", 1.0)
+    one = {**sensed, "left_tips": np.array([0.0, 3.0, 0.0])}
+    memory, _ = driven(controller, memory, 1.0, one, 0.4)
+    assert memory.closing[0] == 0.0 and memory.closing[1] == pytest.approx(controller.settings.closing_speed)
+    assert memory.travel[0] < memory.travel[1] and memory.squeeze == 0.0
+    both = {**one, "right_tips": np.array([0.0, 0.0, 3.0])}
+    memory, _ = driven(controller, memory, 1.4, both, 0.6)
+    assert memory.squeeze == controller.settings.squeeze
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [({"squeze": 40.0}, "did you mean 'squeeze'"), ({"squeeze": -1.0}, "greater than 0"), ({"light": "no"}, "light")],
+)
+def test_wrong_settings_are_told(given, sentence):
+    with pytest.raises(FileError, match=sentence):
+        Settings.of(given)
+
+
+def check_capture(result):
+    summary = result.summary
+    assert summary["captured"], summary["missing"]
+    names = [phase["name"] for phase in summary["phases"]]
+    assert names[-1] == "held" and names[:3] == ["plan", "wait", "reach"]
+    assert all(phase["reason"] for phase in summary["phases"][:-1])
+    assert summary["peak_force"] < 60.0 and summary["min_distance"] > 0.0
+
+
+def test_a_tumbling_satellite_is_captured_with_noise_friction_and_constant_errors():
+    check_capture(scene("grapple").run(15))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_free_base_captures_and_keeps_the_momentum(seed):
+    result = scene("grapple-free").run(seed)
+    check_capture(result)
+    assert result.summary["momentum_drift"] < 1e-10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 7, 9])
+def test_ten_degrees_per_second_are_captured(seed):
+    check_capture(scene("grapple", spin={"vector": [0.1745, 0.1745]}).run(seed))
