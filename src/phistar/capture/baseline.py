@@ -43,7 +43,7 @@ class Gains:
     settling: float = 1.0
     depth: float = 0.03
     slowing: float = 2.5  # s in which the body's motion fades in the trajectory
-    period: float = 0.002
+    period: float = 0.004
     ask: float = 1.0  # s between questions to the planner
 
     @staticmethod
