@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
-from phistar.cli.names import scenes
+from phistar.cli.arguments import Scene, SummaryAsJson
 from phistar.cli.tables import number
 
 LINE_EVERY = 30.0  # s
@@ -28,9 +28,7 @@ SHOWN = {
 
 
 def campaign(
-    scene: Annotated[
-        str, typer.Argument(metavar="SCENE", autocompletion=scenes, help="A scene file (.toml), or a bundled scene.")
-    ],
+    scene: Scene,
     runs: Annotated[int, typer.Option("--runs", min=1, metavar="N", help="How many.")] = 100,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Every run has a child of it.")] = 0,
     out: Annotated[
@@ -46,7 +44,7 @@ def campaign(
     keep: Annotated[
         str, typer.Option(metavar="failed|all|none", help="Of which runs to keep the trajectory.")
     ] = "failed",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    as_json: SummaryAsJson = False,
 ) -> None:
     """Run a scene many times with other random numbers, and count what comes of it.
 
@@ -61,9 +59,9 @@ def campaign(
       phistar campaign my_scene.toml --runs 1000 --scheduler tcp://192.168.0.7:8786
     """
     from phistar.sim.campaign import campaign as campaigns
-    from phistar.sim.scenes.scene import Scene
+    from phistar.sim.scenes import scene as scenes
 
-    found = Scene.load(scene)
+    found = scenes.Scene.load(scene)
     folder = out or Path(f"campaign-{found.name}-{seed}")
     stopped = False
     try:
@@ -71,12 +69,7 @@ def campaign(
             summary = campaigns.campaign(found, runs, seed, folder, workers, scheduler, keep, resume, tell).summary
     except KeyboardInterrupt:
         stopped, summary = True, campaigns.summary_of(folder)
-    if as_json:
-        typer.echo(info.as_text(dict(summary)))
-    else:
-        console = Console()
-        console.width = console.width if console.is_terminal else info.WIDTH_WHEN_PIPED
-        console.print(_page(summary, scene, folder))
+    info.show(_page(summary, scene, folder), summary if as_json else None)
     if stopped:
         typer.echo("Stopped. What had finished is kept; the same command with --resume does the rest.", err=True)
     if stopped or not summary["completed"]["count"]:

@@ -7,16 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from phistar.cli import info
-from phistar.cli.names import functions, robots
+from phistar.cli.arguments import Floating, Packages, Robot
+from phistar.cli.names import functions
 
 
 def export(
-    robot: Annotated[
-        str,
-        typer.Argument(
-            metavar="ROBOT", autocompletion=robots, help="A URDF or MJCF file, or a bundled robot such as puma560."
-        ),
-    ],
+    robot: Robot,
     function: Annotated[
         str,
         typer.Argument(
@@ -30,13 +26,8 @@ def export(
         list[str] | None,
         typer.Option("--frame", metavar="NAME", help="The frame it is about, or where f_ext acts; may be repeated."),
     ] = None,
-    floating: Annotated[
-        bool, typer.Option("--floating", help="Let the base move: add a free joint named root.")
-    ] = False,
-    packages: Annotated[
-        list[Path] | None,
-        typer.Option("--packages", metavar="DIR", help="A folder for package:// addresses; may be repeated."),
-    ] = None,
+    floating: Floating = False,
+    packages: Packages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the names of the files as JSON.")] = False,
 ) -> None:
     """Write a function of a robot as C99 that needs nothing but <math.h>: source, header, example, README.

@@ -1,15 +1,15 @@
 """`phistar info`: what a robot is made of."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
+from phistar.cli.arguments import Floating, Packages, Robot
 from phistar.cli.describe import describe
-from phistar.cli.names import robots
 from phistar.cli.tables import overview
 
 FORMAT_VERSION = 1
@@ -17,21 +17,11 @@ WIDTH_WHEN_PIPED = 120
 
 
 def info(
-    robot: Annotated[
-        str,
-        typer.Argument(
-            metavar="ROBOT", autocompletion=robots, help="A URDF or MJCF file, or a bundled robot such as puma560."
-        ),
-    ],
+    robot: Robot,
     tree: Annotated[bool, typer.Option("--tree", help="Show WD89's binary tree and loop equations instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the same facts as JSON, in SI units.")] = False,
-    floating: Annotated[
-        bool, typer.Option("--floating", help="Let the base move: add a free joint named root.")
-    ] = False,
-    packages: Annotated[
-        list[Path] | None,
-        typer.Option("--packages", metavar="DIR", help="A folder for package:// addresses; may be repeated."),
-    ] = None,
+    floating: Floating = False,
+    packages: Packages = None,
 ) -> None:
     """Show the bodies, joints, frames, loops and warnings of a robot.
 
@@ -51,12 +41,17 @@ def info(
         typer.echo(as_text(asdict(view) | {"equations": view.equations}) if as_json else render(view))
         return
     facts = describe(model, source_of(robot))
-    if as_json:
-        typer.echo(as_text(facts))
+    show(overview(facts), facts if as_json else None)
+
+
+def show(page: RenderableType, as_json: Mapping[str, Any] | None) -> None:
+    """A page for a person, or the same facts as JSON for a program."""
+    if as_json is not None:
+        typer.echo(as_text(dict(as_json)))
         return
     console = Console()
     console.width = console.width if console.is_terminal else WIDTH_WHEN_PIPED
-    console.print(overview(facts))
+    console.print(page)
 
 
 def as_text(facts: dict[str, Any]) -> str:

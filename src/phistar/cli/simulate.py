@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
-from phistar.cli.names import robots
+from phistar.cli.arguments import Floating, Packages, Robot, SummaryAsJson
 from phistar.cli.tables import COORDINATES, number
 from phistar.errors import PhistarError
 
@@ -30,12 +30,7 @@ SHOWN = {
 
 
 def simulate(
-    robot: Annotated[
-        str,
-        typer.Argument(
-            metavar="ROBOT", autocompletion=robots, help="A URDF or MJCF file, or a bundled robot such as puma560."
-        ),
-    ],
+    robot: Robot,
     q: Annotated[
         str | None, typer.Option("--q", metavar="Q", help="Where it starts: every coordinate, or JOINT=VALUE,…")
     ] = None,
@@ -43,18 +38,13 @@ def simulate(
         str | None, typer.Option("--v", metavar="V", help="Its rates at the start, in the same way; none is at rest.")
     ] = None,
     duration: Annotated[float, typer.Option("--duration", min=0.001, metavar="SECONDS", help="For how long.")] = 5.0,
-    floating: Annotated[
-        bool, typer.Option("--floating", help="Let the base move: add a free joint named root.")
-    ] = False,
-    packages: Annotated[
-        list[Path] | None,
-        typer.Option("--packages", metavar="DIR", help="A folder for package:// addresses; may be repeated."),
-    ] = None,
+    floating: Floating = False,
+    packages: Packages = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write summary.json, trajectory.h5 and scene.toml there."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    as_json: SummaryAsJson = False,
 ) -> None:
     """Let a robot fall and swing under its weight, with friction in its joints and stops at their limits.
 
@@ -70,22 +60,16 @@ def simulate(
     from phistar.sim.alone import alone, resting_place
     from phistar.sim.scenes.run import Stopped
 
-    places, failed = packages or [], None
-    model = load(robot, floating=floating, packages=places)
+    model = load(robot, floating=floating, packages=packages or [])
     start = _numbers(model, q, resting_place(model), "q")
-    rates = _numbers(model, v, np.zeros(model.nv), "v")
+    rates, failed = _numbers(model, v, np.zeros(model.nv), "v"), None
     try:
         with _bar(model.name, duration) as tell:
-            result = alone(robot, start, rates, duration, floating, places, tell)
+            result = alone(robot, start, rates, duration, floating, packages or [], tell)
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
     written = [] if out is None else [*(f"wrote {path}" for path in result.save(out)), f"see it: phistar view {out}"]
-    if as_json:
-        typer.echo(info.as_text(dict(result.summary)))
-    else:
-        console = Console()
-        console.width = console.width if console.is_terminal else info.WIDTH_WHEN_PIPED
-        console.print(_page(result, written))
+    info.show(_page(result, written), result.summary if as_json else None)
     if failed is not None:
         typer.echo(failed, err=True)
         raise typer.Exit(1)
