@@ -19,11 +19,10 @@ from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, 
 
 FLAGS = "contract reassoc nsz arcp"  # of loops
 WRITTEN = "nsz arcp"  # of traces: what is fused is decided here, so that any number of lanes gives the same bits
-WHOLE, PART, SHORT_PART = 600, 400, 150  # instructions of a trace in one function; in one of several; in one of many
+WHOLE, PART, SHORT_PART = 400, 300, 150  # instructions of a trace in one function; in one of several; in one of many
 MANY = 12_000  # instructions: so many that compiling takes seconds
 ABREAST = 6  # sines and cosines computed side by side
 REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
-APART = 10  # instructions after which a value that is read again is really read again
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
@@ -34,12 +33,12 @@ class Places(Protocol):
         """The arguments of every part, as IR."""
         ...
 
-    def pointer(self, number: int) -> str | None:
-        """The argument through which input `number` can be read at any time; None where it can be read only once."""
+    def lasts(self, number: int) -> bool:
+        """Whether input `number` is in memory and stays there: it can be read at any time, as often as needed."""
         ...
 
-    def load(self, target: str, number: int, pointer: str | None) -> list[str]:
-        """Lines that make input `number` the vector %target, through %pointer."""
+    def load(self, target: str, number: int) -> list[str]:
+        """Lines that make input `number` the vector %target."""
         ...
 
     def store(self, position: int, value: str) -> list[str]:
@@ -107,7 +106,7 @@ class Body:
     def is_at_hand(self, index: int) -> bool:
         """Whether a value is an input that can be read at any time."""
         op, number, _ = self.trace.code[index]
-        return op == INPUT and self.places.pointer(number) is not None
+        return op == INPUT and self.places.lasts(number)
 
     def functions(self) -> list[str]:
         return [PartText(self, number).text() for number in range(len(self.parts))]
@@ -117,25 +116,18 @@ class Body:
 
 
 class PartText:
-    """One function of a body as it is written.
-
-    A pointer is renamed, by an assembly of no instructions, before a value is read through it again: a compiler that
-    knew the two to be the same would keep the value, and write it down elsewhere.
-    """
+    """One function of a body as it is written."""
 
     def __init__(self, body: Body, number: int) -> None:
         self.body, self.number, self.sequence = body, number, body.parts[number]
         self.code, self.lanes, self.vector, self.fma = body.trace.code, body.lanes, body.vector, body.fma
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
-        self.pointers: dict[str, str] = {"scratch": "scratch"}
-        self.seen: dict[tuple[str, int], tuple[str, int]] = {}  # of a place: through which name, at what time
         self.turned: set[int] = set()
         self.time = 0
 
     def text(self) -> str:
         body, places = self.body, self.body.places
-        self.rename("scratch")
         for position in body.stores.get(-1, []) if self.number == 0 else []:
             self.lines += places.store(position, splat(float(body.trace.outputs[position]), self.lanes))
         for time, index in enumerate(self.sequence):
@@ -152,45 +144,26 @@ class PartText:
         opening = f"define internal void @{body.name}{self.number}({places.parameters()}, ptr %scratch) #0 {{"
         return "\n".join([opening, *self.lines, "  ret void", "}"])
 
-    def rename(self, pointer: str) -> None:
-        old = self.pointers.get(pointer, pointer)
-        self.pointers[pointer] = f"{pointer}.{len(self.lines)}"
-        self.lines.append(f'  %{self.pointers[pointer]} = call ptr asm "", "=r,0"(ptr %{old})')
-
-    def through(self, pointer: str, place: int) -> str:
-        """The name of a pointer through which a place is read or written now."""
-        name, time = self.seen.get((pointer, place), ("", 0))
-        if name == self.pointers.get(pointer, pointer) and self.time - time >= APART:
-            self.rename(pointer)
-        self.seen[pointer, place] = self.pointers.get(pointer, pointer), self.time
-        return self.pointers.get(pointer, pointer)
-
     def slot(self, name: str, index: int) -> list[str]:
-        place = self.body.slots[index]
-        pointer = self.through("scratch", place)
-        return [f"  %{name} = getelementptr i8, ptr %{pointer}, i64 {8 * self.lanes * place}"]
+        return [f"  %{name} = getelementptr i8, ptr %scratch, i64 {8 * self.lanes * self.body.slots[index]}"]
 
     def read(self, index: int) -> None:
         """A value from memory, under a new name."""
         op, number, _ = self.code[index]
         name = f"v{index}.{len(self.lines)}"
         if op == INPUT:
-            self.lines += self.loaded(name, number)
+            self.lines += self.body.places.load(name, number)
         else:
             self.lines += self.slot(f"{name}.p", index)
             self.lines.append(f"  %{name} = load {self.vector}, ptr %{name}.p, align {8 * self.lanes}")
         self.names[index] = f"%{name}"
-
-    def loaded(self, name: str, number: int) -> list[str]:
-        pointer = self.body.places.pointer(number)
-        return self.body.places.load(name, number, None if pointer is None else self.through(pointer, number))
 
     def instruction(self, index: int) -> None:
         op, left, right = self.code[index]
         if index in self.body.fused:
             self.lines += self.fused_sum(index)
         elif op == INPUT:
-            self.lines += self.loaded(f"v{index}", left)
+            self.lines += self.body.places.load(f"v{index}", left)
         elif op in _INFIX:
             a, b = self.operand(left), self.operand(right)
             self.lines.append(f"  %v{index} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")

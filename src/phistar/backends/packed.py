@@ -28,13 +28,12 @@ class PackedPlaces:
     def parameters(self) -> str:
         return "ptr noalias %in, ptr noalias %out"
 
-    def pointer(self, number: int) -> str:
-        return "in"
+    def lasts(self, number: int) -> bool:
+        return True
 
-    def load(self, target: str, number: int, pointer: str | None) -> list[str]:
+    def load(self, target: str, number: int) -> list[str]:
         name = f"{target}.p"
-        lines = self._at(name, pointer or "in", number)
-        return [*lines, f"  %{target} = load {self._vector}, ptr %{name}{self._align}"]
+        return [*self._at(name, "in", number), f"  %{target} = load {self._vector}, ptr %{name}{self._align}"]
 
     def store(self, position: int, value: str) -> list[str]:
         name = f"o{position}"

@@ -13,7 +13,7 @@ from typing import Any
 from phistar.backends import flat_steps
 from phistar.backends.flat_steps import FlatTracer, read_off
 from phistar.backends.link_frames import LinkFrames
-from phistar.backends.llvm import REGISTERS, Body, declarations
+from phistar.backends.llvm import Body, declarations
 from phistar.backends.rolled_loop import Calls, Sizes, loop_text
 from phistar.backends.rolled_memory import FLAT, FRAME, Memory, Stage, StepPlaces, laid_out, needed, used_pointers
 from phistar.backends.rolled_plan import Plan, total
@@ -86,8 +86,9 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
         for kind, step in enumerate(stage.steps):
             for width in (lanes, memory.lanes) if small else (lanes,):
                 places = StepPlaces(step, memory, kind, pointers, width)
-                name, held = f"stage{number}kind{kind}lanes{width}part", REGISTERS * lanes // width
-                body = Body(name, step.trace, places, width, fma, held)
+                name, all_of_them = f"stage{number}kind{kind}lanes{width}part", len(step.trace.code)
+                # Half of what a step reads are numbers of the link, spread over the lanes: no operands in memory.
+                body = Body(name, step.trace, places, width, fma, registers=all_of_them)
                 functions += body.functions()
                 arguments = ", ".join([*(f"ptr %{name}" for name in pointers), "ptr %scratch"])
                 made[width].append(tuple(body.calls(arguments)))

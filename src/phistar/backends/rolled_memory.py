@@ -154,22 +154,21 @@ class StepPlaces:
     def parameters(self) -> str:
         return ", ".join(f"ptr %{name}" for name in self.pointers)
 
-    def pointer(self, number: int) -> str:
-        memory, *_ = place = self.step.loads[number]
-        return memory if memory in ("constant", "point") else self.address(place)[0]
+    def lasts(self, number: int) -> bool:
+        return True
 
-    def load(self, target: str, number: int, pointer: str | None) -> list[str]:
+    def load(self, target: str, number: int) -> list[str]:
         memory, name, entry = self.step.loads[number]
         lanes = self.lanes
         vector = f"<{lanes} x double>"
         if memory in ("constant", "point"):
             return [
-                f"  %{target}.p = getelementptr double, ptr %{pointer}, i64 {entry}",
+                f"  %{target}.p = getelementptr double, ptr %{memory}, i64 {entry}",
                 f"  %{target}.s = load double, ptr %{target}.p, align 8",
                 f"  %{target}.i = insertelement {vector} poison, double %{target}.s, i32 0",
                 f"  %{target} = shufflevector {vector} %{target}.i, {vector} poison, <{lanes} x i32> zeroinitializer",
             ]
-        _, place = self.address((memory, name, entry))
+        pointer, place = self.address((memory, name, entry))
         return [
             f"  %{target}.p = getelementptr i8, ptr %{pointer}, i64 {place}",
             f"  %{target} = load {vector}, ptr %{target}.p, align {8 * lanes}",

@@ -79,14 +79,17 @@ class PhasePlaces:
         pointers = ", ".join(f"ptr noalias %{name}" for name in ("x", "from", "to", "held"))
         return f"{pointers}, double %w0, double %w1"
 
-    def pointer(self, number: int) -> str | None:
-        """None for numbers that a phase replaces, and for weights, which are in no memory."""
+    def lasts(self, number: int) -> bool:
+        """Not what a phase replaces, nor weights, which are in no memory."""
         name, entry = self.phase.loads[number]
-        place, _ = self.address(name, entry, "from")
-        replaced = place != "from" and name in {stored for stored, _ in self.phase.stores}
-        return None if replaced or name == "weights" else place
+        if name == "weights":
+            return False
+        replaced = self.address(name, entry, "from")[0] != "from" and name in {
+            stored for stored, _ in self.phase.stores
+        }
+        return not replaced
 
-    def load(self, target: str, number: int, pointer: str | None) -> list[str]:
+    def load(self, target: str, number: int) -> list[str]:
         name, entry = self.phase.loads[number]
         vector = f"<{self.lanes} x double>"
         if name == "weights":
@@ -97,7 +100,7 @@ class PhasePlaces:
             ]
         place, offset = self.address(name, entry, "from")
         return [
-            f"  %{target}.p = getelementptr i8, ptr %{pointer or place}, i64 {offset}",
+            f"  %{target}.p = getelementptr i8, ptr %{place}, i64 {offset}",
             f"  %{target} = load {vector}, ptr %{target}.p, align {8 * self.lanes}",
         ]
 
