@@ -100,7 +100,7 @@ def failure(folder: Path) -> None:
         for i in fingers:
             color = COOL if "left" in pairs[i] else WARM
             column[0].plot(time, result.arrays["contact_force"][:, i], color=color, lw=0.9)
-        task = program.paper_world(program.SURFACES[surface], 24.0).setting(SHOWN).task
+        task = program.paper_world(surface, 24.0).setting(SHOWN).task
         twists = task.relative_twists(result.model, result.arrays["q"], result.arrays["v"])
         for hand, color in ((0, COOL), (1, WARM)):
             speed, name = 1e3 * np.linalg.norm(twists[:, hand, 3:], axis=-1), ("left", "right")[hand]

@@ -17,33 +17,39 @@ from phistar import capture
 from phistar.capture import baseline
 from phistar.sim.scenes.run import Stopped
 
-SURFACES = {"flat, no friction": "grapple-flat-frictionless", "friction": "grapple", "grooves": "grapple-grooved"}
+ERRING = "friction, with errors"  # of sensors, and dry friction in the joints
+SURFACES = {
+    "flat, no friction": "grapple-flat-frictionless",
+    "friction": "grapple",
+    "grooves": "grapple-grooved",
+    ERRING: "grapple",
+}
 LAWS, SIDES = ("inverse dynamics", "supervisor"), ("left", "right")
 EXACT = ("name", "kind", "part", "frame", "shapes", "of", "seen_from")  # what a sensor is, without its errors
 SWEPT = (0.25, 0.5, 1.0, 2.0)  # settling times, s
 
 
-def paper_world(name: str, duration: float) -> ps.Scene:
-    """A bundled scene as the paper has it: joints without dry friction, and sensors that err in nothing."""
-    scene = ps.Scene.load(name)
+def paper_world(surface: str, duration: float) -> ps.Scene:
+    """A bundled scene as the paper has it, joints without dry friction and sensors that err in nothing; or as it is."""
+    scene = ps.Scene.load(SURFACES[surface])
     content = json.loads(json.dumps(dict(scene.content)))
-    content["sensors"] = [{key: sensor[key] for key in EXACT if key in sensor} for sensor in content["sensors"]]
     fingers = [f"{side}_finger{number}" for side in SIDES for number in (1, 2, 3)]
     hands = [f"{side}/tool" for side in SIDES]
     content["task"] = {"kind": "hold", "object": "satellite", "hands": hands, "fingers": fingers}
-    for part in content["parts"]:
-        if "robot" in part:
-            part["options"] = {"friction": False}
     content["time"] |= {"duration": duration, "stop": ["held", "aborted", "over"]}
     content["controller"].pop("delay", None)
+    if surface != ERRING:
+        content["sensors"] = [{key: sensor[key] for key in EXACT if key in sensor} for sensor in content["sensors"]]
+        for part in content["parts"]:
+            part |= {"options": {"friction": False}} if "robot" in part else {}
     return replace(scene, content=content)
 
 
 def simulated(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 36.0) -> Any:
     """One capture, under "inverse dynamics" or under the "supervisor"; of a run that had to stop, what there is."""
-    scene = paper_world(SURFACES[surface], duration)
+    scene = paper_world(surface, duration)
     model = scene.setting(seed).model
-    control = capture.from_scene(model, {})
+    control = capture.from_scene(model, {"delay": 0.04 if surface == ERRING else 0.0})
     if law == "inverse dynamics":
         control = baseline.from_scene(model, {"settling": settling})
     try:
