@@ -20,12 +20,13 @@ from phistar.view.report_style import STYLE
 TILES = (
     ("sim_time", "simulated", "{:.4g} s"),
     ("wall_time", "computed in", "{:.3g} s"),
-    ("min_distance", "smallest distance", "{:.3g} m"),
+    ("min_distance", "smallest distance", "{:.3g} mm"),
     ("peak_force", "largest contact force", "{:.4g} N"),
     ("internal_force", "internal force", "{:.4g} N"),
     ("momentum_drift", "momentum unexplained", "{:.2g}"),
     ("energy_residual", "energy unexplained", "{:.2g}"),
 )
+SCALES = {"min_distance": 1e3}
 MOST_EVENTS = 300
 
 
@@ -52,7 +53,7 @@ def _head(run: Run) -> str:
     summary = run.summary
     words, good = _verdict(summary)
     tiles = "".join(
-        f'<div class="tile"><b>{form.format(summary[key])}</b><span>{name}</span></div>'
+        f'<div class="tile"><b>{form.format(summary[key] * SCALES.get(key, 1))}</b><span>{name}</span></div>'
         for key, name, form in TILES
         if isinstance(summary.get(key), int | float)
     )
