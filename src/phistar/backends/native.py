@@ -151,9 +151,9 @@ class _Emitter:
     def _store(self, name: str, value: Value) -> None:
         if name not in self.locals:
             self.locals[name] = value[0]
-            self.rooms.append(f"  %{name} = alloca {value[0]}, align 8")
+            self.rooms.append(f"  %{name}.v = alloca {value[0]}, align 8")
         kind = self.locals[name]
-        self._put(f"store {kind} {self._as(value, kind)}, ptr %{name}, align 8")
+        self._put(f"store {kind} {self._as(value, kind)}, ptr %{name}.v, align 8")
 
     def _for(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
@@ -163,7 +163,7 @@ class _Emitter:
         self._store(name, (WHOLE, start))
         body, end = self._labels("for", "end")
         test = self._jump_to_new("test")
-        at = self._made(f"load i64, ptr %{name}, align 8")
+        at = self._made(f"load i64, ptr %{name}.v, align 8")
         inside = self._made(f"icmp slt i64 {at}, {stop}")
         self._put(f"br i1 {inside}, label %{body}, label %{end}")
         self._begin(body)
@@ -171,9 +171,9 @@ class _Emitter:
         self._block(node.body)
         self.ends.pop()
         if self.open:
-            now = self._made(f"load i64, ptr %{name}, align 8")
+            now = self._made(f"load i64, ptr %{name}.v, align 8")
             after = self._made(f"add nsw i64 {now}, 1")
-            self._put(f"store i64 {after}, ptr %{name}, align 8")
+            self._put(f"store i64 {after}, ptr %{name}.v, align 8")
             self._put(f"br label %{test}")
         self._begin(end)
 
@@ -232,7 +232,7 @@ class _Emitter:
 
     def _value_name(self, node: ast.Name) -> Value:
         if node.id in self.locals:
-            return self.locals[node.id], self._made(f"load {self.locals[node.id]}, ptr %{node.id}, align 8")
+            return self.locals[node.id], self._made(f"load {self.locals[node.id]}, ptr %{node.id}.v, align 8")
         if node.id in self.constants:
             return _number(self.constants[node.id])
         raise self._refused(node)

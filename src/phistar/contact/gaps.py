@@ -41,7 +41,6 @@ class Gaps(NamedTuple):
 
 TURNED, NEARER = 0.9986, 0.98  # when crossing edges count beside corners: by 3° of the normal, or 2% of the distance
 FACES = 0.999  # a corner is before a face when it is pushed along the face's normal, to 2.5°
-NOTHING = np.zeros((0, 7))
 
 Row = tuple[float, ...]  # of the table
 
@@ -69,14 +68,13 @@ class Nearness:
     def gaps(self, q: np.ndarray, v: np.ndarray, step: float, before: Gaps | None = None) -> Gaps:
         """Every place that may be inside its margin before a step's end; `before` are the gaps of a state shortly
         before, which spares a look at what is still far."""
-        known, pairs, horizon = self.sites.close(q, v, step, before.known if before else None)
+        known, pairs, horizon, ready, measured = self.sites.close(q, v, step, before.known if before else None)
+        slots, nearest = [self._first[index] for index in ready], float(measured[:, 0].min()) if ready else np.inf
         if not pairs:
-            return Gaps((), NOTHING, np.inf, known)
-        slots: list[int] = []
+            return Gaps(tuple(slots), measured, nearest, known)
         rows: list[Row] = []
         placed: set[int] = set()
-        nearest, reach = np.inf, horizon[pairs].tolist()
-        for index, within in zip(pairs, reach, strict=True):
+        for index, within in zip(pairs, horizon[pairs].tolist(), strict=True):
             for site in self._numbers[index]:
                 if site not in placed:
                     placed.add(site)
@@ -85,7 +83,8 @@ class Nearness:
             known.clear[index] = distance
             if distance <= within and distance < nearest:
                 nearest = distance
-        return Gaps(tuple(slots), np.array(rows) if rows else NOTHING, nearest, known)
+        table = np.concatenate([measured, np.array(rows).reshape(-1, 7)]) if rows else measured
+        return Gaps(tuple(slots), table, nearest, known)
 
     def _pair(self, slots: list, rows: list, index: int, known: Known, horizon: float) -> float:
         """Adds the near places of a pair; its distance."""

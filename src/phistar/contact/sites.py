@@ -14,13 +14,13 @@ from phistar.backends.native import Arrays
 from phistar.backends.native_door import native
 from phistar.backends.one_state import one_state
 from phistar.contact.pairs import Pairs, Site
+from phistar.contact.rounds import BLOCK, OTHER, PLANE, ROUND, ROUNDS, measured
 from phistar.dynamics import forward_kinematics, frame_velocity
-from phistar.model.geometry import Plane
+from phistar.model.geometry import Box, Capsule, Plane, Shape, Sphere
 from phistar.spatial.value import digest
 
 FAR = 1e9  # m: the reach of what has none
 SITES = PAIRS = 0  # given when the loops are compiled
-MUCH = 1e300
 
 
 class Known(NamedTuple):
@@ -32,11 +32,14 @@ class Known(NamedTuple):
 
 
 class Close(NamedTuple):
-    """What is known, the pairs that may come inside their margin, and at what distance that begins (p,)."""
+    """What is known; the pairs that may come inside their margin, and at what distance that begins (p,); pairs that do,
+    with their rows (n, 7): distance, the point midway, the normal from b to a."""
 
     known: Known
     pairs: list[int]
     horizon: np.ndarray
+    ready: list[int]
+    rows: np.ndarray
 
 
 class Motions(NamedTuple):
@@ -78,12 +81,13 @@ class Sites:
             before = self._unknown
         fixed = self._fixed
         given = (np.array([step]), *self.motions(q, v), *fixed)
-        rotation, center, clear, horizon, close, count, _ = self._near(
+        rotation, center, clear, horizon, close, count, ready, rows, *_ = self._near(
             *given, before.rotation.reshape(-1), before.center.reshape(-1), before.clear
         )
-        number = int(count[0])
-        pairs = close[:number].astype(int).tolist() if number else []
-        return Close(Known(rotation, center, clear), pairs, horizon)
+        unknown, known = (int(number) for number in count)
+        pairs = close[:unknown].astype(int).tolist() if unknown else []
+        found = ready[:known].astype(int).tolist() if known else []
+        return Close(Known(rotation, center, clear), pairs, horizon, found, rows[:known])
 
     def _formulas(self, q: Any, v: Any) -> Motions:
         model, frames = self.pairs.model, self.pairs.frames
@@ -100,15 +104,17 @@ class Sites:
 
     @cached_property
     def _fixed(self) -> tuple[np.ndarray, ...]:
-        """Of sites: the number of their body, their rotation and place on it, their reach, and 1 for half-spaces; of
-        pairs: their two sites and their margin."""
+        """Of sites: the number of their body, their rotation and place on it, their reach, their kind and sizes (the
+        radius and half the length of what is round, half the sides of a box); of pairs: their two sites and their
+        margin."""
         every, bodies = self.every, {body: number for number, body in enumerate(self.pairs.bodies)} | {-1: -1}
         columns = (
             [bodies[site.body] for site in every],
             [site.placement.rotation for site in every],
             [site.placement.translation for site in every],
             [min(site.reach, FAR) for site in every],
-            [isinstance(site.shape, Plane) for site in every],
+            [_measures(site.shape)[0] for site in every],
+            [_measures(site.shape)[1] for site in every],
             self.numbers,
             [pair.surface.margin for pair in self.pairs.pairs],
         )
@@ -123,12 +129,31 @@ class Sites:
     def _near(self) -> Any:
         sites, pairs, bodies = len(self.every), len(self.pairs.pairs), len(self.pairs.bodies)
         given = {"numbers": (1,), "rotations": (bodies, 9), "origins": (bodies, 3), "motion": (bodies, 6)}
-        given |= {"bodies": (sites,), "turns": (sites, 9), "places": (sites, 3), "reach": (sites,), "planes": (sites,)}
-        given |= {"pairs": (pairs, 2), "margins": (pairs,), "was_rotation": (sites, 9), "was_center": (sites, 3)}
+        given |= {"bodies": (sites,), "turns": (sites, 9), "places": (sites, 3), "reach": (sites,), "kinds": (sites,)}
+        given |= {
+            "sizes": (sites, 3),
+            "pairs": (pairs, 2),
+            "margins": (pairs,),
+            "was_rotation": (sites, 9),
+            "was_center": (sites, 3),
+        }
         given |= {"was_clear": (pairs,)}
         made = {"rotation": (sites, 3, 3), "center": (sites, 3), "clear": (pairs,), "horizon": (pairs,)}
-        made |= {"close": (pairs,), "count": (1,), "moves": (sites, 2)}
-        return native((put, near), given, made, {"SITES": sites, "PAIRS": pairs})
+        made |= {"close": (pairs,), "count": (2,), "found": (pairs,), "ready": (pairs, 7), "moves": (sites, 2)}
+        made |= {"segment": (6,)}
+        return native((*ROUNDS, put, near), given, made, {"SITES": sites, "PAIRS": pairs})
+
+
+def _measures(shape: Shape) -> tuple[int, tuple[float, float, float]]:
+    """The kind of a shape, and its sizes."""
+    if isinstance(shape, Sphere):
+        return ROUND, (shape.radius, 0.0, 0.0)
+    if isinstance(shape, Capsule):
+        return ROUND, (shape.radius, shape.length / 2, 0.0)
+    if isinstance(shape, Box):
+        x, y, z = shape.size
+        return BLOCK, (x / 2, y / 2, z / 2)
+    return (PLANE if isinstance(shape, Plane) else OTHER), (0.0, 0.0, 0.0)
 
 
 # Loops, compiled as they stand.
@@ -163,28 +188,35 @@ def put(m: Arrays, i: int) -> None:
         moved += (m.center[i, j] - m.was_center[i, j]) * (m.center[i, j] - m.was_center[i, j])
     for j in range(9):
         turned += (m.rotation[i, j] - m.was_rotation[i, j]) * (m.rotation[i, j] - m.was_rotation[i, j])
-    size = m.reach[i] if m.planes[i] < 0.5 else 0.0  # a half-space does not turn
+    size = m.reach[i] if m.kinds[i] != PLANE else 0.0  # a half-space does not turn
     m.moves[i, 0] = sqrt(moved) + size * sqrt(0.5 * turned)
     m.moves[i, 1] = speed + size * spin
 
 
 def near(m: Arrays) -> None:
     """Sites in the world, and pairs that may be near: by the balls around them, or a ball over a half-space, or by how
-    far they were apart and have moved since."""
+    far they were apart and have moved since. Pairs that need no library are measured."""
     for i in range(SITES):
         put(m, i)
-    found = 0
+    unknown, ready = 0, 0
     for i in range(PAIRS):
         a, b = int(m.pairs[i, 0]), int(m.pairs[i, 1])
         x, y, z = m.center[a, 0] - m.center[b, 0], m.center[a, 1] - m.center[b, 1], m.center[a, 2] - m.center[b, 2]
         apart = sqrt(x * x + y * y + z * z) - m.reach[a] - m.reach[b]
-        if m.planes[b] > 0.5:
+        if m.kinds[b] == PLANE:
             apart = m.rotation[b, 2] * x + m.rotation[b, 5] * y + m.rotation[b, 8] * z - m.reach[a]
-        elif m.planes[a] > 0.5:
+        elif m.kinds[a] == PLANE:
             apart = -(m.rotation[a, 2] * x + m.rotation[a, 5] * y + m.rotation[a, 8] * z) - m.reach[b]
         m.clear[i] = max(apart, m.was_clear[i] - m.moves[a, 0] - m.moves[b, 0])
         m.horizon[i] = m.margins[i] + 2.0 * m.numbers[0] * (m.moves[a, 1] + m.moves[b, 1])
         if not m.clear[i] > m.horizon[i]:
-            m.close[found] = i
-            found += 1
-    m.count[0] = found
+            distance = measured(m, ready, a, b)
+            if distance > 0.0:
+                m.clear[i] = distance
+                if distance <= m.horizon[i]:
+                    m.found[ready] = i
+                    ready += 1
+            else:
+                m.close[unknown] = i
+                unknown += 1
+    m.count[0], m.count[1] = unknown, ready
