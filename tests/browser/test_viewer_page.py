@@ -37,7 +37,7 @@ def recording(puma):
     return Recording("swing", puma, t, q, v, made.arrays, (), (Phase("out", 0, 2, ""), Phase("back", 2, 4, "")))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def served():
     """Makes viewers that play, and stops them."""
     viewers = []
@@ -52,7 +52,7 @@ def served():
         viewer.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def robot(open_page, served, puma):
     """The page of a robot, and its viewer."""
     viewer = served(puma, START)
@@ -89,43 +89,45 @@ def slider(page, label):
     return page.page.locator(f"xpath=//*[normalize-space(text())='{label}']/following::*[@role='slider'][1]").first
 
 
-def test_a_robot_is_seen_and_moved_by_hand(robot, puma):
-    page, viewer = robot
-    page.until(lambda: page.colored(orange) > 300, "the robot is drawn in its colours")
+class TestRobot:
+    """One page for both: a second one would draw in vain."""
 
-    thumb = slider(page, "joint1").bounding_box()
-    middle = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
-    drag(page, middle, (middle[0] + 30, middle[1]))
-    page.until(lambda: viewer.q[0] > START[0] + 0.2, "the joint follows its slider")
-    turned = viewer.stage.nodes[0].wxyz.copy()
+    def test_it_is_seen_and_moved_by_hand(self, robot, puma):
+        page, viewer = robot
+        page.until(lambda: page.colored(orange) > 300, "the robot is drawn in its colours")
 
-    page.page.get_by_role("button", name="Back to the start").click()
-    page.until(lambda: np.allclose(viewer.q, START), "the robot is back")
-    assert not np.allclose(viewer.stage.nodes[0].wxyz, turned)
+        thumb = slider(page, "joint1").bounding_box()
+        middle = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+        drag(page, middle, (middle[0] + 30, middle[1]))
+        page.until(lambda: viewer.q[0] > START[0] + 0.2, "the joint follows its slider")
+        turned = viewer.stage.nodes[0].wxyz.copy()
 
-    body = ps.forward_kinematics(puma, START, body_frames(puma)[1]) @ [0.2, 0.0, 0.225, 1.0]
-    page.page.mouse.click(*seen_at(page, viewer, body[:3]))
-    page.page.get_by_text("17.4 kg").wait_for()
-    assert viewer.picked == 1
+        page.page.get_by_role("button", name="Back to the start").click()
+        page.until(lambda: np.allclose(viewer.q, START), "the robot is back")
+        assert not np.allclose(viewer.stage.nodes[0].wxyz, turned)
 
+        body = ps.forward_kinematics(puma, START, body_frames(puma)[1]) @ [0.2, 0.0, 0.225, 1.0]
+        page.page.mouse.click(*seen_at(page, viewer, body[:3]))
+        page.page.get_by_text("17.4 kg").wait_for()
+        assert viewer.picked == 1
 
-def test_the_tool_follows_its_gizmo(robot, puma):
-    page, viewer = robot
-    viewer.joints.set(START)
-    page.page.locator("xpath=//*[normalize-space(text())='Drag']/following::input[1]").first.click()
-    page.page.get_by_role("option", name="tool", exact=True).click()
-    page.until(lambda: viewer.joints.gizmo is not None, "the gizmo appears")
-    page.page.wait_for_timeout(1500)
-    pose = ps.forward_kinematics(puma, START, "tool")
-    tip = pose[:3, 3] + 0.8 * viewer.joints.gizmo.scale * pose[:3, 2]
-    further = pose[:3, 3] + 0.5 * viewer.joints.gizmo.scale * pose[:3, 2]
-    drag(page, seen_at(page, viewer, tip), seen_at(page, viewer, further))
-    page.until(lambda: np.abs(viewer.q - START).max() > 0.01, "the joints follow the gizmo")
+    def test_its_tool_follows_the_gizmo(self, robot, puma):
+        page, viewer = robot
+        viewer.joints.set(START)
+        page.page.locator("xpath=//*[normalize-space(text())='Drag']/following::input[1]").first.click()
+        page.page.get_by_role("option", name="tool", exact=True).click()
+        page.until(lambda: viewer.joints.gizmo is not None, "the gizmo appears")
+        page.page.wait_for_timeout(1500)
+        pose = ps.forward_kinematics(puma, START, "tool")
+        tip = pose[:3, 3] + 0.8 * viewer.joints.gizmo.scale * pose[:3, 2]
+        further = pose[:3, 3] + 0.5 * viewer.joints.gizmo.scale * pose[:3, 2]
+        drag(page, seen_at(page, viewer, tip), seen_at(page, viewer, further))
+        page.until(lambda: np.abs(viewer.q - START).max() > 0.01, "the joints follow the gizmo")
 
-    def left():
-        return ps.forward_kinematics(puma, viewer.q, "tool")[:3, 3] - viewer.joints.gizmo.position
+        def left():
+            return ps.forward_kinematics(puma, viewer.q, "tool")[:3, 3] - viewer.joints.gizmo.position
 
-    page.until(lambda: np.linalg.norm(left()) < 2e-3, "the tool is where the gizmo is")
+        page.until(lambda: np.linalg.norm(left()) < 2e-3, "the tool is where the gizmo is")
 
 
 def test_a_run_is_played_paused_and_scrubbed(open_page, served, recording):

@@ -14,6 +14,7 @@ from phistar.spatial.rotations import to_quaternion
 
 PLAIN = (0.80, 0.82, 0.85, 1.0)  # where a file gives no colour
 GROUND = (225, 228, 232)
+LARGEST_TEXTURE = 512  # pixels
 SHARP = 0.6  # rad: edges sharper than this are seen as edges
 
 _log = logging.getLogger("phistar")
@@ -24,12 +25,12 @@ def wxyz(rotation: Any) -> np.ndarray:
     return np.roll(to_quaternion(rotation), 1, axis=-1)
 
 
-def draw(scene: Any, name: str, geometry: Geometry, opacity: float | None = None, visible: bool = True) -> Any:
+def draw(scene: Any, name: str, geometry: Geometry, opacity: float | None = None) -> Any:
     """A node of the scene with this geometry, placed as on its body; None where there is nothing to see."""
     color = PLAIN if geometry.color is None else tuple(float(x) for x in geometry.color)
     rgb = tuple(round(255 * min(max(x, 0.0), 1.0)) for x in color[:3])
     clear = opacity if opacity is not None else (color[3] if color[3] < 1.0 else None)
-    place = {"position": geometry.placement.translation, "wxyz": wxyz(geometry.placement.rotation), "visible": visible}
+    place = {"position": geometry.placement.translation, "wxyz": wxyz(geometry.placement.rotation)}
     shape, look = geometry.shape, {"color": rgb, "opacity": clear, **place}
     if isinstance(shape, Plane):
         return scene.add_grid(name, infinite_grid=True, cell_size=0.25, section_size=1.0, **_ground(), **place)
@@ -42,10 +43,8 @@ def draw(scene: Any, name: str, geometry: Geometry, opacity: float | None = None
     if isinstance(shape, Ellipsoid):
         return scene.add_icosphere(name, radius=1.0, subdivisions=4, scale=tuple(shape.radii), **look)
     if isinstance(shape, Mesh) and geometry.color is None and clear is None and Path(shape.path).suffix != ".stl":
-        found = loaded(shape.path)
-        if found is None:
-            return None
-        return scene.add_mesh_trimesh(name, found, scale=tuple(shape.scale), **place)
+        found = packed(shape.path)
+        return None if found is None else scene.add_glb(name, found, scale=tuple(shape.scale), **place)
     solid = triangles(shape)
     return None if solid is None else scene.add_mesh_simple(name, solid[0], solid[1], **look)
 
@@ -70,7 +69,7 @@ def draw_ground(scene: Any, name: str, height: float, width: float) -> Any:
 
 
 def triangles(shape: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Vertices (n, 3) and faces (m, 3) of any bounded shape; None where a mesh file cannot be read."""
+    """Vertices (n, 3) and faces (m, 3) of a mesh file (None where it cannot be read), a hull or a capsule."""
     import trimesh
 
     if isinstance(shape, Mesh):
@@ -79,16 +78,8 @@ def triangles(shape: Any) -> tuple[np.ndarray, np.ndarray] | None:
     if isinstance(shape, Polytope):
         made = trimesh.convex.convex_hull(np.asarray(shape.points))
         return _creased(np.asarray(made.vertices), np.asarray(made.faces))
-    if isinstance(shape, Capsule):
-        made = trimesh.creation.capsule(height=shape.length, radius=shape.radius, count=[32, 32])
-        made.apply_translation([0.0, 0.0, -made.bounds.mean(axis=0)[2]])
-    elif isinstance(shape, Box):
-        made = trimesh.creation.box(extents=shape.size)
-    elif isinstance(shape, Cylinder):
-        made = trimesh.creation.cylinder(radius=shape.radius, height=shape.length)
-    else:
-        made = trimesh.creation.icosphere(subdivisions=3)
-        made.apply_scale(shape.radius if isinstance(shape, Sphere) else shape.radii)
+    made = trimesh.creation.capsule(height=shape.length, radius=shape.radius, count=[32, 32])
+    made.apply_translation([0.0, 0.0, -made.bounds.mean(axis=0)[2]])
     return np.asarray(made.vertices), np.asarray(made.faces)
 
 
@@ -99,6 +90,40 @@ def _creased(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.nd
     made = trimesh.Trimesh(vertices, faces, process=True)
     made = trimesh.graph.smooth_shade(made, angle=SHARP)
     return np.asarray(made.vertices), np.asarray(made.faces)
+
+
+@lru_cache(maxsize=256)
+def packed(path: str) -> bytes | None:
+    """A mesh file with its own colours and textures, the latter of a size that a screen shows, as GLB."""
+    found = loaded(path)
+    if found is None:
+        return None
+    material = getattr(found.visual, "material", None)
+    for name in ("image", "baseColorTexture", "metallicRoughnessTexture", "emissiveTexture", "normalTexture"):
+        image = getattr(material, name, None)
+        if image is not None:
+            image.thumbnail((LARGEST_TEXTURE, LARGEST_TEXTURE))
+    return bytes(found.export(file_type="glb"))
+
+
+def bounds(shape: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """The corners of a shape's own box; None of what has none."""
+    if isinstance(shape, Plane):
+        return None
+    if isinstance(shape, Mesh):
+        found = loaded(shape.path)
+        return None if found is None else tuple(np.sort(np.asarray(found.bounds) * shape.scale, axis=0))
+    if isinstance(shape, Polytope):
+        return np.min(shape.points, axis=0), np.max(shape.points, axis=0)
+    if isinstance(shape, Box):
+        half = 0.5 * np.asarray(shape.size)
+    elif isinstance(shape, Ellipsoid):
+        half = np.asarray(shape.radii)
+    else:
+        length = 0.0 if isinstance(shape, Sphere) else 0.5 * shape.length
+        tip = shape.radius if isinstance(shape, Capsule | Sphere) else 0.0
+        half = np.array([shape.radius, shape.radius, length + tip])
+    return -half, half
 
 
 @lru_cache(maxsize=256)

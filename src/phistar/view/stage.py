@@ -13,7 +13,7 @@ import numpy as np
 from phistar.compiled import compile as compiled
 from phistar.dynamics import forward_kinematics
 from phistar.model import Geometry, Model, Plane
-from phistar.view.shapes import draw, draw_ground, triangles, wxyz
+from phistar.view.shapes import bounds, draw, draw_ground, wxyz
 
 UNSEEN = 1e-7  # m, and of rotations: less is not sent
 VIEW_ANGLE = 0.75  # rad, up and down
@@ -56,6 +56,7 @@ class Stage:
     model: Model
     nodes: list[Any] = field(default_factory=list)
     solids: dict[str, int] = field(default_factory=dict)
+    hidden: dict[str, Geometry] = field(default_factory=dict)
     collision: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -68,16 +69,15 @@ class Stage:
                 self.nodes.append(node)
             drawn = shown(geometry)
             for number, each in enumerate(geometry):
-                self._add(f"{path}/{number} {_flat(each.name)}".rstrip(), index, each, each in drawn)
+                place = f"{path}/{number} {_flat(each.name)}".rstrip()
+                if each in drawn:
+                    self._add(place, index, each)
+                else:
+                    self.hidden[place] = each
 
-    def _add(self, path: str, index: int, geometry: Geometry, seen: bool) -> None:
-        opacity = None if seen else 0.35
-        handle = draw(self.server.scene, path, geometry, opacity, visible=seen)
-        if handle is None:
-            return
-        if not seen:
-            self.collision.append(handle)
-        if not isinstance(geometry.shape, Plane):
+    def _add(self, path: str, index: int, geometry: Geometry) -> None:
+        handle = draw(self.server.scene, path, geometry)
+        if handle is not None and not isinstance(geometry.shape, Plane):
             self.solids[path] = index
             handle.on_click(lambda event: self.clicked(self.solids[event.target.name]))
 
@@ -106,6 +106,9 @@ class Stage:
 
     def show_collision(self, visible: bool) -> None:
         """The shapes that collide, where they are not what is drawn."""
+        if visible and not self.collision:
+            made = [draw(self.server.scene, path, each, opacity=0.35) for path, each in self.hidden.items()]
+            self.collision = [handle for handle in made if handle is not None]
         for handle in self.collision:
             handle.visible = visible
 
@@ -145,12 +148,10 @@ class Stage:
 
 def _corners(geometry: Geometry) -> np.ndarray | None:
     """The eight corners of a geometry's own box, in its body's frame."""
-    if isinstance(geometry.shape, Plane):
+    found = bounds(geometry.shape)
+    if found is None:
         return None
-    solid = triangles(geometry.shape)
-    if solid is None:
-        return None
-    low, high = solid[0].min(axis=0), solid[0].max(axis=0)
+    low, high = found
     grid = np.stack(np.meshgrid(*zip(low, high, strict=True)), axis=-1).reshape(-1, 3)
     return grid @ geometry.placement.rotation.T + geometry.placement.translation
 
