@@ -3,6 +3,7 @@
 import asyncio
 import math
 import socket
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from websockets.asyncio.client import connect  # noqa: E402
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 
 from phistar.errors import PhistarError  # noqa: E402
-from phistar.view.guard import EXPECTED, LARGEST_MESSAGE, Guard, close_server, open_server, unexpected  # noqa: E402
+from phistar.view.guard import EXPECTED, LARGEST_MESSAGE, Guard, address_of, close_server, open_server, unexpected  # noqa: E402
 
 CAMERA = {
     "type": "ViewerCameraMessage",
@@ -96,6 +97,11 @@ def test_requests_for_other_hosts_are_refused(server, host):
     """A name that an attacker points at this machine (DNS rebinding) is such a host."""
     named = host.format(port=server.get_port())
     assert "403" in raw(server, "GET / HTTP/1.1", f"Host: {named}")
+
+
+def test_a_second_host_is_refused(server):
+    own = f"Host: 127.0.0.1:{server.get_port()}"
+    assert "403" in raw(server, "GET / HTTP/1.1", own, "Host: evil.example")
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://127.0.0.1:{port}", "http://127.0.0.1:1", "null"])
@@ -187,6 +193,13 @@ def test_a_server_open_to_other_machines_answers_addresses_but_not_foreign_names
     assert guard.complaint({"Host": "evil.example:8080"}, 8080) is not None
     assert Guard("robot.lab").complaint({"Host": "robot.lab:8080"}, 8080) is None
     assert Guard("127.0.0.1").complaint({"Host": "192.168.0.7:8080"}, 8080) is not None
+
+
+@pytest.mark.parametrize("host, name", [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]"), ("lab", "lab")])
+def test_a_browser_is_told_where_to_find_it(host, name):
+    server = SimpleNamespace(get_host=lambda: host, get_port=lambda: 8080)
+    assert address_of(server) == f"http://{name}:8080/"
+    assert Guard(host).complaint({"Host": f"{name}:8080"}, 8080) is None
 
 
 def test_a_port_in_use_is_refused_with_a_sentence(server):

@@ -19,9 +19,11 @@ def view(
             help="A robot or a scene, bundled or a file; or a run's folder.",
         ),
     ],
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 takes any free port.")] = 8080,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Where to listen; 0 takes any free port.")
+    ] = 0,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 lets other machines in.")
+        str, typer.Option(metavar="ADDRESS", help="Who may ask; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page by itself.")] = True,
     algebra: Annotated[

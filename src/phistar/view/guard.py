@@ -119,6 +119,13 @@ def _quiet(loop: Any, context: Mapping[str, Any]) -> None:
     _log.info("viewer: a message was left out (%s).", context.get("exception") or context.get("message"))
 
 
+def address_of(server: Any) -> str:
+    """Where a browser on this machine finds it."""
+    host = server.get_host()
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{name}:{server.get_port()}/"
+
+
 def close_server(server: Any) -> None:
     """Stop it; viser's own words about that are left out."""
     with contextlib.redirect_stdout(io.StringIO()):
@@ -143,7 +150,10 @@ def _options(options: dict[str, Any], guard: Guard) -> dict[str, Any]:
     answer = options["process_request"]
 
     def process(connection: Any, request: Any) -> Any:
-        complaint = guard.complaint(request.headers, connection.local_address[1])
+        try:
+            complaint = guard.complaint(request.headers, connection.local_address[1])
+        except LookupError:  # a header is there twice
+            complaint = "Host and Origin may each be given once."
         if complaint is not None:
             _log.warning("viewer: refused %s. %s", request.path[:100], complaint)
             return connection.respond(HTTPStatus.FORBIDDEN, complaint + "\n")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from phistar.model import Model
-from phistar.view.guard import close_server
+from phistar.view.guard import address_of, close_server
 from phistar.view.marks import Marks
 from phistar.view.numbers import ASK, as_markdown, numbers
 from phistar.view.plots import MOST_CURVES, coordinate_names, curves_legend, lines, plain_plot
@@ -60,7 +60,7 @@ class Live:
     @property
     def address(self) -> str:
         """Where a browser finds it."""
-        return f"http://{self.server.get_host()}:{self.server.get_port()}/"
+        return address_of(self.server)
 
     def _plots(self) -> None:
         """The first joints that slide or turn, and the sum of the contacts' forces."""

@@ -18,7 +18,7 @@ from phistar.errors import ModelError
 from phistar.estimation import forward_dynamics as filtered
 from phistar.expression import algebra
 from phistar.model import Model
-from phistar.view.guard import close_server
+from phistar.view.guard import address_of, close_server
 from phistar.view.joints import Joints
 from phistar.view.marks import ellipsoids
 from phistar.view.pictures import operator_picture
@@ -118,7 +118,7 @@ class SweepsView:
     @property
     def address(self) -> str:
         """Where a browser finds it."""
-        return f"http://{self.server.get_host()}:{self.server.get_port()}/"
+        return address_of(self.server)
 
     def _see_through(self) -> None:
         """Bodies let the ellipsoids show."""

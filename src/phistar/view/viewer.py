@@ -10,7 +10,7 @@ import numpy as np
 
 from phistar.dynamics import forward_kinematics
 from phistar.model import Model
-from phistar.view.guard import close_server, open_server
+from phistar.view.guard import address_of, close_server, open_server
 from phistar.view.joints import Joints
 from phistar.view.marks import Marks
 from phistar.view.numbers import ASK, as_markdown, numbers
@@ -66,9 +66,7 @@ class Viewer:
     @property
     def address(self) -> str:
         """Where a browser finds it."""
-        host = self.server.get_host()
-        name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-        return f"http://{name}:{self.server.get_port()}/"
+        return address_of(self.server)
 
     def _panels(self) -> None:
         gui, record = self.server.gui, self.recording
