@@ -151,7 +151,7 @@ def test_who_looks_on_is_shown_every_sample(scene):
 
 
 CONTROLLERS = {
-    "law": ('law = "holt"', "law: one of none, hold, inverse_dynamics, grapple was expected"),
+    "law": ('law = "holt"', "law: one of none, hold, inverse_dynamics, grapple, wd89 was expected"),
     "unused": ('law = "none"\nstiffness = 3.0', "stiffness is not known here"),
     "robot": ('law = "inverse_dynamics"\n[controller.goals]\nrobbot = [0.0, 0.0]', "robbot"),
     "goal": ('law = "inverse_dynamics"\n[controller.goals]\nrobot = [0.0]', "goals, robot: "),

@@ -83,7 +83,7 @@ def controller_of(setting: Setting) -> Control | SampledController[Any]:
     """The controller that the file names."""
     law, model, settings = setting.controller.law, setting.model, setting.controller.settings
     if law == "grapple":
-        from phistar.capture import from_scene  # type: ignore[attr-defined]
+        from phistar.capture import from_scene
 
         return from_scene(model, settings)
     if law == "wd89":
