@@ -46,7 +46,7 @@ DECIDED = (
     "squeeze",
 )
 FACTS = (*MEASURED, *TIPS, *DECIDED)
-ON_JOINTS = ("plan", "wait", "reach", "retreat", "aborted")
+ON_JOINTS = ("plan", "wait", "reach", "regroup", "retreat", "aborted")
 NO_PUSH = (0.0, 0.0, 0.0)
 HESITATION = 0.2  # s between approach and touch, besides
 
@@ -217,7 +217,7 @@ class CaptureController:
         if phase in ("coordinate", "hold", "held"):
             coast = fading(elapsed, self.settings.slowing) if phase == "coordinate" else (0.0, 0.0, 0.0)
             return self.sight.carry(memory.carrier, np.array(coast), self._base(sensed))
-        return memory.object if phase in ("approach", "back_off") else memory.carrier
+        return memory.object if phase == "approach" else memory.carrier
 
     def _closed(self, memory: Memory) -> Memory:
         """Hands that do not touch yet close in; once both do, they squeeze."""
@@ -247,13 +247,14 @@ class CaptureController:
         phase, settings, plan = memory.decision.phase, self.settings, memory.plan
         if phase in ("plan", "aborted"):
             return memory._replace(way=_resting_at(self._angles(sensed)), lasting=1.0, plan=None, asked=-1.0)
-        if phase == "retreat":
+        if phase in ("regroup", "retreat"):
             way = np.concatenate([self._angles(sensed), memory.home, np.zeros(12)])
             return memory._replace(way=way, lasting=settings.retreat_time)
         if phase == "back_off":
             starts = seen_from(memory.object, grips)
             faces = (plan.faces,) if plan is not None else ()
-            memory = memory._replace(attempts=memory.attempts + 1, tried=memory.tried + faces)
+            still = np.concatenate([memory.object[:12], np.zeros(6)])  # turning with it could take joints to limits
+            memory = memory._replace(attempts=memory.attempts + 1, tried=memory.tried + faces, carrier=still)
             return _on(memory, starts, outward(starts, settings.back_off), settings.back_off_time)
         if phase == "hold":
             return memory._replace(carrier=coasted(memory.carrier, fading(elapsed, settings.slowing)))

@@ -29,9 +29,9 @@ class Settings:
     squeeze: float = 40.0
     squeeze_time: float = 0.5
     slowing: float = 2.0
-    back_off: float = 0.12
-    back_off_time: float = 2.0
-    retreat_time: float = 6.0
+    back_off: float = 0.15
+    back_off_time: float = 1.2
+    retreat_time: float = 4.0  # back to where the arms began, which corners that pass do not reach
     filter_time: float = 0.01  # of the readings of wrists and joint rates
 
     @staticmethod
@@ -60,7 +60,7 @@ _CARRY = Gains(
 _KEEP = replace(_CARRY, give_turning=0.01, give=0.0003, hesitation=0.05)  # dry friction keeps what is held
 GAINS: Mapping[str, Gains] = MappingProxyType(
     {
-        **dict.fromkeys(("plan", "wait", "reach", "retreat", "aborted"), _JOINTS),
+        **dict.fromkeys(("plan", "wait", "reach", "regroup", "retreat", "aborted"), _JOINTS),
         **dict.fromkeys(("approach", "back_off"), _FOLLOW),
         "contact": _TOUCH,
         "coordinate": _CARRY,
