@@ -142,8 +142,7 @@ class SceneEnv(gymnasium.Env):
         return motion.onward(self._moment, stops) if step is None else motion.onward_by(step, self._moment, stops)
 
     def _sense(self) -> None:
-        readings = self._readings
-        self._line, self._sensed = readings.next(self._line, readings.sensing.read(self._moment))
+        self._line, self._sensed = self._readings.next(self._line, self._moment)
 
     def _seen(self) -> dict[str, np.ndarray]:
         state = self._moment.state
