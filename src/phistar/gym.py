@@ -90,8 +90,8 @@ class SceneEnv(gymnasium.Env):
         return self._seen(), {"seed": own, "t": 0.0}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        tau = np.asarray(self._act(action, self._moment.time, self._sensed), dtype=float)
-        self._tau, force, ended, info = tau, 0.0, False, {}
+        self._tau = self._act(action, self._moment.time, self._sensed)
+        force, ended, info = 0.0, False, {}
         try:
             for moment in self._onward():
                 self._moment = moment
@@ -101,8 +101,7 @@ class SceneEnv(gymnasium.Env):
             ended, info = True, {"reason": str(error)}
         self._sense()
         state = self._moment.state
-        held = np.clip(tau, -self._law.limits, self._law.limits)
-        view = View(self._moment.time, state.q, state.v, self._sensed, held, force, self._setting)
+        view = View(self._moment.time, state.q, state.v, self._sensed, self._law.tau, force, self._setting)
         reward = float(self._reward(view)) if self._reward else 0.0
         ended = ended or bool(self._terminated is not None and self._terminated(view))
         over = self._moment.time >= self._setting.timing.duration - 1e-9
@@ -122,7 +121,7 @@ class SceneEnv(gymnasium.Env):
 
     def _begin(self, seed: int) -> None:
         self._setting = setting = self.scene.setting(seed)
-        self._tau = np.zeros(setting.model.nv)
+        self._tau: Any = np.zeros(setting.model.nv)
         self._law = Continuous(setting, lambda t, q, v: self._tau)
         timing, world = setting.timing, setting.world
         self._motion = Motion(world, Drive(setting, self._law), timing.rtol, timing.atol)
