@@ -2,7 +2,7 @@
 
 python tools/animation.py RUN FILE.gif [BEGIN END]      seconds of the run
 
-The one in README.md: `phistar run grapple --seed 0 --out run`, then
+The one in README.md: `phistar run grapple --seed 0 --out run`, then this, from when the arms start to when they hold:
 `python tools/animation.py run docs/pictures/grapple.gif 15 29`.
 """
 
