@@ -86,7 +86,7 @@ class _watched:
         times = TimeElapsedColumn(), TimeRemainingColumn()
         self.bar = Progress(*shown, *times, console=console, transient=True, disable=not console.is_terminal)
         self.task = self.bar.add_task(name, total=runs, share="")
-        self.runs, self.good, self.done, self.told = runs, 0, 0, time.monotonic()
+        self.runs, self.good, self.done, self.told, self.word = runs, 0, 0, time.monotonic(), "good"
 
     def __enter__(self) -> Callable[[Mapping[str, Any]], None]:
         self.bar.start()
@@ -101,8 +101,8 @@ class _watched:
 
         self.done, self.good = self.done + 1, self.good + (row["outcome"] in GOOD)
         low, high = wilson(self.good, self.done)
-        word = row["outcome"] if row["outcome"] in GOOD else "good"
-        share = f"{self.good / self.done:.1%} {word} ({low:.1%} to {high:.1%}), {self.done - self.good} failed"
+        self.word = row["outcome"] if row["outcome"] in GOOD else self.word
+        share = f"{self.good / self.done:.1%} {self.word} ({low:.1%} to {high:.1%}), {self.done - self.good} failed"
         self.bar.update(self.task, advance=1, share=share)
         if self.bar.disable and time.monotonic() - self.told > LINE_EVERY:
             self.told, left = time.monotonic(), self.bar.tasks[0].time_remaining
