@@ -115,6 +115,15 @@ def test_live_states_are_sent_at_the_rate_and_cost_a_look_at_the_clock_otherwise
     assert len(sent) <= 30 * (2 * len(puma.bodies) + 1) + 2 * 30 / PLOT_EVERY + 1
 
 
+def test_no_arrow_is_seen_where_nothing_touches(recording, opened):
+    viewer = opened(Viewer, recording)
+    assert "Contacts" not in viewer.marks.nodes
+    viewer.timeline.go(1.5)
+    assert viewer.marks.nodes["Contacts"].visible
+    viewer.timeline.go(0.1)
+    assert not viewer.marks.nodes["Contacts"].visible
+
+
 def test_live_contacts_are_drawn(puma, opened):
     live = opened(Live, puma, np.zeros(6), rate=1e9)
     live(0.0, np.zeros(6), (np.zeros((2, 3)), np.array([[0, 0, 5.0], [0, 0, 0]])))
@@ -232,7 +241,7 @@ def test_every_mark_appears_and_goes(recording, opened):
     viewer = opened(Viewer, recording)
     for kind in Marks.KINDS:
         viewer.show(kind, True)
-        viewer.timeline.go(1.0)
+        viewer.timeline.go(1.5)
         if kind != "Collision shapes":
             assert kind in viewer.marks.nodes
         viewer.show(kind, False)

@@ -15,9 +15,10 @@ from phistar.view.shapes import wxyz
 from phistar.view.stage import Stage, poses_of
 
 COM, MOMENTUM, FORCE, TRACE = (30, 110, 220), (140, 60, 200), (215, 45, 45), (20, 140, 110)
-NOWHERE = np.full((1, 2, 3), 1e-9)  # arrows and points must be some; these are too small to see
+NONE = np.zeros((0, 2, 3))
 INERTIA, MANIPULABILITY = (230, 150, 30), (40, 150, 200)
 MOST_FRAMES = 100
+LEAST = 1e-9  # N or N s: less is nothing
 
 
 @dataclass
@@ -114,16 +115,17 @@ class Marks:
     def _momentum(self, q: np.ndarray, v: np.ndarray) -> None:
         """The linear part, at the centre of mass; the longest so far is a third of the scene."""
         linear = momentum(self.model, q, v)[3:]
-        self.most_momentum = max(self.most_momentum, float(np.linalg.norm(linear)), 1e-9)
+        self.most_momentum = max(self.most_momentum, float(np.linalg.norm(linear)), LEAST)
         start = center_of_mass(self.model, q)
         end = start + linear * (self.size / 3 / self.most_momentum)
-        self._arrows("Momentum", np.stack([start, end])[None], MOMENTUM)
+        still = np.linalg.norm(linear) < 1e-9 * self.most_momentum or self.most_momentum <= LEAST
+        self._arrows("Momentum", NONE if still else np.stack([start, end])[None], MOMENTUM)
 
     def _contacts(self, contacts: tuple[np.ndarray, np.ndarray] | None) -> None:
-        segments = NOWHERE
+        segments = NONE
         if contacts is not None:
             points, forces = contacts
-            touching = np.flatnonzero(np.isfinite(points).all(axis=-1) & (np.linalg.norm(forces, axis=-1) > 1e-9))
+            touching = np.flatnonzero(np.isfinite(points).all(axis=-1) & (np.linalg.norm(forces, axis=-1) > LEAST))
             if len(touching):
                 self.most_force = max(self.most_force, float(np.max(np.linalg.norm(forces[touching], axis=-1))))
                 reach = forces[touching] * (self.size / 5 / self.most_force)
@@ -134,7 +136,11 @@ class Marks:
     def _arrows(self, kind: str, segments: np.ndarray, color: tuple[int, int, int]) -> None:
         segments = np.asarray(segments, np.float32)
         if kind in self.nodes:
-            self.nodes[kind].points = segments
+            self.nodes[kind].visible = len(segments) > 0
+            if len(segments):
+                self.nodes[kind].points = segments
+            return
+        if not len(segments):
             return
         thick = 0.006 * self.size
         self.nodes[kind] = self.stage.server.scene.add_arrows(
