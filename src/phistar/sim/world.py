@@ -113,7 +113,10 @@ class World:
         if whole is not None:
             return whole
         if step < SHORTEST:
-            raise Penetration(f"{self.nearest(gaps)} cannot be kept apart in steps as short as {step:.1e} s.")
+            raise Penetration(
+                f"{self.nearest(gaps)} cannot be kept apart in steps as short as {step:.1e} s: they come too fast for "
+                "their surface. Raise its strength to about m v²/(10 margin), in N."
+            )
         first = self.advance(state, tau, step / 2, gaps)
         second = self.advance(first.state, tau, step / 2, first.ahead)
         parts = (*(first.parts or ((step / 2, first),)), *(second.parts or ((step / 2, second),)))
