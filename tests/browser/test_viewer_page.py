@@ -11,6 +11,7 @@ import phistar as ps
 from phistar.view import Recording, Viewer, replay
 from phistar.view.report_run import Phase
 from phistar.view.stage import body_frames
+from phistar.view.sweeps import SweepsView
 
 pytestmark = pytest.mark.browser
 
@@ -39,11 +40,11 @@ def recording(puma):
 
 @pytest.fixture(scope="class")
 def served():
-    """Makes viewers that play, and stops them."""
+    """Makes viewers that play, and stops them. Asked for before `open_page`, so that pages are closed first."""
     viewers = []
 
-    def make(*arguments):
-        viewers.append(Viewer(*arguments))
+    def make(kind, *arguments):
+        viewers.append(kind(*arguments))
         threading.Thread(target=viewers[-1].serve, daemon=True).start()
         return viewers[-1]
 
@@ -53,9 +54,9 @@ def served():
 
 
 @pytest.fixture(scope="class")
-def robot(open_page, served, puma):
+def robot(served, open_page, puma):
     """The page of a robot, and its viewer."""
-    viewer = served(puma, START)
+    viewer = served(Viewer, puma, START)
     page = open_page(viewer.address + COARSE)
     page.page.get_by_text("joint1", exact=True).first.wait_for()
     return page, viewer
@@ -130,18 +131,21 @@ class TestRobot:
         page.until(lambda: np.linalg.norm(left()) < 2e-3, "the tool is where the gizmo is")
 
 
-def test_a_run_is_played_paused_and_scrubbed(open_page, served, recording):
-    viewer = served(recording)
+def test_a_run_is_played_paused_and_scrubbed(served, open_page, recording):
+    viewer = served(Viewer, recording)
     page = open_page(viewer.address + COARSE)
+    viewer.timeline.loop.value = True  # so that it is still playing when a slow page offers to pause
     page.page.get_by_role("button", name="Play").click()
     page.until(lambda: viewer.timeline.time > 0.2, "time goes on")
     page.page.get_by_role("button", name="Pause").click()
     page.until(lambda: not viewer.timeline.playing, "time stands still")
-    thumb = slider(page, "Time (s)").bounding_box()
+    viewer.timeline.go(1.0)
+    found = slider(page, "Time (s)")
+    page.until(lambda: abs(float(found.get_attribute("aria-valuenow") or 0) - 1.0) < 0.1, "the slider follows the time")
+    thumb = found.bounding_box()
     middle = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
-    before = viewer.index
     drag(page, middle, (middle[0] + 60, middle[1]))
-    page.until(lambda: viewer.index > before + 20, "the motion follows the slider")
+    page.until(lambda: viewer.index > 60, "the motion follows the slider")
     page.page.get_by_text("back", exact=True).first.wait_for()
     page.page.get_by_text("Centre of mass").first.wait_for()
     assert page.page.locator("canvas").count() >= 3  # the scene and two plots
@@ -157,3 +161,19 @@ def test_a_replay_opens_from_disk(open_page, recording, tmp_path):
     before = number.input_value()
     page.until(lambda: number.input_value() != before, "the replay plays by itself")
     assert page.page.title() == "swing: replay"
+
+
+@pytest.mark.slow
+def test_the_sweeps_run_over_the_robot(served, open_page, puma):
+    pytest.importorskip("matplotlib", reason="operators are drawn with matplotlib")
+    viewer = served(SweepsView, puma, START)
+    page = open_page(viewer.address + COARSE)
+    page.page.get_by_text("Filter, inward").first.wait_for()
+    page.page.get_by_text("Smoother, outward").first.wait_for()
+    assert page.page.locator("img").count() >= 1
+    page.page.get_by_label("Play").first.uncheck()
+    page.until(lambda: not viewer.playing.value, "it stops")
+    thumb = slider(page, "Step").bounding_box()
+    middle = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
+    drag(page, middle, (middle[0] - 200, middle[1]))
+    page.page.get_by_text("Press play, or move the slider.").first.wait_for()
