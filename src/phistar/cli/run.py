@@ -85,6 +85,8 @@ def _tell(result: Any, out: Path | None, as_json: bool) -> None:
         typer.echo(info.as_text(dict(result.summary)))
     else:
         Console().print(_table(result.summary))
+        if out is not None:
+            typer.echo(f"Open {out / 'report.html'} to read it; phistar view {out} plays it.")
 
 
 def _looking_on(scene: Any, seed: int) -> Any:
@@ -157,5 +159,12 @@ def _table(summary: Any) -> Table:
     for name, value in summary.items():
         if name == "phases":
             value = "\n".join(f"{each['start']:8.3f} s  {each['name']}  ({each['reason']})" for each in value) or None
-        table.add_row(name.replace("_", " "), f"{value:.6g}" if isinstance(value, float) else str(value))
+        if value is not None:  # what this scene does not have
+            table.add_row(name.replace("_", " "), _words(value))
     return table
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(f"{each:.3g}" if isinstance(each, float) else str(each) for each in value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
