@@ -27,8 +27,8 @@ MOST_PATTERNS = 4096
 
 
 class Books(NamedTuple):
-    """Sums over time: work, J; work and its absolute value; the impulse on free trees about the world's origin, N m s
-    and N s."""
+    """Sums over time: work, and its absolute value of every step, J; the impulse on free trees about the world's
+    origin, N m s and N s."""
 
     work: float = 0.0
     throughput: float = 0.0
