@@ -14,7 +14,7 @@ from phistar.backends.kernel import Kernel, compilable
 from phistar.backends.packed import module_text
 from phistar.backends.rows import Signature
 from phistar.backends.single import single_of
-from phistar.backends.threads import spread
+from phistar.backends.threads import STATES_PER_THREAD, spread, together
 from phistar.backends.trace import Scalar, Tape, Trace, finish
 from phistar.backends.unsolved import Loops, Unsolved
 from phistar.errors import ShapeError
@@ -47,8 +47,11 @@ class Recorded:
             made = single_of(kernel.function)(*arrays)
             if made is not NotImplemented:
                 return made
-            if getattr(arrays[0], "size", 0) < FEW * model.nq:
-                return kernel.function(*arrays)
+            if arrays[0].size < 2 * STATES_PER_THREAD * model.nq:
+                batch = arrays[0].shape[:-1]
+                if arrays[0].size < FEW * model.nq or any(x.shape[:-1] != batch for x in arrays):
+                    return kernel.function(*arrays)
+                return kernel.function(*arrays, out=together(batch, kernel.shapes))
         except (KeyError, AttributeError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
         if any(isinstance(x, np.ndarray) and x.dtype == object for x in arrays):

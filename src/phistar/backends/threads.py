@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
+from itertools import accumulate, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -46,14 +48,14 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
         return function(*arrays, **options)
     given = [np.asarray(x) for x in arrays]
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
-    count = int(np.prod(batch))
+    count = prod(batch)
     threads = min(thread_count(), count // STATES_PER_THREAD)
     alone = threads < 2 or not batch or batch[0] < threads
     if options or (alone and len(shapes) < 2):
         return function(*arrays, **options)
-    outputs = _together(batch, shapes)
+    outputs = together(batch, shapes)
     if alone:
-        return function(*given, out=tuple(outputs))
+        return function(*given, out=outputs)
     pieces = deque(_pieces(batch[0], threads, -(-batch[0] * SMALLEST_PIECE // count)))
     work = partial(_work, function, given, outputs, len(batch), pieces)
     waiting = [_pool(threads - 1).submit(work) for _ in range(threads - 1)]
@@ -64,16 +66,15 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
         late = [task for task in waiting if not task.cancel()]
         for task in late:
             task.result()
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _together(batch: tuple[int, ...], shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+def together(batch: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
     """Room for all outputs in one piece: what is freed in several is given back to the system at each call, which then
     has to clear it again."""
-    sizes = [int(np.prod((*batch, *shape))) for shape in shapes]
-    ends = np.cumsum([0, *sizes])
+    ends = list(accumulate((prod(batch) * prod(shape) for shape in shapes), initial=0))
     whole = np.empty(ends[-1])
-    return [whole[a:b].reshape(*batch, *shape) for a, b, shape in zip(ends[:-1], ends[1:], shapes, strict=True)]
+    return tuple(whole[a:b].reshape(batch + shape) for (a, b), shape in zip(pairwise(ends), shapes, strict=True))
 
 
 def _pieces(rows: int, threads: int, smallest: int) -> Iterator[tuple[int, int]]:
@@ -87,7 +88,11 @@ def _pieces(rows: int, threads: int, smallest: int) -> Iterator[tuple[int, int]]
 
 
 def _work(
-    function: Any, arrays: list[np.ndarray], outputs: list[np.ndarray], axes: int, pieces: deque[tuple[int, int]]
+    function: Any,
+    arrays: list[np.ndarray],
+    outputs: tuple[np.ndarray, ...],
+    axes: int,
+    pieces: deque[tuple[int, int]],
 ) -> None:
     """Piece by piece while there are any; what is broadcast along the first axis is passed whole."""
     while pieces:
