@@ -28,8 +28,8 @@ def test_the_interval_is_that_of_statsmodels():
 
 def rows():
     some = [{"run": i, "seed": i, "outcome": "captured", "captured": True} for i in range(6)]
-    some += [{"run": 6, "seed": 60, "outcome": "failed", "captured": False, "reason": "slipped at 3.25 s"}]
-    some += [{"run": 7, "seed": 70, "outcome": "failed", "captured": False, "reason": "slipped at -1e-3 s"}]
+    some += [{"run": 6, "seed": 60, "outcome": "failed", "captured": False, "reason": "finger2 slipped at 3.25 s"}]
+    some += [{"run": 7, "seed": 70, "outcome": "failed", "captured": False, "reason": "finger2 slipped at -1e-3 s"}]
     some += [{"run": 8, "seed": 80, "outcome": "died", "reason": None}]
     for row in some[:8]:
         row |= {"peak_force": float(row["run"]), "sim_time": 10.0, "core_time": 2.0}
@@ -47,8 +47,8 @@ def test_captures_are_counted_against_every_run_also_those_that_died():
 
 def test_failures_with_the_same_reason_are_counted_together_whatever_their_numbers():
     first, second = counted(rows())["failures"]
-    assert first["count"] == 2 and first["reason"] == "slipped at … s" and first["runs"] == [6, 7]
-    assert first["example"] == {"run": 6, "seed": 60, "reason": "slipped at 3.25 s"}
+    assert first["count"] == 2 and first["reason"] == "finger2 slipped at … s" and first["runs"] == [6, 7]
+    assert first["example"] == {"run": 6, "seed": 60, "reason": "finger2 slipped at 3.25 s"}
     assert second["outcome"] == "died" and second["count"] == 1
 
 

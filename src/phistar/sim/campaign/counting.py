@@ -57,7 +57,7 @@ def _failures(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if row["outcome"] not in GOOD:
-            reason = re.sub(r"[-−+]?\d[\d.]*(e[-+]?\d+)?", "…", str(row.get("reason") or "no reason given"))
+            reason = re.sub(r"(?<!\w)[-−+]?\d[\d.]*(e[-+]?\d+)?", "…", str(row.get("reason") or "no reason given"))
             groups.setdefault((row["outcome"], reason), []).append(row)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     return [
