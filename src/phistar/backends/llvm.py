@@ -65,10 +65,10 @@ def splat(value: float, lanes: int) -> str:
 
 class Body:
     """The straight-line functions of one trace: `name0`, `name1`, … called in order with the places' arguments and a
-    scratch pointer with room for `slot_count` vectors. `registers`: how many vectors the processor's hold."""
+    scratch pointer with room for `slot_count` vectors. `registers`: how many vectors are held at once."""
 
     def __init__(
-        self, name: str, trace: Trace, places: Places, lanes: int, fma: bool, registers: int = REGISTERS
+        self, name: str, trace: Trace, places: Places, lanes: int, fma: bool, registers: int | None = None
     ) -> None:
         self.name, self.trace, self.places, self.lanes = name, trace, places, lanes
         self.vector = f"<{lanes} x double>"
@@ -78,7 +78,8 @@ class Body:
         for position, (value, constant) in enumerate(zip(trace.outputs, trace.output_is_constant, strict=True)):
             self.stores.setdefault(-1 if constant else int(value), []).append(position)
         self.parts = cut(self._sequence())
-        plan = residence(self.parts, self.operands, self.is_at_hand, registers)
+        held = registers or (REGISTERS if lanes <= 4 else 2 * REGISTERS)  # wide vectors come with twice as many
+        plan = residence(self.parts, self.operands, self.is_at_hand, held)
         self.reads, self.slots, self.slot_count = plan.reads, plan.slots, plan.slot_count
 
     def _sequence(self) -> list[int]:
