@@ -2,6 +2,7 @@
 
 import copy
 import json
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -142,6 +143,19 @@ def test_the_first_hand_waits_for_the_other_and_both_then_squeeze(controller, se
 def test_wrong_settings_are_told(given, sentence):
     with pytest.raises(FileError, match=sentence):
         Settings.of(given)
+
+
+def test_rules_of_one_s_own_are_read_and_phases_without_gains_refused(setting, tmp_path):
+    text = (files("phistar.capture") / "rules.toml").read_text("utf-8")
+    (tmp_path / "own.toml").write_text(text.replace("elapsed > 45", "elapsed > 5"), "utf-8")
+    own = from_scene(setting.model, {"rules": str(tmp_path / "own.toml")})
+    _, switches = driven(own, own.start(), 0.0, readings(setting, (2.5, 0.0, 0.0)), 5.1)
+    assert switches == [("plan", "retreat")]
+    (tmp_path / "bad.toml").write_text(text.replace("retreat", "flee"), "utf-8")
+    with pytest.raises(FileError, match="has no phase 'flee'"):
+        from_scene(setting.model, {"rules": str(tmp_path / "bad.toml")})
+    with pytest.raises(FileError, match="path of a TOML file"):
+        from_scene(setting.model, {"rules": 3})
 
 
 def check_capture(result):

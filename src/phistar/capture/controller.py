@@ -29,7 +29,9 @@ from phistar.capture.robot import BASE, OBJECT, SIDES, Arms
 from phistar.capture.settings import GAINS, Settings
 from phistar.control.sampled import Command
 from phistar.control.supervisor import State, Supervisor
+from phistar.errors import FileError
 from phistar.model import Model
+from phistar.model.names import unknown
 from phistar.spatial import to_quaternion
 
 TIPS = tuple(f"{side}_tip{number}" for side in SIDES for number in (1, 2, 3))
@@ -290,7 +292,14 @@ def _resting_at(angles: np.ndarray) -> np.ndarray:
 
 
 def from_scene(model: Model, settings: Mapping[str, Any]) -> CaptureController:
-    """The controller of a scene's model; see `Settings`. What it knows of the satellite are its faces."""
-    rules = files("phistar.capture") / "rules.toml"
-    supervisor = Supervisor.load(str(rules), FACTS)
-    return CaptureController(Arms.of(model), Settings.of(settings), supervisor)
+    """The controller of a scene's model; see `Settings`. `rules` may name a file in the place of capture/rules.toml.
+    What it knows of the satellite are its faces."""
+    given = dict(settings)
+    path = given.pop("rules", str(files("phistar.capture") / "rules.toml"))
+    if not isinstance(path, str):
+        raise FileError(f"[controller] rules: the path of a TOML file was expected; it is {path!r:.100}.")
+    supervisor = Supervisor.load(path, FACTS)
+    for phase in supervisor.phases:
+        if phase not in GAINS:
+            raise FileError(f"{path}: {unknown('phase', phase, GAINS, 'the grapple')}")
+    return CaptureController(Arms.of(model), Settings.of(given), supervisor)
