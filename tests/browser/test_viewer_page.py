@@ -95,17 +95,19 @@ class TestRobot:
 
     def test_it_is_seen_and_moved_by_hand(self, robot, puma):
         page, viewer = robot
+        begun = viewer.stage.nodes[0].wxyz.copy()
         page.until(lambda: page.colored(orange) > 300, "the robot is drawn in its colours")
 
         thumb = slider(page, "joint1").bounding_box()
         middle = thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2
         drag(page, middle, (middle[0] + 30, middle[1]))
         page.until(lambda: viewer.q[0] > START[0] + 0.2, "the joint follows its slider")
+        page.until(lambda: not np.allclose(viewer.stage.nodes[0].wxyz, begun), "its first link turns")
         turned = viewer.stage.nodes[0].wxyz.copy()
 
         page.page.get_by_role("button", name="Back to the start").click()
         page.until(lambda: np.allclose(viewer.q, START), "the robot is back")
-        assert not np.allclose(viewer.stage.nodes[0].wxyz, turned)
+        page.until(lambda: not np.allclose(viewer.stage.nodes[0].wxyz, turned), "its first link is turned back")
 
         body = ps.forward_kinematics(puma, START, body_frames(puma)[1]) @ [0.2, 0.0, 0.225, 1.0]
         page.page.mouse.click(*seen_at(page, viewer, body[:3]))
