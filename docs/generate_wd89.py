@@ -81,6 +81,7 @@ def sweep(folder: Path, rows: list[dict[str, Any]]) -> None:
     axes.plot([], [], "x", color=WARM, label="not held")
     axes.set(xscale="log", yscale="log", xlabel="settling time of the joints [s]", ylabel="peak force of a finger [N]")
     axes.set_xticks(times, [f"{time:g}" for time in times], minor=False)
+    axes.set_yticks([20, 40, 60, 100, 150], ["20", "40", "60", "100", "150"])
     axes.minorticks_off()
     axes.set_title("One gain for everything: quick or gentle")
     axes.legend(frameon=False)
