@@ -23,6 +23,7 @@ from phistar.dynamics import (
     mass_matrix_inverse,
 )
 from phistar.model import Model
+from phistar.sim.closing import closed_again
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.roots import Roots
 from phistar.sim.stops import JointStops
@@ -93,7 +94,15 @@ class ImplicitStep:
         momenta = np.zeros(6)
         if roots.bodies:
             momenta = roots.momenta(q, v) + h[0] * roots.pushed(q, tau)
-        return Free(rates, mass_matrix_inverse(model, q), self._screws(q), momenta)
+        return Free(rates, self._inverse(q, v, tau), self._screws(q), momenta)
+
+    def _inverse(self, q: Any, v: Any, tau: Any) -> Any:
+        """How θ̈ answers to joint forces, (nv, nv): ℳ⁻¹, or what loops leave of it."""
+        model = self.model
+        if not model.loops:
+            return mass_matrix_inverse(model, q)
+        answers = forward_dynamics(model, q, v, tau + np.eye(model.nv)) - forward_dynamics(model, q, v, tau)
+        return 0.5 * (answers + answers.T)
 
     def _screws(self, q: Any) -> Any:
         """(nv, 6): how a body on each joint moves with its rate, at the world's origin."""
@@ -109,23 +118,25 @@ class ImplicitStep:
         coordinates, least = Coordinates(self.model), np.inf
         ahead = coordinates.unit(coordinates.moved(np.asarray(q), np.asarray(h[0] * w)))
         ahead = traced(ahead) if is_traced(ahead) else ahead
+        after = self.roots.moved(ahead, w, momenta.reshape(-1, 6)) if self.roots.bodies else w
+        if self.model.loops:
+            ahead, after = coordinates.split(closed_again(coordinates, np.concatenate([ahead, after])))
         for room in self.limits.room(ahead):
             least = np.minimum(room, least)
-        after = self.roots.moved(ahead, w, momenta.reshape(-1, 6)) if self.roots.bodies else w
         return ahead, after, np.stack([least])
 
     # Compiled
 
     @cached_property
     def _compiled(self) -> bool:
-        return compilable(self.model) and self.model.nv <= MOST_RATES
+        return compilable(self.model) and self.model.nv <= MOST_RATES and not self.model.loops
 
     @cached_property
     def key(self) -> bytes:
         """The model as far as the code depends on it: without the inertias at free roots."""
         model, free = self.model, self.roots.bodies
         kept = [(b.parent, b.joint, b.placement, None if i in free else b.inertia) for i, b in enumerate(model.bodies)]
-        return digest(kept, model.gravity, model.key if model.loops else None)
+        return digest(kept, model.gravity)
 
     @cached_property
     def _free(self) -> Any:

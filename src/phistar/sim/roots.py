@@ -26,8 +26,10 @@ class Roots:
 
     @cached_property
     def bodies(self) -> tuple[int, ...]:
-        """The bodies at the roots."""
+        """The bodies at the roots; none where loops pass momentum from tree to tree, or to the world."""
         model = self.model
+        if model.loops:
+            return ()
         return tuple(i for i, up in enumerate(model.parents) if up < 0 and isinstance(model.joints[i].kind, Free))
 
     @cached_property

@@ -13,6 +13,7 @@ from phistar.contact.gaps import Gaps, Nearness, Penetration
 from phistar.contact.pairs import Pairs
 from phistar.contact.surface import Parameters, Surface
 from phistar.model import Model
+from phistar.sim.closing import check_closed
 from phistar.sim.implicit import ImplicitStep
 from phistar.sim.stops import STOP, JointStops
 
@@ -88,10 +89,11 @@ class World:
         return Parameters.of([pair.surface for pair in self.pairs.pairs for _ in range(pair.slots)])
 
     def start(self, q: Any, v: Any) -> State:
-        """At rest against whatever touches; refused where a joint is at or beyond its limits."""
+        """At rest against whatever touches; refused where a joint is at or beyond its limits, or a loop is open."""
         model = self.model
         q, v = model.checked(q, model.nq, "q").copy(), model.checked(v, model.nv, "v").copy()
         self.limits.check(q)
+        check_closed(model, q, v)
         return State(q, v, np.zeros((self.pairs.slots, HELD)))
 
     @cached_property
@@ -198,7 +200,9 @@ class World:
 
 
 def _trees(model: Model) -> list[tuple[int, int]]:
-    """Of the world and of every body: the rates of its tree, from and to."""
+    """Of the world and of every body: the rates of its tree, from and to; with loops all hang together."""
+    if model.loops:
+        return [(0, 0), *[(0, model.nv)] * len(model.bodies)]
     root: list[int] = []
     ends: dict[int, tuple[int, int]] = {}
     for body, parent in enumerate(model.parents):
