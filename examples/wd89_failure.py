@@ -45,7 +45,7 @@ def paper_world(surface: str, duration: float) -> ps.Scene:
     return replace(scene, content=content)
 
 
-def simulated(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 36.0) -> Any:
+def simulated(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 60.0) -> Any:
     """One capture, under "inverse dynamics" or under the "supervisor"; of a run that had to stop, what there is."""
     scene = paper_world(surface, duration)
     model = scene.setting(seed).model
@@ -58,7 +58,7 @@ def simulated(surface: str, law: str, seed: int, settling: float = 1.0, duration
         return stop.result
 
 
-def row(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 36.0) -> dict[str, Any]:
+def row(surface: str, law: str, seed: int, settling: float = 1.0, duration: float = 60.0) -> dict[str, Any]:
     """What one capture comes to."""
     told = simulated(surface, law, seed, settling, duration).summary
     twist = told["final_relative_twist"]
