@@ -89,7 +89,7 @@ def test_arms_that_wait_stay_where_they_are(controller, setting):
 
 
 def test_without_a_plan_it_gives_up_safely(controller, setting):
-    memory, switches = driven(controller, controller.start(), 0.0, readings(setting, (2.5, 0.0, 0.0)), 53.0)
+    memory, switches = driven(controller, controller.start(), 0.0, readings(setting, (2.5, 0.0, 0.0)), 68.0)
     assert switches == [("plan", "retreat"), ("retreat", "aborted")]
     np.testing.assert_array_equal(memory.way[:12], memory.home)
 
@@ -147,7 +147,7 @@ def test_wrong_settings_are_told(given, sentence):
 
 def test_rules_of_one_s_own_are_read_and_phases_without_gains_refused(setting, tmp_path):
     text = (files("phistar.capture") / "rules.toml").read_text("utf-8")
-    (tmp_path / "own.toml").write_text(text.replace("elapsed > 45", "elapsed > 5"), "utf-8")
+    (tmp_path / "own.toml").write_text(text.replace("elapsed > 60", "elapsed > 5"), "utf-8")
     own = from_scene(setting.model, {"rules": str(tmp_path / "own.toml")})
     _, switches = driven(own, own.start(), 0.0, readings(setting, (2.5, 0.0, 0.0)), 5.1)
     assert switches == [("plan", "retreat")]

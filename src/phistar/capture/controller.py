@@ -250,14 +250,13 @@ class CaptureController:
         if phase in ("plan", "aborted"):
             return memory._replace(way=_resting_at(self._angles(sensed)), lasting=1.0, plan=None, asked=-1.0)
         if phase in ("regroup", "retreat"):
+            memory = _given_up(memory) if plan is not None else memory
             way = np.concatenate([self._angles(sensed), memory.home, np.zeros(12)])
             return memory._replace(way=way, lasting=settings.retreat_time)
         if phase == "back_off":
             starts = seen_from(memory.object, grips)
-            faces = (plan.faces,) if plan is not None else ()
             still = np.concatenate([memory.object[:12], np.zeros(6)])  # turning with it could take joints to limits
-            memory = memory._replace(attempts=memory.attempts + 1, tried=memory.tried + faces, carrier=still)
-            return _on(memory, starts, outward(starts, settings.back_off), settings.back_off_time)
+            return _on(_given_up(memory)._replace(carrier=still), starts, outward(starts, settings.back_off), settings.back_off_time)
         if phase == "hold":
             return memory._replace(carrier=coasted(memory.carrier, fading(elapsed, settings.slowing)))
         if plan is None:
@@ -278,6 +277,12 @@ class CaptureController:
             memory, places = memory._replace(correction=estimate.touched(*given)), seen_from(carrier, grips)
             return _on(memory._replace(carrier=estimate.in_base(carrier, self._base(sensed))), places, places, 1.0)
         return memory
+
+
+def _given_up(memory: Memory) -> Memory:
+    """After an attempt in vain."""
+    faces = (memory.plan.faces,) if memory.plan is not None else ()
+    return memory._replace(attempts=memory.attempts + 1, tried=memory.tried + faces, plan=None)
 
 
 def _on(memory: Memory, starts: np.ndarray, goals: np.ndarray, lasting: float) -> Memory:

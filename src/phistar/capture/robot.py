@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,12 @@ SIDES = ("left", "right")
 FINGERS = 3
 BASE, OBJECT = "base", "satellite"
 SIGHT_ROWS = 13  # of a pose as sensors give it: xyz, quaternion, ω, v
+
+
+@lru_cache(maxsize=8)
+def _known(model: Model) -> Model:
+    """The first model of the same content: what is compiled for it serves all runs of a campaign."""
+    return model
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Arms:
             for wrist in [model.frame(hand.wrist)]
             for place in [wrist.placement.matrix @ hand.reach]
         )
-        model = replace(model, frame_list=(*model.frame_list, *frames))
+        model = _known(replace(model, frame_list=(*model.frame_list, *frames)))
         return Arms(model, scene, (hands[0], hands[1]))
 
     @cached_property

@@ -156,7 +156,7 @@ class Motion:
 
 
 def _touching(world: World, state: State, step: Step | None, before: Touching | None) -> Touching:
-    far = step is not None and step.forces is None and not step.stops.any()
+    far = step is not None and step.forces is None and not any(step.stops.tolist())
     if far and before is not None and not (before.pairs or before.stops):
         return before  # nothing was near, and nothing is
     touching, slot, slips = state.touch_speed > 0.0, np.zeros(0, int), np.zeros(0, bool)

@@ -78,7 +78,7 @@ class Audit:
         made = self._formulas(state.q, state.v, before.q, before.v, applied, touch)
         work = length * float(made[0])
         for part_of, part in step.parts or ((length, step),):
-            if part.stops.any():
+            if any(part.stops.tolist()):
                 work += part_of * float(self._stopped(part.stops) @ (state.v + before.v)) / 2
         impulse = books.impulse
         if self.roots.bodies:
