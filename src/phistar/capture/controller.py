@@ -256,7 +256,8 @@ class CaptureController:
         if phase == "back_off":
             starts = seen_from(memory.object, grips)
             still = np.concatenate([memory.object[:12], np.zeros(6)])  # turning with it could take joints to limits
-            return _on(_given_up(memory)._replace(carrier=still), starts, outward(starts, settings.back_off), settings.back_off_time)
+            memory, goals = _given_up(memory)._replace(carrier=still), outward(starts, settings.back_off)
+            return _on(memory, starts, goals, settings.back_off_time)
         if phase == "hold":
             return memory._replace(carrier=coasted(memory.carrier, fading(elapsed, settings.slowing)))
         if plan is None:
