@@ -57,7 +57,8 @@ _CARRY = Gains(
     twist_spring=200.0, side_spring=1500.0, push_spring=1500.0, twist_damping=20.0, damping=600.0, most_moment=10.0,
     most_force=40.0, give_turning=0.06, give=0.0016, hesitation=0.01,
 )  # fmt: skip
-_KEEP = replace(_CARRY, give_turning=0.01, give=0.0003, hesitation=0.05)  # dry friction keeps what is held
+# Dry friction keeps what is held; the noise of rates, damped hard, would make joints slip.
+_KEEP = replace(_CARRY, twist_damping=5.0, damping=150.0, give_turning=0.0, give=0.0, hesitation=0.05)
 GAINS: Mapping[str, Gains] = MappingProxyType(
     {
         **dict.fromkeys(("plan", "wait", "reach", "regroup", "retreat", "aborted"), _JOINTS),
