@@ -115,12 +115,12 @@ def test_after_too_many_attempts_it_gives_up(controller, setting):
     assert switches == [("back_off", "retreat"), ("retreat", "aborted")]
 
 
-def test_a_touch_on_the_way_is_backed_off_from(controller, setting):
+def test_a_touch_on_the_way_takes_the_arms_back(controller, setting):
     sensed = readings(setting)
     memory, _ = controller.command(controller.start(), 0.0, sensed)
     bumped = {**sensed, "right_tips": np.array([0.0, 2.0, 0.0])}
     memory, switches = driven(controller, put(controller, memory, "reach", 1.0, lasting=5.0), 1.0, bumped, 0.1)
-    assert switches == [("reach", "back_off")]
+    assert switches == [("reach", "regroup")] and memory.attempts == 0
 
 
 def test_the_first_hand_waits_for_the_other_and_both_then_squeeze(controller, setting):

@@ -138,7 +138,7 @@ class Sensing:
             wrists = [[float(each.carries(p.a)) - float(each.carries(p.b)) for p in pairs] for each in self.mounted]
             tips = [[float(name in (p.a.name, p.b.name)) for p in pairs] for name in self.tips]
             found = self._patterns[slots] = _Pattern(
-                *(np.array(rows).reshape(-1, len(slots)) for rows in (wrists, tips))
+                *(np.array(rows, dtype=float).reshape(len(rows), len(slots)) for rows in (wrists, tips))
             )
         return found
 
