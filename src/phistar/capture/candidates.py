@@ -41,7 +41,7 @@ class Settings:
     shortest: float = 3.0  # approach
     limit_margin: float = 0.07  # least distance of joints from their limits
     dexterity: float = 0.03  # least 1/|J⁻¹|, J of the grip: how far from singular
-    clearance: float = 0.02  # least distance between what must not touch
+    clearance: float = 0.035  # least distance between what must not touch, as it is seen: 10 mm and 3° may be wrong
     shift: float = 0.06  # of the grip from the middle of a face
     looked_at: int = 24  # choices whose way is looked at
     content: float = 0.4  # score from which on no grasp off the middle is looked for
