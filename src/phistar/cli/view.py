@@ -1,5 +1,6 @@
 """`phistar view`: a robot, a scene or a finished run in the browser."""
 
+import os
 import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
@@ -66,7 +67,7 @@ def _found(shown: str, floating: bool, packages: list[Path]) -> tuple[Any, Any]:
     from phistar.sim.scenes.scene import Scene, bundled_scenes
     from phistar.view.recording import Recording
 
-    if Path(shown).is_dir():
+    if os.path.isdir(shown):  # of a name too long for a file, too
         return Recording.of_folder(shown), None
     if Path(shown).suffix == ".toml" or shown in bundled_scenes():
         setting = Scene.load(shown).setting(0)
