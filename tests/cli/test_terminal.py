@@ -22,8 +22,7 @@ OPTIONS = {
     "simulate": ["--q", "--v", "--duration", "--out", "--json", "--floating"],
     "campaign": ["--runs", "--seed", "--out", "--workers", "--resume", "--keep", "--json"],
     "run": ["--seed", "--out", "--json", "--checkpoint"],
-    "view": ["--port", "--host"],
-}
+}  # not view, which serves until it is stopped once it has found something to show
 
 
 def test_the_bare_command_says_what_there_is(capsys):
@@ -86,6 +85,7 @@ def test_a_terminal_without_the_papers_letters_still_shows_the_rest():
     assert done.returncode == 0 and "Derivation" in done.stdout and done.stderr == ""
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_nonsense_is_a_sentence_and_never_a_traceback(data, capfd, tmp_path, monkeypatch):
