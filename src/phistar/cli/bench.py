@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from phistar.cli import info
 from phistar.errors import FileError
@@ -48,11 +48,13 @@ def bench(
     for path in (drawing, data):
         check_folder(path)
     plan = plan_for(tuple(robots or ()), quick, seconds)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    errors = Console(stderr=True)
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        task = progress.add_task("measuring", total=None)
-        facts = report(plan, lambda what: progress.update(task, description=what))
+    steps, errors = plan.steps, Console(stderr=True)
+    shown = BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(
+        *shown, TimeRemainingColumn(), console=errors, transient=True, disable=not errors.is_terminal
+    ) as progress:
+        task = progress.add_task("the processor's peak", total=len(steps))
+        facts = report(plan, lambda what: progress.update(task, description=what, completed=steps.index(what)))
     if drawing is not None:
         drawing.write_text(svg(facts))
     if as_json == STDOUT:

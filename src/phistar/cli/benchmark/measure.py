@@ -16,7 +16,7 @@ import phistar as ps
 from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots
 from phistar.cli.benchmark.machine import machine
 from phistar.cli.benchmark.peak import peak
-from phistar.cli.benchmark.plan import Plan
+from phistar.cli.benchmark.plan import COMPILING, EACH_OTHER, ONE_STATE, TWO_THREADS, Plan, step
 from phistar.cli.benchmark.profile import profiles
 from phistar.cli.benchmark.start import Start, environment, kernels, starts
 from phistar.cli.benchmark.tasks import (
@@ -80,22 +80,22 @@ def _taken(installed: bool, make: Callable[[], Any], problems: list[str]) -> Any
 
 
 def measure(plan: Plan, tell: Callable[[str], None]) -> Facts:
-    """Everything a report shows; `tell` is told what is being measured."""
+    """Everything a report shows; `tell` is told which of the plan's steps begins."""
     facts: Facts = {"machine": machine(), "seconds_per_comparison": plan.seconds, "problems": []}
     rows: list[Facts] = []
     with TemporaryDirectory(prefix="phistar-bench-") as folder, environment(**ONE_THREAD, PHISTAR_CACHE=folder):
         peaks = [peak(plan.seconds)]
         entrants = {}
         for name in plan.functions:
-            tell(f"{name}: compiling")
+            tell(step(name, COMPILING))
             robot = entrants[name] = entrant(name)
             facts["problems"] += [f"{name}: {problem}" for problem in robot.problems]
             rows += _robot(robot, plan, Path(folder), facts["problems"], tell)
         facts["single"] = []
         for name in plan.single:
-            tell(f"{name}: one state at a time")
+            tell(step(name, ONE_STATE))
             facts["single"].append(single(entrants[name], plan.seconds))
-        tell("chains against each other")
+        tell(EACH_OTHER)
         facts["chains"] = chains([entrants.get(name) or entrant(name) for name in plan.chains], plan.seconds)
         facts["threads"] = [threads(entrants[name], plan.seconds, tell) for name in plan.threads]
         facts["peak_gflops"] = max([*peaks, peak(plan.seconds)])
@@ -112,7 +112,7 @@ def _robot(robot: Entrant, plan: Plan, folder: Path, problems: list[str], tell: 
     problems += [f"{robot.name}, {name}: {begun[name].problem}" for name in functions if begun[name].problem]
     rows = []
     for function in (name for name in functions if not begun[name].problem):
-        tell(f"{robot.name}: {function}")
+        tell(step(robot.name, function))
         with environment(PHISTAR_CACHE=str(kernels(folder, robot.name, function))):
             rows.append(compare(robot, function, begun[function], plan.seconds))
     return rows
@@ -233,7 +233,7 @@ def threads(robot: Entrant, seconds: float, tell: Callable[[str], None]) -> Fact
     facts: Facts = {"robot": robot.name, "batch": THREADED_BATCH, "cores": cores, "ratio": None}
     if cores < 2:
         return facts
-    tell(f"{robot.name}: two threads")
+    tell(step(robot.name, TWO_THREADS))
     call = ours(FORWARD, robot.model, random_states(robot.model, THREADED_BATCH, np.random.default_rng(3)))
 
     def on(count: str) -> None:

@@ -18,6 +18,8 @@ from phistar.cli.benchmark.tasks import (
 )
 
 ARMS = (FORWARD, INVERSE, MASS, MASS_INVERSE, DERIVATIVES)
+COMPILING, ONE_STATE, TWO_THREADS = "compiling", "one state at a time", "two threads"
+EACH_OTHER = "chains against each other"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,18 @@ class Plan:
     chains: tuple[str, ...]
     seconds: float  # per comparison
     patience: float  # seconds until all functions of a robot must have been compiled
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What a run tells as it goes, in this order; steps that a robot is not meant for are passed over."""
+        robots = (step(name, part) for name, parts in self.functions.items() for part in (COMPILING, *parts))
+        single = (step(name, ONE_STATE) for name in self.single)
+        threads = (step(name, TWO_THREADS) for name in self.threads)
+        return (*robots, *single, EACH_OTHER, *threads)
+
+
+def step(robot: str, part: str) -> str:
+    return f"{robot}: {part}"
 
 
 FULL = Plan(

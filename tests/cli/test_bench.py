@@ -1,0 +1,14 @@
+"""`phistar bench` says how far it is."""
+
+from phistar.cli.benchmark.measure import measure
+from phistar.cli.benchmark.plan import COMPILING, EACH_OTHER, ONE_STATE, Plan, step
+from phistar.cli.benchmark.tasks import FORWARD, INVERSE, TASK_SPACE
+
+
+def test_a_run_tells_the_steps_of_its_plan_in_order():
+    """A pendulum has no task space to speak of: that step is passed over."""
+    plan = Plan({"pendulum": (FORWARD, TASK_SPACE, INVERSE)}, ("pendulum",), (), (), seconds=0.0, patience=60.0)
+    told: list[str] = []
+    measure(plan, told.append)
+    assert told == [step("pendulum", part) for part in (COMPILING, FORWARD, INVERSE, ONE_STATE)] + [EACH_OTHER]
+    assert [name for name in plan.steps if name in told] == told
