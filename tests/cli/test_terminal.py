@@ -13,8 +13,25 @@ from phistar.__main__ import main
 from phistar.cli import names
 from phistar.cli.app import COMMANDS
 
-WRONG = ["", " ", ".", "/", "/dev/null", "/nowhere/x.toml", "a\0b", "🤖", "nan", "-1", "--", "1e999", "{}", "../.."]
+# Nothing can be made in any of these folders by anyone, but in the test's own; what is only read may be anywhere.
+WRONG = [
+    "",
+    " ",
+    ".",
+    "..",
+    os.devnull,
+    f"{os.devnull}/x.toml",
+    "a\0b",
+    "🤖",
+    "nan",
+    "-1",
+    "--",
+    "1e999",
+    "{}",
+    "../..",
+]
 WRONG += ["x" * 5000, "\ud800", "puma560\n", "./puma560", "arm.urdf", "[[", "\\", "'", "*", "J @", "--no-such-option"]
+READ = [*WRONG, "/", "/nowhere/x.toml"]
 OPTIONS = {
     "info": ["--json", "--tree", "--floating", "--packages"],
     "derive": ["--json", "--latex", "--n", "--tree"],
@@ -22,7 +39,8 @@ OPTIONS = {
     "simulate": ["--q", "--v", "--duration", "--out", "--json", "--floating"],
     "campaign": ["--runs", "--seed", "--out", "--workers", "--resume", "--keep", "--json"],
     "run": ["--seed", "--out", "--json", "--checkpoint"],
-}  # not view, which serves until it is stopped once it has found something to show
+    "view": ["--port", "--host", "--algebra", "--floating", "--packages", "--no-browser"],
+}
 
 
 def test_the_bare_command_says_what_there_is(capsys):
@@ -85,14 +103,27 @@ def test_a_terminal_without_the_papers_letters_still_shows_the_rest():
     assert done.returncode == 0 and "Derivation" in done.stdout and done.stderr == ""
 
 
-@pytest.mark.slow
+@pytest.fixture
+def deep(tmp_path, monkeypatch):
+    """A folder whose parents are the test's own, too; nothing is served from it."""
+    from phistar.view.sweeps import SweepsView
+    from phistar.view.viewer import Viewer
+
+    for kind in (Viewer, SweepsView):
+        monkeypatch.setattr(kind, "serve", kind.stop)
+    monkeypatch.setattr("webbrowser.open", lambda address: None)
+    folder = tmp_path / "one" / "two"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_nonsense_is_a_sentence_and_never_a_traceback(data, capfd, tmp_path, monkeypatch):
+def test_nonsense_is_a_sentence_and_never_a_traceback(data, capfd, deep):
     """Nothing of it gets so far as to run; without a scene `run` would take its own."""
-    monkeypatch.chdir(tmp_path)
     command = data.draw(st.sampled_from(sorted(OPTIONS)))
-    arguments = [command, data.draw(st.sampled_from([word for word in WRONG if command != "run" or word != "--"]))]
+    arguments = [command, data.draw(st.sampled_from([word for word in READ if command != "run" or word != "--"]))]
     arguments += data.draw(st.lists(st.sampled_from(OPTIONS[command] + WRONG), max_size=4))
     code = main(arguments)
     seen = capfd.readouterr()

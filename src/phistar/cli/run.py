@@ -108,11 +108,11 @@ def _asked(scene: str | None, seed: int | None, out: Path | None, resume: Path |
     from phistar.sim.scenes.scene import Scene
 
     if resume is None:
-        return Scene.load(scene or DEFAULT), seed or 0, out
+        return Scene.load(DEFAULT if scene is None else scene), seed or 0, out
     head = read(resume)["head"]
     if seed is not None and seed != head["seed"]:
         raise FileError(f"The run in {resume} has the seed {head['seed']}; leave --seed away.")
-    return Scene.load(scene or head["source"]), head["seed"], out or resume
+    return Scene.load(head["source"] if scene is None else scene), head["seed"], out or resume
 
 
 def _watched(scene: Any, seed: int, **options: Any) -> Any:
