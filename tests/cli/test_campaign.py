@@ -6,36 +6,19 @@ import pytest
 
 from phistar.cli.app import run
 from phistar.sim.campaign.perform import perform
+from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
 pytest.importorskip("h5py")
 pytest.importorskip("pyarrow")
-BALL = """
-format_version = 1
-[time]
-duration = 0.02
-sample = 0.01
-step = 0.005
-[[parts]]
-name = "ground"
-[[parts.shapes]]
-name = "floor"
-plane = true
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-xyz = [0.0, 0.0, {uniform = [LOW, HIGH]}]
-[[parts.shapes]]
-sphere = 0.1
-"""
 
 
 @pytest.fixture
 def scenes(tmp_path, monkeypatch):
     """Three scenes, in whose folder the command runs, in this process."""
-    for name, low, high in (("good", "0.2", "0.3"), ("half", "0.0", "0.2"), ("bad", "0.0", "0.05")):
-        (tmp_path / f"{name}.toml").write_text(BALL.replace("LOW", low).replace("HIGH", high))
+    for name, heights in {"good": [0.2, 0.3], "half": [0.0, 0.2], "bad": [0.0, 0.05]}.items():
+        scene = little_scene(FLOOR, ball(xyz=[0.0, 0.0, {"uniform": heights}]))
+        (tmp_path / f"{name}.toml").write_text(scene)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("phistar.sim.campaign.campaign._performed", here)
     return tmp_path

@@ -5,21 +5,10 @@ import json
 import pytest
 
 from phistar.cli.app import run
+from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
-SCENE = """
-format_version = 1
-[time]
-duration = 0.05
-sample = 0.01
-step = 0.005
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-[[parts.shapes]]
-sphere = 0.1
-"""
+SCENE = little_scene(time={"duration": 0.05, "sample": 0.01, "step": 0.005})
 
 
 @pytest.fixture
@@ -41,11 +30,10 @@ def test_a_scene_is_run_and_kept(tmp_path, capsys, no_pages):
 
 
 def test_a_run_that_must_stop_exits_with_one_and_a_wrong_file_with_two(tmp_path, capsys):
-    pressed = SCENE.replace("sphere = 0.1", "sphere = 0.1\n[[parts]]\nname = 'ground'\n[[parts.shapes]]\nplane = true")
-    (tmp_path / "pressed.toml").write_text(pressed)
+    (tmp_path / "pressed.toml").write_text(little_scene(FLOOR, ball()))
     assert run(["run", str(tmp_path / "pressed.toml")]) == 1
     assert "intersect by 0.1 m" in capsys.readouterr().err
-    assert run(["run", "no such scene"]) == 2
+    assert run(["run", "no such scene"]) == run(["run", ""]) == 2
 
 
 def test_a_run_that_was_stopped_is_taken_up_and_ends_as_it_would_have(tmp_path, capsys, monkeypatch, no_pages):

@@ -106,6 +106,7 @@ def test_a_terminal_without_the_papers_letters_still_shows_the_rest():
 @pytest.fixture
 def deep(tmp_path, monkeypatch):
     """A folder whose parents are the test's own, too; nothing is served from it."""
+    pytest.importorskip("viser", reason="the viewer needs viser")
     from phistar.view.sweeps import SweepsView
     from phistar.view.viewer import Viewer
 

@@ -16,32 +16,18 @@ from phistar.sim.campaign.plan import Plan
 from phistar.sim.campaign.rows import TIMED
 from phistar.sim.campaign.store import read_rows
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
 pytest.importorskip("h5py")
 pytest.importorskip("joblib")
 parquet = pytest.importorskip("pyarrow.parquet")
-BALL = """
-format_version = 1
-[time]
-duration = 0.02
-sample = 0.01
-step = 0.005
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-spin = {vector = [0.0, 1.0]}
-xyz = [0.0, 0.0, {uniform = [0.0, 0.2]}]
-[[parts.shapes]]
-sphere = 0.1
-"""
-FLOOR = '[[parts]]\nname = "ground"\n[[parts.shapes]]\nname = "floor"\nplane = true\n'
+BALL = ball(spin={"vector": [0.0, 1.0]}, xyz=[0.0, 0.0, {"uniform": [0.0, 0.2]}])
 
 
 @pytest.fixture
 def scene(tmp_path):
-    (tmp_path / "ball.toml").write_text(BALL)
+    (tmp_path / "ball.toml").write_text(little_scene(BALL))
     return Scene.load(tmp_path / "ball.toml")
 
 
@@ -113,7 +99,7 @@ def test_kill_9_loses_the_runs_in_flight_alone_and_no_process_stays(scene, tmp_p
 
 def test_runs_that_stop_do_not_stop_the_campaign_and_can_be_seen(tmp_path, monkeypatch):
     monkeypatch.setattr("phistar.sim.campaign.campaign._performed", here)
-    (tmp_path / "half.toml").write_text(BALL + FLOOR)
+    (tmp_path / "half.toml").write_text(little_scene(FLOOR, BALL))
     made = ps.campaign(tmp_path / "half.toml", 8, out=tmp_path / "out")
     stopped = [row for row in made.rows if row["outcome"] == "stopped"]
     assert 0 < len(stopped) < 8 and made.summary["completed"]["count"] == 8 - len(stopped)

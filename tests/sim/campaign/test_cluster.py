@@ -19,24 +19,11 @@ from phistar.sim.campaign.pools import Cluster
 from phistar.sim.campaign.rows import TIMED
 from phistar.sim.campaign.store import read_rows
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import ball, little_scene
 
 pytest.importorskip("coal")
 pytest.importorskip("pyarrow")
 pytest.importorskip("distributed")
-BALL = """
-format_version = 1
-[time]
-duration = 0.02
-sample = 0.01
-step = 0.005
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-xyz = [0.0, 0.0, {uniform = [0.0, 0.2]}]
-[[parts.shapes]]
-sphere = 0.1
-"""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +52,7 @@ def scheduler(tmp_path_factory):
 
 
 def test_the_same_command_with_a_scheduler_gives_the_same_rows(scheduler, tmp_path, capsys):
-    (tmp_path / "ball.toml").write_text(BALL)
+    (tmp_path / "ball.toml").write_text(little_scene(ball(xyz=[0.0, 0.0, {"uniform": [0.0, 0.2]}])))
     folder = tmp_path / "out"
     given = ["campaign", str(tmp_path / "ball.toml"), "--runs", "5", "--seed", "2", "--out", str(folder), "--json"]
     assert command([*given, "--scheduler", scheduler]) == 0

@@ -8,34 +8,16 @@ from phistar.errors import PhistarError
 from phistar.sim.campaign.perform import died, perform
 from phistar.sim.campaign.plan import Plan
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
 pytest.importorskip("h5py")
-# Half of the balls start inside the floor, which stops a run at once.
-HALF = """
-format_version = 1
-[time]
-duration = 0.02
-sample = 0.01
-step = 0.005
-[[parts]]
-name = "ground"
-[[parts.shapes]]
-name = "floor"
-plane = true
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-xyz = [0.0, 0.0, {uniform = [0.0, 0.2]}]
-[[parts.shapes]]
-sphere = 0.1
-"""
 
 
 @pytest.fixture
 def scene(tmp_path):
-    (tmp_path / "half.toml").write_text(HALF)
+    """Half of the balls start inside the floor, which stops a run at once."""
+    (tmp_path / "half.toml").write_text(little_scene(FLOOR, ball(xyz=[0.0, 0.0, {"uniform": [0.0, 0.2]}])))
     return Scene.load(tmp_path / "half.toml")
 
 

@@ -6,18 +6,10 @@ import pytest
 from phistar.errors import PhistarError
 from phistar.sim.campaign.plan import Plan
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import little_scene
 
 pytest.importorskip("coal")
-BALL = """
-format_version = 1
-[time]
-duration = 0.01
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-inertia = [1.0, 1.0, 1.0]
-"""
+BALL = little_scene()
 ROBOT = "format_version = 1\n[[parts]]\nname = 'arm'\nrobot = 'arm.urdf'\n"
 ARM = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="{mass}"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>

@@ -5,22 +5,13 @@ import pytest
 from phistar.sim.campaign.plan import Plan
 from phistar.sim.campaign.rows import of_chance, of_summary
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import ball, little_scene
 
 pytest.importorskip("coal")
-BALLS = """
-format_version = 1
-[time]
-duration = 0.01
-[surface]
-friction = {uniform = [0.3, 0.7]}
-[[parts]]
-name = "ball"
-joint = "free"
-mass = {uniform = [20, 200]}
-inertia = [1.0, 1.0, 1.0]
-spin = {vector = [0.0, 0.1]}
-xyz = [0.0, 0.0, {normal = [1.0, 0.01]}]
-"""
+BALLS = little_scene(
+    ball(mass={"uniform": [20, 200]}, spin={"vector": [0.0, 0.1]}, xyz=[0.0, 0.0, {"normal": [1.0, 0.01]}]),
+    surface={"friction": {"uniform": [0.3, 0.7]}},
+)
 
 
 def test_a_summary_becomes_flat():

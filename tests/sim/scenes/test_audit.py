@@ -9,52 +9,26 @@ import phistar as ps
 from phistar.control.sampled import Command
 from phistar.sim.scenes.audit import Audit
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
-HELD = """
-format_version = 1
-gravity = [0.0, 0.0, 0.0]
-[time]
-duration = 1.0
-sample = 0.02
-step = 0.002
-[surface]
-friction = 0.6
-patch = 0.01
-[[parts]]
-name = "left"
-joint = "free"
-mass = 1.0
-xyz = [-0.2015, 0.0, 0.0]
-[[parts.shapes]]
-name = "thumb"
-sphere = 0.1
-[[parts]]
-name = "right"
-joint = "free"
-mass = 1.0
-xyz = [0.2015, 0.0, 0.0]
-[[parts.shapes]]
-name = "finger"
-sphere = 0.1
-[[parts]]
-name = "cube"
-joint = "free"
-mass = 2.0
-velocity = [0.0, 0.0, {speed}]
-[[parts.shapes]]
-box = [0.2, 0.2, 0.2]
-[task]
-kind = "hold"
-object = "cube"
-hands = ["left", "right"]
-fingers = ["thumb", "finger"]
-for = 0.4
-[[sensors]]
-name = "tips"
-kind = "tactile"
-shapes = ["thumb", "finger"]
-"""
+TASK = {"kind": "hold", "object": "cube", "hands": ["left", "right"], "fingers": ["thumb", "finger"], "for": 0.4}
+TABLES = {
+    "time": {"duration": 1.0, "sample": 0.02, "step": 0.002},
+    "surface": {"friction": 0.6, "patch": 0.01},
+}
+WATCHED = {
+    "gravity": [0.0, 0.0, 0.0],
+    "task": TASK,
+    "sensors": [{"name": "tips", "kind": "tactile", "shapes": ["thumb", "finger"]}],
+}
+
+
+def parts(speed=0.0):
+    """A cube between two hands, each with a finger."""
+    yield ball("left", xyz=[-0.2015, 0.0, 0.0]) | {"shapes": [{"name": "thumb", "sphere": 0.1}]}
+    yield ball("right", xyz=[0.2015, 0.0, 0.0]) | {"shapes": [{"name": "finger", "sphere": 0.1}]}
+    yield ball("cube", mass=2.0, velocity=[0.0, 0.0, speed]) | {"shapes": [{"box": [0.2, 0.2, 0.2]}]}
 
 
 class Squeezing:
@@ -77,7 +51,7 @@ class Squeezing:
 @pytest.fixture
 def held(tmp_path):
     def run(speed=0.0, until=9.0, change=lambda text: text):
-        (tmp_path / "held.toml").write_text(change(HELD.replace("{speed}", str(speed))))
+        (tmp_path / "held.toml").write_text(change(little_scene(*parts(speed), **TABLES, **WATCHED)))
         return Scene.load(tmp_path / "held.toml").run(control=Squeezing(until))
 
     return run
@@ -119,13 +93,12 @@ def test_energy_changes_by_the_work_that_is_counted(held):
 
 
 def test_impulses_of_weight_and_floor_are_counted(tmp_path):
-    text = HELD.replace("{speed}", "0.0").split("[task]")[0].replace("gravity = [0.0, 0.0, 0.0]", "")
-    floor = '[[parts]]\nname = "ground"\nxyz = [0.0, 0.0, -0.15]\n[[parts.shapes]]\nname = "floor"\nplane = true\n'
-    (tmp_path / "fall.toml").write_text(text + floor)
+    text = little_scene(*parts(), FLOOR | {"xyz": [0.0, 0.0, -0.15]}, **TABLES)
+    (tmp_path / "fall.toml").write_text(text)
     run = Scene.load(tmp_path / "fall.toml").run()
     assert run.summary["peak_force"] > 10.0 and np.abs(run.arrays["momentum"][:, 5]).max() > 1.0
     assert run.summary["momentum_drift"] < 1e-11
-    (tmp_path / "fall.toml").write_text((text + floor).replace("step = 0.002", "step = 0.0005"))
+    (tmp_path / "fall.toml").write_text(text.replace("step = 0.002", "step = 0.0005"))
     finer = Scene.load(tmp_path / "fall.toml").run()
     residuals = [abs(each.summary["energy_residual"]) for each in (run, finer)]
     assert residuals[0] < 1e-3 and residuals[1] < 0.5 * residuals[0]  # the integrator's, of first order

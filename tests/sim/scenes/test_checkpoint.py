@@ -11,40 +11,18 @@ import phistar as ps
 from phistar.control.sampled import Command, Switch
 from phistar.sim.scenes.checkpoint import FILE, MAGIC
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
-SCENE = """
-format_version = 1
-[time]
-duration = 0.4
-sample = 0.01
-{steps}
-[surface]
-friction = 0.4
-[[parts]]
-name = "ground"
-[[parts.shapes]]
-name = "floor"
-plane = true
-[[parts]]
-name = "ball"
-joint = "free"
-mass = {{uniform = [1.0, 2.0]}}
-xyz = [0.0, 0.0, 0.11]
-velocity = [0.3, 0.1, 0.0]
-[[parts.shapes]]
-sphere = 0.1
-[[sensors]]
-name = "eye"
-kind = "pose"
-of = "ball"
-noise = 0.001
-turn_noise = 0.01
-rate_noise = 0.01
-delay = 0.013
-period = 0.004
-bias = {{vector = [0.0, 0.01]}}
-"""
+BALL = ball(mass={"uniform": [1.0, 2.0]}, xyz=[0.0, 0.0, 0.11], velocity=[0.3, 0.1, 0.0])
+NOISE = {"noise": 0.001, "turn_noise": 0.01, "rate_noise": 0.01, "bias": {"vector": [0.0, 0.01]}}
+EYE = {"name": "eye", "kind": "pose", "of": "ball", "delay": 0.013, "period": 0.004, **NOISE}
+
+
+def scene_in(**steps):
+    """A ball that slides, and is seen late and wrong."""
+    time = {"duration": 0.4, "sample": 0.01} | (steps or {"step": 0.002})
+    return little_scene(FLOOR, BALL, time=time, surface={"friction": 0.4}, sensors=[EYE])
 
 
 class Remembered(NamedTuple):
@@ -101,20 +79,20 @@ def compared(tmp_path, text, control):
     return whole
 
 
-@pytest.mark.parametrize("steps", ["step = 0.002", "rtol = 1e-4"])
+@pytest.mark.parametrize("steps", [{"step": 0.002}, {"rtol": 1e-4}], ids=str)
 def test_a_run_taken_up_again_ends_as_if_it_had_not_been_stopped(tmp_path, steps):
-    whole = compared(tmp_path, SCENE.format(steps=steps), Pusher())
+    whole = compared(tmp_path, scene_in(**steps), Pusher())
     assert [phase["name"] for phase in whole.summary["phases"]] == ["early", "late"]
     assert whole.arrays["contact_force"].max() > 0 and {event.what for event in whole.events} >= {"touch"}
 
 
 def test_the_same_without_a_controller_in_samples(tmp_path):
-    compared(tmp_path, SCENE.format(steps="step = 0.002"), lambda t, q, v: np.concatenate([np.zeros(3), -v[3:]]))
+    compared(tmp_path, scene_in(), lambda t, q, v: np.concatenate([np.zeros(3), -v[3:]]))
 
 
 @pytest.fixture
 def kept(tmp_path):
-    (tmp_path / "ball.toml").write_text(SCENE.format(steps="step = 0.002"))
+    (tmp_path / "ball.toml").write_text(scene_in())
     scene = Scene.load(tmp_path / "ball.toml")
     with pytest.raises(Interrupted):
         scene.run(3, control=Pusher(), checkpoint=(0.1, tmp_path), progress=interrupt)
@@ -138,7 +116,7 @@ def test_a_damaged_checkpoint_another_scene_and_another_controller_are_refused(k
         ps.FileError, match="Remembered, which this run does not know; use the controller that it is of"
     ):
         scene.run(3, resume=path.parent)
-    (tmp_path / "other.toml").write_text(SCENE.format(steps="step = 0.001"))
+    (tmp_path / "other.toml").write_text(scene_in(step=0.001))
     with pytest.raises(ps.FileError, match="of the scene ball as it was; what is given is another, or was changed"):
         Scene.load(tmp_path / "other.toml").run(3, control=Pusher(), resume=path.parent)
     with pytest.raises(ps.FileError, match="cannot be read"):
@@ -184,7 +162,7 @@ def test_values_come_back_with_every_bit():
 
 
 def test_a_memory_that_is_not_data_is_told(tmp_path):
-    (tmp_path / "ball.toml").write_text(SCENE.format(steps="step = 0.002"))
+    (tmp_path / "ball.toml").write_text(scene_in())
 
     class Careless(Pusher):
         def command(self, memory, t, sensed):

@@ -11,88 +11,31 @@ from hypothesis import strategies as st
 import phistar as ps
 from phistar.sim.scenes.checkpoint import read, resumed
 from phistar.sim.scenes.scene import Scene, bundled_scenes
+from tests.scenes import BRIEF, FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
-TEXT = """
-format_version = 1
-name = "all"
-gravity = [0.0, 0.0, -9.81]
-[time]
-duration = 0.02
-sample = 0.01
-step = 0.005
-stop = ["done"]
-stop_after = 0.1
-[surface]
-margin = 0.002
-friction = 0.5
-[controller]
-law = "hold"
-stiffness = 100.0
-damping = 10.0
-torque_limit = 5.0
-[[parts]]
-name = "ground"
-[[parts.shapes]]
-name = "floor"
-plane = true
-[[parts]]
-name = "ball"
-joint = "free"
-mass = {uniform = [1.0, 2.0]}
-xyz = [0.0, 0.0, 1.0]
-rpy = {turn = [0.0, 0.5]}
-spin = {vector = [0.0, 0.5]}
-velocity = [0.0, 0.0, 0.0]
-[[parts.shapes]]
-sphere = 0.1
-color = [1.0, 0.0, 0.0, 1.0]
-[[parts]]
-name = "hat"
-parent = "ball"
-mass = 0.1
-com = [0.0, 0.0, 0.1]
-inertia = [0.001, 0.001, 0.001]
-[[parts.shapes]]
-name = "hat"
-box = [0.1, 0.1, 0.1]
-xyz = [0.0, 0.0, 0.2]
-[[contacts]]
-between = ["ball", "floor"]
-restitution = 0.5
-[[disturbances]]
-frame = "ball"
-start = 0.0
-duration = 0.01
-force = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
-[[sensors]]
-name = "state"
-kind = "joints"
-part = "ball"
-noise = 0.1
-[[sensors]]
-name = "neck"
-kind = "wrist"
-frame = "ball"
-bias = [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-[[sensors]]
-name = "touch"
-kind = "tactile"
-shapes = ["ball"]
-delay = 0.01
-[[sensors]]
-name = "eye"
-kind = "pose"
-of = "ball"
-seen_from = "world"
-period = 0.005
-[task]
-kind = "hold"
-object = "ball"
-hands = ["ground"]
-fingers = ["ball"]
-for = 0.01
-"""
+TABLES = {
+    "name": "all",
+    "gravity": [0.0, 0.0, -9.81],
+    "time": BRIEF | {"stop": ["done"], "stop_after": 0.1},
+    "surface": {"margin": 0.002, "friction": 0.5},
+    "controller": {"law": "hold", "stiffness": 100.0, "damping": 10.0, "torque_limit": 5.0},
+    "contacts": [{"between": ["ball", "floor"], "restitution": 0.5}],
+    "disturbances": [{"frame": "ball", "start": 0.0, "duration": 0.01, "force": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]}],
+    "sensors": [
+        {"name": "state", "kind": "joints", "part": "ball", "noise": 0.1},
+        {"name": "neck", "kind": "wrist", "frame": "ball", "bias": [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]},
+        {"name": "touch", "kind": "tactile", "shapes": ["ball"], "delay": 0.01},
+        {"name": "eye", "kind": "pose", "of": "ball", "seen_from": "world", "period": 0.005},
+    ],
+    "task": {"kind": "hold", "object": "ball", "hands": ["ground"], "fingers": ["ball"], "for": 0.01},
+}
+TURNING = {"rpy": {"turn": [0.0, 0.5]}, "spin": {"vector": [0.0, 0.5]}, "velocity": [0.0, 0.0, 0.0]}
+BALL = ball(mass={"uniform": [1.0, 2.0]}, xyz=[0.0, 0.0, 1.0], **TURNING)
+BALL["shapes"] = [{"sphere": 0.1, "color": [1.0, 0.0, 0.0, 1.0]}]
+HAT = {"name": "hat", "parent": "ball", "mass": 0.1, "com": [0.0, 0.0, 0.1], "inertia": [0.001, 0.001, 0.001]}
+HAT["shapes"] = [{"name": "hat", "box": [0.1, 0.1, 0.1], "xyz": [0.0, 0.0, 0.2]}]
+TEXT = little_scene(FLOOR, BALL, HAT, **TABLES)
 WHOLE = tomllib.loads(TEXT)
 
 

@@ -14,45 +14,19 @@ from phistar.spatial.rotations import (
     multiply,
     to_quaternion,
 )
+from tests.scenes import ball, little_scene
 
 pytest.importorskip("coal")
-DRIFTING = """
-format_version = 1
-gravity = [0.0, 0.0, 0.0]
-[time]
-duration = 0.4
-sample = 0.1
-step = 0.002
-[[parts]]
-name = "eye"
-joint = "free"
-mass = 1.0
-xyz = [1.0, 0.5, -0.2]
-rpy = [0.3, -0.4, 2.0]
-spin = [0.2, 0.5, -0.3]
-velocity = [0.1, 0.0, 0.2]
-[[parts.shapes]]
-sphere = 0.1
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 2.0
-xyz = [-1.0, 0.0, 0.3]
-rpy = [1.0, 0.2, -0.7]
-spin = [-0.4, 0.9, 0.6]
-velocity = [0.0, 0.3, 0.1]
-[[parts.shapes]]
-sphere = 0.1
-[[sensors]]
-name = "state"
-kind = "joints"
-part = "ball"
-[[sensors]]
-name = "seen"
-kind = "pose"
-of = "ball"
-seen_from = "eye"
-"""
+EYE = ball("eye", xyz=[1.0, 0.5, -0.2], rpy=[0.3, -0.4, 2.0], spin=[0.2, 0.5, -0.3], velocity=[0.1, 0.0, 0.2])
+BALL = ball(mass=2.0, xyz=[-1.0, 0.0, 0.3], rpy=[1.0, 0.2, -0.7], spin=[-0.4, 0.9, 0.6], velocity=[0.0, 0.3, 0.1])
+SEEN = {"name": "seen", "kind": "pose", "of": "ball", "seen_from": "eye"}
+DRIFTING = little_scene(
+    EYE,
+    BALL,
+    gravity=[0.0, 0.0, 0.0],
+    time={"duration": 0.4, "sample": 0.1, "step": 0.002},
+    sensors=[{"name": "state", "kind": "joints", "part": "ball"}, SEEN],
+)
 NOISY = """
 noise = 0.01
 turn_noise = 0.02

@@ -10,23 +10,12 @@ import phistar as ps
 from phistar.cli.app import run
 from phistar.sim.scenes.run import Stopped
 from phistar.sim.scenes.scene import Scene, bundled_scenes
+from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
-FALLING = """
-format_version = 1
-[time]
-duration = 0.1
-sample = 0.01
-step = 0.002
-[[parts]]
-name = "ball"
-joint = "free"
-mass = {uniform = [1.0, 2.0]}
-xyz = [0.0, 0.0, 1.0]
-velocity = {vector = [0.0, 0.5]}
-[[parts.shapes]]
-sphere = 0.1
-"""
+BALL = ball(mass={"uniform": [1.0, 2.0]}, xyz=[0.0, 0.0, 1.0], velocity={"vector": [0.0, 0.5]})
+TIME = {"duration": 0.1, "sample": 0.01, "step": 0.002}
+FALLING = little_scene(BALL, time=TIME)
 
 
 def written(tmp_path, text):
@@ -77,8 +66,7 @@ def test_a_controller_that_fails_stops_the_run_with_what_there_is(tmp_path):
 
 def test_an_intersecting_start_stops_the_run_with_time_pair_depth_and_what_there_is(tmp_path, capsys):
     pytest.importorskip("h5py")
-    floor = '[[parts]]\nname = "ground"\n[[parts.shapes]]\nname = "floor"\nplane = true\n[[parts]]\nname = "ball"'
-    text = FALLING.replace('[[parts]]\nname = "ball"', floor).replace("xyz = [0.0, 0.0, 1.0]", "xyz = [0.0, 0.0, 0.04]")
+    text = little_scene(FLOOR, BALL | {"xyz": [0.0, 0.0, 0.04]}, time=TIME)
     path, out = written(tmp_path, text), tmp_path / "out"
     assert run(["run", str(path), "--out", str(out)]) == 1
     sentence = r"At t = 0 s (ball / floor|floor / ball) intersect by 0\.06 m\. Start them apart\."
@@ -88,8 +76,8 @@ def test_an_intersecting_start_stops_the_run_with_time_pair_depth_and_what_there
 
 
 def test_a_joint_that_starts_outside_its_limits_is_told_when_the_file_is_read(tmp_path):
-    robot = (
-        FALLING + '[[parts]]\nname = "arm"\nrobot = "puma560"\nq = [0.0, 0.0, 9.0, 0.0, 0.0, 0.0]\nparent = "world"\n'
+    robot = little_scene(
+        BALL, {"name": "arm", "robot": "puma560", "q": [0.0, 0.0, 9.0, 0.0, 0.0, 0.0], "parent": "world"}
     )
     with pytest.raises(ps.FileError, match=r"scene\.toml.*arm/.* starts at 9, which is not inside its limits"):
         Scene.load(written(tmp_path, robot))

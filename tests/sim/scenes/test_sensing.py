@@ -6,77 +6,32 @@ import pytest
 import phistar as ps
 from phistar.control.sampled import Command
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import FLOOR, little_scene
 
 pytest.importorskip("coal")
-ARM = """
-format_version = 1
-gravity = [0.0, 0.0, -9.81]
-[time]
-duration = 0.02
-sample = 0.01
-step = 0.001
-[[parts]]
-name = "arm"
-robot = "puma560"
-xyz = [0.0, 0.0, 1.0]
-q = [-2.4, 0.9, 0.4, -1.8, -0.9, 0.3]
-v = [0.3, -0.2, 0.4, 0.1, -0.5, 0.6]
-[[parts]]
-name = "hand"
-parent = "arm/tool"
-xyz = [0.0, 0.0, 0.02]
-mass = 0.8
-com = [0.01, 0.02, 0.1]
-inertia = [0.003, 0.004, 0.002]
-[[parts.shapes]]
-name = "finger"
-sphere = 0.02
-xyz = [0.0, 0.0, 0.2]
-[[sensors]]
-name = "joints"
-kind = "joints"
-part = "arm"
-[[sensors]]
-name = "wrist"
-kind = "wrist"
-frame = "arm/tool"
-"""
-PRESSED = """
-format_version = 1
-gravity = [0.0, 0.0, -9.81]
-[time]
-duration = 1.0
-sample = 0.1
-step = 0.002
-[[parts]]
-name = "ground"
-[[parts.shapes]]
-name = "floor"
-plane = true
-[[parts]]
-name = "cart"
-joint = "free"
-mass = 1.0
-inertia = [0.1, 0.1, 0.1]
-xyz = [0.0, 0.0, 0.1015]
-[[parts]]
-name = "foot"
-parent = "cart"
-mass = 2.0
-com = [0.0, 0.0, -0.05]
-inertia = [0.01, 0.01, 0.01]
-[[parts.shapes]]
-name = "sole"
-box = [0.2, 0.2, 0.2]
-[[sensors]]
-name = "ankle"
-kind = "wrist"
-frame = "cart"
-[[sensors]]
-name = "sole"
-kind = "tactile"
-shapes = ["sole", "floor"]
-"""
+HELD = {"mass": 0.8, "com": [0.01, 0.02, 0.1], "inertia": [0.003, 0.004, 0.002]}
+ARM = little_scene(
+    {"name": "arm", "robot": "puma560", "xyz": [0.0, 0.0, 1.0]}
+    | {"q": [-2.4, 0.9, 0.4, -1.8, -0.9, 0.3], "v": [0.3, -0.2, 0.4, 0.1, -0.5, 0.6]},
+    {"name": "hand", "parent": "arm/tool", "xyz": [0.0, 0.0, 0.02], **HELD}
+    | {"shapes": [{"name": "finger", "sphere": 0.02, "xyz": [0.0, 0.0, 0.2]}]},
+    time={"duration": 0.02, "sample": 0.01, "step": 0.001},
+    sensors=[
+        {"name": "joints", "kind": "joints", "part": "arm"},
+        {"name": "wrist", "kind": "wrist", "frame": "arm/tool"},
+    ],
+)
+PRESSED = little_scene(
+    FLOOR,
+    {"name": "cart", "joint": "free", "mass": 1.0, "inertia": [0.1, 0.1, 0.1], "xyz": [0.0, 0.0, 0.1015]},
+    {"name": "foot", "parent": "cart", "mass": 2.0, "com": [0.0, 0.0, -0.05], "inertia": [0.01, 0.01, 0.01]}
+    | {"shapes": [{"name": "sole", "box": [0.2, 0.2, 0.2]}]},
+    time={"duration": 1.0, "sample": 0.1, "step": 0.002},
+    sensors=[
+        {"name": "ankle", "kind": "wrist", "frame": "cart"},
+        {"name": "sole", "kind": "tactile", "shapes": ["sole", "floor"]},
+    ],
+)
 
 
 def seen(tmp_path, text, seed=0, period=0.001):
