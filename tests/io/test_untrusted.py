@@ -250,3 +250,25 @@ def test_a_mesh_outside_leaves_the_geometry_without_a_path(tree):
     model = ps.load(path)
     assert [geometry.shape for geometry in model.base_geometry] == 2 * [ps.Mesh("", (2, 2, 2))]
     assert any("outside" in warning and "2 times" in warning for warning in model.warnings)
+
+
+ADVICE = {
+    "package://hand/mesh.stl": "shared",  # as in robot/urdf/robot.urdf of a package beside others
+    "package://robot/robot/mesh.stl": "",
+    "../hand/mesh.stl": "shared",
+    "../../secret/mesh.stl": "",
+    "package://../../secret/mesh.stl": "",
+    "//server/share/mesh.stl": "",
+    "a\0b": "",
+}
+
+
+@pytest.mark.parametrize("address", ADVICE)
+def test_advice_names_the_near_folder_with_which_a_mesh_is_found(address, tree):
+    own = tree / "shared" / "arm" / "robot.urdf"
+    said = Folders.around(own).advice(address)
+    if ADVICE[address]:
+        folder = tree / ADVICE[address]
+        assert f"--packages {folder}" in said and Folders.around(own, folder).find(address).path is not None
+    else:
+        assert said.endswith("--packages DIR")

@@ -50,6 +50,21 @@ class Folders:
             return Found(existing[0])
         return Found(None, "does not exist" if inside else "lies outside the allowed folders")
 
+    def advice(self, address: str) -> str:
+        """Which folder to give so that an address is found: the one above the file's own, or for `package://` one of
+        the three above; whether the file is there is asked, nothing is opened."""
+        scheme, separator, rest = address.partition("://")
+        near = [(folder, folder / rest) for folder in self.own.parents[:3]] if scheme == "package" else []
+        if not separator and not address.startswith(("/", "\\")):
+            near = [(self.own.parent, self.own / address)]
+        try:
+            for folder, path in ((folder, path.resolve()) for folder, path in near):
+                if path.is_relative_to(folder) and path.is_file():
+                    return f"it is found with packages={str(folder)!r}, on the command line --packages {folder}"
+        except (OSError, ValueError, RuntimeError):  # as above
+            pass
+        return "packages lists the folders that hold packages, on the command line --packages DIR"
+
     def _allows(self, path: Path) -> bool:
         return any(path.is_relative_to(folder) for folder in (self.own, *self.packages))
 

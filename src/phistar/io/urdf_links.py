@@ -120,7 +120,7 @@ def _mesh(shape: Element, folders: Folders, notes: Notes) -> Mesh:
     address, scale = name_of(shape, "filename", longest=4096), vector(shape, "scale", 3)
     found = folders.find(address)
     if found.path is None:
-        notes.add(f"a mesh file {found.reason}, so its geometry has no path; see packages", shape, address)
+        notes.add(f"a mesh file {found.reason} and is left out; {folders.advice(address)}", shape, address)
     return Mesh("" if found.path is None else str(found.path), np.ones(3) if scale is None else scale)
 
 
