@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -283,7 +284,16 @@ def test_wrong_usage_is_exit_code_2_with_a_reason(arguments, capsys):
     assert seen.out == "" and len(seen.err) > 20 and "Traceback" not in seen.err
 
 
-def test_a_search_that_does_not_end_is_stopped_with_a_sentence(monkeypatch, capsys):
+@pytest.fixture(params=["in front", "in the background"])
+def interruptible(request):
+    """A shell starts what runs in the background so that Ctrl-C does not reach it."""
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before if request.param == "in front" else signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_search_that_does_not_end_is_stopped_with_a_sentence(interruptible, monkeypatch, capsys):
     monkeypatch.setattr("phistar.cli.derive.LONGEST_SEARCH", 0.3)
     start = time.monotonic()
     assert main(["derive", " @ ".join(["(phi + psi + I)"] * 40)]) == 2

@@ -1,6 +1,6 @@
 """`phistar derive`: how the cheapest form of an operator statement is reached, its recursion, and what it costs."""
 
-import _thread
+import ctypes
 import re
 import threading
 from collections.abc import Iterator
@@ -167,23 +167,20 @@ def _counted(n: int, found: Count) -> dict[str, int]:
     }
 
 
+class Expired(BaseException):
+    """Raised in the thread of a search whose time is over; as no signal is needed, in a script's background, too."""
+
+
 @contextmanager
 def limited_time(seconds: float) -> Iterator[None]:
     """Refuse a statement that the search cannot finish: products of many sums expand without measure."""
-    expired = threading.Event()
-
-    def stop() -> None:
-        expired.set()
-        _thread.interrupt_main()
-
-    timer = threading.Timer(seconds, stop)
+    here, expired = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(Expired)
+    timer = threading.Timer(seconds, ctypes.pythonapi.PyThreadState_SetAsyncExc, (here, expired))
     timer.daemon = True
     timer.start()
     try:
         yield
-    except (KeyboardInterrupt, RecursionError) as error:
-        if isinstance(error, KeyboardInterrupt) and not expired.is_set():
-            raise
+    except (Expired, RecursionError):
         raise StatementError(
             "The statement is too long: its expansion does not end in reasonable time. Derive its parts."
         ) from None
