@@ -11,13 +11,6 @@ pytest.importorskip("coal")
 SCENE = little_scene(time={"duration": 0.05, "sample": 0.01, "step": 0.005})
 
 
-@pytest.fixture
-def no_pages(monkeypatch):
-    """Pages take seconds, and are tested where they are made."""
-    for name in ("_report", "_replay"):
-        monkeypatch.setattr(f"phistar.cli.run.{name}", lambda result, path: path.write_text("a page"))
-
-
 def test_a_scene_is_run_and_kept(tmp_path, capsys, no_pages):
     pytest.importorskip("h5py")
     (tmp_path / "fall.toml").write_text(SCENE)

@@ -10,6 +10,7 @@ from phistar.cli.app import run
 
 pytest.importorskip("coal")
 h5py = pytest.importorskip("h5py")
+pytestmark = pytest.mark.usefixtures("no_pages")
 PENDULUM = """<robot name="pendulum"><link name="base"/><link name="bob">
 <inertial><origin xyz="0 0 -1"/><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>
 </inertial></link><joint name="hinge" type="revolute"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/>
@@ -33,11 +34,14 @@ def test_a_pendulum_swings_as_the_exact_simulation_until_it_meets_its_stop(pendu
     exact = ps.simulate(ps.load("pendulum.urdf"), [-0.3], [0.0], 1.0, t_eval=t).q
     np.testing.assert_allclose(q, exact, atol=1e-4)
     assert ps.Scene.load("swing/scene.toml").setting(0).model.nq == 1
+    pages, numbers = ["replay.html", "report.html"], ["scene.toml", "summary.json", "trajectory.h5"]
+    assert sorted(path.name for path in (pendulum / "swing").iterdir()) == pages + numbers
 
 
 def test_a_joint_stays_inside_its_limits(pendulum, capsys):
     assert run(["simulate", "pendulum.urdf", "--q", "-1.2", "--duration", "1.2", "--out", "hit"]) == 0
-    assert "fastest" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "fastest" in printed and printed.endswith("Open hit/report.html to read it; phistar view hit plays it.\n")
     with h5py.File("hit/trajectory.h5") as file:
         assert 0.38 < file["q"][()].max() < 0.4
         assert "limit" in [event["what"].decode() for event in file["events"]]

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from phistar.cli import info
 from phistar.cli.names import scenes
-from phistar.errors import FileError, PhistarError
+from phistar.cli.tables import number
+from phistar.cli.written import written
+from phistar.errors import FileError
 
 DEFAULT = "grapple"
+UNITS = {
+    **dict.fromkeys(("peak_force", "internal_force", "peak_internal_force"), "N"),
+    **dict.fromkeys(("sim_time", "wall_time"), "s"),
+    "min_distance": "m",
+    "final_relative_twist": "rad/s and m/s",
+    "momentum_drift": "N m s and N s",
+    "energy_change": "J",
+}
 SceneName = Annotated[
     str | None,
     typer.Argument(
@@ -78,15 +89,11 @@ def run(
 
 
 def _tell(result: Any, out: Path | None, as_json: bool) -> None:
-    """Its files, and its summary."""
-    if out is not None:
-        _write(result, out, quiet=as_json)
-    if as_json:
-        typer.echo(info.as_text(dict(result.summary)))
-    else:
-        Console().print(_table(result.summary))
-        if out is not None:
-            typer.echo(f"Open {out / 'report.html'} to read it; phistar view {out} plays it.")
+    """Its summary, and its files."""
+    lines = [] if out is None else written(result, out)
+    info.show(_page(result.summary), result.summary if as_json else None)
+    for line in () if as_json else lines:
+        typer.echo(line)
 
 
 def _looking_on(scene: Any, seed: int) -> Any:
@@ -124,47 +131,27 @@ def _watched(scene: Any, seed: int, **options: Any) -> Any:
         return scene.run(seed, progress=lambda time: progress.update(task, completed=time), **options)
 
 
-def _write(result: Any, out: Path, quiet: bool) -> None:
-    """The files of a run; pages that cannot be made for want of a package are told, and left out."""
-    pages: tuple[tuple[str, Callable[..., Any]], ...] = (("report.html", _report), ("replay.html", _replay))
-    tell = (lambda text: None) if quiet else typer.echo
-    for path in result.save(out):
-        tell(f"wrote {path}")
-    if not len(result.arrays.get("t", ())):
-        return
-    for name, write in pages:
-        with Console(stderr=True).status(f"writing {name}"):
-            try:
-                write(result, out / name)
-            except (PhistarError, ImportError) as error:
-                typer.echo(f"{name} was not written: {error}", err=True)
-                continue
-        tell(f"wrote {out / name}")
-
-
-def _report(result: Any, path: Path) -> None:
-    from phistar.view import report
-
-    report.write(result, path)
-
-
-def _replay(result: Any, path: Path) -> None:
-    from phistar.view import replay
-
-    replay.write(result, path)
-
-
-def _table(summary: Any) -> Table:
-    table = Table(show_header=False, box=None)
+def _page(summary: Mapping[str, Any]) -> RenderableType:
+    """What there is of it, with units; phases, when they began and why, in a table of their own."""
+    table, phases = Table(show_header=False, box=None), Table(box=None, header_style="dim")
     for name, value in summary.items():
-        if name == "phases":
-            value = "\n".join(f"{each['start']:8.3f} s  {each['name']}  ({each['reason']})" for each in value) or None
-        if value is not None:  # what this scene does not have
-            table.add_row(name.replace("_", " "), _words(value))
-    return table
+        if name != "phases" and value is not None:
+            unit = f", {UNITS[name]}" if name in UNITS else ""
+            table.add_row(name.replace("_", " ") + unit, _words(value))
+    if not summary.get("phases"):
+        return table
+    for heading in ("from", "phase", "why"):
+        phases.add_column(heading, justify="right" if heading == "from" else "left", overflow="fold")
+    for each in summary["phases"]:
+        reason, figures, rest = str(each["reason"]).partition(" (")
+        why = Text.assemble(reason, (figures + rest, "dim"))
+        phases.add_row(f"{each['start']:.3f} s", Text(each["name"]), why)
+    return Group(table, Text(), phases, Text())
 
 
-def _words(value: Any) -> str:
+def _words(value: Any) -> Text:
     if isinstance(value, list):
-        return ", ".join(f"{each:.3g}" if isinstance(each, float) else str(each) for each in value)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+        return Text(", ".join(str(_words(each)) for each in value))
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    return Text(number(value) if isinstance(value, float) else str(value))

@@ -16,6 +16,7 @@ from rich.text import Text
 from phistar.cli import info
 from phistar.cli.arguments import Floating, Packages, Robot, SummaryAsJson
 from phistar.cli.tables import COORDINATES, number
+from phistar.cli.written import written
 from phistar.errors import PhistarError
 
 SHOWN = {
@@ -42,7 +43,7 @@ def simulate(
     packages: Packages = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write summary.json, trajectory.h5 and scene.toml there."),
+        typer.Option("--out", metavar="DIR", help="Write summary.json, trajectory.h5, report.html, replay.html there."),
     ] = None,
     as_json: SummaryAsJson = False,
 ) -> None:
@@ -68,8 +69,10 @@ def simulate(
             result = alone(robot, start, rates, duration, floating, packages or [], tell)
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
-    written = [] if out is None else [*(f"wrote {path}" for path in result.save(out)), f"see it: phistar view {out}"]
-    info.show(_page(result, written), result.summary if as_json else None)
+    lines = [] if out is None else written(result, out)
+    info.show(_page(result), result.summary if as_json else None)
+    for line in () if as_json else lines:
+        typer.echo(line)
     if failed is not None:
         typer.echo(failed, err=True)
         raise typer.Exit(1)
@@ -128,13 +131,12 @@ class _bar:
         self.bar.stop()
 
 
-def _page(result: Any, written: list[str]) -> RenderableType:
+def _page(result: Any) -> RenderableType:
     parts: list[RenderableType] = [_joints(result), _audit(result.summary)]
     if result.model.loops:
         parts.append(
             Text("It has loops: they are kept closed, and the stops at its limits give way a little.", style="yellow")
         )
-    parts += [Text(line) for line in written]
     return Group(*parts)
 
 

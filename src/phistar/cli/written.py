@@ -1,0 +1,40 @@
+"""The files that a run leaves in a folder: its numbers, and the pages that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from phistar.errors import PhistarError
+
+
+def written(result: Any, out: Path) -> list[str]:
+    """Write them; the lines say what was written, and what to do with it. Pages that cannot be made for want of a
+    package are told of, and left out."""
+    pages: dict[str, Callable[..., Any]] = {"report.html": _report, "replay.html": _replay}
+    paths = list(result.save(out))
+    for name, write in pages.items() if len(result.arrays.get("t", ())) else ():
+        with Console(stderr=True).status(f"writing {name}"):
+            try:
+                write(result, out / name)
+                paths.append(out / name)
+            except (PhistarError, ImportError) as error:
+                typer.echo(f"{name} was not written: {error}", err=True)
+    reading = f"Open {out / 'report.html'} to read it; " if out / "report.html" in paths else ""
+    return [*(f"wrote {path}" for path in paths), f"{reading}phistar view {out} plays it."]
+
+
+def _report(result: Any, path: Path) -> None:
+    from phistar.view import report
+
+    report.write(result, path)
+
+
+def _replay(result: Any, path: Path) -> None:
+    from phistar.view import replay
+
+    replay.write(result, path)
