@@ -39,6 +39,8 @@ class Surface(Value):
     pulls: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.pulls, bool):
+            raise ModelError(f"A surface needs pulls true or false; it was given {self.pulls!r}.")
         for name in ("margin", "strength", "bristle_stiffness"):
             self._check(name, "greater than 0", lambda x: x > 0.0)
         for name in ("damping", "friction", "bristle_damping", "patch"):
@@ -65,7 +67,10 @@ class Surface(Value):
         def imbalance(alpha: float) -> float:
             return alpha - np.log1p(alpha) + alpha * e + np.log1p(-alpha * e)
 
-        return float(root_scalar(imbalance, bracket=(1e-6, (1.0 - 1e-15) / e)).root)
+        largest = (1.0 - 1e-15) / e
+        if imbalance(largest) >= 0.0:  # e < 0.03: the root is nearer to 1/e than numbers can be
+            return largest
+        return float(root_scalar(imbalance, bracket=(1e-6, largest)).root)
 
 
 class Parameters(NamedTuple):

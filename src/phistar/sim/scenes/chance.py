@@ -17,6 +17,7 @@ from phistar.errors import FileError
 from phistar.spatial import exp
 
 KINDS = ("uniform", "normal", "vector", "turn")
+LARGEST = 1e40  # as in models
 
 
 def drawn(content: Any, rng: np.random.Generator, where: str) -> Any:
@@ -28,6 +29,8 @@ def drawn(content: Any, rng: np.random.Generator, where: str) -> Any:
         return {key: drawn(value, rng, f"{where}, {key}") for key, value in content.items()}
     if isinstance(content, list):
         return [drawn(value, rng, where) for value in content]
+    if isinstance(content, int) and abs(content) > LARGEST:
+        raise FileError(f"{where}: numbers are below {LARGEST:g}; one has {content.bit_length()} bits.")
     return content
 
 
@@ -49,7 +52,7 @@ def _number(kind: str, value: Any, rng: np.random.Generator, where: str) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
 def _angles(rng: np.random.Generator) -> list[float]:

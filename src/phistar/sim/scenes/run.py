@@ -17,6 +17,7 @@ from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.scene import Scene, Setting
 from phistar.sim.scenes.summary import result_of
 
+MOST_SAMPLES = 100_000_000
 SENSED = 1  # which child of a run's seed draws the noise of its sensors
 
 
@@ -118,6 +119,8 @@ class Schedule(NamedTuple):
         kept = np.round(duration * np.arange(count + 1) / count, 12)
         asked = np.zeros(1)
         if period is not None:
+            if duration / period > MOST_SAMPLES:
+                raise PhistarError(f"{duration:g} s have too many samples of {period:g} s: more than {MOST_SAMPLES}.")
             asked = np.round(period * np.arange(int(duration / period + 1e-9) + 1), 12)
         times = np.union1d(kept, asked)
         return Schedule(times.tolist(), np.isin(times, asked).tolist(), np.isin(times, kept).tolist())

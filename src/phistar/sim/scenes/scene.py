@@ -17,8 +17,8 @@ import numpy as np
 
 from phistar.contact.pairs import Pair, Pairs, all_pairs, chosen_pairs
 from phistar.contact.surface import Surface
-from phistar.errors import FileError, PhistarError
-from phistar.model import Model
+from phistar.errors import FileError, ModelError, PhistarError
+from phistar.model import Free, Model
 from phistar.sim.scenes.chance import drawn
 from phistar.sim.scenes.controllers import Controlling, check_controller, read_controller
 from phistar.sim.scenes.parts import Part, assembled, initial_state, read_part
@@ -29,6 +29,7 @@ from phistar.sim.scenes.task import Hold, read_task
 from phistar.sim.world import World
 
 FORMAT_VERSION = 1
+MOST_ROWS = 10_000_000  # of states that are kept
 _BUNDLED = files("phistar.sim.scenes") / "bundled"
 
 
@@ -88,6 +89,7 @@ class Setting:
 
     def check(self) -> None:
         """Builds everything once: what cannot be is found while the file is at hand."""
+        _check_inertias(self.model)
         self.world.start(*self.start)
         check_controller(self)
         assert self.sensing is not None
@@ -136,25 +138,27 @@ class Scene:
                 )
             path = Path(str(found))
         try:
-            text = path.read_text("utf-8")
-            content = tomllib.loads(text)
+            text = path.read_text("utf-8-sig")
         except OSError as error:
             raise FileError(f"The scene {path} cannot be read: {error.strerror}.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
             raise FileError(f"{path}: {error}; a scene is a TOML file.") from None
+        content = parsed(text, str(path))
         scene = Scene(str(content.get("name", path.stem)), content, path.parent, str(path), text)
         scene.setting(0)
         return scene
 
     def setting(self, seed: int | np.random.SeedSequence) -> Setting:
         """The scene with its random numbers drawn; the same for the same seed, everywhere."""
-        content = drawn(dict(self.content), np.random.default_rng(seed), self.where)
         try:
+            content = drawn(dict(self.content), np.random.default_rng(seed), self.where)
             return _read(Table(content, self.where), self.name, self.folder)
         except FileError:
             raise
         except PhistarError as error:
             raise FileError(f"{self.where}: {error}") from None
+        except RecursionError:
+            raise FileError(f"{self.where}: tables and lists are nested too deeply for a scene.") from None
 
     def run(
         self,
@@ -177,6 +181,16 @@ class Scene:
         return run(self, seed, control, progress, watch, checkpoint, resume)
 
 
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """What a TOML file says."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise FileError(f"{where}: tables and lists are nested too deeply for a scene.") from None
+    except ValueError as error:  # TOMLDecodeError is one, and so are numbers of too many digits
+        raise FileError(f"{where}: {error}; a scene is a TOML file.") from None
+
+
 def bundled_scenes() -> list[str]:
     """The names of the scenes that come with phistar."""
     return sorted(entry.name.removesuffix(".toml") for entry in _BUNDLED.iterdir() if entry.name.endswith(".toml"))
@@ -194,7 +208,7 @@ def _read(table: Table, name: str, folder: Path) -> Setting:
     surface = _surface(table.table("surface"), Surface())
     named = tuple(_contact(each, surface) for each in table.tables("contacts"))
     contacts = named if "contacts" in table else None  # an empty list: nothing touches
-    ignored = tuple(_pair(table.wrong, pair, "ignored") for pair in table.take("ignored", []))
+    ignored = _pairs(table, "ignored")
     if contacts and ignored:
         raise FileError(f"{table.where}: contacts lists the only pairs there are, ignored leaves some out; give one.")
     disturbances = tuple(_disturbance(each) for each in table.tables("disturbances"))
@@ -232,6 +246,13 @@ def _pair(wrong: Callable[[str, str], FileError], pair: Any, key: str) -> tuple[
     return pair[0], pair[1]
 
 
+def _pairs(table: Table, key: str) -> tuple[tuple[str, str], ...]:
+    pairs = table.take(key, [])
+    if not isinstance(pairs, list):
+        raise table.wrong(key, "a list of pairs of names")
+    return tuple(_pair(table.wrong, pair, key) for pair in pairs)
+
+
 def _disturbance(table: Table) -> Disturbance:
     made = Disturbance(
         table.text("frame"),
@@ -243,13 +264,22 @@ def _disturbance(table: Table) -> Disturbance:
     return made
 
 
+def _check_inertias(model: Model) -> None:
+    """Refuses a lone body that floats and that nothing keeps from turning infinitely fast."""
+    for number, body in enumerate(model.bodies):
+        lone = isinstance(body.joint.kind, Free) and not model.children[number]
+        if lone and not np.linalg.eigvalsh(body.inertia.tensor)[0] > 0.0:
+            raise ModelError(f"{body.name} is free to turn and has no inertia against it; make its moments positive.")
+
+
 def _timing(table: Table) -> Timing:
     duration = table.number("duration", 5.0, 1e-6)
     if "step" in table and ("rtol" in table or "atol" in table):
         raise FileError(f"{table.where}: steps have one length, step, or keep a tolerance, rtol and atol; give one.")
+    least = max(1e-6, duration / MOST_ROWS)
     made = Timing(
         duration,
-        table.number("sample", min(0.01, duration), 1e-6),
+        table.number("sample", max(min(0.01, duration), least), least),
         table.number("step", None, 1e-7, 0.1),
         table.number("rtol", 1e-6, 1e-13, 0.1),
         table.number("atol", 1e-9, 0.0),

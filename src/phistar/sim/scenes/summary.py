@@ -38,8 +38,17 @@ def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float
         "sim_time": end,
         "wall_time": wall,
     }
-    pairs = tuple(pair.name for pair in setting.world.pairs.pairs)
-    return Result(scene.name, setting.model, pairs, arrays, tuple(log.events), summary, names, scene.source, scene.text)
+    pairs, told = tuple(pair.name for pair in setting.world.pairs.pairs), _told(summary)
+    return Result(scene.name, setting.model, pairs, arrays, tuple(log.events), told, names, scene.source, scene.text)
+
+
+def _told(value: Any) -> Any:
+    """The same, with None for numbers that are not finite: JSON has none."""
+    if isinstance(value, Mapping):
+        return {name: _told(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_told(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _arrays(rows: Sequence[Row], phases: list[str], setting: Setting) -> dict[str, np.ndarray]:

@@ -45,6 +45,8 @@ class Table:
             return value
         if not isinstance(value, str) or not value:
             raise self.wrong(key, "a text")
+        if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in value):
+            raise self.wrong(key, "a text without control characters")
         if choices and value not in choices:
             raise self.wrong(key, f"one of {', '.join(choices)}")
         return value
