@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from phistar.errors import FileError
 from phistar.model import Model
-from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.scene import Scene, parsed
 
 KEPT = "scene.toml"
 
@@ -20,8 +19,8 @@ def model_of_run(folder: Path, source: str, seed: int) -> Model:
         if not kept.is_file():
             return Scene.load(source).setting(seed).model
         text, beside = kept.read_text("utf-8"), Path(source)
-        content = tomllib.loads(text)
+        content = parsed(text, str(kept))
         name = str(content.get("name", beside.stem))
         return Scene(name, content, beside.parent if beside.suffix else folder, str(kept), text).setting(seed).model
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, FileError) as error:
+    except (OSError, UnicodeDecodeError, FileError) as error:
         raise FileError(f"The scene that {folder} was run from cannot be loaded: {error}") from None

@@ -13,6 +13,7 @@ from phistar.dynamics import forward_kinematics
 from phistar.errors import PhistarError
 from phistar.model import Model
 from phistar.spatial.rotations import from_quaternion
+from phistar.view.numbers import plain
 from phistar.view.shapes import wxyz
 
 TURN, LENGTH = np.pi, 1.0  # where a joint has no limits, a slider goes this far
@@ -133,10 +134,10 @@ class Joints:
                 self.model.tree, pose, self.held, self.q, tolerance=MET, iterations=ITERATIONS, starts=1
             )
         except PhistarError as error:
-            self.answer.content = str(error)
+            self.answer.content = plain(str(error))
             return
         far = np.linalg.norm(found.residual[3:]) * 1e3
-        self.answer.content = "Reached." if found.success else f"{far:.0f} mm away. {found.reason}"
+        self.answer.content = "Reached." if found.success else f"{far:.0f} mm away. {plain(found.reason)}"
         self.q = np.array(found.q)
         with self.server.atomic():
             for at, slider in self.sliders.items():

@@ -40,10 +40,22 @@ def as_markdown(found: dict[str, Any]) -> str:
     rows += [("position", f"{_vector(place)} m"), ("turned by", f"{_vector(turn)} rad")]
     if "twist" in found:
         rows += [("ω", f"{_vector(found['twist'][:3])} rad/s"), ("ẋ", f"{_vector(found['twist'][3:])} m/s")]
-        rows += [(f"{found['joint']}: q", _vector(found["q"])), (f"{found['joint']}: v", _vector(found["v"]))]
-        rows += [("parent", found["parent"])]
-    lines = [f"**{found['name']}**", "", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
+        joint = plain(found["joint"])
+        rows += [(f"{joint}: q", _vector(found["q"])), (f"{joint}: v", _vector(found["v"]))]
+        rows += [("parent", plain(found["parent"]))]
+    lines = [
+        f"**{plain(found['name'])}**",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {value} |" for name, value in rows),
+    ]
     return "\n".join(lines)
+
+
+def plain(text: str) -> str:
+    """A text from a file as it stands, in markdown: viser would show, and run, whatever HTML is in it."""
+    return "".join(x if x.isalnum() or x in " _-/" else f"&#{ord(x)};" for x in text)
 
 
 def _vector(values: Any) -> str:

@@ -111,7 +111,9 @@ def audits(run: Run) -> str:
 
     def row(what: str, figure: str, holds: bool | None, note: str = "") -> None:
         mark = "" if holds is None else '<span class="good">✓</span>' if holds else '<span class="bad">✗</span>'
-        rows.append(f'<tr><td>{mark}</td><td>{what}</td><td class="n">{figure}</td><td class="soft">{note}</td></tr>')
+        rows.append(
+            f'<tr><td>{mark}</td><td>{what}</td><td class="n">{figure}</td><td class="soft">{escape(note)}</td></tr>'
+        )
 
     if summary.get("min_distance") is not None:
         least = float(summary["min_distance"])
