@@ -21,7 +21,7 @@ from typing import Any
 
 _log = logging.getLogger("phistar")
 FORMAT = 3
-SUFFIX, PROGRAM, NOTE, UNFINISHED = ".kernel", ".program", ".note", ".unfinished"
+SUFFIX, PROGRAM, NOTE, PIECES, UNFINISHED = ".kernel", ".program", ".note", ".pieces", ".unfinished"
 
 
 def directory() -> Path | None:
@@ -141,7 +141,7 @@ def sizes() -> list[int]:
 def clear() -> int:
     """Remove everything, and what interrupted processes left; how many kernels there were."""
     entries = _files(SUFFIX)
-    for path in (*entries, *(path for suffix in (PROGRAM, NOTE, UNFINISHED) for path in _files(suffix))):
+    for path in (*entries, *(path for suffix in (PROGRAM, NOTE, PIECES, UNFINISHED) for path in _files(suffix))):
         path.unlink(missing_ok=True)
     return len(entries)
 

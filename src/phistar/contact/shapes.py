@@ -44,8 +44,9 @@ def convex(shape: Shape) -> Any:
         return library.Convex.convexHull(points, False, "Qt")
     if isinstance(shape, Mesh):
         raise ModelError(
-            f"The mesh {shape.path} has no distance of its own: collide with its convex hull, ps.Polytope.hull(mesh), "
-            "or with boxes, capsules and polytopes in its place."
+            f"The mesh {shape.path or '(its file was not found)'} has no distance of its own: collide with its convex "
+            'hull or its convex pieces (ps.Polytope.hull, ps.Polytope.pieces; meshes = "hull" or "pieces" for a '
+            "scene's robot), or with boxes, capsules and polytopes in its place."
         )
     raise ModelError(f"{shape!r:.100} is not a shape that contact knows.")
 

@@ -26,12 +26,13 @@ from phistar.model import (
     Sphere,
 )
 from phistar.model.geometry import Shape
+from phistar.sim.scenes.meshes import WAYS, named, solids, without_meshes
 from phistar.sim.scenes.table import Table
 from phistar.spatial import Inertia, Pose
 from phistar.spatial.inertia import MASSLESS
 from phistar.spatial.rotations import to_quaternion
 
-_SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "points", "hull")
+_SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "points", "hull", "pieces")
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,12 @@ def read_part(table: Table, folder: Path) -> Part:
     name, parent = table.text("name"), table.text("parent", "world")
     placement, robot = table.pose(), None
     source = table.text("robot", None)
-    shapes = _named(name, [_read_shape(each, folder) for each in table.tables("shapes")])
+    shapes = _named(name, [shape for each in table.tables("shapes") for shape in _read_shape(each, folder)])
     free, inertia = False, MASSLESS
     if source is not None:
         options = table.table("options").rest()
         robot = load(source if (folder / source).suffix == "" else folder / source, **options)
+        robot = _solid(robot, table) if "meshes" in table else robot
     else:
         free = table.text("joint", "fixed", ("fixed", "free")) == "free"
         inertia = _read_inertia(table, shapes, free)
@@ -71,31 +73,42 @@ def read_part(table: Table, folder: Path) -> Part:
     return Part(name, parent, placement, robot, free, inertia, shapes, q, v, table.where)
 
 
+def _solid(robot: Model, table: Table) -> Model:
+    try:
+        return without_meshes(robot, table.text("meshes", "none", WAYS))
+    except PhistarError as error:
+        raise FileError(f"{table.where}: {error}") from None
+
+
 def _named(part: str, shapes: list[Geometry]) -> tuple[Geometry, ...]:
     """Shapes without a name have their part's, with a number where there are several."""
     own = [part if len(shapes) == 1 else f"{part}:{number}" for number in range(len(shapes))]
     return tuple(replace(shape, name=shape.name or name) for shape, name in zip(shapes, own, strict=True))
 
 
-def _read_shape(table: Table, folder: Path) -> Geometry:
+def _read_shape(table: Table, folder: Path) -> list[Geometry]:
     given = [kind for kind in _SHAPES if kind in table]
     if len(given) != 1:
         raise FileError(f"{table.where}: give one shape, one of {', '.join(_SHAPES)}; it has {len(given)}.")
     try:
-        shape = _shape(given[0], table, folder)
+        shapes = _shapes(given[0], table, folder)
     except PhistarError as error:
         raise FileError(f"{table.where}: {error}") from None
     color = table.vector("color", 4, None)
-    geometry = Geometry(shape, table.pose(), table.text("name", ""), color, "collision")
+    geometry = Geometry(shapes[0], table.pose(), table.text("name", ""), color, "collision")
     table.done()
-    return geometry
+    return named(geometry, shapes)
 
 
-def _shape(kind: str, table: Table, folder: Path) -> Shape:
+def _shapes(kind: str, table: Table, folder: Path) -> tuple[Shape, ...]:
+    if kind in ("hull", "pieces"):
+        return solids(Mesh(str(folder / table.text(kind)), table.number("scale", 1.0)), kind)
+    return (_shape(kind, table),)
+
+
+def _shape(kind: str, table: Table) -> Shape:
     if kind == "points":
         return Polytope(table.take(kind))
-    if kind == "hull":
-        return Polytope.hull(Mesh(str(folder / table.text(kind)), table.number("scale", 1.0)))
     if kind == "plane":
         table.flag(kind)
         return Plane()

@@ -1,0 +1,66 @@
+"""Meshes that collide: by their convex hull, or cut into convex pieces; a mesh itself has no distance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from phistar.backends import cache
+from phistar.errors import ModelError
+from phistar.model import Geometry, Mesh, Model, Polytope
+from phistar.model.geometry import Shape
+
+WAYS = ("hull", "pieces", "none")
+
+
+def solids(mesh: Mesh, way: str) -> tuple[Polytope, ...]:
+    """What stands for a mesh where bodies touch: its `hull`, its `pieces`, or `none`."""
+    if way == "none":
+        return ()
+    if not mesh.path:
+        raise ModelError(
+            "A collision mesh's file was not found: name its folder (packages under options), "
+            'or leave such meshes out (meshes = "none").'
+        )
+    return (Polytope.hull(mesh),) if way == "hull" else pieces(mesh)
+
+
+def pieces(mesh: Mesh) -> tuple[Polytope, ...]:
+    """`Polytope.pieces`, kept on disk by the mesh's content: cutting takes seconds, and a scene is read many times."""
+    try:
+        content = Path(mesh.path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise ModelError(f"The mesh {mesh.path} cannot be read: {error}.") from None
+    name = cache.key("pieces", content, mesh.scale.tobytes())
+    found = cache.load(name, cache.PIECES)
+    if found is not None:
+        return tuple(Polytope(points) for points in found[0]["points"])
+    cut = Polytope.pieces(mesh)
+    cache.store(name, {"points": [np.asarray(piece.points).tolist() for piece in cut]}, b"", cache.PIECES)
+    return cut
+
+
+def without_meshes(model: Model, way: str) -> Model:
+    """The same robot, its collision meshes replaced by what stands for them; what it looks like stays."""
+    bodies = tuple(replace(body, geometry=_replaced(body.name, body.geometry, way)) for body in model.bodies)
+    return replace(model, bodies=bodies, base_geometry=_replaced("world", model.base_geometry, way))
+
+
+def _replaced(body: str, geometry: tuple[Geometry, ...], way: str) -> tuple[Geometry, ...]:
+    found: list[Geometry] = []
+    for number, each in enumerate(geometry):
+        if each.role == "collision" and isinstance(each.shape, Mesh):
+            found += named(replace(each, name=each.name or f"{body}:{number}"), solids(each.shape, way))
+        else:
+            found.append(each)
+    return tuple(found)
+
+
+def named(geometry: Geometry, shapes: Sequence[Shape]) -> list[Geometry]:
+    """The geometry once for each shape; several have numbers behind its name, if it has one."""
+    numbers = range(len(shapes)) if geometry.name and len(shapes) > 1 else [None] * len(shapes)
+    names = [geometry.name if number is None else f"{geometry.name}:{number}" for number in numbers]
+    return [replace(geometry, shape=shape, name=name) for shape, name in zip(shapes, names, strict=True)]
