@@ -1,5 +1,6 @@
 """`phistar campaign`: a scene many times over, kept as it goes, and counted."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -62,7 +63,7 @@ def campaign(
     from phistar.sim.scenes import scene as scenes
 
     found = scenes.Scene.load(scene)
-    folder = out or Path(f"campaign-{found.name}-{seed}")
+    folder = out or Path(f"campaign-{_flat(found.name)}-{seed}")
     stopped = False
     try:
         with _watched(found.name, runs) as tell:
@@ -76,12 +77,22 @@ def campaign(
         raise typer.Exit(1)
 
 
+def _flat(name: str) -> str:
+    """A name as that of one folder, here and nowhere else."""
+    return re.sub(r"[^\w.-]", "_", name)[:100]
+
+
 class _watched:
     """How many of all, how many of those as wished, how many not, and the time left: a bar on a terminal, elsewhere a
     line every half minute."""
 
     def __init__(self, name: str, runs: int) -> None:
-        shown = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[share]}")
+        shown = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[share]}"),
+        )
         console = Console(stderr=True)
         times = TimeElapsedColumn(), TimeRemainingColumn()
         self.bar = Progress(*shown, *times, console=console, transient=True, disable=not console.is_terminal)

@@ -125,7 +125,12 @@ def _asked(scene: str | None, seed: int | None, out: Path | None, resume: Path |
 def _watched(scene: Any, seed: int, **options: Any) -> Any:
     """The run, with a bar on a terminal that tells how far it is."""
     duration = scene.setting(seed).timing.duration
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.2f} s"), TimeRemainingColumn()
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:.2f} s"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(scene.name, total=duration)
         return scene.run(seed, progress=lambda time: progress.update(task, completed=time), **options)

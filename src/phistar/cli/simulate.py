@@ -116,7 +116,7 @@ class _bar:
     """A bar on a terminal that tells how far it is, and the time left."""
 
     def __init__(self, name: str, duration: float) -> None:
-        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.2f} s")
+        columns = TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.completed:.2f} s")
         console = Console(stderr=True)
         self.bar = Progress(
             *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
