@@ -4,28 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenes import FLOOR, ball, little_scene
+
 pytestmark = pytest.mark.browser
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SITE = DOCS.parent / "build" / "site"
-SCENE = """
-format_version = 1
-name = "drop"
-[time]
-duration = 0.3
-step = 0.002
-[[parts]]
-name = "floor"
-[[parts.shapes]]
-plane = true
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-xyz = [0.0, 0.0, 0.2]
-[[parts.shapes]]
-sphere = 0.1
-"""
+SCENE = little_scene(FLOOR, ball(xyz=[0.0, 0.0, 0.2]), name="drop", time={"duration": 0.3, "step": 0.002})
 
 
 def test_a_report_opens_from_disk(open_page, tmp_path):

@@ -1,8 +1,5 @@
 """WD89's controller: settles as it says, follows one trajectory whatever the fingers feel, and holds nothing on ice."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,10 +9,10 @@ from phistar.capture.planner import Plan, Sighting
 from phistar.capture.prediction import tumble
 from phistar.errors import FileError, ModelError
 from phistar.spatial.rotations import exp, to_quaternion
+from tests.programs import program
 
 pytest.importorskip("coal")
 TIPS = {"left_tips": np.zeros(3), "right_tips": np.zeros(3)}
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "wd89_failure.py"
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +102,6 @@ def test_a_base_that_floats_and_gains_that_are_none_are_refused():
 
 @pytest.mark.slow
 def test_six_frictionless_fingers_on_flat_faces_do_not_hold():
-    spec = importlib.util.spec_from_file_location("wd89_failure", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = program("examples/wd89_failure.py")
     told = example.row("flat, no friction", "inverse dynamics", seed=1, duration=14.0)
     assert told["peak_force"] > 5.0 and not told["captured"]

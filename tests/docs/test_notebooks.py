@@ -1,25 +1,17 @@
 """The notebooks of the five papers: kept as their sources are, and they run."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.programs import program
 
 nbformat = pytest.importorskip("nbformat")
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _tool():
-    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["notebooks"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-TOOL = _tool()
+TOOL = program("tools/notebooks.py")
 
 
 @pytest.mark.parametrize("name", TOOL.ORDER)

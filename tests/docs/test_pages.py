@@ -1,23 +1,16 @@
 """Every code block of README.md and of the site runs, and prints what is shown beneath it."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.programs import program
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _tool():
-    spec = importlib.util.spec_from_file_location("pages", ROOT / "tools" / "pages.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-TOOL = _tool()
+TOOL = program("tools/pages.py")
 PAGES = TOOL.pages()
 RUNS = {"python", "py", "console", "sh", "toml", "xml"}
 SHOWS = {"text", "latex", "c", "json"}

@@ -1,28 +1,19 @@
 """What the site's programs write: an entry for every public name, the benchmarks as they were measured, formulas."""
 
-import importlib.util
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 import phistar as ps
+from tests.programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def program(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_every_public_name_has_an_entry_and_a_docstring(tmp_path):
-    reference = program("generate_reference")
+    reference = program("docs/generate_reference.py")
     reference.write(tmp_path)
     text = "".join(path.read_text("utf-8") for path in tmp_path.glob("*.md"))
     entries = set(re.findall(r"^## (ps\.\S+)$", text, re.MULTILINE))
@@ -34,14 +25,14 @@ def test_every_public_name_has_an_entry_and_a_docstring(tmp_path):
 
 
 def test_stars_of_a_docstring_are_adjoints_not_emphasis():
-    reference = program("generate_reference")
+    reference = program("docs/generate_reference.py")
     assert reference._prose("φ*H* and `a*b`") == "φ\\*H\\* and `a*b`"
 
 
 def test_the_table_of_readme_is_that_of_the_results():
     """`make readme` writes it anew."""
     pytest.importorskip("rich")
-    benchmarks = program("generate_benchmarks")
+    benchmarks = program("docs/generate_benchmarks.py")
     facts = json.loads(benchmarks.RESULTS.read_text("utf-8"))
     readme = (ROOT / "README.md").read_text("utf-8")
     assert "<!-- benchmarks -->" in readme and benchmarks.renewed(readme, facts) == readme
@@ -51,7 +42,7 @@ def test_the_table_of_readme_is_that_of_the_results():
 def test_formulas_are_drawn_into_the_page():
     pytest.importorskip("matplotlib")
     pytest.importorskip("docutils")
-    drawn = program("mathematics").drawn(r"\bar R = \mathcal E_\phi^* < 1")
+    drawn = program("docs/mathematics.py").drawn(r"\bar R = \mathcal E_\phi^* < 1")
     assert drawn.startswith("<svg") and "&lt; 1" in drawn and "vertical-align" in drawn
 
 

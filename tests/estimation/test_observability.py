@@ -1,8 +1,6 @@
 """JJ* is the observability Gramian of the spatial state model: redundant and singular arms in both languages."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 import phistar as ps
 from phistar import estimation
 from phistar.errors import ModelError, ShapeError, UnknownNameError
+from tests.programs import program
 from tests.trees import mechanism, relative
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -158,11 +157,7 @@ def test_the_programs_of_the_page_run():
 
 def test_the_picture_and_the_table_are_made(tmp_path):
     pytest.importorskip("matplotlib")
-    spec = importlib.util.spec_from_file_location("generate_observability", DOCS / "generate_observability.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = program("docs/generate_observability.py")
     module.picture(tmp_path, draws=50)
     module.table(tmp_path)
     assert (tmp_path / "observability.png").stat().st_size > 10_000

@@ -1,11 +1,11 @@
 """The page of the docs: its programs run, and the generator's tables say what the page says."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.programs import program
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "estimation" / "index.md").read_text(encoding="utf-8")
@@ -14,12 +14,7 @@ PAGE = (DOCS / "estimation" / "index.md").read_text(encoding="utf-8")
 @pytest.fixture(scope="module")
 def generator():
     pytest.importorskip("matplotlib")
-    spec = importlib.util.spec_from_file_location("generate_estimation", DOCS / "generate_estimation.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return program("docs/generate_estimation.py")
 
 
 def test_the_programs_of_the_page_run(capsys):

@@ -1,6 +1,5 @@
 """The derivations page is what the program prints, for every target of the rewriter and every law."""
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -10,18 +9,14 @@ import pytest
 from phistar.identities.law import LAWS
 from phistar.operators.show import text
 from tests.identities.targets import CHAIN, TARGETS
+from tests.programs import program
 
 GENERATOR = Path(__file__).parents[2] / "docs" / "generate_derivations.py"
 
 
 @pytest.fixture(scope="module")
 def generator():
-    spec = importlib.util.spec_from_file_location("generate_derivations", GENERATOR)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return program("docs/generate_derivations.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """MJCF files from strangers: nothing outside is opened, nothing crashes or hangs, only a PhistarError comes out."""
 
 import copy
-import importlib.util
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,13 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import phistar as ps
+from tests.io import test_untrusted_fuzz as fuzz
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
-
-_place = importlib.util.spec_from_file_location("untrusted_fuzz", Path(__file__).with_name("test_untrusted_fuzz.py"))
-assert _place is not None and _place.loader is not None
-fuzz = importlib.util.module_from_spec(_place)
-_place.loader.exec_module(fuzz)
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "mjcf"
 SEEDS = sorted(DATA.glob("*.xml"))

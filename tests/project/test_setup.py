@@ -1,6 +1,5 @@
 """Setting up fails in sentences: no Python, no network, a broken pip; never a traceback."""
 
-import importlib.util
 import os
 import shutil
 import stat
@@ -9,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import program
+
 ROOT = Path(__file__).resolve().parents[2]
 NO_NETWORK = "WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError(nope)': /simple/numpy/"
 
 
 @pytest.fixture
 def bootstrap():
-    spec = importlib.util.spec_from_file_location("bootstrap", ROOT / "tools" / "bootstrap.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program("tools/bootstrap.py")
 
 
 @pytest.fixture
@@ -55,8 +52,8 @@ def test_any_other_failure_shows_what_pip_said(bootstrap, pip_that_says, capfd):
 
 
 def test_without_a_supported_python_make_says_so(tmp_path):
-    for program in ("sh", "echo"):
-        (tmp_path / program).symlink_to(str(shutil.which(program)))
+    for tool in ("sh", "echo"):
+        (tmp_path / tool).symlink_to(str(shutil.which(tool)))
     command = ["sh", str(ROOT / "tools" / "with_python.sh"), "tools/bootstrap.py"]
     done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
     assert done.returncode == 1

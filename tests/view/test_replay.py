@@ -14,36 +14,11 @@ import phistar as ps
 from phistar.cli.app import run as command
 from phistar.errors import FileError
 from phistar.view import Recording, replay
+from tests.scenes import FLOOR, ball, little_scene
 
-SCENE = """
-format_version = 1
-[time]
-duration = 0.2
-step = 0.002
-[controller]
-law = "hold"
-[[parts]]
-name = "arm"
-robot = "arm.urdf"
-"""
-DROP = """
-format_version = 1
-name = "drop"
-[time]
-duration = 0.3
-step = 0.002
-[[parts]]
-name = "floor"
-[[parts.shapes]]
-plane = true
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-xyz = [0.0, 0.0, 0.2]
-[[parts.shapes]]
-sphere = 0.1
-"""
+TIME = {"duration": 0.2, "step": 0.002}
+SCENE = little_scene({"name": "arm", "robot": "arm.urdf"}, time=TIME, controller={"law": "hold"})
+DROP = little_scene(FLOOR, ball(xyz=[0.0, 0.0, 0.15]), name="drop", time=TIME)
 ARM = """<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="1"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
 <visual><geometry><box size="0.1 0.1 0.4"/></geometry></visual></link>
