@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import threading
-import time as clock
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +20,10 @@ from phistar.model import Model
 from phistar.view.guard import address_of, close_server
 from phistar.view.joints import Joints
 from phistar.view.marks import ellipsoids
+from phistar.view.numbers import plain
 from phistar.view.pictures import operator_picture
 from phistar.view.shapes import wxyz
-from phistar.view.viewer import UPDATES, set_up
+from phistar.view.viewer import repeat, set_up
 
 PREDICTED, ACCELERATION = (240, 140, 30), (215, 60, 50)
 FOUND = (60, 120, 200)  # links that the filter has passed
@@ -168,12 +168,12 @@ class SweepsView:
             k = self.count - step
             values = np.linalg.eigvalsh(self.swept.mass[k])
             inertia = np.array2string(self.swept.joint_inertia[k], precision=4, separator=", ")
-            names = {"name": self.model.bodies[k].name, "step": step, "count": self.count}
+            names = {"name": plain(self.model.bodies[k].name), "step": step, "count": self.count}
             return INWARD.format(**names, inertia=inertia, least=values[0], most=values[-1])
         k = step - self.count - 1
         rate = np.array2string(self.swept.joint_acceleration[k], precision=4, separator=", ")
         size = float(np.linalg.norm(self.swept.acceleration[k]))
-        names = {"name": self.model.bodies[k].name, "step": k + 1, "count": self.count}
+        names = {"name": plain(self.model.bodies[k].name), "step": k + 1, "count": self.count}
         return OUTWARD.format(**names, rate=rate, size=size)
 
     def _inertias(self, links: range, now: int | None) -> None:
@@ -225,14 +225,8 @@ class SweepsView:
 
     def serve(self) -> None:
         """Run until `stop()` or Ctrl-C."""
-        due = clock.monotonic()
         try:
-            while not self.stopping.wait(1.0 / UPDATES):
-                if clock.monotonic() >= due:
-                    due = clock.monotonic() + 1.0 / STEPS_A_SECOND
-                    self.tick()
-        except KeyboardInterrupt:
-            pass
+            repeat(lambda elapsed: self.tick(), STEPS_A_SECOND, self.stopping)
         finally:
             self.stop()
 

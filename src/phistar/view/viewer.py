@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time as clock
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from phistar.model import Model
 from phistar.view.guard import address_of, close_server, open_server
 from phistar.view.joints import Joints
 from phistar.view.marks import Marks
-from phistar.view.numbers import ASK, as_markdown, numbers
+from phistar.view.numbers import ASK, as_markdown, numbers, plain
 from phistar.view.plots import Plots
 from phistar.view.recording import Recording
 from phistar.view.stage import Stage
@@ -143,7 +145,7 @@ class Viewer:
         if "Trace" in self.marks.seen:
             self.marks.trace(forward_kinematics(self.model.tree, path, self.marks.frame)[..., :3, 3])
         here = [phase.name for phase in record.phases if phase.start <= now <= phase.end]
-        self.phase.content = f"**{here[-1]}**" if here else ""
+        self.phase.content = f"**{plain(here[-1])}**" if here else ""
         playing = self.timeline is not None and self.timeline.playing
         if self.plots is not None and (not playing or self._plots_due()):
             self.plots.show(now)
@@ -165,19 +167,26 @@ class Viewer:
 
     def serve(self) -> None:
         """Play until `stop()` or Ctrl-C."""
-        before = clock.monotonic()
         try:
-            while not self.stopping.wait(1.0 / UPDATES):
-                now = clock.monotonic()
-                if self.timeline is not None:
-                    self.timeline.tick(now - before)
-                before = now
-        except KeyboardInterrupt:
-            pass
+            repeat(self._play, UPDATES, self.stopping)
         finally:
             self.stop()
+
+    def _play(self, elapsed: float) -> None:
+        if self.timeline is not None:
+            self.timeline.tick(elapsed)
 
     def stop(self) -> None:
         """Close the page's server."""
         self.stopping.set()
         close_server(self.server)
+
+
+def repeat(act: Callable[[float], None], rate: float, stopping: threading.Event) -> None:
+    """act(seconds since the last time) so many times a second, until `stopping` is set or Ctrl-C comes."""
+    before = clock.monotonic()
+    with suppress(KeyboardInterrupt):
+        while not stopping.wait(1.0 / rate):
+            now = clock.monotonic()
+            act(now - before)
+            before = now
