@@ -46,7 +46,7 @@ def forward_dynamics_derivatives(frame: CommonFrame, v: Any, tau: Any) -> Unsolv
     """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇, ℳ⁻¹ at the acceleration that tau, (…, nv), gives."""
     at = Linearization(frame, v)
     mass = at.mass_matrix
-    excess = np.asarray(tau)[..., None] - at.forces(np.zeros(at.size))[1]
+    excess = np.asarray(tau)[..., None] - at.bias()
     by_q, by_v, pairs = at.derivatives(solve_symmetric(mass, excess)[..., 0], -1.0)
     return unsolved(mass, by_q, by_v, pairs)
 
@@ -69,11 +69,14 @@ class Linearization:
         self.velocity = self.apply(s.phi.T, own)
         self.parent_velocity = [_bracket(x) for x in self.apply(s.E_phi.T, self.velocity)]
         self.psi_dot = _products(self.parent_velocity, self.h)
-        self.psi_prime = [2.0 * psi + _own_bracket(x, h) for psi, x, h in zip(self.psi_dot, own, self.h, strict=True)]
+        self.psi_prime = [psi + psi + _own_bracket(x, h) for psi, x, h in zip(self.psi_dot, own, self.h, strict=True)]
         self.masses = [self.links.mass(k) for k in range(len(self.h))]
         self.coriolis = [self.coriolis_block(k) for k in range(len(self.h))]
         self.r, self.r_coriolis = self.apply(s.phi, self.masses), self.apply(s.phi, self.coriolis)
         self.r_h = _products(self.r, self.h)
+        twice_h = [h + h for h in self.h]
+        self.against = _products([_transposed(x) for x in self.r_coriolis], twice_h)
+        self.by_v = _sums(_products(self.r, self.psi_prime), _products(self.r_coriolis, twice_h))
         self.outboard_r_h = self.outboard(self.r_h)
 
     def apply(self, operator: Node, blocks: Blocks) -> Blocks:
@@ -123,36 +126,36 @@ class Linearization:
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in blocks))
         return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in blocks], axis=-2)
 
-    def forces(self, a: Any) -> tuple[Blocks, np.ndarray, Blocks]:
-        """F, the joint forces HF + Aθ̈ (…, nv, 1), and the brackets of the parents' accelerations, at θ̈ = a (…, nv)."""
+    def accelerations(self, a: Any) -> tuple[Blocks, Blocks]:
+        """α = φ*(H*θ̈ + Ψ̇θ̇ + E*a_g) and the parents', at θ̈ = a, (…, nv)."""
         s, joints = Symbols(), self.model.joints
         a = [np.asarray(a)[..., joint.v_slice, None] for joint in joints]
-        own = [
-            np.matmul(h, rate) + np.matmul(psi, v)
-            for h, rate, psi, v in zip(self.h, a, self.psi_dot, self.v, strict=True)
-        ]
+        own = _sums(_products(self.h, a), _products(self.psi_dot, self.v))
         lift = self.frame.base_acceleration[..., None]
         roots = [parent < 0 for parent in self.model.parents]
-        entering = [x + lift if root else x for x, root in zip(own, roots, strict=True)]
-        alpha = self.apply(s.phi.T, entering)
-        above = [lift if root else x for x, root in zip(self.apply(s.E_phi.T, alpha), roots, strict=True)]
-        terms = zip(self.masses, alpha, self.coriolis, self.velocity, strict=True)
-        total = self.apply(s.phi, [np.matmul(m, x) + np.matmul(b, velocity) for m, x, b, velocity in terms])
-        armature = [np.matmul(self.links.armature(k), rate) for k, rate in enumerate(a)]
-        return total, self.rows(self.h, total) + self.rows(None, armature), [_bracket(x) for x in above]
+        alpha = self.apply(s.phi.T, [x + lift if root else x for x, root in zip(own, roots, strict=True)])
+        return alpha, [lift if root else x for x, root in zip(self.apply(s.E_phi.T, alpha), roots, strict=True)]
+
+    def bias(self) -> np.ndarray:
+        """𝒞 + 𝒢 = ½(Hφ̃Xθ̇ + (2rᶜ*H*)*V) + (rH*)*α, (…, nv, 1), of α at rest and X = rΨ′ + 2rᶜH*, the columns of ∂τ/∂θ̇:
+        what is of second degree in θ̇ is half its derivative times θ̇ (Euler)."""
+        s = Symbols()
+        outer = self.apply(s.E_phi @ s.phi, _products(self.by_v, self.v))
+        squares = self.rows(self.h, outer) + self.rows(self.against, self.velocity)
+        return 0.5 * squares + self.rows(self.r_h, self.accelerations(np.zeros(self.size))[0])
 
     def derivatives(self, a: Any, sign: float) -> tuple[np.ndarray, np.ndarray, Pairs | None]:
         """±∂τ/∂θ and ±∂τ/∂θ̇ at θ̈ = a, (…, nv); of traced scalars with the products over pairs of joints left open."""
-        forces, _, above = self.forces(a)
-        h, twice_h, twice_psi = self.h, [2.0 * h for h in self.h], [2.0 * psi for psi in self.psi_dot]
-        psi_ddot = _sums(_products(above, h), _products(self.parent_velocity, self.psi_dot))
+        alpha, above = self.accelerations(a)
+        acting = _sums(_products(self.masses, alpha), _products(self.coriolis, self.velocity))
+        forces = self.apply(Symbols().phi, acting)
+        h, twice_psi = self.h, [psi + psi for psi in self.psi_dot]
+        psi_ddot = _sums(_products([_bracket(x) for x in above], h), _products(self.parent_velocity, self.psi_dot))
         by_q = _sums(_products(self.r, psi_ddot), _products(self.r_coriolis, twice_psi))
-        by_v = _sums(_products(self.r, self.psi_prime), _products(self.r_coriolis, twice_h))
         turned = _products([_force_bracket(f) for f in forces], h)
         left = (h, self.psi_dot, self.psi_prime, psi_ddot)
-        against = _products([_transposed(x) for x in self.r_coriolis], twice_h)
-        right = (self.r_h, against, _sums(by_q, turned), by_v)
-        own_q, own_v = sign * self.own(by_q), sign * self.own(by_v)
+        right = (self.r_h, self.against, _sums(by_q, turned), self.by_v)
+        own_q, own_v = sign * self.own(by_q), sign * self.own(self.by_v)
         pairs = Pairs(self.by_rates(left), self.by_rates(right), self.carried(), sign)
         if own_q.dtype == object:
             return pairs.table(own_q, 0, 1), pairs.table(own_v, 2, 3), pairs
