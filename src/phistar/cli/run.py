@@ -15,7 +15,7 @@ from rich.text import Text
 from phistar.cli import info
 from phistar.cli.names import scenes
 from phistar.cli.tables import number
-from phistar.cli.written import written
+from phistar.cli.written import check_folder, written
 from phistar.errors import FileError
 
 DEFAULT = "grapple"
@@ -72,6 +72,7 @@ def run(
     found, seed, out = _asked(scene, seed, out, resume)
     if checkpoint is not None and out is None:
         raise FileError("A checkpoint is written to the folder of --out; give one.")
+    check_folder(out)
     kept, failed = None if checkpoint is None else (checkpoint, out), None
     viewer = _looking_on(found, seed) if live else None
     try:

@@ -16,7 +16,7 @@ from rich.text import Text
 from phistar.cli import info
 from phistar.cli.arguments import Floating, Packages, Robot, SummaryAsJson
 from phistar.cli.tables import COORDINATES, number
-from phistar.cli.written import written
+from phistar.cli.written import check_folder, written
 from phistar.errors import PhistarError
 
 SHOWN = {
@@ -62,6 +62,7 @@ def simulate(
     from phistar.sim.scenes.run import Stopped
 
     model = load(robot, floating=floating, packages=packages or [])
+    check_folder(out)
     start = _numbers(model, q, resting_place(model), "q")
     rates, failed = _numbers(model, v, np.zeros(model.nv), "v"), None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,16 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from phistar.errors import PhistarError
+from phistar.errors import FileError, PhistarError
+
+
+def check_folder(out: Path | None) -> None:
+    """Refuses, before anything is computed, a folder that nothing can be written to."""
+    place = out or Path(".")
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise FileError(f"Nothing can be written to {out}: {place} is no folder, or one that only others may change.")
 
 
 def written(result: Any, out: Path) -> list[str]:

@@ -102,12 +102,17 @@ class Polytope(Shape):
     points: Any
 
     def __post_init__(self) -> None:
-        points = np.asarray(self.points, dtype=np.float64)
+        try:
+            points = np.asarray(self.points, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            points = np.zeros(0)
+        if points.ndim == 2:
+            points = checked_numbers(points, points.shape, "A polytope", "points")
         if points.ndim != 2 or points.shape[1] != 3 or np.linalg.matrix_rank(points - points[:1]) < 3:
             raise ModelError(
                 f"A polytope needs four points or more, not all in a plane; it was given {self.points!r:.200}."
             )
-        object.__setattr__(self, "points", readonly(checked_numbers(points, points.shape, "A polytope", "points")))
+        object.__setattr__(self, "points", readonly(points))
 
     @staticmethod
     def hull(mesh: "Mesh") -> "Polytope":
@@ -153,8 +158,10 @@ class Mesh(Shape):
             raise ModelError("Reading a mesh needs the package trimesh: pip install 'phistar[sim]'.") from None
         try:
             found: Any = trimesh.load(self.path, force="mesh")
-        except (OSError, ValueError, TypeError) as error:
-            raise ModelError(f"The mesh {self.path} cannot be read: {error}.") from None
+        except Exception as error:  # readers of foreign formats raise whatever they like
+            raise ModelError(
+                f"The mesh {self.path} cannot be read: {str(error) or type(error).__name__:.200}."
+            ) from None
         if len(found.faces) == 0:
             raise ModelError(f"The mesh {self.path} has no triangles.")
         return found

@@ -92,6 +92,8 @@ def _read_shape(table: Table, folder: Path) -> list[Geometry]:
         raise FileError(f"{table.where}: give one shape, one of {', '.join(_SHAPES)}; it has {len(given)}.")
     try:
         shapes = _shapes(given[0], table, folder)
+    except FileError:
+        raise
     except PhistarError as error:
         raise FileError(f"{table.where}: {error}") from None
     color = table.vector("color", 4, None)
