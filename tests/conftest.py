@@ -1,9 +1,49 @@
-"""Hypothesis settings for all tests: no deadline (machines differ), and the same examples every time under CI."""
+"""For all tests: hypothesis without deadlines (machines differ), the same examples every time under CI, and a guard by
+which no test makes or changes a file but in temporary folders, its user's caches, and those of the tools."""
 
 import os
+import sys
+import tempfile
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+ROOT = Path(__file__).resolve().parents[1]
+FREE = {Path(place).resolve() for place in (tempfile.gettempdir(), Path.home(), "/dev")}
+MADE = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1}  # and which argument says where
+
+
+def may_be_written(path):
+    place = Path(os.fsdecode(path)).resolve()
+    if place.is_relative_to(ROOT):  # of the project itself only what tools keep: .hypothesis, __pycache__, …
+        return any(part.startswith((".", "__pycache__")) for part in place.relative_to(ROOT).parts)
+    return any(place.is_relative_to(folder) for folder in FREE)
+
+
+def guard(event, arguments):
+    """An audit hook: what raises here does not happen. It sees Python's own calls, in this process."""
+    if event == "open":
+        path, _, flags = arguments
+        if isinstance(path, int) or not (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            return
+    elif event in MADE:
+        path = arguments[MADE[event]]
+    else:
+        return
+    test = os.environ.get("PYTEST_CURRENT_TEST")
+    assert test is None or may_be_written(path), f"{test} would write {path}; tests write in tmp_path"
+
+
+sys.addaudithook(guard)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _folders_of_this_run(tmp_path_factory):
+    """Those that pytest's --basetemp and PHISTAR_CACHE name may be anywhere."""
+    given = (tmp_path_factory.getbasetemp(), os.environ.get("PHISTAR_CACHE"))
+    FREE.update(Path(place).resolve() for place in given if place)

@@ -6,48 +6,28 @@ import pytest
 from phistar.control.sampled import Command
 from phistar.errors import PhistarError
 from phistar.sim.scenes.scene import Scene
+from tests.scenes import FLOOR, ball, little_scene
 
 gymnasium = pytest.importorskip("gymnasium")
 pytest.importorskip("coal")
-SCENE = """
-format_version = 1
-gravity = [0.0, 0.0, 0.0]
-[time]
-duration = 0.1
-sample = 0.01
-step = 0.005
-[controller]
-torque_limit = 40.0
-[[parts]]
-name = "arm"
-robot = "puma560"
-q = [0.1, 0.5, 0.2, {uniform = [-0.5, 0.5]}, 0.3, 0.0]
-[[parts]]
-name = "ball"
-joint = "free"
-mass = 1.0
-xyz = [3.0, 0.0, {uniform = [0.2, 0.4]}]
-[[parts.shapes]]
-sphere = 0.1
-"""
-SENSORS = """
-[[sensors]]
-name = "joints"
-kind = "joints"
-part = "arm"
-noise = 0.001
-[[sensors]]
-name = "ball"
-kind = "pose"
-of = "ball"
-delay = 0.02
-"""
+ARM = {"name": "arm", "robot": "puma560", "q": [0.1, 0.5, 0.2, {"uniform": [-0.5, 0.5]}, 0.3, 0.0]}
+SENSORS = [
+    {"name": "joints", "kind": "joints", "part": "arm", "noise": 0.001},
+    {"name": "ball", "kind": "pose", "of": "ball", "delay": 0.02},
+]
+
+
+def written(path, *parts, heights=(0.2, 0.4), **tables):
+    """An arm and a ball without weight."""
+    parts = (*parts, ARM, ball(xyz=[3.0, 0.0, {"uniform": heights}]))
+    limit, time = {"torque_limit": 40.0}, {"duration": 0.1, "sample": 0.01, "step": 0.005}
+    path.write_text(little_scene(*parts, gravity=[0.0, 0.0, 0.0], time=time, controller=limit, **tables))
+    return path
 
 
 @pytest.fixture
 def path(tmp_path):
-    (tmp_path / "arm.toml").write_text(SCENE + SENSORS)
-    return tmp_path / "arm.toml"
+    return written(tmp_path / "arm.toml", sensors=SENSORS)
 
 
 def environment(path, **options):
@@ -144,8 +124,7 @@ def test_an_action_may_be_the_reference_of_a_law(path):
 
 
 def test_without_sensors_the_state_is_seen(tmp_path):
-    (tmp_path / "bare.toml").write_text(SCENE)
-    seen, _ = environment(tmp_path / "bare.toml").reset(seed=0)
+    seen, _ = environment(written(tmp_path / "bare.toml")).reset(seed=0)
     assert seen["q"].shape == (13,) and seen["v"].shape == (12,)
 
 
@@ -161,15 +140,11 @@ def test_several_at_once(path):
 
 
 def test_draws_that_cannot_start_are_passed_and_a_scene_that_never_can_is_refused(tmp_path, monkeypatch):
-    floor = '[[parts]]\nname = "ground"\n[[parts.shapes]]\nname = "floor"\nplane = true\n'
-    scene = SCENE.replace("uniform = [0.2, 0.4]", "uniform = [0.0, 0.2]").replace("[[parts]]", floor + "[[parts]]", 1)
-    (tmp_path / "half.toml").write_text(scene)
-    env = environment(tmp_path / "half.toml")
+    env = environment(written(tmp_path / "half.toml", FLOOR, heights=[0.0, 0.2]))
     assert all(env.reset(seed=seed)[0]["q"][8] > 0.1 for seed in range(6))
     monkeypatch.setattr("phistar.gym.MOST_DRAWS", 3)
-    (tmp_path / "never.toml").write_text(scene.replace("[0.0, 0.2]", "[0.0, 0.05]"))
     with pytest.raises(PhistarError, match="None of 3 draws of never can start"):
-        environment(tmp_path / "never.toml")
+        environment(written(tmp_path / "never.toml", FLOOR, heights=[0.0, 0.05]))
 
 
 @pytest.mark.parametrize("options", [{"period": 0.0}, {"force_limit": -1.0}])

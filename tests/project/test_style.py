@@ -1,4 +1,5 @@
-"""House style that a machine can hold: files and functions stay small, imports flow one way."""
+"""House style that a machine can hold: files and functions stay small, imports flow one way, tests write in their own
+folder."""
 
 import ast
 import subprocess
@@ -34,3 +35,10 @@ def test_imports_flow_one_way():
     code = f"import sys; from {linter.__name__} import lint_imports_command; sys.exit(lint_imports_command())"
     done = subprocess.run([sys.executable, "-c", code, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("place", ["/nowhere", ROOT / "nowhere", ROOT / "tests" / "data" / "nowhere"], ids=str)
+def test_no_test_can_write_outside_its_own_folder(place):
+    for write in (Path.mkdir, Path.touch):
+        with pytest.raises(AssertionError, match="would write"):
+            write(Path(place))
