@@ -70,10 +70,10 @@ class Condition:
     code: CodeType
 
     def holds(self, facts: Mapping[str, Any]) -> bool:
-        """Whether it does; a division by zero is no."""
+        """Whether it does; a division by zero, or of what is too large, is no."""
         try:
             return bool(eval(self.code, _GLOBALS, facts))  # names, numbers and the nodes above: see `condition`
-        except ZeroDivisionError:
+        except ArithmeticError:
             return False
 
 
@@ -124,7 +124,7 @@ class Supervisor:
             content = tomllib.loads(Path(path).read_text("utf-8"))
         except OSError as error:
             raise FileError(f"The rules {path} cannot be read: {error.strerror}.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested without end
             raise FileError(f"{path}: {error}; rules are a TOML file.") from None
         return Supervisor.of(content, facts, str(path))
 
@@ -139,6 +139,12 @@ class Supervisor:
         marks, tables = content.pop("flags", {}), content.pop("rules", [])
         if content:
             raise FileError(f"{where}: {next(iter(content))!r} is not known; there are start, ends, flags and rules.")
+        if not isinstance(start, str):
+            raise FileError(f"{where}: `start` names the first phase; it is {start!r:.100}.")
+        if not isinstance(ends, list | tuple) or not all(isinstance(name, str) for name in ends):
+            raise FileError(f"{where}: `ends` is a list of names of phases; it is {ends!r:.100}.")
+        if not isinstance(marks, Mapping) or not isinstance(tables, list | tuple):
+            raise FileError(f"{where}: flags are a table, [flags], and rules a list of tables, [[rules]].")
         known = [*ALWAYS, *facts]
         flags = tuple(_flag(name, value, known, where) for name, value in marks.items())
         known += [flag.name for flag in flags]
@@ -225,7 +231,7 @@ def _rule(table: Any, known: list[str], where: str) -> Rule:
     if not isinstance(table, Mapping) or not {"from", "to", "when", "reason"} <= set(table) <= allowed:
         raise FileError(f"{where}: a rule has from, to, when, reason and, if it must last, for; it is {table!r:.200}.")
     before, lasting = table["from"], table.get("for", 0.0)
-    before = (before,) if isinstance(before, str) else tuple(before)
+    before = tuple(before) if isinstance(before, list | tuple) else (before,)
     if not before or not all(isinstance(text, str) and text for text in (*before, table["to"], table["reason"])):
         raise FileError(f"{where}: from and to are names of phases, reason is a sentence; it is {table!r:.200}.")
     if not _is_number(lasting) or not 0.0 <= lasting < NEVER:
@@ -233,11 +239,9 @@ def _rule(table: Any, known: list[str], where: str) -> Rule:
     return Rule(before, table["to"], condition(table["when"], known, where), float(lasting), table["reason"])
 
 
-def _checked(start: Any, ends: tuple[str, ...], flags: tuple[Flag, ...], rules: list[Rule], where: str) -> Supervisor:
+def _checked(start: str, ends: tuple[str, ...], flags: tuple[Flag, ...], rules: list[Rule], where: str) -> Supervisor:
     named = [name for rule in rules for name in (*rule.before, rule.after)]
     phases = tuple(dict.fromkeys([start, *named, *ends]))
-    if not isinstance(start, str):
-        raise FileError(f"{where}: `start` names the first phase; it is {start!r:.100}.")
     own = {phase: tuple(rule for rule in rules if phase in rule.before) for phase in phases}
     reached, ahead = {start}, [start]
     while ahead:
