@@ -204,7 +204,7 @@ def test_scrubbing_shows_the_state_of_that_time(recording, opened):
     viewer.timeline.slider.value = 1.5
     viewer.timeline._scrubbed(PERSON)
     np.testing.assert_array_equal(viewer.q, recording.q[45])
-    assert viewer.phase.content == "**<hold>**"
+    assert viewer.phase.content == "**&#60;hold&#62;**"  # no tag
     assert viewer.marks.nodes["Contacts"].points[0, 1, 2] > 0.0
 
 
