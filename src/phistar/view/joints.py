@@ -137,7 +137,7 @@ class Joints:
             self.answer.content = plain(str(error))
             return
         far = np.linalg.norm(found.residual[3:]) * 1e3
-        self.answer.content = "Reached." if found.success else f"{far:.0f} mm away. {plain(found.reason)}"
+        self.answer.content = "Reached." if found.success else f"{far:.0f} mm away. {plain(str(found.reason))}"
         self.q = np.array(found.q)
         with self.server.atomic():
             for at, slider in self.sliders.items():
