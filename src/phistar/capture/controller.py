@@ -90,6 +90,11 @@ class CaptureController:
     def period(self) -> float:
         return self.settings.period
 
+    @property
+    def senses(self) -> Mapping[str, int]:
+        """The readings that it goes by, with their sizes."""
+        return {**self.arms.readings, **self.arms.sights}
+
     @cached_property
     def law(self) -> Any:
         return compiled_law(self.arms)

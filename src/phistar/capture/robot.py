@@ -62,6 +62,7 @@ class Arms:
             scene.frame(frame)
         model = without(scene, OBJECT)
         hands = tuple(_hand(model, side) for side in SIDES)
+        _check_joints(model, hands)
         frames = tuple(
             Frame(hand.grip, wrist.body, Pose(rotation=place[:3, :3], xyz=place[:3, 3]))
             for hand in hands
@@ -103,6 +104,11 @@ class Arms:
         rows = {f"{hand.side}_joints": 2 * len(hand.joints) for hand in self.hands}
         rows |= {f"{hand.side}_wrist": 6 for hand in self.hands}
         return rows | ({BASE: SIGHT_ROWS} if self.free else {})
+
+    @property
+    def sights(self) -> Mapping[str, int]:
+        """The readings that tell of the object: what the fingertips feel, and where it is seen."""
+        return {**{f"{hand.side}_tips": FINGERS for hand in self.hands}, OBJECT: SIGHT_ROWS}
 
     @cached_property
     def sites(self) -> np.ndarray:
@@ -174,12 +180,25 @@ class Arms:
         return self.model.joints[self.model.frame(BASE).body]
 
 
+def _check_joints(model: Model, hands: tuple[Hand, ...]) -> None:
+    """Refuses what moves besides both arms, their base and the object: no reading tells its state."""
+    known = {start for hand in hands for start in hand.joints.tolist()}
+    for body, joint in enumerate(model.joints):
+        base = body == model.frame(BASE).body and isinstance(joint.kind, Free)
+        if not base and joint.v_slice.start not in known:
+            raise ModelError(
+                f"{model.name}: the joint {joint.name} belongs to no arm; a capture knows two arms, '{BASE}' and "
+                f"'{OBJECT}', and nothing else that moves."
+            )
+
+
 def without(model: Model, name: str) -> Model:
     """The model without one body and what hangs on it, and their frames."""
     gone = {model.body_index(name)}
     if gone == {-1}:
         raise ModelError("The world cannot be left out of a model.")
-    gone |= {i for i, parent in enumerate(model.parents) if parent in gone}
+    for i, parent in enumerate(model.parents):  # parents come first
+        gone |= {i} if parent in gone else set()
     kept = [i for i in range(len(model.bodies)) if i not in gone]
     place = {-1: -1} | {old: new for new, old in enumerate(kept)}
     bodies, rows, rates = [], 0, 0

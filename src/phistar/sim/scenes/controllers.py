@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,8 +48,8 @@ class Controlling:
     where: str
 
 
-def read_controller(table: Table) -> Controlling:
-    """The [controller] table."""
+def read_controller(table: Table, folder: Path) -> Controlling:
+    """The [controller] table; a file that it names is looked for in the scene's folder."""
     law = table.text("law", "none", LAWS)
     limit = table.take("torque_limit", None)
     if limit is not None:
@@ -60,7 +61,9 @@ def read_controller(table: Table) -> Controlling:
         if not (limit > 0.0).all():
             raise table.wrong("torque_limit", "a number greater than 0, or a list of them,")
     if law in CAPTURES:
-        return Controlling(law, table.rest(), limit, table.where)
+        own = table.rest()
+        own |= {"rules": str(folder / own["rules"])} if isinstance(own.get("rules"), str) else {}
+        return Controlling(law, own, limit, table.where)
     defaults = {"hold": (400.0, 40.0), "inverse_dynamics": (100.0, 20.0)}.get(law)
     settings: dict[str, Any] = {}
     if defaults:
@@ -104,7 +107,20 @@ def check_controller(setting: Setting) -> None:
     if setting.controller.law == "inverse_dynamics":
         _trajectories(setting)
     elif setting.controller.law in CAPTURES:
-        controller_of(setting)
+        _check_senses(setting, getattr(controller_of(setting), "senses", {}))
+
+
+def _check_senses(setting: Setting, senses: Mapping[str, int]) -> None:
+    """Every reading that a controller goes by must be there, with as many numbers."""
+    slices = setting.sensing.slices
+    for name, size in senses.items():
+        if name not in slices:
+            raise unknown("sensor", name, slices, setting.name)
+        if slices[name].stop - slices[name].start != size:
+            raise FileError(
+                f"{setting.controller.where}: {setting.controller.law} needs a sensor {name} of {size} numbers; it has "
+                f"{slices[name].stop - slices[name].start}."
+            )
 
 
 def effort_limits(setting: Setting) -> np.ndarray:

@@ -212,7 +212,7 @@ def _read(table: Table, name: str, folder: Path) -> Setting:
     if contacts and ignored:
         raise FileError(f"{table.where}: contacts lists the only pairs there are, ignored leaves some out; give one.")
     disturbances = tuple(_disturbance(each) for each in table.tables("disturbances"))
-    sensors, controller = read_sensors(table), read_controller(table.table("controller"))
+    sensors, controller = read_sensors(table), read_controller(table.table("controller"), folder)
     timing, task = _timing(table.table("time")), read_task(table.table("task"))
     table.done()
     setting = Setting(name, gravity, parts, surface, contacts, ignored, disturbances, sensors, controller, timing, task)
