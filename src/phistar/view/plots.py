@@ -140,10 +140,9 @@ def lines(labels: Sequence[str]) -> tuple[dict[str, Any], ...]:
 
 
 def plain_plot(gui: Any, title: str | None, data: tuple[np.ndarray, ...], series: tuple[dict[str, Any], ...]) -> Any:
-    """A plot without a legend of its own."""
-    return gui.add_uplot(
-        data=data, series=series, title=title, scales=_scales(), axes=_axes(), legend={"show": False}, height=170
-    )
+    """A plot without a legend of its own; room above and beside it, or numbers at its corners are cut."""
+    look = {"scales": _scales(), "axes": _axes(), "legend": {"show": False}, "height": 170, "padding": (10, 14, 0, 0)}
+    return gui.add_uplot(data=data, series=series, title=title, **look)
 
 
 def coordinate_names(model: Model, rates: bool = False) -> list[str]:

@@ -167,11 +167,11 @@ class SweepsView:
         if step <= self.count:
             k = self.count - step
             values = np.linalg.eigvalsh(self.swept.mass[k])
-            inertia = np.array2string(self.swept.joint_inertia[k], precision=4, separator=", ")
+            inertia = np.array2string(np.squeeze(self.swept.joint_inertia[k]), precision=4, separator=", ")
             names = {"name": plain(self.model.bodies[k].name), "step": step, "count": self.count}
             return INWARD.format(**names, inertia=inertia, least=values[0], most=values[-1])
         k = step - self.count - 1
-        rate = np.array2string(self.swept.joint_acceleration[k], precision=4, separator=", ")
+        rate = np.array2string(np.squeeze(self.swept.joint_acceleration[k]), precision=4, separator=", ")
         size = float(np.linalg.norm(self.swept.acceleration[k]))
         names = {"name": plain(self.model.bodies[k].name), "step": k + 1, "count": self.count}
         return OUTWARD.format(**names, rate=rate, size=size)
