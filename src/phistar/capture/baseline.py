@@ -11,7 +11,7 @@ are compared and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,13 +20,13 @@ import numpy as np
 from phistar.capture.planner import Plan, Planner, Sighting
 from phistar.capture.prediction import tumble
 from phistar.capture.robot import Arms
+from phistar.capture.settings import numbers
 from phistar.compiled import CompiledFunction, compile
 from phistar.control.joint_laws import InverseDynamicsControl
 from phistar.control.sampled import Command, Switch
 from phistar.control.splines import Spline, through
-from phistar.errors import FileError, ModelError
+from phistar.errors import ModelError
 from phistar.model import Model
-from phistar.model.names import unknown
 from phistar.spatial.rotations import from_quaternion
 
 KNOT = 0.25  # s between the points that the trajectory goes through
@@ -49,14 +49,7 @@ class Gains:
     @staticmethod
     def of(given: Mapping[str, Any]) -> Gains:
         """Those of a table, numbers greater than 0."""
-        names = [field.name for field in fields(Gains)]
-        for name, value in given.items():
-            if name not in names:
-                raise FileError(f"[controller] {unknown('setting', name, names, 'wd89')}")
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0.0 < value < float("inf"):
-                raise FileError(f"[controller] {name}: a number greater than 0 was expected; it is {value!r:.100}.")
-        return Gains(**{name: float(value) for name, value in given.items()})
+        return Gains(**numbers(given, Gains, "wd89"))
 
     @property
     def kp(self) -> float:
@@ -92,6 +85,12 @@ class InverseDynamicsCapture:
     @property
     def arms(self) -> Arms:
         return self.planner.robot.arms
+
+    @property
+    def senses(self) -> Mapping[str, int]:
+        """The readings that it goes by, with their sizes."""
+        joints = {name: size for name, size in self.arms.readings.items() if name.endswith("_joints")}
+        return {**joints, **self.arms.sights}
 
     @cached_property
     def law(self) -> CompiledFunction:

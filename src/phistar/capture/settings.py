@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -10,6 +10,18 @@ from typing import Any
 from phistar.capture.laws import Gains
 from phistar.errors import FileError
 from phistar.model.names import unknown
+
+
+def numbers(given: Mapping[str, Any], kind: type, whose: str, may_be_zero: Collection[str] = ()) -> dict[str, float]:
+    """Those that a [controller] table gives for the fields of `kind`, each greater than 0."""
+    names = [field.name for field in fields(kind)]
+    for name, value in given.items():
+        if name not in names:
+            raise FileError(f"[controller] {unknown('setting', name, names, whose)}")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0.0 <= value < float("inf") or (not value and name not in may_be_zero):
+            raise FileError(f"[controller] {name}: a number greater than 0 was expected; it is {value!r:.100}.")
+    return {name: float(value) for name, value in given.items()}
 
 
 @dataclass(frozen=True)
@@ -37,14 +49,7 @@ class Settings:
     @staticmethod
     def of(given: Mapping[str, Any]) -> Settings:
         """Those of a table, numbers greater than 0 (delay and filter_time may be 0)."""
-        names = [field.name for field in fields(Settings)]
-        for name, value in given.items():
-            if name not in names:
-                raise FileError(f"[controller] {unknown('setting', name, names, 'the grapple')}")
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not 0.0 <= value < float("inf") or (not value and name not in ("delay", "filter_time")):
-                raise FileError(f"[controller] {name}: a number greater than 0 was expected; it is {value!r:.100}.")
-        return Settings(**{name: float(value) for name, value in given.items()})
+        return Settings(**numbers(given, Settings, "the grapple", may_be_zero=("delay", "filter_time")))
 
 
 _JOINTS = Gains(task=0.0)
