@@ -1,6 +1,5 @@
 """JJ* is the observability Gramian of the spatial state model: redundant and singular arms in both languages."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -144,15 +143,6 @@ def test_what_cannot_be_asked_is_refused():
 
 
 # The page
-
-
-def test_the_programs_of_the_page_run():
-    page = (DOCS / "estimation" / "observability.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) >= 3
-    for block in blocks:
-        assert "assert" in block or "print" in block
-    exec("\n".join(blocks), {})
 
 
 def test_the_picture_and_the_table_are_made(tmp_path):

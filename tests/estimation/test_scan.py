@@ -96,10 +96,7 @@ def test_a_link_without_inertia_about_its_joint_is_refused_though_the_chain_has_
         estimation.scanned_forward_dynamics(model, zero, zero, zero)
 
 
-def test_the_page_s_programs_run_and_its_tables_and_picture_are_made(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec("\n".join(blocks), {})
-    assert len(capsys.readouterr().out.splitlines()) == len(blocks) == 2
+def test_the_page_s_tables_and_picture_are_made():
     source = (DOCS / "generate_estimation_fast.py").read_text(encoding="utf-8")
     for name in (*re.findall(r"!\[.*?\]\((.*?)\)", PAGE), *re.findall(r"\{include\} (\w+)\.txt", PAGE)):
         assert f'"{name}"' in source
