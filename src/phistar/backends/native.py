@@ -128,6 +128,8 @@ class _Emitter:
 
     def _assign(self, node: ast.Assign) -> None:
         target, value = node.targets[0], node.value
+        if len(node.targets) != 1:
+            raise self._refused(node)
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             values = [self._value(each) for each in value.elts]
             for each, made in zip(target.elts, values, strict=True):
@@ -157,6 +159,8 @@ class _Emitter:
 
     def _for(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)
+        if len(node.iter.args) > 2 or node.orelse:
+            raise self._refused(node)
         bounds = [self._as(self._value(bound), WHOLE) for bound in node.iter.args]
         start, stop = bounds if len(bounds) == 2 else ("0", bounds[0])
         name = node.target.id
@@ -178,6 +182,8 @@ class _Emitter:
         self._begin(end)
 
     def _while(self, node: ast.While) -> None:
+        if node.orelse:
+            raise self._refused(node)
         body, end = self._labels("while", "end")
         test = self._jump_to_new("test")
         self._put(f"br i1 {self._as(self._value(node.test), TRUTH)}, label %{body}, label %{end}")
@@ -255,6 +261,8 @@ class _Emitter:
         return kind, self._made(f"{name}{flags} {kind} {self._as(left, kind)}, {self._as(right, kind)}")
 
     def _value_compare(self, node: ast.Compare) -> Value:
+        if len(node.ops) != 1:
+            raise self._refused(node)
         left, right = self._value(node.left), self._value(node.comparators[0])
         kind = FLOAT if FLOAT in (left[0], right[0]) else WHOLE
         name = _COMPARED[type(node.ops[0])][kind == WHOLE]
@@ -285,7 +293,7 @@ class _Emitter:
         if name in ("sqrt", "abs"):
             intrinsic = {"sqrt": "sqrt", "abs": "fabs"}[name]
             return FLOAT, self._made(f"call {FLAGS} double @llvm.{intrinsic}.f64(double {self._as(values[0], FLOAT)})")
-        if name in ("min", "max"):
+        if name in ("min", "max") and len(values) == 2:
             kind = FLOAT if FLOAT in (values[0][0], values[1][0]) else WHOLE
             test = ("fcmp olt double" if kind == FLOAT else "icmp slt i64", *(self._as(x, kind) for x in values))
             less = self._made(f"{test[0]} {test[1]}, {test[2]}")
