@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from phistar.backends.threads import _pieces, spread
+from phistar.backends.threads import _pieces, spread, together
 from phistar.errors import PhistarError
 
 SHAPES = [(3,)]
@@ -54,3 +54,13 @@ def test_a_thread_count_must_be_a_number(monkeypatch):
     monkeypatch.setenv("PHISTAR_THREADS", "many")
     with pytest.raises(PhistarError, match="'many'"):
         spread(lambda x, out: None, (np.zeros((50_000, 3)),), SHAPES)
+
+
+@pytest.mark.parametrize("shapes", [[(2, 3)] * 3, [(2, 3), (4,), ()], [(0, 0)] * 2])
+@pytest.mark.parametrize("batch", [(5,), (2, 4), (0,)])
+def test_room_for_all_outputs_has_their_shapes_and_no_entry_twice(batch, shapes):
+    outputs = together(batch, shapes)
+    assert [x.shape for x in outputs] == [batch + shape for shape in shapes]
+    for number, x in enumerate(outputs):
+        x[...] = number
+    assert all(np.all(x == number) for number, x in enumerate(outputs))

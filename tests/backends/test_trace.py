@@ -154,15 +154,16 @@ def test_a_trace_of_a_robot_names_its_inputs_in_order():
     assert found.arguments == (("q", 2), ("v", 2), ("tau", 2)) and found.results == (("out", (2,)),)
 
 
-def test_depth_first_order_keeps_every_value_and_follows_the_outputs():
+@pytest.mark.parametrize("last_first", [False, True])
+def test_depth_first_order_keeps_every_value_and_follows_the_outputs(last_first):
     rng, tape = np.random.default_rng(4), Tape()
     x = tape.inputs((4, 4))
     block = np.matmul(np.matmul(x, x.T), x) + np.sin(x[0, 0])
     trace = finish(tape, [*block.reshape(-1), 2.0, x[1, 1]])
-    ordered, numbers = depth_first(trace), list(rng.normal(size=16))
+    ordered, numbers = depth_first(trace, last_first), list(rng.normal(size=16))
     assert sorted(op for op, _, _ in ordered.code) == sorted(op for op, _, _ in trace.code)
     assert replay(ordered, numbers) == replay(trace, numbers)
     arguments = [(i, x) for i, (op, *pair) in enumerate(ordered.code) if op < INPUT for x in pair if x is not None]
     assert all(argument < index for index, argument in arguments)
-    first = ordered.outputs[0]
-    assert first < trace.outputs[0]
+    first, last = ordered.outputs[0], ordered.outputs[15]
+    assert last < first if last_first else first < trace.outputs[0]

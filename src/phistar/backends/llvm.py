@@ -109,6 +109,11 @@ class Body:
         op, number, _ = self.trace.code[index]
         return op == INPUT and self.places.lasts(number)
 
+    @property
+    def traffic(self) -> int:
+        """Vectors read from memory and written to it, results aside."""
+        return len(self.slots) + sum(len(values) for values in self.reads.values())
+
     def functions(self) -> list[str]:
         return [PartText(self, number).text() for number in range(len(self.parts))]
 

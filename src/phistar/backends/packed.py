@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phistar.backends.llvm import Body, declarations, splat
+from phistar.backends.llvm import MANY, Body, declarations, splat
 from phistar.backends.loop import loop_text
 from phistar.backends.rows import Signature, size
 from phistar.backends.single import single_text
@@ -56,10 +56,9 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     """The whole module; `loop` is the gufunc's inner loop. A trace may make more than the outputs: what follows them is
     for the loops that finish them."""
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
-    made = restricted(trace, places)
-    if len(places) > sum(signature.inputs):
-        made = depth_first(made)
-    body = Body("part", made, PackedPlaces(lanes, tuple(places)), lanes, fma)
+    orders = _orders(restricted(trace, places), sum(signature.inputs))
+    planned = (Body("part", made, PackedPlaces(lanes, tuple(places)), lanes, fma) for made in orders)
+    body = min(planned, key=lambda body: body.traffic)
     made = loops.made if loops else ()
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
@@ -69,6 +68,14 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     block = _block(body, len(trace.outputs), signature, lanes, calls)
     doors = [loop_text(signature, lanes), single_text(signature)]
     return "\n".join([declarations(lanes), *functions, *more, block, *doors])
+
+
+def _orders(trace: Trace, inputs: int) -> list[Trace]:
+    """Orders to choose from. Of a table times ℳ⁻¹, the last row needs all that the others do: made first, a column
+    stays in registers from end to end. Where each order takes a second to plan, there is one."""
+    if len(trace.outputs) <= inputs:
+        return [trace]
+    return [depth_first(trace, last_first) for last_first in ((False, True) if len(trace.code) <= MANY else (False,))]
 
 
 def _constants(constants: dict[int, float], lanes: int) -> list[str]:

@@ -49,7 +49,7 @@ class Recorded:
                 return made
             if arrays[0].size < 2 * STATES_PER_THREAD * model.nq:
                 batch = arrays[0].shape[:-1]
-                if arrays[0].size < FEW * model.nq or any(x.shape[:-1] != batch for x in arrays):
+                if arrays[0].size < FEW * model.nq or len({x.shape[:-1] for x in arrays}) > 1:
                     return kernel.function(*arrays)
                 return kernel.function(*arrays, out=together(batch, kernel.shapes))
         except (KeyError, AttributeError, ValueError, TypeError):

@@ -258,9 +258,10 @@ def restricted(trace: Trace, positions: list[int]) -> Trace:
     return finish(tape, wanted)
 
 
-def depth_first(trace: Trace) -> Trace:
-    """The same instructions, each output's just before it: fewer values wait to be used. Inputs, constants, and what is
-    a function of one input alone stay in front; of two operands the one that needs more is made first."""
+def depth_first(trace: Trace, last_first: bool = False) -> Trace:
+    """The same instructions, each output's just before it, the outputs in their order or the last first: fewer values
+    wait to be used. Inputs, constants, and what is a function of one input alone stay in front; of two operands the one
+    that needs more is made first."""
     code = trace.code
     needs = [0] * len(code)
     for index, (op, left, right) in enumerate(code):
@@ -270,7 +271,8 @@ def depth_first(trace: Trace) -> Trace:
     done = bytearray(len(code))
     for index in order:
         done[index] = 1
-    waiting = [int(x) for x, fixed in zip(trace.outputs, trace.output_is_constant, strict=True) if not fixed][::-1]
+    waiting = [int(x) for x, fixed in zip(trace.outputs, trace.output_is_constant, strict=True) if not fixed]
+    waiting = waiting if last_first else waiting[::-1]
     while waiting:
         index = waiting[-1]
         _, left, right = code[index]
