@@ -24,7 +24,10 @@ def frames(run: Run) -> str:
     moments = _moments(run)
     drawn = [solids(model, run.arrays["q"][k]) for k, _ in moments]
     if not any(len(solid.corners) + len(ground.corners) for solid, ground in drawn):
-        return ""
+        missing = (
+            "Nothing of this robot can be drawn; <code>phistar info ROBOT</code> says whether meshes were not found."
+        )
+        return f'<h2>Pictures</h2><p class="soft">{missing}</p>'
     towards = (1.5, -1.2, 0.9)
     camera: Camera = seeing([solid.corners for solid, _ in drawn if len(solid.corners)], FRAME_SIZE, direction=towards)
     made = []

@@ -137,6 +137,8 @@ def loaded(path: str) -> Any:
             raise ValueError("it has no faces")
         return found
     except Exception as error:  # readers of foreign formats raise whatever they like
-        what = f"{type(error).__name__}: {error}" if path else "the robot's file names one that was not found"
-        _log.warning("viewer: the mesh %r is left out (%s).", path, what[:200])
+        if path:
+            _log.warning("viewer: the mesh %r is left out (%.200s).", path, f"{type(error).__name__}: {error}")
+        else:
+            _log.warning("viewer: meshes of the robot's file were not found; `phistar info ROBOT` says what to do.")
         return None
