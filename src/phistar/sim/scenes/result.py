@@ -17,6 +17,7 @@ from phistar.model import Model
 from phistar.sim.motion import Event
 
 FORMAT_VERSION = 1
+LAYOUT = ("v108", "latest")  # of HDF5: the one before has no room for the names of some thousand pairs
 ABOUT = {
     "t": "time, s",
     "q": "joint coordinates, in the order of joint_names; rad, m, quaternions x y z w",
@@ -70,8 +71,10 @@ class Result:
             import h5py
         except ImportError:
             raise PhistarError("Keeping a trajectory needs the package h5py: pip install 'phistar[sim]'.") from None
-        with h5py.File(path, "w") as file:
-            file.attrs.update(format_version=FORMAT_VERSION, scene=self.scene, seed=self.summary["seed"])
+        seed = self.summary["seed"]
+        with h5py.File(path, "w", libver=LAYOUT) as file:
+            file.attrs.update(format_version=FORMAT_VERSION, scene=self.scene)
+            file.attrs["seed"] = seed if seed < 2**63 else str(seed)
             file.attrs["joint_names"] = [joint.name for joint in self.model.joints]
             file.attrs["body_names"] = [body.name for body in self.model.bodies]
             file.attrs["pair_names"] = list(self.pair_names)

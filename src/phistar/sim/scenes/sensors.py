@@ -43,6 +43,8 @@ class Sensor:
 def read_sensor(table: Table) -> Sensor:
     """One [[sensors]] table."""
     name, kind = table.text("name"), table.text("kind", choices=tuple(NOISES))
+    if "/" in name or name in (".", ".."):  # its readings are kept as sensed/NAME
+        raise table.wrong("name", "a name without /")
     noise = tuple(table.number(each, 0.0, 0.0) for each in NOISES[kind])
     bias = table.vector("bias", {"wrist": 6, "pose": 3}.get(kind), None)
     turn_bias = table.vector("turn_bias", 3, np.zeros(3)) if kind == "pose" else np.zeros(3)
