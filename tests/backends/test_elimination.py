@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phistar.backends.elimination import factored, supports
+from phistar.backends.elimination import WHOLE, Carrying, factored, inverted, supports
 from phistar.backends.jit import compile_object, gufunc, host, load_object
 from phistar.backends.packed import module_text
 from phistar.backends.rows import Signature
@@ -46,6 +46,28 @@ def test_the_factors_of_branches_stay_apart():
     assert len(scales) == SIZE
 
 
+def test_the_inverse_of_the_factors_is_an_inverse_on_the_same_pairs():
+    for mass in masses(3):
+        factors, _ = factored(mass)
+        inverse = inverted(factors)
+        assert list(inverse) == list(factors)
+        tables = [np.eye(SIZE), np.eye(SIZE)]
+        for table, entries in zip(tables, (factors, inverse), strict=True):
+            for (i, k), value in entries.items():
+                table[k, i] = value
+        assert np.allclose(tables[0] @ tables[1], np.eye(SIZE), rtol=0, atol=1e-14)
+
+
+def test_columns_of_different_branches_are_not_put_together():
+    """Two legs of six joints on six base rates: what moves one has no rows of the other."""
+    above = [*(range(k) for k in range(6)), *((*range(6), *range(s, k)) for s in (6, 12) for k in range(s, s + 6))]
+    pairs = [(i, k) for k, carrying in enumerate(above) for i in carrying]
+    given = [frozenset((*above[k], k, *(j for i, j in pairs if i == k))) for k in range(18)]
+    groups = Carrying.of(18, pairs).groups(given, [WHOLE] * 18)
+    assert [k for group in groups for k in range(group.first, group.first + group.width)] == list(range(18))
+    assert all(set(group.rows).isdisjoint(range(12, 18)) for group in groups if 6 <= group.first < 12)
+
+
 def test_the_support_of_a_column_is_what_is_not_zero_by_structure():
     tape = Tape()
     (x,) = tape.inputs((1,))
@@ -53,8 +75,8 @@ def test_the_support_of_a_column_is_what_is_not_zero_by_structure():
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
-@pytest.mark.parametrize("columns", [1, 7, 13])
-def test_loops_give_what_a_solver_gives(lanes, columns):
+@pytest.mark.parametrize(("columns", "symmetric"), [(1, True), (7, False), (13, True)])
+def test_loops_give_what_a_solver_gives(lanes, columns, symmetric):
     rng, above = np.random.default_rng(1), 2
     pattern = rng.random((SIZE, columns)) < 0.3
     tape = Tape()
@@ -63,7 +85,8 @@ def test_loops_give_what_a_solver_gives(lanes, columns):
     right = np.full((above + SIZE, columns), 0.0, dtype=object)
     right[above:] = np.where(pattern, x, 0.0)
     right[:above] = 5.0
-    values, elimination = Unsolved(mass, (right, np.eye(SIZE)), (Block(0, above), Block(1))).recorded()
+    blocks = Block(0, above), Block(1, symmetric=symmetric)
+    values, elimination = Unsolved(mass, (right, np.eye(SIZE)), blocks).recorded()
     trace = finish(tape, [value if isinstance(value, Scalar) else float(value) for value in values])
     shapes = ((above + SIZE, columns), (SIZE, SIZE))
     signature, target = Signature((SIZE * SIZE, SIZE * columns), shapes), host()

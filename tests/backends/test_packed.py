@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from phistar.backends import packed
 from phistar.backends.jit import compile_object, gufunc, host, load_object
 from phistar.backends.llvm import Body
 from phistar.backends.packed import PackedPlaces, module_text
@@ -23,14 +24,17 @@ def trace_of(rows, shapes):
     return finish(tape, values)
 
 
+@pytest.mark.parametrize("long", [0, 7000])
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 @pytest.mark.parametrize(("rows", "shapes"), SHAPES)
-def test_packed_kernels_give_what_their_trace_gives(rows, shapes, lanes):
+def test_packed_kernels_give_what_their_trace_gives(rows, shapes, lanes, long, monkeypatch):
+    """Blocks one by one, or several abreast as in long code."""
+    monkeypatch.setattr(packed, "LONG", long)
     trace, signature, target = trace_of(rows, shapes), Signature(rows, shapes), host()
     code = compile_object(module_text(trace, signature, lanes, target.fma), target)
     function = gufunc(load_object(code), signature, "packed", "a test")
     rng = np.random.default_rng(0)
-    for count in (0, 1, 3, 4, 8, 13):
+    for count in (0, 1, 3, 4, 8, 13, 35):
         arrays = [rng.normal(size=(count, n)) for n in rows]
         expected = _expected(trace, arrays, shapes)
         strided = [np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2] for x in arrays]

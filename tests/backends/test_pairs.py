@@ -92,6 +92,24 @@ def test_only_joints_that_carry_one_another_are_paired():
     assert set(pairs.carried) == coupled
 
 
+def test_a_free_base_falls_as_before_however_it_is_turned():
+    """Columns that are known without ℳ are those that ℳ⁻¹ gives; a base with armature has none."""
+    model = mechanism(3, serial=False, bodies=4, floating=True, kind="revolute").model
+    free = model.replace(joints={model.joints[0].name: ps.Free()})
+    rng = np.random.default_rng(1)
+    for each, count in ((model, 0), (free, 6)):
+        tape = Tape()
+        q, v, a = (tape.inputs((size,)) for size in (each.nq, each.nv, each.nv))
+        unsolved = forward_dynamics_derivatives(common_frame(single_axes(each), q), v, a)
+        assert len(unsolved.known) == count
+        state = each.random(rng), rng.normal(size=each.nv), rng.normal(size=each.nv)
+        table = unsolved.solved()[0].reshape(-1)
+        trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in table])
+        found = np.array(replay(trace, np.concatenate(state)), dtype=float).reshape(each.nv, each.nv)
+        on_arrays = forward_dynamics_derivatives(common_frame(single_axes(each), state[0]), *state[1:]).solved()[0]
+        np.testing.assert_allclose(found, on_arrays, rtol=0, atol=1e-11 * np.abs(on_arrays).max())
+
+
 def test_a_humanoid_s_size_of_tree_has_the_derivatives_of_the_arrays():
     model = mechanism(8, serial=False, bodies=9, floating=True, kind="revolute").model
     rng = np.random.default_rng(0)

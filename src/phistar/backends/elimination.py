@@ -1,27 +1,33 @@
 """ℳ⁻¹X inside a kernel, as loops over tables.
 
-ℳ = L*DL, where L(k,i) is zero unless joint i carries joint k (Featherstone's LTDL): branches stay apart. Written out,
-the elimination of many columns would dwarf everything that makes them; as loops it is a few lines of code and data.
+ℳ = L*DL, where L(k,i) is zero unless joint i carries joint k (Featherstone's LTDL), and so is N = L⁻¹ = I − HψK
+(RJK91 lemma 2, eq. 12): ℳ⁻¹X = ND⁻¹N*X. What a column moves on its own branch reaches another branch only through the
+joints that carry both. Written out, these products would dwarf everything that makes X; as loops they are a few lines
+of code and data.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.llvm import FLAGS
+from phistar.backends.elimination_text import inward_text, outward_text, rows_of_tile
 
-WIDEST = 12  # columns that are eliminated together: as many as registers hold
+WIDEST = 6  # columns that go together: of a tile in registers
+WHOLE, HALFWAY, SOLVED = "X", "D⁻¹N*X", "ℳ⁻¹X"  # what columns are when the loops begin
+
+Factors = dict[tuple[int, int], Any]
 
 
-def factored(matrix: np.ndarray) -> tuple[dict[tuple[int, int], Any], list[Any]]:
+def factored(matrix: np.ndarray) -> tuple[Factors, list[Any]]:
     """L's entries by (carrying joint, carried joint), and 1/D: the last row is eliminated first."""
     size = matrix.shape[-1]
     x = [[matrix[i, j] for j in range(size)] for i in range(size)]
-    factors: dict[tuple[int, int], Any] = {}
+    factors: Factors = {}
     scales: list[Any] = [0.0] * size
     for k in range(size - 1, -1, -1):
         scales[k] = 1.0 / x[k][k]
@@ -30,6 +36,22 @@ def factored(matrix: np.ndarray) -> tuple[dict[tuple[int, int], Any], list[Any]]
             for j in range(i + 1):
                 x[j][i] = x[j][i] - factors[i, k] * x[j][k]
     return factors, scales
+
+
+def inverted(factors: Factors) -> Factors:
+    """N = L⁻¹ without its ones, by the same pairs: N(k,i) = −L(k,i) − Σ L(k,j)N(j,i) over the joints j between."""
+    carrying: dict[int, list[int]] = {}
+    for i, k in factors:
+        carrying.setdefault(k, []).append(i)
+    result: Factors = {}
+    for k in sorted(carrying):
+        for i in carrying[k]:
+            total = factors[i, k]
+            for j in carrying[k]:
+                if (i, j) in result:
+                    total = total + factors[j, k] * result[i, j]
+            result[i, k] = -total
+    return {pair: result[pair] for pair in factors}
 
 
 def supports(table: np.ndarray) -> tuple[frozenset[int], ...]:
@@ -42,17 +64,110 @@ def _is_nonzero(value: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Job:
-    """A block in memory: its first entry, entries from row to row, and the support of each of its columns."""
+class Group:
+    """Columns that go together: the rows of them that are kept, of which `given` are not zero to begin with."""
 
-    start: int
+    first: int
+    width: int
+    given: tuple[int, ...]
+    rows: tuple[int, ...]
+    state: str = WHOLE
+
+
+@dataclass(frozen=True)
+class Job:
+    """A group in memory (from entry `place` on, row by row, a row of zeros last) and where its results go: entry `to`
+    of output `array`, `stride` entries from row to row."""
+
+    group: Group
+    place: int
+    array: int
+    to: int
     stride: int
-    supports: tuple[frozenset[int], ...]
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """Which joints carry which, as bits: `above[k]` those that carry k, `below[i]` those that i carries."""
+
+    above: tuple[int, ...]
+    below: tuple[int, ...]
+
+    @staticmethod
+    def of(size: int, pairs: Sequence[tuple[int, int]]) -> Carrying:
+        above, below = [0] * size, [0] * size
+        for i, k in pairs:
+            above[k] |= 1 << i
+            below[i] |= 1 << k
+        return Carrying(tuple(above), tuple(below))
+
+    def groups(self, given: Sequence[frozenset[int]], states: Sequence[str]) -> list[Group]:
+        """Columns with such supports in neighbouring groups, so that the loops cost least."""
+        masks = [sum(1 << i for i in support) for support in given]
+        best: list[tuple[float, int]] = [(0.0, 0)]
+        for end in range(1, len(given) + 1):
+            found, mask, choices = 0.0, 0, []
+            for start in range(end - 1, max(end - WIDEST, 0) - 1, -1):
+                if states[start] != states[end - 1]:
+                    break
+                mask |= masks[start]
+                found = self._cost(mask, end - start, states[start])
+                choices.append((best[start][0] + found, start))
+            best.append(min(choices))
+        result, end = [], len(given)
+        while end:
+            start = best[end][1]
+            mask = 0
+            for each in masks[start:end]:
+                mask |= each
+            result.append(Group(start, end - start, _bits(mask), _bits(self._kept(mask, states[start])), states[start]))
+            end = start
+        return result[::-1]
+
+    def _kept(self, mask: int, state: str) -> int:
+        """The rows that are reached on the way inward."""
+        if state != WHOLE:
+            return mask
+        return mask | sum(1 << i for i, below in enumerate(self.below) if below & mask)
+
+    def _cost(self, mask: int, width: int, state: str) -> float:
+        """About how many cycles the loops take."""
+        kept, stored = self._kept(mask, state), 1.5 if width >= 4 else 4.0
+        total = stored * width * len(self.above) + _cycles([x & kept * (state != SOLVED) for x in self.above], width)
+        if state == WHOLE:
+            below = [x & mask for i, x in enumerate(self.below) if kept >> i & 1]
+            total += 1.5 * width * len(below) + _cycles(below, width)
+        return total
+
+
+def _cycles(sources: list[int], width: int) -> float:
+    """Of the steps over tiles of rows that have such sources: two products a cycle, two numbers read."""
+    height, total = rows_of_tile(width), 0.0
+    each = max(width * height, width + height + 3) / 2
+    for start in range(0, len(sources), height):
+        union = 0
+        for mask in sources[start : start + height]:
+            union |= mask
+        total += 10.0 + each * union.bit_count()
+    return total
+
+
+def _bits(mask: int) -> tuple[int, ...]:
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A sum: where it begins, what else it needs, and by place of a source the place of its factor."""
+
+    at: int
+    other: int
+    sources: dict[int, int]
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """What the loops do to packed memory (places are counted in entries, a vector of lanes each): L, 1/D and a one
+    """What the loops do to packed memory (places are counted in entries, a vector of lanes each): N, 1/D and a zero
     stand from entry `first` on, in the order of `pairs` and of the joints."""
 
     size: int
@@ -60,123 +175,81 @@ class Elimination:
     first: int
     jobs: tuple[Job, ...]
 
-    def text(self, lanes: int) -> tuple[list[str], list[str]]:
-        """Definitions (functions and tables) and the calls on the memory %out."""
+    def text(self, lanes: int, inputs: int) -> tuple[list[str], list[str]]:
+        """Definitions (functions and tables) and the calls on the memory %out and the outputs' rows."""
         tables: dict[tuple[int, ...], str] = {}
         calls: list[str] = []
-        for number, (place, width, sweeps) in enumerate(self.groups()):
-            calls.append(f"  %e{number} = getelementptr i8, ptr %out, i64 {8 * lanes * place}")
-            for sweep in sweeps:
-                entries = tuple(x if is_count else 8 * lanes * x for is_count, x in sweep.table)
-                name = tables.setdefault(entries, f"@t{len(tables)}")
-                calls.append(f"  call void @eliminate{width}(ptr %out, ptr %e{number}, ptr {name}, i64 {sweep.steps})")
+        for number, job in enumerate(self.jobs):
+            width, name = job.group.width, f"e{number}"
+            calls.append(f"  %{name} = getelementptr i8, ptr %out, i64 {8 * lanes * job.place}")
+            if job.group.state == WHOLE:
+                steps, table = self._table(self.inward(job.group), width, lanes, 2)
+                table = tables.setdefault(table, f"@t{len(tables)}")
+                calls.append(f"  call void @inward{width}(ptr %out, ptr %{name}, ptr {table}, i64 {steps})")
+            steps, table = self._table(self.outward(job.group, job.stride), width, lanes, 1)
+            table = tables.setdefault(table, f"@t{len(tables)}")
+            array = inputs + job.array
+            for lane in range(lanes):
+                calls.append(f"  %{name}l{lane} = getelementptr i8, ptr %a{array}l{lane}, i64 {8 * job.to}")
+            rows = ", ".join(f"ptr %{name}l{lane}" for lane in range(lanes))
+            calls.append(f"  call void @outward{width}(ptr %out, ptr %{name}, ptr {table}, i64 {steps}, {rows})")
         data = [
-            f"{name} = internal constant [{len(table)} x i64] [{', '.join(f'i64 {x}' for x in table)}]"
+            f"{name} = internal constant [{len(table)} x i32] [{', '.join(f'i32 {x}' for x in table)}]"
             for table, name in tables.items()
         ]
-        widths = sorted({width for _, width, _ in self.groups()})
-        return [*(_eliminate(width, lanes) for width in widths), *data], calls
+        inward = sorted({job.group.width for job in self.jobs if job.group.state == WHOLE})
+        outward = sorted({job.group.width for job in self.jobs})
+        functions = [inward_text(width, lanes) for width in inward] + [outward_text(width, lanes) for width in outward]
+        return [*functions, *data], calls
 
     @property
     def operations(self) -> int:
         """Multiplications and additions of all loops."""
-        return sum(width * sweep.operations for _, width, sweeps in self.groups() for sweep in sweeps)
+        total = 0
+        for group in (job.group for job in self.jobs):
+            rows = [*(self.inward(group) if group.state == WHOLE else ()), *self.outward(group, 0)]
+            total += group.width * sum(2 * len(row.sources) for row in rows)
+            total += group.width * len(group.rows) * (group.state == WHOLE)
+        return total
 
-    def groups(self) -> list[tuple[int, int, list[Sweep]]]:
-        """Columns that go together: the first one's entry, how many, and the two sweeps over the joints."""
-        result = []
-        for job in self.jobs:
-            column = 0
-            for width in _widths(len(job.supports)):
-                support = frozenset[int]().union(*job.supports[column : column + width])
-                sweeps = [self.inward(job.stride, support), self.outward(job.stride)] if support else []
-                result.append((job.start + column, width, sweeps))
-                column += width
-        return result
+    def inward(self, group: Group) -> list[Row]:
+        """y(i) = (x(i) + Σ N(k,i) x(k))/D(i) over the carried joints k, the carrying joint first: in place."""
+        at, scales = self._rows(group), self.first + len(self.pairs)
+        return [
+            Row(at[i], scales + i, {at[k]: self.places[i, k] for k in group.given if (i, k) in self.places})
+            for i in group.rows
+        ]
 
-    def inward(self, stride: int, support: frozenset[int]) -> Sweep:
-        """y(i) = x(i) − Σ L(k,i) y(k) over the carried joints k, where there is anything to carry."""
-        one, steps, reached = self.first + len(self.pairs) + self.size, [], set(support)
-        for i in range(self.size - 1, -1, -1):
-            sources = [
-                (k, self.places[i, k]) for k in range(i + 1, self.size) if k in reached and (i, k) in self.places
-            ]
-            if sources:
-                reached.add(i)
-                steps.append((i, one, sources))
-        return _sweep(steps, stride)
+    def outward(self, group: Group, stride: int) -> list[Row]:
+        """z(k) = y(k) + Σ N(k,i) y(i) over the carrying joints i, from where there is anything."""
+        at, zeros = self._rows(group), group.width * len(group.rows)
+        known = group.rows if group.state != SOLVED else ()
+        return [
+            Row(at.get(k, zeros), stride * k, {at[i]: self.places[i, k] for i in known if (i, k) in self.places})
+            for k in range(self.size)
+        ]
 
-    def outward(self, stride: int) -> Sweep:
-        """z(k) = y(k)/D(k) − Σ L(k,i) z(i) over the carrying joints i."""
-        scales = self.first + len(self.pairs)
-        steps = []
-        for k in range(self.size):
-            sources = [(i, self.places[i, k]) for i in range(k) if (i, k) in self.places]
-            steps.append((k, scales + k, sources))
-        return _sweep(steps, stride)
+    def _table(self, rows: list[Row], width: int, lanes: int, vectors: int) -> tuple[int, tuple[int, ...]]:
+        """How many steps there are, and the numbers as the loops read them: of each step the places of its rows, those
+        of what else they need (the first `vectors` of the two in packed memory), how many sources there are, and of
+        these the place and that of the factor in each row."""
+        height, nothing, table = rows_of_tile(width), self.first + len(self.pairs) + self.size, []
+        tiles = [rows[start : start + height] for start in range(0, len(rows), height)]
+        for tile in tiles:
+            tile += [tile[-1]] * (height - len(tile))
+            sources = sorted(set().union(*(row.sources for row in tile)))
+            table += [8 * lanes * row.at for row in tile]
+            table += [8 * (lanes if vectors > 1 else 1) * row.other for row in tile]
+            table.append(len(sources))
+            for source in sources:
+                table += [8 * lanes * x for x in (source, *(row.sources.get(source, nothing) for row in tile))]
+        return len(tiles), tuple(table)
+
+    @staticmethod
+    def _rows(group: Group) -> dict[int, int]:
+        return {row: group.width * number for number, row in enumerate(group.rows)}
 
     @cached_property
     def places(self) -> dict[tuple[int, int], int]:
-        """The entry of each L(k,i)."""
+        """The entry of each N(k,i)."""
         return {pair: self.first + index for index, pair in enumerate(self.pairs)}
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """Numbers as the loops read them, each with whether it is a count (else a place in memory)."""
-
-    steps: int
-    table: tuple[tuple[bool, int], ...]
-
-    @property
-    def operations(self) -> int:
-        return self.steps + sum(2 * x for is_count, x in self.table if is_count)
-
-
-def _sweep(steps: list[tuple[int, int, list[tuple[int, int]]]], stride: int) -> Sweep:
-    """(target row, scale, [(source row, factor)]) one after the other."""
-    table: list[tuple[bool, int]] = []
-    for row, scale, sources in steps:
-        table += [(False, stride * row), (False, scale), (True, len(sources))]
-        table += [(False, x) for source, factor in sources for x in (stride * source, factor)]
-    return Sweep(len(steps), tuple(table))
-
-
-def _widths(columns: int) -> list[int]:
-    """Columns of each group: as few groups as there can be, as equal as they can be."""
-    groups = -(-columns // WIDEST)
-    return [columns * (group + 1) // groups - columns * group // groups for group in range(groups)]
-
-
-def _eliminate(width: int, lanes: int) -> str:
-    """For each step of a table: x(target)·scale − Σ factor·x(source), for `width` columns at once in registers."""
-    vector, align, columns = f"<{lanes} x double>", f"align {8 * lanes}", range(width)
-
-    def at(name: str, start: str, index: str) -> str:
-        return f"  %{name} = getelementptr i8, ptr %{start}, i64 {index}"
-
-    lines = [f"define internal void @eliminate{width}(ptr %m, ptr %x, ptr %table, i64 %steps) #0 {{", "entry:"]
-    lines += ["  %any = icmp sgt i64 %steps, 0", "  br i1 %any, label %step, label %done", "step:"]
-    lines += ["  %s = phi i64 [0, %entry], [%s2, %stored]", "  %t = phi ptr [%table, %entry], [%after, %stored]"]
-    for position, name in enumerate(("to", "scaleat", "count")):
-        lines += [at(f"{name}p", "t", str(8 * position)), f"  %{name} = load i64, ptr %{name}p, align 8"]
-    lines += [at("first", "t", "24"), at("target", "x", "%to"), at("scalep", "m", "%scaleat")]
-    lines.append(f"  %scale = load {vector}, ptr %scalep, {align}")
-    for c in columns:
-        lines += [at(f"x{c}p", "target", str(8 * lanes * c)), f"  %x{c} = load {vector}, ptr %x{c}p, {align}"]
-        lines.append(f"  %a{c} = fmul {FLAGS} {vector} %x{c}, %scale")
-    lines += ["  %none = icmp eq i64 %count, 0", "  br i1 %none, label %stored, label %source", "source:"]
-    lines += ["  %j = phi i64 [0, %step], [%j2, %source]", "  %r = phi ptr [%first, %step], [%r2, %source]"]
-    lines += [f"  %b{c} = phi {vector} [%a{c}, %step], [%d{c}, %source]" for c in columns]
-    lines += ["  %from = load i64, ptr %r, align 8", at("rl", "r", "8"), "  %lat = load i64, ptr %rl, align 8"]
-    lines += [at("lp", "m", "%lat"), f"  %l = load {vector}, ptr %lp, {align}", at("sp", "x", "%from")]
-    for c in columns:
-        lines += [at(f"y{c}p", "sp", str(8 * lanes * c)), f"  %y{c} = load {vector}, ptr %y{c}p, {align}"]
-        lines += [f"  %p{c} = fmul {FLAGS} {vector} %l, %y{c}", f"  %d{c} = fsub {FLAGS} {vector} %b{c}, %p{c}"]
-    lines += [at("r2", "r", "16"), "  %j2 = add i64 %j, 1", "  %more = icmp slt i64 %j2, %count"]
-    lines += ["  br i1 %more, label %source, label %stored", "stored:"]
-    lines += [f"  %f{c} = phi {vector} [%a{c}, %step], [%d{c}, %source]" for c in columns]
-    lines += ["  %after = phi ptr [%first, %step], [%r2, %source]"]
-    lines += [f"  store {vector} %f{c}, ptr %x{c}p, {align}" for c in columns]
-    lines += ["  %s2 = add i64 %s, 1", "  %again = icmp slt i64 %s2, %steps"]
-    return "\n".join([*lines, "  br i1 %again, label %step, label %done", "done:", "  ret void", "}"])

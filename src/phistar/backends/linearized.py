@@ -15,6 +15,7 @@ frame is the sum r = φX.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -25,6 +26,7 @@ from phistar.backends.interpret import run
 from phistar.backends.links import mirrored
 from phistar.backends.pairs import Pairs
 from phistar.backends.solve import solve_symmetric
+from phistar.backends.trace import Scalar
 from phistar.backends.unsolved import Block, Unsolved
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -48,7 +50,10 @@ def forward_dynamics_derivatives(frame: CommonFrame, v: Any, tau: Any) -> Unsolv
     mass = at.mass_matrix
     excess = np.asarray(tau)[..., None] - at.bias()
     by_q, by_v, pairs = at.derivatives(solve_symmetric(mass, excess)[..., 0], -1.0)
-    return unsolved(mass, by_q, by_v, pairs)
+    known = at.falling() if by_q.dtype == object else {}
+    for column, values in known.items():
+        by_q[:, column] = values
+    return replace(unsolved(mass, by_q, by_v, pairs), known=frozenset((0, column) for column in known))
 
 
 def unsolved(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray, pairs: Pairs | None = None) -> Unsolved:
@@ -160,6 +165,21 @@ class Linearization:
         if own_q.dtype == object:
             return pairs.table(own_q, 0, 1), pairs.table(own_v, 2, 3), pairs
         return pairs.dense(own_q, 0, 1), pairs.dense(own_v, 2, 3), None
+
+    def falling(self) -> dict[int, np.ndarray]:
+        """Columns of −ℳ⁻¹∂τ/∂θ, (nv,), for joints on the world that hold nothing: all six motions, in the common
+        frame constant, and no armature. There V_p = 0 and Ψ̈ = H*Y, so that ∂τ/∂θ = HφMφ*H*Y and only their own
+        acceleration changes, by −Y: what carries a mechanism may be turned as one likes, it falls as before."""
+        result: dict[int, np.ndarray] = {}
+        for k, (joint, parent) in enumerate(zip(self.model.joints, self.model.parents, strict=True)):
+            moving = any(isinstance(x, Scalar) for x in self.h[k].reshape(-1))
+            if parent >= 0 or joint.nv < 6 or moving or np.any(self.links.armature(k)):
+                continue
+            motions = np.linalg.inv(np.asarray(self.h[k], dtype=float))
+            own = -np.matmul(motions, np.matmul(_bracket(self.frame.base_acceleration[..., None]), self.h[k]))
+            placed = self.rows(None, [own if i == k else np.zeros((x.shape[-1], 6)) for i, x in enumerate(self.h)])
+            result |= {joint.v_slice.start + i: placed[:, i] for i in range(6)}
+        return result
 
     def by_rates(self, blocks: tuple[Blocks, ...]) -> np.ndarray:
         """Blocks (…, 6, r) of the links as rows of joint rates, (…, nv, 6·blocks)."""

@@ -17,6 +17,10 @@ from phistar.backends.trace import Trace, depth_first, restricted
 from phistar.backends.transpose import WRITTEN, Rows, transposed
 from phistar.backends.unsolved import Loops
 
+ABREAST = 4  # blocks that take turns
+LONG = 7000  # instructions: code that is read from further away each time it runs
+NEAR = 256_000  # bytes that stay near the core
+
 
 @dataclass(frozen=True)
 class PackedPlaces:
@@ -64,10 +68,10 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
     }
     functions = [*body.functions(), *(_copy(name, lanes) for name in ("pack", "unpack")), *_constants(constants, lanes)]
-    more, calls = loops.text(lanes) if loops else ([], [])
-    block = _block(body, len(trace.outputs), signature, lanes, calls)
-    doors = [loop_text(signature, lanes), single_text(signature)]
-    return "\n".join([declarations(lanes), *functions, *more, block, *doors])
+    more, calls = loops.text(lanes, len(signature.inputs)) if loops else ([], [])
+    blocks = Blocks(body, len(trace.outputs), signature, lanes, loops.kept if loops else None)
+    doors = [loop_text(signature, lanes * blocks.abreast), single_text(signature)]
+    return "\n".join([declarations(lanes), *functions, *more, *blocks.text(calls), *doors])
 
 
 def _orders(trace: Trace, inputs: int) -> list[Trace]:
@@ -100,44 +104,126 @@ def _constants(constants: dict[int, float], lanes: int) -> list[str]:
     return [*tables, "\n".join([*lines, "done:", "  ret void", "}"])]
 
 
-def _block(body: Body, entries: int, signature: Signature, lanes: int, finishing: list[str]) -> str:
-    """`lanes` states at once. Lanes beyond the end repeat the last state, so that no tail is special."""
-    arrays, width = signature.arrays, min(lanes, 4)
-    given = ", ".join(f"ptr %b{a}, i64 %s{a}" for a in range(arrays))
-    lines = [f"define internal void @block({given}, i64 %first, i64 %last) #0 {{"]
-    sizes = [size(shape) for shape in signature.shapes]
-    inputs = len(signature.inputs)
-    rooms = {"scratch": body.slot_count, "in": sum(sizes[:inputs]), "out": entries}
-    for name, room in rooms.items():
-        lines.append(f"  %{name} = alloca [{max(room, 1) * lanes} x double], align {8 * lanes}")
-    for lane in range(lanes):
-        lines += [
-            f"  %n{lane} = add i64 %first, {lane}",
-            f"  %c{lane} = icmp slt i64 %n{lane}, %last",
-            f"  %r{lane} = select i1 %c{lane}, i64 %n{lane}, i64 %last",
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """`block`: states from %first on, at most to %last, `lanes` at once. Lanes beyond the end repeat the last state, so
+    that no tail is special.
+
+    Straight-line code longer than the instruction cache is read anew from further away each time it runs. So its parts
+    take turns: each runs on several blocks, abreast in memory, while it is at hand.
+    """
+
+    body: Body
+    entries: int
+    signature: Signature
+    lanes: int
+    kept: tuple[int, ...] | None = None  # entries of each output in packed memory, where that is not all of them
+
+    @property
+    def sizes(self) -> list[int]:
+        """Entries of each array in packed memory."""
+        outputs = self.kept if self.kept is not None else [size(shape) for shape in self.signature.outputs]
+        return [*self.signature.inputs, *outputs]
+
+    @property
+    def rooms(self) -> dict[str, int]:
+        """Vectors of each kind of memory of one block."""
+        inputs = sum(self.sizes[: len(self.signature.inputs)])
+        return {"scratch": max(self.body.slot_count, 1), "in": max(inputs, 1), "out": max(self.entries, 1)}
+
+    @property
+    def abreast(self) -> int:
+        """Blocks that take turns, if the code is long and their memory stays near."""
+        long = sum(len(part) for part in self.body.parts) >= LONG
+        return ABREAST if long and 8 * self.lanes * ABREAST * sum(self.rooms.values()) <= NEAR else 1
+
+    def text(self, finishing: list[str]) -> list[str]:
+        """The functions; `finishing`: calls on %out after the body's."""
+        arrays, inputs = self.signature.arrays, len(self.signature.inputs)
+        given = ", ".join(f"ptr %b{a}, i64 %s{a}" for a in range(arrays))
+        pack = [*self._rows(range(inputs)), *self._copies("pack", "in", range(inputs)), "  call void @fill(ptr %out)"]
+        unpack = [*self._rows(range(inputs, arrays)), *finishing, *self._copies("unpack", "out", range(inputs, arrays))]
+        opening = f"define internal void @block({given}, i64 %first, i64 %last) #0 {{"
+        calls = self.body.calls("ptr %in, ptr %out, ptr %scratch")
+        if self.abreast == 1:
+            own = [line for name in self.rooms for line in self._room(name)]
+            return ["\n".join([opening, *own, *self._lanes(), *pack, *calls, *unpack, "  ret void", "}"])]
+        memory = ", ".join(f"ptr %{name}" for name in self.rooms)
+        functions = []
+        for name, lines in (("before", pack), ("after", unpack)):
+            head = f"define internal void @{name}({given}, i64 %first, i64 %last, {memory}) #0 {{"
+            functions.append("\n".join([head, *self._lanes(), *lines, "  ret void", "}"]))
+        ends = [f"  call void @{name}({given}, i64 %now, i64 %last, {memory})" for name in ("before", "after")]
+        steps = [ends[0], *calls, ends[1]]
+        turns = [line for number, call in enumerate(steps) for line in self._turn(number, call)]
+        own = [line for name in self.rooms for line in self._room(f"{name}0", name)]
+        lines = [opening, "entry:", *own, *self._count(), *turns, f"turn{len(steps)}:", "  ret void", "}"]
+        return [*functions, "\n".join(lines)]
+
+    def _room(self, name: str, kind: str = "") -> list[str]:
+        vectors = self.abreast * self.rooms[kind or name]
+        return [f"  %{name} = alloca [{vectors * self.lanes} x double], align {8 * self.lanes}"]
+
+    def _count(self) -> list[str]:
+        """How many blocks there are up to the last state."""
+        return [
+            "  %more = sub i64 %last, %first",
+            f"  %whole = sdiv i64 %more, {self.lanes}",
+            "  %all = add i64 %whole, 1",
+            f"  %few = icmp slt i64 %all, {self.abreast}",
+            f"  %count = select i1 %few, i64 %all, i64 {self.abreast}",
+            "  br label %turn0",
         ]
-        for a in range(arrays):
-            lines.append(f"  %o{a}l{lane} = mul i64 %r{lane}, %s{a}")
-            lines.append(f"  %a{a}l{lane} = getelementptr i8, ptr %b{a}, i64 %o{a}l{lane}")
-    lines += _copies("pack", "in", sizes, range(inputs), lanes, width)
-    lines += ["  call void @fill(ptr %out)", *body.calls("ptr %in, ptr %out, ptr %scratch"), *finishing]
-    lines += _copies("unpack", "out", sizes, range(inputs, arrays), lanes, width)
-    return "\n".join([*lines, "  ret void", "}"])
 
+    def _turn(self, number: int, call: str) -> list[str]:
+        """The same call on each block."""
+        before = f"turn{number - 1}" if number else "entry"
+        lines = [f"turn{number}:", f"  %k{number} = phi i64 [0, %{before}], [%n{number}, %turn{number}]"]
+        for name, room in self.rooms.items():
+            lines.append(f"  %{name}{number}o = mul i64 %k{number}, {8 * self.lanes * room}")
+            lines.append(f"  %{name}x{number} = getelementptr i8, ptr %{name}0, i64 %{name}{number}o")
+            call = call.replace(f"ptr %{name}", f"ptr %{name}x{number}")
+        if "%now" in call:
+            lines += [f"  %s{number}.o = mul i64 %k{number}, {self.lanes}"]
+            lines += [f"  %now{number} = add i64 %first, %s{number}.o"]
+            call = call.replace("%now", f"%now{number}")
+        lines += [call, f"  %n{number} = add i64 %k{number}, 1", f"  %c{number} = icmp slt i64 %n{number}, %count"]
+        return [*lines, f"  br i1 %c{number}, label %turn{number}, label %turn{number + 1}"]
 
-def _copies(function: str, memory: str, sizes: list[int], arrays: range, lanes: int, width: int) -> list[str]:
-    """Between the rows of some arrays and their packed copies, `width` states at a time."""
-    lines, start = [], 0
-    for a in arrays:
-        for lane in range(0, lanes, width):
-            if sizes[a] <= WRITTEN:
-                lines += Rows(a, lane, width, memory, start, lanes).copied(sizes[a], function == "pack")
-                continue
-            rows = ", ".join(f"ptr %a{a}l{lane + i}" for i in range(width))
-            lines.append(f"  %m{a}l{lane} = getelementptr i8, ptr %{memory}, i64 {8 * (start * lanes + lane)}")
-            lines.append(f"  call void @{function}({rows}, ptr %m{a}l{lane}, i64 {sizes[a]})")
-        start += sizes[a]
-    return lines
+    def _lanes(self) -> list[str]:
+        """The state of each lane."""
+        lines = []
+        for lane in range(self.lanes):
+            lines += [
+                f"  %n{lane} = add i64 %first, {lane}",
+                f"  %c{lane} = icmp slt i64 %n{lane}, %last",
+                f"  %r{lane} = select i1 %c{lane}, i64 %n{lane}, i64 %last",
+            ]
+        return lines
+
+    def _rows(self, arrays: range) -> list[str]:
+        """Where each lane's row of some arrays is."""
+        lines = []
+        for lane in range(self.lanes):
+            for a in arrays:
+                lines.append(f"  %o{a}l{lane} = mul i64 %r{lane}, %s{a}")
+                lines.append(f"  %a{a}l{lane} = getelementptr i8, ptr %b{a}, i64 %o{a}l{lane}")
+        return lines
+
+    def _copies(self, function: str, memory: str, arrays: range) -> list[str]:
+        """Between the rows of some arrays and their packed copies, four states at a time."""
+        lines, start, lanes, width = [], 0, self.lanes, min(self.lanes, 4)
+        for a in arrays:
+            count = self.sizes[a]
+            for lane in range(0, lanes, width):
+                if count <= WRITTEN:
+                    lines += Rows(a, lane, width, memory, start, lanes).copied(count, function == "pack")
+                    continue
+                rows = ", ".join(f"ptr %a{a}l{lane + i}" for i in range(width))
+                lines.append(f"  %m{a}l{lane} = getelementptr i8, ptr %{memory}, i64 {8 * (start * lanes + lane)}")
+                lines.append(f"  call void @{function}({rows}, ptr %m{a}l{lane}, i64 {count})")
+            start += count
+        return lines
 
 
 def _copy(name: str, lanes: int) -> str:

@@ -18,6 +18,7 @@ PRODUCTS = (((0, 2),), ((3, 0), (1, 1)), ((0, 3),), ((2, 0), (0, 1)))
 """Of each entry the products (left, right) that it adds up: ∂τ(k)/∂θ(j), ∂τ(j)/∂θ(k), ∂τ(k)/∂θ̇(j), ∂τ(j)/∂θ̇(k)."""
 
 WIDE = 24  # numbers of a joint's rate on either side: four motions or forces
+FEW = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,13 @@ class Pairs:
     sign: float
 
     def table(self, own: np.ndarray, upper: int, lower: int) -> np.ndarray:
-        """A table (nv, nv) with the blocks of joints with themselves, and `Made` where one joint carries another."""
+        """A table (nv, nv) with the blocks of joints with themselves, and `Made` where one joint carries another and
+        does not move along few axes of the common frame."""
         result = np.array(own, dtype=object)
+        short = [sum(not (isinstance(x, float) and x == 0.0) for x in row) <= FEW for row in self.left]
         for k, j in self.carried:
-            result[k, j], result[j, k] = Made(upper, k, j), Made(lower, k, j)
+            entries = Made(upper, k, j), Made(lower, k, j)
+            result[k, j], result[j, k] = [self.value(x) for x in entries] if short[k] else entries
         return result
 
     def dense(self, own: np.ndarray, upper: int, lower: int) -> np.ndarray:
@@ -95,17 +99,24 @@ class PairLoop:
         return len(self.rows) * sum(12 * len(products) - 1 for products in PRODUCTS)
 
 
-def pair_loop(pairs: Pairs, tables: tuple[np.ndarray, ...], left: int, right: int) -> PairLoop:
-    """The loop for tables that stand one after the other; `left` and `right`: the first entries of the two sides."""
+def pair_loop(pairs: Pairs, made: dict[Made, int], start: int) -> tuple[list[Any], PairLoop]:
+    """The numbers of the joint rates that meet, to stand from entry `start` on, and the loop that makes the entries
+    in such places. What is asked of no entry goes to one behind those numbers."""
     found: dict[tuple[int, int], dict[int, int]] = {}
-    for place, x in enumerate(x for table in tables for x in table.reshape(-1)):
-        if isinstance(x, Made):
-            found.setdefault((x.left, x.right), {})[x.product] = place
+    for x, place in made.items():
+        found.setdefault((x.left, x.right), {})[x.product] = place
+    values: list[Any] = []
+    sides: list[dict[int, int]] = []
+    for side, table in enumerate((pairs.left, pairs.right)):
+        rates = sorted({pair[side] for pair in found})
+        sides.append({rate: start + len(values) + WIDE * number for number, rate in enumerate(rates)})
+        values += [x for rate in rates for x in table[rate]]
+    nowhere = start + len(values)
     rows = [
-        (left + WIDE * k, right + WIDE * j, *(made[product] for product in range(len(PRODUCTS))))
-        for (k, j), made in found.items()
+        (sides[0][k], sides[1][j], *(places.get(product, nowhere) for product in range(len(PRODUCTS))))
+        for (k, j), places in found.items()
     ]
-    return PairLoop(tuple(rows), pairs.sign)
+    return [*values, 0.0], PairLoop(tuple(rows), pairs.sign)
 
 
 def _loop(lanes: int, sign: float) -> str:
