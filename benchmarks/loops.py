@@ -5,13 +5,16 @@ python benchmarks/loops.py [--quick]
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from multibody.andrews import andrews
 from multibody.exact import exact_motion
 from multibody.iftomm import bricard, governor, n_four_bar, pendulum
-from multibody.two_arms import Peer, quickest, states, two_arms
+from multibody.two_arms import Peer, compared, seconds, states, two_arms
 
 import phistar as ps
 from phistar.loops.forward import closed_motion
@@ -44,31 +47,45 @@ def digits() -> None:
 
 def arms(lengths: tuple[int, ...]) -> None:
     print(
-        "\nTwo arms of n links holding one thing, microseconds a state, phistar in batches (two threads where it pays),"
+        "\nTwo arms of n links holding one thing, microseconds a state: phistar in batches, one thread, and Pinocchio's"
     )
-    print("and Pinocchio's constraintDynamics, called from Python state by state")
-    print(f"  {'n':>5} {'phistar':>10} {'per link':>9} {'pinocchio':>10} {'ratio':>7} {'difference':>11}")
+    print(
+        "constraintDynamics, called from Python state by state; medians of calls in turn, and quartiles of their ratio"
+    )
+    head = f"  {'n':>5} {'phistar':>10} {'per link':>9} {'pinocchio':>10} {'ratio':>7} {'quartiles':>13}"
+    print(f"{head} {'difference':>11}")
     for n in lengths:
-        model, batch = two_arms(n), max(64, min(512, 20000 // n))
-        q, v, tau = states(n, batch)
-        ours = quickest(lambda model=model, state=(q, v, tau): ps.forward_dynamics(model, *state)) / batch
-        line = f"  {n:5} {1e6 * ours:10.2f} {1e6 * ours / (2 * n):9.4f}"
-        if 2 * n <= LARGEST_PEER:
-            try:
-                peer = Peer(model)
-            except ImportError:
-                print(f"{line} {'not there':>10}")
-                continue
-            theirs = quickest(lambda peer=peer, state=(q[0], v[0], tau[0]): peer(*state))
-            want, got = peer(q[0], v[0], tau[0]), ps.forward_dynamics(model, q[0], v[0], tau[0])
-            apart = np.max(np.abs(got - want)) / np.max(np.abs(want))
-            line += f" {1e6 * theirs:10.1f} {theirs / ours:7.1f} {apart:11.1e}"
-        else:
-            line += f" {'too large':>10}"
-        print(line, flush=True)
+        print(f"  {n:5} {_line(n)}", flush=True)
+
+
+def _line(n: int) -> str:
+    model, batch = two_arms(n), max(64, min(512, 20000 // n))
+    state = states(n, batch)
+    rows = list(zip(*(x[: max(4, batch // 16)] for x in state), strict=True))
+
+    def ours() -> np.ndarray:
+        return ps.forward_dynamics(model, *state)
+
+    peer, absent = None, "too large" if 2 * n > LARGEST_PEER else "not there"
+    if 2 * n <= LARGEST_PEER:
+        with suppress(ImportError):
+            peer = Peer(model)
+    if peer is None:
+        ours()
+        own = float(np.median([seconds(ours) for _ in range(15)])) / batch
+        return f"{1e6 * own:10.2f} {1e6 * own / (2 * n):9.4f} {absent:>10}"
+    found = compared(ours, partial(peer.each, rows))
+    own, theirs = found.ours / batch, found.theirs / len(rows)
+    low, middle, high = (x * batch / len(rows) for x in found.quartiles)
+    want, got = np.array([peer(*row) for row in rows]), ours()[: len(rows)]
+    sizes = np.max(np.abs(want), axis=-1)
+    apart = np.median(np.max(np.abs(got - want), axis=-1) / sizes)
+    times = f"{1e6 * own:10.2f} {1e6 * own / (2 * n):9.4f} {1e6 * theirs:10.1f}"
+    return f"{times} {middle:7.1f} {low:6.1f} {high:6.1f} {apart:11.1e}"
 
 
 if __name__ == "__main__":
+    os.environ["PHISTAR_THREADS"] = "1"  # as many as Pinocchio uses
     quick = "--quick" in sys.argv[1:]
     if not quick:
         problems()

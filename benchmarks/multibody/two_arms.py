@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,15 +35,28 @@ def states(n: int, batch: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.concatenate([q, q], -1), np.concatenate([v, v], -1), tau
 
 
-def quickest(function: Callable[[], Any], repeats: int = 15) -> float:
-    """Seconds of the quickest of some runs, after one that is not counted."""
+class Compared(NamedTuple):
+    """Seconds of both, and the quartiles of how many times longer the second took than the first just before it."""
+
+    ours: float
+    theirs: float
+    quartiles: tuple[float, float, float]
+
+
+def seconds(function: Callable[[], Any]) -> float:
+    """What one call takes."""
+    start = perf_counter()
     function()
-    times = []
-    for _ in range(repeats):
-        start = perf_counter()
-        function()
-        times.append(perf_counter() - start)
-    return min(times)
+    return perf_counter() - start
+
+
+def compared(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 41) -> Compared:
+    """Medians of calls in turn, after one each that is not counted: what slows the machine for a while (its clock,
+    other work) slows both, and the ratio of neighbours does not see it."""
+    seconds(ours), seconds(theirs)
+    times = np.array([(seconds(ours), seconds(theirs)) for _ in range(repeats)])
+    low, middle, high = np.percentile(times[:, 1] / times[:, 0], (25, 50, 75))
+    return Compared(*np.median(times, axis=0), (float(low), float(middle), float(high)))
 
 
 class Peer:
@@ -71,6 +84,11 @@ class Peer:
 
     def _placed(self, pose: ps.Pose) -> Any:
         return self.pin.SE3(np.array(pose.rotation), np.array(pose.translation))
+
+    def each(self, states: list[tuple[np.ndarray, ...]]) -> None:
+        """State after state."""
+        for q, v, tau in states:
+            self.pin.constraintDynamics(self.model, self.data, q, v, tau, self.welds, self.kept, self.settings)
 
     def __call__(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         return self.pin.constraintDynamics(self.model, self.data, q, v, tau, self.welds, self.kept, self.settings)

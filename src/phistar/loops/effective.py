@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import sign
+from phistar.backends.arrays import is_traced, sign
 
 EMPTY = 1e-11  # of the largest scaled eigenvalue: below it a combination of closures is redundant
-ZERO, KEPT, CLEAR = 1e-13, 1e-10, 1e-7  # scaled pivots: rounding; taken all the same; above any doubt
+ZERO, KEPT, CLEAR = 1e-13, 1e-10, 1e-7  # scaled pivots in any order: rounding; taken all the same; above any doubt
+MOST_CHOSEN = 8  # closures up to which the largest pivot is chosen at each step: 2m³ instructions, without a branch
 
 
 class Solved(NamedTuple):
@@ -77,18 +78,29 @@ def _shortest(forces: np.ndarray, vectors: np.ndarray, kept: np.ndarray, weight:
 
 
 def eliminated(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Eliminated:
-    """S = L D L* without pivoting, empty pivots left out: (m, m) and (m,) of traced scalars, or floats (…, m, m).
+    """S = L D L*, empty pivots left out: (m, m) and (m,) of traced scalars, or floats (…, m, m).
 
-    Any λ that solves gives the same motion. Where `doubt` is not zero the rank has to be found by `solve_by_rank`.
+    Any λ that solves gives the same motion. Traced, a few closures are eliminated largest pivot first, which tells the
+    rank. Others come in their order; where `doubt` is not zero the rank has then to be found by `solve_by_rank`.
     """
     size = matrix.shape[-1]
     matrix, right, scale = np.asarray(matrix), np.asarray(right), np.asarray(scale)
     s: list[list[Any]] = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]
     y: list[Any] = [right[..., i][()] for i in range(size)]
-    inverses: list[Any] = []
+    units: list[Any] = [scale[..., i][()] for i in range(size)]
+    if not size:
+        return Eliminated(right, 0.0, 0.0)
+    if size <= MOST_CHOSEN and is_traced(matrix):
+        return _largest_first(s, y, units)
+    return _in_order(s, y, units)
+
+
+def _in_order(s: list[list[Any]], y: list[Any], units: list[Any]) -> Eliminated:
+    """Pivots from the first to the last row; the lower half of `s` and `y` are overwritten."""
+    size, inverses = len(y), []
     rank, doubt = 0.0, 0.0
     for k in range(size):
-        pivot, unit = s[k][k], scale[..., k][()]
+        pivot, unit = s[k][k], units[k]
         doubt = doubt + above(pivot, ZERO * unit) * (1.0 - above(pivot, CLEAR * unit))
         kept = above(pivot, KEPT * unit)
         rank = rank + kept
@@ -102,7 +114,58 @@ def eliminated(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Elim
         y[k] = inverses[k] * y[k]
         for i in range(k + 1, size):
             y[k] = y[k] - inverses[k] * s[i][k] * y[i]
-    return Eliminated(np.stack(y, axis=-1) if size else right, rank, doubt)
+    return Eliminated(np.stack(y, axis=-1), rank, doubt)
+
+
+def _largest_first(s: list[list[Any]], y: list[Any], units: list[Any]) -> Eliminated:
+    """Pivots in falling order of what they are of their scale, chosen by weights of which one is 1 and the others 0:
+    S = Σ c c*/d, where c is the chosen column of what is left of S. What is left is never larger than the last pivot,
+    so that one which is small is so by itself and not by rounding (Higham, Accuracy and Stability, §10.3)."""
+    size, rank = len(y), 0.0
+    rows = [i for i in range(size) if not _is_nothing(s[i][i])]
+    inverses = {i: over(1.0, units[i], above(units[i], 0.0)) for i in rows}
+    steps: list[tuple[dict[int, Any], dict[int, Any], Any, Any]] = []
+    for _ in rows:
+        chosen, largest = _chosen({i: s[i][i] * inverses[i] for i in rows})
+        column = {i: sum(chosen[j] * s[max(i, j)][min(i, j)] for j in rows) for i in rows}
+        kept = above(largest, EMPTY)
+        inverse = over(kept, sum(chosen[i] * s[i][i] for i in rows), kept)
+        level = inverse * sum(chosen[i] * y[i] for i in rows)
+        rank = rank + kept
+        steps.append((chosen, column, inverse, level))
+        for i in rows:
+            factor = column[i] * inverse
+            for j in (j for j in rows if j <= i):
+                s[i][j] = s[i][j] - factor * column[j]
+            y[i] = y[i] - column[i] * level
+    forces: list[Any] = [0.0] * size
+    for chosen, column, inverse, level in reversed(steps):
+        own = level - inverse * sum(column[i] * forces[i] for i in rows)
+        for i in rows:
+            forces[i] = forces[i] + chosen[i] * own
+    return Eliminated(np.stack(forces), rank, 0.0)
+
+
+def _chosen(sizes: dict[int, Any]) -> tuple[dict[int, Any], Any]:
+    """The weight of each, 1 for the first of the largest and 0 for the others, and the largest."""
+    first, *others = sizes
+    larger, largest = {first: 1.0}, sizes[first]
+    for i in others:
+        larger[i] = above(sizes[i], largest)
+        largest = largest + larger[i] * (sizes[i] - largest)
+    weights, still = {}, 1.0
+    for i in reversed(sizes):
+        weights[i], still = still * larger[i], still * (1.0 - larger[i])
+    return weights, largest
+
+
+def over(value: Any, divisor: Any, kept: Any) -> Any:
+    """value/divisor where `kept` is 1; where it is 0, value."""
+    return value / (divisor * kept + (1.0 - kept))
+
+
+def _is_nothing(value: Any) -> bool:
+    return isinstance(value, float | int) and value == 0.0
 
 
 def above(value: Any, bound: Any) -> Any:

@@ -3,7 +3,8 @@
     θ̈ = θ̈_f − ℳ⁻¹A*λ,   S λ = A θ̈_f + Ȧθ̇
 
 For robots that are written out it is one kernel; long ones are loops over the links around a small kernel for the
-closures. Rows of a batch whose rank an elimination without pivoting cannot tell are done again by eigenvectors.
+closures. Of many closures, rows of a batch whose rank an elimination in their order cannot tell are done again by
+eigenvectors; of a few, the kernel itself tells it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,54 @@
+"""The effective inertia of closures: the elimination that is compiled, against the rank and the forces it must find."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.loops import forward
+from phistar.loops.effective import MOST_CHOSEN, Eliminated, eliminated
+from tests.loops.mechanisms import four_bar
+
+ROWS = 6
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    def solve(table, right):
+        matrix = table.reshape(ROWS, ROWS)
+        found = eliminated(matrix, right, np.stack([matrix[i, i] for i in range(ROWS)]))
+        return Eliminated(found.forces, np.asarray(found.rank), np.asarray(found.doubt))
+
+    return ps.compile(solve, ps.chain(1), rows={"table": ROWS * ROWS, "right": ROWS})
+
+
+@pytest.mark.parametrize("rank", range(ROWS + 1))
+@pytest.mark.parametrize("smallest", [1.0, 1e-4, 1e-9])
+def test_a_few_closures_are_eliminated_with_their_rank_and_without_doubt(compiled, rank, smallest):
+    rng = np.random.default_rng(rank)
+    vectors = np.linalg.qr(rng.standard_normal((40, ROWS, ROWS)))[0]
+    values = np.zeros(ROWS)
+    values[:rank] = np.geomspace(1.0, smallest, rank)
+    units = np.geomspace(1e3, 1e-3, ROWS)  # angles and lengths: the scale of each row is its own
+    matrix = np.einsum("i,bik,k,bjk,j->bij", units, vectors, values, vectors, units)
+    right = np.einsum("bij,bj->bi", matrix, rng.standard_normal((40, ROWS)) / units)
+    forces, found, doubt = compiled(matrix.reshape(40, -1), right)
+    assert (found == rank).all() and (doubt == 0.0).all()
+    left = (np.einsum("bij,bj->bi", matrix, forces) - right) / units
+    assert np.abs(left).max() <= 1e-13 * np.abs(units * forces).max(initial=1.0)
+
+
+def test_a_state_all_but_singular_is_solved_by_the_kernel_alone(monkeypatch):
+    model = four_bar()
+    angle = np.array([[1e-3], [1e-4], [1.0]])  # of a parallelogram whose bars lie in one line at zero
+    q, v = angle * [1.0, -1.0, 1.0], np.array([1.0, -1.0, 1.0])
+    want = forward.closed_motion(model, q, v, np.zeros(3))
+    assert want.condition[1] > 1e6
+    monkeypatch.setattr(forward, "closed_motion", None)
+    got = ps.forward_dynamics(model, q, v, np.zeros(3))
+    np.testing.assert_allclose(got, want.acceleration, rtol=0, atol=1e-14 * want.condition.max())
+
+
+def test_many_closures_keep_their_doubt():
+    matrix = np.eye(MOST_CHOSEN + 1)
+    matrix[-1, -1] = 1e-10
+    assert eliminated(matrix, np.ones(len(matrix)), np.ones(len(matrix))).doubt == 1.0
