@@ -20,8 +20,10 @@ MADE = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1}  # and whi
 
 def may_be_written(path):
     place = Path(os.fsdecode(path)).resolve()
-    if place.is_relative_to(ROOT):  # of the project itself only what tools keep: .hypothesis, __pycache__, …
-        return any(part.startswith((".", "__pycache__")) for part in place.relative_to(ROOT).parts)
+    if ROOT in place.parents:  # of the project itself only what tools keep: .hypothesis, __pycache__, …
+        return any(part.startswith((".", "__pycache__", "pytest-cache")) for part in place.relative_to(ROOT).parts)
+    if place == ROOT:  # which is there already
+        return True
     return any(place.is_relative_to(folder) for folder in FREE)
 
 
