@@ -288,6 +288,17 @@ def test_every_shape_is_drawn(opened):
     assert len(viewer.stage.solids) == 6  # a plane cannot be picked, a mesh that is absent is left out
 
 
+def test_what_has_no_shapes_is_seen_by_its_frames_and_inertias_and_it_is_said_why(opened, tmp_path):
+    mesh = '<visual><geometry><mesh filename="package://arm/arm.stl"/></geometry></visual>'
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+    path = tmp_path / "arm.urdf"
+    path.write_text(f'<robot name="arm"><link name="a"/>{joint}<link name="b">{inertia}{mesh}</link></robot>')
+    viewer = opened(Viewer, ps.load(path))
+    assert viewer.marks.seen == {"Frames", "Inertia ellipsoids"} == set(viewer.marks.nodes)
+    assert "stand for it" in viewer.words.content and "packages" in viewer.words.content
+
+
 def test_what_collides_is_drawn_where_nothing_else_is_or_where_it_has_a_name():
     ball, seen = ps.Geometry(ps.Sphere(0.1), role="collision"), ps.Geometry(ps.Sphere(0.2))
     finger = ps.Geometry(ps.Sphere(0.1), name="finger", role="collision")

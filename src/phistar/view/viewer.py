@@ -24,6 +24,7 @@ from phistar.view.timeline import Timeline
 UPDATES = 30.0  # a second, while playing
 PLOT_UPDATES = 6.0
 BRAND = (224, 123, 32)
+STAND_INS = ("Frames", "Inertia ellipsoids")  # for a model without a shape that can be drawn
 
 
 def set_up(model: Model, q: np.ndarray, host: str, port: int, title: str) -> tuple[Any, Stage, float]:
@@ -77,10 +78,11 @@ class Viewer:
                 self.timeline = Timeline(gui, float(record.t[0]), float(record.t[-1]), self.go)
                 self.phase = gui.add_markdown("")
         with gui.add_folder("Body"):
-            self.words = gui.add_markdown(ASK)
+            self.words = gui.add_markdown(ASK if self.stage.solids else _unseen(self.model))
         with gui.add_folder("Show", expand_by_default=record is not None):
+            on_at_first = (() if record is None else ("Contacts", "Trace")) + (() if self.stage.solids else STAND_INS)
             for kind in Marks.KINDS:
-                on = kind in ("Contacts", "Trace") and record is not None
+                on = kind in on_at_first
                 box = gui.add_checkbox(kind, initial_value=on)
                 box.on_update(lambda event, kind=kind, box=box: self.show(kind, bool(box.value)))
                 if on:
@@ -180,6 +182,12 @@ class Viewer:
         """Close the page's server."""
         self.stopping.set()
         close_server(self.server)
+
+
+def _unseen(model: Model) -> str:
+    """What is said of a model without a shape that can be drawn, with what its file's reader said of meshes."""
+    said = [plain(warning) for warning in model.warnings if "mesh" in warning]
+    return "\n\n".join(["No shape of it can be drawn: frames and ellipsoids of its inertias stand for it.", *said])
 
 
 def repeat(act: Callable[[float], None], rate: float, stopping: threading.Event) -> None:
