@@ -12,6 +12,7 @@ help: ## say what can be made
 
 run: $(VENV)/ready-run ## two PUMA 560 catch a tumbling satellite; report and replay in build/grapple
 	@$(PY) -m phistar run grapple --out build/grapple
+	@echo "For the command phistar: . $(VENV)/bin/activate    A robot of your own: docs/start.md"
 
 test: $(VENV)/ready-test ## the tests, in under ten minutes on two cores
 	@$(PY) -m pytest -n 2 -q -m "not slow and not browser"
