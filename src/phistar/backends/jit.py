@@ -32,6 +32,9 @@ class Target:
         return "+fma," in self.features + "," or self.triple.startswith(("aarch64", "arm64"))
 
 
+LONG = 3_000_000  # characters of a module: what a compiler does more thoroughly takes a second here and gains nothing
+
+
 @cache
 def host() -> Target:
     import llvmlite.binding as llvm
@@ -66,7 +69,7 @@ def _parsed(text: str, target: Target) -> tuple[Any, Any]:
     module = llvm.parse_assembly(text)
     module.triple = target.triple
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small"
+        cpu=target.cpu, features=target.features, opt=1 if len(text) > LONG else 2, reloc="pic", codemodel="small"
     )
     module.data_layout = str(machine.target_data)
     return machine, module
