@@ -59,6 +59,12 @@ def test_a_closure_that_cannot_be_met_is_named_with_its_gap():
         ps.assemble(four_bar((1.0, 0.5, 0.5, 1.0)), [np.pi, 0.1, 3.0], locked=["crank"])
 
 
+def test_the_gap_that_is_told_is_the_least_there_is():
+    """Three bars of 1 m over a ground of 5 m, stretched: a minimum to which Gauss-Newton steps creep."""
+    with pytest.raises(ps.ModelError, match=r"stays open by 0 rad and 2 m at best"):
+        ps.assemble(four_bar((1.0, 1.0, 1.0, 5.0)), [0.0, 0.0, 0.0])
+
+
 def test_closures_that_contradict_each_other_are_named():
     b = ps.ModelBuilder("torn")
     b.body("wheel", joint=ps.Revolute(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)))

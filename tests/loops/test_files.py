@@ -79,7 +79,5 @@ def test_the_closed_legs_of_cassie_stay_closed():
     ahead, back = (closure_rows(model, model.integrate(q, s * v))[1] for s in (h, -h))
     falling = rows @ acceleration + (ahead - back) @ v / (2 * h)
     assert np.abs(falling).max() < 1e-7 * np.abs(acceleration).max()
-    made = ps.rollout(model, q, v, dt=1e-3, steps=20)
-    gap = np.abs(ps.loop_residual(model, made.q[-1])).reshape(4, 3)
-    assert gap.max() < 1e-5  # the file gives places to six digits: its plane loops leave their plane by that much,
-    assert np.sort(gap, axis=1)[:, :2].max() < 1e-10  # and by nothing in it
+    made = ps.rollout(model, q, v, dt=2e-4, steps=50)  # springs throw light rods about: 70 rad/s after a millisecond
+    assert np.abs(ps.loop_residual(model, made.q)).max() < 1e-10

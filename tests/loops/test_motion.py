@@ -110,3 +110,23 @@ def test_a_rollout_passes_singular_configurations_too():
     made, run = ps.rollout(model, q, v, dt=1e-3, steps=3000), ps.simulate(model, q, v, 3.0)
     assert np.abs(ps.loop_residual(model, made.q)).max() < 1e-10
     np.testing.assert_allclose(made.q[-1], run.q[-1], atol=1e-4)
+
+
+def test_redundant_equations_that_disagree_are_told_with_their_loop_and_size(caplog):
+    """A four-bar whose rocker leans by a millionth: its pin cannot stay closed along the axis."""
+    z, b = ps.Revolute(axis=(0, 0, 1)), ps.ModelBuilder("leaning", gravity=(0, -9.81, 0))
+    rod, end = ps.Inertia(1.0, (0.5, 0, 0), np.diag([1e-4, 1 / 12, 1 / 12])), ps.Pose(xyz=(1, 0, 0))
+    b.body("crank", joint=z, inertia=rod)
+    b.body("coupler", "crank", z, end, rod)
+    b.body("rocker", joint=z, placement=ps.Pose(xyz=(1, 0, 0), rpy=(1e-7, 0, 0)), inertia=rod)
+    b.frame("coupler end", "coupler", end)
+    b.frame("rocker end", "rocker", end)
+    b.loop("pin", "coupler end", "rocker end", joint=ps.Spherical())
+    model = b.build()
+    run = ps.simulate(model, [-1.2, 1.2, -1.2], [1.0, -1.0, 1.0], 0.2)
+    assert 1e-9 < np.abs(run.loop_residual).max() < 1e-6 and (run.loop_rank == 2).all()
+    (told,) = caplog.messages
+    assert "'pin' is open by up to" in told and "equation 3 of 3" in told and "Of the 3 equations" in told
+    caplog.clear()
+    ps.simulate(four_bar(), [-1.2, 1.2, -1.2], [1.0, -1.0, 1.0], 0.1)
+    assert not caplog.messages

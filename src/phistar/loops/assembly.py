@@ -55,7 +55,7 @@ def assemblies(
         if size <= _tolerance(model) and not known:
             found.append(q)
     if not found:
-        raise _open(model, min(ends, key=lambda end: end[0])[1], locked)
+        raise _open(model, min(ends, key=lambda end: end[0])[1], free, locked)
     return sorted(found, key=lambda q: float(np.linalg.norm(_apart(model, q_guess, q))))
 
 
@@ -100,7 +100,7 @@ def _assembled(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, see
         if ends[-1][1] <= _tolerance(model):
             return ends[-1][0]
     locked = [joint.name for joint in model.joints if not free[joint.v_slice].any()]
-    raise _open(model, min(ends, key=lambda end: end[1])[0], locked)
+    raise _open(model, min(ends, key=lambda end: end[1])[0], free, locked)
 
 
 def _starts(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> Any:
@@ -151,8 +151,21 @@ def _half_turns(model: Model, q: np.ndarray) -> float:
     return worst
 
 
-def _open(model: Model, q: np.ndarray, locked: Sequence[str]) -> ModelError:
-    found, _ = closure_rows(model, q)
+def _nearest(model: Model, q: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Where loops that cannot be closed are open least, from q: there is no g = 0 to iterate to, ½g*g has a minimum."""
+    from scipy.optimize import minimize
+
+    def cost(step: np.ndarray) -> tuple[float, np.ndarray]:
+        found, rows = closure_rows(model, model.integrate(q, step))
+        return 0.5 * float(found.residual @ found.residual), np.where(free, found.residual @ rows, 0.0)
+
+    start = np.zeros(model.nv)
+    step = minimize(cost, start, jac=True, method="BFGS").x
+    return model.integrate(q, step) if cost(step)[0] < cost(start)[0] else q
+
+
+def _open(model: Model, q: np.ndarray, free: np.ndarray, locked: Sequence[str]) -> ModelError:
+    found, _ = closure_rows(model, _nearest(model, q, free))
     name, _ = _worst(model, found.residual)
     loop = next(loop for loop in model.loops if loop.name == name)
     gap = found.residual[loop_slices(model)[name]]

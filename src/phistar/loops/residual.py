@@ -9,13 +9,14 @@ import numpy as np
 from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
-from phistar.loops.closure import row_count
+from phistar.loops.closure import loop_slices, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
 from phistar.loops.equations import answered, equations
 from phistar.model import Model
 from phistar.stated import batched
 
 ITERATIONS = 12
+HELD = 1e-10  # rad, m: loops that stay open by more are told about
 ROUNDING = 4e-15  # of what the rows act on: residuals below it are the last digits of positions
 
 
@@ -74,6 +75,28 @@ def loop_residual(model: Model, q: Any, v: Any = None) -> Any:
         return empty if v is None else (empty, empty)
     found = corrections(model, q, given)
     return found.residual if v is None else (found.residual, found.rate)
+
+
+def left_open(model: Model, residual: np.ndarray, rank: np.ndarray) -> str | None:
+    """A sentence about the loop that is open most along a motion, residuals (T, m) and ranks (T,); None where none is.
+
+    A redundant equation cannot be met by moving: where it does not follow from the others, it stays open.
+    """
+    sizes, m = np.max(np.abs(residual), axis=0, initial=0.0), row_count(model)
+    if not np.any(sizes > HELD):
+        return None
+    worst, least = int(np.argmax(sizes)), int(np.min(rank))
+    name, where = next((x, own) for x, own in loop_slices(model).items() if own.start <= worst < own.stop)
+    why = "The mechanism could not be moved so as to close it."
+    if least < m:
+        why = (
+            f"Of the {m} equations of its loops {least} are independent. The others should follow from these and do "
+            "so to no more digits than this: look at the frames and axes of the loop, which may have been rounded."
+        )
+    return (
+        f"{model.name}: the loop '{name}' is open by up to {sizes[worst]:.2g} in its equation "
+        f"{worst - where.start + 1} of {where.stop - where.start}. {why}"
+    )
 
 
 def projected(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,8 @@ from phistar.model import Model
 from phistar.sim.coordinates import Coordinates
 
 FAR = 1e-6  # rad, m and their rates: a loop that is open by less at the start is closed there
-NEWTON_STEPS = 2  # a step of a method leaves loops open by 1e-6 or less: each Newton step squares that
+NEWTON_STEPS = 2  # a step of a method leaves loops open by 1e-6 or less: each Newton step squares that, and stiff
+# mechanisms need the third that comes with the velocities at no cost
 
 
 def closed_again(coordinates: Coordinates, x: np.ndarray) -> np.ndarray:
@@ -24,8 +25,9 @@ def closed_again(coordinates: Coordinates, x: np.ndarray) -> np.ndarray:
     q, v = coordinates.split(x)
     for _ in range(NEWTON_STEPS):
         q = coordinates.unit(coordinates.moved(q, np.asarray(corrections(model, q, v).shift)))
-    v = v + np.asarray(corrections(model, q, v).change)
-    return np.concatenate([q, v], axis=-1)
+    last = corrections(model, q, v)
+    q = coordinates.unit(coordinates.moved(q, np.asarray(last.shift)))
+    return np.concatenate([q, v + np.asarray(last.change)], axis=-1)
 
 
 def check_closed(model: Model, q: Any, v: Any) -> None:

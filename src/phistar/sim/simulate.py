@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from phistar.dynamics import kinetic_energy, potential_energy
 from phistar.errors import PhistarError, ShapeError
 from phistar.loops.forces import loop_report
-from phistar.loops.residual import loop_residual, projected
+from phistar.loops.residual import left_open, loop_residual, projected
 from phistar.model import Model
 from phistar.sim.closing import check_closed
 from phistar.sim.coordinates import Coordinates
@@ -20,6 +21,7 @@ from phistar.sim.sticking import Sticking
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
 
+_log = logging.getLogger("phistar")
 FEWEST_STEPS = 50  # so that a control that acts for a moment is not stepped over, and a plot has points
 MOST_CHANGES = 100  # of dry friction at one instant
 
@@ -56,7 +58,8 @@ def simulate(
 
     Samples are at the times `t_eval` (T,), or at the integrator's own steps. Passive joint forces act: damping,
     springs, and dry friction that can hold a joint at rest. Loops are kept closed, in position and in velocity, after
-    every step; they must be closed at the start (see `ps.assemble`).
+    every step; they must be closed at the start (see `ps.assemble`). A loop that cannot be kept closed to 1e-10, where
+    redundant equations of it disagree, is told to the logger `phistar`.
     """
     start = _start(model, q0, v0)
     length, wanted = _span(duration, t_eval)
@@ -75,6 +78,9 @@ def simulate(
     energy = kinetic_energy(model, q, v) + potential_energy(model, q) + passive.elastic_energy(q)
     report = loop_report(model, q)
     gap, rate = loop_residual(model, q, v)
+    told = left_open(model, gap, report.rank)
+    if told is not None:
+        _log.warning("%s", told)
     return Simulation(times, q, v, energy, gap, work, rate, report.rank, report.condition)
 
 
