@@ -105,7 +105,7 @@ class Polytope(Shape):
         try:
             points = np.asarray(self.points, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            points = np.zeros(0)
+            points = np.zeros((0, 0))
         if points.ndim == 2:
             points = checked_numbers(points, points.shape, "A polytope", "points")
         if points.ndim != 2 or points.shape[1] != 3 or np.linalg.matrix_rank(points - points[:1]) < 3:
@@ -123,7 +123,7 @@ class Polytope(Shape):
     def pieces(mesh: "Mesh") -> tuple["Polytope", ...]:
         """A mesh file cut into convex pieces that fill its hollows to 5% of its size (CoACD); up to a minute."""
         try:
-            import coacd
+            import coacd  # pyright: ignore[reportMissingImports]
         except ImportError:
             raise ModelError(
                 "Cutting a mesh into pieces needs the package coacd: pip install 'phistar[sim]'."

@@ -80,8 +80,10 @@ def read(folder: Path) -> dict[str, Any]:
     try:
         end = 8 + int.from_bytes(payload[:8], "little")
         tree, held = json.loads(payload[8:end]), payload[end:]
-        return {"tree": tree, "held": held, "path": path, "head": unpacked(tree["dict"][0][1], held, frozenset())}
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+        head = unpacked(tree["dict"][0][1], held, frozenset())
+        told = {name: head[name] for name in ("scene", "source", "seed", "content")}
+        return {"tree": tree, "held": held, "path": path, "head": told}
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise FileError(f"{path} cannot be understood: {error}.") from None
 
 
@@ -95,7 +97,7 @@ def resumed(kept: dict[str, Any], scene: Scene, control: Any = None) -> Course:
     try:
         state = unpacked(kept["tree"], kept["held"], frozenset(modules))
         _restore(course, state)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise FileError(f"{path} cannot be taken up: {error}.") from None
     return course
 
@@ -121,13 +123,14 @@ def _restore(course: Course, state: dict[str, Any]) -> None:
         raise ValueError("its controller lived in samples and this one does not, or the other way round")
     course.reached, course.end, course.spent = state["reached"], state["end"], state["spent"]
     moment = state["moment"]
-    assert isinstance(moment, Moment) and isinstance(moment.touching, Touching)
+    if not isinstance(moment, Moment) or not isinstance(moment.touching, Touching):
+        raise ValueError("it has no moment to go on from")
     course.moment = moment
-    for name, value in state["log"].items():
-        setattr(course.log, name, value)
+    for name in LOGGED:
+        setattr(course.log, name, state["log"][name])
     if isinstance(law, Sampled):
-        for name, value in state["law"].items():
-            setattr(law, name, value)
+        for name in LAWFUL:
+            setattr(law, name, state["law"][name])
         past, count, generator = state["line"]
         law.line.generator.bit_generator.state = generator
         law.line = law.line._replace(past=past, count=count)

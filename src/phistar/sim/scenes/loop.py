@@ -23,11 +23,11 @@ class Continuous:
 
     period: float | None = None
     phase = ""
+    clipped: int | None = None  # steps are tried and made again: there are no samples to count
 
     def __init__(self, setting: Setting, law: Control) -> None:
         self.law, self.limits = law, Limits(setting)
-        self.tau, self.clipped = np.zeros(setting.model.nv), 0
-        self.switches: list[Switch] = []
+        self.tau, self.switches = np.zeros(setting.model.nv), list[Switch]()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         self.tau, _ = self.limits.kept(_asked(t, self.law, t, q, v), t)
