@@ -1,7 +1,9 @@
 """`phistar bench`: this machine, ours and the peers in one run, as ratios."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -9,6 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from phistar.cli import info
 from phistar.errors import FileError
+
+if TYPE_CHECKING:
+    from phistar.cli.benchmark.plan import Plan
 
 STDOUT = "-"
 
@@ -42,19 +47,12 @@ def bench(
     from phistar.cli.benchmark.page import page
     from phistar.cli.benchmark.plan import plan_for
     from phistar.cli.benchmark.plot import svg
-    from phistar.cli.benchmark.report import report
 
     drawing, data = plot, Path(as_json) if as_json not in (None, STDOUT) else None
     for path in (drawing, data):
         check_folder(path)
     plan = plan_for(tuple(robots or ()), quick, seconds)
-    steps, errors = plan.steps, Console(stderr=True)
-    shown = BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(
-        *shown, TimeRemainingColumn(), console=errors, transient=True, disable=not errors.is_terminal
-    ) as progress:
-        task = progress.add_task("the processor's peak", total=len(steps))
-        facts = report(plan, lambda what: progress.update(task, description=what, completed=steps.index(what)))
+    facts = watched(plan)
     if drawing is not None:
         drawing.write_text(svg(facts))
     if as_json == STDOUT:
@@ -65,6 +63,18 @@ def bench(
     console = Console()
     console.width = console.width if console.is_terminal else info.WIDTH_WHEN_PIPED
     console.print(page(facts))
+
+
+def watched(plan: Plan) -> dict[str, Any]:
+    """The run, with a bar on a terminal: how many of its steps are done, and the time left."""
+    from phistar.cli.benchmark.report import report
+
+    steps, console = plan.steps, Console(stderr=True)
+    shown = BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    left = TimeRemainingColumn()
+    with Progress(*shown, left, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("the processor's peak", total=len(steps))
+        return report(plan, lambda what: progress.update(task, description=what, completed=steps.index(what)))
 
 
 def check_folder(path: Path | None) -> None:

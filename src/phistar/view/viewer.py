@@ -24,7 +24,7 @@ from phistar.view.timeline import Timeline
 UPDATES = 30.0  # a second, while playing
 PLOT_UPDATES = 6.0
 BRAND = (224, 123, 32)
-STAND_INS = ("Frames", "Inertia ellipsoids")  # for a model without a shape that can be drawn
+STAND_INS = ("Frames",)  # for a model without a shape that can be drawn
 
 
 def set_up(model: Model, q: np.ndarray, host: str, port: int, title: str) -> tuple[Any, Stage, float]:
@@ -186,8 +186,8 @@ class Viewer:
 
 def _unseen(model: Model) -> str:
     """What is said of a model without a shape that can be drawn, with what its file's reader said of meshes."""
-    said = [plain(warning) for warning in model.warnings if "mesh" in warning]
-    return "\n\n".join(["No shape of it can be drawn: frames and ellipsoids of its inertias stand for it.", *said])
+    said = [plain(warning.partition(" (")[0] + ".") for warning in model.warnings if "mesh" in warning]
+    return "\n\n".join(["No shape of it can be drawn: its frames stand for it.", *said])
 
 
 def repeat(act: Callable[[float], None], rate: float, stopping: threading.Event) -> None:
