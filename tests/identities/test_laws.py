@@ -1,6 +1,7 @@
 """Every law: both sides as explicit matrices, on 200 random mechanisms that meet its side conditions; and no side
 condition is there for nothing."""
 
+from collections.abc import Iterator
 from functools import cache
 from itertools import count, islice
 
@@ -48,15 +49,20 @@ def inverts_task_space(law: Law) -> bool:
     return law.name == "operational_inertia"
 
 
-@cache
-def mechanisms(needs: tuple[str, ...], full_rank: bool = False, violated: str = "") -> tuple[Mechanism, ...]:
-    """The first 200 seeds whose mechanism meets `needs` (and breaks `violated`); everything else is drawn."""
+def drawn(needs: tuple[str, ...], full_rank: bool, violated: str = "") -> Iterator[Mechanism]:
+    """Those of all seeds that meet `needs` and break `violated`; everything else is drawn."""
     asked = {key: value for need in needs for key, value in ASKED[need].items()}
     if violated:
         asked |= {key: 2 if key == "frames" else not value for key, value in ASKED[violated].items()}
-    drawn = (mechanism(seed, **asked) for seed in count())
-    met = (m for m in drawn if m.setting.meets(needs) and not (violated and m.setting.meets((violated,))))  # type: ignore[arg-type]
-    return tuple(islice((m for m in met if not full_rank or has_full_task_rank(m)), 40 if violated else TREES))
+    for case in (mechanism(seed, **asked) for seed in count()):
+        met = case.setting.meets(needs) and not (violated and case.setting.meets((violated,)))  # type: ignore[arg-type]
+        if met and (not full_rank or has_full_task_rank(case)):
+            yield case
+
+
+@cache
+def mechanisms(needs: tuple[str, ...], full_rank: bool = False) -> tuple[Mechanism, ...]:
+    return tuple(islice(drawn(needs, full_rank), TREES))
 
 
 @ALL
@@ -74,8 +80,8 @@ CONDITIONAL = [(law, need) for law in LAWS for need in law.needs]
 def test_a_side_condition_is_needed(law, need):
     """Somewhere the other conditions hold, this one does not, and the two sides differ."""
     others = tuple(other for other in law.needs if other != need)
-    cases = mechanisms(others, inverts_task_space(law), violated=need)
-    assert max(gap(case, law) for case in cases) > 1e-2
+    cases = islice(drawn(others, inverts_task_space(law), violated=need), 40)
+    assert any(gap(case, law) > 1e-2 for case in cases)
 
 
 def test_armature_is_why_hg_is_not_the_identity():

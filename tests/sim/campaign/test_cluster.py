@@ -27,12 +27,12 @@ pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
-def scheduler(tmp_path_factory):
-    """The address of a scheduler with two workers, each a process of its own."""
+def scheduler(request, tmp_path_factory):
+    """The address of a scheduler with workers that are processes of their own."""
     place = tmp_path_factory.mktemp("dask")
     file = place / "scheduler.json"
     begin = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
-    work = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "2", "--nthreads", "1"]
+    work = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", request.param, "--nthreads", "1"]
     log = (place / "log").open("w")
     source = str(Path(phistar.__file__).parents[1])
     surroundings = os.environ | {"DASK_TEMPORARY_DIRECTORY": str(place), "PYTHONPATH": source}
@@ -51,6 +51,7 @@ def scheduler(tmp_path_factory):
         log.close()
 
 
+@pytest.mark.parametrize("scheduler", ["1"], indirect=True)
 def test_the_same_command_with_a_scheduler_gives_the_same_rows(scheduler, tmp_path, capsys):
     (tmp_path / "ball.toml").write_text(little_scene(ball(xyz=[0.0, 0.0, {"uniform": [0.0, 0.2]}])))
     folder = tmp_path / "out"
@@ -64,6 +65,7 @@ def test_the_same_command_with_a_scheduler_gives_the_same_rows(scheduler, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["2"], indirect=True)
 def test_both_workers_work_and_one_that_a_run_kills_is_replaced(scheduler):
     def work(run):
         if run == 3:
