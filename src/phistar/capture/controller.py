@@ -108,7 +108,7 @@ class CaptureController:
         own = self.settings
         closing, stopping = own.approach + own.standoff / own.closing_speed, own.squeeze_time + 0.5 * own.slowing
         choice = candidates.Settings(window=own.window, closing=closing + HESITATION, stopping=stopping)
-        return Planner(self.arms, choice)
+        return Planner(self.arms.without_mass(), choice)
 
     @cached_property
     def gains(self) -> Mapping[str, np.ndarray]:

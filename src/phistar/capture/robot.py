@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from phistar.control.law import row
 from phistar.errors import ModelError
 from phistar.model import Capsule, Free, Geometry, Model
+from phistar.model.equal import first_equal
 from phistar.model.joints import JointKind
 from phistar.model.parts import Frame, Joint
 from phistar.spatial import Inertia, Pose, cross, from_quaternion
@@ -25,12 +26,6 @@ SIDES = ("left", "right")
 FINGERS = 3
 BASE, OBJECT = "base", "satellite"
 SIGHT_ROWS = 13  # of a pose as sensors give it: xyz, quaternion, ω, v
-
-
-@lru_cache(maxsize=8)
-def _known(model: Model) -> Model:
-    """The first model of the same content: what is compiled for it serves all runs of a campaign."""
-    return model
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ class Arms:
             for wrist in [model.frame(hand.wrist)]
             for place in [wrist.placement.matrix @ hand.reach]
         )
-        model = _known(replace(model, frame_list=(*model.frame_list, *frames)))
+        model = first_equal(replace(model, frame_list=(*model.frame_list, *frames)))
         return Arms(model, scene, (hands[0], hands[1]))
 
     @cached_property
@@ -168,7 +163,7 @@ class Arms:
             return self
         name = self.model.bodies[self.model.frame(BASE).body].name
         model = self.model.replace(inertias={name: Inertia(1000.0, np.zeros(3), 500.0 * np.eye(3))})
-        return replace(self, model=model)
+        return replace(self, model=first_equal(model))
 
     def inertias(self, mass: Any) -> Any:
         """(10 bodies,) of all bodies, that of the base given: floats or traced numbers."""

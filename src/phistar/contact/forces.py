@@ -186,7 +186,7 @@ FORCES = (*LAW, *ROWS, *SOLVING, gather, begin, keep, implicit_forces)
 
 
 @cache
-def compiled_forces(nv: int, nq: int, places: int, stops: int, slots: int, roots: int, bodies: int) -> Any:
+def compiled_forces(places: int, nv: int, nq: int, stops: int, slots: int, roots: int, bodies: int) -> Any:
     """`implicit_forces` for given sizes: it takes the inputs flat, and gives `Solved` and its working memory."""
     given = {"numbers": (2,), "table": (places, MEASURED), "slots": (places,), "held": (slots, HELD)}
     given |= {"parameters": (slots, 9), "sides": (slots, 2), "spans": (slots, 4), "masks": (bodies, nv)}

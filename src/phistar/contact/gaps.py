@@ -69,7 +69,7 @@ class Nearness:
         """Every place that may be inside its margin before a step's end; `before` are the gaps of a state shortly
         before, which spares a look at what is still far."""
         known, pairs, horizon, ready, measured = self.sites.close(q, v, step, before.known if before else None)
-        slots, nearest = [self._first[index] for index in ready], float(measured[:, 0].min()) if ready else np.inf
+        slots, nearest = [self._first[index] for index in ready], min(measured[:, 0].tolist(), default=np.inf)
         if not pairs:
             return Gaps(tuple(slots), measured, nearest, known)
         rows: list[Row] = []

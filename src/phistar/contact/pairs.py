@@ -73,9 +73,14 @@ class Pairs:
         """The first slot of each pair, and the number of all."""
         return np.concatenate([[0], np.cumsum([pair.slots for pair in self.pairs])]).astype(int)
 
-    @property
+    @cached_property
     def slots(self) -> int:
         return int(self.starts[-1])
+
+    @cached_property
+    def of_slot(self) -> np.ndarray:
+        """The number of the pair of every slot."""
+        return np.repeat(np.arange(len(self.pairs)), np.diff(self.starts))
 
     @cached_property
     def bodies(self) -> tuple[int, ...]:
@@ -89,7 +94,7 @@ class Pairs:
         return tuple(self.model.bodies[body].name for body in self.bodies)
 
     def slot_pair(self, slot: int) -> Pair:
-        return self.pairs[int(np.searchsorted(self.starts, slot, side="right")) - 1]
+        return self.pairs[self.of_slot[slot]]
 
 
 def sites(model: Model) -> tuple[Site, ...]:

@@ -84,7 +84,7 @@ class Sites:
         rotation, center, clear, horizon, close, count, ready, rows, *_ = self._near(
             *given, before.rotation.reshape(-1), before.center.reshape(-1), before.clear
         )
-        unknown, known = (int(number) for number in count)
+        unknown, known = map(int, count.tolist())
         pairs = close[:unknown].astype(int).tolist() if unknown else []
         found = ready[:known].astype(int).tolist() if known else []
         return Close(Known(rotation, center, clear), pairs, horizon, found, rows[:known])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Touching(NamedTuple):
     pairs: frozenset[int]
     slipping: frozenset[int]
     stops: frozenset[int]
-    seen: tuple[bytes, ...]
+    seen: tuple[Any, ...]
 
 
 class Moment(NamedTuple):
@@ -159,19 +159,26 @@ def _touching(world: World, state: State, step: Step | None, before: Touching | 
     far = step is not None and step.forces is None and not any(step.stops.tolist())
     if far and before is not None and not (before.pairs or before.stops):
         return before  # nothing was near, and nothing is
-    touching, slot, slips = state.touch_speed > 0.0, np.zeros(0, int), np.zeros(0, bool)
+    touching, sliding = state.touch_speed > 0.0, ()
     if step is not None and step.forces is not None:
-        force, slot = step.forces.table, step.gaps.slot
-        limit = SLIPS * world.parameters.friction[slot] * force[:, 2]
-        slips = (force[:, 2] > 0.0) & (force[:, 0] ** 2 + force[:, 1] ** 2 > limit**2)
+        sliding = _sliding(step.gaps.slots, step.forces.table.tolist(), world.frictions)
     stops = b"" if step is None else (step.stops > 0.0).tobytes()
-    seen = touching.tobytes(), slot.tobytes(), slips.tobytes(), stops
+    seen = touching.tobytes(), sliding, stops
     if before is not None and before.seen == seen:
         return before
-    numbers = np.searchsorted(world.pairs.starts, np.arange(world.pairs.slots), side="right") - 1
-    pairs = frozenset(numbers[touching].tolist())
+    pairs, numbers = frozenset(world.pairs.of_slot[touching].tolist()), world.pairs.of_slot[list(sliding)]
     pushing = frozenset(np.frombuffer(stops, dtype=bool).nonzero()[0].tolist())
-    return Touching(pairs, pairs & frozenset(numbers[slot[slips]].tolist()), pushing, seen)
+    return Touching(pairs, pairs & frozenset(numbers.tolist()), pushing, seen)
+
+
+def _sliding(slots: tuple[int, ...], forces: list[list[float]], frictions: list[float]) -> tuple[int, ...]:
+    """The slots whose friction is at its limit, μ f."""
+    found = []
+    for slot, (x, y, pressing, *_) in zip(slots, forces, strict=True):
+        limit = SLIPS * frictions[slot] * pressing
+        if pressing > 0.0 and x * x + y * y > limit * limit:
+            found.append(slot)
+    return tuple(found)
 
 
 def _arrivals(world: World, state: State, gaps: Gaps) -> dict[int, float]:
@@ -181,7 +188,7 @@ def _arrivals(world: World, state: State, gaps: Gaps) -> dict[int, float]:
     if not np.any(coming):
         return {}
     after = outside[coming] / np.maximum(-world.closing(state, gaps)[coming], 1e-12)
-    pairs = np.searchsorted(world.pairs.starts, gaps.slot[coming], side="right") - 1
+    pairs = world.pairs.of_slot[gaps.slot[coming]]
     found: dict[int, float] = {}
     for pair, wait in zip(pairs.tolist(), after.tolist(), strict=True):
         found[pair] = min(wait, found.get(pair, np.inf))

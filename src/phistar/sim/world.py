@@ -88,6 +88,11 @@ class World:
         """Of every slot."""
         return Parameters.of([pair.surface for pair in self.pairs.pairs for _ in range(pair.slots)])
 
+    @cached_property
+    def frictions(self) -> list[float]:
+        """μ of every slot."""
+        return self.parameters.friction.tolist()
+
     def start(self, q: Any, v: Any) -> State:
         """At rest against whatever touches; refused where a joint is at or beyond its limits, or a loop is open."""
         model = self.model
@@ -149,12 +154,13 @@ class World:
         if near:
             table[:near], slots[:near] = gaps.table, gaps.slots
         given = np.array([step, near]), table.reshape(-1), slots, state.held.reshape(-1), *self._fixed, state.q
-        return Solved(*self._forces(room)(*given, *free)[: len(Solved._fields)])
+        return Solved(*compiled_forces(room, *self._sizes)(*given, *free)[: len(Solved._fields)])
 
-    def _forces(self, room: int) -> Any:
-        """The loops that find forces at up to `room` places."""
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        """What the loops that find forces are compiled for, besides the places that there is room for."""
         model, stops, roots = self.model, len(self.limits.names), self.dynamics.trees
-        return compiled_forces(model.nv, model.nq, room, stops, self.pairs.slots, roots, len(model.bodies) + 1)
+        return model.nv, model.nq, stops, self.pairs.slots, roots, len(model.bodies) + 1
 
     @cached_property
     def _fixed(self) -> tuple[np.ndarray, ...]:

@@ -50,16 +50,19 @@ class Audit:
 
     def __init__(self, world: World) -> None:
         self.world, self.roots, self.passive = world, Roots(world.model), Passive(world.model)
-        self._heavy = bool(self.roots.bodies) and bool(np.any(world.model.gravity))
+        self._weighs = bool(np.any(world.model.gravity))
+        self._heavy = bool(self.roots.bodies) and self._weighs
         self._patterns: dict[tuple[int, ...], np.ndarray] = {}
 
     def account(self, q: np.ndarray, v: np.ndarray) -> Account:
         """Energies and momenta of a state; the inertias are inputs of what is compiled."""
-        model, inertias = self.world.model, self._inertias
-        energy, momenta = (with_inertias(function, self.moving) for function in (kinetic_energy, momentum))
-        resting = float(potential_energy(model, q)) if np.any(model.gravity) else 0.0
-        whole, free = (momenta(q, v, own) for own in inertias)
-        return Account(float(energy(q, v, inertias[0])), resting, whole, free)
+        (energy, momenta), (every, free) = self._quantities, self._inertias
+        resting = float(potential_energy(self.world.model, q)) if self._weighs else 0.0
+        return Account(float(energy(q, v, every)), resting, momenta(q, v, every), momenta(q, v, free))
+
+    @cached_property
+    def _quantities(self) -> tuple[Any, Any]:
+        return with_inertias(kinetic_energy, self.moving), with_inertias(momentum, self.moving)
 
     @cached_property
     def _inertias(self) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from phistar.backends.kernel import compilable
 from phistar.backends.single import single_of
 from phistar.compiled import compile
 from phistar.model import Model
+from phistar.model.equal import first_equal
 from phistar.spatial.inertia import MASSLESS
 
 MOST = 64  # that are remembered
@@ -18,8 +19,8 @@ _made: dict[Hashable, Callable[..., np.ndarray]] = {}
 
 
 def moving(model: Model) -> Model:
-    """The model as motion sees it: without masses, and without gravity."""
-    return model.replace(inertias={body.name: MASSLESS for body in model.bodies}, gravity=np.zeros(3))
+    """The model as motion sees it: without masses, and without gravity; one for all runs of a scene."""
+    return first_equal(model.replace(inertias={body.name: MASSLESS for body in model.bodies}, gravity=np.zeros(3)))
 
 
 def kernel(
@@ -35,14 +36,7 @@ def kernel(
     if key not in _made:
         if len(_made) >= MOST:
             _made.clear()
-        whole = compile(formulas, model, rows=rows).kernel.function
-        single = single_of(whole)
-
-        def one(*arrays: np.ndarray) -> np.ndarray:
-            found = single(*arrays)
-            return whole(*arrays) if found is NotImplemented else found
-
-        _made[key] = one
+        _made[key] = _door(compile(formulas, model, rows=rows).kernel.function)
     return _made[key]
 
 
@@ -50,5 +44,16 @@ def with_inertias(function: Callable[..., np.ndarray], model: Model) -> Callable
     """A stated function of (q, v) with the inertias (10 bodies,) of a model as its last input."""
     key = (function.__name__, model.key)
     if key not in _made:
-        _made[key] = compile(function, model, parameters=("inertia",)).kernel.function
+        _made[key] = _door(compile(function, model, parameters=("inertia",)).kernel.function)
     return _made[key]
+
+
+def _door(whole: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """For one state at a time, as quick as it can be called."""
+    single = single_of(whole)
+
+    def one(*arrays: np.ndarray) -> np.ndarray:
+        found = single(*arrays)
+        return whole(*arrays) if found is NotImplemented else found
+
+    return one

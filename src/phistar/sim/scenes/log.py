@@ -49,7 +49,7 @@ class Log:
             self.lowest = min(self.lowest, nearest)
         for _, part in step.parts or ((0.0, step),):
             if part.forces is not None:
-                self.peak = max(self.peak, float(part.forces.table[:, 2].max()))
+                self.peak = max(self.peak, *part.forces.table[:, 2].tolist())
         if self.fingers and moment.touching is not self._seen:
             self._seen = moment.touching
             self.gripped &= [not own.isdisjoint(moment.touching.pairs) for own in self.fingers]
@@ -95,19 +95,20 @@ class Log:
     def _contacts(self, moment: Moment) -> Mapping[str, np.ndarray]:
         """Of the contacts that push: pair, point, force on the first shape; and the normal force of every pair."""
         pairs, step = self.world.pairs, moment.step
-        force = np.zeros(len(pairs.pairs))
         if step is None or step.forces is None:
-            return {"contact_force": force} | {f"contact_{name}": empty for name, empty in _NO_CONTACTS.items()}
-        which = np.searchsorted(pairs.starts, step.gaps.slot, side="right") - 1
-        normal = step.forces.table[:, 2]
-        np.add.at(force, which, normal)
+            return {"contact_force": np.zeros(len(pairs.pairs)), **_NO_CONTACTS}
+        which, normal = pairs.of_slot[step.gaps.slot], step.forces.table[:, 2]
         on = normal > 0.0
         return {
-            "contact_force": force,
+            "contact_force": np.bincount(which, normal, len(pairs.pairs)),
             "contact_pair": which[on],
             "contact_point": step.gaps.point[on],
             "contact_vector": pushes(step)[on, 3:],
         }
 
 
-_NO_CONTACTS = {"pair": np.zeros(0, int), "point": np.zeros((0, 3)), "vector": np.zeros((0, 3))}
+_NO_CONTACTS = {
+    "contact_pair": np.zeros(0, int),
+    "contact_point": np.zeros((0, 3)),
+    "contact_vector": np.zeros((0, 3)),
+}

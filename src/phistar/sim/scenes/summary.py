@@ -27,7 +27,7 @@ def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float
     summary |= {"captured": None, "final_relative_twist": None, "internal_force": None}
     end = log.rows[-1]["t"] if log.rows else 0.0
     if setting.task and log.rows:
-        summary |= setting.task.judged(setting.model, arrays) | _internal(log, arrays)
+        summary |= setting.task.judged(log.audit.moving, arrays) | _internal(log, arrays)
     summary |= {
         "phases": _phases(log, end),
         "min_distance": log.lowest if np.isfinite(log.lowest) else None,
@@ -108,7 +108,7 @@ def _audited(log: Log) -> dict[str, Any]:
 def _internal(log: Log, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """With how much force two hands squeeze: the smaller of what presses on each along the line between them; its
     largest value, and its mean over the time of the hold."""
-    task, model = log.setting.task, log.setting.model
+    task, model = log.setting.task, log.audit.moving
     assert task is not None
     if len(task.hands) != 2:
         return {}
