@@ -18,8 +18,7 @@ from phistar.backends.transpose import WRITTEN, Rows, transposed
 from phistar.backends.unsolved import Loops
 
 ABREAST = 4  # blocks that take turns
-LONG = 7000  # instructions: code that is read from further away each time it runs
-NEAR = 256_000  # bytes that stay near the core
+LONG = 6000  # instructions: code that is read from further away each time it runs
 
 
 @dataclass(frozen=True)
@@ -133,9 +132,9 @@ class Blocks:
 
     @property
     def abreast(self) -> int:
-        """Blocks that take turns, if the code is long and their memory stays near."""
+        """Blocks that take turns: several if the code is long and what it works on is not."""
         long = sum(len(part) for part in self.body.parts) >= LONG
-        return ABREAST if long and 8 * self.lanes * ABREAST * sum(self.rooms.values()) <= NEAR else 1
+        return ABREAST if long and self.rooms["out"] <= self.rooms["in"] else 1
 
     def text(self, finishing: list[str]) -> list[str]:
         """The functions; `finishing`: calls on %out after the body's."""
