@@ -132,7 +132,8 @@ def _watched(scene: Any, seed: int, **options: Any) -> Any:
         TextColumn("{task.completed:.2f} s"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(scene.name, total=duration)
         return scene.run(seed, progress=lambda time: progress.update(task, completed=time), **options)
 
