@@ -49,9 +49,7 @@ def arms(lengths: tuple[int, ...]) -> None:
     print(
         "\nTwo arms of n links holding one thing, microseconds a state: phistar in batches, one thread, and Pinocchio's"
     )
-    print(
-        "constraintDynamics, called from Python state by state; medians of processor time, calls in turn, and of their ratio"
-    )
+    print("constraintDynamics, called from Python state by state; medians of processor time, calls taken in turn")
     head = f"  {'n':>5} {'phistar':>10} {'per link':>9} {'pinocchio':>10} {'ratio':>7} {'quartiles':>13}"
     print(f"{head} {'difference':>11}")
     for n in lengths:
