@@ -19,7 +19,7 @@ from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, 
 
 FLAGS = "contract reassoc nsz arcp"  # of loops
 WRITTEN = "nsz arcp"  # of traces: what is fused is decided here, so that any number of lanes gives the same bits
-WHOLE, PART, SHORT_PART = 400, 300, 150  # instructions of a trace in one function; in one of several; in one of many
+WHOLE, PART, SHORT_PART = 500, 420, 150  # instructions of a trace in one function; in one of several; in one of many
 MANY = 12_000  # instructions: so many that compiling takes seconds
 ABREAST = 6  # sines and cosines computed side by side
 REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
