@@ -12,6 +12,7 @@ import numpy as np
 from phistar.model.geometry import Plane
 from phistar.model.model import Model
 from phistar.view.report_shapes import GROUND, color_of, drawn, triangles
+from phistar.view.stage import body_poses
 
 LIGHT = np.array([0.35, -0.25, 0.9]) / np.linalg.norm([0.35, -0.25, 0.9])
 OVERSAMPLED = 2
@@ -72,9 +73,9 @@ def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
     made: list[Solid] = []
     planes: list[tuple[np.ndarray, np.ndarray]] = []
     bodies = [(-1, model.base_geometry), *((k, body.geometry) for k, body in enumerate(model.bodies))]
-    rotations, origins = body_poses(model, np.asarray(q, dtype=float))
+    poses = [*body_poses(model)(np.asarray(q, dtype=float)), np.eye(4)]  # the world's, as that of body −1
     for body, geometry in bodies:
-        turn, place = (np.eye(3), np.zeros(3)) if body < 0 else (rotations[body], origins[body])
+        turn, place = poses[body][:3, :3], poses[body][:3, 3]
         for each in drawn(geometry):
             rotation, origin = turn @ each.placement.rotation, turn @ each.placement.translation + place
             if isinstance(each.shape, Plane):
@@ -85,21 +86,6 @@ def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
             made.append(Solid(surface.corners @ rotation.T + origin, surface.normals @ rotation.T, color))
     whole = Solid(*(np.concatenate(field) for field in zip(*made))) if made else Solid(*(np.zeros((0, 3, 3)),) * 3)
     return whole, _ground(planes, whole)
-
-
-def body_poses(model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of every body's frame in the world: rotations (bodies, …, 3, 3) and origins (bodies, …, 3)."""
-    rotations, origins = [], []
-    for body in model.bodies:
-        turn, place = body.joint.kind.pose(q[..., body.joint.q_slice])
-        turn = body.placement.rotation @ turn
-        place = place @ body.placement.rotation.T + body.placement.translation
-        if body.parent >= 0:
-            outer = rotations[body.parent]
-            turn, place = outer @ turn, (outer @ place[..., None])[..., 0] + origins[body.parent]
-        rotations.append(turn)
-        origins.append(place)
-    return np.array(rotations), np.array(origins)
 
 
 def _ground(planes: list[tuple[np.ndarray, np.ndarray]], rest: Solid) -> Solid:

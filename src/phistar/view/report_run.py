@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.dynamics import frame_velocity
 from phistar.errors import FileError, PhistarError
 from phistar.model import Free, Model
 from phistar.sim.scenes.result import Result
 from phistar.view.finished import model_of_run
-from phistar.view.report_picture import body_poses
+from phistar.view.stage import body_frames, body_poses
 
 
 class Phase(NamedTuple):
@@ -99,25 +100,18 @@ def _model(summary: Mapping[str, Any], folder: Path, source: str, arrays: Mappin
 
 
 def body_twists(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
-    """ω, v (bodies, …, 3) in world axes at the bodies' origins, and those origins."""
-    turns, places = body_poses(model, q)
-    spins, rates = np.zeros_like(places), np.zeros_like(places)
-    for k, body in enumerate(model.bodies):
-        own = (body.joint.kind.subspace(q[..., body.joint.q_slice]) @ v[..., body.joint.v_slice, None])[..., 0]
-        spins[k] = (turns[k] @ own[..., :3, None])[..., 0]
-        rates[k] = (turns[k] @ own[..., 3:, None])[..., 0]
-        if body.parent >= 0:
-            arm = places[k] - places[body.parent]
-            rates[k] += rates[body.parent] + np.cross(spins[body.parent], arm)
-            spins[k] += spins[body.parent]
-    return spins, rates, places
+    """ω, v (bodies, …, 3) in world axes at the bodies' origins, and those origins; of one body at least."""
+    places = np.moveaxis(body_poses(model)(q)[..., :3, 3], -2, 0)
+    twists = frame_velocity(model.tree, q, v, body_frames(model)).reshape(*q.shape[:-1], -1, 6)
+    twists = np.moveaxis(twists, -2, 0)
+    return twists[..., :3], twists[..., 3:], places
 
 
 def relative_twists(run: Run) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """(names, |ω|, |v|) over time of free bodies against what touched them; of those that nothing touched, against the
     world. The velocity is that of the free body's origin."""
     model = run.model
-    if model is None or not len(run.arrays.get("t", ())):
+    if model is None or not model.bodies or not len(run.arrays.get("t", ())):
         return []
     spins, rates, places = body_twists(model, run.arrays["q"], run.arrays["v"])
     made = []
