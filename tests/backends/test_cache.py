@@ -264,6 +264,20 @@ def test_clear_removes_entries_and_what_was_left_unfinished(folder):
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
 
 
+def test_a_cache_that_has_grown_too_large_loses_what_was_least_lately_used(folder, monkeypatch):
+    folder.mkdir(mode=0o700, exist_ok=True)
+    monkeypatch.setattr(cache, "LARGEST", 4400)  # four entries; half of it is two
+    cache._trim()  # once a process: the entries below are let in
+    for number in range(8):
+        cache.store(f"entry{number}", {}, bytes(1000))
+        os.utime(folder / f"entry{number}.kernel", (number, number))
+    (folder / "mine.txt").write_text("not a kernel")
+    assert cache.load("entry0") is not None  # used lately
+    cache._trim.cache_clear()
+    cache.store("entry8", {}, bytes(1000))
+    assert sorted(path.name for path in folder.iterdir()) == ["entry0.kernel", "entry8.kernel", "mine.txt"]
+
+
 def test_a_second_robot_derives_nothing(folder, monkeypatch):
     """The program of a statement does not depend on the robot; another process, here another memory, finds it."""
     program_of.cache_clear()

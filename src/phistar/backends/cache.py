@@ -15,12 +15,14 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache as once
 from pathlib import Path
 from typing import Any
 
 _log = logging.getLogger("phistar")
 FORMAT = 3
+LARGEST = 512 * 2**20  # bytes; beyond, what was least lately used goes
 SUFFIX, PROGRAM, NOTE, PIECES, UNFINISHED = ".kernel", ".program", ".note", ".pieces", ".unfinished"
 
 
@@ -106,6 +108,8 @@ def load(name: str, suffix: str = SUFFIX) -> tuple[dict[str, Any], bytes] | None
     if _checksum(name, rest) != checksum:
         _log.warning("The cached kernel %s is damaged or not what its name says; it is compiled again.", path)
         return None
+    with suppress(OSError):
+        os.utime(path)  # used lately
     header, _, code = rest.partition(b"\n")
     return json.loads(header), code
 
@@ -126,11 +130,29 @@ def store(name: str, header: dict[str, Any], code: bytes, suffix: str = SUFFIX) 
             with os.fdopen(handle, "wb") as file:
                 file.write(_checksum(name, rest) + rest)
             os.replace(temporary, folder / f"{name}{suffix}")
+            _trim()
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
         _log.warning("Compiled kernels cannot be kept in %s: %s", folder, error)
+
+
+@once
+def _trim() -> None:
+    """At a process's first entry: a cache that has grown beyond LARGEST is brought to half of it."""
+    found = []
+    for path in (path for suffix in (SUFFIX, PROGRAM, PIECES, UNFINISHED) for path in _files(suffix)):
+        with suppress(FileNotFoundError):  # another process clears too
+            status = path.stat()
+            found.append((status.st_mtime, status.st_size, path))
+    total = sum(size for _, size, _ in found)
+    goal = total if total <= LARGEST else LARGEST // 2
+    for _, size, path in sorted(found):
+        if total <= goal:
+            return
+        path.unlink(missing_ok=True)
+        total -= size
 
 
 def sizes() -> list[int]:

@@ -91,7 +91,7 @@ class Motion:
             step = min(wanted, end - time, self._limit(state, gaps))
             tried = long_step(self.world, state, gaps, self._driven, time, step, self.rtol, self.atol)
             if tried is None or tried.error > 1.0 or not np.isfinite(tried.error):
-                wanted = self._shorter(tried, step, time, gaps)
+                wanted = self._shorter(tried, step, time, state, gaps)
                 continue
             grown = step * float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
             wanted = min(max(grown, wanted if tried.error < 0.1 else 0.0), self.longest)  # a cut step tells little
@@ -132,12 +132,12 @@ class Motion:
             raise PhistarError(f"At t = {t:.6g} s the controller gives {what}; it must give ({count},) finite numbers.")
         return tau
 
-    def _shorter(self, tried: Tried | None, step: float, time: float, gaps: Gaps) -> float:
+    def _shorter(self, tried: Tried | None, step: float, time: float, state: State, gaps: Gaps) -> float:
         if step < SHORTEST:
             raise PhistarError(
                 f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance; "
-                f"nearest to meeting are {self.world.nearest(gaps)}. Give their surface more strength, which fast "
-                "bodies need, or loosen rtol."
+                f"nearest to meeting are {self.world.nearest(state, gaps)}. Give their surface more strength, which "
+                "fast bodies need, or loosen rtol."
             )
         known = tried is not None and np.isfinite(tried.error)
         return step * (float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7)) if known else 0.25)  # type: ignore[union-attr]

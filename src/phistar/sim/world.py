@@ -121,8 +121,8 @@ class World:
             return whole
         if step < SHORTEST:
             raise Penetration(
-                f"{self.nearest(gaps)} cannot be kept apart in steps as short as {step:.1e} s: they come too fast for "
-                "their surface. Raise its strength to about m v²/(10 margin), in N."
+                f"{self.nearest(state, gaps)} cannot be kept apart in steps as short as {step:.1e} s: they come too fast "
+                "for their surface. Raise its strength to about m v²/(10 margin), in N."
             )
         first = self.advance(state, tau, step / 2, gaps)
         second = self.advance(first.state, tau, step / 2, first.ahead)
@@ -191,11 +191,12 @@ class World:
         moved = [motion[side, 3:] + np.cross(motion[side, :3], gaps.point - origins[side]) for side in sides.T]
         return np.sum(gaps.normal * (moved[0] - moved[1]), axis=-1)
 
-    def nearest(self, gaps: Gaps) -> str:
-        """What is nearest to meeting."""
+    def nearest(self, state: State, gaps: Gaps) -> str:
+        """What meets first if all goes on as it does; where nothing closes, what is nearest."""
         if not gaps.slots:
             return f"the joints of {self.model.name} and their stops"
-        return self.pairs.slot_pair(int(gaps.slots[np.argmin(gaps.distance)])).name
+        closing = np.maximum(-self.closing(state, gaps), 1e-12)
+        return self.pairs.slot_pair(int(gaps.slots[np.argmin(gaps.distance / closing)])).name
 
     @cached_property
     def _slot_sides(self) -> np.ndarray:

@@ -77,11 +77,14 @@ QUICK = Plan(
 
 
 def plan_for(names: tuple[str, ...], quick: bool, seconds: float | None) -> Plan:
-    """A quick or full run, without robots whose files are not installed; or all functions of the robots named."""
+    """A quick or full run, without robots whose files are not installed; or the robots named, with all functions."""
     plan = QUICK if quick else FULL
     seconds = plan.seconds if seconds is None else seconds
     if names:
-        return Plan(dict.fromkeys(names, FUNCTIONS), names, names, (), seconds, FULL.patience)
+        functions = {name: FULL.functions[name] if name.startswith("chain") else FUNCTIONS for name in names}
+        chains = tuple(name for name in names if name in FULL.chains)  # too long for matrices, and for the peers
+        others = tuple(name for name in names if name not in chains)
+        return Plan(functions, others, others, chains, seconds, FULL.patience)
     here = {name: functions for name, functions in plan.functions.items() if robots.available(name)}
     single, threads = (tuple(name for name in part if name in here) for part in (plan.single, plan.threads))
     return Plan(here, single, threads, plan.chains, seconds, plan.patience)
