@@ -121,8 +121,8 @@ class World:
             return whole
         if step < SHORTEST:
             raise Penetration(
-                f"{self.nearest(state, gaps)} cannot be kept apart in steps as short as {step:.1e} s: they come too fast "
-                "for their surface. Raise its strength to about m v²/(10 margin), in N."
+                f"{self.nearest(state, gaps)} cannot be kept apart in steps as short as {step:.1e} s: they come too "
+                "fast for their surface. Raise its strength to about m v²/(10 margin), in N."
             )
         first = self.advance(state, tau, step / 2, gaps)
         second = self.advance(first.state, tau, step / 2, first.ahead)
