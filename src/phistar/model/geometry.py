@@ -91,7 +91,7 @@ class Plane(Shape):
 
 
 # CoACD's search for cuts: its own settings take up to ten times as long for about as many pieces.
-_SEARCH = {"mcts_iterations": 60, "mcts_max_depth": 2, "mcts_nodes": 15, "resolution": 1000}
+_SEARCH: dict[str, Any] = {"mcts_iterations": 60, "mcts_max_depth": 2, "mcts_nodes": 15, "resolution": 1000}
 
 
 @final
