@@ -53,10 +53,10 @@ def seconds(function: Callable[[], Any]) -> float:
 def compared(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 41) -> Compared:
     """Medians of calls in turn, after one each that is not counted: what slows the machine for a while (its clock,
     other work) slows both, and the ratio of neighbours does not see it."""
-    seconds(ours), seconds(theirs)
-    times = np.array([(seconds(ours), seconds(theirs)) for _ in range(repeats)])
+    times = np.array([(seconds(ours), seconds(theirs)) for _ in range(1 + repeats)])[1:]
     low, middle, high = np.percentile(times[:, 1] / times[:, 0], (25, 50, 75))
-    return Compared(*np.median(times, axis=0), (float(low), float(middle), float(high)))
+    median, others = np.median(times, axis=0)
+    return Compared(float(median), float(others), (float(low), float(middle), float(high)))
 
 
 class Peer:
