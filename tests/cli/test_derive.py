@@ -48,13 +48,13 @@ Derivation
 Recursion: 1 sweep (inward)   given x; result y
   z⁺(0) = 0; P⁺(0) = 0
   for k = 1 … n    (inward, tip to base)
-      P(k) = M(k) + φ(k,k−1) P⁺(k−1) φ*(k,k−1)
+      P(k) = φ(k,k−1) P⁺(k−1) φ*(k,k−1) + M(k)
       U(k) = P(k) H*(k)
       D(k) = H(k) U(k)
       D⁻¹(k) = D(k)⁻¹
       G(k) = U(k) D⁻¹(k)
       P⁺(k) = P(k) − G(k) U*(k)
-      z(k) = x(k) + φ(k,k−1) z⁺(k−1)
+      z(k) = φ(k,k−1) z⁺(k−1) + x(k)
       y(k) = H(k) z(k)
       z⁺(k) = z(k) − G(k) y(k)
   end loop
@@ -64,7 +64,6 @@ Operations for one value, on a serial chain of n revolute links
 
 
 def test_the_page_of_lemma_4_is_as_the_papers_print_it():
-    # In a process of its own, as a user sees it: what stands first in a sum is what was made first.
     command = [sys.executable, "-m", "phistar", "derive", "(I - H @ psi @ K) @ H @ phi"]
     environment = {**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=True)

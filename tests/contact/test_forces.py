@@ -9,6 +9,7 @@ import phistar as ps
 from phistar.backends.native import Arrays
 from phistar.contact import forces, rows, solving, surface
 from phistar.contact.axes import bases_of
+from phistar.contact.forces import compiled_forces
 from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface, normal_force
 from phistar.sim.world import World
@@ -49,21 +50,20 @@ def two_links_and_a_ball(friction=0.5):
     return world, world.start(q, [0.1, -0.4, 0.1, 0.3, 2.0, -0.6, 0.2, 0.1])
 
 
-def solved(world, state, tau, step):
+def solved(world, state, tau, step, monkeypatch):
     """The inputs of the loops by name, and what they make of them."""
     gaps, kept = world.gaps(state, step), {}
-    take = world._forces
 
-    def recorded(room):
+    def recorded(*sizes):
         def call(*given):
             kept.update(zip(INPUTS, given, strict=True))
-            return take(room)(*given)
+            return compiled_forces(*sizes)(*given)
 
         return call
 
-    object.__setattr__(world, "_forces", recorded)
+    monkeypatch.setattr("phistar.sim.world.compiled_forces", recorded)
     made = world._solved(state, world.dynamics.free(state.q, state.v, tau, np.array([step])), step, gaps)
-    object.__delattr__(world, "_forces")
+    monkeypatch.undo()
     return gaps, kept, made
 
 
@@ -86,10 +86,10 @@ def by_python(kept, sizes):
     return arrays
 
 
-def test_compiled_forces_are_those_of_the_loops_as_they_stand():
+def test_compiled_forces_are_those_of_the_loops_as_they_stand(monkeypatch):
     world, state = two_links_and_a_ball()
     tau = np.linspace(-1.0, 1.0, world.model.nv)
-    gaps, kept, made = solved(world, state, tau, 1e-3)
+    gaps, kept, made = solved(world, state, tau, 1e-3, monkeypatch)
     sizes = {"NV": 8, "PLACES": 4, "STOPS": 4, "SLOTS": world.pairs.slots, "ROOTS": 1}
     known = by_python(kept, sizes)
     assert len(gaps.slots) == 1 and made.forces[0, 2] > 0.0 and made.pushes.max() > 0.0
@@ -99,10 +99,10 @@ def test_compiled_forces_are_those_of_the_loops_as_they_stand():
     np.testing.assert_allclose(made.forces[:1, :5], known.forces[:1, :5], rtol=1e-7)
 
 
-def test_forces_obey_the_normal_law_coulombs_law_and_newtons_at_the_steps_end():
+def test_forces_obey_the_normal_law_coulombs_law_and_newtons_at_the_steps_end(monkeypatch):
     world, state = two_links_and_a_ball()
     step, tau = 1e-3, np.zeros(world.model.nv)
-    gaps, _, made = solved(world, state, tau, step)
+    gaps, _, made = solved(world, state, tau, step, monkeypatch)
     force, gap = made.forces[0, :4], made.forces[0, 4]
     parameters = type(world.parameters)(*(x[gaps.slot] for x in world.parameters))
     touch = made.held[gaps.slot[0], 4]

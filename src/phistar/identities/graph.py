@@ -9,23 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count
 
 from phistar.errors import StatementError
 from phistar.identities.polynomial import Polynomial, expand
-from phistar.operators.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.operators.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint, place
 from phistar.operators.spaces import SCALARS, Space
 from phistar.operators.two_way import BRANCHING
-
-_serial = count()
 
 
 @dataclass(frozen=True, eq=False)
 class Value(metaclass=Interned):
     """Abstract: something the program computes, in `space`."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "serial", next(_serial))
+    place = place
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +201,7 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
         scale, inner = _pulled(inner)
         again = Apply(first.letter, inner) if isinstance(first, Apply) else first.with_argument(inner)
         merged.append((scale, again))
-    return sorted(merged, key=lambda item: item[1].serial)  # type: ignore[attr-defined]
+    return sorted(merged, key=lambda item: (item[0] < 0, item[1].place))
 
 
 def walk(root: Value) -> list[Value]:

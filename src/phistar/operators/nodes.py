@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from phistar.errors import SpaceError, StatementError
@@ -28,9 +29,26 @@ class Interned(type):
         return found if found is not None else _interned.setdefault(key, super().__call__(*arguments))
 
 
+@cached_property
+def place(made: Any) -> tuple[Any, ...]:
+    """Where an interned value stands in a sorted row: by its kind, then by what it is made of. Unlike the order in
+    which values happen to be made it is the same in every process, so that sums print and round the same."""
+    return (type(made).__name__, *(_place_of(getattr(made, name)) for name in made.__dataclass_fields__))
+
+
+def _place_of(part: Any) -> Any:
+    if isinstance(type(part), Interned):
+        return part.place
+    if isinstance(part, tuple):
+        return tuple(map(_place_of, part))
+    return part if isinstance(part, Fraction) else str(sorted(part) if isinstance(part, frozenset) else part)
+
+
 @dataclass(frozen=True, eq=False)
 class Node(metaclass=Interned):
     """Abstract. `domain` → `codomain`; None on both only for an identity that has not met its space yet."""
+
+    place = place
 
     @property
     def domain(self) -> Space | None:

@@ -10,22 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count
 
-from phistar.operators.nodes import Interned
+from phistar.operators.nodes import Interned, place
 
 INWARD, OUTWARD = "inward", "outward"
 
 
-_serial = count()
-
-
 @dataclass(frozen=True, eq=False)
 class Term(metaclass=Interned):
-    """Abstract. Terms are numbered as they are made, which gives sums a canonical order."""
+    """Abstract. Their place gives sums a canonical order."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "serial", next(_serial))
+    place = place
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,13 +314,20 @@ def times(left: Term, right: Term) -> Term:
     return Times(left, right)
 
 
+def _place(item: tuple[Fraction, Term]) -> tuple[bool, int, tuple[object, ...]]:
+    """In a sum, as the papers have it: what neighbours send, fields, products, what is given; what is taken away."""
+    coefficient, term = item
+    rank = 0 if isinstance(term, _SENT) else _RANKS.get(type(term), 2)
+    return coefficient < 0, rank, term.place
+
+
 def plus(terms: list[tuple[Fraction, Term]]) -> Term:
     """Flat, collected; terms with a common left factor share it (G x + G y = G(x + y))."""
     collected: dict[Term, Fraction] = {}
     for c, term in terms:
         for d, inner in term.terms if isinstance(term, Plus) else ((Fraction(1), term),):
             collected[inner] = collected.get(inner, Fraction(0)) + c * d
-    kept = sorted(((c, x) for x, c in collected.items() if c), key=lambda item: (item[0] < 0, item[1].serial))  # type: ignore[attr-defined]
+    kept = sorted(((c, x) for x, c in collected.items() if c), key=_place)
     shared: dict[Term, list[tuple[Fraction, Term]]] = {}
     for c, term in kept:
         shared.setdefault(term.left if isinstance(term, Times) else term, []).append((c, term))
@@ -340,6 +342,9 @@ def plus(terms: list[tuple[Fraction, Term]]) -> Term:
     return Plus(tuple(kept))
 
 
+_SENT = (FromChildren, FromParent, CongruentChildren, CongruentParent, BackFromParent, BackFromChildren)
+_SENT += (BackCongruentParent, FromSiblings, BackFromSiblings, CongruentSiblings)
+_RANKS = {Field: 1, Call: 3, FromRoot: 4, FromBase: 4}
 ZERO = Plus(())
 
 
