@@ -56,3 +56,10 @@ def test_slots_are_used_again():
     needs, sequence = instructions(400, seed=5)
     plan = residence([sequence], needs.__getitem__, lambda index: index < 6, 4)
     assert plan.slot_count < len(plan.slots)
+
+
+def test_registers_are_taken_from_what_is_in_memory_first():
+    """Of two values that are needed at nearly the same time the one that can be read again leaves."""
+    needs = {0: (), 1: (), 2: (0, 1), 3: (2,), 4: (3, 0), 5: (4, 1)}
+    plan = residence([[1, 2, 3, 4, 5]], needs.__getitem__, lambda index: index == 0, 2)
+    assert plan.slots == {} and 0 in plan.reads[4]

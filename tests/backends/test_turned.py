@@ -5,7 +5,8 @@ import pytest
 
 from phistar.backends.symbolic import replay
 from phistar.backends.trace import Tape, finish
-from phistar.backends.turned import turned
+from phistar.backends.turned import levered, turned
+from phistar.spatial import skew
 
 QUARTERS = [np.eye(3)[list(order)] * np.array(signs) for order, signs in (
     ((0, 1, 2), (1.0, 1.0, 1.0)),
@@ -45,3 +46,19 @@ def test_any_other_rotation_is_multiplied_out():
     rotation, x = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=(2, 3, 3))
     assert np.allclose(turned(rotation, x), rotation @ x @ rotation.T, rtol=0, atol=1e-14)
     assert np.allclose(np.array(turned(rotation.astype(object), x[0]), dtype=float), rotation @ x[0] @ rotation.T)
+
+
+@pytest.mark.parametrize(("offset", "most"), [((0.3, -0.5, 0.7), 15), ((0.0, 0.0, 0.7), 5)])
+def test_what_a_shift_adds_takes_few_products(offset, most):
+    """YL + (XL)* of a shifted inertia: Y = X + LC, C symmetric."""
+    rng, tape = np.random.default_rng(4), Tape()
+    x, c = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    lever = skew(np.array(offset))
+    y = x + lever @ (c + c.T)
+    traced, length = tape.inputs((2, 3, 3)), tape.inputs((3,))
+    arm = np.array([number if value else 0.0 for number, value in zip(length, offset, strict=True)], dtype=object)
+    trace = finish(tape, list(levered(traced[0], traced[1], skew(arm)).reshape(-1)))
+    found = np.reshape(replay(trace, [*x.reshape(-1), *y.reshape(-1), *offset]), (3, 3)).astype(float)
+    assert np.allclose(found, y @ lever + (x @ lever).T, rtol=0, atol=1e-14)
+    assert np.allclose(levered(x, y, lever), found, rtol=0, atol=1e-14)
+    assert trace.counts()["mul"] <= most

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.turned import turned
+from phistar.backends.turned import levered, turned
 from phistar.model import Model
 from phistar.spatial import cross, skew
 
@@ -106,8 +106,7 @@ def congruent_inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) ->
     a, b, c = mirrored(turned(rotation, a)), turned(rotation, b), mirrored(turned(rotation, c))
     lever = skew(offset)
     shifted = b + np.matmul(lever, c)
-    corner = a - np.matmul(shifted, lever) - np.swapaxes(np.matmul(b, lever), -1, -2)
-    return _square(corner, shifted, c)
+    return _square(a - levered(b, shifted, lever), shifted, c)
 
 
 def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -115,7 +114,7 @@ def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -
     a, b, c = _corners(x)
     lever, back = skew(offset), np.swapaxes(rotation, -1, -2)
     shifted = b + np.matmul(a, lever)
-    corner = mirrored(c - np.matmul(lever, shifted) - np.swapaxes(np.matmul(lever, b), -1, -2))
+    corner = mirrored(c + levered(np.swapaxes(shifted, -1, -2), np.swapaxes(b, -1, -2), lever))
     return _square(mirrored(turned(back, a)), turned(back, shifted), mirrored(turned(back, corner)))
 
 

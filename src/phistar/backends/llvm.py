@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Protocol
 
 from phistar.backends.fusing import fused_products
-from phistar.backends.registers import residence
+from phistar.backends.registers import WRITING, residence
 from phistar.backends.sincos import sincos
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
 
@@ -45,6 +45,10 @@ class Places(Protocol):
         """Lines that put the vector `value` where output `position` belongs."""
         ...
 
+    def again(self, target: str, position: int) -> list[str]:
+        """Lines that make output `position`, once it was put there, the vector %target; none where it is not kept."""
+        ...
+
 
 def declarations(lanes: int) -> str:
     vector = f"<{lanes} x double>"
@@ -65,10 +69,18 @@ def splat(value: float, lanes: int) -> str:
 
 class Body:
     """The straight-line functions of one trace: `name0`, `name1`, … called in order with the places' arguments and a
-    scratch pointer with room for `slot_count` vectors. `registers`: how many vectors are held at once."""
+    scratch pointer with room for `slot_count` vectors. `registers`: how many vectors are held at once;
+    `writing`: as `residence` has it."""
 
     def __init__(
-        self, name: str, trace: Trace, places: Places, lanes: int, fma: bool, registers: int | None = None
+        self,
+        name: str,
+        trace: Trace,
+        places: Places,
+        lanes: int,
+        fma: bool,
+        registers: int | None = None,
+        writing: float = WRITING,
     ) -> None:
         self.name, self.trace, self.places, self.lanes = name, trace, places, lanes
         self.vector = f"<{lanes} x double>"
@@ -79,7 +91,7 @@ class Body:
             self.stores.setdefault(-1 if constant else int(value), []).append(position)
         self.parts = cut(self._sequence())
         held = registers or (REGISTERS if lanes <= 4 else 2 * REGISTERS)  # wide vectors come with twice as many
-        plan = residence(self.parts, self.operands, self.is_at_hand, held)
+        plan = residence(self.parts, self.operands, self.is_found, held, writing)
         self.reads, self.slots, self.slot_count = plan.reads, plan.slots, plan.slot_count
 
     def _sequence(self) -> list[int]:
@@ -108,6 +120,21 @@ class Body:
         """Whether a value is an input that can be read at any time."""
         op, number, _ = self.trace.code[index]
         return op == INPUT and self.places.lasts(number)
+
+    def is_remade(self, index: int) -> bool:
+        """Whether a value is a sum or product of inputs: to make it again costs less than to write it down."""
+        op, left, right = self.trace.code[index]
+        if op not in (ADD, SUB, MUL) or index in self.fused:
+            return False
+        return all(self.trace.code[x][0] == CONST or self.is_at_hand(x) for x in (left, right))
+
+    def is_found(self, index: int) -> bool:
+        """Whether a value need not be written to be at hand later: an input, a result, or made again."""
+        return self.is_at_hand(index) or self.result(index) is not None or self.is_remade(index)
+
+    def result(self, index: int) -> int | None:
+        """A place of the results where a value can be read again."""
+        return next((position for position in self.stores.get(index, ()) if self.places.again("", position)), None)
 
     @property
     def traffic(self) -> int:
@@ -159,10 +186,25 @@ class PartText:
         name = f"v{index}.{len(self.lines)}"
         if op == INPUT:
             self.lines += self.body.places.load(name, number)
+        elif index not in self.body.slots and (position := self.body.result(index)) is not None:
+            self.lines += self.body.places.again(name, position)
+        elif index not in self.body.slots:
+            self.make_again(name, index)
         else:
             self.lines += self.slot(f"{name}.p", index)
             self.lines.append(f"  %{name} = load {self.vector}, ptr %{name}.p, align {8 * self.lanes}")
         self.names[index] = f"%{name}"
+
+    def make_again(self, name: str, index: int) -> None:
+        """A sum or product of inputs, which are read anew for it alone."""
+        op, *operands = self.code[index]
+        before = dict(self.names)
+        for operand in operands:
+            if self.code[operand][0] == INPUT:
+                self.read(operand)
+        a, b = (self.operand(operand) for operand in operands)
+        self.lines.append(f"  %{name} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")
+        self.names = before
 
     def instruction(self, index: int) -> None:
         op, left, right = self.code[index]

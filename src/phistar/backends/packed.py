@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 from phistar.backends.llvm import MANY, Body, declarations, splat
 from phistar.backends.loop import loop_text
+from phistar.backends.order import few_alive
 from phistar.backends.rows import Signature, size
 from phistar.backends.single import single_text
-from phistar.backends.trace import Trace, depth_first, restricted
+from phistar.backends.trace import DIV, Trace, depth_first, restricted
 from phistar.backends.transpose import WRITTEN, Rows, transposed
 from phistar.backends.unsolved import Loops
 
 ABREAST = 4  # blocks that take turns
+SHORT = 2000  # instructions: beyond, an order of their own keeps more values waiting, not fewer
 LONG = 6000  # instructions: code that is read from further away each time it runs
 
 
@@ -43,6 +45,10 @@ class PackedPlaces:
         lines = self._at(name, "out", self.entries[position])
         return [*lines, f"  store {self._vector} {value}, ptr %{name}{self._align}"]
 
+    def again(self, target: str, position: int) -> list[str]:
+        lines = self._at(f"{target}.p", "out", self.entries[position])
+        return [*lines, f"  %{target} = load {self._vector}, ptr %{target}.p{self._align}"]
+
     def _at(self, name: str, memory: str, entry: int) -> list[str]:
         return [f"  %{name} = getelementptr i8, ptr %{memory}, i64 {8 * self.lanes * entry}"]
 
@@ -59,9 +65,10 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     """The whole module; `loop` is the gufunc's inner loop. A trace may make more than the outputs: what follows them is
     for the loops that finish them."""
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
-    orders = _orders(restricted(trace, places), sum(signature.inputs))
+    orders = _orders(restricted(trace, places), sum(signature.inputs), fma)
     planned = (Body("part", made, PackedPlaces(lanes, tuple(places)), lanes, fma) for made in orders)
-    body = min(planned, key=lambda body: body.traffic)
+    table = len(places) > sum(signature.inputs)
+    body = min(planned, key=lambda body: body.traffic if table else len(body.slots))
     made = loops.made if loops else ()
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
@@ -73,11 +80,13 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     return "\n".join([declarations(lanes), *functions, *more, *blocks.text(calls), *doors])
 
 
-def _orders(trace: Trace, inputs: int) -> list[Trace]:
+def _orders(trace: Trace, inputs: int, fma: bool) -> list[Trace]:
     """Orders to choose from. Of a table times ℳ⁻¹, the last row needs all that the others do: made first, a column
-    stays in registers from end to end. Where each order takes a second to plan, there is one."""
+    stays in registers from end to end. Where links wait for divisions, what can be done meanwhile is to come first.
+    Where each order takes a second to plan, there is one."""
     if len(trace.outputs) <= inputs:
-        return [trace]
+        waits = len(trace.code) <= SHORT and any(op == DIV for op, _, _ in trace.code)
+        return [few_alive(trace, fma), trace] if waits else [trace]
     return [depth_first(trace, last_first) for last_first in ((False, True) if len(trace.code) <= MANY else (False,))]
 
 

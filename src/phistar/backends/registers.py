@@ -2,14 +2,16 @@
 
 Hundreds of values of a long trace are alive at once. A compiler that meets them one block at a time writes them down as
 it runs out of registers, those too that it has just read. Here it is decided beforehand, with the whole trace in view:
-registers keep what is needed soonest (Belady, IBM Systems Journal 1966), what must wait is written once, when it is
-made, and is from then on as good as an operand in memory.
+registers keep what is needed soonest (Belady, IBM Systems Journal 1966), and rather what is nowhere else; what must
+wait is written once, when it is made, and is from then on as good as an operand in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+WRITING = 2.0  # how much sooner a register is taken from what is in memory already than from what must be written
 
 Parts = Sequence[Sequence[int]]
 
@@ -24,30 +26,42 @@ class Residence:
 
 
 def residence(
-    parts: Parts, operands: Callable[[int], Sequence[int]], in_memory: Callable[[int], bool], registers: int
+    parts: Parts,
+    operands: Callable[[int], Sequence[int]],
+    in_memory: Callable[[int], bool],
+    registers: int,
+    writing: float = WRITING,
 ) -> Residence:
     """The plan for instructions in order, cut into parts that share nothing but memory. `in_memory` are values that
     need not be written: they can be read at any time."""
-    reads, waiting = _simulated(parts, operands, registers)
-    written = {value for value in waiting if not in_memory(value)}
+    reads, written = _simulated(parts, operands, in_memory, registers, writing)
     return Residence(reads, *_placed(parts, reads, written))
 
 
 def _simulated(
-    parts: Parts, operands: Callable[[int], Sequence[int]], registers: int
+    parts: Parts,
+    operands: Callable[[int], Sequence[int]],
+    in_memory: Callable[[int], bool],
+    registers: int,
+    writing: float,
 ) -> tuple[dict[int, tuple[int, ...]], set[int]]:
-    """What is read from memory, and which values are not in a register when they are needed."""
+    """What is read from memory, and which values must have been written there."""
     uses = _uses(parts, operands)
     reads: dict[int, tuple[int, ...]] = {}
-    waiting: set[int] = set()
+    written: set[int] = set()
     time = 0
+
+    def distance(value: int) -> float:
+        ahead = nearest[value] - time
+        return ahead if value in written or in_memory(value) else ahead / writing
+
     for part in parts:
         held: set[int] = set()
         end = time + len(part)
         for index in part:
             wanted = operands(index)
             reads[index] = tuple(x for x in wanted if x not in held)
-            waiting.update(reads[index])
+            written.update(x for x in reads[index] if not in_memory(x))
             held.update(wanted)
             held.add(index)
             nearest = {}
@@ -59,9 +73,12 @@ def _simulated(
                     nearest[value] = ahead[-1]
             held = set(nearest)
             while len(held) > registers:
-                held.remove(max(held, key=nearest.__getitem__))
+                gone = max(held, key=distance)
+                held.remove(gone)
+                if not in_memory(gone):
+                    written.add(gone)
             time += 1
-    return reads, waiting
+    return reads, written
 
 
 def _uses(parts: Parts, operands: Callable[[int], Sequence[int]]) -> dict[int, list[int]]:

@@ -14,6 +14,7 @@ from phistar.backends import flat_steps
 from phistar.backends.flat_steps import FlatTracer, read_off
 from phistar.backends.link_frames import LinkFrames
 from phistar.backends.llvm import Body, declarations
+from phistar.backends.order import few_alive
 from phistar.backends.rolled_loop import Calls, Sizes, loop_text
 from phistar.backends.rolled_memory import FLAT, FRAME, Memory, Stage, StepPlaces, laid_out, needed, used_pointers
 from phistar.backends.rolled_plan import Plan, total
@@ -23,6 +24,8 @@ from phistar.spatial import Pose
 from phistar.spatial.value import digest
 
 _Z = (0.0, 0.0, 1.0)
+HELD = {1: 14, 2: 8}  # values held at once, by how many of 16 registers each fills; wide ones come with twice as many
+WRITING = 4.0  # as `registers.py` has it: most of what a step reads are inputs, which cost one load more
 SMALL = 200  # instructions: steps up to here run on two vectors at once, which hides how long each takes
 
 
@@ -86,9 +89,8 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
         for kind, step in enumerate(stage.steps):
             for width in (lanes, memory.lanes) if small else (lanes,):
                 places = StepPlaces(step, memory, kind, pointers, width)
-                name, all_of_them = f"stage{number}kind{kind}lanes{width}part", len(step.trace.code)
-                # Half of what a step reads are numbers of the link, spread over the lanes: no operands in memory.
-                body = Body(name, step.trace, places, width, fma, registers=all_of_them)
+                name, held = f"stage{number}kind{kind}lanes{width}part", HELD[width // lanes] * (1 + (lanes > 4))
+                body = Body(name, few_alive(step.trace, fma), places, width, fma, held, WRITING)
                 functions += body.functions()
                 arguments = ", ".join([*(f"ptr %{name}" for name in pointers), "ptr %scratch"])
                 made[width].append(tuple(body.calls(arguments)))

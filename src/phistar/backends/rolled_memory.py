@@ -155,7 +155,7 @@ class StepPlaces:
         return ", ".join(f"ptr %{name}" for name in self.pointers)
 
     def lasts(self, number: int) -> bool:
-        return True
+        return self.step.loads[number] not in self.step.stores
 
     def load(self, target: str, number: int) -> list[str]:
         memory, name, entry = self.step.loads[number]
@@ -187,6 +187,15 @@ class StepPlaces:
             ]
             value = f"%o{position}.n"
         return [*lines, f"  store {vector} {value}, ptr %o{position}.p, align {align}"]
+
+    def again(self, target: str, position: int) -> list[str]:
+        if self.step.stores[position][0] in ("total", "task"):
+            return []
+        pointer, offset = self.address(self.step.stores[position])
+        return [
+            f"  %{target}.p = getelementptr i8, ptr %{pointer}, i64 {offset}",
+            f"  %{target} = load <{self.lanes} x double>, ptr %{target}.p, align {8 * self.lanes}",
+        ]
 
     def address(self, place: Place) -> tuple[str, int]:
         memory, name, entry = place

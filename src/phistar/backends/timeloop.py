@@ -112,6 +112,13 @@ class PhasePlaces:
             f"  store <{self.lanes} x double> {value}, ptr %o{position}.p, align {8 * self.lanes}",
         ]
 
+    def again(self, target: str, position: int) -> list[str]:
+        place, offset = self.address(*self.phase.stores[position], "to")
+        return [
+            f"  %{target}.p = getelementptr i8, ptr %{place}, i64 {offset}",
+            f"  %{target} = load <{self.lanes} x double>, ptr %{target}.p, align {8 * self.lanes}",
+        ]
+
     def address(self, name: str, entry: int, stage: str) -> tuple[str, int]:
         """Pointer and offset."""
         width = 8 * self.lanes

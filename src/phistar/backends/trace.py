@@ -284,10 +284,11 @@ def depth_first(trace: Trace, last_first: bool = False) -> Trace:
         if not done[index]:
             done[index] = 1
             order.append(index)
-    return _reordered(trace, order)
+    return reordered(trace, order)
 
 
-def _reordered(trace: Trace, order: list[int]) -> Trace:
+def reordered(trace: Trace, order: list[int]) -> Trace:
+    """The same instructions in another order, operands before what needs them."""
     number = {old: new for new, old in enumerate(order)}
     code = []
     for op, left, right in (trace.code[index] for index in order):

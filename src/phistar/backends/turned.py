@@ -1,4 +1,4 @@
-"""RXR* of 3×3 blocks: half the work where R, by its structure, turns about one axis."""
+"""RXR* of 3×3 blocks, half the work where R, by its structure, turns about one axis; and what a shift adds to them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,21 @@ def turned(rotation: np.ndarray, x: np.ndarray) -> np.ndarray:
     result[i, j], result[j, i] = cosine * twist - lower, cosine * twist - upper
     result[i, along], result[j, along] = _turned_pair(cosine, sine, sign * x[m, from_along], x[n, from_along])
     result[along, i], result[along, j] = _turned_pair(cosine, sine, sign * x[from_along, m], x[from_along, n])
+    return result
+
+
+def levered(x: np.ndarray, shifted: np.ndarray, lever: np.ndarray) -> np.ndarray:
+    """YL + (XL)* where that is symmetric, (…, 3, 3), L skew. In a trace what has a factor of L in common is added up
+    before it is multiplied: 15 products in place of 24, and 5 in place of 8 for a shift along an axis."""
+    if lever.dtype != object or lever.ndim != 2:
+        return np.matmul(shifted, lever) + np.swapaxes(np.matmul(x, lever), -1, -2)
+    result = np.full((3, 3), 0.0, dtype=object)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        result[i, i] = lever[j, i] * (shifted[i, j] + x[i, j]) + lever[k, i] * (shifted[i, k] + x[i, k])
+        row, column = min(i, j), max(i, j)
+        across = lever[row, column] * (shifted[row, row] - x[column, column])
+        entry = across + shifted[row, k] * lever[k, column] + x[column, k] * lever[k, row]
+        result[row, column] = result[column, row] = entry
     return result
 
 
