@@ -91,7 +91,8 @@ class Body:
             self.stores.setdefault(-1 if constant else int(value), []).append(position)
         self.parts = cut(self._sequence())
         held = registers or (REGISTERS if lanes <= 4 else 2 * REGISTERS)  # wide vectors come with twice as many
-        plan = residence(self.parts, self.operands, self.is_found, held, writing)
+        found = {index for index in range(len(trace.code)) if self.is_found(index)}
+        plan = residence(self.parts, self.operands, found.__contains__, held, writing)
         self.reads, self.slots, self.slot_count = plan.reads, plan.slots, plan.slot_count
 
     def _sequence(self) -> list[int]:

@@ -8,6 +8,7 @@ among equals the one that most work waits for (Goodman and Hsu, International Co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 
 from phistar.backends.fusing import fused_products
 from phistar.backends.trace import ADD, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace, reordered
@@ -57,21 +58,32 @@ def _listed(
         waiting[index] = cycles[index] + max((waiting[user] for user in users[index]), default=0)
     uses = {index: len(found) for index, found in users.items()}
     missing = {index: len(found) for index, found in needs.items()}
-    ready = {index for index in computed if not missing[index]}
+    freed = {index: sum(uses[value] == 1 for value in needs[index]) for index in computed}
+    done: set[int] = set()
+    ready: list[tuple[int, int, int]] = []  # an instruction that comes to free more is listed again
+
+    def list_it(index: int) -> None:
+        heappush(ready, (bool(users[index]) - freed[index], -waiting[index], index))
+
+    for index in computed:
+        if not missing[index]:
+            list_it(index)
     result: list[int] = []
-
-    def worth(index: int) -> tuple[int, int, int]:
-        freed = sum(uses[value] == 1 for value in needs[index])
-        return freed - bool(users[index]), waiting[index], -index
-
     while ready:
-        index = max(ready, key=worth)
-        ready.remove(index)
+        *_, index = heappop(ready)
+        if index in done:
+            continue
+        done.add(index)
         result.append(index)
         for value in needs[index]:
             uses[value] -= 1
+            if uses[value] == 1:
+                last = next(user for user in users[value] if user not in done)
+                freed[last] += 1
+                if not missing[last]:
+                    list_it(last)
         for user in users[index]:
             missing[user] -= 1
             if not missing[user]:
-                ready.add(user)
+                list_it(user)
     return result
