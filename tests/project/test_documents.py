@@ -9,9 +9,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+DRAWN = "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("generate_*.py"))  # by `make docs`
+EXAMPLES = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (f'"{path.stem}' in DRAWN))
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
 def test_examples_run(path, tmp_path, monkeypatch, capsys):
-    """As programs, from any folder; in this process, which has derived what they need already."""
+    """As programs, from any folder; in this process, which has derived what they need already. Those that `make docs`
+    draws run there, and here among the long tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(path)])
     runpy.run_path(str(path), run_name="__main__")
