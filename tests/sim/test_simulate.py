@@ -177,3 +177,16 @@ def test_wrong_arguments_are_refused_with_a_sentence(changes, words):
     arguments = {"q0": [0.0], "v0": [0.0], "duration": 1.0, **changes}
     with pytest.raises(ps.PhistarError, match=words):
         ps.simulate(pendulum(), **arguments)
+
+
+def test_a_step_tried_beyond_all_numbers_is_made_shorter_and_blames_no_control():
+    """A wall that is met at full speed: the long step before it ends far inside, where the wall's push is absurd."""
+    model = ps.chain(2, gravity=(0.0, 0.0, 0.0))
+
+    def wall(t, q, v):
+        assert np.isfinite(q).all() and np.isfinite(v).all()
+        return np.array([-1e30 * np.clip(q[0] - 1.0, 0.0, 1e20) ** 9, 0.0])
+
+    run = ps.simulate(model, [0.0, 0.3], [1.0, 0.0], 3.0, wall, rtol=1e-6)
+    assert run.q[:, 0].max() < 1.1 and run.v[-1, 0] < 0.0
+    assert run.energy[-1] - run.energy[0] == pytest.approx(run.work[-1] - run.work[0], abs=1e-5)

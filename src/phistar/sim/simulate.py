@@ -122,6 +122,8 @@ class _Run:
         motion, split, unit = self.motion, self.coordinates.split, self.coordinates.unit
 
         def rate(t: float, x: np.ndarray) -> np.ndarray:
+            if not np.isfinite(x).all():
+                return np.full_like(x, np.nan)  # a step too long, tried beyond all numbers: the method takes a shorter
             q, v = split(x[:-1])
             acceleration, power = motion.driven(t, unit(q), v, modes)
             return np.concatenate([self.coordinates.rate(q, v), acceleration, [power]])
@@ -134,7 +136,8 @@ class _Run:
             return value
 
         margins = [margin(dof) for dof in motion.dry]
-        found = integrated(rate, (t, self.length), x, wanted, self.settle, margins, self.options)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = integrated(rate, (t, self.length), x, wanted, self.settle, margins, self.options)
         if found.message is not None:
             raise PhistarError(
                 f"The simulation of {motion.model.name} stopped after t = {found.end[0]:.6g} s: {found.message} "
