@@ -1,4 +1,4 @@
-"""Measure anew what the site and README.md show of speed: `phistar bench --quick`, kept with its date.
+"""Measure anew what the site and README.md show of speed: `phistar bench`, kept with its date.
 
 python tools/bench_results.py [any option of `phistar bench`]
 
@@ -16,7 +16,7 @@ KEPT = Path(__file__).resolve().parent.parent / "benchmarks" / "results.json"
 
 
 def main() -> int:
-    code = run(["bench", "--json", str(KEPT), *(sys.argv[1:] or ["--quick"])])
+    code = run(["bench", "--json", str(KEPT), *sys.argv[1:]])
     if code == 0:
         facts = json.loads(KEPT.read_text("utf-8"))
         KEPT.write_text(json.dumps({"date": f"{datetime.now(UTC):%Y-%m-%d}", **facts}, indent=1) + "\n", "utf-8")
