@@ -136,7 +136,9 @@ def _page(result: Any) -> RenderableType:
     parts: list[RenderableType] = [_joints(result), _audit(result.summary)]
     if result.model.loops:
         parts.append(
-            Text("It has loops: they are kept closed, and the stops at its limits give way a little.", style="yellow")
+            Text(
+                "It has loops: they are closed after each step; stops at its limits give way a little.", style="yellow"
+            )
         )
     return Group(*parts)
 
