@@ -62,7 +62,7 @@ class CompiledStatement:
         node = adjoint(e.node) if self.flipped else e.node
         return Algorithm(derived_program((("y", node),), e.symbols, e.setting, self.matrix, self.kernel.form))
 
-    def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> np.ndarray:
+    def __call__(self, *arrays: Any, out: Any = None) -> np.ndarray:
         made = self._single(*arrays) if out is None else NotImplemented
         return self._called(arrays, out) if made is NotImplemented else made
 
@@ -71,14 +71,19 @@ class CompiledStatement:
         """One state at a time, or NotImplemented."""
         return single_of(self.kernel.function) if not self.flipped else lambda *arrays: NotImplemented
 
-    def _called(self, arrays: tuple[Any, ...], out: np.ndarray | None) -> np.ndarray:
+    def _called(self, arrays: tuple[Any, ...], out: Any) -> np.ndarray:
         if len(arrays) != len(self.kernel.rows):
             raise self._misfit(arrays, f"It takes {len(self.kernel.rows)} arrays, not {len(arrays)}.")
-        options = {} if out is None else {"out": np.swapaxes(out, -1, -2) if self.flipped else out}
+        (room,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
+        if room is not None and not isinstance(room, np.ndarray):
+            raise self._misfit(arrays, "What `out` names must be an array.")
         try:
-            result = spread(self.kernel.function, arrays, list(self.kernel.shapes), **options)
-        except (ValueError, TypeError) as error:
+            turned = room if room is None or not self.flipped else np.swapaxes(room, -1, -2)
+            result = spread(self.kernel.function, arrays, list(self.kernel.shapes), turned)
+        except (ValueError, TypeError, IndexError) as error:
             raise self._misfit(arrays, f"{error}.") from None
+        if room is not None:
+            return room
         return np.swapaxes(result, -1, -2) if self.flipped else result
 
     def _misfit(self, arrays: tuple[Any, ...], what: str) -> ShapeError:
@@ -89,7 +94,8 @@ class CompiledStatement:
 
 @dataclass(frozen=True, eq=False)
 class CompiledFunction:
-    """function(q, v, …) over leading axes as NumPy does; results are held as the function holds them."""
+    """function(q, v, …) over leading axes as NumPy does, takes `out=` (of several results: a tuple of arrays in their
+    order); results are held as the function holds them."""
 
     recording: Recording
     kernel: Kernel
@@ -110,9 +116,9 @@ class CompiledFunction:
         plain = self.inputs[:1] == ("t",) and len(self.inputs) > 1 and self.recording.structure is None
         return len(self.inputs) if plain else 0
 
-    def __call__(self, *arrays: Any) -> Any:
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
         # A controller is called for one state at a time: that goes to the kernel at once.
-        if len(arrays) == self._law and type(arrays[0]) is float:
+        if len(arrays) == self._law and type(arrays[0]) is float and out is None:
             try:
                 if arrays[1].size + arrays[-1].size < STATES_PER_THREAD:
                     return self.kernel.function(arrays[:1], *arrays[1:])
@@ -121,7 +127,7 @@ class CompiledFunction:
         wanted = self.recording.arguments
         try:
             given = [_column(x) if name == "t" else x for (name, _), x in zip(wanted, arrays, strict=True)]
-            results = spread(self.kernel.function, tuple(given), list(self.kernel.shapes))
+            results = spread(self.kernel.function, tuple(given), list(self.kernel.shapes), out)
         except (ValueError, TypeError) as error:
             names = ", ".join(f"{name} (…)" if name == "t" else f"{name} (…, {n})" for name, n in wanted)
             shapes = ", ".join(str(x.shape) if isinstance(x, np.ndarray) else type(x).__name__ for x in arrays)

@@ -34,6 +34,8 @@ SHARES = {
     "b": S.H @ S.phi @ S.b,
     "composites": S.H @ S.r @ S.H.T,
     "links' motions": S.V,
+    "accelerations at link origins": S.B.T @ S.phi.T @ S.a,
+    "accelerations seen from link origins": S.a0,
 }
 
 

@@ -304,6 +304,37 @@ def test_matrices_of_any_layout_as_out(arm):
     np.testing.assert_array_equal(flipped, function(q))
 
 
+def test_out_of_an_operator_that_is_made_as_its_adjoint(arm):
+    model, q, _, _ = arm
+    function = ps.compile(ps.algebra(model, ["tool"]).J, model, matrix=True)
+    for rows in (q, q[0]):
+        room = np.full((*rows.shape[:-1], 6, 6), np.nan)
+        for out in (room, (room,)):
+            room[:] = np.nan
+            assert function(rows, out=out) is room
+            np.testing.assert_array_equal(room, function(rows))
+
+
+def test_out_of_a_compiled_function(arm):
+    model, q, v, tau = arm
+    one = ps.compile(ps.forward_dynamics, model)
+    room = np.empty((11, 6))
+    assert one(q, v, tau, out=room) is room
+    np.testing.assert_array_equal(room, one(q, v, tau))
+    several = ps.compile(ps.innovations, model)
+    rooms = tuple(np.empty((3, 11, 6, 6)))
+    assert all(ours is theirs for ours, theirs in zip(several(q, out=rooms), rooms, strict=True))
+    np.testing.assert_array_equal(rooms, several(q))
+
+
+@pytest.mark.parametrize("out", [[0.0], np.zeros(3), np.zeros((11, 6, 6), int), (), (np.zeros(1),) * 2], ids=str)
+def test_wrong_room_is_a_phistar_error(arm, out):
+    model, q, _, _ = arm
+    for compiled in (ps.compile(ps.algebra(model, ["tool"]).J, model, matrix=True), ps.compile(ps.mass_matrix, model)):
+        with pytest.raises(ps.PhistarError):
+            compiled(q, out=out)
+
+
 def test_other_threads_run_while_a_kernel_runs(monkeypatch):
     """Progress of this thread is counted in naps it wakes from during one long call of another thread."""
     monkeypatch.setenv("PHISTAR_THREADS", "1")

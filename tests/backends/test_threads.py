@@ -38,6 +38,29 @@ def test_a_slow_thread_takes_less(monkeypatch):
     assert len({thread for thread, _ in calls[1:]}) == 1 and calls[0][0] != calls[1][0]
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex128])
+def test_room_that_is_given_is_filled_by_all_threads(monkeypatch, kind):
+    monkeypatch.setenv("PHISTAR_THREADS", "2")
+    sizes = []
+
+    def doubled(x, out):
+        sizes.append(len(x))
+        out[0][...] = 2 * x
+
+    x, room = np.arange(150_000.0).reshape(50_000, 3), np.empty((50_000, 3), kind)
+    assert spread(doubled, (x,), SHAPES, room) is room
+    np.testing.assert_array_equal(room, 2 * x)
+    assert len(sizes) > 2 and sum(sizes) == 50_000
+
+
+def test_room_that_is_read_too_or_has_more_axes_is_left_to_numpy(monkeypatch):
+    monkeypatch.setenv("PHISTAR_THREADS", "2")
+    x, calls = np.arange(150_003.0).reshape(50_001, 3), []
+    for read, room in ((x[:-1], x[1:]), (x, np.empty((2, 50_001, 3))), (x, [0.0])):
+        spread(lambda *arrays, out: calls.append(out), (read,), SHAPES, room)
+        assert calls.pop() is room and calls == []
+
+
 def test_a_mistake_in_any_thread_is_raised(monkeypatch):
     monkeypatch.setenv("PHISTAR_THREADS", "2")
 

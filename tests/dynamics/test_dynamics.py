@@ -217,7 +217,7 @@ def test_a_nan_spoils_its_own_row_only():
         (lambda m: ps.mass_matrix(m, np.zeros(m.nq + 1)), r"q has shape \(\d+,\); .* needs"),
         (lambda m: ps.bias(m, m.neutral(), np.zeros(m.nv - 1)), r"v has shape"),
         (lambda m: ps.inverse_dynamics(m, np.zeros((2, m.nq)), np.zeros((3, m.nv)), np.zeros(m.nv)), "broadcast"),
-        (lambda m: ps.forward_dynamics(m, m.neutral(), np.zeros(m.nv), "fast"), "array of numbers"),
+        (lambda m: ps.forward_dynamics(m, m.neutral(), np.zeros(m.nv), "fast"), "array of real numbers"),
         (lambda m: ps.forward_dynamics(m, m.neutral(), np.zeros(m.nv), np.zeros(m.nv), f_ext=[1]), "f_ext must map"),
     ],
 )

@@ -100,7 +100,7 @@ def test_lists_are_taken_for_arrays():
         (lambda: MODEL.integrate(np.zeros(3), np.zeros(MODEL.nv)), r"q has shape \(3,\); menagerie needs \(…, 19\)"),
         (lambda: MODEL.integrate(MODEL.neutral(), np.zeros(19)), r"dv has shape \(19,\).*\(…, 17\)"),
         (lambda: MODEL.difference(MODEL.neutral(), 1.0), r"q1 has shape \(\)"),
-        (lambda: MODEL.difference(MODEL.neutral(), ["a"] * 19), "q1 must be an array of numbers"),
+        (lambda: MODEL.difference(MODEL.neutral(), ["a"] * 19), "q1 must be an array of real numbers"),
         (lambda: MODEL.integrate(np.zeros((2, 19)), np.zeros((3, 17))), "do not broadcast"),
     ],
 )

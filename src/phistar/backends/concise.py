@@ -22,7 +22,7 @@ from phistar.spatial import Pose
 _EVERYWHERE = {"joints", "inner", "task", "scalars", "base", "closures"}  # spaces that know no link frames
 _PLAIN = {"mass", "C", "g", "J", "Jdot_v", "V", "H", "phi", "E_phi", "E", "A", "U", "B", "U_task", "Q", "Gamma"}
 _PLAIN |= {"M_i", "N"}
-_VECTORS = {"v", "qdd", "T", "a", "a_g", "f", "a0", "u", "a0_delayed", "v_i"}
+_VECTORS = {"v", "qdd", "T", "a_g", "f", "u", "a0_delayed", "v_i"}  # not a and a(0): of accelerations at link origins
 _RICCATI = {"D", "G", "K", "psi", "E_psi", "Omega", "W"}
 _ROUNDOFF = 1e-15  # of the largest moment of a link
 _HEAVIEST = 1e6  # of what is given to a link, in masses of its own: beyond, its own would lose digits beside it

@@ -106,7 +106,7 @@ class _Machine:
     def pairs(self, terms: list[Term], k: int) -> list[tuple[ir.Call, Any]]:
         """b with Mα, a(k) with φ*α: what is cheaper together than apart."""
         found: dict[ir.Call, Any] = {}
-        parent = self.links.parents[k]
+        parent = self.links.parents[k] if k >= 0 else -1  # a flat term is about no link, and there may be none
         for first in (term for term in terms if isinstance(term, ir.Call)):
             for second in (term for term in terms if term not in found.values()):
                 match first, second:

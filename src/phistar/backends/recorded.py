@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
+from phistar.backends.arrays import is_traced, traced
 from phistar.backends.jit import compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, compilable
 from phistar.backends.packed import module_text
@@ -54,9 +55,9 @@ class Recorded:
                 return kernel.function(*arrays, out=together(batch, kernel.shapes))
         except (KeyError, AttributeError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
-        if any(isinstance(x, np.ndarray) and x.dtype == object for x in arrays):
-            return _unwrapped(self._results(model, *arrays))
         given = self._checked(model, arrays)
+        if is_traced(*given):
+            return _unwrapped(self._results(model, *(traced(x) if is_traced(x) else x for x in given)))
         if model.nv and self.fits(model):
             kernel = self.kernel(model)
             return spread(kernel.function, tuple(given), list(kernel.shapes))

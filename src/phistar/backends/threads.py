@@ -41,19 +41,21 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of its parent's threads
 
 
-def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], **options: Any) -> Any:
-    """function(*arrays), a gufunc, over threads where the batch is large; `shapes` are the outputs' core shapes."""
+def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], out: Any = None) -> Any:
+    """function(*arrays, out=out), a gufunc, over threads where the batch is large; `shapes` are the outputs' core
+    shapes."""
     size = max(getattr(x, "size", 0) for x in arrays)
     if size < (2 * STATES_PER_THREAD if len(shapes) < 2 else STATES_PER_THREAD // 20):  # few states must be cheap
-        return function(*arrays, **options)
+        return function(*arrays) if out is None else function(*arrays, out=out)
     given = [np.asarray(x) for x in arrays]
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
     count = prod(batch)
     threads = min(thread_count(), count // STATES_PER_THREAD)
     alone = threads < 2 or not batch or batch[0] < threads
-    if options or (alone and len(shapes) < 2):
-        return function(*arrays, **options)
-    outputs = together(batch, shapes)
+    outputs = None if out is None else out if isinstance(out, tuple) else (out,)
+    if (alone and (outputs or len(shapes) < 2)) or (outputs and not _cuttable(given, outputs, batch, shapes)):
+        return function(*given, out=out)
+    outputs = outputs or together(batch, shapes)
     if alone:
         return function(*given, out=outputs)
     pieces = deque(_pieces(batch[0], threads, -(-batch[0] * SMALLEST_PIECE // count)))
@@ -67,6 +69,19 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
         for task in late:
             task.result()
     return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _cuttable(
+    given: list[np.ndarray], outputs: tuple[Any, ...], batch: tuple[int, ...], shapes: list[tuple[int, ...]]
+) -> bool:
+    """Whether the room given has a row for every row of the batch and none that is read too; else NumPy decides."""
+    fits = [isinstance(y, np.ndarray) and y.shape == batch + shape for y, shape in zip(outputs, shapes, strict=False)]
+    others = [*given, *outputs]
+    return (
+        len(outputs) == len(shapes)
+        and all(fits)
+        and not any(np.may_share_memory(y, x) for y in outputs for x in others if x is not y)
+    )
 
 
 def together(batch: tuple[int, ...], shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:

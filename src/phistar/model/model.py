@@ -214,11 +214,13 @@ class Model(Value):
         Traced numbers stay what they are.
         """
         try:
-            numbers = np.asarray(array, dtype=np.float64)
+            numbers = _real(np.asarray(array))
         except (TypeError, ValueError):
             found = _symbols(array)
             if found is None:
-                raise ShapeError(f"{what} must be an array of numbers of shape (…, {size}) for {self.name}.") from None
+                raise ShapeError(
+                    f"{what} must be an array of real numbers of shape (…, {size}) for {self.name}."
+                ) from None
             numbers = found
         if numbers.shape[-1:] != (size,):
             raise ShapeError(f"{what} has shape {numbers.shape}; {self.name} needs (…, {size}).")
@@ -264,10 +266,18 @@ class Model(Value):
         return model._with(**{key: value for key, value in changes.items() if value is not None})
 
 
+def _real(array: np.ndarray) -> np.ndarray:
+    """As float64. What would lose its meaning (imaginary parts, dates, fields, text that looks like a number) is
+    refused, as NumPy's functions refuse it."""
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{array.dtype} is not a kind of real number")
+    return array.astype(np.float64, copy=False)
+
+
 def _symbols(array: Any) -> np.ndarray | None:
     """An array of numbers that are not floats but know sine and cosine, and of floats beside them; else None."""
     try:
         found = np.asarray(array, dtype=object)
     except ValueError:
         return None
-    return found if all(isinstance(x, float | int) or hasattr(x, "sin") for x in found.flat) else None
+    return found if found.size and all(isinstance(x, float | int) or hasattr(x, "sin") for x in found.flat) else None
