@@ -47,13 +47,17 @@ def test_a_run_that_was_stopped_is_taken_up_and_ends_as_it_would_have(tmp_path, 
         run(["run", str(scene), "--seed", "4", "--out", str(halves), "--checkpoint", "0.02", "--no-view"])
     assert [path.name for path in halves.iterdir()] == ["checkpoint"]
     capsys.readouterr()
+    for command in (["run", str(scene)], ["run", "--resume", str(halves), "--seed", "5"]):
+        assert run([*command, "--out", str(halves)]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert f"a run that has not ended: phistar run --resume {halves} goes on" in first.replace("\n", " ")
+    assert "has the seed 4; leave --seed away" in second
     assert run(["run", "--resume", str(halves), "--no-view"]) == 0
+    assert not (halves / "checkpoint").exists()
     summaries = [json.loads((each / "summary.json").read_text()) | {"wall_time": 0} for each in (whole, halves)]
     assert summaries[0] == summaries[1]
     with h5py.File(whole / "trajectory.h5") as one, h5py.File(halves / "trajectory.h5") as other:
         assert all((one[name][()] == other[name][()]).all() for name in ("t", "q", "v", "energy"))
-    assert run(["run", "--resume", str(halves), "--seed", "5"]) == 2
-    assert "has the seed 4; leave --seed away" in capsys.readouterr().err
     assert run(["run", str(scene), "--checkpoint", "1"]) == 2
     assert run(["run", "--resume", str(whole)]) == 2
     assert "--checkpoint SECONDS writes one" in capsys.readouterr().err

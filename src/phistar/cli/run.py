@@ -72,7 +72,7 @@ def run(
     found, seed, out = _asked(scene, seed, out, resume)
     if checkpoint is not None and out is None:
         raise FileError("A checkpoint is written to the folder of --out; give one.")
-    check_folder(out)
+    check_folder(out, resume)
     kept, failed = None if checkpoint is None else (checkpoint, out), None
     viewer = _looking_on(found, seed) if live else None
     try:

@@ -13,13 +13,18 @@ from rich.console import Console
 from phistar.errors import FileError, PhistarError
 
 
-def check_folder(out: Path | None) -> None:
-    """Refuses, before anything is computed, a folder that nothing can be written to."""
+def check_folder(out: Path | None, resume: Path | None = None) -> None:
+    """Refuses, before anything is computed, a folder that nothing can be written to, and one in which another run than
+    that to be taken up has not ended."""
     place = out or Path(".")
     while not place.exists() and place != place.parent:
         place = place.parent
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise FileError(f"Nothing can be written to {out}: {place} is no folder, or one that only others may change.")
+    if out is not None:
+        from phistar.sim.scenes.result import check_ended
+
+        check_ended(out, resume)
 
 
 def written(result: Any, out: Path) -> list[str]:

@@ -9,7 +9,8 @@ import pytest
 
 import phistar as ps
 from phistar.control.sampled import Command, Switch
-from phistar.sim.scenes.checkpoint import FILE, MAGIC
+from phistar.sim.scenes.checkpoint import MAGIC
+from phistar.sim.scenes.result import CHECKPOINT
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import FLOOR, ball, little_scene
 
@@ -68,7 +69,7 @@ def compared(tmp_path, text, control):
     whole = scene.run(3, control=control)
     with pytest.raises(Interrupted):
         scene.run(3, control=control, checkpoint=(0.1, folder), progress=interrupt)
-    assert [path.name for path in folder.iterdir()] == [FILE]
+    assert [path.name for path in folder.iterdir()] == [CHECKPOINT]
     again = Scene.load(tmp_path / "ball.toml").run(3, control=control, resume=folder)
     assert whole.arrays.keys() == again.arrays.keys()
     for name, array in whole.arrays.items():
@@ -96,7 +97,7 @@ def kept(tmp_path):
     scene = Scene.load(tmp_path / "ball.toml")
     with pytest.raises(Interrupted):
         scene.run(3, control=Pusher(), checkpoint=(0.1, tmp_path), progress=interrupt)
-    return scene, tmp_path / FILE
+    return scene, tmp_path / CHECKPOINT
 
 
 def test_a_damaged_checkpoint_another_scene_and_another_controller_are_refused(kept, tmp_path):
@@ -122,9 +123,22 @@ def test_a_damaged_checkpoint_another_scene_and_another_controller_are_refused(k
     with pytest.raises(ps.FileError, match="cannot be read"):
         scene.run(3, resume=tmp_path / "nowhere")
     with pytest.raises(Interrupted):
-        scene.run(3, checkpoint=(0.1, tmp_path), progress=interrupt)
+        scene.run(3, checkpoint=(0.1, tmp_path / "free"), progress=interrupt)
     with pytest.raises(ps.FileError, match="its controller lived in samples and this one does not, or the other way"):
-        scene.run(3, control=Pusher(), resume=tmp_path)
+        scene.run(3, control=Pusher(), resume=tmp_path / "free")
+
+
+def test_another_run_does_not_begin_where_one_is_written_down_half_way(kept):
+    scene, path = kept
+    content = path.read_bytes()
+    with pytest.raises(ps.FileError, match="of a run that has not ended: phistar run --resume"):
+        scene.run(4, control=Pusher(), checkpoint=(0.1, path.parent))
+    assert path.read_bytes() == content
+    result = scene.run(3, control=Pusher(), checkpoint=(0.1, path.parent), resume=path.parent)
+    assert path.read_bytes() != content  # it was written down further on
+    pytest.importorskip("h5py")
+    result.save(path.parent)
+    assert not path.exists()
 
 
 def test_a_checkpoint_makes_nothing_but_plain_values(kept):

@@ -15,12 +15,11 @@ from phistar.errors import FileError, PhistarError
 from phistar.sim.motion import Moment, Touching
 from phistar.sim.scenes.loop import Sampled
 from phistar.sim.scenes.plain import packed, unpacked
-from phistar.sim.scenes.result import Result, whole
+from phistar.sim.scenes.result import CHECKPOINT, Result, check_ended, whole
 from phistar.sim.scenes.run import Course, Watch, finished
 from phistar.sim.scenes.scene import Scene
 
 MAGIC = b"phistar checkpoint 1 "
-FILE = "checkpoint"
 LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "gripped")
 LAWFUL = ("memory", "command", "tau", "clipped", "switches")
 
@@ -39,6 +38,7 @@ def run(
     if checkpoint is None:
         return finished(course, progress, watch)
     every, folder = checkpoint
+    check_ended(Path(folder), resume)
     if not 0.0 < every < np.inf:
         raise PhistarError(f"A checkpoint is written every so many seconds, more than 0; {every!r:.50} was given.")
     due = [every * (1 + int((course.moment.time if course.moment else 0.0) / every + 1e-9))]
@@ -62,12 +62,12 @@ def write(course: Course, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"The folder {folder} cannot be made: {error.strerror}.") from None
-    return whole(folder / FILE, lambda path: path.write_bytes(head + payload))
+    return whole(folder / CHECKPOINT, lambda path: path.write_bytes(head + payload))
 
 
 def read(folder: Path) -> dict[str, Any]:
     """What `write` wrote, checked: its tree, its bytes and its head, for `resumed`."""
-    path = folder / FILE
+    path = folder / CHECKPOINT
     try:
         content = path.read_bytes()
     except OSError as error:

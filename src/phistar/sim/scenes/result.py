@@ -17,6 +17,7 @@ from phistar.model import Model
 from phistar.sim.motion import Event
 
 FORMAT_VERSION = 1
+CHECKPOINT = "checkpoint"  # the file of a run that has not ended
 LAYOUT = ("v108", "latest")  # of HDF5: the one before has no room for the names of some thousand pairs
 ABOUT = {
     "t": "time, s",
@@ -54,7 +55,10 @@ class Result:
     text: str = ""
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write summary.json, trajectory.h5 and the scene as it was, scene.toml, into a folder, made if need be."""
+        """Write summary.json, trajectory.h5 and the scene as it was, scene.toml, into a folder, made if need be.
+
+        The checkpoint of a run that has ended is of no more use, and goes.
+        """
         place = Path(folder)
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -64,7 +68,9 @@ class Result:
         written = [whole(place / "trajectory.h5", self._write_trajectory)]
         if self.text:
             written.append(whole(place / "scene.toml", lambda path: path.write_text(self.text, "utf-8")))
-        return (*written, whole(place / "summary.json", lambda path: path.write_text(text, "utf-8")))
+        written.append(whole(place / "summary.json", lambda path: path.write_text(text, "utf-8")))
+        (place / CHECKPOINT).unlink(missing_ok=True)
+        return tuple(written)
 
     def _write_trajectory(self, path: Path) -> None:
         try:
@@ -89,6 +95,15 @@ class Result:
             text = h5py.string_dtype()
             kinds = np.dtype([("time", float), ("what", text), ("where", text)])
             file.create_dataset("events", data=np.array(rows, dtype=kinds))
+
+
+def check_ended(folder: Path, resume: str | os.PathLike[str] | None) -> None:
+    """Refuses to begin a run where another is written down half-way, which then might be taken up in its place."""
+    if (folder / CHECKPOINT).exists() and (resume is None or Path(resume).resolve() != folder.resolve()):
+        raise FileError(
+            f"{folder / CHECKPOINT} is of a run that has not ended: phistar run --resume {folder} goes on with it. "
+            "For another run give another folder, or remove that file."
+        )
 
 
 def whole(path: Path, write: Callable[[Path], Any]) -> Path:
