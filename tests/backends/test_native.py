@@ -86,3 +86,42 @@ def stranger(m: Arrays) -> None:
 def test_what_is_not_of_the_language_is_refused_by_name(function, told):
     with pytest.raises(ps.StatementError, match=f"{function.__name__}.*{told}"):
         native((function,), {}, {"out": (1,)}, {})
+
+
+def unlike(m: Arrays) -> None:
+    """What differs from machine to machine, unless it is said: NaN in min and max, whole quotients of negatives."""
+    for i in range(4):
+        for j in range(4):
+            m.least[i, j], m.most[i, j] = min(m.given[i], m.given[j]), max(m.given[i], m.given[j])
+    for i in range(-7, 8):
+        for j in range(1, 4):
+            m.quotients[i + 7, j - 1], m.quotients[i + 7, j + 2] = i // j, i // -j
+            m.rests[i + 7, j - 1], m.rests[i + 7, j + 2] = i % j, i % -j
+
+
+def test_nan_in_min_and_max_and_quotients_of_negatives_are_pythons():
+    given = np.array([np.nan, 1.0, -np.inf, 2.0])
+    shapes = {"least": (4, 4), "most": (4, 4), "quotients": (15, 6), "rests": (15, 6)}
+    known = Arrays(given=given, **{name: np.zeros(shape) for name, shape in shapes.items()})
+    unlike(known)
+    for name, made in zip(shapes, native((unlike,), {"given": (4,)}, shapes, {})(given), strict=True):
+        np.testing.assert_array_equal(made, getattr(known, name), err_msg=name)
+    assert np.isnan(known.least).sum() == 4 and known.quotients.min() == -7  # a NaN that comes first, and only that
+
+
+def floored(m: Arrays) -> None:
+    m.out[0] = 7.5 // 2.0
+
+
+def power(m: Arrays) -> None:
+    m.out[0] = 2.0**3
+
+
+def chained(m: Arrays) -> None:
+    m.out[0] = 1.0 if 0.0 < m.out[0] < 1.0 else 0.0
+
+
+@pytest.mark.parametrize("function, told", [(floored, "7.5 // 2.0"), (power, "3"), (chained, "0.0 < m.out")])
+def test_what_would_not_be_kept_is_refused(function, told):
+    with pytest.raises(ps.StatementError, match=f"{function.__name__}.*{told}"):
+        native((function,), {}, {"out": (1,)}, {})

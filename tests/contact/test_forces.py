@@ -78,7 +78,7 @@ def by_python(kept, sizes):
     two |= {"inverse": nv, "screws": 6, "momenta": 6}
     given = {name: x.reshape(-1, two[name]) if name in two else x for name, x in kept.items()}
     shapes = {"w": (nv,), "momenta_after": (1, 6), "held_after": (slots, 5), "forces": (places, 6), "pushes": (stops,)}
-    shapes |= {"report": (1,), "rubs": (nv,), "stops_it": (nv,), "jacobian": (count, nv), "answers": (count, nv)}
+    shapes |= {"report": (2,), "rubs": (nv,), "stops_it": (nv,), "jacobian": (count, nv), "answers": (count, nv)}
     shapes |= {"axes": (places, 9), "surface": (normals, 9), "matrix": (normals, normals)}
     shapes |= {"factor": (normals, normals), "normals": (normals, 10), "grips": (places, 10)}
     arrays = Arrays(**given, **{name: np.zeros(shape) for name, shape in shapes.items()})

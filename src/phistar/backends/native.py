@@ -7,7 +7,7 @@ A function of this little language is plain Python as well, and does the same wh
     arrays         x[i], x[i, j] to read and write; float64, rows one after the other; m.x of an argument m: Arrays
     statements     assignments, for … in range(…), while, if, break, return, and calls
 
-A local variable is whole or float as first assigned. `and` and `or` look at both sides.
+A local variable is whole or float as first assigned. `and` and `or` look at both sides. Division by 0 is not checked.
 """
 
 from __future__ import annotations
@@ -256,9 +256,19 @@ class _Emitter:
         left, right = self._value(node.left), self._value(node.right)
         divides = isinstance(node.op, ast.Div)
         kind = FLOAT if divides or FLOAT in (left[0], right[0]) else WHOLE
-        name = _ARITHMETIC[type(node.op)][kind == WHOLE]
+        name = _ARITHMETIC.get(type(node.op), ("", ""))[kind == WHOLE]
+        if not name:
+            raise self._refused(node)
+        if name in ("sdiv", "srem"):
+            return WHOLE, self._floored(name, left[1], right[1])
         flags = f" {FLAGS}" if kind == FLOAT else ""
         return kind, self._made(f"{name}{flags} {kind} {self._as(left, kind)}, {self._as(right, kind)}")
+
+    def _floored(self, name: str, left: str, right: str) -> str:
+        """⌊a/b⌋ or a − b⌊a/b⌋, the rest of b's sign: LLVM's quotient is cut towards zero."""
+        near = self._made(f"add i64 {self._made(f'srem i64 {left}, {right}')}, {right}")
+        rest = self._made(f"srem i64 {near}, {right}")
+        return rest if name == "srem" else self._made(f"sdiv i64 {self._made(f'sub i64 {left}, {rest}')}, {right}")
 
     def _value_compare(self, node: ast.Compare) -> Value:
         if len(node.ops) != 1:
@@ -295,10 +305,10 @@ class _Emitter:
             return FLOAT, self._made(f"call {FLAGS} double @llvm.{intrinsic}.f64(double {self._as(values[0], FLOAT)})")
         if name in ("min", "max") and len(values) == 2:
             kind = FLOAT if FLOAT in (values[0][0], values[1][0]) else WHOLE
-            test = ("fcmp olt double" if kind == FLOAT else "icmp slt i64", *(self._as(x, kind) for x in values))
-            less = self._made(f"{test[0]} {test[1]}, {test[2]}")
-            pair = values if name == "min" else values[::-1]
-            return self._chosen(less, pair[0], pair[1])
+            first, second = ((kind, self._as(x, kind)) for x in values)
+            left, right = (second, first) if name == "min" else (first, second)
+            test = self._made(f"{'fcmp olt' if kind == FLOAT else 'icmp slt'} {kind} {left[1]}, {right[1]}")
+            return self._chosen(test, second, first)  # the first where neither is less, as with a NaN
         if name in _KINDS:
             return _KINDS[name], self._as(values[0], _KINDS[name])
         raise self._refused(node)

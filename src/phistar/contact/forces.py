@@ -55,7 +55,8 @@ MEASURED, HELD, FORCED = 7, 5, 6  # numbers of a place: gap, point, normal; bris
 class Solved(NamedTuple):
     """The rates w (nv,) at the step's end and the momenta (k, 6) of free trees; what slots hold (slots, 5); of near
     places (capacity, 6) forces along two tangents and the normal and about it, the gap left and what Newton's method
-    missed of it; forces (s,) of stops; and `report` (1,), how badly it missed at worst."""
+    missed of it; forces (s,) of stops; and `report` (2,): how badly it missed at worst, and where rounds
+    ran out, by which part of the largest force friction changed last."""
 
     w: np.ndarray
     momenta: np.ndarray
@@ -196,7 +197,7 @@ def compiled_forces(places: int, nv: int, nq: int, stops: int, slots: int, roots
     made = {"w": (nv,), "momenta_after": (roots, 6), "held_after": (slots, HELD), "forces": (places, FORCED)}
     made |= {
         "pushes": (stops,),
-        "report": (1,),
+        "report": (2,),
         "rubs": (nv,),
         "stops_it": (nv,),
         "jacobian": (rows, nv),

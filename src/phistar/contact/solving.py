@@ -166,7 +166,8 @@ def sweep_joints(m: Arrays, h: float) -> float:
 
 
 def solve(m: Arrays, places: int, count: int, rubbing: float, h: float) -> float:
-    """Rounds of normal forces and friction, until neither changes the other; by how much normal forces missed."""
+    """Rounds of normal forces and friction, until neither changes the other; by how much normal forces missed. In
+    `report` by how much friction changed last where the rounds ran out first, else 0."""
     changed, missed, rounds = 1.0, 0.0, 0
     while rounds < ROUNDS:
         for i in range(count):
@@ -187,6 +188,7 @@ def solve(m: Arrays, places: int, count: int, rubbing: float, h: float) -> float
             changed = max(changed, sweep_joints(m, h))
             sweeps += 1
         rounds += 1
+    m.report[1] = changed if rounds == ROUNDS else 0.0
     for i in range(count):
         missed = max(missed, abs(m.normals[i, MISSED]) / m.normals[i, LEFT])
     return missed

@@ -33,13 +33,13 @@ def long_step(
 ) -> Tried | None:
     """A step of length h; None where short steps cannot be made or the extrapolated bodies would meet."""
     rows: list[list[np.ndarray]] = []
-    last, nearest = None, np.inf
+    last, nearest, unsettled = None, np.inf, 0.0
     for count in COUNTS:
         try:
             last = _short_steps(world, state, gaps, control, t, h, count)
         except Penetration:
             return None
-        nearest = min(nearest, last.nearest)
+        nearest, unsettled = min(nearest, last.nearest), max(unsettled, last.unsettled)
         column = [_changes(world, state, last.state)]
         for k, before in enumerate(rows[-1] if rows else ()):
             ratio = COUNTS[len(rows)] / COUNTS[len(rows) - 1 - k]
@@ -57,17 +57,19 @@ def long_step(
         ahead = world.gaps(after, h)
     except Penetration:
         return None
-    return Tried(last._replace(state=after, ahead=ahead, nearest=min(nearest, ahead.nearest)), error)
+    nearest = min(nearest, ahead.nearest)
+    return Tried(last._replace(state=after, ahead=ahead, nearest=nearest, unsettled=unsettled), error)
 
 
 def _short_steps(world: World, state: State, gaps: Gaps, control: Control, t: float, h: float, count: int) -> Step:
-    step, at, nearest = h / count, t, np.inf
+    step, at, nearest, unsettled = h / count, t, np.inf, 0.0
     made = None
     for _ in range(count):
         made = world.advance(state, control(at, state.q, state.v), step, gaps)
         state, gaps, at, nearest = made.state, made.ahead, at + step, min(nearest, made.nearest)
+        unsettled = max(unsettled, made.unsettled)
     assert made is not None
-    return made._replace(nearest=nearest)
+    return made._replace(nearest=nearest, unsettled=unsettled)
 
 
 # A state as numbers that can be added: the change of q in its tangent space, v, bristles and twists, and the momenta of

@@ -52,8 +52,9 @@ class Forces(NamedTuple):
 
 class Step(NamedTuple):
     """A state after a step, the gaps before it with the forces there (None where nothing was near), the gaps after it,
-    the smallest distance met on the way, and the forces (2s,) of the s joints' lower and upper stops. Of a step that
-    was made in parts, gaps and forces are those of the last; `parts` has all, with their lengths."""
+    the smallest distance met on the way, and the forces (2s,) of the s joints' lower and upper stops; `unsettled` is
+    by which part of the largest force friction still changed when its rounds ran out, 0 where it had settled. Of a
+    step that was made in parts, gaps and forces are those of the last; `parts` has all, with their lengths."""
 
     state: State
     gaps: Gaps
@@ -61,6 +62,7 @@ class Step(NamedTuple):
     ahead: Gaps
     nearest: float
     stops: np.ndarray
+    unsettled: float
     parts: tuple[tuple[float, Step], ...] = ()
 
 
@@ -127,7 +129,8 @@ class World:
         first = self.advance(state, tau, step / 2, gaps)
         second = self.advance(first.state, tau, step / 2, first.ahead)
         parts = (*(first.parts or ((step / 2, first),)), *(second.parts or ((step / 2, second),)))
-        return second._replace(nearest=min(first.nearest, second.nearest), parts=parts)
+        nearest, unsettled = min(first.nearest, second.nearest), max(first.unsettled, second.unsettled)
+        return second._replace(nearest=nearest, unsettled=unsettled, parts=parts)
 
     def _advance(self, state: State, tau: np.ndarray, step: float, gaps: Gaps) -> Step | None:
         dynamics, h, near = self.dynamics, np.array([step]), len(gaps.slots)
@@ -143,7 +146,7 @@ class World:
         except Penetration:
             return None
         forces = Forces(solved.forces[:near]) if near else None
-        return Step(after, gaps, forces, ahead, ahead.nearest, solved.pushes)
+        return Step(after, gaps, forces, ahead, ahead.nearest, solved.pushes, float(solved.report[1]))
 
     def _solved(self, state: State, free: Any, step: float, gaps: Gaps) -> Solved:
         """The forces at the near places and what they make of the rates."""

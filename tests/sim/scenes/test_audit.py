@@ -137,3 +137,17 @@ MISTAKES = {
 def test_mistakes_in_a_task_are_sentences(held, old, new, sentence):
     with pytest.raises(ps.FileError, match=sentence):
         held(change=lambda text: text.replace(old, new))
+
+
+def test_friction_that_has_not_settled_is_counted_and_told(tmp_path, caplog):
+    """A heavy box that slides on a light one."""
+    boxes = [
+        {"name": name, "joint": "free", "mass": mass, "xyz": [0.0, 0.0, z], "velocity": [0.3, 0.1, 0.0]}
+        | {"shapes": [{"box": [0.1, 0.1, 0.1]}]}
+        for name, mass, z in (("low", 0.1, 0.053), ("high", 1.0, 0.16))
+    ]
+    time, surface = {"duration": 0.05, "sample": 0.01, "step": 0.001}, {"friction": 0.8, "strength": 10.0}
+    (tmp_path / "stack.toml").write_text(little_scene(FLOOR, *boxes, time=time, surface=surface))
+    summary = Scene.load(tmp_path / "stack.toml").run().summary
+    assert summary["friction_unsettled"] > 0 and 1e-8 < summary["friction_change"] < 1e-2
+    assert f"stack: after {summary['friction_unsettled']} steps friction had not settled" in caplog.text

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import phistar as ps
-from phistar.sim.scenes.checkpoint import read, resumed
+from phistar.sim.scenes.checkpoint import MAGIC, read, resumed
 from phistar.sim.scenes.scene import Scene, bundled_scenes
 from tests.scenes import BRIEF, FLOOR, ball, little_scene
 
@@ -115,7 +115,7 @@ def test_a_checkpoint_of_any_bytes_is_refused(tmp_path_factory, noise, where):
     tree = b'{"dict": [["head", {"dict": [["content", "x"], ["scene", "all"], ["seed", 0], ["source", "bouncing"]]}]]}'
     payload = bytearray(len(tree).to_bytes(8, "little") + tree)
     payload[where % len(payload) : where % len(payload) + len(noise)] = noise
-    head = b"phistar checkpoint 1 " + hashlib.sha256(payload).hexdigest().encode() + b"\n"
+    head = MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n"
     (folder / "checkpoint").write_bytes(head + payload)
     with pytest.raises(ps.FileError, match="checkpoint"):
         resumed(read(folder), Scene.load(bundled_scenes()[0]))

@@ -92,7 +92,8 @@ def test_a_phase_ends_the_run_after_its_time_and_phases_tell_why_they_began(scen
     def act(t):
         phase = "wait" if t < 0.295 else "held"
         switches = (Switch(t, "wait", "held", "it was time"),) if abs(t - 0.30) < 1e-9 else ()
-        return Command(np.zeros(2), phase, switches, {"time": t, "twice": 2 * t})
+        late = {"late": True} if phase == "held" else {}
+        return Command(np.zeros(2), phase, switches, {"time": t, "twice": 2 * t, **late})
 
     run = scene(time='stop = ["held", "aborted"]\nstop_after = 0.123').run(control=Sampled(act))
     assert run.summary["sim_time"] == pytest.approx(0.43) and run.arrays["t"][-1] == pytest.approx(0.43)
@@ -104,6 +105,7 @@ def test_a_phase_ends_the_run_after_its_time_and_phases_tell_why_they_began(scen
     assert run.arrays["phase"].tolist() == [0] * 6 + [1] * 4  # kept every 0.05 s, and at the end
     assert run.arrays["facts/twice"] == pytest.approx(2 * run.arrays["facts/time"])
     assert run.arrays["facts/time"] == pytest.approx(run.arrays["t"])
+    np.testing.assert_array_equal(run.arrays["facts/late"], [np.nan] * 6 + [1.0] * 4)  # told from then on
 
 
 def fails(t):
@@ -116,6 +118,8 @@ WRONG = {
     "shape": (lambda t: Command(np.zeros(3)), r"gives joint forces of shape \(3,\); slider takes \(2,\)"),
     "text": (lambda t: Command("much"), "gives 'much' as joint forces"),
     "no command": (lambda t: np.zeros(2), "not its memory and a Command"),
+    "fact": (lambda t: Command(np.zeros(2), facts={"t": t, "side": "left"}), "tells side = 'left'; a fact is a number"),
+    "facts": (lambda t: Command(np.zeros(2), facts=[1.0]), r"tells facts = \[1\.0\]; a fact is a number"),
     "exception": (fails, "the controller fails: ZeroDivisionError: no way out"),
 }
 

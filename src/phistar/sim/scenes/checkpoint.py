@@ -19,8 +19,8 @@ from phistar.sim.scenes.result import CHECKPOINT, Result, check_ended, whole
 from phistar.sim.scenes.run import Course, Watch, finished
 from phistar.sim.scenes.scene import Scene
 
-MAGIC = b"phistar checkpoint 1 "
-LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "gripped")
+MAGIC = b"phistar checkpoint 2 "
+LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "unsettled", "gripped")
 LAWFUL = ("memory", "command", "tau", "clipped", "switches")
 
 

@@ -27,6 +27,7 @@ class Log:
         self.events: list[Event] = []
         self.phases: list[tuple[float, str]] = []
         self.nearest, self.lowest, self.peak = np.inf, np.inf, 0.0
+        self.unsettled = 0, 0.0  # steps after which friction had not settled, and how much it still changed at most
         fingers = setting.task.finger_pairs(setting.world.pairs) if setting.task else ()
         self.fingers = fingers
         self.gripped = np.ones(len(fingers), dtype=bool)  # of each finger: at every step since the last row
@@ -43,6 +44,8 @@ class Log:
         self.books = self.audit.added(self.books, moment, applied)
         if moment.events:
             self.events += moment.events
+        if step.unsettled:
+            self.unsettled = self.unsettled[0] + 1, max(self.unsettled[1], step.unsettled)
         nearest = step.nearest
         if nearest < self.nearest:
             self.nearest = nearest

@@ -59,6 +59,7 @@ class Sampled:
         made = _asked(time, self.controller.command, self.memory, time, sensed)
         if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], Command):
             raise PhistarError(f"At t = {time:.6g} s the controller gives {made!r:.100}, not its memory and a Command.")
+        _check_facts(made[1].facts, time)
         self.memory, self.command = made
         self.tau, clipped = self.limits.kept(self.command.tau, time)
         self.clipped += clipped
@@ -120,6 +121,18 @@ def _asked(time: float, function: Callable[..., Any], *arguments: Any) -> Any:
         raise PhistarError(f"At t = {time:.6g} s the controller stops: {error}") from error
     except Exception as error:
         raise PhistarError(f"At t = {time:.6g} s the controller fails: {type(error).__name__}: {error}") from error
+
+
+def _check_facts(facts: Any, time: float) -> None:
+    """Refuses what cannot be kept as a number over time, at once and not when all is summed up."""
+    name, given = "facts", facts
+    try:
+        for name, given in facts.items():  # noqa: B007 - the sentence says which it was
+            float(given)
+    except (TypeError, ValueError, AttributeError):
+        raise PhistarError(
+            f"At t = {time:.6g} s the controller tells {name} = {given!r:.100}; a fact is a number."
+        ) from None
 
 
 def _period(controller: SampledController[Any]) -> float:

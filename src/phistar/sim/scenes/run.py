@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time as clock
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.scene import Scene, Setting
 from phistar.sim.scenes.summary import result_of
 
+_log = logging.getLogger("phistar")
 MOST_SAMPLES = 100_000_000
 SENSED = 1  # which child of a run's seed draws the noise of its sensors
 
@@ -150,6 +152,9 @@ def finished(
         reason = str(error)
     course.spent = before + clock.perf_counter() - begun
     result = course.result(reason)
+    if course.log.unsettled[0]:
+        told = "%s: after %d steps friction had not settled, and still changed by up to %.1e of the largest force."
+        _log.warning(told, course.scene.name, *course.log.unsettled)
     if reason is not None:
         raise Stopped(f"{course.scene.name}: {reason}", result)
     return result

@@ -33,6 +33,8 @@ def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float
         "min_distance": log.lowest if np.isfinite(log.lowest) else None,
         "peak_force": log.peak,
         **_audited(log),
+        "friction_unsettled": log.unsettled[0],
+        "friction_change": log.unsettled[1],
         "torque_clipped": log.law.clipped,
         "events": len(log.events),
         "sim_time": end,
@@ -66,7 +68,7 @@ def _arrays(rows: Sequence[Row], phases: list[str], setting: Setting) -> dict[st
         arrays["phase"] = np.array([phases.index(row["phase"]) for row in rows])
         for name in rows[0]["sensed"]:
             arrays[f"sensed/{name}"] = np.array([row["sensed"][name] for row in rows])
-        for name in rows[0]["facts"]:
+        for name in dict.fromkeys(name for row in rows for name in row["facts"]):
             arrays[f"facts/{name}"] = np.array([float(row["facts"].get(name, np.nan)) for row in rows])
     return arrays
 
