@@ -69,12 +69,11 @@ def common_frame(model: Model, q: Any) -> CommonFrame:
     places, turn = _places(links)
     subspace, parameters, second = [], [], []
     for k, ((rotation, origin), moments) in enumerate(zip(places, grouped_moments(model), strict=True)):
-        subspace.append(_moved(rotation, origin, links.subspace[k]))
-        mass, moment = float(moments[3, 3]), _times(rotation, moments[:3, 3])
-        whole = moment + mass * origin
-        shifted = origin[..., :, None] * whole[..., None, :] + moment[..., :, None] * origin[..., None, :]
-        second.append(_turned(rotation, moments[:3, :3]) + mirrored(shifted))
-        parameters.append(_parameters(mass, whole, second[k]))
+        subspace.append(moved_subspace(rotation, origin, links.subspace[k]))
+        mass, turned = float(moments[3, 3]), _turned(rotation, moments[:3, :3])
+        whole, moved = moved_moments(origin, mass, _times(rotation, moments[:3, 3]), turned)
+        second.append(moved)
+        parameters.append(inertia_parameters(mass, whole, moved))
     stacked = np.stack(np.broadcast_arrays(*parameters), axis=-2)
     still, here = (np.eye(3),) * len(places), (np.zeros(3),) * len(places)
     moved = replace(links, rotation=still, offset=here, subspace=tuple(subspace), inertias=stacked)
@@ -97,11 +96,20 @@ def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return np.matmul(matrix, vector[..., None])[..., 0]
 
 
-def _moved(rotation: np.ndarray, origin: np.ndarray, subspace: np.ndarray) -> np.ndarray:
+def moved_subspace(rotation: np.ndarray, origin: np.ndarray, subspace: np.ndarray) -> np.ndarray:
     """H* of a link, (…, 6, r), in the common frame."""
     angular, linear = np.matmul(rotation, subspace[..., :3, :]), np.matmul(rotation, subspace[..., 3:, :])
     columns = [cross(origin, angular[..., i]) for i in range(angular.shape[-1])]
     return np.concatenate([angular, linear + np.stack(columns, axis=-1)], axis=-2)
+
+
+def moved_moments(
+    origin: np.ndarray, mass: Any, moment: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """∫x dm (…, 3) and ∫xx* dm (…, 3, 3) of a link about the common origin, from those about its own, at `origin`."""
+    whole = moment + mass * origin
+    shifted = origin[..., :, None] * whole[..., None, :] + moment[..., :, None] * origin[..., None, :]
+    return whole, second + mirrored(shifted)
 
 
 def _turned(rotation: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -116,7 +124,7 @@ def _turned(rotation: np.ndarray, second: np.ndarray) -> np.ndarray:
     return result
 
 
-def _parameters(mass: float, moment: np.ndarray, second: np.ndarray) -> np.ndarray:
+def inertia_parameters(mass: Any, moment: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(…, 10): mass, mass·com and the tensor tr(Σ) − Σ, in the order of `Links.inertias`."""
     xx, yy, zz = (second[..., i, i] for i in range(3))
     tensor = [yy + zz, -second[..., 0, 1], xx + zz, -second[..., 0, 2], -second[..., 1, 2], xx + yy]

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.brackets import bracket, coriolis_block, force_bracket, own_bracket
 from phistar.backends.common_frame import CommonFrame
 from phistar.backends.interpret import run
 from phistar.backends.links import mirrored
@@ -30,7 +31,6 @@ from phistar.backends.trace import Scalar
 from phistar.backends.unsolved import Block, Unsolved
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
-from phistar.spatial import skew
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import lower
 
@@ -72,11 +72,14 @@ class Linearization:
         self.v = [np.asarray(v)[..., joint.v_slice, None] for joint in self.model.joints]
         own = [np.matmul(h, rate) for h, rate in zip(self.h, self.v, strict=True)]
         self.velocity = self.apply(s.phi.T, own)
-        self.parent_velocity = [_bracket(x) for x in self.apply(s.E_phi.T, self.velocity)]
+        self.parent_velocity = [bracket(x) for x in self.apply(s.E_phi.T, self.velocity)]
         self.psi_dot = _products(self.parent_velocity, self.h)
-        self.psi_prime = [psi + psi + _own_bracket(x, h) for psi, x, h in zip(self.psi_dot, own, self.h, strict=True)]
+        self.psi_prime = [psi + psi + own_bracket(x, h) for psi, x, h in zip(self.psi_dot, own, self.h, strict=True)]
         self.masses = [self.links.mass(k) for k in range(len(self.h))]
-        self.coriolis = [self.coriolis_block(k) for k in range(len(self.h))]
+        self.coriolis = [
+            coriolis_block(*self.links.mass_parts(k)[:2], frame.second_moments[k], x)
+            for k, x in enumerate(self.velocity)
+        ]
         self.r, self.r_coriolis = self.apply(s.phi, self.masses), self.apply(s.phi, self.coriolis)
         self.r_h = _products(self.r, self.h)
         twice_h = [h + h for h in self.h]
@@ -102,20 +105,6 @@ class Linearization:
         result = np.full((*block.shape[:-1], self.size), 0.0, dtype=block.dtype)
         result[..., self.model.joints[k].v_slice] = block
         return result
-
-    def coriolis_block(self, k: int) -> np.ndarray:
-        """𝓑 = [[tr(N) − N, 0], [−p~, 0]], (…, 6, 6), with N = ∫ẋx* dm and p = ∫ẋ dm: 𝓑V = V ×* MV, δ(𝓑V) = 2𝓑δV
-        but for what α's change absorbs."""
-        mass, moment, _ = self.links.mass_parts(k)
-        omega, linear = self.velocity[k][..., :3, :], self.velocity[k][..., 3:, :]
-        spin = skew(omega[..., 0])
-        n = np.matmul(spin, self.frame.second_moments[k]) + linear * moment[..., None, :]
-        momentum = np.asarray(mass)[..., None, None] * linear + np.matmul(spin, moment[..., None])
-        trace = [n[..., i, i] + n[..., j, j] for i, j in ((1, 2), (0, 2), (0, 1))]
-        rows = [[trace[i] if i == j else -n[..., i, j] for j in range(3)] for i in range(3)]
-        top = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-        left = np.concatenate([top, -skew(momentum[..., 0])], axis=-2)
-        return np.concatenate([left, np.zeros(left.shape)], axis=-1)
 
     @property
     def mass_matrix(self) -> np.ndarray:
@@ -155,9 +144,9 @@ class Linearization:
         acting = _sums(_products(self.masses, alpha), _products(self.coriolis, self.velocity))
         forces = self.apply(Symbols().phi, acting)
         h, twice_psi = self.h, [psi + psi for psi in self.psi_dot]
-        psi_ddot = _sums(_products([_bracket(x) for x in above], h), _products(self.parent_velocity, self.psi_dot))
+        psi_ddot = _sums(_products([bracket(x) for x in above], h), _products(self.parent_velocity, self.psi_dot))
         by_q = _sums(_products(self.r, psi_ddot), _products(self.r_coriolis, twice_psi))
-        turned = _products([_force_bracket(f) for f in forces], h)
+        turned = _products([force_bracket(f) for f in forces], h)
         left = (h, self.psi_dot, self.psi_prime, psi_ddot)
         right = (self.r_h, self.against, _sums(by_q, turned), self.by_v)
         own_q, own_v = sign * self.own(by_q), sign * self.own(self.by_v)
@@ -176,7 +165,7 @@ class Linearization:
             if parent >= 0 or joint.nv < 6 or moving or np.any(self.links.armature(k)):
                 continue
             motions = np.linalg.inv(np.asarray(self.h[k], dtype=float))
-            own = -np.matmul(motions, np.matmul(_bracket(self.frame.base_acceleration[..., None]), self.h[k]))
+            own = -np.matmul(motions, np.matmul(bracket(self.frame.base_acceleration[..., None]), self.h[k]))
             placed = self.rows(None, [own if i == k else np.zeros((x.shape[-1], 6)) for i, x in enumerate(self.h)])
             result |= {joint.v_slice.start + i: placed[:, i] for i in range(6)}
         return result
@@ -208,25 +197,6 @@ class Linearization:
 @cache
 def _program(operator: Node) -> Program:
     return lower(operator, matrix=True)
-
-
-def _bracket(x: np.ndarray) -> np.ndarray:
-    """x~ with x~y = [ω×ω_y; ω×v_y + v×ω_y], (…, 6, 1) → (…, 6, 6)."""
-    spin, slide = skew(x[..., :3, 0]), skew(x[..., 3:, 0])
-    upper = np.concatenate([spin, np.zeros(spin.shape)], axis=-1)
-    return np.concatenate([upper, np.concatenate([slide, spin], axis=-1)], axis=-2)
-
-
-def _own_bracket(x: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """(H*θ̇)~H*, zero for one axis."""
-    return np.matmul(_bracket(x), h) if h.shape[-1] > 1 else np.zeros(h.shape[-2:])
-
-
-def _force_bracket(force: np.ndarray) -> np.ndarray:
-    """F^ with F^y = y ×* F = [ω×n + v×f; ω×f] for F = [n; f], (…, 6, 1) → (…, 6, 6)."""
-    moment, push = -skew(force[..., :3, 0]), -skew(force[..., 3:, 0])
-    lower_half = np.concatenate([push, np.zeros(push.shape)], axis=-1)
-    return np.concatenate([np.concatenate([moment, push], axis=-1), lower_half], axis=-2)
 
 
 def _products(left: Blocks, right: Blocks) -> Blocks:

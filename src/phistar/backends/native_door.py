@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
-from phistar.backends.jit import Code, Target, host, load_object
+from phistar.backends.jit import Code, compile_object, host, load_object
 from phistar.backends.native import arrays_used, module_text, tree_of
 from phistar.backends.one_state import fresh
 from phistar.backends.rows import Signature
@@ -48,7 +48,7 @@ def _loaded(text: str, signature: Signature) -> Callable[..., tuple[np.ndarray, 
     target = host()
     name = cache.key("native", text, target)
     found = cache.load(name)
-    data = found[1] if found else _object(text, target)
+    data = found[1] if found else compile_object("", target, text)
     if not found:
         cache.store(name, {}, data)
     code = load_object(data)
@@ -95,22 +95,3 @@ def _plain(code: Code, signature: Signature) -> Callable[..., tuple[np.ndarray, 
 
 
 _alive: list[Code] = []  # what functions were made from
-
-
-def _object(text: str, target: Target) -> bytes:
-    """Object code, after LLVM's passes: loops are to be vectorised, and locals to be in registers."""
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(text)
-    module.triple = target.triple
-    machine = llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small"
-    )
-    module.data_layout = str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization, options.slp_vectorization = True, False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    return machine.emit_object(module)

@@ -1,4 +1,5 @@
-"""A function of arrays, recorded for a robot and compiled; run on the arrays as it is where the robot is too long."""
+"""A function of arrays, recorded for a robot and compiled; for long robots link by link where `pair_forms.py` has it,
+else run on the arrays as it is."""
 
 from __future__ import annotations
 
@@ -9,10 +10,15 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
+from phistar.backends.aligned import without_roundoff
 from phistar.backends.arrays import is_traced, traced
+from phistar.backends.common_frame import single_axes
 from phistar.backends.jit import compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, compilable
+from phistar.backends.links import has_rotors
 from phistar.backends.packed import module_text
+from phistar.backends.pair_forms import FORMS
+from phistar.backends.pair_kernel import pair_kernel
 from phistar.backends.rows import Signature
 from phistar.backends.single import single_of
 from phistar.backends.threads import STATES_PER_THREAD, spread, together
@@ -58,7 +64,7 @@ class Recorded:
         given = self._checked(model, arrays)
         if is_traced(*given):
             return _unwrapped(self._results(model, *(traced(x) if is_traced(x) else x for x in given)))
-        if model.nv and self.fits(model):
+        if model.nv and (self.fits(model) or self._is_known_of(model)):
             kernel = self.kernel(model)
             return spread(kernel.function, tuple(given), list(kernel.shapes))
         return self._interpreted(model, given)
@@ -104,8 +110,17 @@ class Recorded:
         """Machine code for a robot: kept on the model, found on disk, or made."""
         store = model.__dict__.setdefault("_kernels", {})
         if self.name not in store:
-            store[self.name] = self._made(model)
+            store[self.name] = self._made(model) if self.fits(model) else self._made_of_links(model)
         return store[self.name]
+
+    def _is_known_of(self, model: Model) -> bool:
+        """Whether a long robot has such a kernel."""
+        return self.name in FORMS and not has_rotors(model)
+
+    def _made_of_links(self, model: Model) -> Kernel:
+        signature = self.signature(model)
+        function, operations = pair_kernel(self.name, single_axes(without_roundoff(model)), signature)
+        return Kernel(function, self.inputs[1:], self.outputs, operations, signature.outputs)
 
     def _made(self, model: Model) -> Kernel:
         target = host()

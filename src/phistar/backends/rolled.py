@@ -81,7 +81,25 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
     wide = set(plan.wide) | {read_off(name) for name in plan.wide}
     memory = Memory(2 * lanes, plan.width, wide=frozenset(wide))
     laid_out(stages, len(kinds), _totals_last(plan, tracer.shapes), memory)
-    functions, calls, scratch = [], [], 1
+    made = stage_calls(stages, memory, lanes, fma)
+    slot = max(len(memory.slot), 1)
+    sizes = Sizes(memory.lanes, made.scratch, slot, plan.frames, plan.width, _totals(plan, memory))
+    text = "\n".join([*made.functions, loop_text(made.calls, axes, inputs, sizes)])
+    return Rolled(text, memory, operations_per_link(stages))
+
+
+@dataclass(frozen=True, eq=False)
+class StageCalls:
+    """The functions of all stages, what calls them, and the vectors of scratch that they need."""
+
+    functions: list[str]
+    calls: list[Calls]
+    scratch: int
+
+
+def stage_calls(stages: list[Stage], memory: Memory, lanes: int, fma: bool) -> StageCalls:
+    """Every stage's steps as code: for a vector of `lanes`, small ones also for two at once."""
+    functions, calls, scratch = [declarations(width) for width in (lanes, memory.lanes)], [], 1
     for number, stage in enumerate(stages):
         pointers = {"flat": FLAT, "frames": FRAME}.get(stage.direction) or used_pointers(stage)
         small = max(len(step.trace.code) for step in stage.steps) <= SMALL
@@ -96,11 +114,13 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
                 made[width].append(tuple(body.calls(arguments)))
                 scratch = max(scratch, body.slot_count)
         calls.append(Calls(stage.direction, tuple(made[lanes]), tuple(made[memory.lanes]), pointers))
-    sizes = Sizes(memory.lanes, scratch, max(len(memory.slot), 1), plan.frames, plan.width, _totals(plan, memory))
-    declared = [declarations(width) for width in (lanes, memory.lanes)]
-    text = "\n".join([*declared, *functions, loop_text(calls, axes, inputs, sizes)])
+    return StageCalls(functions, calls, scratch)
+
+
+def operations_per_link(stages: list[Stage]) -> int:
+    """Of the last kind of link."""
     links = [stage for stage in stages if stage.direction not in ("flat", "frames")]
-    return Rolled(text, memory, sum(stage.steps[-1].trace.operations for stage in links))
+    return sum(stage.steps[-1].trace.operations for stage in links)
 
 
 def _traced(plan: Plan, kinds: list[Kind], tracer: FlatTracer) -> list[Stage]:

@@ -34,7 +34,7 @@ class Calls:
         again = self.whole[kind] if self.whole else self.half[kind]
         if not self.whole:
             moved = [name for name in self.pointers if not name.startswith(("constant", "point"))]
-            lines = [_pointer(f"{name}.{tag}", name, str(4 * sizes.lanes)) for name in moved]
+            lines = [pointer(f"{name}.{tag}", name, str(4 * sizes.lanes)) for name in moved]
             again = (*self.half[kind], *lines, *_renamed(self.half[kind], moved, tag))
         return [
             f"  br i1 %both, label %whole{tag}, label %half{tag}",
@@ -48,8 +48,9 @@ def _renamed(lines: tuple[str, ...], names: Sequence[str], tag: str) -> tuple[st
     return tuple(re.sub(r"%([\w.]+),", lambda m: f"%{m[1]}.{tag}," if m[1] in names else m[0], line) for line in lines)
 
 
-def loop_text(stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes) -> str:
-    """`void loop(char **args, intp *dimensions, intp *steps, void *data)`; `axes`: core axes of each array."""
+def loop_text(stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes, finish: str = "") -> str:
+    """`void loop(char **args, intp *dimensions, intp *steps, void *data)`; `axes`: core axes of each array. `finish`
+    writes the outputs of a block in place of `unpack`."""
     lines = [
         "declare ptr @malloc(i64)",
         "declare void @free(ptr)",
@@ -78,7 +79,7 @@ def loop_text(stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes) -
     lines += [f"  %middle = add i64 %first, {sizes.lanes // 2}", "  %both = icmp slt i64 %middle, %count"]
     given = "ptr %data, ptr %work, ptr %scratch, i1 %both"
     lines += [f"  call void @stage{number}({given})" for number in range(len(stages))]
-    lines += [_copied("unpack", a) for a in range(inputs, len(axes))]
+    lines += [finish] if finish else [_copied("unpack", a) for a in range(inputs, len(axes))]
     lines += [f"  %next = add i64 %first, {sizes.lanes}", "  %more = icmp slt i64 %next, %count"]
     lines += ["  br i1 %more, label %block, label %done", "done:", "  call void @free(ptr %raw)", "  ret void", "}"]
     return "\n".join([*lines, "attributes #0 = { nounwind }"])
@@ -97,16 +98,16 @@ class Sizes:
     totals: tuple[int, int] | None
 
 
-def _pointer(name: str, start: str, offset: str) -> str:
+def pointer(name: str, start: str, offset: str) -> str:
     return f"  %{name} = getelementptr i8, ptr %{start}, i64 {offset}"
 
 
 def _tables() -> list[str]:
     lines = []
     for position, name in enumerate(TABLES):
-        lines += [_pointer(f"{name}.p", "data", str(8 * position)), f"  %{name} = load ptr, ptr %{name}.p, align 8"]
+        lines += [pointer(f"{name}.p", "data", str(8 * position)), f"  %{name} = load ptr, ptr %{name}.p, align 8"]
     for position, name in enumerate(COUNTS):
-        lines += [_pointer(f"{name}.p", "counts", str(8 * position)), f"  %{name} = load i64, ptr %{name}.p, align 8"]
+        lines += [pointer(f"{name}.p", "counts", str(8 * position)), f"  %{name} = load i64, ptr %{name}.p, align 8"]
     return lines
 
 
@@ -132,20 +133,20 @@ def _arrays(axes: list[int]) -> list[str]:
     """Base, strides, entries, columns and places of each array; a vector is one row, a scalar one entry."""
     lines, step = [], len(axes)
     for a, rank in enumerate(axes):
-        lines += [_pointer(f"arg{a}", "args", str(8 * a)), f"  %base{a} = load ptr, ptr %arg{a}, align 8"]
-        lines += [_pointer(f"s{a}.p", "steps", str(8 * a)), f"  %s{a} = load i64, ptr %s{a}.p, align 8"]
+        lines += [pointer(f"arg{a}", "args", str(8 * a)), f"  %base{a} = load ptr, ptr %arg{a}, align 8"]
+        lines += [pointer(f"s{a}.p", "steps", str(8 * a)), f"  %s{a} = load i64, ptr %s{a}.p, align 8"]
         for axis in range(rank):
             name = f"k{a}x{axis + 2 - rank}"
-            lines += [_pointer(f"{name}.p", "steps", str(8 * step)), f"  %{name} = load i64, ptr %{name}.p, align 8"]
+            lines += [pointer(f"{name}.p", "steps", str(8 * step)), f"  %{name} = load i64, ptr %{name}.p, align 8"]
             step += 1
         for name, position in (("entries", len(COUNTS) + a), ("columns", len(COUNTS) + len(axes) + a)):
-            lines += [_pointer(f"{name}{a}.p", "counts", str(8 * position))]
+            lines += [pointer(f"{name}{a}.p", "counts", str(8 * position))]
             lines += [f"  %{name}{a} = load i64, ptr %{name}{a}.p, align 8"]
         if rank < 2:
             lines.append(f"  %k{a}x0 = mul i64 %columns{a}, 8")
         if rank < 1:
             lines.append(f"  %k{a}x1 = add i64 8, 0")
-        lines += [_pointer(f"table{a}.p", "data", str(8 * (len(TABLES) + a)))]
+        lines += [pointer(f"table{a}.p", "data", str(8 * (len(TABLES) + a)))]
         lines += [f"  %table{a} = load ptr, ptr %table{a}.p, align 8"]
     return lines
 
@@ -161,7 +162,7 @@ def _gather(sizes: Sizes) -> str:
     lines = ["define internal void @gather(ptr %to, ptr %work, ptr %extras, i64 %more, i64 %end) #0 {", "entry:"]
     lines += ["  br label %child", "child:", "  %c = phi i64 [%more, %entry], [%c2, %added]"]
     lines += ["  %c.p = getelementptr i32, ptr %extras, i64 %c", "  %c.i = load i32, ptr %c.p, align 4"]
-    lines += ["  %c.w = zext i32 %c.i to i64", _pointer("from", "work", "%c.w")]
+    lines += ["  %c.w = zext i32 %c.i to i64", pointer("from", "work", "%c.w")]
     lines += ["  br label %entry1", "entry1:", "  %i = phi i64 [0, %child], [%i2, %entry1]"]
     for name, start in (("a", "to"), ("b", "from")):
         lines += [f"  %{name}.p = getelementptr {vector}, ptr %{start}, i64 %i"]
@@ -179,7 +180,7 @@ def _fill(sizes: Sizes) -> str:
     lines = ["define internal void @fill(ptr %work, ptr %places, ptr %numbers, i64 %count) #0 {", "entry:"]
     lines += ["  %any = icmp sgt i64 %count, 0", "  br i1 %any, label %one, label %done", "one:"]
     lines += ["  %i = phi i64 [0, %entry], [%i2, %one]", "  %p.p = getelementptr i32, ptr %places, i64 %i"]
-    lines += ["  %p.i = load i32, ptr %p.p, align 4", "  %p.w = zext i32 %p.i to i64", _pointer("p", "work", "%p.w")]
+    lines += ["  %p.i = load i32, ptr %p.p, align 4", "  %p.w = zext i32 %p.i to i64", pointer("p", "work", "%p.w")]
     lines += ["  %x.p = getelementptr double, ptr %numbers, i64 %i", "  %x = load double, ptr %x.p, align 8"]
     lines += [f"  %a = insertelement {vector} poison, double %x, i32 0"]
     lines += [f"  %b = shufflevector {vector} %a, {vector} poison, <{lanes} x i32> zeroinitializer"]
@@ -191,7 +192,7 @@ def _fill(sizes: Sizes) -> str:
 def _stage(number: int, stage: Calls, sizes: Sizes) -> str:
     lines = [f"define internal void @stage{number}(ptr %data, ptr %work, ptr %scratch, i1 %both) #0 {{", "entry:"]
     if stage.direction == "flat":
-        lines += [_pointer("flat", "work", "0"), *stage.lines(0, sizes, "done", "0"), "done:"]
+        lines += [pointer("flat", "work", "0"), *stage.lines(0, sizes, "done", "0"), "done:"]
     elif stage.direction == "frames":
         lines += [*_tables(), *_frames(stage, sizes)]
     else:
@@ -203,11 +204,11 @@ def _frames(stage: Calls, sizes: Sizes) -> list[str]:
     """The same for each task frame."""
     width, lines = 8 * sizes.lanes, []
     for f in range(sizes.frames):
-        lines += [_pointer(f"point.{f}", "points", str(24 * f)), _pointer(f"slot.{f}.p", "slots", str(4 * f))]
+        lines += [pointer(f"point.{f}", "points", str(24 * f)), pointer(f"slot.{f}.p", "slots", str(4 * f))]
         lines += [f"  %slot.{f}.i = load i32, ptr %slot.{f}.p, align 4", f"  %slot.{f} = zext i32 %slot.{f}.i to i64"]
-        lines += [_pointer(f"frame.{f}", "work", f"%slot.{f}")]
-        lines += [_pointer(f"row1.{f}", "work", str(6 * f * width))]
-        lines += [_pointer(f"rows.{f}", "work", str(6 * f * sizes.width * width))]
+        lines += [pointer(f"frame.{f}", "work", f"%slot.{f}")]
+        lines += [pointer(f"row1.{f}", "work", str(6 * f * width))]
+        lines += [pointer(f"rows.{f}", "work", str(6 * f * sizes.width * width))]
         calls = [_renamed(x[0], FRAME, str(f)) if x else () for x in (stage.half, stage.whole)]
         pointers = tuple(f"{name}.{f}" for name in stage.pointers)
         own = Calls(stage.direction, (calls[0],), (calls[1],) if calls[1] else (), pointers)
@@ -219,17 +220,17 @@ def _links(stage: Calls, sizes: Sizes) -> list[str]:
     """All links in order: children before parents, or parents first."""
     outward = stage.direction == "outward"
     start, move, end = ("0", "1", "%n") if outward else ("%top", "-1", "-1")
-    lines = ["  %top = sub i64 %n, 1", _pointer("flat", "work", "0"), "  br label %link", "link:"]
+    lines = ["  %top = sub i64 %n, 1", pointer("flat", "work", "0"), "  br label %link", "link:"]
     lines += [f"  %k = phi i64 [{start}, %entry], [%k2, %next]", f"  %row.o = mul i64 %k, {4 * len(COLUMNS)}"]
-    lines += [_pointer("row", "links", "%row.o")]
+    lines += [pointer("row", "links", "%row.o")]
     used = {"kind", *stage.pointers, *(() if outward else ("children", "more", "end"))}
     for position, name in enumerate(COLUMNS):
         if name not in used:
             continue
-        lines += [_pointer(f"{name}.p", "row", str(4 * position)), f"  %{name}.i = load i32, ptr %{name}.p, align 4"]
+        lines += [pointer(f"{name}.p", "row", str(4 * position)), f"  %{name}.i = load i32, ptr %{name}.p, align 4"]
         lines += [f"  %{name}.w = zext i32 %{name}.i to i64"]
         if name in LINK:
-            lines.append(_pointer(name, "constants" if name == "constant" else "work", f"%{name}.w"))
+            lines.append(pointer(name, "constants" if name == "constant" else "work", f"%{name}.w"))
     if not outward:
         lines += ["  %several = icmp slt i64 %more.w, %end.w", "  br i1 %several, label %sum, label %step", "sum:"]
         lines += ["  call void @gather(ptr %children, ptr %work, ptr %extras, i64 %more.w, i64 %end.w)"]

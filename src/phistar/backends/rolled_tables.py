@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,37 @@ from phistar.model import Model
 Table = list[int]
 
 
+@dataclass(frozen=True)
+class Given:
+    """The places of the entries of each array and how many columns it has; places of constants and what stands there;
+    the vectors of memory that are wanted beyond those of the links."""
+
+    arrays: list[Any]
+    columns: Table
+    initial: Table
+    numbers: list[float]
+    beyond: int = 0
+
+
 def tables(
     model: Model, frames: LinkFrames, kinds: list[int], plan: Plan, memory: Rooms, names: Any, lanes: int
 ) -> list[Any]:
     """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
-    areas = _Areas(model, kinds, memory, names)
+    areas = Areas(model, kinds, memory, names)
+    given = Given(*_arrays(model, kinds, areas.own, plan, memory), *_initial(model, plan, memory))
+    return link_tables(model, frames, kinds, areas, given, names, lanes)
+
+
+def link_tables(
+    model: Model, frames: LinkFrames, kinds: list[int], areas: Areas, given: Given, names: Any, lanes: int
+) -> list[Any]:
+    """The same for arrays whose places are known."""
     constants, rows = _constants(model, frames)
     starts, more = _extras(model, areas.sent)
     places = [np.array(kinds), *(8 * lanes * x for x in areas.of_links()), starts[:-1], starts[1:], 8 * rows]
-    arrays, columns = _arrays(model, kinds, areas.own, plan, memory)
-    initial, numbers = _initial(model, plan, memory)
-    room = int(areas.own[-1]) + 1
-    counts = [len(kinds), room, areas.pass_start, len(initial), *(len(x) for x in arrays), *columns]
-    if room * 8 * lanes >= 1 << 32:
+    initial, sizes = given.initial, (len(x) for x in given.arrays)
+    counts = [len(kinds), areas.room + given.beyond, areas.pass_start, len(initial), *sizes, *given.columns]
+    if areas.room * 8 * lanes >= 1 << 32:
         raise ModelError(f"{model.name} has {len(kinds)} bodies, more than one call can keep in 4 GB of memory.")
 
     def at(numbers: Any) -> np.ndarray:
@@ -39,16 +58,16 @@ def tables(
         np.array(counts, dtype=np.int64),
         np.stack(places, axis=-1).astype(np.uint32),
         constants,
-        at(areas.slot_start + memory.slot * np.array(more, dtype=np.int64)),
+        at(areas.slot_start + areas.memory.slot * np.array(more, dtype=np.int64)),
         np.array([_point(model, frames, name) for name in names], dtype=float).reshape(-1, 3),
         at(areas.of_frames()),
         at(initial),
-        np.array(numbers, dtype=float),
-        *(at(x) for x in arrays),
+        np.array(given.numbers, dtype=float),
+        *(at(x) for x in given.arrays),
     ]
 
 
-class _Areas:
+class Areas:
     """Where the parts of the memory begin, counted in vectors. Of the frames' part, slot 0 is for links without frame
     and slot 1 for frames on the world."""
 
@@ -64,6 +83,7 @@ class _Areas:
         sizes = np.array([len(own) for own in memory.own])[kinds]
         self.own = own_start + np.concatenate([[0], np.cumsum(sizes)])
         self.parents = np.array([p if p >= 0 else k for k, p in enumerate(model.parents)])
+        self.room = int(self.own[-1]) + 1
         self.received = np.array([self.sent[c[0]] if c else 0 for c in model.children[: len(kinds)]])
 
     def of_links(self) -> list[np.ndarray]:
@@ -153,13 +173,13 @@ def _point(model: Model, frames: LinkFrames, name: str) -> np.ndarray:
 def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[list[Any], Table]:
     """The place of each entry of q, of the inputs and of the outputs, and the columns of each."""
     program = plan.program
-    arrays: list[Any] = [_over_joints(model, kinds, own, memory, "q", 1, True)]
+    arrays: list[Any] = [over_joints(model, kinds, own, memory, "q", 1, True)]
     columns = [model.nq]
     for name, space in program.inputs:
         if name in program.columns or name == "a_g":
             continue
         arrays.append(
-            _over_joints(model, kinds, own, memory, name, 1, False)
+            over_joints(model, kinds, own, memory, name, 1, False)
             if space == "joints"
             else range(memory.flat[name], memory.flat[name] + 6 * plan.frames)
         )
@@ -167,7 +187,7 @@ def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory:
     for name, space in program.outputs:
         c = plan.columns(name)
         if space == "joints":
-            arrays.append(_over_joints(model, kinds, own, memory, name, c, False))
+            arrays.append(over_joints(model, kinds, own, memory, name, c, False))
         else:
             rows = {"task": 6 * plan.frames, "base": 6, "scalars": 1}[space]
             arrays.append(range(memory.flat[name], memory.flat[name] + rows * c))
@@ -175,7 +195,7 @@ def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory:
     return arrays, columns
 
 
-def _over_joints(
+def over_joints(
     model: Model, kinds: list[int], own: np.ndarray, memory: Rooms, name: str, columns: int, is_q: bool
 ) -> np.ndarray:
     """Places of a joint-space array's entries in the links' own memory; an entry that no step reads goes nowhere."""

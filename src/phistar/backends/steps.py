@@ -107,6 +107,36 @@ class Recorder:
         return Step(trace, tuple(self.loads), tuple(place for place, _ in stores))
 
 
+def symbolic_link(record: Recorder, kind: Kind) -> tuple[tuple[moves.Move, ...], Links]:
+    """The moves from the parent's frame to that of a link of some kind, and the link as the memoryless functions want
+    it."""
+    model, joint = kind.model, kind.model.joints[0].kind
+    q = record.array("own", "q", (model.nq,))
+    inertia = record.array("constant", "", (1, 10), INERTIA)
+    spins = record.array("constant", "", (model.nv,), SPIN)
+    if kind.role == SCREW:
+        cosine, sine, along, turn, shift = record.array("constant", "", (5,), PLACING)
+        first, second = moves.screw(0, cosine, sine, along), _about_z(joint, q, turn, shift)
+        path, rotation, offset = (first, second), second[0], first[1] + second[1]
+    else:
+        entries = np.concatenate(
+            [record.array("constant", "", (6,), PLACING), record.array("constant", "", (6,), PLACING_MORE)]
+        )
+        placing = entries[:9].reshape(3, 3)
+        turned, moved = joint.pose(q)
+        rotation, offset = np.matmul(placing, turned), entries[9:] + np.matmul(placing, moved)
+        path = ((rotation, offset),)
+    return path, Links(model, q, (rotation,), (offset,), (joint.subspace(q),), spins=spins, inertias=inertia)
+
+
+def _about_z(joint: Any, q: np.ndarray, turn: Any, shift: Any) -> moves.Move:
+    """The joint as a screw along z, after the constant turn θ₀ and shift d."""
+    if isinstance(joint, Prismatic):
+        return moves.screw(2, np.cos(turn), np.sin(turn), shift + q[0])
+    angle = q[0] + turn
+    return moves.screw(2, np.cos(angle), np.sin(angle), shift + q[0] * getattr(joint, "pitch", 0.0))
+
+
 class StepTracer:
     """Runs the statements of the sweeps, in order, at a symbolic link of one kind."""
 
@@ -119,7 +149,7 @@ class StepTracer:
     def trace(self, sweep: Sweep) -> Step:
         self.record = Recorder(self.turns)
         self.made: dict[str, Block] = {}
-        self.moves, self.links = self.symbolic_link()
+        self.moves, self.links = symbolic_link(self.record, self.kind)
         for statement in sweep.statements:
             if statement.target in self.plan.only_at_frames:
                 continue
@@ -128,7 +158,7 @@ class StepTracer:
                 value = link.mirrored(value)
             self.made[statement.target] = value
         stores = [*self.fields(), *self.sent(sweep), *self.totals()]
-        self.earlier |= {name: _remembered(value) for name, value in self.made.items()}
+        self.earlier |= {name: remembered(value) for name, value in self.made.items()}
         return self.record.finished(stores)
 
     # What is written
@@ -179,35 +209,6 @@ class StepTracer:
 
     def unmade(self, name: str) -> bool:
         return name not in self.made and name not in self.earlier and name not in self.plan.given
-
-    # The symbolic link
-
-    def symbolic_link(self) -> tuple[tuple[moves.Move, ...], Links]:
-        """The moves from the parent's frame to the link's, and the link as the memoryless functions want it."""
-        record, model, kind = self.record, self.model, self.model.joints[0].kind
-        q = record.array("own", "q", (model.nq,))
-        inertia = record.array("constant", "", (1, 10), INERTIA)
-        spins = record.array("constant", "", (self.nv,), SPIN)
-        if self.kind.role == SCREW:
-            cosine, sine, along, turn, shift = record.array("constant", "", (5,), PLACING)
-            first, second = moves.screw(0, cosine, sine, along), self.about_z(kind, q, turn, shift)
-            path, rotation, offset = (first, second), second[0], first[1] + second[1]
-        else:
-            entries = np.concatenate(
-                [record.array("constant", "", (6,), PLACING), record.array("constant", "", (6,), PLACING_MORE)]
-            )
-            placing = entries[:9].reshape(3, 3)
-            turned, moved = kind.pose(q)
-            rotation, offset = np.matmul(placing, turned), entries[9:] + np.matmul(placing, moved)
-            path = ((rotation, offset),)
-        return path, Links(model, q, (rotation,), (offset,), (kind.subspace(q),), spins=spins, inertias=inertia)
-
-    def about_z(self, kind: Any, q: np.ndarray, turn: Any, shift: Any) -> moves.Move:
-        """The joint as a screw along z, after the constant turn θ₀ and shift d."""
-        if isinstance(kind, Prismatic):
-            return moves.screw(2, np.cos(turn), np.sin(turn), shift + q[0])
-        angle = q[0] + turn
-        return moves.screw(2, np.cos(angle), np.sin(angle), shift + q[0] * getattr(kind, "pitch", 0.0))
 
     # Terms
 
@@ -301,7 +302,7 @@ class StepTracer:
         raise NotImplementedError(name)
 
 
-def _remembered(value: Block) -> np.ndarray | None:
+def remembered(value: Block) -> np.ndarray | None:
     """Of each entry its value, where that is a constant, or the first entry that holds the same number."""
     if value is None:
         return None

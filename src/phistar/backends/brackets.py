@@ -1,0 +1,45 @@
+"""The memoryless operators that the derivative of the Newton-Euler statement is made of, link by link in one frame.
+
+Floats with leading axes, or traced scalars.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phistar.spatial import skew
+
+
+def bracket(x: np.ndarray) -> np.ndarray:
+    """x~ with x~y = [ω×ω_y; ω×v_y + v×ω_y], (…, 6, 1) → (…, 6, 6)."""
+    spin, slide = skew(x[..., :3, 0]), skew(x[..., 3:, 0])
+    upper = np.concatenate([spin, np.zeros(spin.shape)], axis=-1)
+    return np.concatenate([upper, np.concatenate([slide, spin], axis=-1)], axis=-2)
+
+
+def own_bracket(x: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """(H*θ̇)~H*, zero for one axis."""
+    return np.matmul(bracket(x), h) if h.shape[-1] > 1 else np.zeros(h.shape[-2:])
+
+
+def force_bracket(force: np.ndarray) -> np.ndarray:
+    """F^ with F^y = y ×* F = [ω×n + v×f; ω×f] for F = [n; f], (…, 6, 1) → (…, 6, 6)."""
+    moment, push = -skew(force[..., :3, 0]), -skew(force[..., 3:, 0])
+    lower_half = np.concatenate([push, np.zeros(push.shape)], axis=-1)
+    return np.concatenate([np.concatenate([moment, push], axis=-1), lower_half], axis=-2)
+
+
+def coriolis_block(mass: Any, moment: np.ndarray, second: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """𝓑 = [[tr(N) − N, 0], [−p~, 0]], (…, 6, 6), with N = ∫ẋx* dm and p = ∫ẋ dm: 𝓑V = V ×* MV, δ(𝓑V) = 2𝓑δV but for
+    what α's change absorbs. Of a link's mass, ∫x dm (…, 3), ∫xx* dm (…, 3, 3) and V (…, 6, 1)."""
+    omega, linear = velocity[..., :3, :], velocity[..., 3:, :]
+    spin = skew(omega[..., 0])
+    n = np.matmul(spin, second) + linear * moment[..., None, :]
+    momentum = np.asarray(mass)[..., None, None] * linear + np.matmul(spin, moment[..., None])
+    trace = [n[..., i, i] + n[..., j, j] for i, j in ((1, 2), (0, 2), (0, 1))]
+    rows = [[trace[i] if i == j else -n[..., i, j] for j in range(3)] for i in range(3)]
+    top = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    left = np.concatenate([top, -skew(momentum[..., 0])], axis=-2)
+    return np.concatenate([left, np.zeros(left.shape)], axis=-1)
