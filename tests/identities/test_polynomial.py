@@ -63,7 +63,7 @@ def test_only_single_letters_are_memoryless():
 
 def rule(left, right) -> WordRule:
     (word,) = expand(left).terms
-    return WordRule(None, word, expand(right))  # type: ignore[arg-type]
+    return WordRule(None, word, right)  # type: ignore[arg-type]
 
 
 def test_a_rule_replaces_every_occurrence_until_none_is_left():

@@ -130,3 +130,11 @@ def test_every_name_is_a_symbol_of_the_algebra():
 def exists(case, name: str) -> bool:
     """Without armature or rotors, A and S are zero operators, not symbols."""
     return isinstance(getattr(case.symbols, name), Symbol)
+
+
+@pytest.mark.parametrize("rotors", [False, True])
+@pytest.mark.parametrize("armature", [False, True])
+def test_the_symbols_of_their_own_pair_are_themselves(rotors, armature):
+    s = Symbols(rotors=rotors, armature=armature)
+    assert s.with_pair(*s.pair) is s
+    assert s.with_pair(2 * s.M, s.A) is not s

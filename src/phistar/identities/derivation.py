@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from phistar.identities.cost import Cost, cost
@@ -18,17 +20,19 @@ class Step:
     citation: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Derivation:
-    """From `start` to `result`, law by law; `str()` is the text form."""
+    """From `start` to `result`, law by law; `str()` is the text form. Programs are made of the result alone: `told`
+    makes the steps as a person reads them."""
 
     start: Node
-    steps: tuple[Step, ...]
+    result: Node
+    told: Callable[[], tuple[Step, ...]]
     matrix: bool = False
 
-    @property
-    def result(self) -> Node:
-        return self.steps[-1].after if self.steps else self.start
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        return self.told()
 
     def cost(self, node: Node) -> Cost:
         return cost(node, self.matrix)

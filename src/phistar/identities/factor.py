@@ -70,7 +70,9 @@ def _shared_ends(terms: Terms) -> tuple[int, int]:
 def _best_split(terms: Terms) -> tuple[set[Word], Terms, Node, Terms] | None:
     """p = u·x·v + rest: a letter x whose table of coefficients, left parts × right parts, has rank one."""
     best = None
-    for letter in Counter(x for word in terms for x in set(word)):
+    for letter, count in Counter(x for word in terms for x in dict.fromkeys(word)).items():
+        if count < 4:  # two left parts with two right parts each
+            continue
         inside = {word: c for word, c in terms.items() if word.count(letter) == 1}
         table = {(word[: word.index(letter)], word[word.index(letter) + 1 :]): c for word, c in inside.items()}
         lefts = sorted(dict.fromkeys(k[0] for k in table), key=len)

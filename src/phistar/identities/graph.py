@@ -12,16 +12,17 @@ from fractions import Fraction
 
 from phistar.errors import StatementError
 from phistar.identities.polynomial import Polynomial, expand
-from phistar.operators.nodes import Adjoint, Identity, Interned, Inverse, Node, Product, Sum, Symbol, adjoint, place
+from phistar.operators.coefficients import ONE as UNIT
+from phistar.operators.coefficients import collect, times, without_zeros
+from phistar.operators.interned import Unique
+from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import SCALARS, Space
 from phistar.operators.two_way import BRANCHING
 
 
 @dataclass(frozen=True, eq=False)
-class Value(metaclass=Interned):
+class Value(Unique):
     """Abstract: something the program computes, in `space`."""
-
-    place = place
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,24 +161,25 @@ def _pulled(value: Value) -> tuple[Fraction, Value]:
     """A coefficient in front of a value, so that −x and x share what is computed from x."""
     if isinstance(value, Total) and len(value.terms) == 1:
         return value.terms[0]
-    return Fraction(1), value
+    return UNIT, value
 
 
 def total(terms: Iterable[tuple[Fraction, Value]], space: Space) -> Value:
     """Σ cᵢvᵢ: flat, collected, merged under common operators, led by coefficient 1."""
     collected: dict[Value, Fraction] = {}
     for c, value in terms:
-        for inner_c, inner in value.terms if isinstance(value, Total) else ((Fraction(1), value),):
-            for deep_c, deep in inner.terms if isinstance(inner, Total) else ((Fraction(1), inner),):
-                collected[deep] = collected.get(deep, Fraction(0)) + c * inner_c * deep_c
-    merged = _merge({value: c for value, c in collected.items() if c})
+        for inner_c, inner in value.terms if isinstance(value, Total) else ((UNIT, value),):
+            for deep_c, deep in inner.terms if isinstance(inner, Total) else ((UNIT, inner),):
+                collect(collected, deep, times(times(c, inner_c), deep_c))
+    merged = _merge(without_zeros(collected))
     if not merged:
         return Total((), space)
     lead = merged[0][0]
     if len(merged) == 1:
         return merged[0][1] if lead == 1 else Total(tuple(merged), space)
-    body = Total(tuple((c / lead, value) for c, value in merged), space)
-    return body if lead == 1 else Total(((lead, body),), space)
+    if lead == 1:
+        return Total(tuple(merged), space)
+    return Total(((lead, Total(tuple((c / lead, value) for c, value in merged), space)),), space)
 
 
 def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:

@@ -10,6 +10,7 @@ from phistar.identities.law import SENTENCES, Setting
 from phistar.identities.match import everywhere
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless, letters
 from phistar.identities.riccati import lemma_1
+from phistar.operators.coefficients import collect, without_zeros
 from phistar.operators.nodes import Inverse, Node, Product, Symbol, adjoint, product
 from phistar.operators.spaces import MOTIONS, RATES, TORQUES
 from phistar.operators.symbols import Symbols
@@ -93,11 +94,13 @@ def check_inverses(node: Node) -> None:
 
 def cancel(polynomial: Polynomial) -> Polynomial:
     """X X⁻¹ = X⁻¹X = I for a letter, or for a whole word whose inverse stands beside it."""
+    short = {word: _cancel_word(word) for word in polynomial.terms}
+    if all(word is same for word, same in short.items()):
+        return polynomial
     terms: dict[Word, Fraction] = {}
     for word, c in polynomial.terms.items():
-        short = _cancel_word(word)
-        terms[short] = terms.get(short, Fraction(0)) + c
-    return Polynomial({w: c for w, c in terms.items() if c}, polynomial.source, polynomial.target)
+        collect(terms, short[word], c)
+    return Polynomial(without_zeros(terms), polynomial.source, polynomial.target)
 
 
 def _cancel_word(word: Word) -> Word:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
 from phistar.identities.law import LAWS, Law, Setting
 from phistar.identities.polynomial import MOST_TERMS, Polynomial, TooManyTerms, Word, expand, is_memoryless
+from phistar.operators.coefficients import collect, times, without_zeros
 from phistar.operators.nodes import (
     Adjoint,
     Identity,
@@ -31,7 +32,13 @@ class WordRule:
 
     law: Law
     left: Word
-    right: Polynomial
+    to: Node
+    adjoint: bool = False  # whether the law is used on adjoints: left → to*
+
+    @cached_property
+    def right(self) -> Polynomial:
+        """Made when it is needed: most laws have nothing to say about most statements."""
+        return expand(self.to).adjoint() if self.adjoint else expand(self.to)
 
     def applied(self, polynomial: Polynomial) -> Polynomial:
         """Every occurrence in every word replaced, until none is left; the polynomial itself where there is none."""
@@ -46,35 +53,39 @@ class WordRule:
             if len(open_terms) + len(done) > MOST_TERMS:
                 raise TooManyTerms
             if found is None:
-                done[word] = done.get(word, Fraction(0)) + c
+                collect(done, word, c)
                 continue
             start, stop, wild = found
             for middle, d in self.right.terms.items():
                 filled = tuple(x for letter in middle for x in (wild if _is_wild(letter) else (letter,)))
-                new = word[:start] + filled + word[stop:]
-                open_terms[new] = open_terms.get(new, Fraction(0)) + c * d
-        return Polynomial({w: c for w, c in done.items() if c}, polynomial.source, polynomial.target)
+                collect(open_terms, word[:start] + filled + word[stop:], times(c, d))
+        return Polynomial(without_zeros(done), polynomial.source, polynomial.target)
 
     def find(self, word: Word) -> tuple[int, int, Word] | None:
         if self.left[0] not in word:  # most words by far
             return None
-        for start in range(len(word)):
-            stop, wild = start, ()
-            for letter in self.left:
-                if _is_wild(letter):
-                    run = stop
-                    while run < len(word) and is_memoryless(word[run]):
-                        run += 1
-                    wild, stop = word[stop:run], run
-                    if not wild:
-                        break
-                elif stop < len(word) and word[stop] is letter:
-                    stop += 1
-                else:
-                    break
-            else:
-                return start, stop, wild
+        for start, letter in enumerate(word):
+            found = self._at(word, start) if letter is self.left[0] else None
+            if found is not None:
+                return found
         return None
+
+    def _at(self, word: Word, start: int) -> tuple[int, int, Word] | None:
+        """The left side at one place of a word; its first letter is there."""
+        stop, wild = start + 1, ()
+        for letter in self.left[1:]:
+            if _is_wild(letter):
+                run = stop
+                while run < len(word) and is_memoryless(word[run]):
+                    run += 1
+                wild, stop = word[stop:run], run
+                if not wild:
+                    return None
+            elif stop < len(word) and word[stop] is letter:
+                stop += 1
+            else:
+                return None
+        return start, stop, wild
 
 
 def _is_wild(letter: Node) -> bool:
@@ -107,9 +118,9 @@ def word_rules(symbols: Symbols, setting: Setting, use: str) -> tuple[WordRule, 
         left, right = law.sides(symbols)
         if not is_word(left):
             continue
-        for side, other in ((expand(left), expand(right)), (expand(left).adjoint(), expand(right).adjoint())):
-            (word,) = side.terms
-            rules.setdefault(word, WordRule(law, word, other))
+        for flipped in (False, True):
+            (word,) = (expand(left).adjoint() if flipped else expand(left)).terms
+            rules.setdefault(word, WordRule(law, word, right, flipped))
     return tuple(rules.values())
 
 
@@ -143,6 +154,23 @@ def factor_rules(symbols: Symbols, setting: Setting) -> tuple[FactorRule, ...]:
             for side, other in ((left, right), (adjoint(left), adjoint(right))):
                 rules.append(FactorRule(law, side.factors if isinstance(side, Product) else (side,), other))
     return tuple(rules)
+
+
+@cache
+def parts_of(node: Node) -> frozenset[Node]:
+    """The nodes that `everywhere` comes to."""
+    match node:
+        case Product(factors=factors):
+            below: Iterable[Node] = factors
+        case Sum(terms=terms):
+            below = (term for _, term in terms)
+        case Inverse(of=inner):
+            below = (inner,)
+        case Adjoint(of=inner) if not isinstance(inner, Symbol | Identity):
+            below = (inner,)
+        case _:
+            below = ()
+    return frozenset({node}).union(*map(parts_of, below))
 
 
 def everywhere(node: Node, change: Callable[[Node], Node | None]) -> Node | None:

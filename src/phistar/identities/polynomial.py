@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from phistar.errors import StatementError
+from phistar.operators.coefficients import ONE, collect, times, without_zeros
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import Space
 
@@ -34,25 +36,25 @@ class Polynomial:
     target: Space | None
 
     def __add__(self, other: Polynomial) -> Polynomial:
-        return self.plus(other, Fraction(1))
+        return self.plus(other, ONE)
 
     def __sub__(self, other: Polynomial) -> Polynomial:
-        return self.plus(other, Fraction(-1))
+        return self.plus(other, -ONE)
 
     def plus(self, other: Polynomial, scale: Fraction) -> Polynomial:
         terms = dict(self.terms)
         for word, c in other.terms.items():
-            terms[word] = terms.get(word, Fraction(0)) + scale * c
-        return Polynomial({w: c for w, c in terms.items() if c}, self.source, self.target)
+            collect(terms, word, times(scale, c))
+        return Polynomial(without_zeros(terms), self.source, self.target)
 
     def __matmul__(self, other: Polynomial) -> Polynomial:
         terms: dict[Word, Fraction] = {}
         for left, c in self.terms.items():
             for right, d in other.terms.items():
-                terms[left + right] = terms.get(left + right, Fraction(0)) + c * d
+                collect(terms, left + right, times(c, d))
             if len(terms) > MOST_TERMS:
                 raise TooManyTerms
-        return Polynomial({w: c for w, c in terms.items() if c}, other.source, self.target)
+        return Polynomial(without_zeros(terms), other.source, self.target)
 
     def scaled(self, scale: Fraction) -> Polynomial:
         return Polynomial({w: scale * c for w, c in self.terms.items()}, self.source, self.target)
@@ -66,16 +68,17 @@ class Polynomial:
         return self is other or dict(self.terms) == dict(other.terms)
 
 
+@cache
 def expand(node: Node) -> Polynomial:
     """The polynomial of a node; unresolved inverses stay letters."""
     match node:
         case Identity():
-            return Polynomial({(): Fraction(1)}, node.domain, node.codomain)
+            return Polynomial({(): ONE}, node.domain, node.codomain)
         case Symbol() | Inverse():
-            return Polynomial({(node,): Fraction(1)}, node.domain, node.codomain)
+            return Polynomial({(node,): ONE}, node.domain, node.codomain)
         case Adjoint(of=inner):
             if isinstance(inner, Symbol):
-                return Polynomial({(node,): Fraction(1)}, node.domain, node.codomain)
+                return Polynomial({(node,): ONE}, node.domain, node.codomain)
             return expand(inner).adjoint()
         case Product(factors=factors):
             result = expand(factors[0])
@@ -90,20 +93,23 @@ def expand(node: Node) -> Polynomial:
     raise AssertionError(type(node))
 
 
-def letters(node: Node) -> set[Node]:
-    """Every symbol in a node, inside inverses and defining pairs too."""
+@cache
+def letters(node: Node) -> tuple[Node, ...]:
+    """Every symbol in a node, inside inverses and defining pairs too, once, as they come."""
     match node:
         case Identity():
-            return set()
-        case Symbol():
-            return {node}.union(*(letters(part) for part in node.of))
+            return ()
+        case Symbol(of=parts):
+            own: tuple[Node, ...] = (node,)
         case Adjoint(of=inner) | Inverse(of=inner):
-            return letters(inner)
+            own, parts = (), (inner,)
         case Product(factors=factors):
-            return set().union(*(letters(f) for f in factors))
+            own, parts = (), factors
         case Sum(terms=terms):
-            return set().union(*(letters(t) for _, t in terms))
-    raise AssertionError(type(node))
+            own, parts = (), tuple(term for _, term in terms)
+        case _:
+            raise AssertionError(type(node))
+    return tuple(dict.fromkeys((*own, *(letter for part in parts for letter in letters(part)))))
 
 
 def is_memoryless(letter: Node) -> bool:

@@ -22,7 +22,7 @@ from phistar.identities.derivation import Derivation, Step
 from phistar.identities.factor import factor
 from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product
 from phistar.identities.law import Law, Setting
-from phistar.identities.match import WordRule, everywhere, factor_rules, word_rules
+from phistar.identities.match import WordRule, everywhere, factor_rules, parts_of, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyTerms, expand, letters
 from phistar.identities.riccati import lemma_1
 from phistar.operators.nodes import Inverse, Node, Symbol
@@ -42,15 +42,16 @@ def simplify(
     to be factored as numbers, which is cheaper for a few links (R87, Fig. 4).
     """
     written = _as_written(node, symbols, setting, innovations)
-    best = _end(node, written)
-    best_cost, best_path = cost(best, matrix), []
-    for path in _paths(best, symbols, setting):
-        path_cost = cost(factor(path[-1][1]), matrix)
+    first = best = _end(node, written)
+    best_cost, best_path = cost(first, matrix), []
+    for path in _paths(first, symbols, setting):
+        end = factor(path[-1][1])
+        path_cost = cost(end, matrix)
         if path_cost < best_cost:
-            best_cost, best_path = path_cost, path
-    steps = _grouped(written + _displayed(best, best_path))
-    better = best_cost < cost(node, matrix) or _needs_definitions(node)
-    return Derivation(node, tuple(steps) if better else (), matrix)
+            best_cost, best, best_path = path_cost, end, path
+    if not (_needs_definitions(node) or best_cost < cost(node, matrix)):
+        return Derivation(node, node, tuple, matrix)
+    return Derivation(node, best, lambda: tuple(_grouped(written + _displayed(first, best_path))), matrix)
 
 
 def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[Path]:
@@ -96,8 +97,11 @@ def _step(before: Node, after: Node | None, law: str, citation: str) -> Step | N
 
 
 def _by_lemmas(node: Node, known: list[Symbols], setting: Setting) -> Step | None:
+    there = parts_of(node)
     for one in known:
         for rule in factor_rules(one, setting):
+            if rule.left[0] not in there:  # most laws by far
+                continue
             step = _step(node, everywhere(node, rule.rewrite), _title(rule.law), rule.law.citation)
             if step:
                 return step
@@ -139,7 +143,8 @@ def _as_polynomial(polynomial: Polynomial, symbols: Symbols, setting: Setting, c
     known = _known_symbols(polynomial, symbols)
     rules = [*(rule for one in known for rule in word_rules(one, setting, "always")), *chosen]
     for _ in range(_ROUNDS):
-        for rule in (None, *rules):
+        there = {letter for word in polynomial.terms for letter in word}
+        for rule in (None, *(rule for rule in rules if rule.left[0] in there)):
             after = cancel(polynomial) if rule is None else rule.applied(polynomial)
             if not after.same_as(polynomial):
                 path.append((rule.law if rule else None, after))

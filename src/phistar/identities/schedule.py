@@ -7,6 +7,7 @@ of its own direction no earlier than its argument's; task-space and dense operat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from phistar.identities.graph import Apply, Operand, Solve, Total, Value, arguments, walk
 from phistar.identities.polynomial import letters
@@ -41,6 +42,7 @@ def symbol_of(letter: Node) -> Symbol:
     return inner
 
 
+@cache
 def direction(value: Value) -> str:
     """How a value is computed along the mechanism."""
     if isinstance(value, Apply):
@@ -57,6 +59,7 @@ def direction(value: Value) -> str:
     return FLAT if value.space.over in _FLAT_SPACES else LOCAL  # type: ignore[attr-defined]
 
 
+@cache
 def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
     """The recursions that define the blocks of a symbol, in order: (field, pair, direction)."""
     if symbol.name in (*_RICCATI, "Omega", "Delta"):
@@ -96,10 +99,11 @@ def _two_way_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
 
 def schedule(roots: tuple[Value, ...]) -> Schedule:
     """The assignment with the fewest sweeps; both first directions are tried."""
-    return min((_schedule(roots, first) for first in (OUTWARD, INWARD)), key=lambda s: len(s.sweeps))
+    values = list(dict.fromkeys(value for root in roots for value in walk(root)))
+    return min((_schedule(roots, values, first) for first in (OUTWARD, INWARD)), key=lambda s: len(s.sweeps))
 
 
-def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
+def _schedule(roots: tuple[Value, ...], values: list[Value], first: str) -> Schedule:
     when: dict[Value, float] = {}
     fields: dict[tuple[str, tuple[Node, ...]], float] = {}
 
@@ -110,7 +114,7 @@ def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
         other = OUTWARD if first == INWARD else INWARD
         return sweep if way == (first if sweep % 2 == 0 else other) else sweep + 1
 
-    for value in dict.fromkeys(v for root in roots for v in walk(root)):
+    for value in values:
         ready = max((when[x] for x in arguments(value)), default=0.0)
         if isinstance(value, Apply):
             ready_field = 0.0
@@ -131,17 +135,16 @@ def _schedule(roots: tuple[Value, ...], first: str) -> Schedule:
             when[value] = int(ready + 0.5) if given else int(ready) + 1
         else:
             when[value] = at(ready, way)
-    _sink(roots, when)
+    _sink(roots, values, when)
     count = int(max([0.0, *when.values(), *fields.values()])) + 1
     second = OUTWARD if first == INWARD else INWARD
     return Schedule(tuple(first if i % 2 == 0 else second for i in range(count)), when, fields)
 
 
-def _sink(roots: tuple[Value, ...], when: dict[Value, float]) -> None:
+def _sink(roots: tuple[Value, ...], values: list[Value], when: dict[Value, float]) -> None:
     """Memoryless values move to the one later sweep that reads them, where their terms can merge with the reader's."""
-    order = list(dict.fromkeys(v for root in roots for v in walk(root)))
     readers: dict[Value, set[float]] = {}
-    for value in reversed(order):
+    for value in reversed(values):
         times = readers.get(value, set())
         solved = isinstance(value, Apply) and isinstance(value.letter, Inverse)  # ν = D⁻¹ε belongs to the filter
         if direction(value) == LOCAL and not isinstance(value, Operand) and len(times) == 1 and not solved:

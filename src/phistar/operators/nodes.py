@@ -9,46 +9,16 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
 
 from phistar.errors import SpaceError, StatementError
+from phistar.operators.coefficients import ONE, collect, times
+from phistar.operators.interned import Unique
 from phistar.operators.spaces import Space
-
-_interned: dict[tuple[Any, ...], Any] = {}
-
-
-class Interned(type):
-    """Classes whose equal values are one object."""
-
-    def __call__(cls, *arguments: Any) -> Any:
-        fields = list(cls.__dataclass_fields__.values())  # type: ignore[attr-defined]
-        arguments += tuple(field.default for field in fields[len(arguments) :])
-        key = (cls, *arguments)
-        found = _interned.get(key)
-        return found if found is not None else _interned.setdefault(key, super().__call__(*arguments))
-
-
-@cached_property
-def place(made: Any) -> tuple[Any, ...]:
-    """Where an interned value stands in a sorted row: by its kind, then by what it is made of. Unlike the order in
-    which values happen to be made it is the same in every process, so that sums print and round the same."""
-    return (type(made).__name__, *(_place_of(getattr(made, name)) for name in made.__dataclass_fields__))
-
-
-def _place_of(part: Any) -> Any:
-    if isinstance(type(part), Interned):
-        return part.place
-    if isinstance(part, tuple):
-        return tuple(map(_place_of, part))
-    return part if isinstance(part, Fraction) else str(sorted(part) if isinstance(part, frozenset) else part)
 
 
 @dataclass(frozen=True, eq=False)
-class Node(metaclass=Interned):
+class Node(Unique):
     """Abstract. `domain` → `codomain`; None on both only for an identity that has not met its space yet."""
-
-    place = place
 
     @property
     def domain(self) -> Space | None:
@@ -81,15 +51,6 @@ class Node(metaclass=Interned):
     @property
     def inv(self) -> Node:
         return inverse(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, name) for name in self.__dataclass_fields__)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Node:
-        return self
-
-    def __copy__(self) -> Node:
-        return self
 
     def __repr__(self) -> str:
         from phistar.operators.show import text
@@ -230,13 +191,13 @@ def product(*factors: Node) -> Node:
         if left.domain != right.codomain:
             raise SpaceError(_misfit(left, right))
     source, target = flat[-1].domain, flat[0].codomain
-    coefficient, kept = Fraction(1), []
+    coefficient, kept = ONE, []
     for factor in flat:
         if isinstance(factor, Sum) and len(factor.terms) <= 1:
             if not factor.terms:
                 return zero(source, target)
             scale, factor = factor.terms[0]
-            coefficient *= scale
+            coefficient = times(coefficient, scale)
         if isinstance(factor, Product):
             kept.extend(factor.factors)
         elif not isinstance(factor, Identity):
@@ -247,7 +208,7 @@ def product(*factors: Node) -> Node:
 
 def summation(terms: Iterable[tuple[Fraction | int, Node]]) -> Node:
     """Σ cᵢXᵢ: checks spaces, flattens, collects equal terms, drops zeros; order of first appearance is kept."""
-    given = [(Fraction(c), node) for c, node in terms]
+    given = [(c if isinstance(c, Fraction) else Fraction(c), node) for c, node in terms]
     spaced = next((node for _, node in given if node.domain is not None), None)
     if spaced is not None:
         given = [(c, _identity_as(node, spaced)) for c, node in given]
@@ -259,8 +220,8 @@ def summation(terms: Iterable[tuple[Fraction | int, Node]]) -> Node:
                 )
     collected: dict[Node, Fraction] = {}
     for c, node in given:
-        for inner_c, inner in node.terms if isinstance(node, Sum) else ((Fraction(1), node),):
-            collected[inner] = collected.get(inner, Fraction(0)) + c * inner_c
+        for inner_c, inner in node.terms if isinstance(node, Sum) else ((ONE, node),):
+            collect(collected, inner, times(c, inner_c))
     kept = tuple((c, node) for node, c in collected.items() if c)
     if len(kept) == 1 and kept[0][0] == 1:
         return kept[0][1]

@@ -1,10 +1,15 @@
 """The spaces that operators map between. Each has a dual: power is the pairing of a space with its dual."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from functools import cached_property
+
+from phistar.operators.interned import Unique
 
 
-@dataclass(frozen=True)
-class Space:
+@dataclass(frozen=True, eq=False)
+class Space(Unique):
     """A stack of blocks over the links, joints, task frames, base or closures of a mechanism."""
 
     name: str
@@ -12,8 +17,12 @@ class Space:
     dual_name: str
     frames: tuple[str, ...] | None = None
 
-    @property
-    def dual(self) -> "Space":
+    @cached_property
+    def place(self) -> str:
+        return str(self)
+
+    @cached_property
+    def dual(self) -> Space:
         return Space(self.dual_name, self.over, self.name, self.frames)
 
     def __str__(self) -> str:

@@ -343,6 +343,8 @@ class Symbols(TwoWay):
 
     def with_pair(self, mass: Node, armature: Node, rotor: Node | None = None) -> Symbols:
         """The same symbols for the Riccati equation of HφXφ*H* + R (+ Hφ̃S + S*φ̃*H*)."""
+        if (mass, armature, *([] if rotor is None else [rotor])) == self.pair:
+            return self
         spin = zero(RATES, FORCES) if rotor is None else rotor
         return Symbols(self.frames, self.armature, mass, armature, self.rotors, spin, self.siblings)
 

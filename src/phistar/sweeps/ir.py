@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
-from phistar.operators.nodes import Interned, place
+from phistar.operators.coefficients import ONE, collect
+from phistar.operators.coefficients import times as product_of
+from phistar.operators.interned import Unique
 
 INWARD, OUTWARD = "inward", "outward"
 
 
 @dataclass(frozen=True, eq=False)
-class Term(metaclass=Interned):
+class Term(Unique):
     """Abstract. Their place gives sums a canonical order."""
-
-    place = place
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,8 +326,8 @@ def plus(terms: list[tuple[Fraction, Term]]) -> Term:
     """Flat, collected; terms with a common left factor share it (G x + G y = G(x + y))."""
     collected: dict[Term, Fraction] = {}
     for c, term in terms:
-        for d, inner in term.terms if isinstance(term, Plus) else ((Fraction(1), term),):
-            collected[inner] = collected.get(inner, Fraction(0)) + c * d
+        for d, inner in term.terms if isinstance(term, Plus) else ((ONE, term),):
+            collect(collected, inner, product_of(c, d))
     kept = sorted(((c, x) for x, c in collected.items() if c), key=_place)
     shared: dict[Term, list[tuple[Fraction, Term]]] = {}
     for c, term in kept:
@@ -335,7 +336,7 @@ def plus(terms: list[tuple[Fraction, Term]]) -> Term:
         merged: list[tuple[Fraction, Term]] = []
         for left, group in shared.items():
             rights = [(c, term.right) for c, term in group if isinstance(term, Times)]
-            merged.append((Fraction(1), times(left, plus(rights))) if len(group) > 1 else group[0])
+            merged.append((ONE, times(left, plus(rights))) if len(group) > 1 else group[0])
         return plus(merged)
     if len(kept) == 1 and kept[0][0] == 1:
         return kept[0][1]
@@ -348,24 +349,26 @@ _RANKS = {Field: 1, Call: 3, FromRoot: 4, FromBase: 4}
 ZERO = Plus(())
 
 
-def fields_at_link(term: Term) -> set[str]:
+@cache
+def fields_at_link(term: Term) -> frozenset[str]:
     """Names that must be known at this link before the term is."""
-    own = {term.name} if isinstance(term, Field) else _implied(term)
+    own = frozenset({term.name}) if isinstance(term, Field) else _implied(term)
     return own.union(*(fields_at_link(x) for x in subterms(term)))
 
 
-def _implied(term: Term) -> set[str]:
+def _implied(term: Term) -> frozenset[str]:
     """Where a link is (X) must be known to go between its axes and the world's."""
     at_frames = isinstance(term, Call) and term.function == "bias_acceleration_at_frames"
-    return {"X"} if at_frames or isinstance(term, FromTask | ToTask) or term is Data("BUB*") else set()
+    return frozenset({"X"} if at_frames or isinstance(term, FromTask | ToTask) or term is Data("BUB*") else ())
 
 
-def fields_anywhere(term: Term) -> set[str]:
+@cache
+def fields_anywhere(term: Term) -> frozenset[str]:
     """Every field a term reads, here or at a neighbour."""
     if isinstance(term, SolveStacked):
-        return {term.matrix, term.right}
+        return frozenset({term.matrix, term.right})
     if isinstance(term, ToScalar):
-        return {term.left, term.right}
+        return frozenset({term.left, term.right})
     name = getattr(term, "name", None)
-    own = {name} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else set()
+    own = frozenset({name} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else ())
     return (own | _implied(term)).union(*(fields_anywhere(x) for x in subterms(term)))

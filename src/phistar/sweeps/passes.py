@@ -175,7 +175,7 @@ def _ordered(sweep: Sweep) -> Sweep:
     return Sweep(sweep.direction, tuple(done))
 
 
-def _before(term: Term, sweep: Sweep) -> set[str]:
+def _before(term: Term, sweep: Sweep) -> frozenset[str]:
     return fields_anywhere(term) if sweep.direction == "flat" else fields_at_link(term)
 
 
