@@ -9,7 +9,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from phistar.backends.kernel import Kernel, Statements, compile_trace, executor
+from phistar.backends.executor import executor
+from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.program import COMPOSITE, derived_program, is_wide
 from phistar.backends.single import single_of
 from phistar.backends.threads import STATES_PER_THREAD, spread

@@ -15,8 +15,9 @@ import numpy as np
 
 from phistar.backends.arrays import is_traced, sign
 from phistar.backends.conditioning import OperationalSpace, chosen_inverse, refuse_lost_directions
-from phistar.backends.kernel import compilable, compile_trace
-from phistar.backends.program import AS_WRITTEN, frame_pose
+from phistar.backends.executor import compile_program
+from phistar.backends.kernel import LARGEST_TRACE, Kernel, compile_trace
+from phistar.backends.program import AS_WRITTEN, frame_pose, way_to
 from phistar.backends.threads import spread
 from phistar.errors import UnknownNameError
 from phistar.model import Model
@@ -24,6 +25,7 @@ from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.recording import record
 from phistar.stated import batched, states
+from phistar.sweeps.lower import lower_frame_poses
 
 HALF = Fraction(1, 2)
 Forces = Mapping[str, Any] | None  # {frame: (…, 6)} acting on the body, world axes at the frame
@@ -238,14 +240,32 @@ def potential_energy(model: Model, q: Any) -> np.ndarray:
 
 def forward_kinematics(model: Model, q: Any, frame: str) -> np.ndarray:
     """The pose of a frame in the world, (…, 4, 4): the product of the joints' transforms out to it."""
+    return frame_poses(model, q, (frame,))[frame]
+
+
+def frame_poses(model: Model, q: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """The pose of each of some frames, (…, 4, 4); of traced numbers, (4, 4)."""
     q = model.checked(q, model.nq, "q")
-    if is_traced(q) or not compilable(model):
-        return frame_pose(model, q, frame)
+    moving = () if is_traced(q) else tuple(name for name in frames if model.frame(name).body >= 0)
+    made = {name: frame_pose(model, q, name) for name in frames if name not in moving}
+    if moving:
+        kernel = _placing(model, moving)
+        found = spread(kernel.function, (q,), list(kernel.shapes)).reshape(*q.shape[:-1], len(moving), 4, 4)
+        made |= {name: found[..., i, :, :] for i, name in enumerate(moving)}
+    return made
+
+
+def _placing(model: Model, frames: tuple[str, ...]) -> Kernel:
+    """Machine code for the poses of frames: written out, or where the ways to them are long, rolled."""
     store = model.__dict__.setdefault("_kernels", {})
-    if ("pose", frame) not in store:
-        found = record(frame_pose, model, frame)
-        store["pose", frame] = compile_trace(found.trace, [model.nq], [(4, 4)], "forward_kinematics", ("pose",))
-    return spread(store["pose", frame].function, (q,), [(4, 4)])
+    if ("poses", frames) not in store:
+        if sum(len(way_to(model, model.frame(name).body).bodies) for name in frames) > LARGEST_TRACE:
+            store["poses", frames] = compile_program(lower_frame_poses(), model, frames, "forward_kinematics")
+        else:
+            found = record(lambda q: np.stack([frame_pose(model, q, name) for name in frames]), model)
+            shapes = [(16 * len(frames),)]
+            store["poses", frames] = compile_trace(found.trace, [model.nq], shapes, "forward_kinematics", ("pose",))
+    return store["poses", frames]
 
 
 def joint_friction(model: Model, q: Any, v: Any) -> np.ndarray:

@@ -11,7 +11,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from phistar.backends.arrays import is_traced, traced
-from phistar.backends.kernel import Kernel, Statements, executor
+from phistar.backends.executor import executor
+from phistar.backends.kernel import Kernel, Statements
 from phistar.backends.links import space_sizes
 from phistar.backends.program import ARTICULATED, Wanted, is_wide
 from phistar.backends.single import single_of

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.executor import Columns, compile_rolled, executor
 from phistar.backends.jit import Target, host
-from phistar.backends.kernel import Columns, Statements, compile_rolled, executor
+from phistar.backends.kernel import Statements
 from phistar.backends.link_frames import link_frames
 from phistar.backends.program import Evaluation, is_wide
 from phistar.backends.rolled import kinds_of, rolled_text
@@ -219,7 +220,7 @@ def test_operations_per_link_do_not_depend_on_the_length():
 def test_the_second_time_comes_from_the_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("PHISTAR_CACHE", str(tmp_path / "kernels"))
     first = compile_rolled(wanted(ps.inverse_dynamics, CHAIN))
-    monkeypatch.setattr("phistar.backends.kernel.compile_object", None)
+    monkeypatch.setattr("phistar.backends.executor.compile_object", None)
     second = compile_rolled(wanted(ps.inverse_dynamics, CHAIN))
     state = np.random.default_rng(0).normal(size=(3, CHAIN.nv))
     assert first is not None and second is not None
@@ -229,12 +230,5 @@ def test_the_second_time_comes_from_the_disk(tmp_path, monkeypatch):
 def test_other_joints_of_the_same_kinds_use_the_same_code(tmp_path, monkeypatch):
     monkeypatch.setenv("PHISTAR_CACHE", str(tmp_path / "kernels"))
     assert compile_rolled(wanted(ps.inverse_dynamics, CHAIN)) is not None
-    monkeypatch.setattr("phistar.backends.kernel.compile_object", None)
+    monkeypatch.setattr("phistar.backends.executor.compile_object", None)
     assert compared("inverse_dynamics", ps.chain(70, length=0.5, mass=3.0)) < TOLERANCE
-
-
-def test_what_has_no_rolled_form_is_not_rolled():
-    given = Statements(
-        (("y", symbols_of(CHAIN, ()).g),), symbols_of(CHAIN, ()), setting_of(CHAIN, ()), False, CHAIN, {}, ("gravity",)
-    )
-    assert compile_rolled(given) is None

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.program import frame_pose
+from phistar.dynamics import frame_poses
 from phistar.loops.assembly import closure_rows
 from phistar.loops.closure import loop_frames
 from phistar.loops.equations import response
 from phistar.loops.forward import _accelerated_long, compliant_motion, is_written_out
-from phistar.loops.probes import frame_poses
 
 
 def two_long_arms(n, base=None, joint=None):
@@ -59,12 +60,12 @@ def test_what_is_written_out_is_short_or_has_few_closures():
     assert is_written_out(two_long_arms(60, joint=ps.Spherical()))  # three closures in place of six
 
 
-def test_poses_found_by_probes_are_those_of_forward_kinematics():
+def test_poses_of_several_frames_are_those_of_the_links_run_on_arrays():
     model = two_long_arms(22)
     q, _, _ = states(model, 4, 22)
     found = frame_poses(model, q, ("left_tip", "right9"))
     for frame, pose in found.items():
-        np.testing.assert_allclose(pose, ps.forward_kinematics(model, q, frame), atol=1e-13)
+        np.testing.assert_allclose(pose, frame_pose(model, q, frame), atol=1e-13)
 
 
 def test_a_long_mechanism_stays_closed_and_reports_its_rank():

@@ -13,14 +13,9 @@ from phistar.backends.aligned import without_roundoff
 from phistar.backends.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
 from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.link_frames import link_frames
 from phistar.backends.links import links_at, mirrored, space_sizes
 from phistar.backends.packed import module_text
-from phistar.backends.program import ARTICULATED, BLOCKS, COMPOSITE, Evaluation, Wanted, identity, program_of
-from phistar.backends.rolled import kinds_of, rolled_text
-from phistar.backends.rolled_memory import Rooms
-from phistar.backends.rolled_plan import Plan, over_all_joints, poses_first
-from phistar.backends.rolled_tables import tables
+from phistar.backends.program import ARTICULATED, BLOCKS, COMPOSITE, Wanted, identity, program_of
 from phistar.backends.rows import Signature, size
 from phistar.backends.threads import spread
 from phistar.backends.trace import Tape, Trace, finish
@@ -125,80 +120,6 @@ class Kernel:
         return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Operators over the joints of a long mechanism: the kernel that applies them, on all unit vectors at once."""
-
-    applied: Kernel
-
-    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        kernel = self.applied
-        units = [np.eye(rows) if name not in vectors else None for name, rows in zip(kernel.inputs, kernel.rows[1:])]
-        given = [
-            unit if unit is not None else np.asarray(vectors[name])[..., None, :]
-            for name, unit in zip(kernel.inputs, units, strict=True)
-        ]
-        results = spread(kernel.function, (np.asarray(q)[..., None, :], *given), list(kernel.shapes))
-        whole = results if len(kernel.outputs) > 1 else (results,)
-        return {name: np.swapaxes(x, -1, -2) for name, x in zip(kernel.outputs, whole, strict=True)}
-
-
-@dataclass(frozen=True, eq=False)
-class BetweenLinks:
-    """A kernel over all joints for vectors over those between links: the base's joint is given zeros, and its entries,
-    the first `start`, are dropped."""
-
-    kernel: Any
-    start: int
-    inputs: frozenset[str]
-    rows: frozenset[str]  # results whose rows, and whose columns, are over such joints
-    columns: frozenset[str]
-    matrices: tuple[str, ...]
-
-    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        given = {name: self._stretched(x) if name in self.inputs else x for name, x in vectors.items()}
-        return {name: self._kept(name, x) for name, x in self.kernel(q, given).items()}
-
-    def _kept(self, name: str, x: np.ndarray) -> np.ndarray:
-        first = self.start * (name in self.rows)
-        return x[..., first:, self.start * (name in self.columns) :] if name in self.matrices else x[..., first:]
-
-    def _stretched(self, x: Any) -> np.ndarray:
-        array = np.asarray(x)
-        return np.concatenate([np.zeros((*array.shape[:-1], self.start)), array], axis=-1)
-
-
-def executor(wanted: Statements) -> Any:
-    """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
-    if compilable(wanted.model):
-        return compile_statements(wanted)
-    rolled = compile_rolled(wanted) if wanted.model.nv and not _has_several_bases(wanted) else None
-    if rolled is None and wanted.matrix is True and wanted.model.nv and wanted.over_joints:
-        applied = compile_rolled(replace(wanted, matrix=False))
-        rolled = Columns(applied) if applied else None
-    return (rolled and _between_links(rolled, wanted)) or Evaluation(
-        wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS
-    )
-
-
-def _has_several_bases(wanted: Statements) -> bool:
-    """Whether "the joints between links" are not simply all but the first."""
-    program = wanted.program()
-    inner = any(space == "inner" for _, space in (*program.inputs, *program.outputs))
-    return inner and wanted.model.parents.count(-1) != 1
-
-
-def _between_links(rolled: Any, wanted: Statements) -> Any:
-    """The kernel itself, or where statements speak of the joints between links, made to fit those."""
-    program = wanted.program()
-    inputs = frozenset(name for name, space in program.inputs if space == "inner")
-    rows = frozenset(name for name, node in wanted.nodes if node.codomain and node.codomain.over == "inner")
-    columns = frozenset(name for name, node in wanted.nodes if node.domain and node.domain.over == "inner")
-    if not (inputs or rows or columns):
-        return rolled
-    return BetweenLinks(rolled, wanted.model.joints[0].nv, inputs, rows, columns, program.matrices)
-
-
 def compile_statements(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel:
     """The kernel of some statements: from the disk if it is there, else traced and compiled."""
     target = target or host()
@@ -241,49 +162,6 @@ def compile_trace(
         cache.store(name, {"operations": trace.operations}, code)
     function = gufunc(load_object(code), signature, title, f"{title}, compiled.")
     return Kernel(function, (), outputs, trace.operations, signature.outputs, {}, signature.inputs)
-
-
-def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
-    """The kernel of a long mechanism, or None where its statement has no rolled form."""
-    target = target or host()
-    lanes = lanes or target.lanes
-    model, program = wanted.model, poses_first(over_all_joints(wanted.program()))
-    plan = Plan(program, len(wanted.frames))
-    outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
-    if not plan.rollable or wanted.parameters or wanted.matrix == BLOCKS or len(outputs) > len(program.outputs):
-        return None
-    frames = link_frames(model)
-    kinds, numbers = kinds_of(model, frames)
-    signature, inputs = _rolled_signature(plan, model)
-    name = cache.key("rolled", program, plan.frames, [kind.key for kind in kinds], target, lanes)
-    found = cache.load(name)
-    if found is None:
-        axes = [len(shape) for shape in signature.shapes]
-        made = rolled_text(plan, kinds, axes, len(signature.inputs), lanes, target.fma)
-        header = {"operations": made.operations_per_link, "memory": made.memory.data()}
-        code = compile_object(made.text, target)
-        cache.store(name, header, code)
-    else:
-        header, code = found
-    title = " ".join(public for public, _ in wanted.nodes)
-    doc = f"{title} of {model.name}, compiled link by link."
-    data = tables(model, frames, numbers, plan, Rooms.from_data(header["memory"]), wanted.frames, 2 * lanes)
-    function = gufunc(load_object(code), signature, title, doc, data)
-    operations = header["operations"] * len(model.bodies)
-    return Kernel(function, inputs, tuple(outputs), operations, signature.outputs, {}, signature.inputs)
-
-
-def _rolled_signature(plan: Plan, model: Model) -> tuple[Signature, tuple[str, ...]]:
-    """Shapes of what a rolled kernel takes and gives, and the names of the inputs after q."""
-    program, sizes = plan.program, {"joints": model.nv, "task": 6 * plan.frames, "base": 6, "scalars": 1}
-    given = [(name, space) for name, space in program.inputs if name != "a_g" and name not in program.columns]
-    matrices = {program.result_names[public] for public in program.matrices}
-    shapes = []
-    for name, space in program.outputs:
-        rows = () if space == "scalars" else (sizes[space],)
-        shapes.append((*rows, plan.columns(name)) if name in matrices else rows)
-    rows = (model.nq, *(sizes[space] for _, space in given))
-    return Signature(rows, tuple(shapes)), tuple(name for name, _ in given)
 
 
 def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:

@@ -39,13 +39,14 @@ class LinkFrames:
         return self.old_rotation[body].T @ (point - self.old_offset[body])
 
 
-def link_frames(model: Model) -> LinkFrames:
-    """Frames for a model with the same q, v and dynamics."""
+def link_frames(model: Model, keep_origins: bool = False) -> LinkFrames:
+    """Frames for a model with the same q, v and dynamics; with `keep_origins` the bodies' own, only turned, so that a
+    and b, which depend on the points they are about, are theirs."""
     rotation = np.array([body.placement.rotation for body in model.bodies])
     offset = np.array([body.placement.translation for body in model.bodies])
     parents = np.array(model.parents)
     axes, has_axis = _axes(model)
-    normals = _Normals(axes, has_axis, parents, rotation, offset)
+    normals = _Normals(axes, has_axis & (not keep_origins), parents, rotation, offset)
     x, along = normals.frames()
     turn = np.where(has_axis[:, None, None], np.stack([x, cross(axes, x), axes], axis=-1), np.eye(3))
     shift = np.where(has_axis[:, None], along[:, None] * axes, 0.0)

@@ -20,7 +20,7 @@ from phistar.backends.pair_forms import FORMS, Form, record_of
 from phistar.backends.rolled import kinds_of, operations_per_link, stage_calls
 from phistar.backends.rolled_loop import TABLES, Sizes, loop_text, pointer
 from phistar.backends.rolled_memory import Memory, Rooms, laid_out, needed
-from phistar.backends.rolled_tables import Areas, Given, link_tables, over_joints
+from phistar.backends.rolled_tables import Areas, Given, link_tables, over_links
 from phistar.backends.rows import Signature
 from phistar.backends.steps import Kind
 from phistar.model import Model
@@ -144,7 +144,8 @@ def _data(
     """The tables of the links, then the places of records, the offsets of arrays, and what is fixed."""
     areas = Areas(model, kinds, rooms, ())
     record = record_of(form, model, kinds, areas, rooms)
-    arrays = [over_joints(model, kinds, areas.own, rooms, name, 1, name == "q") for name in ("q", *form.inputs)]
+    sizes = [[joint.nq if name == "q" else joint.nv for joint in model.joints] for name in ("q", *form.inputs)]
+    arrays = [over_links(kinds, areas.own, rooms, name, n) for name, n in zip(("q", *form.inputs), sizes, strict=True)]
     entries = len(record.places)
     beyond = lanes * entries + record.scratch_size
     lift = range(rooms.flat["a_g"], rooms.flat["a_g"] + 6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
@@ -129,13 +129,22 @@ def frame_pose(model: Model, q: Any, frame: str) -> np.ndarray:
     q = model.checked(q, model.nq, "q")
     turn, shift = np.eye(3), np.zeros(3)
     if place.body >= 0:
-        traced = q.dtype == object
-        turn, shift = poses(lower_poses(), links_at(without_roundoff(model) if traced else model, q))[place.body]
+        way = way_to(model, place.body)
+        turn, shift = poses(lower_poses(), links_at(without_roundoff(way) if q.dtype == object else way, q))[-1]
     result = np.zeros((*q.shape[:-1], 4, 4), dtype=q.dtype)
     result[..., :3, :3] = np.matmul(turn, place.placement.rotation)
     result[..., :3, 3] = shift + np.matmul(turn, place.placement.translation)
     result[..., 3, 3] = 1.0
     return traced_array(result) if is_traced(result) else result
+
+
+def way_to(model: Model, body: int) -> Model:
+    """The bodies from the world out to one of them; the joints keep their entries of q."""
+    found = []
+    while body >= 0:
+        found.append(model.bodies[body])
+        body = model.parents[body]
+    return Model(model.name, tuple(replace(part, parent=k - 1) for k, part in enumerate(reversed(found))), ())
 
 
 def _batch(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
     """
     tracer = FlatTracer(plan)
     stages = _traced(plan, kinds, tracer)
-    flat = {name for name, space in plan.program.outputs if space != "joints"}
+    flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
     stages = needed(stages, set(plan.outputs), flat)
     wide = set(plan.wide) | {read_off(name) for name in plan.wide}
     memory = Memory(2 * lanes, plan.width, wide=frozenset(wide))
@@ -132,7 +132,7 @@ def _traced(plan: Plan, kinds: list[Kind], tracer: FlatTracer) -> list[Stage]:
             stages += _at_frames([flat_steps.at_frames(plan, sweep)])
             stages.append(Stage("flat", [tracer.trace(sweep)]))
         else:
-            stages += _at_frames([flat_steps.cleared(plan, sweep), flat_steps.taken_in(plan, sweep)])
+            stages += _at_frames([flat_steps.cleared(plan, sweep), flat_steps.brought(plan, sweep)])
             stages.append(Stage(sweep.direction, [link.trace(sweep) for link in links]))
     return stages
 

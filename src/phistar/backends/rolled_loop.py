@@ -204,7 +204,7 @@ def _frames(stage: Calls, sizes: Sizes) -> list[str]:
     """The same for each task frame."""
     width, lines = 8 * sizes.lanes, []
     for f in range(sizes.frames):
-        lines += [pointer(f"point.{f}", "points", str(24 * f)), pointer(f"slot.{f}.p", "slots", str(4 * f))]
+        lines += [pointer(f"point.{f}", "points", str(96 * f)), pointer(f"slot.{f}.p", "slots", str(4 * f))]
         lines += [f"  %slot.{f}.i = load i32, ptr %slot.{f}.p, align 4", f"  %slot.{f} = zext i32 %slot.{f}.i to i64"]
         lines += [pointer(f"frame.{f}", "work", f"%slot.{f}")]
         lines += [pointer(f"row1.{f}", "work", str(6 * f * width))]

@@ -10,11 +10,12 @@ from typing import Any
 
 from phistar.backends import links as link
 from phistar.backends import mixed
+from phistar.backends.body_axes import AXES, LIFT
 from phistar.backends.interpret import Block
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Term
 
-_DATA = ("H", "M", "A", "S", "N")
+_DATA = ("H", "M", "A", "S", "N", "BUB*")
 CALLS: dict[str, Callable[..., Block]] = {
     "bias_acceleration": lambda links, *velocities: link.bias_acceleration(links, 0, *velocities),
     "rotor_moment": lambda links, *velocities: link.rotor_moment(links, 0, *velocities),
@@ -31,8 +32,10 @@ CALLS: dict[str, Callable[..., Block]] = {
 
 _FROM_PARENT = ir.FromParent | ir.CongruentParent | ir.BackFromParent | ir.BackCongruentParent
 _AT_LINKS = ir.Field | ir.FromChildren | ir.CongruentChildren | _FROM_PARENT
-LARGEST_FLAT = 12  # rows of a task space whose equations are written out
+LARGEST_FLAT = 36  # rows of a task space whose equations are written out
 LARGEST_COLUMNS = 36
+_PER_LINK = {"links": 6, "parameters": 10}  # rows of a link's part of a vector over the links
+FRAME_POSES = "frame_poses"
 
 
 def accumulator(term: Any) -> str:
@@ -55,14 +58,21 @@ def gathered(term: Term) -> list[Any]:
     return [part for part in parts(term) if isinstance(part, ir.FromChildren | ir.CongruentChildren)]
 
 
+def taken_in(term: Term) -> bool:
+    """Whether a term is something that task frames bring to their links."""
+    return isinstance(term, ir.FromTask) or term is ir.Data("BUB*")
+
+
 def _has_columns_of(term: Term, names: set[str]) -> bool:
     """Whether a term has the columns of one of some fields: those of its last factor."""
     match term:
         case ir.Times(right=right) | ir.SolveFlat(right=right):
             return _has_columns_of(right, names)
-        case ir.Plus() | ir.TaskOperator():
+        case ir.Call(function=function) if function not in AXES:
+            return False
+        case ir.Plus() | ir.TaskOperator() | ir.Call():
             return any(_has_columns_of(part, names) for part in ir.subterms(term))
-        case ir.Transpose() | ir.Invert() | ir.Divide() | ir.Call() | ir.Data():
+        case ir.Transpose() | ir.Invert() | ir.Divide() | ir.Data():
             return False
     return getattr(term, "name", None) in names
 
@@ -82,7 +92,7 @@ def poses_first(program: Program) -> Program:
     sweeps: list[ir.Sweep] = []
     for sweep in program.sweeps:
         poses = [s for s in sweep.statements if isinstance(s.term, ir.Call) and s.term.function == "pose"]
-        takes_in = any(isinstance(x, ir.FromTask) for s in sweep.statements for x in parts(s.term))
+        takes_in = any(taken_in(x) for s in sweep.statements for x in parts(s.term))
         if poses and takes_in:
             sweeps.append(ir.Sweep(ir.OUTWARD, tuple(poses)))
             sweep = ir.Sweep(sweep.direction, tuple(s for s in sweep.statements if s not in poses))
@@ -105,7 +115,7 @@ class Plan:
         small = self.width <= LARGEST_COLUMNS and (not solves or 6 * self.frames <= LARGEST_FLAT)
         known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
         over = {space for name, space in self.program.inputs if name in self.program.columns}
-        return spaces <= {"joints", "base", "task", "scalars"} and small and known and over <= {"task", "base"}
+        return spaces <= {"joints", *_PER_LINK, *self.flat_rows} and small and known and over <= {"task", "base"}
 
     @staticmethod
     def _known(part: Term, at_link: bool) -> bool:
@@ -113,9 +123,8 @@ class Plan:
             case ir.Data(name=name):
                 return name in _DATA
             case ir.Call(function=function):
-                return (
-                    (function in CALLS or function == "pose") if at_link else function == "bias_acceleration_at_frames"
-                )
+                flat = (LIFT, FRAME_POSES, "bias_acceleration_at_frames")
+                return (function in CALLS or function in AXES or function == "pose") if at_link else function in flat
             case ir.TaskOperator(name=name):
                 return name == "U_task"
             case ir.ToTask() | ir.ToBase() | ir.ToScalar() | ir.SolveFlat():
@@ -135,6 +144,11 @@ class Plan:
         return [part for _, part in [*self.link_parts(), *self.flat_parts()]]
 
     # Shapes
+
+    @property
+    def flat_rows(self) -> dict[str, int]:
+        """Rows of the spaces that are not over the links."""
+        return {"task": 6 * self.frames, "base": 6, "scalars": 1, "gravity": 3, "poses": 16 * self.frames}
 
     @property
     def width(self) -> int:
@@ -167,14 +181,29 @@ class Plan:
     # Who reads what
 
     @cached_property
-    def given(self) -> frozenset[str]:
-        """Inputs that are there once per joint."""
-        return frozenset(name for name, space in self.program.inputs if space == "joints")
+    def given(self) -> dict[str, str]:
+        """Inputs of which every link has a part, and whether over joints or links."""
+        return {name: space for name, space in self.program.inputs if space not in self.flat_rows}
 
     @cached_property
-    def outputs(self) -> frozenset[str]:
-        """Results that are there once per joint."""
-        return frozenset(name for name, space in self.program.outputs if space == "joints")
+    def outputs(self) -> dict[str, str]:
+        """Results of which every link has a part, and whether over joints or links."""
+        return {name: space for name, space in self.program.outputs if space not in self.flat_rows}
+
+    def part(self, name: str, dofs: int) -> tuple[int, int]:
+        """The shape of a link's part of an input or result."""
+        space = self.given.get(name) or self.outputs[name]
+        return _PER_LINK.get(space, dofs), self.columns(name)
+
+    @cached_property
+    def keeps_origins(self) -> bool:
+        """Whether the points that links are about matter."""
+        return "links" in {*self.given.values(), *self.outputs.values()}
+
+    @cached_property
+    def in_body_axes(self) -> bool:
+        """Whether steps must know how the bodies' own axes lie."""
+        return any(isinstance(x, ir.Call) and x.function in AXES for x in self.everything)
 
     @cached_property
     def passing(self) -> frozenset[str]:
@@ -214,8 +243,9 @@ class Plan:
     def kept(self) -> frozenset[str]:
         """Fields that task frames read at their links."""
         named = {x.name for x in self.everything if isinstance(x, ir.ToTask)}
-        at_frames = any(isinstance(x, ir.Call) and x.function == "bias_acceleration_at_frames" for x in self.everything)
-        placed = named or at_frames or self.from_task
+        asked = {x.function for x in self.everything if isinstance(x, ir.Call)}
+        at_frames = "bias_acceleration_at_frames" in asked
+        placed = named or at_frames or FRAME_POSES in asked or any(taken_in(x) for x in self.everything)
         inside = {t.left.name for t in self.only_at_frames.values()}  # type: ignore[attr-defined]
         named = (named - self.only_at_frames.keys()) | inside
         return frozenset(named | ({"X"} if placed else set()) | ({"V"} if at_frames else set()))
@@ -232,10 +262,6 @@ class Plan:
         squares = {x.name for x in self.everything if isinstance(x, ir.CongruentParent)}
         elsewhere = {x.name for x in self.everything if isinstance(x, _AT_LINKS)}
         return {name: t for name, t in found.items() if t.left.name in squares and name not in elsewhere}  # type: ignore[attr-defined]
-
-    @cached_property
-    def from_task(self) -> frozenset[str]:
-        return frozenset(x.name for x in self.everything if isinstance(x, ir.FromTask))
 
     @cached_property
     def totals(self) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from phistar.backends.link_frames import SCREW, LinkFrames
 from phistar.backends.links import spin_of
 from phistar.backends.rolled_memory import Rooms
 from phistar.backends.rolled_plan import Plan
-from phistar.backends.steps import ARMATURE, CONSTANTS, INERTIA, PLACING, PLACING_MORE, SPIN
+from phistar.backends.steps import ARMATURE, BODY, CONSTANTS, INERTIA, PLACING, PLACING_MORE, SPIN
 from phistar.errors import ModelError
 from phistar.model import Model
 
@@ -21,13 +21,14 @@ Table = list[int]
 @dataclass(frozen=True)
 class Given:
     """The places of the entries of each array and how many columns it has; places of constants and what stands there;
-    the vectors of memory that are wanted beyond those of the links."""
+    the vectors of memory that are wanted beyond those of the links; whether steps ask how the bodies' own axes lie."""
 
     arrays: list[Any]
     columns: Table
     initial: Table
     numbers: list[float]
     beyond: int = 0
+    in_body_axes: bool = False
 
 
 def tables(
@@ -35,7 +36,8 @@ def tables(
 ) -> list[Any]:
     """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
     areas = Areas(model, kinds, memory, names)
-    given = Given(*_arrays(model, kinds, areas.own, plan, memory), *_initial(model, plan, memory))
+    arrays, initial = _arrays(model, kinds, areas.own, plan, memory), _initial(model, plan, memory)
+    given = Given(*arrays, *initial, in_body_axes=plan.in_body_axes)
     return link_tables(model, frames, kinds, areas, given, names, lanes)
 
 
@@ -43,7 +45,7 @@ def link_tables(
     model: Model, frames: LinkFrames, kinds: list[int], areas: Areas, given: Given, names: Any, lanes: int
 ) -> list[Any]:
     """The same for arrays whose places are known."""
-    constants, rows = _constants(model, frames)
+    constants, rows = _constants(model, frames, given.in_body_axes)
     starts, more = _extras(model, areas.sent)
     places = [np.array(kinds), *(8 * lanes * x for x in areas.of_links()), starts[:-1], starts[1:], 8 * rows]
     initial, sizes = given.initial, (len(x) for x in given.arrays)
@@ -59,7 +61,7 @@ def link_tables(
         np.stack(places, axis=-1).astype(np.uint32),
         constants,
         at(areas.slot_start + areas.memory.slot * np.array(more, dtype=np.int64)),
-        np.array([_point(model, frames, name) for name in names], dtype=float).reshape(-1, 3),
+        np.array([_point(model, frames, name) for name in names], dtype=float).reshape(-1, 12),
         at(areas.of_frames()),
         at(initial),
         np.array(given.numbers, dtype=float),
@@ -144,7 +146,7 @@ def _passing(model: Model) -> tuple[np.ndarray, int]:
     return slots, count
 
 
-def _constants(model: Model, frames: LinkFrames) -> tuple[np.ndarray, np.ndarray]:
+def _constants(model: Model, frames: LinkFrames, in_body_axes: bool) -> tuple[np.ndarray, np.ndarray]:
     """The constants of all links, one after the other, and where each link's begin: a screw without motor is short."""
     n = len(model.bodies)
     rows = np.zeros((n, CONSTANTS))
@@ -159,51 +161,53 @@ def _constants(model: Model, frames: LinkFrames) -> tuple[np.ndarray, np.ndarray
         rows[k, ARMATURE : ARMATURE + kind.nv] = kind.armature_diagonal
         if kind.gyroscopic:
             rows[k, SPIN : SPIN + kind.nv] = spin_of(kind)
-    long = ~screw | np.any(rows[:, ARMATURE:], axis=-1).any()
-    sizes = np.where(long, CONSTANTS, PLACING_MORE)
+    long = ~screw | np.any(rows[:, ARMATURE:BODY])
+    rows[:, BODY : BODY + 9] = frames.old_rotation.reshape(n, 9)
+    rows[:, BODY + 9 : BODY + 12] = frames.old_offset
+    sizes = np.where(long, BODY, PLACING_MORE) if not in_body_axes else np.full(n, CONSTANTS)
     kept = np.arange(CONSTANTS) < sizes[:, None]
     return rows[kept], np.concatenate([[0], np.cumsum(sizes)])[:-1]
 
 
 def _point(model: Model, frames: LinkFrames, name: str) -> np.ndarray:
+    """The frame's origin and axes as its link has them; on the world, whose link is never placed, as they are."""
     frame = model.frame(name)
-    return np.zeros(3) if frame.body < 0 else frames.point(frame.body, frame.placement.translation)
+    place = frame.placement
+    if frame.body < 0:
+        return np.concatenate([np.zeros(3), place.rotation.reshape(-1)])
+    axes = frames.old_rotation[frame.body].T @ place.rotation
+    return np.concatenate([frames.point(frame.body, place.translation), axes.reshape(-1)])
 
 
 def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[list[Any], Table]:
     """The place of each entry of q, of the inputs and of the outputs, and the columns of each."""
     program = plan.program
-    arrays: list[Any] = [over_joints(model, kinds, own, memory, "q", 1, True)]
+    arrays: list[Any] = [over_links(kinds, own, memory, "q", [joint.nq for joint in model.joints])]
     columns = [model.nq]
+
+    def placed(name: str, space: str) -> Any:
+        if space in plan.flat_rows:
+            return range(memory.flat[name], memory.flat[name] + plan.flat_rows[space] * plan.columns(name))
+        shapes = [plan.part(name, joint.nv) for joint in model.joints]
+        return over_links(kinds, own, memory, name, [rows * c for rows, c in shapes])
+
     for name, space in program.inputs:
-        if name in program.columns or name == "a_g":
-            continue
-        arrays.append(
-            over_joints(model, kinds, own, memory, name, 1, False)
-            if space == "joints"
-            else range(memory.flat[name], memory.flat[name] + 6 * plan.frames)
-        )
-        columns.append(len(arrays[-1]))
+        if name not in program.columns and name != "a_g":
+            arrays.append(placed(name, space))
+            columns.append(len(arrays[-1]))
     for name, space in program.outputs:
-        c = plan.columns(name)
-        if space == "joints":
-            arrays.append(over_joints(model, kinds, own, memory, name, c, False))
-        else:
-            rows = {"task": 6 * plan.frames, "base": 6, "scalars": 1}[space]
-            arrays.append(range(memory.flat[name], memory.flat[name] + rows * c))
-        columns.append(c if c > 1 else len(arrays[-1]))
+        arrays.append(placed(name, space))
+        columns.append(plan.columns(name) if plan.columns(name) > 1 else len(arrays[-1]))
     return arrays, columns
 
 
-def over_joints(
-    model: Model, kinds: list[int], own: np.ndarray, memory: Rooms, name: str, columns: int, is_q: bool
-) -> np.ndarray:
-    """Places of a joint-space array's entries in the links' own memory; an entry that no step reads goes nowhere."""
+def over_links(kinds: list[int], own: np.ndarray, memory: Rooms, name: str, counts: list[int]) -> np.ndarray:
+    """Places of an array's entries, some of every link, in the links' own memory; an entry that no step reads goes
+    nowhere."""
     waste = int(own[-1])
     by_kind: dict[tuple[int, int], np.ndarray] = {}
     result = []
-    for k, joint in enumerate(model.joints):
-        count = (joint.nq if is_q else joint.nv) * columns
+    for k, count in enumerate(counts):
         key = (kinds[k], count)
         if key not in by_kind:
             entries = memory.own[kinds[k]]
@@ -221,7 +225,7 @@ def _initial(model: Model, plan: Plan, memory: Rooms) -> tuple[Table, list[float
             places += range(memory.flat[name], memory.flat[name] + 6)
             numbers += [0.0, 0.0, 0.0, *(-model.gravity)]
         elif name in plan.program.columns:
-            size = 6 * plan.frames if space == "task" else 6
+            size = plan.flat_rows[space]
             places += [memory.flat[name] + i * (size + 1) for i in range(size)]
             numbers += [1.0] * size
     return places, numbers

@@ -7,13 +7,14 @@ here and addressed in `rolled_memory.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from phistar.backends import links as link
 from phistar.backends import moves
+from phistar.backends.body_axes import AXES, MOVED
 from phistar.backends.interpret import Block, block_divided, block_times, block_total, block_transposed
 from phistar.backends.link_frames import ROOT, SCREW
 from phistar.backends.links import Links
@@ -25,7 +26,7 @@ from phistar.sweeps import ir
 from phistar.sweeps.ir import Sweep, Term
 
 # Where the constants of a link are in its row: a screw and the inertia fill the first sixteen.
-PLACING, INERTIA, PLACING_MORE, ARMATURE, SPIN, CONSTANTS = 0, 6, 16, 22, 28, 34
+PLACING, INERTIA, PLACING_MORE, ARMATURE, SPIN, BODY, CONSTANTS = 0, 6, 16, 22, 28, 34, 46
 
 Place = tuple[str, Any, int]
 """(memory, name, entry): "constant", "own", "parent", "passed", "passing", "children", "siblings", "kept", "task",
@@ -171,7 +172,7 @@ class StepTracer:
             if value is None and (name in self.plan.shared or name in self.plan.outputs):
                 memories.append("own")
             if memories:
-                shape = (self.nv, self.plan.columns(name)) if name in self.plan.outputs else self.plan.shape(name)
+                shape = self.plan.part(name, self.nv) if name in self.plan.outputs else self.plan.shape(name)
                 entries = np.zeros(shape) if value is None else value
                 stores += [((memory, name, i), x) for memory in memories for i, x in enumerate(entries.reshape(-1))]
         return stores
@@ -230,6 +231,9 @@ class StepTracer:
                 return block_divided(self.value(left), self.value(matrix))
             case ir.Call(function="pose"):
                 return self.pose()
+            case ir.Call(function=function, arguments=(argument,)) if function in AXES:
+                value = self.value(argument)
+                return None if value is None else AXES[function](self.in_body(), value)
             case ir.Call(function=function, arguments=arguments):
                 return CALLS[function](self.links, *(self.value(x) for x in arguments))
         return self.transport(term)
@@ -260,6 +264,11 @@ class StepTracer:
                 return record.array("task", name, (6, self.plan.columns(name)))
         raise NotImplementedError(term)
 
+    def in_body(self) -> moves.Move:
+        """The link's frame in the body's own."""
+        rotation = self.record.array("constant", "", (3, 3), BODY)
+        return rotation, np.zeros(3) if self.plan.keeps_origins else self.record.array("constant", "", (3,), BODY + 9)
+
     def parent(self, name: str) -> np.ndarray:
         return self.record.array("passed" if name in self.plan.passing else "parent", name, self.plan.shape(name))
 
@@ -274,7 +283,7 @@ class StepTracer:
         if name in self.made:
             return self.made[name]
         if name in self.plan.given:
-            return self.record.array("own", name, (self.nv, self.plan.columns(name)))
+            return self.record.array("own", name, self.plan.part(name, self.nv))
         if (known := self.earlier.get(name)) is None:
             return None
         if name in self.plan.repeated:
@@ -289,7 +298,10 @@ class StepTracer:
         if name == "H":
             return block_transposed(self.links.subspace[0])
         if name == "M":
-            return self.links.mass(0)
+            given = self.field(MOVED)
+            return (self.links if given is None else replace(self.links, inertias=given.reshape(1, 10))).mass(0)
+        if name == "BUB*":
+            return self.record.array("task", name, (6, 6))
         if name == "S":
             return self.links.rotor(0)
         if name == "N":

@@ -17,9 +17,8 @@ import numpy as np
 from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
-from phistar.dynamics import force_response, forward_dynamics
+from phistar.dynamics import force_response, forward_dynamics, frame_poses
 from phistar.loops.closure import Closures, closures, linear_rows, loop_frames, loop_slices, row_count
-from phistar.loops.probes import frame_poses
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints, Loop
 from phistar.operators.nodes import Node

@@ -17,12 +17,11 @@ from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
 from phistar.compiled import CompiledFunction, compile
-from phistar.dynamics import forward_dynamics
+from phistar.dynamics import forward_dynamics, frame_poses
 from phistar.loops.branches import branches, joined
 from phistar.loops.closure import Closures, closures, loop_frames, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
 from phistar.loops.equations import Equations, answered, equations, free_motion, response, row_scale
-from phistar.loops.probes import frame_poses
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
 from phistar.stated import states

@@ -62,6 +62,12 @@ def lower_poses() -> Program:
     return Program((), (Sweep(OUTWARD, tuple(RECURSIONS["pose"]("", (Data("M"), ir.ZERO, ir.ZERO)))),), ())
 
 
+def lower_frame_poses() -> Program:
+    """The program that places the links and, from them, the task frames, each as a 4×4 matrix by rows."""
+    placed = Sweep("flat", (Statement("T", Call("frame_poses", (Field("X"),))),))
+    return Program((), (*lower_poses().sweeps, placed), (("T", "poses"),), results=(("T", "T"),))
+
+
 _BACK: dict[str, tuple[type[Term], type[Term]]] = {
     "E_phi_b": (ir.BackFromParent, ir.BackFromChildren),
     "E_s": (ir.FromSiblings, ir.BackFromSiblings),

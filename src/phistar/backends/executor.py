@@ -1,0 +1,176 @@
+"""How a statement is computed for a robot: written out as instructions, rolled for long mechanisms, or in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from phistar.backends import cache
+from phistar.backends.body_axes import in_body_axes
+from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.kernel import Kernel, Statements, compilable, compile_statements
+from phistar.backends.link_frames import link_frames
+from phistar.backends.program import BLOCKS, Evaluation
+from phistar.backends.rolled import kinds_of, rolled_text
+from phistar.backends.rolled_memory import Rooms
+from phistar.backends.rolled_plan import Plan, over_all_joints, poses_first
+from phistar.backends.rolled_tables import tables
+from phistar.backends.rows import Signature
+from phistar.backends.threads import spread
+from phistar.model import Model
+from phistar.sweeps.ir import Program
+from phistar.sweeps.lower import GIVEN
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Operators over the joints of a long mechanism: the kernel that applies them, on all unit vectors at once."""
+
+    applied: Kernel
+
+    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        kernel = self.applied
+        units = [np.eye(rows) if name not in vectors else None for name, rows in zip(kernel.inputs, kernel.rows[1:])]
+        given = [
+            unit if unit is not None else np.asarray(vectors[name])[..., None, :]
+            for name, unit in zip(kernel.inputs, units, strict=True)
+        ]
+        results = spread(kernel.function, (np.asarray(q)[..., None, :], *given), list(kernel.shapes))
+        whole = results if len(kernel.outputs) > 1 else (results,)
+        return {name: np.swapaxes(x, -1, -2) for name, x in zip(kernel.outputs, whole, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenLinks:
+    """A kernel over all joints for vectors over those between links: the base's joint is given zeros, and its entries,
+    the first `start`, are dropped."""
+
+    kernel: Any
+    start: int
+    inputs: frozenset[str]
+    rows: frozenset[str]  # results whose rows, and whose columns, are over such joints
+    columns: frozenset[str]
+    matrices: tuple[str, ...]
+
+    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        given = {name: self._stretched(x) if name in self.inputs else x for name, x in vectors.items()}
+        return {name: self._kept(name, x) for name, x in self.kernel(q, given).items()}
+
+    def _kept(self, name: str, x: np.ndarray) -> np.ndarray:
+        first = self.start * (name in self.rows)
+        return x[..., first:, self.start * (name in self.columns) :] if name in self.matrices else x[..., first:]
+
+    def _stretched(self, x: Any) -> np.ndarray:
+        array = np.asarray(x)
+        return np.concatenate([np.zeros((*array.shape[:-1], self.start)), array], axis=-1)
+
+
+def executor(wanted: Statements) -> Any:
+    """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
+    if compilable(wanted.model):
+        return compile_statements(wanted)
+    rolled = compile_rolled(wanted) if wanted.model.nv and not _has_several_bases(wanted) else None
+    if rolled is None and wanted.matrix is True and wanted.model.nv and wanted.over_joints:
+        applied = compile_rolled(replace(wanted, matrix=False))
+        rolled = Columns(applied) if applied else None
+    return (rolled and _between_links(rolled, wanted)) or Evaluation(
+        wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS
+    )
+
+
+def _has_several_bases(wanted: Statements) -> bool:
+    """Whether "the joints between links" are not simply all but the first."""
+    program = wanted.program()
+    inner = any(space == "inner" for _, space in (*program.inputs, *program.outputs))
+    return inner and wanted.model.parents.count(-1) != 1
+
+
+def _between_links(rolled: Any, wanted: Statements) -> Any:
+    """The kernel itself, or where statements speak of the joints between links, made to fit those."""
+    program = wanted.program()
+    inputs = frozenset(name for name, space in program.inputs if space == "inner")
+    rows = frozenset(name for name, node in wanted.nodes if node.codomain and node.codomain.over == "inner")
+    columns = frozenset(name for name, node in wanted.nodes if node.domain and node.domain.over == "inner")
+    if not (inputs or rows or columns):
+        return rolled
+    return BetweenLinks(rolled, wanted.model.joints[0].nv, inputs, rows, columns, program.matrices)
+
+
+def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
+    """The kernel of the statements of a long mechanism, or None where they have no rolled form."""
+    title, program = " ".join(public for public, _ in wanted.nodes), rolled_program(wanted)
+    return program and compile_program(program, wanted.model, wanted.frames, title, target, lanes)
+
+
+def rolled_program(wanted: Statements) -> Program | None:
+    """The program of some statements as it runs link by link, or None where it does not."""
+    if wanted.matrix == BLOCKS:
+        return None
+    program = in_body_axes(over_all_joints(wanted.program()), _over_links(wanted), wanted.parameters)
+    return program if is_rollable(program, len(wanted.frames)) else None
+
+
+def is_rollable(program: Program, frames: int) -> bool:
+    """Whether steps can be made of all sweeps, and each result is a field of its own."""
+    return Plan(poses_first(program), frames).rollable and len(program.results) == len(program.outputs)
+
+
+def _over_links(wanted: Statements) -> dict[str, str]:
+    """Of the fields over the links that are given or wanted, whether they hold motions or forces."""
+    program, nodes = wanted.program(), dict(wanted.nodes)
+    spaces = {name: nodes[public].codomain for public, name in program.results}
+    spaces |= {field: getattr(wanted.symbols, name).codomain for name, field in GIVEN.items()}
+    operands = [name for name, _ in program.inputs if name not in spaces]
+    spaces |= dict.fromkeys(operands, next(iter(nodes.values())).domain)
+    return {name: space.name for name, space in spaces.items() if space is not None}
+
+
+def compile_program(
+    program: Program,
+    model: Model,
+    frames: tuple[str, ...],
+    title: str,
+    target: Target | None = None,
+    lanes: int | None = None,
+) -> Kernel:
+    """The kernel of a program that runs link by link."""
+    target = target or host()
+    lanes = lanes or target.lanes
+    program = poses_first(program)
+    plan = Plan(program, len(frames))
+    outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
+    placed = link_frames(model, plan.keeps_origins)
+    kinds, numbers = kinds_of(model, placed)
+    signature, inputs = _rolled_signature(plan, model)
+    name = cache.key("rolled", program, plan.frames, [kind.key for kind in kinds], target, lanes)
+    found = cache.load(name)
+    if found is None:
+        axes = [len(shape) for shape in signature.shapes]
+        made = rolled_text(plan, kinds, axes, len(signature.inputs), lanes, target.fma)
+        header = {"operations": made.operations_per_link, "memory": made.memory.data()}
+        code = compile_object(made.text, target)
+        cache.store(name, header, code)
+    else:
+        header, code = found
+    doc = f"{title} of {model.name}, compiled link by link."
+    data = tables(model, placed, numbers, plan, Rooms.from_data(header["memory"]), frames, 2 * lanes)
+    function = gufunc(load_object(code), signature, title, doc, data)
+    operations = header["operations"] * len(model.bodies)
+    return Kernel(function, inputs, tuple(outputs), operations, signature.outputs, {}, signature.inputs)
+
+
+def _rolled_signature(plan: Plan, model: Model) -> tuple[Signature, tuple[str, ...]]:
+    """Shapes of what a rolled kernel takes and gives, and the names of the inputs after q."""
+    program, bodies = plan.program, len(model.bodies)
+    sizes = {"joints": model.nv, "links": 6 * bodies, "parameters": 10 * bodies, **plan.flat_rows}
+    given = [(name, space) for name, space in program.inputs if name != "a_g" and name not in program.columns]
+    matrices = {program.result_names[public] for public in program.matrices}
+    shapes = []
+    for name, space in program.outputs:
+        rows = () if space == "scalars" else (sizes[space],)
+        shapes.append((*rows, plan.columns(name)) if name in matrices else rows)
+    rows = (model.nq, *(sizes[space] for _, space in given))
+    return Signature(rows, tuple(shapes)), tuple(name.removesuffix(" of bodies") for name, _ in given)

@@ -1,0 +1,183 @@
+"""Long mechanisms in machine code: every stated function link by link, in the bodies' axes, with parameters as inputs.
+
+What has no rolled form is listed here, so that nothing falls back to NumPy unseen.
+"""
+
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.backends.executor import compile_rolled, rolled_program
+from phistar.backends.program import Evaluation, frame_pose
+from phistar.dynamics import frame_poses
+from phistar.stated import Stated
+from tests.trees import KINDS, relative
+
+TOLERANCE = 1e-10
+MODULES = [
+    "dynamics",
+    "loops.grasp",
+    "loops.primary",
+    "loops.forward",
+    "loops.equations",
+    "control.avoidance",
+    "control.multirate",
+    "control.monitors",
+    "control.passivity",
+    "control.joint_laws",
+    "control.kinematics",
+    "control.operational",
+    "control.innovations",
+    "estimation.covariances",
+    "estimation.terms",
+    "estimation.observability",
+    "estimation.composite",
+    "estimation.state_space",
+    "freeflying.energy",
+    "freeflying.two_way",
+    "freeflying.momentum",
+]
+
+
+def stated():
+    modules = {name: import_module(f"phistar.{name}") for name in MODULES}
+    found = {f"{m}.{name}": x for m, module in modules.items() for name, x in vars(module).items()}
+    return {name: x for name, x in found.items() if isinstance(x, Stated) and name.startswith(x.__module__[8:])}
+
+
+STATED = stated()
+
+
+@cache
+def tree(bodies=8, floating=True, seed=3, kinds=("revolute", "universal")):
+    """A tree of some kinds of joints, some with armature."""
+    rng, builder = np.random.default_rng(seed), ps.ModelBuilder("tree")
+    makers = [KINDS[name] for name in kinds]
+    for k in range(bodies):
+        joint = ps.Free() if floating and not k else makers[k % len(makers)](rng, armature=0.1 * (k % 3))
+        place = ps.Pose(xyz=0.3 * rng.normal(size=3), rpy=rng.normal(size=3))
+        inertia = ps.Inertia(1.0 + rng.random(), 0.1 * rng.normal(size=3), np.diag([0.2, 0.3, 0.25]))
+        parent = f"b{max(0, k - 1 - int(rng.integers(3)))}" if k else "world"
+        builder.body(f"b{k}", parent, joint, place, inertia)
+    for name, body in (("tip", bodies - 1), ("inside", bodies // 2), ("beside", bodies - 2)):
+        builder.frame(name, f"b{body}", ps.Pose(xyz=(0.1, 0.2, 0.3), rpy=(0.4, 0.5, 0.6)))
+    return builder.build()
+
+
+def given(kernel, rows, batch, seed=0):
+    """Numbers for the inputs after q; weights must be positive."""
+    rng = np.random.default_rng(seed)
+    return {name: rng.uniform(0.5, 1.5, size=(batch, n)) for name, n in zip(kernel, rows, strict=True)}
+
+
+def compared(wanted, batch=3):
+    """The largest relative difference from the program run link by link on arrays."""
+    kernel = compile_rolled(wanted)
+    assert kernel is not None
+    q = wanted.model.random(np.random.default_rng(1), shape=(batch,))
+    vectors = given(kernel.inputs, kernel.rows[1:], batch)
+    expected = Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators)(q, vectors)
+    found = kernel(q, vectors)
+    return max(relative(np.ravel(found[name]), np.ravel(expected[name])) for name in expected)
+
+
+OVER_LINKS = [
+    "control.multirate.tip_control",
+    "control.multirate.tip_control_delayed",
+    "control.multirate.on_link",
+    "control.joint_laws.dynamic_feedback",
+    "control.joint_laws.gathered",
+    "estimation.state_space.link_forces",
+    "estimation.state_space.propagated",
+    "control.kinematics.damped_rates",
+]
+
+
+@pytest.mark.parametrize("name", OVER_LINKS)
+def test_vectors_over_the_links_are_in_the_axes_of_the_bodies(name):
+    assert compared(STATED[name].wanted(tree(), ("tip",))[0]) < TOLERANCE
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "momentum", "operational_space"])
+def test_inertias_and_gravity_may_be_inputs(name):
+    """A robot given another's inertias and gravity moves as that one."""
+    model, other = tree(), tree(seed=4)
+    bodies = tuple(ps.Inertia(x.mass, x.com, x.tensor) for x in (body.inertia for body in other.bodies))
+    changed = model.replace(
+        inertias=dict(zip((b.name for b in model.bodies), bodies, strict=True)), gravity=(1.0, 2.0, -3.0)
+    )
+    frames = ("tip",) if name == "operational_space" else ()
+    kernel = compile_rolled(STATED[f"dynamics.{name}"].wanted(model, frames, ("inertia", "gravity"))[0])
+    assert kernel is not None and kernel.inputs[-2:] == ("inertia", "gravity")
+    q = model.random(np.random.default_rng(1), shape=(5,))
+    vectors = given(kernel.inputs[:-2], kernel.rows[1:-2], 5)
+    values = {"inertia": np.concatenate([x.parameters for x in bodies]), "gravity": np.array([1.0, 2.0, -3.0])}
+    found = kernel(q, {**vectors, **values})
+    statements = STATED[f"dynamics.{name}"].wanted(changed, frames)[0]
+    expected = Evaluation(statements.program(), changed, frames, {})(q, vectors)
+    for result in expected:
+        assert relative(np.ravel(found[result]), np.ravel(expected[result])) < TOLERANCE
+
+
+def test_a_statement_of_a_long_chain_takes_parameters():
+    model = ps.chain(45)
+    bound = ps.algebra(model)
+    load = ps.compile(bound.g, parameters=("inertia", "gravity"))
+    assert load.inputs == ("q", "inertia", "gravity")
+    q = model.random(np.random.default_rng(0), shape=(4,))
+    weights = np.concatenate([body.inertia.parameters for body in model.bodies])
+    found = load(q, 2.0 * weights, 3.0 * model.gravity)
+    np.testing.assert_allclose(found, 6.0 * ps.gravity_load(model, q), rtol=1e-9, atol=1e-9)
+
+
+# Poses
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_poses_of_frames_far_out_are_those_of_the_links(floating):
+    model = tree(90, floating, kinds=("revolute", "spherical"))
+    q = model.random(np.random.default_rng(2), shape=(3, 2))
+    found = frame_poses(model, q, ("tip", "inside", "world", "beside"))
+    for name, pose in found.items():
+        assert pose.shape == (3, 2, 4, 4)
+        np.testing.assert_allclose(pose, frame_pose(model, q, name), atol=1e-13)
+        np.testing.assert_array_equal(ps.forward_kinematics(model, q, name).shape, pose.shape)
+
+
+# Nothing falls back unseen
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_what_long_mechanisms_run_in_numpy_is_known(name):
+    """Link by link, or, as an operator over the joints, column by column."""
+    wanted = STATED[name].wanted(tree(), ("tip",))[0]
+    columns = wanted.matrix is True and wanted.over_joints and rolled_program(replace(wanted, matrix=False))
+    assert bool(rolled_program(wanted) or columns) == (name not in IN_NUMPY)
+
+
+IN_NUMPY = [
+    "control.innovations.innovation_terms",
+    "control.innovations.coloured",
+    "control.innovations.whitened",
+    "control.innovations.decorrelated",
+    "control.innovations.recovered",
+    "estimation.covariances.covariances",
+    "estimation.composite.composite_bodies",
+    "freeflying.energy.wiggle_velocity",
+    "freeflying.energy.wiggle_jacobian",
+    "freeflying.energy.joint_momentum",
+    "freeflying.energy.rigid_velocity",
+    "freeflying.energy.energy",
+    "freeflying.two_way.mass_matrix",
+    "freeflying.two_way.inverse_dynamics",
+    "freeflying.momentum.generalized_jacobian",
+    "freeflying.momentum._momentum_at_base",
+    "freeflying.momentum.mass_at_base",
+]
