@@ -1,6 +1,8 @@
 """Traced numbers: the record computes what the code computes, zeros and ones leave no trace, and nothing branches."""
 
+import gc
 import math
+import weakref
 from operator import add, mul, sub, truediv
 
 import numpy as np
@@ -58,7 +60,7 @@ def test_a_trace_computes_what_the_code_computes(expression, state):
 @pytest.fixture
 def numbers():
     tape = Tape()
-    return tape, *tape.inputs((2,))
+    return [tape, *tape.inputs((2,))]
 
 
 def test_zero_and_one_vanish(numbers):
@@ -73,13 +75,28 @@ def test_equal_instructions_are_recorded_once(numbers):
     tape, x, y = numbers
     first = (x + y) * x.sin()
     before = len(tape.code)
-    assert x.sin() * (y + x) is first
+    assert (x.sin() * (y + x)).index == first.index
     assert len(tape.code) == before
+
+
+def test_numbers_that_nobody_holds_are_gone_at_once(numbers):
+    """A tape and its numbers are no ring, which only a search of the whole memory would find."""
+    tape, x, y = numbers
+    product = x * y
+    gone = weakref.ref(tape)
+    gc.disable()
+    try:
+        del tape, x, y, product
+        numbers.clear()
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_signs_move_outward_until_an_addition_takes_them(numbers):
     tape, x, y = numbers
-    assert x + (-y) is x - y and -(x - y) is y - x and (-x) - y is -(x + y) and (-x) * (-y) is x * y
+    pairs = [(x + (-y), x - y), (-(x - y), y - x), ((-x) - y, -(x + y)), ((-x) * (-y), x * y)]
+    assert all(moved.index == expected.index for moved, expected in pairs)
     assert [op for op, _, _ in finish(tape, [(-x) * y + y * 2.0]).code].count(NEG) == 0
 
 

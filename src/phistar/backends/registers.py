@@ -55,6 +55,7 @@ def _simulated(
         ahead = nearest[value] - time
         return ahead if value in written or in_memory(value) else ahead / writing
 
+    following: dict[int, int] = {}  # when what is held is used next
     for part in parts:
         held: set[int] = set()
         end = time + len(part)
@@ -64,13 +65,12 @@ def _simulated(
             written.update(x for x in reads[index] if not in_memory(x))
             held.update(wanted)
             held.add(index)
-            nearest = {}
-            for value in held:
+            for value in (*wanted, index):
                 ahead = uses.get(value)
                 while ahead and ahead[-1] <= time:
                     ahead.pop()
-                if ahead and ahead[-1] < end:
-                    nearest[value] = ahead[-1]
+                following[value] = ahead[-1] if ahead else end
+            nearest = {value: following[value] for value in held if following[value] < end}
             held = set(nearest)
             while len(held) > registers:
                 gone = max(held, key=distance)

@@ -6,6 +6,7 @@ move outward so that additions can absorb them. NumPy treats a `Scalar` as an op
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import mul
@@ -22,18 +23,14 @@ class Tape:
 
     def __init__(self) -> None:
         self.code: list[tuple[int, Any, Any]] = []
-        self.scalars: list[Scalar] = []
-        self._seen: dict[tuple[int, Any, Any], Scalar] = {}
+        self._seen: dict[tuple[int, Any, Any], int] = {}
 
     def emit(self, op: int, left: Any, right: Any = None) -> Scalar:
         key = (op, left, right)
-        found = self._seen.get(key)
-        if found is None:
-            found = Scalar(self, len(self.code))
+        index = self._seen.setdefault(key, len(self.code))
+        if index == len(self.code):
             self.code.append(key)
-            self.scalars.append(found)
-            self._seen[key] = found
-        return found
+        return Scalar(self, index)
 
     def constant(self, value: float) -> Scalar:
         return self.emit(CONST, float(value))
@@ -48,7 +45,8 @@ class Tape:
 
 
 class Scalar:
-    """One number of a trace. Arithmetic with floats folds; no comparisons, no truth value."""
+    """One number of a trace. Arithmetic with floats folds; no comparisons, no truth value. The tape knows nothing of
+    it, so that it goes when nobody holds it."""
 
     __slots__ = ("index", "tape")
 
@@ -69,14 +67,14 @@ class Scalar:
         tape = self.tape
         op, left, right = tape.code[other.index]
         if op == NEG:
-            return self - tape.scalars[left]
+            return self - Scalar(tape, left)
         if op == SUB and right == self.index:  # a + (b − a)
-            return tape.scalars[left]
+            return Scalar(tape, left)
         op, left, right = tape.code[self.index]
         if op == NEG:
-            return other - tape.scalars[left]
+            return other - Scalar(tape, left)
         if op == SUB and right == other.index:
-            return tape.scalars[left]
+            return Scalar(tape, left)
         a, b = self.index, other.index
         return tape.emit(ADD, a, b) if a <= b else tape.emit(ADD, b, a)
 
@@ -87,15 +85,15 @@ class Scalar:
             if other == 0.0:
                 return self
             other = self.tape.constant(other)
-        if other is self:
+        if other.index == self.index:
             return 0.0
         tape = self.tape
         op, left, _ = tape.code[other.index]
         if op == NEG:
-            return self + tape.scalars[left]
+            return self + Scalar(tape, left)
         op, left, _ = tape.code[self.index]
         if op == NEG:
-            return -(tape.scalars[left] + other)
+            return -(Scalar(tape, left) + other)
         return tape.emit(SUB, self.index, other.index)
 
     def __rsub__(self, other: Any) -> Any:
@@ -106,7 +104,7 @@ class Scalar:
     def __neg__(self) -> Any:
         op, left, right = self._operation()
         if op == NEG:
-            return self.tape.scalars[left]
+            return Scalar(self.tape, left)
         if op == SUB:
             return self.tape.emit(SUB, right, left)
         if op == CONST:
@@ -126,9 +124,9 @@ class Scalar:
         left_op, left, _ = tape.code[self.index]
         right_op, right, _ = tape.code[other.index]
         if left_op == NEG:
-            return -(tape.scalars[left] * other)
+            return -(Scalar(tape, left) * other)
         if right_op == NEG:
-            return -(self * tape.scalars[right])
+            return -(self * Scalar(tape, right))
         if right_op == CONST:
             return self * right
         if left_op == CONST:
@@ -150,9 +148,9 @@ class Scalar:
         if op == CONST:
             return left * value
         if op == NEG:
-            return tape.scalars[left]._times_constant(-value)
+            return Scalar(tape, left)._times_constant(-value)
         if op == MUL and tape.code[right][0] == CONST:
-            return tape.scalars[left] * (tape.code[right][1] * value)
+            return Scalar(tape, left) * (tape.code[right][1] * value)
         if value < 0:
             return -self._times_constant(-value)
         return tape.emit(MUL, self.index, tape.constant(value).index)
@@ -164,7 +162,7 @@ class Scalar:
         if op == CONST:
             return self * (1.0 / value)
         if op == NEG:
-            return -(self / self.tape.scalars[value])
+            return -(self / Scalar(self.tape, value))
         return self.tape.emit(DIV, self.index, other.index)
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -220,11 +218,19 @@ class Trace:
 
 def finish(tape: Tape, outputs: list[Any]) -> Trace:
     """Drop what no output needs."""
-    code = tape.code
+    constant = tuple(type(value) is not Scalar for value in outputs)
+    return _needed(tape.code, tuple(v.index if type(v) is Scalar else float(v) for v in outputs), constant)
+
+
+def _needed(
+    code: Sequence[tuple[int, Any, Any]], outputs: tuple[int | float, ...], output_is_constant: tuple[bool, ...]
+) -> Trace:
+    """The instructions that some outputs need."""
+    pairs = list(zip(outputs, output_is_constant, strict=True))
     needed = bytearray(len(code))
-    for value in outputs:
-        if type(value) is Scalar:
-            needed[value.index] = 1
+    for value, constant in pairs:
+        if not constant:
+            needed[int(value)] = 1
     for index in range(len(code) - 1, -1, -1):
         if needed[index]:
             op, left, right = code[index]
@@ -241,21 +247,14 @@ def finish(tape: Tape, outputs: list[Any]) -> Trace:
                 kept.append((op, number[left], None if right is None else number[right]))
             else:
                 kept.append((op, left, right))
-    constant = tuple(type(value) is not Scalar for value in outputs)
-    results = tuple(number[v.index] if type(v) is Scalar else float(v) for v in outputs)
-    return Trace(tuple(kept), results, constant)
+    results = tuple(value if constant else number[int(value)] for value, constant in pairs)
+    return Trace(tuple(kept), results, output_is_constant)
 
 
 def restricted(trace: Trace, positions: list[int]) -> Trace:
     """The trace that makes only some of its outputs."""
-    tape = Tape()
-    tape.code = list(trace.code)
-    tape.scalars = [Scalar(tape, index) for index in range(len(trace.code))]
-    wanted: list[Any] = []
-    for position in positions:
-        value = trace.outputs[position]
-        wanted.append(value if trace.output_is_constant[position] else tape.scalars[int(value)])
-    return finish(tape, wanted)
+    constant = tuple(trace.output_is_constant[position] for position in positions)
+    return _needed(trace.code, tuple(trace.outputs[position] for position in positions), constant)
 
 
 def depth_first(trace: Trace, last_first: bool = False) -> Trace:
