@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.capture.candidates import Preferences
 from phistar.capture.faces import face_pairs
-from phistar.capture.planner import Plan, Planner, Refusal, Settings, Sighting
+from phistar.capture.planner import Plan, Planner, Refusal, Sighting
 from phistar.capture.prediction import tumble
 from phistar.capture.robot import Arms
 from phistar.errors import ShapeError
@@ -83,7 +84,7 @@ def test_the_approach_leaves_at_rest_and_arrives_with_the_speed_of_the_face(plan
 
 def test_the_same_sighting_gives_the_same_plan_and_faces_tried_in_vain_give_way(planners):
     joints = planners["grapple"][1]
-    planner = Planner(planners["grapple"][0].robot.arms, Settings(trusted=10.0))
+    planner = Planner(planners["grapple"][0].robot.arms, Preferences(trusted=10.0))
     seen = sighting(joints, 2)
     first, again = planner.plan(seen, 0.0), planner.plan(seen, 0.0)
     assert isinstance(first, Plan) and isinstance(again, Plan)
@@ -115,7 +116,7 @@ def test_what_is_out_of_reach_is_refused_with_its_reason(planners):
     made = planner.plan(far, 0.0)
     assert isinstance(made, Refusal) and "reach" in made.reason
     near = sighting(joints, 1)
-    narrow = Planner(planner.robot.arms, Settings(clearance=0.5)).plan(near, 0.0)
+    narrow = Planner(planner.robot.arms, Preferences(clearance=0.5)).plan(near, 0.0)
     assert isinstance(narrow, Refusal) and "clear" in narrow.reason
     with pytest.raises(ShapeError, match="twelve"):
         planner.plan(near._replace(joints=np.zeros(5)), 0.0)

@@ -1,5 +1,7 @@
 """The arms apart from what they capture: the same mechanism, hands known by their fingers, states from readings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,22 @@ def test_what_is_missing_is_told():
         Arms.of(ps.load("puma560"))
     with pytest.raises(ModelError, match="world"):
         without(ps.load("puma560"), "world")
+
+
+def test_an_object_off_its_origin_and_hands_that_differ_are_refused_with_what_to_do(scene):
+    own = scene.bodies[scene.body_index("satellite")].inertia
+    heavy = scene.replace(inertias={"satellite": ps.Inertia(own.mass, (0.0, 0.02, 0.0), own.tensor)})
+    with pytest.raises(ModelError, match=r"mass of 'satellite' is at \[0\.0, 0\.02, 0\.0\] m.*Move the origin there"):
+        Arms.of(heavy)
+    number = scene.frame("left/tool").body
+    hand = scene.bodies[number]
+    turned = [
+        replace(each, placement=ps.Pose(xyz=each.placement.translation + np.array([0.01, 0.0, 0.0])))
+        if each.name == "left_finger1"
+        else each
+        for each in hand.geometry
+    ]
+    bodies = list(scene.bodies)
+    bodies[number] = replace(hand, geometry=tuple(turned))
+    with pytest.raises(ModelError, match="fingertips of both hands must lie in the same way"):
+        Arms.of(replace(scene, bodies=tuple(bodies)))

@@ -8,7 +8,6 @@ import pytest
 import phistar as ps
 from phistar.backends.native import Arrays
 from phistar.contact import forces, rows, solving, surface
-from phistar.contact.axes import bases_of
 from phistar.contact.forces import compiled_forces
 from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface, normal_force
@@ -112,7 +111,7 @@ def test_forces_obey_the_normal_law_coulombs_law_and_newtons_at_the_steps_end(mo
     after = state._replace(v=made.w)
     assert gap == pytest.approx(gaps.distance[0] + step * world.closing(after, gaps)[0], rel=1e-7)
     left = ps.inverse_dynamics(
-        world.model, state.q, state.v, (made.w - state.v) / step, wrenches(world, state, gaps, force)
+        world.model, state.q, state.v, (made.w - state.v) / step, wrenches(world, state, gaps, force, made.axes[0])
     )
     np.testing.assert_allclose(left[2:], 0.0, atol=1e-8)
     dry = left[:2] - [made.pushes[0] - made.pushes[2], made.pushes[1] - made.pushes[3]]
@@ -122,9 +121,11 @@ def test_forces_obey_the_normal_law_coulombs_law_and_newtons_at_the_steps_end(mo
     assert slides.any() and made.pushes.max() > 0.0
 
 
-def wrenches(world, state, gaps, force):
+def wrenches(world, state, gaps, force, axes):
     """What the place of contact does to its two bodies, [moment; force] at their origins."""
-    basis, found = bases_of(gaps.normal)[0], {}
+    basis, found = axes.reshape(3, 3).T, {}
+    np.testing.assert_allclose(basis.T @ basis, np.eye(3), atol=1e-15)
+    np.testing.assert_array_equal(basis[:, 2], gaps.normal[0])
     pair = world.pairs.slot_pair(gaps.slots[0])
     for site, way in ((pair.a, 1.0), (pair.b, -1.0)):
         name = world.model.bodies[site.body].name

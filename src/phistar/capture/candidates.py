@@ -27,7 +27,7 @@ APART = 2.5  # s between choices that differ in their moment alone
 
 
 @dataclass(frozen=True)
-class Settings:
+class Preferences:
     """What a good plan is. Times in s, lengths in m, angles in rad."""
 
     window: float = 60.0  # how far ahead to look,
@@ -118,7 +118,7 @@ class Candidates:
     `waits` (k,) s from now, `joints` (12,) now."""
 
     def __init__(
-        self, robot: Robot, settings: Settings, joints: np.ndarray, waits: np.ndarray, pose: Any, twist: Any
+        self, robot: Robot, settings: Preferences, joints: np.ndarray, waits: np.ndarray, pose: Any, twist: Any
     ) -> None:
         self.grasps: tuple[Grasp, ...] = ()
         self.robot, self.settings, self.now, self.waits = robot, settings, joints, waits

@@ -107,7 +107,7 @@ class CaptureController:
     def planner(self) -> Planner:
         own = self.settings
         closing, stopping = own.approach + own.standoff / own.closing_speed, own.squeeze_time + 0.5 * own.slowing
-        choice = candidates.Settings(window=own.window, closing=closing + HESITATION, stopping=stopping)
+        choice = candidates.Preferences(window=own.window, closing=closing + HESITATION, stopping=stopping)
         return Planner(self.arms.without_mass(), choice)
 
     @cached_property

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.capture.candidates import Candidates, Choice, Grasp, Robot, Settings, grip_twist
+from phistar.capture.candidates import Candidates, Choice, Grasp, Preferences, Robot, grip_twist
 from phistar.capture.clearance import FAR, Nearest
 from phistar.capture.prediction import tumble
 from phistar.capture.robot import Arms
@@ -89,8 +89,8 @@ class Refusal(NamedTuple):
 class Planner:
     """plan(sighting, t) for one robot and body; it holds nothing that depends on the state."""
 
-    def __init__(self, arms: Arms, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings()
+    def __init__(self, arms: Arms, settings: Preferences | None = None) -> None:
+        self.settings = settings or Preferences()
         self.robot = Robot(arms, self.settings.shift)
 
     def plan(self, sighting: Sighting, t: float, tried: tuple[tuple[str, str], ...] = ()) -> Plan | Refusal:

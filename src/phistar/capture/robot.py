@@ -25,6 +25,7 @@ from phistar.spatial import Inertia, Pose, cross, from_quaternion
 SIDES = ("left", "right")
 FINGERS = 3
 BASE, OBJECT = "base", "satellite"
+CENTRED = 1e-3  # m: farther off its centre of mass, an origin sways as the body turns
 SIGHT_ROWS = 13  # of a pose as sensors give it: xyz, quaternion, ω, v
 
 
@@ -58,6 +59,7 @@ class Arms:
         model = without(scene, OBJECT)
         hands = tuple(_hand(model, side) for side in SIDES)
         _check_joints(model, hands)
+        _check_object(scene, hands)
         frames = tuple(
             Frame(hand.grip, wrist.body, Pose(rotation=place[:3, :3], xyz=place[:3, 3]))
             for hand in hands
@@ -185,6 +187,22 @@ def _check_joints(model: Model, hands: tuple[Hand, ...]) -> None:
                 f"{model.name}: the joint {joint.name} belongs to no arm; a capture knows two arms, '{BASE}' and "
                 f"'{OBJECT}', and nothing else that moves."
             )
+
+
+def _check_object(scene: Model, hands: tuple[Hand, ...]) -> None:
+    """Refuses an object that does not turn about the origin of its frame, whose sightings are taken to go straight on,
+    and hands that differ: faces are looked for with one of them."""
+    off = scene.bodies[scene.body_index(OBJECT)].inertia.com
+    if np.linalg.norm(off) > CENTRED:
+        raise ModelError(
+            f"{scene.name}: the centre of mass of '{OBJECT}' is at {np.round(off, 6).tolist()} m in its frame; a "
+            "capture needs it at the frame's origin. Move the origin there: take this from the xyz of all its shapes, "
+            "add it to where the body starts, and leave com away."
+        )
+    if np.abs(hands[0].tips - hands[1].tips).max() > CENTRED:
+        raise ModelError(
+            f"{scene.name}: the fingertips of both hands must lie in the same way; give them alike fingers."
+        )
 
 
 def without(model: Model, name: str) -> Model:

@@ -56,7 +56,8 @@ class Solved(NamedTuple):
     """The rates w (nv,) at the step's end and the momenta (k, 6) of free trees; what slots hold (slots, 5); of near
     places (capacity, 6) forces along two tangents and the normal and about it, the gap left and what Newton's method
     missed of it; forces (s,) of stops; and `report` (2,): how badly it missed at worst, and where rounds
-    ran out, by which part of the largest force friction changed last."""
+    ran out, by which part of the largest force friction changed last. `axes` (capacity, 9) are the places' tangents and
+    normals."""
 
     w: np.ndarray
     momenta: np.ndarray
@@ -64,6 +65,7 @@ class Solved(NamedTuple):
     forces: np.ndarray
     pushes: np.ndarray
     report: np.ndarray
+    axes: np.ndarray
 
 
 def gather(m: Arrays) -> float:
@@ -198,12 +200,13 @@ def compiled_forces(places: int, nv: int, nq: int, stops: int, slots: int, roots
     made |= {
         "pushes": (stops,),
         "report": (2,),
+        "axes": (places, 9),
         "rubs": (nv,),
         "stops_it": (nv,),
         "jacobian": (rows, nv),
         "answers": (rows, nv),
     }
-    made |= {"axes": (places, 9), "surface": (normals, 9), "matrix": (normals, normals), "factor": (normals, normals)}
+    made |= {"surface": (normals, 9), "matrix": (normals, normals), "factor": (normals, normals)}
     made |= {"normals": (normals, 10), "grips": (places, 10)}
     sizes = {"NV": nv, "PLACES": places, "STOPS": stops, "SLOTS": slots, "ROOTS": roots}
     return native(FORCES, given, made, sizes)

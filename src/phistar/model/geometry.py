@@ -2,6 +2,7 @@
 
 from abc import ABC
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -90,6 +91,8 @@ class Plane(Shape):
     """The half-space z ≤ 0."""
 
 
+LARGEST_MESH = 256 * 2**20  # bytes of a file
+
 # CoACD's search for cuts: its own settings take up to ten times as long for about as many pieces.
 _SEARCH: dict[str, Any] = {"mcts_iterations": 60, "mcts_max_depth": 2, "mcts_nodes": 15, "resolution": 1000}
 
@@ -150,8 +153,21 @@ class Mesh(Shape):
         object.__setattr__(self, "path", str(self.path))
         object.__setattr__(self, "scale", readonly(checked_numbers(scale, (3,), "A mesh", "scale")))
 
+    def check_size(self) -> None:
+        """Refuses a file that is not there, and one so large that reading it would look like standing still."""
+        try:
+            size = Path(self.path).stat().st_size
+        except (OSError, ValueError) as error:
+            raise ModelError(f"The mesh {self.path} cannot be read: {error}.") from None
+        if size > LARGEST_MESH:
+            raise ModelError(
+                f"The mesh {self.path} has {size / 2**20:.0f} MB; {LARGEST_MESH / 2**20:.0f} MB is the most that is "
+                "read. Give one with fewer triangles."
+            )
+
     def read(self) -> Any:
         """Its triangles, unscaled, as trimesh has them."""
+        self.check_size()
         try:
             import trimesh
         except ImportError:
@@ -162,7 +178,7 @@ class Mesh(Shape):
             raise ModelError(
                 f"The mesh {self.path} cannot be read: {str(error) or type(error).__name__:.200}."
             ) from None
-        if len(found.faces) == 0:
+        if len(getattr(found, "faces", ())) == 0:
             raise ModelError(f"The mesh {self.path} has no triangles.")
         return found
 

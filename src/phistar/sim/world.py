@@ -37,9 +37,10 @@ class State(NamedTuple):
 
 class Forces(NamedTuple):
     """At n near places, `table` (n, 6): forces along two tangents and the normal and about it, the gap left at the
-    step's end, and by how much Newton's method missed it."""
+    step's end, and by how much Newton's method missed it; `axes` (n, 9): those tangents and the normal."""
 
     table: np.ndarray
+    axes: np.ndarray
 
     @property
     def force(self) -> np.ndarray:
@@ -145,7 +146,7 @@ class World:
             ahead = self.gaps(after, step, gaps)
         except Penetration:
             return None
-        forces = Forces(solved.forces[:near]) if near else None
+        forces = Forces(solved.forces[:near], solved.axes[:near]) if near else None
         return Step(after, gaps, forces, ahead, ahead.nearest, solved.pushes, float(solved.report[1]))
 
     def _solved(self, state: State, free: Any, step: float, gaps: Gaps) -> Solved:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from phistar.errors import PhistarError
 from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Polytope, Shape, Sphere
 from phistar.model.model import Model
 
@@ -87,17 +88,11 @@ def _hull(points: np.ndarray) -> Triangles:
 @lru_cache(maxsize=64)
 def _mesh(path: str, scale: tuple[float, ...]) -> Triangles:
     """The triangles of a mesh file; none where it cannot be read: a picture is not the place to stop a run."""
-    nothing = Triangles(np.zeros((0, 3, 3)), np.zeros((0, 3, 3)))
     try:
-        import trimesh
-
-        mesh = trimesh.load(path, force="mesh")
-    except (ImportError, OSError, ValueError, TypeError, NotImplementedError):
-        return nothing
-    faces = np.asarray(getattr(mesh, "faces", ()))
-    if not len(faces):
-        return nothing
-    corners = np.asarray(mesh.vertices)[faces] * np.array(scale)  # pyright: ignore[reportAttributeAccessIssue]
+        mesh = Mesh(path).read()
+    except PhistarError:
+        return Triangles(np.zeros((0, 3, 3)), np.zeros((0, 3, 3)))
+    corners = np.asarray(mesh.vertices)[np.asarray(mesh.faces)] * np.array(scale)
     flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-15)
     return Triangles(corners, np.repeat(flat[:, None], 3, axis=1))

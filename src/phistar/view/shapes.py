@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.errors import PhistarError
 from phistar.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Polytope, Sphere
 from phistar.spatial.rotations import to_quaternion
 
@@ -129,16 +130,11 @@ def bounds(shape: Any) -> tuple[np.ndarray, np.ndarray] | None:
 @lru_cache(maxsize=256)
 def loaded(path: str) -> Any:
     """The `trimesh.Trimesh` of a file; None, and a warning, where it cannot be read."""
-    import trimesh
-
     try:
-        found = trimesh.load(path, force="mesh")
-        if len(getattr(found, "faces", ())) == 0:
-            raise ValueError("it has no faces")
-        return found
-    except Exception as error:  # readers of foreign formats raise whatever they like
+        return Mesh(path).read()
+    except PhistarError as error:
         if path:
-            _log.warning("viewer: the mesh %r is left out (%.200s).", path, f"{type(error).__name__}: {error}")
+            _log.warning("viewer: the mesh %r is left out (%.400s).", path, error)
         else:
             _log.warning("viewer: meshes of the robot's file were not found; `phistar info ROBOT` says what to do.")
         return None

@@ -60,15 +60,25 @@ def test_a_ball_rests_on_the_foot_of_the_pieces_and_on_the_slope_of_the_hull(ang
     assert fallen(angle.parent, "hull", 1.6) > 0.9
 
 
-def test_pieces_are_cut_once_and_fill_the_mesh(angle, monkeypatch, tmp_path):
+def test_pieces_are_cut_once_and_fill_the_mesh(angle, monkeypatch, tmp_path, caplog):
     pytest.importorskip("coacd")
     monkeypatch.setenv("PHISTAR_CACHE", str(tmp_path / "cache"))
     first = meshes.pieces(ps.Mesh(str(angle)))
     volume = sum(trimesh.convex.convex_hull(piece.points).volume for piece in first)
     assert volume == pytest.approx(0.36, rel=0.02)
+    assert f"{angle} (0.0 MB) is cut into convex pieces" in caplog.text
+    caplog.clear()
     monkeypatch.setattr(ps.Polytope, "pieces", None)  # a second cut would fail
     again = meshes.pieces(ps.Mesh(str(angle)))
     assert [piece.points.tolist() for piece in again] == [piece.points.tolist() for piece in first]
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("way", ["hull", "pieces"])
+def test_a_mesh_that_is_too_large_is_refused_before_it_is_read(angle, monkeypatch, way):
+    monkeypatch.setattr("phistar.model.geometry.LARGEST_MESH", 1000)
+    with pytest.raises(ps.ModelError, match=r"angle\.stl has 0 MB; 0 MB is the most that is read. Give one with fewer"):
+        meshes.solids(ps.Mesh(str(angle)), way)
 
 
 def robot_file(angle):

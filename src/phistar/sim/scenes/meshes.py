@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from phistar.errors import ModelError
 from phistar.model import Geometry, Mesh, Model, Polytope
 from phistar.model.geometry import Shape
 
+_log = logging.getLogger("phistar")
 WAYS = ("hull", "pieces", "none")
 
 
@@ -30,14 +32,16 @@ def solids(mesh: Mesh, way: str) -> tuple[Polytope, ...]:
 
 def pieces(mesh: Mesh) -> tuple[Polytope, ...]:
     """`Polytope.pieces`, kept on disk by the mesh's content: cutting takes seconds, and a scene is read many times."""
+    mesh.check_size()
     try:
         content = Path(mesh.path).read_bytes()
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ModelError(f"The mesh {mesh.path} cannot be read: {error}.") from None
     name = cache.key("pieces", content, mesh.scale.tobytes())
     found = cache.load(name, cache.PIECES)
     if found is not None:
         return tuple(Polytope(points) for points in found[0]["points"])
+    _log.warning("%s (%.1f MB) is cut into convex pieces: a second to a minute, once.", mesh.path, len(content) / 1e6)
     cut = Polytope.pieces(mesh)
     cache.store(name, {"points": [np.asarray(piece.points).tolist() for piece in cut]}, b"", cache.PIECES)
     return cut

@@ -11,7 +11,6 @@ import numpy as np
 from phistar.backends.arrays import traced
 from phistar.backends.kernel import compile_trace
 from phistar.backends.trace import Tape, finish
-from phistar.contact.axes import bases_of
 from phistar.sim.world import Step
 from phistar.spatial import cross
 
@@ -23,7 +22,7 @@ def pushes(step: Step | None) -> np.ndarray:
     opposite."""
     if step is None or step.forces is None:
         return NOTHING
-    return _compiled()(step.gaps.table, step.forces.table)
+    return _compiled()(step.gaps.table, step.forces.table, step.forces.axes)
 
 
 def mean_pushes(step: Step, length: float, pattern: Callable[[tuple[int, ...]], np.ndarray]) -> np.ndarray:
@@ -34,16 +33,15 @@ def mean_pushes(step: Step, length: float, pattern: Callable[[tuple[int, ...]], 
     return np.sum(made, axis=0)
 
 
-def wrench(place: Any, force: Any) -> Any:
-    """[p × f + n τ; f], (6,), of a place (distance, point p, normal n) and its force along the contact's axes."""
-    basis, point = bases_of(place[None, 4:7])[0], place[1:4]
-    linear = np.matmul(basis, force[:3])
-    return np.concatenate([cross(point, linear) + basis[:, 2] * force[3], linear])
+def wrench(place: Any, force: Any, axes: Any) -> Any:
+    """[p × f + n τ; f], (6,), of a place (distance, point p, normal n) and its force along the contact's axes (9,)."""
+    linear = axes[:3] * force[0] + axes[3:6] * force[1] + axes[6:] * force[2]
+    return np.concatenate([cross(place[1:4], linear) + axes[6:] * force[3], linear])
 
 
 @cache
 def _compiled() -> Any:
     tape = Tape()
-    made = wrench(traced(tape.inputs((7,))), traced(tape.inputs((6,))))
+    made = wrench(traced(tape.inputs((7,))), traced(tape.inputs((6,))), traced(tape.inputs((9,))))
     values = [x.item() if isinstance(x, np.ndarray) else x for x in np.asarray(made).reshape(-1)]
-    return compile_trace(finish(tape, values), [7, 6], [(6,)], "wrench of a contact", ("wrench",)).function
+    return compile_trace(finish(tape, values), [7, 6, 9], [(6,)], "wrench of a contact", ("wrench",)).function
