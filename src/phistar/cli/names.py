@@ -15,7 +15,7 @@ def bundled_robots() -> list[str]:
 
 
 def bundled_scenes() -> list[str]:
-    from phistar.sim.scenes.scene import bundled_scenes as names
+    from phistar.sim.scenes.source import bundled_scenes as names
 
     return names()
 

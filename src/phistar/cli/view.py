@@ -64,7 +64,8 @@ def view(
 def _found(shown: str, floating: bool, packages: list[Path]) -> tuple[Any, Any]:
     """A recording, or a model and where it starts."""
     from phistar.io import load
-    from phistar.sim.scenes.scene import Scene, bundled_scenes
+    from phistar.sim.scenes.scene import Scene
+    from phistar.sim.scenes.source import bundled_scenes
     from phistar.view.recording import Recording
 
     if os.path.isdir(shown):  # of a name too long for a file, too

@@ -6,7 +6,6 @@ It is made a scene of one part that touches nothing, so that it leaves the files
 
 from __future__ import annotations
 
-import json
 import os
 import time as clock
 import tomllib
@@ -23,6 +22,7 @@ from phistar.loops.assembly import assemble
 from phistar.model import Model
 from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.toml import text_of
 from phistar.sim.simulate import simulate
 
 SAMPLE = 0.01  # s
@@ -67,23 +67,13 @@ def _text(
     """The scene, in TOML."""
     robot = source if source in SOURCES else os.path.abspath(source)
     options = {"floating": floating} if floating else {}
-    lines = ["format_version = 1", f"name = {_toml(model.name)}", f"gravity = {_toml(model.gravity.tolist())}"]
-    lines += ["contacts = []  # nothing touches", "", "[time]", f"duration = {float(duration)!r}"]
-    lines += [f"sample = {min(SAMPLE, duration)!r}", "rtol = 1e-7", "", "[[parts]]", f"name = {_toml(model.name)}"]
-    lines += [f"robot = {_toml(robot)}", f"q = {_toml(q.tolist())}", f"v = {_toml(v.tolist())}"]
-    lines += ["[parts.options]", *(f"{name} = {_toml(value)}" for name, value in options.items())]
-    if packages:
-        lines.append(f"packages = {_toml([os.path.abspath(each) for each in packages])}")
-    return "\n".join(lines) + "\n"
-
-
-def _toml(value: Any) -> str:
-    """Texts, flags, numbers and lists are in TOML what they are in JSON, but for numbers that are not finite."""
-    if isinstance(value, list):
-        return f"[{', '.join(_toml(each) for each in value)}]"
-    if isinstance(value, float):
-        return repr(value)
-    return json.dumps(value, ensure_ascii=False)
+    options |= {"packages": [os.path.abspath(each) for each in packages]} if packages else {}
+    part = {"name": model.name, "robot": os.fspath(robot), "q": q.tolist(), "v": v.tolist(), "options": options}
+    time = {"duration": float(duration), "sample": min(SAMPLE, duration), "rtol": 1e-7}
+    gravity = model.gravity.tolist()
+    nothing: list[Any] = []  # touches
+    content = {"format_version": 1, "name": model.name, "gravity": gravity, "contacts": nothing}
+    return text_of(content | {"time": time, "parts": [part]})
 
 
 def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Result:

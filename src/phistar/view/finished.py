@@ -6,7 +6,8 @@ from pathlib import Path
 
 from phistar.errors import FileError
 from phistar.model import Model
-from phistar.sim.scenes.scene import Scene, parsed
+from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.source import parsed
 
 KEPT = "scene.toml"
 

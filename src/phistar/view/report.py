@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from phistar.sim.scenes.result import Result, whole
-from phistar.sim.scenes.scene import bundled_scenes
+from phistar.sim.scenes.source import bundled_scenes
 from phistar.view.report_parts import audits, frames, plots
 from phistar.view.report_plots import timeline
 from phistar.view.report_run import Run, taken

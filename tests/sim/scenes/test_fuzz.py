@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import phistar as ps
 from phistar.sim.scenes.checkpoint import MAGIC, read, resumed
-from phistar.sim.scenes.scene import Scene, bundled_scenes
+from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.source import bundled_scenes
 from tests.scenes import BRIEF, FLOOR, ball, little_scene
 
 pytest.importorskip("coal")

@@ -9,7 +9,8 @@ import pytest
 import phistar as ps
 from phistar.cli.app import run
 from phistar.sim.scenes.run import Stopped
-from phistar.sim.scenes.scene import Scene, bundled_scenes
+from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.source import bundled_scenes
 from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")

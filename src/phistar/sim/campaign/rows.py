@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.sim.scenes.chance import KINDS, drawn
+from phistar.sim.scenes.chance import drawn, is_drawn
 from phistar.sim.scenes.scene import Scene
 
 Row = dict[str, Any]
@@ -61,7 +61,7 @@ def _of_phases(phases: Any) -> Row:
 
 def _drawn(name: str, content: Any, made: Any) -> Iterator[tuple[str, float]]:
     if isinstance(content, Mapping):
-        if len(content) == 1 and next(iter(content)) in KINDS:
+        if is_drawn(content):
             yield from _flat(name, made)
             return
         for key, value in content.items():

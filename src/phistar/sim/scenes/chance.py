@@ -9,6 +9,7 @@ rpy = {turn = [0.0, 0.35]}         … of a turn about a random axis, its angle 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,20 @@ LARGEST = 1e40  # as in models
 def drawn(content: Any, rng: np.random.Generator, where: str) -> Any:
     """The content with every random number drawn, in the order of the file."""
     if isinstance(content, dict):
-        kind = next(iter(content)) if len(content) == 1 else None
-        if kind in KINDS:
-            return _number(kind, content[kind], rng, where)
+        if is_drawn(content):
+            ((kind, value),) = content.items()
+            return _number(kind, value, rng, where)
         return {key: drawn(value, rng, f"{where}, {key}") for key, value in content.items()}
     if isinstance(content, list):
         return [drawn(value, rng, where) for value in content]
     if isinstance(content, int) and abs(content) > LARGEST:
         raise FileError(f"{where}: numbers are below {LARGEST:g}; one has {content.bit_length()} bits.")
     return content
+
+
+def is_drawn(content: Any) -> bool:
+    """Whether a table stands for a random number."""
+    return isinstance(content, Mapping) and len(content) == 1 and next(iter(content)) in KINDS
 
 
 def _number(kind: str, value: Any, rng: np.random.Generator, where: str) -> Any:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +22,13 @@ from phistar.sim.scenes.controllers import Controlling, check_controller, read_c
 from phistar.sim.scenes.parts import Part, assembled, initial_state, read_part
 from phistar.sim.scenes.sensing import Sensing
 from phistar.sim.scenes.sensors import Sensor, read_sensors
+from phistar.sim.scenes.source import BUNDLED, TOO_DEEP, source_of
 from phistar.sim.scenes.table import Table
 from phistar.sim.scenes.task import Hold, read_task
 from phistar.sim.world import World
 
 FORMAT_VERSION = 1
 MOST_ROWS = 10_000_000  # of states that are kept
-_BUNDLED = files("phistar.sim.scenes") / "bundled"
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ class Scene:
     @property
     def source(self) -> str:
         """What it is loaded by: a bundled scene's name, or its file."""
-        return Path(self.where).stem if Path(self.where).parent == Path(str(_BUNDLED)) else self.where
+        return Path(self.where).stem if Path(self.where).parent == BUNDLED else self.where
 
     @property
     def digest(self) -> str:
@@ -128,22 +126,7 @@ class Scene:
     @staticmethod
     def load(source: str | os.PathLike[str]) -> Scene:
         """The scene of a TOML file, or a bundled one by its name."""
-        path = Path(source)
-        if path.suffix == "" and not os.path.exists(path):
-            found = _BUNDLED / f"{source}.toml"
-            if not os.path.isfile(str(found)):
-                known = ", ".join(bundled_scenes())
-                raise FileError(
-                    f"There is no scene {str(source)!r}; bundled are {known}, or give the path of a .toml file."
-                )
-            path = Path(str(found))
-        try:
-            text = path.read_text("utf-8-sig")
-        except OSError as error:
-            raise FileError(f"The scene {path} cannot be read: {error.strerror}.") from None
-        except UnicodeDecodeError as error:
-            raise FileError(f"{path}: {error}; a scene is a TOML file.") from None
-        content = parsed(text, str(path))
+        path, text, content = source_of(source)
         scene = Scene(str(content.get("name", path.stem)), content, path.parent, str(path), text)
         scene.setting(0)
         return scene
@@ -158,7 +141,7 @@ class Scene:
         except PhistarError as error:
             raise FileError(f"{self.where}: {error}") from None
         except RecursionError:
-            raise FileError(f"{self.where}: tables and lists are nested too deeply for a scene.") from None
+            raise FileError(TOO_DEEP.format(self.where)) from None
 
     def run(
         self,
@@ -179,21 +162,6 @@ class Scene:
         from phistar.sim.scenes.checkpoint import run
 
         return run(self, seed, control, progress, watch, checkpoint, resume)
-
-
-def parsed(text: str, where: str) -> dict[str, Any]:
-    """What a TOML file says."""
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise FileError(f"{where}: tables and lists are nested too deeply for a scene.") from None
-    except ValueError as error:  # TOMLDecodeError is one, and so are numbers of too many digits
-        raise FileError(f"{where}: {error}; a scene is a TOML file.") from None
-
-
-def bundled_scenes() -> list[str]:
-    """The names of the scenes that come with phistar."""
-    return sorted(entry.name.removesuffix(".toml") for entry in _BUNDLED.iterdir() if entry.name.endswith(".toml"))
 
 
 def _read(table: Table, name: str, folder: Path) -> Setting:

@@ -1,0 +1,130 @@
+"""Where scenes come from: files and bundled ones, as they stand or as changes of another.
+
+    extends = "grapple"        # a bundled scene, or a file in the same folder
+
+Tables are merged key by key; an entry of parts or sensors that has the name of one there is merged with it, others come
+in addition; whatever else is given takes the place of what was there.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from phistar.errors import FileError
+from phistar.sim.scenes.chance import is_drawn
+from phistar.sim.scenes.toml import text_of
+
+BUNDLED = Path(str(files("phistar.sim.scenes") / "bundled"))
+TOO_DEEP = "{}: tables and lists are nested too deeply for a scene."
+NAMED = ("parts", "sensors")  # lists whose entries are known by their names
+
+
+class Source(NamedTuple):
+    """A scene's file; its text, complete in itself, and what that says."""
+
+    path: Path
+    text: str
+    content: dict[str, Any]
+
+
+def bundled_scenes() -> list[str]:
+    """The names of the scenes that come with phistar."""
+    return sorted(entry.stem for entry in BUNDLED.iterdir() if entry.suffix == ".toml")
+
+
+def source_of(source: str | os.PathLike[str], before: tuple[Path, ...] = ()) -> Source:
+    """That of a file, or of a bundled scene by its name; `before` are the files that extend it."""
+    path = _found(source)
+    text = _read(path)
+    content = parsed(text, str(path))
+    if "extends" not in content:
+        return Source(path, text, content)
+    place, chain = _extended(path, content.pop("extends")), (*before, path)
+    if place.resolve() in [each.resolve() for each in chain]:
+        told = " extends ".join(each.name for each in (*chain, place))
+        raise FileError(f"{path}, extends: {told}, and so itself; one of them must say everything.")
+    name, old = content.setdefault("name", path.stem), source_of(place, chain).content
+    try:
+        whole = text_of(_merged(old, content, str(path), NAMED))
+    except RecursionError:
+        raise FileError(TOO_DEEP.format(path)) from None
+    return Source(path, f"# {name!s:.100}, written out\n{whole}", parsed(whole, str(path)))
+
+
+def _extended(path: Path, other: Any) -> Path:
+    """The file of the scene that one extends."""
+    if not isinstance(other, str) or not other or not other.isprintable():
+        raise FileError(f"{path}, extends: the name or the file of a scene was expected; it is {other!r:.100}.")
+    if not Path(other).suffix:
+        return _bundled(other)
+    place = path.parent / other
+    if place.parent.resolve() != path.parent.resolve():
+        raise FileError(f"{path}, extends: {other} lies in another folder; put both beside the files that they name.")
+    return place
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """What a TOML file says."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise FileError(TOO_DEEP.format(where)) from None
+    except ValueError as error:  # TOMLDecodeError is one, and so are numbers of too many digits
+        raise FileError(f"{where}: {error}; a scene is a TOML file.") from None
+
+
+def _found(source: str | os.PathLike[str]) -> Path:
+    path = Path(source)
+    if path.suffix or os.path.exists(path):
+        return path
+    return _bundled(str(source))
+
+
+def _bundled(name: str) -> Path:
+    known = bundled_scenes()
+    if name not in known:
+        told = ", ".join(known)
+        raise FileError(f"There is no scene {name!r}; bundled are {told}, or give the path of a .toml file.")
+    return BUNDLED / f"{name}.toml"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise FileError(f"The scene {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: {error}; a scene is a TOML file.") from None
+
+
+def _merged(
+    old: Mapping[str, Any], new: Mapping[str, Any], where: str, named: tuple[str, ...] = NAMED
+) -> dict[str, Any]:
+    """What was there with what is given, in the order of what was there."""
+    made = dict(old)
+    for key, value in new.items():
+        was, made[key] = old.get(key), value
+        if key in named and isinstance(was, list) and isinstance(value, list):
+            made[key] = _entries(was, value, f"{where}, {key}")
+        elif isinstance(was, Mapping) and isinstance(value, Mapping) and not is_drawn(was) and not is_drawn(value):
+            made[key] = _merged(was, value, where, ())
+    return made
+
+
+def _entries(old: list[Any], new: list[Any], where: str) -> list[Any]:
+    made = list(old)
+    places = {str(each["name"]): i for i, each in enumerate(old) if isinstance(each, Mapping) and "name" in each}
+    for each in new:
+        name = each.get("name") if isinstance(each, Mapping) else None
+        if not isinstance(name, str):
+            raise FileError(f"{where}: each entry needs the name of the one that it changes, or one of its own.")
+        if name in places:
+            made[places[name]] = _merged(made[places[name]], each, where, ())
+        else:
+            made.append(each)
+    return made
