@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from phistar.backends.executor import executor
+from phistar.backends.executor import Columns, executor
 from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.program import COMPOSITE, derived_program, is_wide
 from phistar.backends.single import single_of
@@ -70,7 +70,8 @@ class CompiledStatement:
     @cached_property
     def _single(self) -> Any:
         """One state at a time, or NotImplemented."""
-        return single_of(self.kernel.function) if not self.flipped else lambda *arrays: NotImplemented
+        plain = isinstance(self.kernel.function, np.ufunc) and not self.flipped
+        return single_of(self.kernel.function) if plain else lambda *arrays: NotImplemented
 
     def _called(self, arrays: tuple[Any, ...], out: Any) -> np.ndarray:
         if len(arrays) != len(self.kernel.rows):
@@ -186,6 +187,7 @@ def compile(
         return CompiledFunction(recording, compile_trace(recording.trace, entries, shapes, recording.name, outputs))
     if frame is not None or rows is not None:
         raise StatementError("`frame` and `rows` are for functions; a statement has its frames from ps.algebra.")
+    parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
     unknown = [name for name in parameters if name not in PARAMETERS]
     if unknown:
         raise StatementError(f"{unknown[0]!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
@@ -194,7 +196,8 @@ def compile(
     matrix = matrix and e.node.domain != SCALARS
     flipped = matrix and is_wide(e.node)
     named = (("y", adjoint(e.node) if flipped else e.node),)
-    kernel = executor(Statements(named, e.symbols, e.setting, matrix, e.model, e.operators, tuple(parameters), e.form))
+    kernel = executor(Statements(named, e.symbols, e.setting, matrix, e.model, e.operators, parameters, e.form))
+    kernel = kernel.kernel() if isinstance(kernel, Columns) else kernel
     if not isinstance(kernel, Kernel):
         raise StatementError(
             f"{e.show()} of {e.model.name} ({len(e.model.bodies)} bodies) is too long to write out as machine code "
@@ -205,6 +208,8 @@ def compile(
 
 def _bound(expression: Expression, model: Model | None) -> Expression:
     """The expression about a robot; task symbols need frames on it."""
+    if model is not None and not isinstance(model, Model):
+        raise StatementError(f"A model is needed, such as ps.load gives; {model!r:.100} is none.")
     if model is not None and expression.model is not model:
         bound = algebra(model, expression.symbols.frames or ())
         expression = replace(bound.expression(expression.node), operators=expression.operators, form=expression.form)

@@ -58,15 +58,18 @@ def record(
     Arguments are known by their names: q, v, a, tau, … as everywhere, t is one number, `frame` is what is given here;
     `rows` says how many entries others have (a function may carry it as its own `rows`).
     """
+    if not isinstance(model, Model):
+        raise StatementError(f"A model is needed, such as ps.load gives; {model!r:.100} is none.")
     frames = () if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
     for name in frames:
         model.frame(name)
+    parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
     for name in parameters:
         if name not in PARAMETERS:
             raise StatementError(f"{name!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
     if model.nv == 0:
         raise StatementError(f"{model.name} has no joint that moves, so there is nothing to write out.")
-    recorder = _Recorder(model, frames, tuple(parameters))
+    recorder = _Recorder(model, frames, parameters)
     if isinstance(function, Expression):
         return recorder.statement(_bound(function, model, frames), matrix)
     if matrix:
@@ -100,7 +103,10 @@ class _Recorder:
 
     def finished(self, name: str, results: Mapping[str, Any], structure: Any = None) -> Recording:
         taken = self.arguments  # the result "gravity" of a function that also takes gravity
-        arrays = {f"{x}_out" if x in taken else x: np.asarray(value) for x, value in results.items()}
+        arrays = {f"{x}_out" if x in taken else x: _array(value, name) for x, value in results.items()}
+        if not taken or not all(array.size for array in arrays.values()):
+            what = "gives an array without entries" if taken else "takes nothing of a state"
+            raise StatementError(f"{name} {what}, so there is nothing to write out.")
         values = [_number(entry, name) for array in arrays.values() for entry in array.reshape(-1)]
         arguments = tuple((public, array.size) for public, array in self.arguments.items())
         shapes = tuple((public, array.shape) for public, array in arrays.items())
@@ -142,15 +148,18 @@ class _Recorder:
                 result = function(**given)
         except (TypeError, AttributeError, ShapeError) as error:
             raise StatementError(
-                f"{name} cannot be recorded: {error}. It is run once on symbols, so it must not branch on values or "
-                "turn them into floats; write it with phistar's functions, NumPy arithmetic, @, sin, cos, tan, sqrt, "
-                "abs, sign, minimum, maximum and clip, and build arrays with np.stack or np.concatenate."
+                f"{name} cannot be recorded: {str(error).rstrip('.')}. It is run once on symbols, so it must not "
+                "branch on values or turn them into floats; write it with phistar's functions, NumPy arithmetic, @, "
+                "sin, cos, tan, sqrt, abs, sign, minimum, maximum and clip, and build arrays with np.stack or "
+                "np.concatenate."
             ) from error
         if hasattr(result, "_asdict"):
             return self.finished(name, result._asdict(), type(result))
         if isinstance(result, Mapping):
             keys = tuple(result)
             return self.finished(name, result, lambda *arrays: dict(zip(keys, arrays, strict=True)))
+        if type(result) is tuple:
+            return self.finished(name, {f"out{i}": x for i, x in enumerate(result)}, lambda *arrays: arrays)
         return self.finished(name, {"out": result})
 
     def given(self, name: str, function: Callable[..., Any], rows: Mapping[str, int]) -> dict[str, Any]:
@@ -163,6 +172,9 @@ class _Recorder:
             raise StatementError(f"{name} is about a frame; name one with `frame`.")
         if self.frames and "frame" not in wanted and "f_ext" not in wanted:
             raise StatementError(f"{name} is not about a frame, but {', '.join(map(repr, self.frames))} was named.")
+        for parameter, count in rows.items():
+            if not isinstance(count, int | np.integer) or count < 1:
+                raise StatementError(f"rows[{parameter!r}] must be a whole number from 1 on; it is {count!r:.100}.")
         sizes = {"q": self.model.nq, **dict.fromkeys(AS_V, self.model.nv), "force": 6 * len(self.frames), **rows}
         given: dict[str, Any] = {}
         for parameter, declared in wanted.items():
@@ -188,6 +200,15 @@ class _Recorder:
             return {}
         forces = self.argument("f_ext", 6 * len(self.frames)).reshape(-1, 6)
         return dict(zip(self.frames, forces, strict=True))
+
+
+def _array(value: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise StatementError(
+            f"{name} gives a list of arrays that are not of one shape; give a tuple, a dict or a NamedTuple of them."
+        ) from None
 
 
 def _number(entry: Any, name: str) -> Any:

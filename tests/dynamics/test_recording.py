@@ -137,6 +137,23 @@ def test_a_compiled_function_broadcasts_and_keeps_the_shape_of_its_results():
         function(t, q, v)
 
 
+def test_a_tuple_of_results_is_a_tuple():
+    model, q = ps.load("puma560"), np.random.default_rng(3).normal(size=(4, 6))
+    for function in (lambda q: (q, q[:2]), lambda q: (q[0], 2.0 * q), lambda q: (q,)):
+        made = ps.compile(function, model)(q)
+        assert type(made) is tuple
+        for i in range(4):
+            for ours, theirs in zip(made, function(q[i]), strict=True):
+                np.testing.assert_array_equal(ours[i], theirs)
+
+
+def test_one_parameter_may_be_named_alone():
+    model = ps.load("planar3")
+    algebra = ps.algebra(model)
+    assert ps.compile(ps.bias, model, parameters="gravity").inputs == ("q", "v", "gravity")
+    assert ps.compile(algebra.mass.inv @ algebra.g, model, parameters="gravity").inputs == ("q", "gravity")
+
+
 def test_traced_numbers_are_one_state():
     model = ps.load("planar2")
     with pytest.raises(ps.StatementError, match="one state"):
@@ -165,6 +182,13 @@ REFUSED = {
         "are for stated functions",
     ),
     "matrix of a function": (lambda m: record(ps.bias, m, matrix=True), "is for statements"),
+    "lists of several shapes": (lambda m: record(lambda q: [q, q[:2]], m), "give a tuple"),
+    "no entries": (lambda m: ps.compile(lambda q: q[:0], m), "without entries"),
+    "no arguments": (lambda m: ps.compile(lambda: np.ones(3), m), "takes nothing of a state"),
+    "rows of nothing": (lambda m: ps.compile(lambda q, x: q, m, rows={"x": 0}), "whole number from 1 on; it is 0"),
+    "rows that are no number": (lambda m: ps.compile(lambda q, x: q, m, rows={"x": 2.5}), "it is 2.5"),
+    "no model": (lambda m: ps.compile(ps.bias, "puma560"), "'puma560' is none"),
+    "no model for a statement": (lambda m: ps.compile(ps.algebra().mass, "puma560"), "'puma560' is none"),
     "nothing moves": (lambda m: record(ps.bias, ps.ModelBuilder("rock").build()), "no joint that moves"),
 }
 

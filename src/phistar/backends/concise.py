@@ -22,7 +22,8 @@ from phistar.spatial import Pose
 _EVERYWHERE = {"joints", "inner", "task", "scalars", "base", "closures"}  # spaces that know no link frames
 _PLAIN = {"mass", "C", "g", "J", "Jdot_v", "V", "H", "phi", "E_phi", "E", "A", "U", "B", "U_task", "Q", "Gamma"}
 _PLAIN |= {"M_i", "N"}
-_VECTORS = {"v", "qdd", "T", "a_g", "f", "u", "a0_delayed", "v_i"}  # not a and a(0): of accelerations at link origins
+_VECTORS = {"v", "qdd", "T", "a_g", "f", "u", "a0_delayed", "v_i"}
+_AT_ORIGINS = {"a", "a0", "b", "a_ref", "b_ref", "n_ref"}  # accelerations of link origins and what they leave of forces
 _RICCATI = {"D", "G", "K", "psi", "E_psi", "Omega", "W"}
 _ROUNDOFF = 1e-15  # of the largest moment of a link
 _HEAVIEST = 1e6  # of what is given to a link, in masses of its own: beyond, its own would lose digits beside it
@@ -33,6 +34,11 @@ def is_about_motion(nodes: Iterable[Node], symbols: Symbols) -> bool:
     """Whether statements only tell what the mechanism does, not how its mass is shared among links in which frames."""
     own = symbols.M is MASS and symbols.armature_symbol is None
     return own and all(_spaces_are_free(node) and all(_is_free(x, symbols) for x in _symbols(node)) for node in nodes)
+
+
+def is_about_origins(nodes: Iterable[Node]) -> bool:
+    """Whether statements name what is another number for other points of the links, though their sums need not be."""
+    return any(x.name in _AT_ORIGINS for node in nodes for x in _symbols(node))
 
 
 def _spaces_are_free(node: Node) -> bool:

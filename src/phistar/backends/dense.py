@@ -184,7 +184,7 @@ class Dense:
 
     # Vectors made from velocities
 
-    @property
+    @cached_property
     def velocities(self) -> np.ndarray:
         return (self._phi().T @ self._H().T @ np.reshape(self.vectors["v"], -1)).reshape(self.n, 6, 1)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from phistar.backends import cache
 from phistar.backends.body_axes import in_body_axes
+from phistar.backends.concise import is_about_origins
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, Statements, compilable, compile_statements
 from phistar.backends.link_frames import link_frames
@@ -23,6 +24,7 @@ from phistar.backends.threads import spread
 from phistar.model import Model
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN
+from phistar.sweeps.passes import OPERAND
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,24 @@ class Columns:
         results = spread(kernel.function, (np.asarray(q)[..., None, :], *given), list(kernel.shapes))
         whole = results if len(kernel.outputs) > 1 else (results,)
         return {name: np.swapaxes(x, -1, -2) for name, x in zip(kernel.outputs, whole, strict=True)}
+
+    def kernel(self) -> Kernel:
+        """The same as a function of arrays: (q, *inputs) → the matrix of the one operator."""
+        given = list(zip(self.applied.inputs, self.applied.rows[1:], strict=True))
+        ((operand, count),) = [(name, rows) for name, rows in given if name == OPERAND]
+        inputs = tuple(name for name, _ in given if name != operand)
+
+        def function(q: Any, *vectors: Any, out: Any = None) -> np.ndarray:
+            (made,) = self(q, dict(zip(inputs, vectors, strict=True))).values()
+            if out is None:
+                return made
+            (room,) = out if isinstance(out, tuple) else (out,)
+            np.copyto(room, made, casting="same_kind")
+            return room
+
+        shapes = tuple((*rows, count) for rows in self.applied.shapes)
+        rows = (self.applied.rows[0], *(rows for name, rows in given if name != operand))
+        return Kernel(function, inputs, self.applied.outputs, count * self.applied.operations, shapes, {}, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +122,8 @@ def _between_links(rolled: Any, wanted: Statements) -> Any:
 def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
     """The kernel of the statements of a long mechanism, or None where they have no rolled form."""
     title, program = " ".join(public for public, _ in wanted.nodes), rolled_program(wanted)
-    return program and compile_program(program, wanted.model, wanted.frames, title, target, lanes)
+    fixed = is_about_origins(node for _, node in wanted.nodes)
+    return program and compile_program(program, wanted.model, wanted.frames, title, target, lanes, fixed)
 
 
 def rolled_program(wanted: Statements) -> Program | None:
@@ -135,14 +156,15 @@ def compile_program(
     title: str,
     target: Target | None = None,
     lanes: int | None = None,
+    fixed: bool = False,
 ) -> Kernel:
-    """The kernel of a program that runs link by link."""
+    """The kernel of a program that runs link by link; `fixed`: about the links' own origins."""
     target = target or host()
     lanes = lanes or target.lanes
     program = poses_first(program)
     plan = Plan(program, len(frames))
     outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
-    placed = link_frames(model, plan.keeps_origins)
+    placed = link_frames(model, fixed or plan.keeps_origins)
     kinds, numbers = kinds_of(model, placed)
     signature, inputs = _rolled_signature(plan, model)
     name = cache.key("rolled", program, plan.frames, [kind.key for kind in kinds], target, lanes)

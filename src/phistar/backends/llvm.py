@@ -175,7 +175,8 @@ class PartText:
                 self.lines.append(f"  store {self.vector} %v{index}, ptr %t{index}, align {8 * self.lanes}")
             for position in body.stores.get(index, []):  # at once: what waits for the end takes a register
                 self.lines += places.store(position, f"%v{index}")
-        opening = f"define internal void @{body.name}{self.number}({places.parameters()}, ptr %scratch) #0 {{"
+        parameters = ", ".join(filter(None, (places.parameters(), "ptr %scratch")))  # a step may be zero by structure
+        opening = f"define internal void @{body.name}{self.number}({parameters}) #0 {{"
         return "\n".join([opening, *self.lines, "  ret void", "}"])
 
     def slot(self, name: str, index: int) -> list[str]:

@@ -13,7 +13,7 @@ from phistar.backends import mixed
 from phistar.backends.body_axes import AXES, LIFT
 from phistar.backends.interpret import Block
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Program, Term
+from phistar.sweeps.ir import Program, Statement, Term
 
 _DATA = ("H", "M", "A", "S", "N", "BUB*")
 CALLS: dict[str, Callable[..., Block]] = {
@@ -115,7 +115,13 @@ class Plan:
         small = self.width <= LARGEST_COLUMNS and (not solves or 6 * self.frames <= LARGEST_FLAT)
         known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
         over = {space for name, space in self.program.inputs if name in self.program.columns}
+        known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.statements_of_outputs)
         return spaces <= {"joints", *_PER_LINK, *self.flat_rows} and small and known and over <= {"task", "base"}
+
+    @property
+    def statements_of_outputs(self) -> list[Statement]:
+        names = {name for name, _ in self.program.outputs}
+        return [s for sweep in self.program.sweeps for s in sweep.statements if s.target in names]
 
     @staticmethod
     def _known(part: Term, at_link: bool) -> bool:

@@ -49,9 +49,10 @@ def lower(node: Node, matrix: bool = False) -> Program:
 
 def lower_all(nodes: dict[str, Node], matrix: bool = False, joseph: bool = False) -> Program:
     """The program of several statements that share their operand and whatever they have in common."""
-    roots = {name: apply(node, operand_of(node, matrix)) for name, node in nodes.items()}
+    operands = {name: operand_of(node, matrix) for name, node in nodes.items()}
+    roots = {name: apply(node, operands[name]) for name, node in nodes.items()}
     wanted = tuple(name for name, node in nodes.items() if matrix and node.domain != SCALARS)
-    program = _Lowering(roots, matrix, wanted, joseph).program()
+    program = _Lowering(roots, tuple(operands.values()), matrix, wanted, joseph).program()
     for improve in PASSES:
         program = improve(program)
     return program
@@ -79,11 +80,19 @@ _BACK: dict[str, tuple[type[Term], type[Term]]] = {
 class _Lowering:
     """The names and statements of one program while it is being written down."""
 
-    def __init__(self, roots: dict[str, Value], matrix: bool, matrices: tuple[str, ...], joseph: bool = False) -> None:
+    def __init__(
+        self,
+        roots: dict[str, Value],
+        operands: tuple[Value, ...],
+        matrix: bool,
+        matrices: tuple[str, ...],
+        joseph: bool = False,
+    ) -> None:
         self.roots, self.matrix, self.matrices = roots, matrix, matrices
         self.recursions = RECURSIONS | {"riccati": riccati_joseph} if joseph else RECURSIONS
         self.plan = schedule(tuple(roots.values()))
-        self.values = list(dict.fromkeys(v for root in roots.values() for v in walk(root)))
+        reached = [v for root in roots.values() for v in walk(root)]
+        self.values = list(dict.fromkeys([*reached, *operands]))  # what is zero takes its operand too
         self.readers: dict[Value, list[Value]] = {}
         for value in self.values:
             for argument in arguments(value):

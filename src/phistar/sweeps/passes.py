@@ -29,6 +29,7 @@ from phistar.sweeps.ir import (
 from phistar.sweeps.validate import validate
 
 ONE = Fraction(1)
+OPERAND = "x"  # the field of what a statement is applied to
 
 
 def merge_transports(program: Program) -> Program:
@@ -137,14 +138,14 @@ def _proper(term: Term) -> list[Term]:
 
 
 def drop_unused(program: Program) -> Program:
-    """Statements that no output needs are not computed."""
+    """Statements that no output needs are not computed. The operand x is taken even by what is zero."""
     needed = {name for name, _ in program.outputs}
     kept: list[Sweep] = []
     for sweep in reversed(program.sweeps):
         needed = _closure(sweep, needed)
         kept.append(Sweep(sweep.direction, tuple(s for s in sweep.statements if s.target in needed)))
     sweeps = tuple(sweep for sweep in reversed(kept) if sweep.statements)
-    inputs = tuple((name, space) for name, space in program.inputs if name in needed)
+    inputs = tuple((name, space) for name, space in program.inputs if name in needed or name == OPERAND)
     return replace(program, inputs=inputs, sweeps=sweeps)
 
 
