@@ -14,12 +14,11 @@ import numpy as np
 
 from phistar.backends import inverse_loops as inverse
 from phistar.backends import pair_loops as pairs
-from phistar.backends.pair_loops import ROW, STEP
+from phistar.backends.pair_loops import GROUP, ROW, STEP
 from phistar.backends.rolled_memory import Rooms
 from phistar.backends.rolled_tables import Areas
 from phistar.model import Model
 
-ALIGNED = 4  # numbers that arrays are multiples of
 ROWS, LAYERS, TABLE = "rows", "layers", "table"  # how long an array of scratch is
 
 Fields = tuple[tuple[str, int], ...]
@@ -50,19 +49,21 @@ def _six(letter: str, size: str) -> dict[str, str]:
 _COMPOSITE = (("h", 0), ("r_h", 6), ("against", 12))
 _ELIMINATED = (("h", 0), ("G", 6), ("slope", 12), ("scale", 15))
 _SOUGHT = pairs.first_of, pairs.last_of, pairs.end_of, pairs.filled, pairs.left_behind, pairs.put
-_PRODUCTS = *_SOUGHT, pairs.one_product, pairs.three_more, pairs.mass_row
+_PRODUCTS = *_SOUGHT, pairs.groups, pairs.six, pairs.product, pairs.product_and_more, pairs.outer, pairs.mass_row
 _UNITS = (
     *(*_SOUGHT, inverse.eliminated, inverse.accelerated, inverse.copied, inverse.begun),
     *(inverse.unit_inward, inverse.unit_outward, inverse.mirrored),
 )
 _TABLES = (
-    *(*_UNITS, inverse.carried, inverse.added),
+    *(*_UNITS, inverse.slope, inverse.carried, inverse.added),
     *(inverse.forward_inward, inverse.forward_outward, inverse.forward_tables),
 )
 _ALL_COLUMNS = {"q": ("start_q", 6), "v": ("start_v", 6), "z": ("turned", 6), "p": ("curve", 6), "s": ("psi_prime", 6)}
 _ALL_COLUMNS |= {"w": ("psi_dot", 3), "h": ("h", 3)}
 _UNIT_ROOM = _six("e", ROWS) | _six("c", LAYERS) | {"ue": TABLE}
-_ROOM = _UNIT_ROOM | _six("a", LAYERS) | _six("b", LAYERS) | {"uq": TABLE, "uv": TABLE}
+_ROOM = (
+    _UNIT_ROOM | _six("f", ROWS) | _six("g", ROWS) | _six("a", LAYERS) | _six("b", LAYERS) | {"uq": TABLE, "uv": TABLE}
+)
 _FORWARD = ("at rest", "eliminated", "accelerated", "turned")
 
 FORMS = {
@@ -103,43 +104,57 @@ FORMS = {
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The rates in an order in which what a joint carries follows it: `steps` (nv, STEP) as the loops read them,
-    `place` the number of each rate in the robot's order, and how many layers of accelerations a walk needs."""
+    """The rates in an order in which what a joint carries follows it: `steps` (places, STEP) as the loops read them,
+    `place` the number of each rate in the robot's order, −1 where none stands, and how many layers of accelerations a
+    walk needs."""
 
     steps: np.ndarray
     place: np.ndarray
     layers: int
 
+    def runs(self) -> list[tuple[int, int, int]]:
+        """Where the walk goes through the robot's order without a gap: from where, how far, and what is first."""
+        found: list[tuple[int, int, int]] = []
+        for position, rate in enumerate(self.place.tolist()):
+            if found and rate >= 0 and position == sum(found[-1][:2]) and rate == found[-1][1] + found[-1][2]:
+                found[-1] = found[-1][0], found[-1][1] + 1, found[-1][2]
+            elif rate >= 0:
+                found.append((position, 1, rate))
+        return found
+
 
 def walked(model: Model) -> Walk:
-    """Through the tree, children in order; the last child goes on with its parent's layer, others with copies."""
-    steps, place, free, layers = [], [], [], 0
+    """Through the tree, children in order; the last child goes on with its parent's layer, others with copies. A limb
+    begins at a whole group."""
+    steps: list[list[int]] = []
+    place: list[int] = []
+    free: list[int] = []
     ends: dict[int, int] = {}
-    last_rate: dict[int, int] = {-1: -1}
-    layer_of: dict[int, int] = {}
+    last_rate, layer_of, layers = {-1: -1}, {-1: -1}, 0
     waiting = [(k, False) for k, parent in reversed(list(enumerate(model.parents))) if parent < 0]
     while waiting:
         k, is_over = waiting.pop()
         if is_over:
-            ends[k] = len(steps)
+            ends[k] = -(-len(steps) // GROUP) * GROUP
             continue
         parent, joint = model.parents[k], model.joints[k]
-        source = layer_of.get(parent, -1)
-        if parent >= 0 and model.children[parent][-1] == k:
-            target = source
-        elif free:
-            target = free.pop()
-        else:
-            target, layers = layers, layers + 1
-        layer_of[k], first, last = target, len(steps), len(steps) + joint.nv - 1
-        steps += [[first, last, k, last_rate[parent] + 1, source, target] for _ in range(joint.nv)]
+        siblings = model.children[parent] if parent >= 0 else ()
+        while len(siblings) != 1 and len(steps) % GROUP:
+            steps.append([-1] * STEP)
+            place.append(-1)
+        target = layer_of[parent]
+        if not siblings or siblings[-1] != k:
+            target, layers = (free.pop(), layers) if free else (layers, layers + 1)
+        first, last = len(steps), len(steps) + joint.nv - 1
+        steps += [[first, last, k, last_rate[parent] + 1, layer_of[parent], target] for _ in range(joint.nv)]
         place += range(joint.v_slice.start, joint.v_slice.stop)
-        last_rate[k] = last
+        last_rate[k], layer_of[k] = last, target
         if not model.children[k]:
             free.append(target)
         waiting += [(k, True), *((child, False) for child in reversed(model.children[k]))]
-    rows = [[first, last, ends[k], above, source, target] for first, last, k, above, source, target in steps]
-    return Walk(np.array(rows, dtype=float).reshape(-1, STEP), np.array(place, dtype=np.int64), layers)
+    whole = -len(steps) % GROUP
+    rows = [[first, last, ends.get(k, -1), *others] for first, last, k, *others in [*steps, *[[-1] * STEP] * whole]]
+    return Walk(np.array(rows, dtype=float).reshape(-1, STEP), np.array([*place, *[-1] * whole]), layers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,49 +172,45 @@ class Record:
 
 def record_of(form: Form, model: Model, kinds: list[int], areas: Areas, memory: Rooms) -> Record:
     walk = walked(model)
-    count = len(walk.place)
-    width = -(-count // ALIGNED) * ALIGNED
-    waste = areas.room - 1
+    width, waste = len(walk.place), areas.room - 1
     by_rate = {joint.v_slice.start + i: (k, i) for k, joint in enumerate(model.joints) for i in range(joint.nv)}
 
     def places(name: str, component: int) -> np.ndarray:
-        found = []
-        for rate in walk.place:
-            k, i = by_rate[int(rate)]
+        found = np.full(width, waste, dtype=np.int64)
+        for position in np.flatnonzero(walk.place >= 0):
+            k, i = by_rate[int(walk.place[position])]
             number = memory.own[kinds[k]].get((name, component * model.joints[k].nv + i))
-            found.append(waste if number is None else int(areas.own[k]) + number)
-        return np.array(found, dtype=np.int64)
+            found[position] = waste if number is None else int(areas.own[k]) + number
+        return found
 
-    rows = np.full((count, ROW), waste, dtype=np.int64)
+    rows = np.full((width, ROW), waste, dtype=np.int64)
     for (name, start), end in zip(form.row, [*(start for _, start in form.row[1:]), ROW], strict=True):
         for component in range(min(end - start, 6)):
             rows[:, start + component] = places(name, component)
     parts, record, at = [rows.reshape(-1)], {"rows": 0}, rows.size
     for letter, (name, components) in form.columns.items():
         for component in range(components):
-            column = np.full(width, waste, dtype=np.int64)
-            column[:count] = places(name, component)
             record[letter if components == 1 else f"{letter}{component}"] = at
-            parts.append(column)
+            parts.append(places(name, component))
             at += width
     scratch, size = {}, 0
     for name, kind in form.scratch.items():
         scratch[name] = size
-        size += width * {ROWS: 1, LAYERS: walk.layers, TABLE: count}[kind]
-    fixed, numbers = _fixed(model, walk, width)
+        size += width * {ROWS: 1, LAYERS: walk.layers, TABLE: width}[kind]
+    fixed, numbers = _fixed(model, walk)
     return Record(record, scratch, fixed, np.concatenate(parts), size, numbers)
 
 
-def _fixed(model: Model, walk: Walk, width: int) -> tuple[dict[str, int], np.ndarray]:
-    """Sizes, steps, places, armature and the entries of −v~ on quaternion joints."""
-    count, drift = len(walk.place), _drift(model, walk)
-    plain = float(np.array_equal(walk.place, np.arange(count)))
-    armature = np.concatenate([joint.kind.armature_diagonal for joint in model.joints])[walk.place]
+def _fixed(model: Model, walk: Walk) -> tuple[dict[str, int], np.ndarray]:
+    """Sizes, steps, places, runs, armature and the entries of −v~ on quaternion joints."""
+    runs, drift = walk.runs(), _drift(model, walk)
+    armature = np.concatenate([*(joint.kind.armature_diagonal for joint in model.joints), [0.0]])
     parts = {
-        "sizes": np.array([count, width, plain, len(drift)], dtype=float),
+        "sizes": np.array([model.nv, len(walk.place), len(runs), len(drift)], dtype=float),
         "steps": walk.steps.reshape(-1),
         "place": walk.place.astype(float),
-        "armature": armature,
+        "runs": np.array(runs, dtype=float).reshape(-1),
+        "armature": armature[walk.place],
         "drift": np.array(drift, dtype=float).reshape(-1),
     }
     starts = np.concatenate([[0], np.cumsum([len(x) for x in parts.values()])])

@@ -134,7 +134,7 @@ def _placed(form: Form) -> dict[str, str]:
         for component in range(components)
     }
     known = {"rows": "own"} | columns | dict.fromkeys(form.scratch, "scratch")
-    known |= dict.fromkeys(("sizes", "steps", "place", "armature", "drift"), "fixed")
+    known |= dict.fromkeys(("sizes", "steps", "place", "runs", "armature", "drift"), "fixed")
     return {name: known[name] for name in _arrays(form) if name in known}
 
 
