@@ -9,7 +9,9 @@ from phistar.backends.common_frame import single_axes
 from phistar.backends.jit import Target, host
 from phistar.backends.pair_forms import FORMS, walked
 from phistar.backends.pair_kernel import pair_kernel
+from phistar.backends.pair_loops import GROUP
 from phistar.backends.rows import Signature
+from phistar.backends.threads import spread
 from phistar.derivatives import RECORDED
 from tests.trees import KINDS, mechanism, relative
 
@@ -59,7 +61,7 @@ def compared(name, model, **options):
 
 
 @pytest.mark.parametrize("name", DERIVATIVES[:2])
-@pytest.mark.parametrize("case", TREES)
+@pytest.mark.parametrize("case", KINDS)
 def test_loops_over_pairs_are_the_derivatives_of_every_kind_of_joint(case, name):
     assert compared(name, TREES[case]) < 1e-12
 
@@ -73,11 +75,13 @@ def test_loops_over_pairs_are_the_written_out_tables_of_trees(model, name):
 def test_a_walk_finds_what_each_rate_carries_right_behind_it():
     model = several_roots()
     walk = walked(model)
-    assert sorted(walk.place) == list(range(model.nv)) and walk.place.tolist() != sorted(walk.place)
+    stands = walk.place >= 0
+    assert sorted(walk.place[stands]) == list(range(model.nv)) and walk.place.tolist() != sorted(walk.place)
     body_of = {rate: k for k, joint in enumerate(model.joints) for rate in range(*joint.v_slice.indices(model.nv))}
-    for first, last, end, *_ in walk.steps.astype(int):
+    for first, last, end, *_ in walk.steps[stands].astype(int):
+        assert end % GROUP == 0
         k = body_of[int(walk.place[first])]
-        inside = {body_of[int(rate)] for rate in walk.place[last + 1 : end]}
+        inside = {body_of[int(rate)] for rate in walk.place[last + 1 : end] if rate >= 0}
         carried = {j for j in range(len(model.bodies)) if j != k and k in ancestors(model, j)}
         assert inside == carried
 
@@ -91,7 +95,7 @@ def ancestors(model, k):
 
 
 @pytest.mark.parametrize("name", ["forward_dynamics_derivatives", "mass_matrix"])
-@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("lanes", [2, 8])
 def test_any_number_of_lanes_and_a_cpu_without_avx(name, lanes):
     plain = Target(host().triple, "x86-64", "") if lanes == 2 and "x86_64" in host().triple else None
     assert compared(name, TREES["branching with armature"], target=plain, lanes=lanes) < 1e-12
@@ -107,6 +111,7 @@ def test_derivatives_of_a_long_chain_are_those_on_arrays(name):
     assert max(relative(x, y) for x, y in zip(found, expected, strict=True)) < 1e-10
 
 
+@pytest.mark.slow
 def test_derivatives_of_a_long_tree_are_those_of_differences():
     model = mechanism(9, serial=False, floating=True, rotors=False, bodies=42).model
     q, v, tau = (x[0] for x in state(model, "linearize", 1))
@@ -171,10 +176,8 @@ def test_what_is_not_a_number_spoils_its_own_state_alone():
 
 
 def test_threads_give_the_same_tables(monkeypatch):
-    q, v, tau = state(CHAIN, "linearize", 6100)
-    monkeypatch.setenv("PHISTAR_THREADS", "1")
-    alone = ps.inverse_dynamics_derivatives(CHAIN, q, v, tau)
+    model, name = TREES["revolute"], "inverse_dynamics_derivatives"
+    kernel, arrays, shapes = made(name, model), state(model, name, 6100), [(model.nv, model.nv)] * 3
     monkeypatch.setenv("PHISTAR_THREADS", "2")
-    together = ps.inverse_dynamics_derivatives(CHAIN, q, v, tau)
-    for ours, theirs in zip(together, alone, strict=True):
+    for ours, theirs in zip(spread(kernel, arrays, shapes), kernel(*arrays), strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import cache
+from phistar.backends.aligned import without_roundoff
 from phistar.backends.body_axes import in_body_axes
+from phistar.backends.common_frame import single_axes
 from phistar.backends.concise import is_about_origins
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, Statements, compilable, compile_statements
 from phistar.backends.link_frames import link_frames
+from phistar.backends.links import has_rotors
+from phistar.backends.pair_kernel import pair_kernel
 from phistar.backends.program import BLOCKS, Evaluation
 from phistar.backends.rolled import kinds_of, rolled_text
 from phistar.backends.rolled_memory import Rooms
@@ -92,6 +96,8 @@ def executor(wanted: Statements) -> Any:
     """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
     if compilable(wanted.model):
         return compile_statements(wanted)
+    if (table := _over_pairs(wanted)) is not None:
+        return table
     rolled = compile_rolled(wanted) if wanted.model.nv and not _has_several_bases(wanted) else None
     if rolled is None and wanted.matrix is True and wanted.model.nv and wanted.over_joints:
         applied = compile_rolled(replace(wanted, matrix=False))
@@ -99,6 +105,19 @@ def executor(wanted: Statements) -> Any:
     return (rolled and _between_links(rolled, wanted)) or Evaluation(
         wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS
     )
+
+
+def _over_pairs(wanted: Statements) -> Kernel | None:
+    """ℳ itself, by composites r in one frame: HrH* + Hφ̃rH* + (Hφ̃rH*)* + A (R87 eq. 31); or ℳ⁻¹, by
+    (1 − HψK)*D⁻¹(1 − HψK) (RJK91 lemma 3); of all pairs of joints at once."""
+    mass, model = wanted.symbols.mass, wanted.model
+    (public, node), *others = wanted.nodes
+    name = {mass: "mass_matrix", mass.inv: "mass_matrix_inverse"}.get(node)
+    if name is None or others or wanted.matrix is not True or wanted.parameters or has_rotors(model) or not model.nv:
+        return None
+    signature = Signature((model.nq,), ((model.nv, model.nv),))
+    function, operations = pair_kernel(name, single_axes(without_roundoff(model)), signature)
+    return Kernel(function, (), (public,), operations, signature.outputs, {}, signature.inputs)
 
 
 def _has_several_bases(wanted: Statements) -> bool:

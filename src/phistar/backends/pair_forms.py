@@ -172,18 +172,18 @@ class Record:
 
 def record_of(form: Form, model: Model, kinds: list[int], areas: Areas, memory: Rooms) -> Record:
     walk = walked(model)
-    width, waste = len(walk.place), areas.room - 1
+    width, zero = len(walk.place), areas.slot_start  # the slot of no child stays zero
     by_rate = {joint.v_slice.start + i: (k, i) for k, joint in enumerate(model.joints) for i in range(joint.nv)}
 
     def places(name: str, component: int) -> np.ndarray:
-        found = np.full(width, waste, dtype=np.int64)
+        found = np.full(width, zero, dtype=np.int64)
         for position in np.flatnonzero(walk.place >= 0):
             k, i = by_rate[int(walk.place[position])]
             number = memory.own[kinds[k]].get((name, component * model.joints[k].nv + i))
-            found[position] = waste if number is None else int(areas.own[k]) + number
+            found[position] = zero if number is None else int(areas.own[k]) + number
         return found
 
-    rows = np.full((width, ROW), waste, dtype=np.int64)
+    rows = np.full((width, ROW), zero, dtype=np.int64)
     for (name, start), end in zip(form.row, [*(start for _, start in form.row[1:]), ROW], strict=True):
         for component in range(min(end - start, 6)):
             rows[:, start + component] = places(name, component)

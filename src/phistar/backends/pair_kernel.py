@@ -41,13 +41,13 @@ def pair_kernel(
     found = cache.load(key)
     if found is None:
         text, memory, operations = _text(form, kinds, signature, alone, armature, lanes, target.fma)
-        header = {"operations": operations, "memory": memory.data()}
+        header = {"operations": operations, "memory": memory.data(), "arrays": list(_placed(form, _arrays(form)))}
         code = compile_object(text, target, _loops_text(form))
         cache.store(key, header, code)
     else:
         header, code = found
     rooms = Rooms.from_data(header["memory"])
-    data = _data(form, model, frames, numbers, rooms, signature, 2 * lanes)
+    data = _data(form, model, frames, numbers, rooms, signature, header["arrays"], 2 * lanes)
     function = gufunc(load_object(code), signature, name, f"{name} of {model.name}, compiled link by link.", data)
     return function, header["operations"] * len(model.bodies)
 
@@ -94,12 +94,13 @@ def _finish(form: Form, outputs: range, arrays: int, lanes: int) -> list[str]:
     """`finish`: the records of a block's states, then the loops on each. Of the table of offsets, the first three are
     where records begin, how many numbers each has, and where scratch begins; then those of the arrays, in bytes."""
     names = _arrays(form)
+    placed = _placed(form, names)
     given = ", ".join(f"ptr %base{a}, i64 %s{a}, i64 %k{a}x0, i64 %k{a}x1" for a in outputs)
     lines = [f"define internal void @finish(ptr %data, ptr %work, i64 %first, i64 %last, {given}) #0 {{", "entry:"]
     for position, name in enumerate(("places", "offsets", "fixed")):
         lines += [pointer(f"{name}.p", "data", str(8 * (len(TABLES) + arrays + position)))]
         lines += [f"  %{name} = load ptr, ptr %{name}.p, align 8"]
-    for position, name in enumerate(("start", "entries", "scratch.o", *(f"m.{name}.o" for name in _placed(form)))):
+    for position, name in enumerate(("start", "entries", "scratch.o", *(f"m.{name}.o" for name in placed))):
         lines += [pointer(f"{name}.q", "offsets", str(8 * position)), f"  %{name} = load i64, ptr %{name}.q, align 8"]
     lines += [pointer("record", "work", "%start"), pointer("scratch", "work", "%scratch.o")]
     lines += ["  %row = mul i64 %entries, 8", "  %ahead = sub i64 %last, %first"]
@@ -117,7 +118,7 @@ def _finish(form: Form, outputs: range, arrays: int, lanes: int) -> list[str]:
     lines += ["  %own.o = mul i64 %i, %row", pointer("own", "record", "%own.o"), "  %now = add i64 %first, %i"]
     for number, a in enumerate(outputs):
         lines += [f"  %to{a} = mul i64 %now, %s{a}", pointer(f"m.out{number}", f"base{a}", f"%to{a}")]
-    for name, where in _placed(form).items():
+    for name, where in placed.items():
         lines += [pointer(f"m.{name}", where, f"%m.{name}.o")]
     lines += [f"  call void @{form.loops[-1].__name__}({', '.join(f'ptr %m.{name}' for name in names)})"]
     lines += ["  %i2 = add i64 %i, 1", "  %more = icmp sle i64 %i2, %most"]
@@ -126,8 +127,8 @@ def _finish(form: Form, outputs: range, arrays: int, lanes: int) -> list[str]:
     return [declared, "\n".join(lines)]
 
 
-def _placed(form: Form) -> dict[str, str]:
-    """The arrays whose places are in the table of offsets, in order, and from where these count."""
+def _placed(form: Form, names: list[str]) -> dict[str, str]:
+    """Of the named arrays those whose places are in the table of offsets, in order, and from where these count."""
     columns = {
         letter if components == 1 else f"{letter}{component}": "own"
         for letter, (_, components) in form.columns.items()
@@ -135,11 +136,18 @@ def _placed(form: Form) -> dict[str, str]:
     }
     known = {"rows": "own"} | columns | dict.fromkeys(form.scratch, "scratch")
     known |= dict.fromkeys(("sizes", "steps", "place", "runs", "armature", "drift"), "fixed")
-    return {name: known[name] for name in _arrays(form) if name in known}
+    return {name: known[name] for name in names if name in known}
 
 
 def _data(
-    form: Form, model: Model, frames: LinkFrames, kinds: list[int], rooms: Rooms, signature: Signature, lanes: int
+    form: Form,
+    model: Model,
+    frames: LinkFrames,
+    kinds: list[int],
+    rooms: Rooms,
+    signature: Signature,
+    names: list[str],
+    lanes: int,
 ) -> list[Any]:
     """The tables of the links, then the places of records, the offsets of arrays, and what is fixed."""
     areas = Areas(model, kinds, rooms, ())
@@ -158,7 +166,7 @@ def _data(
     )
     start = 8 * lanes * areas.room
     places = {"own": record.record, "scratch": record.scratch, "fixed": record.fixed}
-    offsets = [8 * places[where][name] for name, where in _placed(form).items()]
+    offsets = [8 * places[where][name] for name, where in _placed(form, names).items()]
     return [
         *link_tables(model, frames, kinds, areas, given, (), lanes),
         (8 * lanes * record.places).astype(np.uint32),
