@@ -76,7 +76,7 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     functions = [*body.functions(), *(_copy(name, lanes) for name in ("pack", "unpack")), *_constants(constants, lanes)]
     more, calls = loops.text(lanes, len(signature.inputs)) if loops else ([], [])
     blocks = Blocks(body, len(trace.outputs), signature, lanes, loops.kept if loops else None)
-    doors = [loop_text(signature, lanes * blocks.abreast), single_text(signature)]
+    doors = [loop_text(signature, lanes * blocks.abreast), single_text(signature, batches=True)]
     return "\n".join([declarations(lanes), *functions, *more, *blocks.text(calls), *doors])
 
 

@@ -1,7 +1,7 @@
 """One state at a time: a C function of Python that takes contiguous float64 vectors straight to the kernel's block.
 
-NumPy spends a microsecond on any call of a gufunc; a robot's control loop pays it at every tick. Given anything but one
-state in plain arrays, the function returns NotImplemented and its caller takes the long way.
+NumPy spends a microsecond on any call of a gufunc; a robot's control loop pays it at every tick. Given anything but
+plain arrays, of one state or of many (`many.py`), the function returns NotImplemented and its caller takes the long way.
 """
 
 from __future__ import annotations
@@ -14,29 +14,36 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.jit import Code, code_of
+from phistar.backends.many import HAS_FLAGS, MOST, many_text
 from phistar.backends.rows import Signature
 
 _DATA, _AXES, _SHAPE, _STRIDES, _DTYPE, _TYPE = 16, 24, 32, 40, 56, 8  # where an array object has them, in bytes
-_PYTHON = ("PyTuple_New", "PyTuple_SetItem", "Py_IncRef")
-_ARRAY_TYPE, _EMPTY = 2, 184  # PyArray_Type and PyArray_Empty in NumPy's array C API
-_NAMES = ("otherwise", "array", "double", "empty", *_PYTHON)  # what `context` holds
+_PYTHON = ("PyTuple_New", "PyTuple_SetItem", "Py_IncRef", "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread")
+_ARRAY_TYPE, _EMPTY, _NEW, _BASE = 2, 184, 94, 282  # in NumPy's array C API: PyArray_Type, PyArray_Empty, …
+_NAMES = ("otherwise", "array", "double", "empty", "new", "base", *_PYTHON)  # what `context` holds
 _FASTCALL = 0x80  # METH_FASTCALL
 
 
-def single_text(signature: Signature) -> str:
-    """`single(self, args, n)`, METH_FASTCALL, over `block`; `context` is filled in when the code is loaded."""
+def single_text(signature: Signature, batches: bool = False) -> str:
+    """`single(self, args, n)`, METH_FASTCALL, over `block`; `context` is filled in when the code is loaded. `batches`:
+    there is a `loop`, to which arrays with two axes go."""
+    batches = batches and HAS_FLAGS
     inputs, lines = len(signature.inputs), ["define ptr @single(ptr %self, ptr %args, i64 %n) #0 {", "entry:"]
-    lines += [line for number, name in enumerate(_NAMES) for line in _context(number, name)]
-    lines += [f"  %fits = icmp eq i64 %n, {inputs}", "  br i1 %fits, label %in0, label %other"]
+    context = [line for number, name in enumerate(_NAMES) for line in _context(number, name)]
+    lines += [*context, f"  %fits = icmp eq i64 %n, {inputs}", "  br i1 %fits, label %in0, label %other"]
     for number, rows in enumerate(signature.inputs):
         following = f"in{number + 1}" if number + 1 < inputs else "made0"
-        lines += _checked(number, rows, following)
+        lines += _checked(number, rows, following, "batch" if batches and not number else "other")
     for number in range(len(signature.outputs)):
         lines += _made(number, len(signature.outputs), len(signature.outputs[number]))
     arrays = [f"ptr %i{a}, i64 0" for a in range(inputs)] + [f"ptr %d{a}, i64 0" for a in range(len(signature.outputs))]
     lines += ["run:", f"  call void @block({', '.join(arrays)}, i64 0, i64 0)", *_result(len(signature.outputs))]
+    if batches:
+        lines += ["batch:", "  %two = icmp eq i32 %x0, 2", "  br i1 %two, label %states, label %other"]
+        lines += ["states:", "  %found = call ptr @many(ptr %args)", "  ret ptr %found"]
     lines += ["other:", "  call void %Py_IncRef(ptr %otherwise)", "  ret ptr %otherwise"]
     lines += ["failed:", "  ret ptr null", "}"]
+    lines += [many_text(signature, context, _checked_rows(signature))] if batches else []
     shapes = [
         f"@shape{number} = internal constant [{len(shape)} x i64] [{', '.join(f'i64 {n}' for n in shape)}]"
         for number, shape in enumerate(signature.outputs)
@@ -55,20 +62,40 @@ def _field(name: str, start: str, offset: int, kind: str) -> list[str]:
     return [f"  %{name}p = getelementptr i8, ptr %{start}, i64 {offset}", f"  %{name} = load {kind}, ptr %{name}p"]
 
 
-def _checked(number: int, rows: int, following: str) -> list[str]:
+def _checked(number: int, rows: int, following: str, otherwise: str) -> list[str]:
     """Go on if argument `number` is an array of float64 with one axis of `rows` entries, 8 bytes apart."""
     n = str(number)
-    lines = [f"in{n}:", f"  %a{n}p = getelementptr ptr, ptr %args, i64 {n}", f"  %a{n} = load ptr, ptr %a{n}p"]
-    lines += _field(f"t{n}", f"a{n}", _TYPE, "ptr")
-    lines += [f"  %is{n} = icmp eq ptr %t{n}, %array", f"  br i1 %is{n}, label %look{n}, label %other", f"look{n}:"]
-    lines += _field(f"k{n}", f"a{n}", _DTYPE, "ptr") + _field(f"x{n}", f"a{n}", _AXES, "i32")
-    lines += [f"  %kind{n} = icmp eq ptr %k{n}, %double", f"  %one{n} = icmp eq i32 %x{n}, 1"]
-    lines += [f"  %vector{n} = and i1 %kind{n}, %one{n}", f"  br i1 %vector{n}, label %size{n}, label %other"]
-    lines += [f"size{n}:", *_field(f"h{n}", f"a{n}", _SHAPE, "ptr"), *_field(f"s{n}", f"a{n}", _STRIDES, "ptr")]
+    lines = _array(n, 1, otherwise)
     lines += [f"  %c{n} = load i64, ptr %h{n}", f"  %b{n} = load i64, ptr %s{n}"]
     lines += [f"  %count{n} = icmp eq i64 %c{n}, {rows}", f"  %dense{n} = icmp eq i64 %b{n}, 8"]
     lines += [f"  %row{n} = and i1 %count{n}, %dense{n}", *_field(f"i{n}", f"a{n}", _DATA, "ptr")]
     return [*lines, f"  br i1 %row{n}, label %{following}, label %other"]
+
+
+def _checked_rows(signature: Signature) -> list[str]:
+    """Go on if all arguments are arrays of float64 with two axes, as many rows in each, entries 8 bytes apart."""
+    lines: list[str] = []
+    for number, rows in enumerate(signature.inputs):
+        n, following = str(number), f"in{number + 1}" if number + 1 < len(signature.inputs) else "made"
+        lines += [*_array(n, 2, "other"), f"  %c{n} = load i64, ptr %h{n}", f"  %b{n} = load i64, ptr %s{n}"]
+        lines += [*_field(f"m{n}", f"h{n}", 8, "i64"), *_field(f"e{n}", f"s{n}", 8, "i64")]
+        lines += [f"  %less{n} = sub i64 %c{n}, 1", f"  %few{n} = icmp ult i64 %less{n}, {MOST - 1}"]
+        lines += [f"  %same{n} = icmp eq i64 %c{n}, %c0", f"  %count{n} = icmp eq i64 %m{n}, {rows}"]
+        lines += [f"  %dense{n} = icmp eq i64 %e{n}, 8", *_field(f"i{n}", f"a{n}", _DATA, "ptr")]
+        lines += [f"  %u{n} = and i1 %few{n}, %same{n}", f"  %w{n} = and i1 %count{n}, %dense{n}"]
+        lines += [f"  %row{n} = and i1 %u{n}, %w{n}", f"  br i1 %row{n}, label %{following}, label %other"]
+    return lines
+
+
+def _array(n: str, axes: int, otherwise: str) -> list[str]:
+    """Go on with the shape %h and strides %s of argument n if it is an array of float64 with so many axes."""
+    lines = [f"in{n}:", f"  %a{n}p = getelementptr ptr, ptr %args, i64 {n}", f"  %a{n} = load ptr, ptr %a{n}p"]
+    lines += _field(f"t{n}", f"a{n}", _TYPE, "ptr")
+    lines += [f"  %is{n} = icmp eq ptr %t{n}, %array", f"  br i1 %is{n}, label %look{n}, label %other", f"look{n}:"]
+    lines += _field(f"k{n}", f"a{n}", _DTYPE, "ptr") + _field(f"x{n}", f"a{n}", _AXES, "i32")
+    lines += [f"  %kind{n} = icmp eq ptr %k{n}, %double", f"  %fit{n} = icmp eq i32 %x{n}, {axes}"]
+    lines += [f"  %vector{n} = and i1 %kind{n}, %fit{n}", f"  br i1 %vector{n}, label %size{n}, label %{otherwise}"]
+    return [*lines, f"size{n}:", *_field(f"h{n}", f"a{n}", _SHAPE, "ptr"), *_field(f"s{n}", f"a{n}", _STRIDES, "ptr")]
 
 
 def _made(number: int, count: int, axes: int) -> list[str]:
@@ -102,7 +129,7 @@ class _Method(ctypes.Structure):
 
 @cache
 def single_of(function: Any) -> Any:
-    """The door of a gufunc's code for one state; where it has none, or this Python does not hold arrays as expected,
+    """The door of a gufunc's code for plain arrays; where it has none, or this Python does not hold arrays as expected,
     something that always gives NotImplemented."""
     return method_of(code_of(function), function.__name__)
 
@@ -134,14 +161,14 @@ def _address(function: Any) -> int:
 
 
 @cache
-def _array_pointers() -> tuple[int, int, int]:
-    """NumPy's array type, its float64, and its function that makes an array."""
+def _array_pointers() -> tuple[int, ...]:
+    """NumPy's array type, its float64, and its functions: make an array, make one of given memory, keep that alive."""
     from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(get(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    return table[_ARRAY_TYPE] or 0, id(np.dtype(np.float64)), table[_EMPTY] or 0
+    return table[_ARRAY_TYPE] or 0, id(np.dtype(np.float64)), *(table[place] or 0 for place in (_EMPTY, _NEW, _BASE))
 
 
 @cache
@@ -152,6 +179,6 @@ def layout_is_known() -> bool:
     array = np.arange(3.0)
     word = lambda offset: ctypes.c_size_t.from_address(id(array) + offset).value  # noqa: E731
     first = lambda offset: ctypes.c_int64.from_address(word(offset)).value  # noqa: E731
-    kind, double, _ = _array_pointers()
+    kind, double, *_ = _array_pointers()
     found = (word(_TYPE), word(_DATA), word(_DTYPE), ctypes.c_int.from_address(id(array) + _AXES).value)
     return found == (kind, array.ctypes.data, double, 1) and (first(_SHAPE), first(_STRIDES)) == (3, 8)
