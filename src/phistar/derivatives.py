@@ -235,6 +235,7 @@ _regressor = Recorded(
     ("regressor",),
     lambda model, q, v, a: (regression.regressor(without_roundoff(model), q, v, a),),
     lambda model: ((model.nv, 10 * len(model.bodies)),),
+    long=regression.compile_regressor,
 )
 _hessian_product = Recorded(
     "inverse_dynamics_hessian_product",

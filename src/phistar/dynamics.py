@@ -15,9 +15,10 @@ import numpy as np
 
 from phistar.backends.arrays import is_traced, sign
 from phistar.backends.conditioning import OperationalSpace, chosen_inverse, refuse_lost_directions
-from phistar.backends.executor import compile_program
+from phistar.backends.executor import compile_plan
 from phistar.backends.kernel import LARGEST_TRACE, Kernel, compile_trace
 from phistar.backends.program import AS_WRITTEN, frame_pose, way_to
+from phistar.backends.rolled_plan import Plan
 from phistar.backends.threads import spread
 from phistar.errors import UnknownNameError
 from phistar.model import Model
@@ -260,7 +261,9 @@ def _placing(model: Model, frames: tuple[str, ...]) -> Kernel:
     store = model.__dict__.setdefault("_kernels", {})
     if ("poses", frames) not in store:
         if sum(len(way_to(model, model.frame(name).body).bodies) for name in frames) > LARGEST_TRACE:
-            store["poses", frames] = compile_program(lower_frame_poses(), model, frames, "forward_kinematics")
+            store["poses", frames] = compile_plan(
+                Plan(lower_frame_poses(), len(frames)), model, frames, "forward_kinematics"
+            )
         else:
             found = record(lambda q: np.stack([frame_pose(model, q, name) for name in frames]), model)
             shapes = [(16 * len(frames),)]

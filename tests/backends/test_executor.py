@@ -3,7 +3,6 @@
 What has no rolled form is listed here, so that nothing falls back to NumPy unseen.
 """
 
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
@@ -11,8 +10,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.executor import compile_rolled, rolled_program
+from phistar.backends.executor import compile_rolled, rolled_plan
 from phistar.backends.program import Evaluation, frame_pose
+from phistar.backends.regressor import regressor
 from phistar.dynamics import frame_poses
 from phistar.stated import Stated
 from tests.trees import KINDS, relative
@@ -137,6 +137,43 @@ def test_a_statement_of_a_long_chain_takes_parameters():
     np.testing.assert_allclose(found, 6.0 * ps.gravity_load(model, q), rtol=1e-9, atol=1e-9)
 
 
+# Operators over the joints
+OVER_JOINTS = ["dynamics.innovations", "dynamics.mass_matrix_inverse", "control.innovations.whitened"]
+
+
+@pytest.mark.parametrize(
+    "name", ["dynamics.innovations", "dynamics.mass_matrix_inverse", "control.innovations.coloured"]
+)
+@pytest.mark.parametrize("floating", [False, True])
+def test_operators_over_the_joints_come_row_by_row(name, floating):
+    wanted = STATED[name].wanted(tree(floating=floating), ())[0]
+    plan = rolled_plan(wanted)
+    assert plan is not None and plan.operand and plan.once
+    assert compared(wanted, 11) < TOLERANCE
+
+
+def test_a_statement_over_the_joints_of_a_long_chain_is_compiled_as_a_matrix():
+    model = ps.chain(45)
+    bound = ps.algebra(model)
+    factor = ps.compile(bound.I + bound.H @ bound.phi @ bound.K, matrix=True)
+    q = model.random(np.random.default_rng(0), shape=(3, 7))
+    out = np.zeros((3, 7, model.nv, model.nv)).swapaxes(-1, -2)
+    found = factor(q, out=out)
+    assert found is out and relative(out, ps.innovations(model, q).factor) < 1e-12
+    strictly = np.triu(np.ones((45, 45)), 1)
+    assert np.all(out * (strictly if np.abs(out[0, 0, 0, 1]) == 0.0 else strictly.T) == 0.0)
+
+
+@pytest.mark.parametrize("model", [ps.chain(45), tree(44)], ids=["chain", "tree"])
+def test_the_regressor_of_a_long_mechanism_is_its_inverse_dynamics(model):
+    rng = np.random.default_rng(0)
+    q, v, a = model.random(rng, shape=(5,)), *rng.normal(size=(2, 5, model.nv))
+    found = ps.regressor(model, q, v, a)
+    assert relative(found, regressor(model, q, v, a)) < TOLERANCE
+    weights = np.concatenate([body.inertia.parameters for body in model.bodies])
+    assert relative(found @ weights + model.armature * a, ps.inverse_dynamics(model, q, v, a)) < TOLERANCE
+
+
 # Poses
 
 
@@ -156,18 +193,10 @@ def test_poses_of_frames_far_out_are_those_of_the_links(floating):
 
 @pytest.mark.parametrize("name", STATED)
 def test_what_long_mechanisms_run_in_numpy_is_known(name):
-    """Link by link, or, as an operator over the joints, column by column."""
-    wanted = STATED[name].wanted(tree(), ("tip",))[0]
-    columns = wanted.matrix is True and wanted.over_joints and rolled_program(replace(wanted, matrix=False))
-    assert bool(rolled_program(wanted) or columns) == (name not in IN_NUMPY)
+    assert (rolled_plan(STATED[name].wanted(tree(), ("tip",))[0]) is None) == (name in IN_NUMPY)
 
 
 IN_NUMPY = [
-    "control.innovations.innovation_terms",
-    "control.innovations.coloured",
-    "control.innovations.whitened",
-    "control.innovations.decorrelated",
-    "control.innovations.recovered",
     "estimation.covariances.covariances",
     "estimation.composite.composite_bodies",
     "freeflying.energy.wiggle_velocity",

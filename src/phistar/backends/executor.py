@@ -20,12 +20,15 @@ from phistar.backends.links import has_rotors
 from phistar.backends.pair_kernel import pair_kernel
 from phistar.backends.program import BLOCKS, Evaluation
 from phistar.backends.rolled import kinds_of, rolled_text
+from phistar.backends.rolled_columns import column_by_column
 from phistar.backends.rolled_memory import Rooms
 from phistar.backends.rolled_plan import Plan, over_all_joints, poses_first
 from phistar.backends.rolled_tables import tables
 from phistar.backends.rows import Signature
 from phistar.backends.threads import spread
 from phistar.model import Model
+from phistar.operators.nodes import adjoint
+from phistar.operators.spaces import SCALARS
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN
 from phistar.sweeps.passes import OPERAND
@@ -33,7 +36,8 @@ from phistar.sweeps.passes import OPERAND
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Operators over the joints of a long mechanism: the kernel that applies them, on all unit vectors at once."""
+    """Operators from the joints of a long mechanism to its links: the kernel that applies them, on all unit vectors at
+    once."""
 
     applied: Kernel
 
@@ -140,22 +144,27 @@ def _between_links(rolled: Any, wanted: Statements) -> Any:
 
 def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
     """The kernel of the statements of a long mechanism, or None where they have no rolled form."""
-    title, program = " ".join(public for public, _ in wanted.nodes), rolled_program(wanted)
+    title, plan = " ".join(public for public, _ in wanted.nodes), rolled_plan(wanted)
     fixed = is_about_origins(node for _, node in wanted.nodes)
-    return program and compile_program(program, wanted.model, wanted.frames, title, target, lanes, fixed)
+    return plan and compile_plan(plan, wanted.model, wanted.frames, title, target, lanes, fixed)
 
 
-def rolled_program(wanted: Statements) -> Program | None:
-    """The program of some statements as it runs link by link, or None where it does not."""
+def rolled_plan(wanted: Statements) -> Plan | None:
+    """How the program of some statements runs link by link, or None where it does not. Operators over the joints are
+    made column by column; those of the adjoint are their rows, which is how they lie in memory."""
     if wanted.matrix == BLOCKS:
         return None
-    program = in_body_axes(over_all_joints(wanted.program()), _over_links(wanted), wanted.parameters)
-    return program if is_rollable(program, len(wanted.frames)) else None
+    plan = Plan(poses_first(_rolled_program(wanted)), len(wanted.frames))
+    if not plan.rollable and wanted.matrix is True and wanted.to_joints:
+        rows = tuple((name, node if node.domain == SCALARS else adjoint(node)) for name, node in wanted.nodes)
+        found = column_by_column(poses_first(_rolled_program(replace(wanted, nodes=rows))), len(wanted.frames))
+        plan = found or plan
+    distinct = len(plan.program.results) == len(plan.program.outputs)
+    return plan if plan.rollable and distinct else None
 
 
-def is_rollable(program: Program, frames: int) -> bool:
-    """Whether steps can be made of all sweeps, and each result is a field of its own."""
-    return Plan(poses_first(program), frames).rollable and len(program.results) == len(program.outputs)
+def _rolled_program(wanted: Statements) -> Program:
+    return in_body_axes(over_all_joints(wanted.program()), _over_links(wanted), wanted.parameters)
 
 
 def _over_links(wanted: Statements) -> dict[str, str]:
@@ -168,8 +177,8 @@ def _over_links(wanted: Statements) -> dict[str, str]:
     return {name: space.name for name, space in spaces.items() if space is not None}
 
 
-def compile_program(
-    program: Program,
+def compile_plan(
+    plan: Plan,
     model: Model,
     frames: tuple[str, ...],
     title: str,
@@ -180,13 +189,12 @@ def compile_program(
     """The kernel of a program that runs link by link; `fixed`: about the links' own origins."""
     target = target or host()
     lanes = lanes or target.lanes
-    program = poses_first(program)
-    plan = Plan(program, len(frames))
+    program = plan.program
     outputs = [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
     placed = link_frames(model, fixed or plan.keeps_origins)
     kinds, numbers = kinds_of(model, placed)
     signature, inputs = _rolled_signature(plan, model)
-    name = cache.key("rolled", program, plan.frames, [kind.key for kind in kinds], target, lanes)
+    name = cache.key("rolled", plan, [kind.key for kind in kinds], target, lanes)
     found = cache.load(name)
     if found is None:
         axes = [len(shape) for shape in signature.shapes]
@@ -207,11 +215,14 @@ def _rolled_signature(plan: Plan, model: Model) -> tuple[Signature, tuple[str, .
     """Shapes of what a rolled kernel takes and gives, and the names of the inputs after q."""
     program, bodies = plan.program, len(model.bodies)
     sizes = {"joints": model.nv, "links": 6 * bodies, "parameters": 10 * bodies, **plan.flat_rows}
-    given = [(name, space) for name, space in program.inputs if name != "a_g" and name not in program.columns]
+    inner = ("a_g", plan.operand, *program.columns)
+    given = [(name, space) for name, space in program.inputs if name not in inner]
     matrices = {program.result_names[public] for public in program.matrices}
     shapes = []
     for name, space in program.outputs:
         rows = () if space == "scalars" else (sizes[space],)
         shapes.append((*rows, plan.columns(name)) if name in matrices else rows)
+        if name in plan.by_column:
+            shapes[-1] = (model.nv, *rows)
     rows = (model.nq, *(sizes[space] for _, space in given))
     return Signature(rows, tuple(shapes)), tuple(name.removesuffix(" of bodies") for name, _ in given)

@@ -277,6 +277,13 @@ class _Machine:
     def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         return link.bias_force(mass, velocity)
 
+    def motion_in_body(self, k: int, motion: np.ndarray) -> np.ndarray:
+        """The axes of links are those of their bodies here."""
+        return motion
+
+    def parameter_forces(self, k: int, velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        return link.parameter_forces(velocity, alpha)
+
     def bias_acceleration_at_frames(self, k: int, velocities: list[np.ndarray]) -> np.ndarray:
         rows = []
         for f, body in enumerate(self.frame_bodies()):
@@ -312,11 +319,11 @@ class _Machine:
         blocks: Any = self.fields[name]
         if space == "inner":
             blocks = [x for x, parent in zip(blocks, self.links.parents, strict=True) if parent >= 0]
-        if space not in ("joints", "inner", "links"):
+        if space not in ("joints", "inner", "links", "parameters"):
             rows = space_sizes(self.links.model, self.links.frames).get(space, 1)
             return np.zeros((rows, 1 if space == "scalars" else self.columns)) if blocks is None else blocks
-        joints = self.links.model.joints
-        sizes = _inner_sizes(self.links) if space == "inner" else [j.nv if space == "joints" else 6 for j in joints]
+        joints, rows = self.links.model.joints, 10 if space == "parameters" else 6
+        sizes = _inner_sizes(self.links) if space == "inner" else [j.nv if space == "joints" else rows for j in joints]
         columns = next((x.shape[-1] for x in blocks if x is not None), self.columns)
         filled = [np.zeros((n, columns)) if x is None else x for n, x in zip(sizes, blocks, strict=True)]
         return _concatenated([np.zeros((0, columns)), *filled])

@@ -214,3 +214,15 @@ def _six(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
     """[angular; linear], (…, 6), of parts that may have different leading axes."""
     shape = np.broadcast_shapes(angular.shape, linear.shape)
     return np.concatenate([np.broadcast_to(angular, shape), np.broadcast_to(linear, shape)], axis=-1)
+
+
+def parameter_forces(velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Y*, (…, 10, 6): Mα + b for each inertial parameter that is one, the others zero."""
+    masses = np.concatenate([_unit_mass(parameter)[None] for parameter in np.eye(10)])
+    forces = np.matmul(masses, alpha[..., None, :, :]) + bias_force(masses, velocity[..., None, :, :])
+    return forces[..., 0]
+
+
+def _unit_mass(parameters: np.ndarray) -> np.ndarray:
+    lever, rows = skew(parameters[1:4]), [[4, 5, 7], [5, 6, 8], [7, 8, 9]]
+    return np.block([[parameters[rows], lever], [-lever, parameters[0] * np.eye(3)]])

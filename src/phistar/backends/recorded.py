@@ -37,7 +37,7 @@ class Recorded:
     """`function(model, q, *vectors)` gives `outputs`, an array each; it takes floats (…, n) and traced scalars (n,).
 
     `inputs` are "q" and names of (…, nv) vectors; `shapes` gives the results' shapes without leading axes; `fits` says
-    which robots are short enough to be written out.
+    which robots are short enough to be written out, `long` makes the kernel of others.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Recorded:
     function: Callable[..., tuple[np.ndarray, ...] | Unsolved]
     shapes: Callable[[Model], tuple[tuple[int, ...], ...]]
     fits: Callable[[Model], bool] = compilable
+    long: Callable[[Model], Kernel] | None = None
 
     def __call__(self, model: Model, *arrays: Any) -> Any:
         """An array per output, or the one output. Robots run one state at a time: a kernel is called at once."""
@@ -115,9 +116,11 @@ class Recorded:
 
     def _is_known_of(self, model: Model) -> bool:
         """Whether a long robot has such a kernel."""
-        return self.name in FORMS and not has_rotors(model)
+        return self.long is not None or (self.name in FORMS and not has_rotors(model))
 
     def _made_of_links(self, model: Model) -> Kernel:
+        if self.long is not None:
+            return self.long(model)
         signature = self.signature(model)
         function, operations = pair_kernel(self.name, single_axes(without_roundoff(model)), signature)
         return Kernel(function, self.inputs[1:], self.outputs, operations, signature.outputs)

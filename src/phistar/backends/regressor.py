@@ -8,35 +8,46 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.executor import compile_plan
 from phistar.backends.interpret import run
-from phistar.backends.links import bias_force, links_at
+from phistar.backends.kernel import Kernel
+from phistar.backends.links import links_at
+from phistar.backends.rolled_columns import column_by_column
 from phistar.model import Model
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.ir import Program
-from phistar.sweeps.lower import GIVEN, lower, lower_all
+from phistar.sweeps.ir import Call, Field, Program, Statement, Sweep, Times
+from phistar.sweeps.lower import GIVEN, lower_all
 
 
 def regressor(model: Model, q: Any, v: Any, a: Any) -> np.ndarray:
     """HφY, (…, nv, 10·bodies): made as (Y*φ*H*)*, so that nv columns travel along the links, not ten a link."""
-    links, (motions, axes) = links_at(model, q), _programs()
     lift = np.concatenate([np.zeros(3), -model.gravity])[:, None]
     given = {GIVEN["v"]: np.asarray(v)[..., None], GIVEN["qdd"]: np.asarray(a)[..., None], GIVEN["a_g"]: lift}
-    names, fields = motions.result_names, run(motions, links, given)
-    reach = run(axes, links, {"x": np.eye(model.nv)})[axes.result_names["y"]]
-    unit = replace(links, inertias=np.broadcast_to(np.eye(10)[:, None, :], (10, len(model.bodies), 10)))
-    blocks = []
-    for k in range(len(model.bodies)):
-        own = slice(6 * k, 6 * k + 6)
-        velocity, alpha = (fields[names[x]][..., None, own, :] for x in ("V", "alpha"))
-        by_parameter = (np.matmul(unit.mass(k), alpha) + bias_force(unit.mass(k), velocity))[..., 0]  # Y*, (…, 10, 6)
-        blocks.append(np.matmul(np.swapaxes(reach[..., own, :], -1, -2), np.swapaxes(by_parameter, -1, -2)))
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in blocks))
-    return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in blocks], axis=-1)
+    made = regression()
+    found = run(made, links_at(model, q), {**given, made.columns[0]: np.eye(model.nv)})
+    return np.swapaxes(found[made.result_names["y"]], -1, -2)
+
+
+def compile_regressor(model: Model) -> Kernel:
+    """The same for a long mechanism: a joint's row of it after the other."""
+    plan = column_by_column(regression(), 0)
+    assert plan is not None
+    return compile_plan(plan, model, (), "regressor")
 
 
 @cache
-def _programs() -> tuple[Program, Program]:
-    """V and α = φ*(H*θ̈ + a + E*a_g) (KJR92 eqs. 41, 45); φ*H*, what each joint does to each link."""
+def regression() -> Program:
+    """The program of Y*φ*H*: V and α = φ*(H*θ̈ + a + E*a_g) (KJR92 eqs. 41, 45) make Y; φ*H* is what each joint does to
+    each link. In the axes of the bodies, whose parameters are meant."""
     s = Symbols()
     alpha = s.phi.T @ (s.H.T @ s.qdd + s.a + s.E.T @ s.a_g)
-    return lower_all({"V": s.V, "alpha": alpha}), lower(s.phi.T @ s.H.T, matrix=True)
+    made = lower_all({"V": s.V, "alpha": alpha, "reach": s.phi.T @ s.H.T}, matrix=True)
+    names = made.result_names
+    seen = {public: Call("motion_in_body", (Field(names[public]),)) for public in names}
+    more = (
+        Statement("Y*", Call("parameter_forces", (seen["V"], seen["alpha"]))),
+        Statement("y", Times(Field("Y*"), seen["reach"])),
+    )
+    *before, last = made.sweeps
+    sweeps = (*before, Sweep(last.direction, (*last.statements, *more)))
+    return replace(made, sweeps=sweeps, outputs=(("y", "parameters"),), results=(("y", "y"),), matrices=("y",))

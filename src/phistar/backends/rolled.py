@@ -15,6 +15,7 @@ from phistar.backends.flat_steps import FlatTracer, read_off
 from phistar.backends.link_frames import LinkFrames
 from phistar.backends.llvm import Body, declarations
 from phistar.backends.order import few_alive
+from phistar.backends.rolled_columns import finish_call, finish_text
 from phistar.backends.rolled_loop import Calls, Sizes, loop_text
 from phistar.backends.rolled_memory import FLAT, FRAME, Memory, Stage, StepPlaces, laid_out, needed, used_pointers
 from phistar.backends.rolled_plan import Plan, total
@@ -26,6 +27,7 @@ from phistar.spatial.value import digest
 _Z = (0.0, 0.0, 1.0)
 HELD = {1: 14, 2: 8}  # values held at once, by how many of 16 registers each fills; wide ones come with twice as many
 WRITING = 4.0  # as `registers.py` has it: most of what a step reads are inputs, which cost one load more
+COLUMNS = "columns"  # the name of stages that are run for each column
 SMALL = 200  # instructions: steps up to here run on two vectors at once, which hides how long each takes
 
 
@@ -84,8 +86,19 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
     made = stage_calls(stages, memory, lanes, fma)
     slot = max(len(memory.slot), 1)
     sizes = Sizes(memory.lanes, made.scratch, slot, plan.frames, plan.width, _totals(plan, memory))
-    text = "\n".join([*made.functions, loop_text(made.calls, axes, inputs, sizes)])
-    return Rolled(text, memory, operations_per_link(stages))
+    if not plan.operand:
+        text = loop_text(made.calls, axes, inputs, sizes)
+    else:
+        outputs = range(inputs, len(axes))
+        once = sum(stage.name != COLUMNS for stage in stages)
+        wide = {inputs + i for i, (name, _) in enumerate(plan.program.outputs) if name in plan.by_column}
+        text = "\n".join(
+            [
+                loop_text(made.calls, axes, inputs, sizes, finish_call(outputs), once),
+                finish_text(outputs, wide, list(range(once, len(stages))), sizes),
+            ]
+        )
+    return Rolled("\n".join([*made.functions, text]), memory, operations_per_link(stages))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +140,14 @@ def _traced(plan: Plan, kinds: list[Kind], tracer: FlatTracer) -> list[Stage]:
     """Every sweep as the stages that run it."""
     links = [StepTracer(plan, kind) for kind in kinds]
     stages: list[Stage] = []
-    for sweep in plan.program.sweeps:
+    for number, sweep in enumerate(plan.program.sweeps):
         if sweep.direction == "flat":
             stages += _at_frames([flat_steps.at_frames(plan, sweep)])
             stages.append(Stage("flat", [tracer.trace(sweep)]))
         else:
             stages += _at_frames([flat_steps.cleared(plan, sweep), flat_steps.brought(plan, sweep)])
-            stages.append(Stage(sweep.direction, [link.trace(sweep) for link in links]))
+            name = COLUMNS if plan.operand and number >= plan.once else ""
+            stages.append(Stage(sweep.direction, [link.trace(sweep) for link in links], name))
     return stages
 
 

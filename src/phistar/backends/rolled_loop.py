@@ -48,9 +48,11 @@ def _renamed(lines: tuple[str, ...], names: Sequence[str], tag: str) -> tuple[st
     return tuple(re.sub(r"%([\w.]+),", lambda m: f"%{m[1]}.{tag}," if m[1] in names else m[0], line) for line in lines)
 
 
-def loop_text(stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes, finish: str = "") -> str:
+def loop_text(
+    stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes, finish: str = "", once: int | None = None
+) -> str:
     """`void loop(char **args, intp *dimensions, intp *steps, void *data)`; `axes`: core axes of each array. `finish`
-    writes the outputs of a block in place of `unpack`."""
+    writes the outputs of a block in place of `unpack`, and calls itself the stages after the first `once`."""
     lines = [
         "declare ptr @malloc(i64)",
         "declare void @free(ptr)",
@@ -78,7 +80,7 @@ def loop_text(stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes, f
         lines.append(f"  call void @llvm.memset.p0.i64(ptr %totals, i8 0, i64 {size}, i1 false)")
     lines += [f"  %middle = add i64 %first, {sizes.lanes // 2}", "  %both = icmp slt i64 %middle, %count"]
     given = "ptr %data, ptr %work, ptr %scratch, i1 %both"
-    lines += [f"  call void @stage{number}({given})" for number in range(len(stages))]
+    lines += [f"  call void @stage{number}({given})" for number in range(len(stages) if once is None else once)]
     lines += [finish] if finish else [_copied("unpack", a) for a in range(inputs, len(axes))]
     lines += [f"  %next = add i64 %first, {sizes.lanes}", "  %more = icmp slt i64 %next, %count"]
     lines += ["  br i1 %more, label %block, label %done", "done:", "  call void @free(ptr %raw)", "  ret void", "}"]

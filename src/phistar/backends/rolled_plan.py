@@ -27,6 +27,7 @@ CALLS: dict[str, Callable[..., Block]] = {
     "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
     "diagonal": lambda links, weights: link.diagonal(weights),
     "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
+    "parameter_forces": lambda links, velocity, alpha: link.parameter_forces(velocity, alpha),
 }
 """The memoryless functions that a step may call, of the one link."""
 
@@ -77,6 +78,17 @@ def _has_columns_of(term: Term, names: set[str]) -> bool:
     return getattr(term, "name", None) in names
 
 
+def depending(program: Program, operand: str) -> frozenset[str]:
+    """The fields that an operand has a part in, itself among them."""
+    found = {operand}
+    statements = [s for sweep in program.sweeps for s in sweep.statements]
+    while True:
+        more = {s.target for s in statements if ir.fields_anywhere(s.term) & found} - found
+        if not more:
+            return frozenset(found)
+        found |= more
+
+
 def over_all_joints(program: Program) -> Program:
     """The program with vectors over the joints between links stretched to all joints: N keeps out what the base's joint
     is given, and makes zero of what it gives."""
@@ -102,10 +114,13 @@ def poses_first(program: Program) -> Program:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program over `frames` task frames (how many)."""
+    """A program over `frames` task frames (how many). Where it makes operators column by column, `operand` is the
+    vector that is each unit vector in turn, and the first `once` sweeps do not depend on it."""
 
     program: Program
     frames: int
+    operand: str = ""
+    once: int = 0
 
     @property
     def rollable(self) -> bool:
@@ -184,6 +199,11 @@ class Plan:
         )
         return (6, 6) if square else (6, self.columns(name))
 
+    @cached_property
+    def by_column(self) -> frozenset[str]:
+        """The fields that are made anew for each column."""
+        return depending(self.program, self.operand) if self.operand else frozenset()
+
     # Who reads what
 
     @cached_property
@@ -204,7 +224,7 @@ class Plan:
     @cached_property
     def keeps_origins(self) -> bool:
         """Whether the points that links are about matter."""
-        return "links" in {*self.given.values(), *self.outputs.values()}
+        return bool({"links", "parameters"} & {*self.outputs.values()} or "links" in self.given.values())
 
     @cached_property
     def in_body_axes(self) -> bool:

@@ -36,9 +36,13 @@ def tables(
 ) -> list[Any]:
     """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
     areas = Areas(model, kinds, memory, names)
-    arrays, initial = _arrays(model, kinds, areas.own, plan, memory), _initial(model, plan, memory)
+    arrays, initial = _arrays(model, kinds, areas.own, plan, memory), _initial(model, kinds, areas.own, plan, memory)
     given = Given(*arrays, *initial, in_body_axes=plan.in_body_axes)
-    return link_tables(model, frames, kinds, areas, given, names, lanes)
+    made = link_tables(model, frames, kinds, areas, given, names, lanes)
+    if not plan.operand:
+        return made
+    entries = over_links(kinds, areas.own, memory, plan.operand, [joint.nv for joint in model.joints])
+    return [*made, (8 * lanes * entries).astype(np.uint32)]
 
 
 def link_tables(
@@ -192,12 +196,14 @@ def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory:
         return over_links(kinds, own, memory, name, [rows * c for rows, c in shapes])
 
     for name, space in program.inputs:
-        if name not in program.columns and name != "a_g":
+        if name not in (*program.columns, "a_g", plan.operand):
             arrays.append(placed(name, space))
             columns.append(len(arrays[-1]))
     for name, space in program.outputs:
         arrays.append(placed(name, space))
         columns.append(plan.columns(name) if plan.columns(name) > 1 else len(arrays[-1]))
+        if name in plan.by_column:
+            columns[-1] = model.nv
     return arrays, columns
 
 
@@ -217,9 +223,12 @@ def over_links(kinds: list[int], own: np.ndarray, memory: Rooms, name: str, coun
     return np.concatenate(result)
 
 
-def _initial(model: Model, plan: Plan, memory: Rooms) -> tuple[Table, list[float]]:
-    """Gravity and the identities that operators are applied to."""
+def _initial(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[Table, list[float]]:
+    """Gravity and the identities that operators are applied to; a unit vector is zero but for one entry."""
     places, numbers = [], []
+    if plan.operand:
+        places += list(over_links(kinds, own, memory, plan.operand, [joint.nv for joint in model.joints]))
+        numbers += [0.0] * model.nv
     for name, space in plan.program.inputs:
         if name == "a_g":
             places += range(memory.flat[name], memory.flat[name] + 6)
