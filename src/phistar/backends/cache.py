@@ -75,9 +75,10 @@ def _generator() -> str:
 def _contents(version: str, paths: list[str]) -> str:
     state = hashlib.sha256(version.encode())
     for path in paths:
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             content = file.read()
-        state.update(f"{os.path.basename(path)}:{len(content)}:".encode() + content)
+        state.update(f"{os.path.basename(path)}:{len(content)}:".encode())
+        state.update(content)
     return state.hexdigest()
 
 

@@ -84,10 +84,12 @@ def _simulated(
 def _uses(parts: Parts, operands: Callable[[int], Sequence[int]]) -> dict[int, list[int]]:
     """The times at which each value is used, the last first."""
     uses: dict[int, list[int]] = {}
-    for time, index in enumerate(index for part in parts for index in part):
+    time = sum(map(len, parts))
+    for index in (index for part in reversed(parts) for index in reversed(part)):
+        time -= 1
         for value in operands(index):
             uses.setdefault(value, []).append(time)
-    return {value: times[::-1] for value, times in uses.items()}
+    return uses
 
 
 def _placed(parts: Parts, reads: dict[int, tuple[int, ...]], written: set[int]) -> tuple[dict[int, int], int]:

@@ -36,6 +36,11 @@ class WordRule:
     adjoint: bool = False  # whether the law is used on adjoints: left → to*
 
     @cached_property
+    def letters(self) -> frozenset[Node]:
+        """What must be there for the law to have anything to say."""
+        return frozenset(letter for letter in self.left if not _is_wild(letter))
+
+    @cached_property
     def right(self) -> Polynomial:
         """Made when it is needed: most laws have nothing to say about most statements."""
         return expand(self.to).adjoint() if self.adjoint else expand(self.to)

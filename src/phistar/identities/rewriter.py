@@ -144,7 +144,7 @@ def _as_polynomial(polynomial: Polynomial, symbols: Symbols, setting: Setting, c
     rules = [*(rule for one in known for rule in word_rules(one, setting, "always")), *chosen]
     for _ in range(_ROUNDS):
         there = {letter for word in polynomial.terms for letter in word}
-        for rule in (None, *(rule for rule in rules if rule.left[0] in there)):
+        for rule in (None, *(rule for rule in rules if rule.letters <= there)):
             after = cancel(polynomial) if rule is None else rule.applied(polynomial)
             if not after.same_as(polynomial):
                 path.append((rule.law if rule else None, after))
