@@ -87,3 +87,22 @@ def test_operators_of_a_long_robot_are_compiled_as_matrices(name):
             function(wrong)
     with pytest.raises(ps.ShapeError):
         function(q, out=np.empty(3))
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+def test_results_with_any_number_of_axes_are_written_where_asked(axes):
+    """In memory of any order, and nothing beside it."""
+    model, q = ps.load("planar3"), np.random.default_rng(0).normal(size=(5, 3))
+
+    def powers(q):
+        result = q
+        for _ in range(axes - 1):
+            result = np.multiply.outer(result, q)
+        return result
+
+    function, expected = ps.compile(powers, model), np.stack([powers(x) for x in q])
+    assert relative(function(q), expected) < 1e-14
+    turned, wide = np.full((3,) * axes + (5,), np.nan).T, np.full((5, *(3,) * axes, 2), np.nan)
+    for room in (turned, wide[..., 1]):
+        assert function(q, out=room) is room and relative(room, expected) < 1e-14
+    assert np.isnan(wide[..., 0]).all()

@@ -99,3 +99,8 @@ def test_casadi_is_loaded_only_when_asked_for():
     code = "import sys, phistar as ps; ps.casadi_function; ps.export_c; print('casadi' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_what_casadi_cannot_hold_is_refused():
+    with pytest.raises(ps.StatementError, match="two axes"):
+        ps.casadi_function(lambda q: np.multiply.outer(np.outer(q, q), q), ps.load("planar3"))

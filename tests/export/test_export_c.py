@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.c import identifier, plain
+from phistar.backends.c import SCRATCH, identifier, plain, variables
 from phistar.backends.llvm import PART
 from tests.trees import KINDS, mechanism, relative
 
@@ -274,6 +274,26 @@ def test_no_name_of_a_robot_file_gets_into_the_code(tmp_path, name):
     assert all(path.read_text().isascii() for path in paths)
     (load,) = called(compiled(paths), [np.zeros(1)], [1])
     assert load == pytest.approx(ps.gravity_load(model, [0.0]))
+
+
+def clashing(q, static, x0, between, worst):
+    return {"sin": np.sin(q), "x1": static, "a b": x0, "a-b": between, "new": worst, "out_expected": q, "out": q}
+
+
+@needs_compiler
+def test_arguments_and_results_may_have_any_name(tmp_path):
+    """Words of C and C++, functions and variables of the code, and keys that are no names at all."""
+    rows = dict.fromkeys(("static", "x0", "between", "worst"), 3)
+    paths = ps.export_c(clashing, ps.load("planar3"), tmp_path, rows=rows)
+    example = [COMPILER, *STRICT, "-o", tmp_path / "example", tmp_path / "planar3_clashing_example.c", paths[0], "-lm"]
+    done = subprocess.run(example, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([tmp_path / "example"], capture_output=True).returncode == 0
+    given = np.random.default_rng(0).normal(size=(5, 3))
+    for ours, theirs in zip(called(compiled(paths), given, [3] * 7), clashing(*given).values(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-15)
+    names = variables([*("q", "static", "a b", "a-b", "x7", "η", "run", "new"), SCRATCH], "run")
+    assert len(set(names)) == 9 and names[0] == "q" and not {"static", "x7", "run", "new", SCRATCH} & set(names)
 
 
 def test_identifiers_and_comments():

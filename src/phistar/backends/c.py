@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -19,44 +19,13 @@ from phistar.errors import StatementError
 
 _INFIX = {ADD: "+", SUB: "-", MUL: "*", DIV: "/"}
 _CALL = {SIN: "sin", COS: "cos", SQRT: "sqrt"}
-_KEYWORDS = frozenset(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-    ]
-)
+_C_WORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
+_OTHER_WORDS = """sin cos sqrt fabs printf main worst i scale error asm bool catch class constexpr const_cast decltype
+delete dynamic_cast explicit export false friend mutable namespace new noexcept nullptr operator private protected
+public reinterpret_cast static_assert static_cast template this thread_local throw true try typeid typename using
+virtual wchar_t and or not xor"""  # what a function and its example call, their own variables, and the words of C++
+_KEYWORDS, _TAKEN = frozenset(_C_WORDS.split()), frozenset(_OTHER_WORDS.split())
 LONGEST = 100
 # Compilers join functions that are called once, and need quadratic time for what comes of it.
 _APART = ["#if defined(__GNUC__)", "#define APART __attribute__((noinline))", "#elif defined(_MSC_VER)"]
@@ -68,6 +37,19 @@ def identifier(text: str) -> str:
     """A C name that resembles the text, not too long for a file."""
     name = re.sub(r"[^A-Za-z0-9]+", "_", text[-LONGEST:]).strip("_") or "robot"
     return f"_{name}" if name[0].isdigit() or name in _KEYWORDS else name
+
+
+def variables(names: Iterable[str], function: str) -> list[str]:
+    """C names for the arguments and results of a function, all different, that mean nothing else inside it."""
+    found: list[str] = []
+    for text in names:
+        name = identifier(text)
+        while (
+            name in _TAKEN or name in (*found, function, SCRATCH) or re.fullmatch(r"x\d+|.*_(expected|part\d+)", name)
+        ):
+            name += "_"
+        found.append(name)
+    return found
 
 
 def plain(text: str) -> str:

@@ -96,13 +96,7 @@ def _copies(shapes: list[tuple[int, ...]], core: list[list[str]], arrays: range,
         before, body, after = f"c{a}in", f"c{a}loop", f"c{a}out"
         lines += [f"  br label %{before}", f"{before}:", f"  br label %{body}", f"{body}:"]
         lines.append(f"  %e{a} = phi i64 [0, %{before}], [%e{a}n, %{body}]")
-        if len(shapes[a]) == 2:
-            columns = shapes[a][1]
-            lines += [f"  %e{a}r = sdiv i64 %e{a}, {columns}", f"  %e{a}c = srem i64 %e{a}, {columns}"]
-            lines += [f"  %e{a}a = mul i64 %e{a}r, {core[a][0]}", f"  %e{a}b = mul i64 %e{a}c, {core[a][1]}"]
-            lines.append(f"  %e{a}o = add i64 %e{a}a, %e{a}b")
-        else:
-            lines.append(f"  %e{a}o = mul i64 %e{a}, {core[a][0] if core[a] else '0'}")
+        lines += _offset(a, shapes[a], core[a])
         lines += [f"  %e{a}s = mul i64 %j, %s{a}", f"  %e{a}t = add i64 %e{a}s, %e{a}o"]
         lines.append(f"  %e{a}p = getelementptr i8, ptr %b{a}, i64 %e{a}t")
         lines.append(f"  %e{a}q = getelementptr double, ptr %m{a}, i64 %e{a}")
@@ -111,3 +105,16 @@ def _copies(shapes: list[tuple[int, ...]], core: list[list[str]], arrays: range,
         lines += [f"  %e{a}n = add i64 %e{a}, 1", f"  %e{a}m = icmp slt i64 %e{a}n, {total}"]
         lines += [f"  br i1 %e{a}m, label %{body}, label %{after}", f"{after}:"]
     return lines
+
+
+def _offset(a: int, shape: tuple[int, ...], strides: list[str]) -> list[str]:
+    """`%e{a}o`: the bytes from an array's row to its entry `%e{a}`, counted with the last axis fastest."""
+    lines, rest, offset = [], f"%e{a}", "0"
+    for axis in range(len(shape) - 1, -1, -1):
+        name, index = f"e{a}x{axis}", rest
+        if axis:
+            lines += [f"  %{name}i = srem i64 {rest}, {shape[axis]}", f"  %{name}r = sdiv i64 {rest}, {shape[axis]}"]
+            rest, index = f"%{name}r", f"%{name}i"
+        lines += [f"  %{name}m = mul i64 {index}, {strides[axis]}", f"  %{name}s = add i64 {offset}, %{name}m"]
+        offset = f"%{name}s"
+    return [*lines, f"  %e{a}o = add i64 {offset}, 0"]

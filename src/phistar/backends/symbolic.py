@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
+from phistar.errors import StatementError
 
 _BINARY = {ADD: add, SUB: sub, MUL: mul, DIV: truediv}
 _NAMED = {SIN: "sin", COS: "cos", SQRT: "sqrt", SIGN: "sign"}
@@ -44,6 +45,9 @@ def casadi_function(
     """A `casadi.Function` of column vectors (rows, 1); results are (rows, columns), (rows, 1) or (1, 1)."""
     import casadi
 
+    for result, shape in results:
+        if len(shape) > 2:
+            raise StatementError(f"{result} has shape {shape}; CasADi knows matrices, no more than two axes.")
     symbols = [casadi.SX.sym(argument, rows) for argument, rows in arguments]
     values = replay(trace, [symbol[i] for symbol in symbols for i in range(symbol.numel())])
     outputs, start = [], 0
