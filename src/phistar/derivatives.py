@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends import linearized
+from phistar.backends import linearized, second_order
 from phistar.backends import regressor as regression
 from phistar.backends.aligned import without_roundoff
 from phistar.backends.common_frame import CommonFrame, common_frame, single_axes
@@ -175,10 +175,6 @@ def _by_instructions(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) 
 def _hessian_product_at(model: Model, q: np.ndarray, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:
     """The gradient backward through the recorded statement, its change forward through the recorded gradient."""
     nq, nv = model.nq, model.nv
-    if q.dtype != object:
-        raise StatementError(
-            f"{model.name} is too long for second derivatives: they are compiled for at most 40 bodies."
-        )
     gradient = _recorded_gradient(model)
     *point, dq, dv, da = vectors
     moved = [{0: sum((dq[j] * x for j, x in row.items()), 0.0)} for row in tangent_map(model, q)]
@@ -243,6 +239,7 @@ _hessian_product = Recorded(
     ("dq", "dv", "da"),
     _hessian_product_at,
     lambda model: ((model.nv,),) * 3,
+    long=second_order.compile_hessian_product,
 )
 
 RECORDED = {each.name: each for each in (_inverse, _forward, _linearized, _regressor, _hessian_product)}

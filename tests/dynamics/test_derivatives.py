@@ -314,12 +314,6 @@ def test_the_hessian_is_symmetric_where_coordinates_are_flat():
     assert abs(left - right) <= 1e-11 * abs(left)
 
 
-def test_second_derivatives_of_a_long_chain_are_refused_with_a_sentence():
-    model = ps.chain(60)
-    with pytest.raises(ps.StatementError, match="too long"):
-        ps.inverse_dynamics_hessian_product(model, *np.zeros((7, 60)))
-
-
 # Against Pinocchio
 
 

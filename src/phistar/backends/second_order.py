@@ -1,0 +1,198 @@
+"""Second derivatives of long mechanisms: how the gradient of a number changes along a direction, link by link.
+
+w*τ is a number that one outward sweep makes: V_r*(Mα + b) + w*Aθ̈ with V_r = φ*H*w, and what the spin of rotors adds.
+Every link's traced step is differentiated as it stands, backward and then forward (`differentiate.py`): what an outward
+sweep passes on, its gradient sends inward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.backends import cache
+from phistar.backends.differentiate import Sparse, adjoints, matrix, tangent_map, tangents, values_of
+from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.kernel import Kernel
+from phistar.backends.link_frames import ROOT, LinkFrames, link_frames
+from phistar.backends.links import has_rotors
+from phistar.backends.rolled import kinds_of, operations_per_link, stage_calls
+from phistar.backends.rolled_loop import Sizes, loop_text
+from phistar.backends.rolled_memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled_plan import Plan, total
+from phistar.backends.rolled_tables import Areas, Given, link_tables, over_links
+from phistar.backends.rows import Signature
+from phistar.backends.steps import Kind, Place, Recorder, Step, StepTracer
+from phistar.backends.trace import Tape, Trace, finish
+from phistar.model import Model
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
+from phistar.sweeps import ir
+from phistar.sweeps.lower import GIVEN, lower_all
+
+ARGUMENTS = {"q": "δq", GIVEN["v"]: "δv", GIVEN["qdd"]: "δa"}  # fields with what they change along
+INPUTS = ("q", GIVEN["v"], GIVEN["qdd"], GIVEN["v_ref"], *ARGUMENTS.values())
+OUTPUTS = ("∂q", "∂v", "∂a")
+
+
+def weighted_forces(s: Symbols) -> Node:
+    """w*τ = V_r*(Mα + b) + w*Aθ̈, and (Sθ̈ + b_r)*ℰφ*V_r + w*S*ℰφ*α of rotors; w is θ̇_r."""
+    alpha = s.phi.T @ (s.H.T @ s.qdd + s.a + s.E.T @ s.a_g)
+    rigid = s.V_ref.T @ (s.M @ alpha + s.b) + s.v_ref.T @ s.A @ s.qdd
+    if not s.rotors:
+        return rigid
+    carried = s.E_phi.T @ s.V_ref
+    return rigid + s.qdd.T @ s.S.T @ carried + s.b_r.T @ carried + s.v_ref.T @ s.S.T @ s.E_phi.T @ alpha
+
+
+def compile_hessian_product(model: Model, target: Target | None = None, lanes: int | None = None) -> Kernel:
+    """∇²(w*τ)·(δq, δv, δa) of (q, v, a, w, δq, δv, δa): a kernel of two sweeps."""
+    target = target or host()
+    lanes = lanes or target.lanes
+    plan = Plan(lower_all({"y": weighted_forces(Symbols(armature=True, rotors=has_rotors(model)))}), 0)
+    frames = link_frames(model)
+    kinds, numbers = kinds_of(model, frames)
+    signature = Signature((model.nq, *(model.nv for _ in INPUTS[1:])), ((model.nv,),) * 3)
+    name = cache.key("second order", plan, [kind.key for kind in kinds], target, lanes)
+    found = cache.load(name)
+    if found is None:
+        text, memory, operations = _text(plan, kinds, lanes, target.fma)
+        header, code = {"operations": operations, "memory": memory.data()}, compile_object(text, target)
+        cache.store(name, header, code)
+    else:
+        header, code = found
+    data = _data(model, frames, numbers, Rooms.from_data(header["memory"]), 2 * lanes)
+    title = "inverse_dynamics_hessian_product"
+    function = gufunc(load_object(code), signature, title, f"{title} of {model.name}, compiled link by link.", data)
+    operations = header["operations"] * len(model.bodies)
+    return Kernel(function, ("v", "a", "w", "dq", "dv", "da"), ("dq", "dv", "da"), operations, signature.outputs)
+
+
+def _text(plan: Plan, kinds: list[Kind], lanes: int, fma: bool) -> tuple[str, Memory, int]:
+    """The module, where it keeps its numbers, and its operations a link."""
+    links = [_Differentiated(plan, kind) for kind in kinds]
+    state = list(dict.fromkeys(place[1:] for each in links for place in each.step.stores if place[0] == "passing"))
+    stages = [
+        Stage(ir.OUTWARD, [each.forward() for each in links]),
+        Stage(ir.INWARD, [each.backward(state) for each in links]),
+    ]
+    made = needed(stages, set(OUTPUTS), set())
+    memory = laid_out(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
+    code = stage_calls(made, memory, lanes, fma)
+    sizes = Sizes(memory.lanes, code.scratch, max(len(memory.slot), 1), 0, 1, None)
+    arrays = len(INPUTS) + len(OUTPUTS)
+    text = "\n".join([*code.functions, loop_text(code.calls, [1] * arrays, len(INPUTS), sizes)])
+    return text, memory, operations_per_link(made)
+
+
+def _data(model: Model, frames: LinkFrames, kinds: list[int], rooms: Rooms, lanes: int) -> list[Any]:
+    areas = Areas(model, kinds, rooms, ())
+    sizes = {name: [joint.nq if name == "q" else joint.nv for joint in model.joints] for name in (*INPUTS, *OUTPUTS)}
+    arrays = [over_links(kinds, areas.own, rooms, name, counts) for name, counts in sizes.items()]
+    lift = list(range(rooms.flat["a_g"], rooms.flat["a_g"] + 6))
+    given = Given(arrays, [len(x) for x in arrays], lift, [0.0, 0.0, 0.0, *(-model.gravity)])
+    return link_tables(model, frames, kinds, areas, given, (), lanes)
+
+
+def _changed(name: str) -> str:
+    return f"{name}′"
+
+
+def _adjoint(name: str) -> str:
+    return f"λ {name}"
+
+
+@dataclass
+class _Differentiated:
+    """The one step of a kind of link, and what is made of it."""
+
+    plan: Plan
+    kind: Kind
+
+    def __post_init__(self) -> None:
+        (sweep,) = self.plan.program.passes
+        self.step: Step = StepTracer(self.plan, self.kind).trace(sweep)
+        self.turns: dict[Any, int] = {}
+
+    def forward(self) -> Step:
+        """What the step passes on, and how that changes, kept for the children and for the way back."""
+        record, trace, stores = Recorder(self.turns), self.step.trace, []
+        values = values_of(trace, self._loaded(record))
+        slopes = tangents(trace, values, self._seeds(record))
+        for position, (memory, name, i) in enumerate(self.step.stores):
+            if memory == "passing":
+                constant, place = trace.output_is_constant[position], trace.outputs[position]
+                stores.append((("own", name, i), place if constant else values[int(place)]))
+                stores.append((("own", _changed(name), i), slopes[position].get(0, 0.0)))
+        return record.finished(stores)
+
+    def backward(self, state: list[tuple[Any, int]]) -> Step:
+        """The gradient by what the parent passed on, and how it and that by the link's own arguments change."""
+        gradient, record = self._gradient(state), Recorder(self.turns)
+        received = [record.load("children", _adjoint(name), i) for name, i in state]
+        turned = [record.load("children", _changed(_adjoint(name)), i) for name, i in state]
+        count, seeds = len(self.step.loads), dict(self._seeds(record))
+        seeds |= {count + i: {0: x} for i, x in enumerate(turned)}
+        values = values_of(gradient, [*self._loaded(record), *received])
+        changes = matrix(tangents(gradient, values, seeds), 1)[:, 0]
+        stores: list[tuple[Place, Any]] = []
+        if self.kind.role != ROOT:
+            for (name, i), place, fixed, change in zip(
+                state, gradient.outputs, gradient.output_is_constant, changes, strict=False
+            ):
+                stores.append((("siblings", _adjoint(name), i), place if fixed else values[int(place)]))
+                stores.append((("siblings", _changed(_adjoint(name)), i), change))
+        own = changes[len(state) :].reshape(len(OUTPUTS), -1)
+        stores += [(("own", name, i), x) for name, row in zip(OUTPUTS, own, strict=True) for i, x in enumerate(row)]
+        return record.finished(stores)
+
+    def _gradient(self, state: list[tuple[Any, int]]) -> Trace:
+        """From what the step loads and the gradient by what it passes on to the gradient by what the parent passed on,
+        and by q (tangent), v and a."""
+        tape, step, nv = Tape(), self.step, self.kind.model.nv
+        loads, received = tape.inputs((len(step.loads),)), tape.inputs((len(state),))
+        weights: list[Sparse] = []
+        for memory, name, i in step.stores:
+            known = {0: received[state.index((name, i))]} if memory == "passing" else {}
+            weights.append({0: self._totals[name]} if memory == "total" else known)
+        pulled = adjoints(step.trace, values_of(step.trace, list(loads)), weights)
+        slopes = {place: pulled.get(number, {}).get(0, 0.0) for number, place in enumerate(step.loads)}
+        by_q: list[Any] = [0.0] * nv
+        for i, row in enumerate(self._tangent(dict(zip(step.loads, loads, strict=True)))):
+            for j, x in row.items():
+                by_q[j] = by_q[j] + x * slopes.get(("own", "q", i), 0.0)
+        above = [slopes.get(("passed", name, i), 0.0) for name, i in state]
+        others = [slopes.get(("own", name, i), 0.0) for name in (GIVEN["v"], GIVEN["qdd"]) for i in range(nv)]
+        return finish(tape, [*above, *by_q, *others])
+
+    @property
+    def _totals(self) -> Mapping[str, float]:
+        """How much each sum over the links counts."""
+        (statement,) = (s for sweep in self.plan.program.sweeps if sweep.direction == "flat" for s in sweep.statements)
+        terms = statement.term.terms if isinstance(statement.term, ir.Plus) else ((1, statement.term),)
+        return {total(term): float(weight) for weight, term in terms}
+
+    def _loaded(self, record: Recorder) -> list[Any]:
+        return [record.load("parent" if memory == "passed" else memory, *rest) for memory, *rest in self.step.loads]
+
+    def _tangent(self, known: Mapping[Place, Any]) -> list[Sparse]:
+        """∂q/∂δ; entries of q that the step does not load count for nothing."""
+        q = np.array([known.get(("own", "q", i), 0.0) for i in range(self.kind.model.nq)], dtype=object)
+        return tangent_map(self.kind.model, q)
+
+    def _seeds(self, record: Recorder) -> dict[int, Sparse]:
+        """How each load changes."""
+        rows = self._tangent({place: record.load(*place) for place in self.step.loads if place[1] == "q"})
+        moved = [sum((record.load("own", "δq", j) * x for j, x in row.items()), 0.0) for row in rows]
+        seeds: dict[int, Sparse] = {}
+        for number, (memory, name, i) in enumerate(self.step.loads):
+            if memory == "passed":
+                seeds[number] = {0: record.load("parent", _changed(name), i)}
+            elif name == "q":
+                seeds[number] = {0: moved[i]}
+            elif name in ARGUMENTS:
+                seeds[number] = {0: record.load("own", ARGUMENTS[name], i)}
+        return seeds
