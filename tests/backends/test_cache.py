@@ -179,6 +179,16 @@ def test_a_link_is_not_followed(folder, tmp_path, compilations):
 
 
 @POSIX
+def test_a_pipe_is_no_entry_and_not_waited_for(folder, compilations):
+    masses()
+    entry = only(folder)
+    entry.unlink()
+    os.mkfifo(entry, 0o600)
+    masses()
+    assert len(compilations) == 2 and entry.is_file()
+
+
+@POSIX
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_a_message_not_an_error(folder, tmp_path, caplog):
     tmp_path.chmod(0o500)
@@ -262,6 +272,33 @@ def test_clear_removes_entries_and_what_was_left_unfinished(folder):
     (folder / "notes.txt").write_text("mine")
     assert cache.clear() == 1
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
+def test_clear_leaves_folders_and_tells_what_cannot_be_removed(folder, monkeypatch):
+    masses()
+    (folder / "mine.kernel").mkdir()
+    assert cache.sizes() == [only_file(folder).stat().st_size] and cache.clear() == 1
+    assert (folder / "mine.kernel").is_dir()
+    masses()
+
+    def refused(path, missing_ok=False):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    with pytest.raises(ps.FileError, match="Permission denied"):
+        cache.clear()
+
+
+def only_file(folder):
+    (entry,) = (path for path in folder.glob("*.kernel") if path.is_file())
+    return entry
+
+
+@POSIX
+def test_the_home_folder_may_be_written_as_a_tilde(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PHISTAR_CACHE", "~/kernels")
+    assert cache.directory() == tmp_path / "kernels"
 
 
 def test_a_cache_that_has_grown_too_large_loses_what_was_least_lately_used(folder, monkeypatch):

@@ -17,8 +17,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache as once
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
+
+from phistar.errors import FileError
 
 _log = logging.getLogger("phistar")
 FORMAT = 3
@@ -30,7 +34,7 @@ def directory() -> Path | None:
     """Where entries are kept; None when PHISTAR_CACHE is "off" or there is no home to keep them in."""
     given = os.environ.get("PHISTAR_CACHE", "")
     if given:
-        return None if given.lower() == "off" else Path(given)
+        return None if given.lower() == "off" else Path(os.path.expanduser(given))
     windows = sys.platform == "win32"
     place = os.environ.get("LOCALAPPDATA" if windows else "XDG_CACHE_HOME")
     if place:
@@ -165,13 +169,18 @@ def clear() -> int:
     """Remove everything, and what interrupted processes left; how many kernels there were."""
     entries = _files(SUFFIX)
     for path in (*entries, *(path for suffix in (PROGRAM, NOTE, PIECES, UNFINISHED) for path in _files(suffix))):
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise FileError(f"{path} cannot be removed: {error.strerror or error}.") from error
     return len(entries)
 
 
 def _files(suffix: str) -> list[Path]:
     folder = directory()
-    return [] if folder is None or not folder.is_dir() else sorted(folder.glob(f"*{suffix}"))
+    return (
+        [] if folder is None or not folder.is_dir() else sorted(x for x in folder.glob(f"*{suffix}") if not x.is_dir())
+    )
 
 
 def _checksum(name: str, rest: bytes) -> bytes:
@@ -181,7 +190,8 @@ def _checksum(name: str, rest: bytes) -> bytes:
 
 def _read(path: Path) -> bytes:
     """A plain file of this user's that nobody else can write; a link is not followed."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    kinds = ("O_NOFOLLOW", "O_BINARY", "O_NONBLOCK")  # a pipe is refused, not waited for
+    handle = os.open(path, reduce(or_, (getattr(os, kind, 0) for kind in kinds), os.O_RDONLY))
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or not _own(status):
