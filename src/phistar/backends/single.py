@@ -1,7 +1,8 @@
 """One state at a time: a C function of Python that takes contiguous float64 vectors straight to the kernel's block.
 
 NumPy spends a microsecond on any call of a gufunc; a robot's control loop pays it at every tick. Given anything but
-plain arrays, of one state or of many (`many.py`), the function returns NotImplemented and its caller takes the long way.
+plain arrays, of one state or of many (`many.py`), the function returns NotImplemented and its caller takes the long
+way.
 """
 
 from __future__ import annotations
