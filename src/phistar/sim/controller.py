@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.arrays import traced
-from phistar.backends.symbolic import replay
+from phistar.backends.kernel import compile_trace
 from phistar.backends.timeloop import Memory, Phase, recorded
 from phistar.backends.trace import Scalar
 from phistar.errors import PhistarError, ShapeError
@@ -58,10 +58,7 @@ def _number(entry: Any) -> float:
         raise PhistarError(f"The controller gives {entry!r:.100} as a joint force; it must give numbers.") from None
 
 
-def controlled(phase: Phase, memory: Memory, t: float, x: np.ndarray, gains: np.ndarray | None) -> np.ndarray:
-    """The recorded controller on a batch of states x (…, nq + nv): u, (…, nv)."""
-    values = [t, 0.0, *np.moveaxis(x, -1, 0)]
-    values += [] if gains is None else list(np.moveaxis(gains, -1, 0))
-    batch = x.shape[:-1] if gains is None else np.broadcast_shapes(x.shape[:-1], gains.shape[:-1])
-    made = [np.broadcast_to(u, batch) for u in replay(phase.trace, values)]
-    return np.stack(made, axis=-1) if made else np.zeros((*batch, 0))
+def compiled_control(phase: Phase, memory: Memory) -> Callable[..., np.ndarray]:
+    """The recorded controller of (t, h) (…, 2), states (…, nq + nv) and, where there are any, gains (…, g): (…, nv)."""
+    rows = [2, memory.n, *([memory.gains] if memory.gains else [])]
+    return compile_trace(phase.trace, rows, [(memory.nv,)], "controller", ("u",)).function

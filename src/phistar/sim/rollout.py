@@ -16,7 +16,7 @@ from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.sim.closing import check_closed, closed_again
 from phistar.sim.compiled import compiled_rollout
-from phistar.sim.controller import Controller, control_phase, controlled
+from phistar.sim.controller import Controller, compiled_control, control_phase
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.floating import MORE
 from phistar.sim.integrators import Flow, Method, method_named
@@ -67,8 +67,10 @@ def rollout(
     if floating is not None:
         start, memory = floating.entered(*start), replace(memory, nq=model.nq + MORE)
         controller = controller and floating.seen_by(controller)
-    control = None if given is not None else control_phase(controller or _nothing(model), memory)
-    if not compilable(model) or not Passive(model).traceable:
+    stepped = not compilable(model) or not Passive(model).traceable
+    held = given is not None or (stepped and controller is None)
+    control = None if held else control_phase(controller or _nothing(model), memory)
+    if stepped:
         made = _stepped(model, method, memory, control, start, times, given, gains)
         return Rollout(times, *(made if floating is None else floating.left(*made)))
     function = compiled_rollout(model, method, memory, control)
@@ -94,24 +96,27 @@ def _stepped(
     leading = [x.shape[:-1] for x in start] + [x.shape[:-2] for x in (given,) if x is not None] + _leading(gains)
     batch = np.broadcast_shapes(*leading)
     x = np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in start], axis=-1)
-    states = [x]
+    law, u = control and compiled_control(control, memory), np.zeros((*batch, model.nv))
+    q, v = (np.empty((*batch, len(times), size)) for size in (memory.nq, model.nv))
+    q[..., 0, :], v[..., 0, :] = x[..., : memory.nq], x[..., memory.nq :]
     for k, h in enumerate(np.diff(times)):
         if given is not None:
             u = given[..., k, :]
-        else:
-            assert control is not None
-            u = controlled(control, memory, times[k], x, gains)
+        elif law is not None:
+            u = law([times[k], h], x, *([gains] if memory.gains else []))
         x = closed_again(flow.coordinates, chosen.step(flow, x, u, h))
-        states.append(x)
-    whole = np.stack(states, axis=-2)
-    return np.ascontiguousarray(whole[..., : memory.nq]), np.ascontiguousarray(whole[..., memory.nq :])
+        q[..., k + 1, :], v[..., k + 1, :] = x[..., : memory.nq], x[..., memory.nq :]
+    return q, v
 
 
 def numeric_flow(model: Model, method: Method) -> Flow:
     """The mechanism in motion, on floats (…, n)."""
     passive = Passive(model)
+    acts = any(np.any(x) for x in (passive.damping, passive.stiffness, passive.friction))
 
     def acceleration(q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
+        if not acts:
+            return forward_dynamics(model, q, v, u)
         return forward_dynamics(model, q, v, u + passive.smooth(q, v) + passive.coulomb(sign(v)))
 
     return Flow(Coordinates(model), acceleration, method.floating(model))
