@@ -8,7 +8,7 @@ wait is written once, when it is made, and is from then on as good as an operand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 WRITING = 2.0  # how much sooner a register is taken from what is in memory already than from what must be written
@@ -34,19 +34,20 @@ def residence(
 ) -> Residence:
     """The plan for instructions in order, cut into parts that share nothing but memory. `in_memory` are values that
     need not be written: they can be read at any time."""
-    reads, written = _simulated(parts, operands, in_memory, registers, writing)
+    needed = {index: operands(index) for part in parts for index in part}
+    reads, written = _simulated(parts, needed, in_memory, registers, writing)
     return Residence(reads, *_placed(parts, reads, written))
 
 
 def _simulated(
     parts: Parts,
-    operands: Callable[[int], Sequence[int]],
+    needed: Mapping[int, Sequence[int]],
     in_memory: Callable[[int], bool],
     registers: int,
     writing: float,
 ) -> tuple[dict[int, tuple[int, ...]], set[int]]:
     """What is read from memory, and which values must have been written there."""
-    uses = _uses(parts, operands)
+    uses = _uses(parts, needed)
     reads: dict[int, tuple[int, ...]] = {}
     written: set[int] = set()
     time = 0
@@ -60,7 +61,7 @@ def _simulated(
         held: set[int] = set()
         end = time + len(part)
         for index in part:
-            wanted = operands(index)
+            wanted = needed[index]
             reads[index] = tuple(x for x in wanted if x not in held)
             written.update(x for x in reads[index] if not in_memory(x))
             held.update(wanted)
@@ -81,13 +82,13 @@ def _simulated(
     return reads, written
 
 
-def _uses(parts: Parts, operands: Callable[[int], Sequence[int]]) -> dict[int, list[int]]:
+def _uses(parts: Parts, needed: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
     """The times at which each value is used, the last first."""
     uses: dict[int, list[int]] = {}
     time = sum(map(len, parts))
     for index in (index for part in reversed(parts) for index in reversed(part)):
         time -= 1
-        for value in operands(index):
+        for value in needed[index]:
             uses.setdefault(value, []).append(time)
     return uses
 
