@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.executor import compile_rolled, rolled_plan
+from phistar.backends.executor import between_links, compile_rolled, rolled_plan
+from phistar.backends.links import space_sizes
 from phistar.backends.program import Evaluation, frame_pose
 from phistar.backends.regressor import regressor
 from phistar.dynamics import frame_poses
@@ -188,6 +189,35 @@ def test_poses_of_frames_far_out_are_those_of_the_links(floating):
         np.testing.assert_array_equal(ps.forward_kinematics(model, q, name).shape, pose.shape)
 
 
+# Robots that nothing holds
+
+
+FREE = [name for name in STATED if name.startswith("freeflying.") and name != "freeflying.two_way.mass_matrix"]
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_free_robots_are_the_program_on_arrays(name):
+    """Sums over siblings, and what the base link is given and gives."""
+    wanted = STATED[name].wanted(tree(kinds=("revolute",)), ("tip",))[0]
+    rolled = compile_rolled(wanted)
+    assert rolled is not None
+    made = between_links(rolled, wanted)
+    q = wanted.model.random(np.random.default_rng(1), shape=(5,))
+    program, sizes = wanted.program(), space_sizes(wanted.model, ("tip",))
+    inputs = [(name, sizes[space]) for name, space in program.inputs if name not in program.columns and name != "a_g"]
+    vectors = given([name for name, _ in inputs], [rows for _, rows in inputs], 5)
+    expected = Evaluation(program, wanted.model, ("tip",), {})(q, vectors)
+    for result, found in made(q, vectors).items():
+        assert relative(np.ravel(found), np.ravel(expected[result])) < TOLERANCE
+
+
+def test_the_two_way_mass_matrix_of_a_long_free_tree_is_that_of_the_floating_one():
+    model = tree(44, kinds=("revolute",))
+    q = model.random(np.random.default_rng(0), shape=(3,))
+    inverse = np.linalg.inv(ps.mass_matrix(model, q))[..., 6:, 6:]
+    assert relative(ps.freeflying.mass_matrix(model, q), np.linalg.inv(inverse)) < 1e-9
+
+
 # Nothing falls back unseen
 
 
@@ -196,17 +226,4 @@ def test_what_long_mechanisms_run_in_numpy_is_known(name):
     assert (rolled_plan(STATED[name].wanted(tree(), ("tip",))[0]) is None) == (name in IN_NUMPY)
 
 
-IN_NUMPY = [
-    "estimation.covariances.covariances",
-    "estimation.composite.composite_bodies",
-    "freeflying.energy.wiggle_velocity",
-    "freeflying.energy.wiggle_jacobian",
-    "freeflying.energy.joint_momentum",
-    "freeflying.energy.rigid_velocity",
-    "freeflying.energy.energy",
-    "freeflying.two_way.mass_matrix",
-    "freeflying.two_way.inverse_dynamics",
-    "freeflying.momentum.generalized_jacobian",
-    "freeflying.momentum._momentum_at_base",
-    "freeflying.momentum.mass_at_base",
-]
+IN_NUMPY = ["estimation.covariances.covariances", "estimation.composite.composite_bodies"]  # blocks

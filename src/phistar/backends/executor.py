@@ -22,7 +22,7 @@ from phistar.backends.program import BLOCKS, Evaluation
 from phistar.backends.rolled import kinds_of, rolled_text
 from phistar.backends.rolled_columns import column_by_column
 from phistar.backends.rolled_memory import Rooms
-from phistar.backends.rolled_plan import Plan, over_all_joints, poses_first
+from phistar.backends.rolled_plan import Plan, over_all_joints, poses_first, siblings_by_parents
 from phistar.backends.rolled_tables import tables
 from phistar.backends.rows import Signature
 from phistar.backends.threads import spread
@@ -106,7 +106,7 @@ def executor(wanted: Statements) -> Any:
     if rolled is None and wanted.matrix is True and wanted.model.nv and wanted.over_joints:
         applied = compile_rolled(replace(wanted, matrix=False))
         rolled = Columns(applied) if applied else None
-    return (rolled and _between_links(rolled, wanted)) or Evaluation(
+    return (rolled and between_links(rolled, wanted)) or Evaluation(
         wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS
     )
 
@@ -131,7 +131,7 @@ def _has_several_bases(wanted: Statements) -> bool:
     return inner and wanted.model.parents.count(-1) != 1
 
 
-def _between_links(rolled: Any, wanted: Statements) -> Any:
+def between_links(rolled: Any, wanted: Statements) -> Any:
     """The kernel itself, or where statements speak of the joints between links, made to fit those."""
     program = wanted.program()
     inputs = frozenset(name for name, space in program.inputs if space == "inner")
@@ -160,11 +160,18 @@ def rolled_plan(wanted: Statements) -> Plan | None:
         found = column_by_column(poses_first(_rolled_program(replace(wanted, nodes=rows))), len(wanted.frames))
         plan = found or plan
     distinct = len(plan.program.results) == len(plan.program.outputs)
-    return plan if plan.rollable and distinct else None
+    placed = not plan.at_root or _has_plain_root(wanted.model)
+    return plan if plan.rollable and distinct and placed else None
+
+
+def _has_plain_root(model: Model) -> bool:
+    """Whether one link hangs on the world, by a joint without axis: its frame is then its body's (`link_frames`)."""
+    return model.parents.count(-1) == 1 and not hasattr(model.joints[0].kind, "axis")
 
 
 def _rolled_program(wanted: Statements) -> Program:
-    return in_body_axes(over_all_joints(wanted.program()), _over_links(wanted), wanted.parameters)
+    program = siblings_by_parents(over_all_joints(wanted.program()))
+    return in_body_axes(program, _over_links(wanted), wanted.parameters)
 
 
 def _over_links(wanted: Statements) -> dict[str, str]:

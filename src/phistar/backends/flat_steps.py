@@ -115,8 +115,8 @@ class FlatTracer:
             elif isinstance(term, ir.Call) and term.function == FRAME_POSES:
                 self.shapes |= dict.fromkeys(POSE, (6 * plan.frames, 1))
         for term in plan.totals:
-            base = isinstance(term, ir.ToBase)
-            self.shapes[total(term)] = (6, plan.columns(term.name)) if base else (1, 1)
+            one = isinstance(term, ir.ToScalar)
+            self.shapes[total(term)] = (1, 1) if one else (6, plan.columns(term.name))
 
     def trace(self, sweep: Sweep) -> Step:
         self.record, self.made = Recorder({}), {}
@@ -141,7 +141,7 @@ class FlatTracer:
                 return self.field(read_off(name))
             case ir.Call(function=function, arguments=arguments):
                 return self.called(function, [self.value(x) for x in arguments if function == LIFT])
-            case ir.ToBase() | ir.ToScalar():
+            case ir.ToBase() | ir.ToRoot() | ir.ToScalar():
                 return self.field(total(term))
             case ir.Times(left=left, right=right):
                 return block_times(self.value(left), self.value(right))

@@ -11,7 +11,7 @@ from typing import Any
 from phistar.backends import links as link
 from phistar.backends import mixed
 from phistar.backends.body_axes import AXES, LIFT
-from phistar.backends.interpret import Block
+from phistar.backends.interpret import Block, block_total
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Statement, Term
 
@@ -27,6 +27,7 @@ CALLS: dict[str, Callable[..., Block]] = {
     "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
     "diagonal": lambda links, weights: link.diagonal(weights),
     "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
+    "without": lambda links, whole, part: None if whole is None else block_total([(1.0, whole), (-1.0, part)]),
     "parameter_forces": lambda links, velocity, alpha: link.parameter_forces(velocity, alpha),
 }
 """The memoryless functions that a step may call, of the one link."""
@@ -46,7 +47,9 @@ def accumulator(term: Any) -> str:
 
 def total(term: Any) -> str:
     """The name of what links add up for a term."""
-    return f"E{term.name}" if isinstance(term, ir.ToBase) else f"{term.left}·{term.right}"
+    if isinstance(term, ir.ToScalar):
+        return f"{term.left}·{term.right}"
+    return f"{'E' if isinstance(term, ir.ToBase) else 'π'}{term.name}"
 
 
 def parts(term: Term) -> Iterator[Term]:
@@ -69,7 +72,7 @@ def _has_columns_of(term: Term, names: set[str]) -> bool:
     match term:
         case ir.Times(right=right) | ir.SolveFlat(right=right):
             return _has_columns_of(right, names)
-        case ir.Call(function=function) if function not in AXES:
+        case ir.Call(function=function) if function not in AXES and function != "without":
             return False
         case ir.Plus() | ir.TaskOperator() | ir.Call():
             return any(_has_columns_of(part, names) for part in ir.subterms(term))
@@ -112,6 +115,27 @@ def poses_first(program: Program) -> Program:
     return replace(program, sweeps=tuple(sweeps))
 
 
+def siblings_by_parents(program: Program) -> Program:
+    """The program with sums over the siblings as what the parent has received, seen at the link, without its own."""
+    made = {s.target for sweep in program.sweeps if sweep.direction == ir.INWARD for s in sweep.statements}
+    sums: dict[str, ir.Statement] = {}
+
+    def changed(term: Term) -> Term:
+        if isinstance(term, ir.FromSiblings | ir.CongruentSiblings) and term.name in made:
+            square, name = isinstance(term, ir.CongruentSiblings), f"{term.name} of children"
+            whole = ir.CongruentChildren(term.name) if square else ir.FromChildren(term.name)
+            sums[term.name] = ir.Statement(name, whole, square)
+            seen = ir.BackCongruentParent(name) if square else ir.BackFromParent(name)
+            return ir.Call("without", (seen, ir.Field(term.name)))
+        return ir.rebuild(term, changed)
+
+    sweeps = [[replace(s, term=changed(s.term)) for s in sweep.statements] for sweep in program.sweeps]
+    for sweep in sweeps:
+        sweep += [sums[s.target] for s in sweep if s.target in sums]
+    directions = (sweep.direction for sweep in program.sweeps)
+    return replace(program, sweeps=tuple(ir.Sweep(d, tuple(x)) for d, x in zip(directions, sweeps, strict=True)))
+
+
 @dataclass(frozen=True)
 class Plan:
     """A program over `frames` task frames (how many). Where it makes operators column by column, `operand` is the
@@ -131,7 +155,8 @@ class Plan:
         known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
         over = {space for name, space in self.program.inputs if name in self.program.columns}
         known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.statements_of_outputs)
-        return spaces <= {"joints", *_PER_LINK, *self.flat_rows} and small and known and over <= {"task", "base"}
+        alike = over <= {"task", "base", "root"} and len({self.flat_rows[space] for space in over}) <= 1
+        return spaces <= {"joints", *_PER_LINK, *self.flat_rows} and small and known and alike
 
     @property
     def statements_of_outputs(self) -> list[Statement]:
@@ -148,10 +173,10 @@ class Plan:
                 return (function in CALLS or function in AXES or function == "pose") if at_link else function in flat
             case ir.TaskOperator(name=name):
                 return name == "U_task"
-            case ir.ToTask() | ir.ToBase() | ir.ToScalar() | ir.SolveFlat():
+            case ir.ToTask() | ir.ToBase() | ir.ToRoot() | ir.ToScalar() | ir.SolveFlat():
                 return not at_link
         blocks = ir.Times | ir.Plus | ir.Transpose | ir.Invert | ir.Divide
-        return isinstance(part, _AT_LINKS | ir.FromTask | ir.FromBase | blocks)
+        return isinstance(part, _AT_LINKS | ir.FromTask | ir.FromBase | ir.FromRoot | blocks)
 
     def link_parts(self) -> list[tuple[bool, Term]]:
         return [(True, x) for sweep in self.program.passes for s in sweep.statements for x in parts(s.term)]
@@ -169,13 +194,14 @@ class Plan:
     @property
     def flat_rows(self) -> dict[str, int]:
         """Rows of the spaces that are not over the links."""
-        return {"task": 6 * self.frames, "base": 6, "scalars": 1, "gravity": 3, "poses": 16 * self.frames}
+        frames = {"task": 6 * self.frames, "poses": 16 * self.frames}
+        return {"base": 6, "root": 6, "scalars": 1, "gravity": 3, **frames}
 
     @property
     def width(self) -> int:
         """Columns of what depends on an identity operand."""
         over = {space for name, space in self.program.inputs if name in self.program.columns}
-        return max([1, *({"task": 6 * self.frames, "base": 6}.get(space, 1) for space in over)])
+        return max([1, *(self.flat_rows.get(space, 1) for space in over)])
 
     @cached_property
     def wide(self) -> frozenset[str]:
@@ -220,6 +246,12 @@ class Plan:
         """The shape of a link's part of an input or result."""
         space = self.given.get(name) or self.outputs[name]
         return _PER_LINK.get(space, dofs), self.columns(name)
+
+    @cached_property
+    def at_root(self) -> bool:
+        """Whether the axes of the link on the world must be its body's."""
+        spaces = {space for _, space in (*self.program.inputs, *self.program.outputs)}
+        return "root" in spaces or any(isinstance(x, ir.ToRoot | ir.FromRoot) for x in self.everything)
 
     @cached_property
     def keeps_origins(self) -> bool:
@@ -291,4 +323,4 @@ class Plan:
 
     @cached_property
     def totals(self) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(x for x in self.everything if isinstance(x, ir.ToBase | ir.ToScalar)))
+        return tuple(dict.fromkeys(x for x in self.everything if isinstance(x, ir.ToBase | ir.ToRoot | ir.ToScalar)))

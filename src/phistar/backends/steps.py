@@ -196,12 +196,12 @@ class StepTracer:
         """What every link adds to a number of the whole, and the links on the world to its sum at the base."""
         result: list[tuple[Place, Any]] = []
         for term in self.plan.totals:
-            names = (term.name,) if isinstance(term, ir.ToBase) else (term.left, term.right)
+            names = (term.left, term.right) if isinstance(term, ir.ToScalar) else (term.name,)
             if not any(name in self.made for name in names) or any(self.unmade(name) for name in names):
                 continue
-            if isinstance(term, ir.ToBase):
+            if not isinstance(term, ir.ToScalar):
                 value = None if self.kind.role != ROOT else self.field(term.name)
-                added = None if value is None else moves.inward(self.moves, value)
+                added = moves.inward(self.moves, value) if value is not None and isinstance(term, ir.ToBase) else value
             else:
                 added = block_times(block_transposed(self.field(term.left)), self.field(term.right))
             entries = [] if added is None else enumerate(added.reshape(-1))
@@ -260,6 +260,8 @@ class StepTracer:
             case ir.FromBase(name=name):
                 at_base = self.kind.role == ROOT
                 return moves.outward(path, record.array("flat", name, self.plan.shape(name))) if at_base else None
+            case ir.FromRoot(name=name):
+                return record.array("flat", name, self.plan.shape(name)) if self.kind.role == ROOT else None
             case ir.FromTask(name=name):
                 return record.array("task", name, (6, self.plan.columns(name)))
         raise NotImplementedError(term)
