@@ -81,7 +81,8 @@ def plan_for(names: tuple[str, ...], quick: bool, seconds: float | None) -> Plan
     plan = QUICK if quick else FULL
     seconds = plan.seconds if seconds is None else seconds
     if names:
-        functions = {name: FULL.functions[name] if name.startswith("chain") else FUNCTIONS for name in names}
+        long = {f"chain{n}" for n in robots.CHAINS}  # a file may be called chain.urdf
+        functions = {name: FULL.functions[name] if name in long else FUNCTIONS for name in names}
         chains = tuple(name for name in names if name in FULL.chains)  # too long for matrices, and for the peers
         others = tuple(name for name in names if name not in chains)
         return Plan(functions, others, others, chains, seconds, FULL.patience)
