@@ -5,7 +5,7 @@ import pytest
 
 from phistar.backends.symbolic import replay
 from phistar.backends.trace import Tape, finish
-from phistar.backends.turned import levered, turned
+from phistar.backends.turned import levered, turned, turns_in_a_row
 from phistar.spatial import skew
 
 QUARTERS = [np.eye(3)[list(order)] * np.array(signs) for order, signs in (
@@ -62,3 +62,23 @@ def test_what_a_shift_adds_takes_few_products(offset, most):
     assert np.allclose(found, y @ lever + (x @ lever).T, rtol=0, atol=1e-14)
     assert np.allclose(levered(x, y, lever), found, rtol=0, atol=1e-14)
     assert trace.counts()["mul"] <= most
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("placing", ["about a coordinate axis", "quarter", "general"])
+def test_a_placed_joint_turns_about_one_axis_after_the_other(axis, placing):
+    """The factors' product is R₀T, each is about one axis, and a general R₀ takes two more than the joint."""
+    rng = np.random.default_rng(3)
+    tilt = about((axis + 1) % 3, np.cos(0.3), np.sin(0.3)).astype(float)
+    general = tilt @ about(axis, np.cos(1.1), np.sin(1.1)).astype(float) @ QUARTERS[1] @ tilt
+    first = {"about a coordinate axis": tilt, "quarter": QUARTERS[2], "general": general}[placing]
+    tape, angle, x = Tape(), 0.7, rng.normal(size=(3, 3))
+    block, (q,) = tape.inputs((3, 3)), tape.inputs((1,))
+    factors = turns_in_a_row(first, about(axis, q.cos(), q.sin()))
+    assert len(factors) == {"about a coordinate axis": 2, "quarter": 1, "general": 3}[placing]
+    for factor in reversed(factors):
+        assert sum(type(entry) is float and abs(entry) == 1.0 for entry in factor.reshape(-1)) == 1
+        block = turned(factor, block)
+    found = np.reshape(replay(finish(tape, list(block.reshape(-1))), [*x.reshape(-1), angle]), (3, 3)).astype(float)
+    rotation = first @ about(axis, np.cos(angle), np.sin(angle)).astype(float)
+    assert np.allclose(found, rotation @ x @ rotation.T, rtol=0, atol=1e-14)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import links as link
+from phistar.backends.blocks import Block, block_times, block_total, block_transposed
 from phistar.backends.body_axes import LIFT
-from phistar.backends.interpret import Block, block_times, block_total, block_transposed
 from phistar.backends.rolled_plan import FRAME_POSES, Plan, parts, taken_in, total
 from phistar.backends.solve import solve, solve_task
 from phistar.backends.steps import Recorder, Step

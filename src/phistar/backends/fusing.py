@@ -11,7 +11,7 @@ from phistar.backends.trace import ADD, INPUT, MUL, SUB, Trace
 
 def fused_products(trace: Trace) -> dict[int, int]:
     """For each sum that takes in a product, that product; such a product is taken in by all its uses."""
-    code, users = trace.code, _users(trace)
+    code, users = trace.code, users_of(trace)
     kept = {int(value) for value, constant in zip(trace.outputs, trace.output_is_constant, strict=True) if not constant}
     free = [index for index, (op, _, _) in enumerate(code) if op == MUL and index not in kept]
     own = {index for index in free if len(users[index]) == 1}
@@ -33,7 +33,7 @@ def fused_products(trace: Trace) -> dict[int, int]:
     return found
 
 
-def _users(trace: Trace) -> dict[int, list[int]]:
+def users_of(trace: Trace) -> dict[int, list[int]]:
     """The instructions that use each, in order."""
     users: dict[int, list[int]] = {}
     for index, (op, left, right) in enumerate(trace.code):

@@ -6,21 +6,21 @@ A field that is zero by structure is None: nothing is computed with it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from phistar.backends import links as link
-from phistar.backends import mixed
+from phistar.backends import mixed, moves
+from phistar.backends.biases import WAY
+from phistar.backends.blocks import Block, block_divided, block_times, block_total, block_transposed
 from phistar.backends.links import Links, space_sizes
 from phistar.backends.newton_euler import carried, inertial_force
 from phistar.backends.solve import invert, solve, solve_symmetric, solve_task
+from phistar.backends.trace import Scalar
 from phistar.spatial import cross
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Sweep, Term
-
-Block = Any  # an array (…, rows, columns), a pose, or None
 
 
 def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Mapping[str, Any] | None = None) -> Any:
@@ -62,6 +62,7 @@ class _Machine:
     def __init__(self, links: Links, operators: Mapping[str, Any]) -> None:
         self.links, self.operators = links, operators
         self.fields: dict[str, Any] = {}
+        self.inverted: dict[str, str] = {}  # X⁻¹ by name, and X
         self.columns = 1  # of what is zero by structure
         self.count = len(links.model.bodies)
 
@@ -72,6 +73,8 @@ class _Machine:
             return
         for statement in sweep.statements:
             self.fields[statement.target] = [None] * self.count
+            if isinstance(statement.term, ir.Invert) and isinstance(statement.term.of, ir.Field):
+                self.inverted[statement.target] = statement.term.of.name
         links = range(self.count) if sweep.direction == ir.OUTWARD else range(self.count - 1, -1, -1)
         for k in links:
             for statement in sweep.statements:
@@ -85,12 +88,12 @@ class _Machine:
             case ir.Field(name=name):
                 return self.fields[name] if k < 0 else self.fields[name][k]
             case ir.Times(left=left, right=right):
-                return block_times(self.value(left, k), self.value(right, k))
+                return self.product(left, right, k)
             case ir.Plus(terms=terms):
-                pairs = self.pairs([inner for c, inner in terms if c == 1], k)
-                done = {inner for pair in pairs for inner in pair}
+                pairs = [(float(c), p) for c in (1, -1) for p in self.pairs([x for d, x in terms if d == c], k)]
+                done = {inner for _, pair in pairs for inner in pair}
                 apart = [(float(c), self.value(inner, k)) for c, inner in terms if inner not in done]
-                return block_total([*((1.0, self.joint_value(*pair, k)) for pair in pairs), *apart])
+                return block_total([*((c, self.joint_value(*pair, k)) for c, pair in pairs), *apart])
             case ir.Data(name=name):
                 return self.data(name, k)
             case ir.Transpose(of=inner):
@@ -102,6 +105,19 @@ class _Machine:
             case ir.Call(function=function, arguments=arguments):
                 return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
         return self.transport(term, k)
+
+    def product(self, left: Term, right: Term, k: int) -> Block:
+        """XY. Where D is large and G*φ*λ is none, on the world, D⁻¹y is solved for; there U is D and G = I if the joint
+        is free."""
+        x, y = self.value(left, k), self.value(right, k)
+        inverse = self.inverted.get(getattr(left, "name", ""), ""), self.inverted.get(getattr(right, "name", ""), "")
+        if k >= 0 and self.links.parents[k] < 0 and any(inverse) and self.links.model.joints[k].nv > 1:
+            matrix = self.fields[inverse[0] or inverse[1]][k]
+            if inverse[0] and y is not None:
+                return solve_symmetric(matrix, y)
+            if x is not None and x.shape == matrix.shape and all(map(_is_same, x.flat, matrix.flat)):
+                return np.eye(len(x))
+        return block_times(x, y)
 
     def pairs(self, terms: list[Term], k: int) -> list[tuple[ir.Call, Any]]:
         """b with Mα, a(k) with φ*α: what is cheaper together than apart."""
@@ -118,29 +134,40 @@ class _Machine:
                     case ir.Call(function="bias_acceleration", arguments=(ir.Field(), _)), ir.FromParent(name=name):
                         if parent >= 0 and self.fields[name][parent] is not None:
                             found.setdefault(first, second)
+                    case ir.Call(function=function, arguments=(ir.Field(), _)), ir.FromParent() if function == WAY:
+                        found.setdefault(first, second)
         return list(found.items())
 
     def joint_value(self, call: ir.Call, other: Any, k: int) -> Block:
-        """Mα + b, or φ*α + a(k)."""
+        """Mα + b, φ*α + a(k), or φ*α and the way's part of a(k)."""
         if call.function == "bias_force":
             mass, velocity = (self.value(x, k) for x in call.arguments)
-            return inertial_force(mass, velocity, self.value(other.right, k))
+            return inertial_force(mass, velocity, _filled(self.value(other.right, k), velocity))
         rate: Any = call.arguments[0]
-        above = (self.fields[field.name][self.links.parents[k]] for field in (rate, other))
+        parent = self.links.parents[k]
+        if parent < 0:
+            return None  # the world does not turn
+        velocity, alpha = (self.fields[field.name][parent] for field in (rate, other))
+        above = carried(self.links.way(k), velocity, _filled(alpha, velocity))
+        if call.function == WAY:
+            return above
         own = link.bias_acceleration(self.links, k, *(self.value(x, k) for x in call.arguments), reaching=False)
-        return own + carried(self.links.rotation[k], self.links.offset[k], *above)
+        return own + above
 
     def transport(self, term: Term, k: int) -> Block:
         rotation, offset, parents = self.links.rotation, self.links.offset, self.links.parents
         match term:
             case ir.FromChildren(name=name) | ir.CongruentChildren(name=name):
-                move = link.inward if isinstance(term, ir.FromChildren) else link.congruent_inward
                 children = [c for c in self.links.model.children[k] if self.fields[name][c] is not None]
-                return block_total([(1.0, move(rotation[c], offset[c], self.fields[name][c])) for c in children])
+                moved = (self.from_child(term, c, self.fields[name][c]) for c in children)
+                return block_total([(1.0, x) for x in moved])
             case ir.FromParent(name=name) | ir.CongruentParent(name=name):
-                move = link.outward if isinstance(term, ir.FromParent) else link.congruent_outward
                 above = self.fields[name][parents[k]] if parents[k] >= 0 else None
-                return None if above is None else move(rotation[k], offset[k], above)
+                if above is None:
+                    return None
+                if isinstance(term, ir.FromParent):
+                    return moves.outward(self.links.way(k), above)
+                return moves.congruent_outward(self.links.path(k), above)
             case ir.FromBase(name=name):
                 return link.outward(rotation[k], offset[k], self.fields[name]) if parents[k] < 0 else None
             case ir.FromRoot(name=name):
@@ -148,6 +175,12 @@ class _Machine:
             case ir.FromTask(name=name):
                 return self.from_task(name, k)
         return self.back(term, k)
+
+    def from_child(self, term: Term, c: int, x: np.ndarray) -> np.ndarray:
+        """φx or φXφ*."""
+        if isinstance(term, ir.FromChildren):
+            return moves.inward(self.links.way(c), x)
+        return moves.congruent_inward(self.links.path(c), x)
 
     def back(self, term: Term, k: int) -> Block:
         """φ(k,p) = φ⁻¹(p,k), and sums over the siblings, each seen at the parent first."""
@@ -250,6 +283,9 @@ class _Machine:
     def bias_acceleration(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
         return link.bias_acceleration(self.links, k, velocity, v)
 
+    def joint_acceleration(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return link.bias_acceleration(self.links, k, velocity, v, reaching=False)
+
     def rotor_moment(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
         return link.rotor_moment(self.links, k, velocity, v)
 
@@ -329,6 +365,11 @@ class _Machine:
         return _concatenated([np.zeros((0, columns)), *filled])
 
 
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether two numbers of a trace are one by structure."""
+    return type(x) is type(y) is Scalar and x.index == y.index
+
+
 def _inner_sizes(links: Links) -> list[int]:
     """Dofs of the joints between links."""
     return [joint.nv for joint, parent in zip(links.model.joints, links.parents, strict=True) if parent >= 0]
@@ -339,19 +380,6 @@ def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in rows], axis=-2)
 
 
-def block_times(left: Block, right: Block) -> Block:
-    return None if left is None or right is None else np.matmul(left, right)
-
-
-def block_transposed(block: Block) -> Block:
-    return None if block is None else np.swapaxes(block, -1, -2)
-
-
-def block_divided(left: Block, matrix: np.ndarray) -> Block:
-    """X Y⁻¹ for symmetric Y."""
-    return None if left is None else block_transposed(solve_symmetric(matrix, block_transposed(left)))
-
-
-def block_total(terms: list[tuple[float, Block]]) -> Block:
-    scaled = [x if c == 1 else -x if c == -1 else c * x for c, x in terms if x is not None]
-    return reduce(np.add, scaled) if scaled else None
+def _filled(block: Block, like: np.ndarray) -> np.ndarray:
+    """A motion, zeros where it is zero by structure."""
+    return np.full((6, 1), 0.0, dtype=like.dtype) if block is None else block

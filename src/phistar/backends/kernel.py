@@ -10,10 +10,12 @@ import numpy as np
 
 from phistar.backends import cache
 from phistar.backends.aligned import without_roundoff
+from phistar.backends.biases import cheap_biases
 from phistar.backends.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
 from phistar.backends.interpret import run
 from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.links import links_at, mirrored, space_sizes
+from phistar.backends.late import arranged
+from phistar.backends.links import in_small_moves, links_at, mirrored, space_sizes
 from phistar.backends.packed import module_text
 from phistar.backends.program import ARTICULATED, BLOCKS, COMPOSITE, Wanted, identity, program_of
 from phistar.backends.rows import Signature, size
@@ -173,7 +175,7 @@ def compile_trace(
 
 def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
     """The instructions of one state, the names of the inputs after q, and the gufunc's shapes."""
-    program, model, tape = wanted.program(), without_roundoff(wanted.model), Tape()
+    program, model, tape = cheap_biases(wanted.program()), without_roundoff(wanted.model), Tape()
     concise = wanted.is_about_motion
     if concise:
         model = moved_origins(model)
@@ -188,7 +190,7 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
         elif name not in arrays:
             arrays[name] = tape.inputs((sizes[space], 1))
             names.append(name)
-    links = links_at(model, q, wanted.frames)
+    links = in_small_moves(links_at(model, q, wanted.frames))
     if concise:
         links = replace(links, inertias=grouped_inertias(model))
     if "inertia" in wanted.parameters:
@@ -206,7 +208,7 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
     values = [entry for block in blocks for entry in block.reshape(-1)]
     assert len(values) == sum(size(shape) for shape in shapes)
     rows = (model.nq, *(arrays[name].shape[0] for name in names))
-    return finish(tape, values), names, Signature(rows, shapes)
+    return arranged(finish(tape, values)), names, Signature(rows, shapes)
 
 
 def _core_shape(program: Program, public: str, block: np.ndarray) -> tuple[int, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.turned import levered, turned
+from phistar.backends.turned import levered, turned, turns_in_a_row
 from phistar.model import Model
 from phistar.spatial import cross, skew
 
@@ -23,11 +23,20 @@ class Links:
     subspace: tuple[np.ndarray, ...]
     frames: tuple[str, ...] = ()
     spins: Any = None  # (r,) in place of the model's G J_r, where one link stands for many
+    paths: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...] = ()  # rotation and offset in small moves
     inertias: Any = None  # (…, bodies, 10) in place of the model's: mass, mass·com, Ixx Ixy Iyy Ixz Iyz Izz
 
     @property
     def parents(self) -> tuple[int, ...]:
         return self.model.parents
+
+    def path(self, k: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """The way from the parent to body k, as `moves.py` takes it for blocks."""
+        return self.paths[k] if self.paths else ((self.rotation[k], self.offset[k]),)
+
+    def way(self, k: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """The same for vectors: three turns in a row are dearer than one general rotation."""
+        return self.path(k) if len(self.path(k)) < 3 else ((self.rotation[k], self.offset[k]),)
 
     def mass_parts(self, k: int) -> tuple[Any, np.ndarray, np.ndarray]:
         """Mass, first moment (…, 3) and inertia about the body's origin (…, 3, 3)."""
@@ -77,6 +86,16 @@ def links_at(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
         offset.append(placed.translation + np.matmul(placed.rotation, shift[..., None])[..., 0])
         subspace.append(joint.kind.subspace(own))
     return Links(model, q, tuple(rotation), tuple(offset), tuple(subspace), frames)
+
+
+def in_small_moves(links: Links) -> Links:
+    """Links at traced scalars with the ways between them as turns about one axis each, where they are placed so."""
+    paths = []
+    for body, joint, offset in zip(links.model.bodies, links.model.joints, links.offset, strict=True):
+        turn, _ = joint.kind.pose(links.q[joint.q_slice])
+        first, *others = turns_in_a_row(body.placement.rotation, turn)
+        paths.append(((first, offset), *((other, np.zeros(3)) for other in others)))
+    return replace(links, paths=tuple(paths))
 
 
 # φ(p,k) acting: columns are (…, 6, c).

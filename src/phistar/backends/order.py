@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 from phistar.backends.fusing import fused_products
 from phistar.backends.trace import ADD, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace, reordered
 
-_CYCLES = {ADD: 3, SUB: 3, MUL: 3, DIV: 13, NEG: 1, SIN: 40, COS: 40, SQRT: 20, SIGN: 3}
-_FUSED = 4  # cycles
+CYCLES = {ADD: 3, SUB: 3, MUL: 3, DIV: 13, NEG: 1, SIN: 40, COS: 40, SQRT: 20, SIGN: 3}
+FUSED = 4  # cycles
 
 
 def few_alive(trace: Trace, fma: bool) -> Trace:
@@ -33,7 +33,7 @@ def few_alive(trace: Trace, fma: bool) -> Trace:
         return tuple(x for x in dict.fromkeys(needed) if x is not None and code[x][0] < INPUT)
 
     computed = [index for index, (op, _, _) in enumerate(code) if op < INPUT and index not in absorbed]
-    cycles = {index: _FUSED if index in fused else _CYCLES[code[index][0]] for index in computed}
+    cycles = {index: FUSED if index in fused else CYCLES[code[index][0]] for index in computed}
     order = [index for index, (op, _, _) in enumerate(code) if op >= INPUT]
     placed: set[int] = set()
     for index in _listed(computed, operands, cycles):

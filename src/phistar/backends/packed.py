@@ -20,7 +20,7 @@ from phistar.backends.unsolved import Loops
 
 ABREAST = 4  # blocks that take turns
 SHORT = 2000  # instructions: beyond, an order of their own keeps more values waiting, not fewer
-LONG = 6000  # instructions: code that is read from further away each time it runs
+LONG = 4000  # instructions: code that is read from further away each time it runs
 
 
 @dataclass(frozen=True)

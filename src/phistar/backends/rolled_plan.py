@@ -10,8 +10,8 @@ from typing import Any
 
 from phistar.backends import links as link
 from phistar.backends import mixed
+from phistar.backends.blocks import Block, block_total
 from phistar.backends.body_axes import AXES, LIFT
-from phistar.backends.interpret import Block, block_total
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Statement, Term
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from phistar.backends import links as link
 from phistar.backends import moves
+from phistar.backends.blocks import Block, block_divided, block_times, block_total, block_transposed
 from phistar.backends.body_axes import AXES, MOVED
-from phistar.backends.interpret import Block, block_divided, block_times, block_total, block_transposed
 from phistar.backends.link_frames import ROOT, SCREW
 from phistar.backends.links import Links
 from phistar.backends.rolled_plan import CALLS, Plan, accumulator, gathered, total

@@ -1,4 +1,7 @@
-"""RXR* of 3×3 blocks, half the work where R, by its structure, turns about one axis; and what a shift adds to them."""
+"""RXR* of 3×3 blocks, half the work where R, by its structure, turns about one axis; and what a shift adds to them.
+
+A joint that is placed by a turn of its own takes two or three such turns: less work than all of R at once.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,32 @@ def levered(x: np.ndarray, shifted: np.ndarray, lever: np.ndarray) -> np.ndarray
         across = lever[row, column] * (shifted[row, row] - x[column, column])
         entry = across + shifted[row, k] * lever[k, column] + x[column, k] * lever[k, row]
         result[row, column] = result[column, row] = entry
+    return result
+
+
+def turns_in_a_row(placing: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Factors of a constant rotation R₀ times a joint's traced one, each about one axis: R₀ as it is, or by Euler's
+    angles about the joint's axis, the one across it, and the joint's again. Just the product where that is about one
+    axis already, or the joint's is not."""
+    whole, first, joint = np.matmul(placing, turn), placing.astype(object), _axis(turn)
+    if joint is None or _axis(whole) is not None:
+        return (whole,)
+    if _axis(first) is not None:
+        return first, turn
+    c, i, j = joint[0]
+    alpha = np.arctan2(placing[i, c], -placing[j, c])
+    beta = np.arctan2(np.hypot(placing[i, c], placing[j, c]), placing[c, c])
+    outer, across = _about(c, np.cos(alpha), np.sin(alpha)), _about(i, np.cos(beta), np.sin(beta))
+    rest = np.matmul(np.matmul(outer, across).astype(float).T, placing)
+    return outer, across, np.matmul(_about(c, rest[i, i], rest[j, i]), turn)
+
+
+def _about(axis: int, cosine: Any, sine: Any) -> np.ndarray:
+    """A turn about a coordinate axis, of plain numbers."""
+    result, i, j = np.full((3, 3), 0.0, dtype=object), (axis + 1) % 3, (axis + 2) % 3
+    result[axis, axis] = 1.0
+    result[i, i] = result[j, j] = float(cosine)
+    result[i, j], result[j, i] = -float(sine), float(sine)
     return result
 
 

@@ -1,0 +1,171 @@
+"""Where the bias accelerations of forward dynamics cost least: passes over its program before it is traced.
+
+The laws bring Pa into z (RJK91 eqs. 14, 15). Behind the joint it costs less, because P⁺ = P − GU* has the joint's rows
+zero: with ε = T − Hz free of it, z⁺ = z + P⁺a + Gε and θ̈ = D⁻¹ε − G*(φ*λ + a) (Featherstone, Rigid Body Dynamics
+Algorithms 2008, table 7.1). And of a(k) the part ω × (ω × ℓ) of the way from the parent's origin need not meet P at
+all: whatever a = a′ + a″, ρ = φ*a″ gives φMφ*a = φMφ*a′ + φMρ, and ρ has no angular part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from phistar.sweeps.ir import (
+    Call,
+    Data,
+    Field,
+    FromChildren,
+    FromParent,
+    Plus,
+    Program,
+    Statement,
+    Term,
+    Times,
+    Transpose,
+    fields_anywhere,
+    plus,
+    rebuild,
+    times,
+)
+from phistar.sweeps.passes import order
+from phistar.sweeps.validate import validate
+
+Terms = Mapping[str, Term]
+ONE = Fraction(1)
+WAY, WITHOUT_WAY = "reaching_acceleration", "joint_acceleration"
+"""Of a(k): ω × (ω × ℓ) of the way from the parent's origin, and the rest."""
+P, P_PLUS, G, U, D_INVERSE, H, MASS = *(Field(name) for name in ("P", "P⁺", "G", "U", "D⁻¹")), Data("H"), Data("M")
+KAPPA, RHO = Field("κ"), Field("ℓ̈")  # names that no recursion has
+RICCATI = {"P⁺": plus([(ONE, P), (-ONE, times(G, Transpose(U)))]), "G": times(U, D_INVERSE)}
+"""What P⁺a needs; with rotors these have one more term."""
+
+
+@dataclass(frozen=True)
+class Bias:
+    """z = Σφz⁺ + sign·Px + …, z⁺ = z + Ge with e = … − Hz, ν = sign·D⁻¹e and y = ν − G*φ*λ."""
+
+    x: Term
+    sign: Fraction
+    z: str
+    z_plus: str
+    y: str
+    carried: str  # φ*λ
+
+
+def cheap_biases(program: Program) -> Program:
+    """The same results; programs without such biases stay as they are."""
+    terms = _terms_of(program)
+    if any(terms.get(name) is not term for name, term in RICCATI.items()):
+        return program
+    found = next((bias for z in terms for bias in [_bias_of(terms, z)] if bias), None)
+    if found is None or {name for name, _ in program.outputs} & {found.z, found.z_plus}:
+        return program
+    return validate(order(_along_the_way(_behind_the_joint(program, found), found)))
+
+
+def _bias_of(terms: Terms, z: str) -> Bias | None:
+    """The bias in z, where only z⁺ and y come to know of it."""
+    biased = [(c, part.right) for c, part in _parts(terms[z]) if isinstance(part, Times) and part.left is P]
+    sent = [part.name for _, part in _parts(terms[z]) if isinstance(part, FromChildren)]
+    if len(biased) != 1 or len(sent) != 1 or abs(biased[0][0]) != 1 or _readers(terms, sent[0]) != {z}:
+        return None
+    (sign, x), (z_plus,) = biased[0], sent
+    between = {name for name in _readers(terms, z) if name != z_plus and _factor(terms[name], D_INVERSE) is None}
+    e = _factor(plus([(ONE, _inlined(terms, z_plus, between)), (-ONE, Field(z))]), G)
+    if e is None or [part for part in _parts(e) if z in fields_anywhere(part[1])] != [(-ONE, times(H, Field(z)))]:
+        return None
+    innovation = times(D_INVERSE, plus([(sign, e)]))
+    rates = {name for name in terms if _inlined(terms, name, between) is innovation}
+    known = between.union(*(_readers(terms, name) for name in (z, *between)))
+    if len(rates) != 1 or not known <= between | rates | {z_plus}:
+        return None
+    return _with_result(terms, Bias(x, sign, z, z_plus, "", ""), *rates)
+
+
+def _with_result(terms: Terms, bias: Bias, rate: str) -> Bias | None:
+    for y in _readers(terms, rate):
+        carried = _factor(plus([(ONE, Field(rate)), (-ONE, terms[y])]), Transpose(G))
+        if isinstance(carried, Field) and isinstance(terms.get(carried.name), FromParent):
+            return replace(bias, y=y, carried=carried.name) if len(_readers(terms, rate)) == 1 else None
+    return None
+
+
+def _behind_the_joint(program: Program, bias: Bias) -> Program:
+    """z without Px, z⁺ with P⁺x; κ = φ*λ + x in the place of φ*λ in y, and of both in λ."""
+    sum_of_both = plus([(ONE, Field(bias.carried)), (ONE, bias.x)])
+
+    def changed(name: str, term: Term) -> Term:
+        if name == bias.z:
+            return plus([(ONE, term), (-bias.sign, times(P, bias.x))])
+        if name == bias.z_plus:
+            return plus([(ONE, term), (bias.sign, times(P_PLUS, bias.x))])
+        if name == bias.y:
+            return plus(
+                [(ONE, term), (ONE, times(Transpose(G), Field(bias.carried))), (-ONE, times(Transpose(G), KAPPA))]
+            )
+        less = plus([(ONE, term), (-ONE, sum_of_both)])
+        shorter = len(_parts(less)) == len(_parts(term)) - len(_parts(sum_of_both))
+        return plus([(ONE, less), (ONE, KAPPA)]) if shorter else term
+
+    return _changed(program, changed, bias.y, Statement(KAPPA.name, sum_of_both))
+
+
+def _along_the_way(program: Program, bias: Bias) -> Program:
+    """a without the way's part; ρ = φ*ρ + that part, where b = [ω × ; ω ×]M[ω; 0] stands beside Mρ."""
+    terms = _terms_of(program)
+    for part in (part for _, part in _parts(bias.x) if isinstance(part, Field)):
+        call = terms.get(part.name)
+        if isinstance(call, Call) and call.function == "bias_acceleration":
+            force = (bias.sign, Call("bias_force", (MASS, call.arguments[0])))
+            fits = force in _parts(terms[bias.z]) and (ONE, MASS) in _parts(terms["P"])
+            if fits and _readers(terms, part.name) == {bias.z_plus, KAPPA.name}:
+                return _split(program, bias, part.name, call)
+    return program
+
+
+def _split(program: Program, bias: Bias, name: str, call: Call) -> Program:
+    def changed(target: str, term: Term) -> Term:
+        if target == bias.z:
+            return plus([(ONE, term), (bias.sign, times(MASS, RHO))])
+        return Call(WITHOUT_WAY, call.arguments) if target == name else term
+
+    along = plus([(ONE, FromParent(RHO.name)), (ONE, Call(WAY, call.arguments))])
+    return _changed(program, changed, name, Statement(RHO.name, along))
+
+
+def _terms_of(program: Program) -> dict[str, Term]:
+    return {s.target: s.term for sweep in program.sweeps for s in sweep.statements}
+
+
+def _readers(terms: Terms, name: str) -> set[str]:
+    return {reader for reader, term in terms.items() if name in fields_anywhere(term)}
+
+
+def _parts(term: Term) -> tuple[tuple[Fraction, Term], ...]:
+    return term.terms if isinstance(term, Plus) else ((ONE, term),)
+
+
+def _factor(term: Term, left: Term) -> Term | None:
+    """x where the term is `left` times x."""
+    return term.right if isinstance(term, Times) and term.left is left else None
+
+
+def _inlined(terms: Terms, name: str, between: set[str]) -> Term:
+    """A term with some fields written out."""
+
+    def change(part: Term) -> Term:
+        return terms[part.name] if isinstance(part, Field) and part.name in between else rebuild(part, change)
+
+    return rebuild(terms[name], change)
+
+
+def _changed(program: Program, change: Callable[[str, Term], Term], beside: str, added: Statement) -> Program:
+    """The program with each term changed, and one more statement in the sweep of the field `beside`."""
+    sweeps = []
+    for sweep in program.sweeps:
+        new = [replace(s, term=change(s.target, s.term)) for s in sweep.statements]
+        new += [added] if any(s.target == beside for s in sweep.statements) else []
+        sweeps.append(replace(sweep, statements=tuple(new)))
+    return replace(program, sweeps=tuple(sweeps))
