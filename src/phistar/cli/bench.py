@@ -42,7 +42,7 @@ def bench(
 
     \b
     Robots:
-      pendulum planar2 ur5 panda baxter anymal talos chain10 chain100 chain1000 chain10000
+      pendulum planar2 ur5 panda baxter anymal talos chain10 chain50 chain100 chain1000 chain10000
     """
     from phistar.cli.benchmark.page import page
     from phistar.cli.benchmark.plan import plan_for

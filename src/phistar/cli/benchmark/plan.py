@@ -54,6 +54,7 @@ FULL = Plan(
         "anymal": (*ARMS, ROLLOUT),
         "talos": (*ARMS, TASK_SPACE),
         **dict.fromkeys((f"chain{n}" for n in robots.CHAINS), (FORWARD, INVERSE)),
+        **dict.fromkeys(("chain50", "chain100"), ARMS),
     },
     single=("ur5", "panda", "talos"),
     threads=("ur5", "panda"),

@@ -18,7 +18,7 @@ from phistar.io import load
 from phistar.model import Fixed, Model, Prismatic, chain, planar_chain
 
 EDGEWISE = (0.0, -9.81, 0.0)  # gravity in the plane of a planar chain; across it, it would do nothing
-CHAINS = (10, 100, 1000, 10_000)
+CHAINS = (10, 50, 100, 1000, 10_000)
 
 
 def build(name: str) -> Model:

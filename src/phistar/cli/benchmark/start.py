@@ -67,14 +67,17 @@ def _process(robot: str, functions: tuple[str, ...], folder: Path, patience: flo
 
 
 def _kept(folder: Path, model: Model) -> tuple[int | None, int | None]:
-    """Bytes and operations of the kernels in a folder; a rolled kernel's operations are those of one link."""
+    """Bytes and operations of the kernels in a folder; a rolled kernel's operations are those of one link, and those of
+    loops over pairs of joints are not counted."""
     with environment(PHISTAR_CACHE=str(folder)):
         found = [cache.load(path.stem) for path in sorted(folder.glob("*.kernel"))]
     entries = [entry for entry in found if entry is not None]
     if not entries:
         return None, None
     times = len(model.bodies) if len(model.bodies) > LARGEST_TRACE else 1
-    return sum(len(code) for _, code in entries), sum(times * header["operations"] for header, _ in entries)
+    operations = sum(times * header["operations"] for header, _ in entries)
+    has_pairs = any("arrays" in header for header, _ in entries)
+    return sum(len(code) for _, code in entries), None if has_pairs else operations
 
 
 @contextmanager

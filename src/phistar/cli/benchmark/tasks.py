@@ -22,6 +22,7 @@ JOINTS_AT_ONCE = 40_000  # states times degrees of freedom (times steps) in one 
 LARGEST_BATCH, SMALLEST_BATCH = 4096, 8
 STEPS, STEP = 32, 1e-3  # of a rollout
 TASK_DIMENSIONS = 6
+LARGEST_TABLE = 100  # links of which pairs are measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ def applies(function: str, model: Model) -> bool:
     if function in (FORWARD, INVERSE):
         return True
     if len(model.bodies) > LARGEST_TRACE:
-        return False
+        return function in (MASS, MASS_INVERSE, DERIVATIVES) and len(model.bodies) <= LARGEST_TABLE
     return function != TASK_SPACE or model.nv >= TASK_DIMENSIONS
 
 
