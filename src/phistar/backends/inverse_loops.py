@@ -19,7 +19,7 @@ def eliminated(y0, y1, y2, y3, y4, y5, u, rows, row: int, at: int, start: int, s
     g0, g1, g2, g3, g4, g5 = rows[i + 6], rows[i + 7], rows[i + 8], rows[i + 9], rows[i + 10], rows[i + 11]
     scale = rows[i + 15]
     for c in range(GROUP * start, GROUP * stop):
-        x = h0 * y0[c] + h1 * y1[c] + h2 * y2[c] + h3 * y3[c] + h4 * y4[c] + h5 * y5[c]
+        x = (h0 * y0[c] + h1 * y1[c] + h2 * y2[c]) + (h3 * y3[c] + h4 * y4[c] + h5 * y5[c])
         u[at + c] = -(scale * x)
         y0[c] = y0[c] - g0 * x
         y1[c] = y1[c] - g1 * x
@@ -36,7 +36,7 @@ def accelerated(a0, a1, a2, a3, a4, a5, u, rows, row: int, at: int, layer: int, 
     g0, g1, g2, g3, g4, g5 = rows[i + 6], rows[i + 7], rows[i + 8], rows[i + 9], rows[i + 10], rows[i + 11]
     for c in range(GROUP * start, GROUP * stop):
         k = layer + c
-        x = u[at + c] - (g0 * a0[k] + g1 * a1[k] + g2 * a2[k] + g3 * a3[k] + g4 * a4[k] + g5 * a5[k])
+        x = (u[at + c] - g0 * a0[k] - g1 * a1[k] - g2 * a2[k]) - (g3 * a3[k] + g4 * a4[k] + g5 * a5[k])
         u[at + c] = x
         a0[k] = a0[k] + h0 * x
         a1[k] = a1[k] + h1 * x
