@@ -1,7 +1,7 @@
 """`phistar bench` says how far it is."""
 
 from phistar.cli.benchmark.measure import measure
-from phistar.cli.benchmark.plan import COMPILING, EACH_OTHER, FUNCTIONS, ONE_STATE, QUICK, Plan, plan_for, step
+from phistar.cli.benchmark.plan import COMPILING, EACH_OTHER, FULL, FUNCTIONS, ONE_STATE, Plan, plan_for, step
 from phistar.cli.benchmark.tasks import FORWARD, INVERSE, TASK_SPACE
 
 
@@ -16,5 +16,5 @@ def test_a_run_tells_the_steps_of_its_plan_in_order():
 
 def test_only_the_chains_of_the_list_are_planned_as_chains():
     planned = plan_for(("chain100", "chain.urdf", "chain0"), True, 0.1)
-    assert planned.functions["chain100"] == QUICK.functions["chain100"]
+    assert planned.functions["chain100"] == FULL.functions["chain100"]
     assert planned.functions["chain.urdf"] == planned.functions["chain0"] == FUNCTIONS  # to be loaded, or refused
