@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.late import arranged, late
+from phistar.backends.late import FEW, arranged, late
 from phistar.backends.symbolic import replay
 from phistar.backends.trace import ADD, INPUT, SIN, Tape, finish
 from tests.trees import KINDS, mechanism
@@ -50,8 +50,12 @@ def test_a_sum_waits_for_its_use_if_its_operands_do():
     assert np.array_equal(numbers(moved, 2), numbers(trace, 2)) and waiting(moved) < waiting(trace)
 
 
-def test_what_is_compiled_has_the_numbers_of_the_trace():
-    tape = Tape()
-    a, b, c = tape.inputs((3,))
-    trace = finish(tape, [(a * b + c) + (a - b * c), a * (b + c)])
-    assert np.array_equal(numbers(arranged(trace), 3), numbers(trace, 3))
+def test_many_instructions_are_arranged_and_few_stay():
+    """The numbers are those of the trace but for the order of sums."""
+    for bodies, changes in ((2, False), (12, True)):
+        model = ps.chain(bodies)
+        wanted, _ = ps.forward_dynamics.wanted(model, ())
+        trace, _, signature = wanted.cheapest()
+        made, count = arranged(trace), sum(signature.inputs)
+        assert (made is not trace) == (len(trace.code) > FEW) == changes
+        assert np.allclose(numbers(made, count), numbers(trace, count), rtol=1e-9, atol=1e-9)

@@ -11,16 +11,14 @@ from phistar.backends.fusing import fused_products
 from phistar.backends.sums import chained
 from phistar.backends.trace import ADD, DIV, INPUT, MUL, NEG, SUB, Trace, reordered
 
-FEW = 2000  # instructions: of fewer that wait for divisions the code's writer knows better orders
+FEW = 2000  # instructions: of fewer, what waits for divisions is put in order as it is written down
 
 
 def arranged(trace: Trace) -> Trace:
     """The instructions of a statement as they are best compiled. Where there are many and inertias among them, which
     have many short sums, these become chains; the long sums of inverse dynamics would wait in registers."""
-    divides = any(op == DIV for op, _, _ in trace.code)
-    if len(trace.code) <= FEW:
-        return trace if divides else late(trace)
-    return late(chained(trace) if divides else trace)
+    many = len(trace.code) > FEW and any(op == DIV for op, _, _ in trace.code)
+    return late(chained(trace)) if many else trace
 
 
 def late(trace: Trace) -> Trace:
