@@ -44,6 +44,23 @@ def test_packed_kernels_give_what_their_trace_gives(rows, shapes, lanes, long, m
             assert all(np.allclose(x, y, rtol=0, atol=1e-14) for x, y in zip(found, expected, strict=True))
 
 
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_results_that_others_are_made_of_are_read_again_where_they_were_put(lanes):
+    """Each entry is made of all before it, so that most wait in the memory of the results."""
+    tape, target, signature = Tape(), host(), Signature((5,), ((6, 6), (3,)))
+    x = list(tape.inputs((5,)))
+    values = []
+    for i in range(39):
+        values.append(sum(((0.3 + k / 99) * y for k, y in enumerate(values)), x[i % 5] * x[(i + 1) % 5]))
+    values = [*values[:30], values[3], values[7], *values[32:]]
+    trace = finish(tape, values)
+    code = compile_object(module_text(trace, signature, lanes, target.fma), target)
+    function = gufunc(load_object(code), signature, "packed", "a test")
+    given = np.random.default_rng(0).normal(size=(11, 5))
+    for found, expected in zip(function(given), _expected(trace, [given], signature.outputs), strict=True):
+        assert np.allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+
+
 def _expected(trace, arrays, shapes):
     count = len(arrays[0])
     entries = replay(trace, np.concatenate(arrays, axis=-1).T)

@@ -9,6 +9,7 @@ of a long chain (`rolled.py`).
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Protocol
 
@@ -23,6 +24,7 @@ WHOLE, PART, SHORT_PART = 500, 420, 150  # instructions of a trace in one functi
 MANY = 12_000  # instructions: so many that compiling takes seconds
 ABREAST = 6  # sines and cosines computed side by side
 REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
+Store = Callable[[str, bool], list[str]]  # lines that store a vector, of which it is told whether it is read again
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
@@ -94,6 +96,7 @@ class Body:
         found = {index for index in range(len(trace.code)) if self.is_found(index)}
         plan = residence(self.parts, self.operands, found.__contains__, held, writing)
         self.reads, self.slots, self.slot_count = plan.reads, plan.slots, plan.slot_count
+        self.read = {value for values in plan.reads.values() for value in values}
 
     def _sequence(self) -> list[int]:
         """What is computed, in order; inputs that are outputs too, or can be read only once, are read in their turn."""
@@ -142,8 +145,9 @@ class Body:
         """Vectors read from memory and written to it, results aside."""
         return len(self.slots) + sum(len(values) for values in self.reads.values())
 
-    def functions(self) -> list[str]:
-        return [PartText(self, number).text() for number in range(len(self.parts))]
+    def functions(self, opening: Sequence[str] = (), stores: Mapping[int, Store] | None = None) -> list[str]:
+        """The text; `opening` comes first in each function, `stores` has other ways to store some outputs."""
+        return [PartText(self, number, opening, stores or {}).text() for number in range(len(self.parts))]
 
     def calls(self, arguments: str) -> list[str]:
         return [f"  call void @{self.name}{number}({arguments})" for number in range(len(self.parts))]
@@ -152,10 +156,10 @@ class Body:
 class PartText:
     """One function of a body as it is written."""
 
-    def __init__(self, body: Body, number: int) -> None:
+    def __init__(self, body: Body, number: int, opening: Sequence[str], stores: Mapping[int, Store]) -> None:
         self.body, self.number, self.sequence = body, number, body.parts[number]
         self.code, self.lanes, self.vector, self.fma = body.trace.code, body.lanes, body.vector, body.fma
-        self.lines: list[str] = []
+        self.lines, self.stores = list(opening), stores
         self.names: dict[int, str] = {}
         self.turned: set[int] = set()
         self.time = 0
@@ -174,7 +178,9 @@ class PartText:
                 self.lines += self.slot(f"t{index}", index)
                 self.lines.append(f"  store {self.vector} %v{index}, ptr %t{index}, align {8 * self.lanes}")
             for position in body.stores.get(index, []):  # at once: what waits for the end takes a register
-                self.lines += places.store(position, f"%v{index}")
+                store = self.stores.get(position)
+                value, is_read = f"%v{index}", index in body.read
+                self.lines += store(value, is_read) if store else places.store(position, value)
         parameters = ", ".join(filter(None, (places.parameters(), "ptr %scratch")))  # a step may be zero by structure
         opening = f"define internal void @{body.name}{self.number}({parameters}) #0 {{"
         return "\n".join([opening, *self.lines, "  ret void", "}"])

@@ -8,18 +8,22 @@ derivatives compile in a fraction of the time that row pointers take.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 from phistar.backends.llvm import MANY, Body, declarations, splat
 from phistar.backends.loop import loop_text
+from phistar.backends.nearby import DECLARED, nearby
 from phistar.backends.order import few_alive
 from phistar.backends.rows import Signature, size
 from phistar.backends.single import single_text
 from phistar.backends.trace import DIV, Trace, depth_first, restricted
-from phistar.backends.transpose import WRITTEN, Rows, transposed
+from phistar.backends.transpose import WRITTEN, Rows, Tile, copy_text, tiles
 from phistar.backends.unsolved import Loops
 
 ABREAST = 4  # blocks that take turns
 SHORT = 2000  # instructions: beyond, an order of their own keeps more values waiting, not fewer
+MOST_WRITTEN = 64  # entries of a table whose copies to its rows are written out; of more, they take long to compile
+DECODED = 1300  # instructions: more than the cache of decoded ones holds
 LONG = 4000  # instructions: code that is read from further away each time it runs
 
 
@@ -31,7 +35,7 @@ class PackedPlaces:
     entries: tuple[int, ...]
 
     def parameters(self) -> str:
-        return "ptr noalias %in, ptr noalias %out"
+        return "ptr noalias %in, ptr noalias %out, ptr noalias %rows"
 
     def lasts(self, number: int) -> bool:
         return True
@@ -73,9 +77,10 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
     }
-    functions = [*body.functions(), *(_copy(name, lanes) for name in ("pack", "unpack")), *_constants(constants, lanes)]
     more, calls = loops.text(lanes, len(signature.inputs)) if loops else ([], [])
-    blocks = Blocks(body, len(trace.outputs), signature, lanes, loops.kept if loops else None)
+    blocks = Blocks(body, tuple(places), len(trace.outputs), signature, lanes, loops.kept if loops else None)
+    copies = (copy_text(name, lanes) for name in ("pack", "unpack"))
+    functions = [*blocks.parts(), *copies, *_constants(constants, lanes)]
     doors = [loop_text(signature, lanes * blocks.abreast), single_text(signature, batches=True)]
     return "\n".join([declarations(lanes), *functions, *more, *blocks.text(calls), *doors])
 
@@ -122,6 +127,7 @@ class Blocks:
     """
 
     body: Body
+    places: tuple[int, ...]  # of the body's outputs in packed memory
     entries: int
     signature: Signature
     lanes: int
@@ -137,7 +143,18 @@ class Blocks:
     def rooms(self) -> dict[str, int]:
         """Vectors of each kind of memory of one block."""
         inputs = sum(self.sizes[: len(self.signature.inputs)])
-        return {"scratch": max(self.body.slot_count, 1), "in": max(inputs, 1), "out": max(self.entries, 1)}
+        return {
+            "scratch": max(self.body.slot_count, 1),
+            "in": max(inputs, 1),
+            "out": max(self.entries, 1),
+            "rows": len(self.signature.outputs),  # a pointer for each lane
+        }
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the code is too long for the cache of decoded instructions; vectors of more than four states have
+        addresses of another kind."""
+        return self.lanes <= 4 and sum(len(part) for part in self.body.parts) >= DECODED
 
     @property
     def abreast(self) -> int:
@@ -145,14 +162,64 @@ class Blocks:
         long = sum(len(part) for part in self.body.parts) >= LONG
         return ABREAST if long and self.rooms["out"] <= self.rooms["in"] else 1
 
+    @property
+    def tiles(self) -> list[Tile]:
+        """Of a table that no loop finishes, what goes to the rows as soon as it is made, while there is other work to
+        do; of a row, or a table too long to be written out, nothing."""
+        table = sum(self.signature.inputs) < self.entries <= MOST_WRITTEN
+        if not table or self.kept is not None or self.abreast > 1:
+            return []
+        result, start, inputs = [], 0, len(self.signature.inputs)
+        for array, count in enumerate(self.sizes[inputs:], inputs):
+            result += [Tile(array, start, entry, size) for entry, size in tiles(count, min(self.lanes, 4))]
+            start += count
+        return result
+
+    @cached_property
+    def finished(self) -> dict[Tile, int]:
+        """For each tile the output of the body that is made last; a tile of constants has none."""
+        body, owner = self.body, {place: tile for tile in self.tiles for place in tile.places}
+        made = (position for part in body.parts for index in part for position in body.stores.get(index, ()))
+        return {owner[self.places[position]]: position for position in made} if owner else {}
+
+    def parts(self) -> list[str]:
+        """The body's functions, tiles copied in their turn."""
+        last = {position: partial(self._last, tile, position) for tile, position in self.finished.items()}
+        functions = self.body.functions(self._pointers("load") if last else (), last)
+        return [DECLARED, *map(nearby, functions)] if self.is_long else functions
+
+    def _last(self, tile: Tile, position: int, value: str, is_read: bool) -> list[str]:
+        """The tile's last output, the vector `value`, which goes to packed memory only if it is read again there, or
+        where a vector has more states than a tile has rows."""
+        entry, wide = self.places[position] - tile.start, self.lanes > 4
+        stored = self.body.places.store(position, value) if is_read or wide else []
+        return [*stored, *tile.lines(self.lanes, {} if wide else {entry: value})]
+
+    def _pointers(self, way: str) -> list[str]:
+        """Where the rows of the outputs are, as %rows has it: "load", or "store" it there."""
+        lines, inputs = [], len(self.signature.inputs)
+        for array in range(inputs, self.signature.arrays):
+            for lane in range(self.lanes):
+                name, place = f"%a{array}l{lane}", 8 * ((array - inputs) * self.lanes + lane)
+                lines.append(f"  {name}p = getelementptr i8, ptr %rows, i64 {place}")
+                given = f"{name} = load ptr, ptr {name}p" if way == "load" else f"store ptr {name}, ptr {name}p"
+                lines.append(f"  {given}, align 8")
+        return lines
+
     def text(self, finishing: list[str]) -> list[str]:
         """The functions; `finishing`: calls on %out after the body's."""
         arrays, inputs = self.signature.arrays, len(self.signature.inputs)
         given = ", ".join(f"ptr %b{a}, i64 %s{a}" for a in range(arrays))
         pack = [*self._rows(range(inputs)), *self._copies("pack", "in", range(inputs)), "  call void @fill(ptr %out)"]
-        unpack = [*self._rows(range(inputs, arrays)), *finishing, *self._copies("unpack", "out", range(inputs, arrays))]
+        rows = self._rows(range(inputs, arrays))
+        if self.finished:
+            pack += [*rows, *self._pointers("store")]
+            left = (tile for tile in self.tiles if tile not in self.finished)
+            unpack = [line for tile in left for line in tile.lines(self.lanes)]
+        else:
+            unpack = [*rows, *finishing, *self._copies("unpack", "out", range(inputs, arrays))]
         opening = f"define internal void @block({given}, i64 %first, i64 %last) #0 {{"
-        calls = self.body.calls("ptr %in, ptr %out, ptr %scratch")
+        calls = self.body.calls("ptr %in, ptr %out, ptr %rows, ptr %scratch")
         if self.abreast == 1:
             own = [line for name in self.rooms for line in self._room(name)]
             return ["\n".join([opening, *own, *self._lanes(), *pack, *calls, *unpack, "  ret void", "}"])]
@@ -232,46 +299,3 @@ class Blocks:
                 lines.append(f"  call void @{function}({rows}, ptr %m{a}l{lane}, i64 {count})")
             start += count
         return lines
-
-
-def _copy(name: str, lanes: int) -> str:
-    """`pack`: entries 0 … n of some rows into columns of packed memory; `unpack`: back. Squares of `width` entries are
-    transposed; the last square overlaps the one before it where n is no multiple."""
-    width = min(lanes, 4)
-    rows = [f"%r{i}" for i in range(width)]
-    given = ", ".join(f"ptr {row}" for row in rows)
-    lines = [f"define internal void @{name}({given}, ptr %p, i64 %n) #0 {{", "entry:"]
-    lines += [f"  %last = sub i64 %n, {width}", "  %wide = icmp sge i64 %last, 0"]
-    lines += ["  br i1 %wide, label %square, label %few", "square:", "  %e = phi i64 [0, %entry], [%e2, %square]"]
-    lines += _square(rows, width, lanes, name == "pack")
-    lines += [f"  %next = add i64 %e, {width}", "  %more = icmp slt i64 %next, %n"]
-    lines += ["  %fits = icmp slt i64 %next, %last", "  %e2 = select i1 %fits, i64 %next, i64 %last"]
-    lines += ["  br i1 %more, label %square, label %done", "few:", "  %any = icmp sgt i64 %n, 0"]
-    lines += ["  br i1 %any, label %one, label %done", "one:", "  %k = phi i64 [0, %few], [%k2, %one]"]
-    for i, row in enumerate(rows):
-        lines += _pointer(f"a{i}", row, "%k", 8, 0) + _pointer(f"b{i}", "%p", "%k", 8 * lanes, 8 * i)
-        source, target = (f"%a{i}", f"%b{i}") if name == "pack" else (f"%b{i}", f"%a{i}")
-        lines += [f"  %x{i} = load double, ptr {source}, align 8", f"  store double %x{i}, ptr {target}, align 8"]
-    lines += ["  %k2 = add i64 %k, 1", "  %again = icmp slt i64 %k2, %n", "  br i1 %again, label %one, label %done"]
-    return "\n".join([*lines, "done:", "  ret void", "}"])
-
-
-def _square(rows: list[str], width: int, lanes: int, packing: bool) -> list[str]:
-    """Load, transpose and store `width`² entries from %e on."""
-    vector, lines = f"<{width} x double>", []
-    for i, row in enumerate(rows):
-        lines += _pointer(f"f{i}", row, "%e", 8, 0)
-        lines += [f"  %g{i}e = add i64 %e, {i}", *_pointer(f"g{i}", "%p", f"%g{i}e", 8 * lanes, 0)]
-    source, target = ("f", "g") if packing else ("g", "f")
-    lines += [f"  %v{i} = load {vector}, ptr %{source}{i}, align 8" for i in range(width)]
-    made, shuffles = transposed([f"%v{i}" for i in range(width)], vector)
-    lines += shuffles
-    return lines + [f"  store {vector} {value}, ptr %{target}{i}, align 8" for i, value in enumerate(made)]
-
-
-def _pointer(name: str, start: str, index: str, step: int, offset: int) -> list[str]:
-    return [
-        f"  %{name}.m = mul i64 {index}, {step}",
-        f"  %{name}.o = add i64 %{name}.m, {offset}",
-        f"  %{name} = getelementptr i8, ptr {start}, i64 %{name}.o",
-    ]

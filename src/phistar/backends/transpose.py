@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 WRITTEN = 16  # entries of a row up to which its copy is written out; longer ones are loops
@@ -26,6 +27,15 @@ def transposed(values: list[str], vector: str, prefix: str = "") -> tuple[list[s
     return [shuffled(f"t{i}", upper[i % 2], lower[i % 2], halves[i // 2]) for i in range(4)], lines
 
 
+def tiles(count: int, width: int) -> Iterator[tuple[int, int]]:
+    """First entries and sizes of what is copied at once of `count` entries: `width` of them, then two or one."""
+    entry = 0
+    while entry < count:
+        size = next(n for n in (width, 2, 1) if n <= min(count - entry, width))
+        yield entry, size
+        entry += size
+
+
 def _shuffle(name: str, vector: str, a: str, b: str, mask: tuple[int, ...]) -> str:
     chosen = ", ".join(f"i32 {i}" for i in mask)
     return f"  {name} = shufflevector {vector} {a}, {vector} {b}, <{len(mask)} x i32> <{chosen}>"
@@ -44,15 +54,11 @@ class Rows:
 
     def copied(self, count: int, packing: bool) -> list[str]:
         """Lines that copy `count` entries: `packing`, into the memory; else out of it."""
-        lines: list[str] = []
-        entry = 0
-        while entry < count:
-            size = next(n for n in (self.width, 2, 1) if n <= min(count - entry, self.width))
-            lines += self._tile(entry, size, packing)
-            entry += size
-        return lines
+        return [line for entry, size in tiles(count, self.width) for line in self.tile(entry, size, packing)]
 
-    def _tile(self, entry: int, size: int, packing: bool) -> list[str]:
+    def tile(self, entry: int, size: int, packing: bool, known: Mapping[int, str] | None = None) -> list[str]:
+        """Lines that copy `size` entries from `entry` on: as many as there are rows, or two, or one. Entries that are
+        `known` are not read from the memory."""
         name = f"{self.memory}{self.array}x{self.lane}x{entry}"
         rows, cells = [f"%{name}r{i}" for i in range(self.width)], [f"%{name}c{i}" for i in range(size)]
         lines = []
@@ -61,52 +67,138 @@ class Rows:
         for i, cell in enumerate(cells):
             place = 8 * ((self.start + entry + i) * self.lanes + self.lane)
             lines.append(f"  {cell} = getelementptr i8, ptr %{self.memory}, i64 {place}")
-        if size == self.width:
-            return lines + _square(name, rows, cells, packing)
-        chosen = _pairs if size == 2 else _singles
-        return lines + chosen(name, rows, cells, packing)
+        if not packing:
+            values = [(known or {}).get(entry + i, f"%{name}v{i}") for i in range(size)]
+            vector = f"<{self.width} x double>"
+            for i, (cell, value) in enumerate(zip(cells, values, strict=True)):
+                lines += [f"  {value} = load {vector}, ptr {cell}, align 8"] if entry + i not in (known or {}) else []
+            return lines + (_square_out if size == self.width else _pair_out if size == 2 else _single_out)(
+                name, rows, values
+            )
+        return lines + (_square_in if size == self.width else _pair_in if size == 2 else _single_in)(name, rows, cells)
 
 
-def _square(name: str, rows: list[str], cells: list[str], packing: bool) -> list[str]:
+@dataclass(frozen=True)
+class Tile:
+    """Entries of an array that are copied to its rows at once: `size` from `entry` on, in packed memory after the
+    `start` of the array's."""
+
+    array: int
+    start: int
+    entry: int
+    size: int
+
+    @property
+    def places(self) -> range:
+        """In packed memory."""
+        return range(self.start + self.entry, self.start + self.entry + self.size)
+
+    def lines(self, lanes: int, known: Mapping[int, str] | None = None) -> list[str]:
+        """Lines that copy it; `known` entries of the array are vectors at hand."""
+        width = min(lanes, 4)
+        copies = (Rows(self.array, lane, width, "out", self.start, lanes) for lane in range(0, lanes, width))
+        return [line for rows in copies for line in rows.tile(self.entry, self.size, packing=False, known=known)]
+
+
+def _square_in(name: str, rows: list[str], cells: list[str]) -> list[str]:
     vector = f"<{len(rows)} x double>"
-    source, target = (rows, cells) if packing else (cells, rows)
-    lines = [f"  %{name}v{i} = load {vector}, ptr {place}, align 8" for i, place in enumerate(source)]
+    lines = [f"  %{name}v{i} = load {vector}, ptr {row}, align 8" for i, row in enumerate(rows)]
     made, shuffles = transposed([f"%{name}v{i}" for i in range(len(rows))], vector, name)
-    return [*lines, *shuffles, *(f"  store {vector} {x}, ptr {y}, align 8" for x, y in zip(made, target, strict=True))]
+    return [*lines, *shuffles, *_stores(vector, made, cells)]
 
 
-def _pairs(name: str, rows: list[str], cells: list[str], packing: bool) -> list[str]:
-    """Two entries of four rows: halves of two vectors, which are then unpacked into each other, or the way back."""
+def _square_out(name: str, rows: list[str], values: list[str]) -> list[str]:
+    vector = f"<{len(rows)} x double>"
+    made, shuffles = transposed(values, vector, name)
+    return [*shuffles, *_stores(vector, made, rows)]
+
+
+def _stores(vector: str, values: list[str], places: list[str]) -> list[str]:
+    return [f"  store {vector} {x}, ptr {y}, align 8" for x, y in zip(values, places, strict=True)]
+
+
+_UNPACKED = ((0, 4, 2, 6), (1, 5, 3, 7))
+
+
+def _pair_in(name: str, rows: list[str], cells: list[str]) -> list[str]:
+    """Two entries of four rows: halves of two vectors, which are then unpacked into each other."""
+    four, two = "<4 x double>", "<2 x double>"
+    lines = [f"  %{name}v{i} = load {two}, ptr {row}, align 8" for i, row in enumerate(rows)]
+    lines += [_shuffle(f"%{name}h{i}", two, f"%{name}v{i}", f"%{name}v{i + 2}", (0, 1, 2, 3)) for i in range(2)]
+    for i, mask in enumerate(_UNPACKED):
+        lines.append(_shuffle(f"%{name}t{i}", four, f"%{name}h0", f"%{name}h1", mask))
+        lines.append(f"  store {four} %{name}t{i}, ptr {cells[i]}, align 8")
+    return lines
+
+
+def _pair_out(name: str, rows: list[str], values: list[str]) -> list[str]:
+    """The way back."""
     four, two, lines = "<4 x double>", "<2 x double>", []
-    unpacked, halves = ((0, 4, 2, 6), (1, 5, 3, 7)), ((0, 1), (2, 3))
-    if packing:
-        lines += [f"  %{name}v{i} = load {two}, ptr {row}, align 8" for i, row in enumerate(rows)]
-        lines += [_shuffle(f"%{name}h{i}", two, f"%{name}v{i}", f"%{name}v{i + 2}", (0, 1, 2, 3)) for i in range(2)]
-        for i, mask in enumerate(unpacked):
-            lines.append(_shuffle(f"%{name}t{i}", four, f"%{name}h0", f"%{name}h1", mask))
-            lines.append(f"  store {four} %{name}t{i}, ptr {cells[i]}, align 8")
-        return lines
-    lines += [f"  %{name}v{i} = load {four}, ptr {cell}, align 8" for i, cell in enumerate(cells)]
-    for i, mask in enumerate(unpacked):
-        lines.append(_shuffle(f"%{name}t{i}", four, f"%{name}v0", f"%{name}v1", mask))
-        for half, kept in enumerate(halves):
+    for i, mask in enumerate(_UNPACKED):
+        lines.append(_shuffle(f"%{name}t{i}", four, values[0], values[1], mask))
+        for half, kept in enumerate(((0, 1), (2, 3))):
             lines.append(_shuffle(f"%{name}t{i}x{half}", four, f"%{name}t{i}", "poison", kept))
             lines.append(f"  store {two} %{name}t{i}x{half}, ptr {rows[i + 2 * half]}, align 8")
     return lines
 
 
-def _singles(name: str, rows: list[str], cells: list[str], packing: bool) -> list[str]:
+def _single_in(name: str, rows: list[str], cells: list[str]) -> list[str]:
     """One entry of every row, stored as a whole vector: what is read in another size than it was written is waited
     for."""
     vector, lines, whole = f"<{len(rows)} x double>", [], "poison"
-    if packing:
-        for i, row in enumerate(rows):
-            lines.append(f"  %{name}s{i} = load double, ptr {row}, align 8")
-            lines.append(f"  %{name}n{i} = insertelement {vector} {whole}, double %{name}s{i}, i32 {i}")
-            whole = f"%{name}n{i}"
-        return [*lines, f"  store {vector} {whole}, ptr {cells[0]}, align 8"]
-    lines.append(f"  %{name}v = load {vector}, ptr {cells[0]}, align 8")
     for i, row in enumerate(rows):
-        lines.append(f"  %{name}s{i} = extractelement {vector} %{name}v, i32 {i}")
+        lines.append(f"  %{name}s{i} = load double, ptr {row}, align 8")
+        lines.append(f"  %{name}n{i} = insertelement {vector} {whole}, double %{name}s{i}, i32 {i}")
+        whole = f"%{name}n{i}"
+    return [*lines, f"  store {vector} {whole}, ptr {cells[0]}, align 8"]
+
+
+def _single_out(name: str, rows: list[str], values: list[str]) -> list[str]:
+    vector, lines = f"<{len(rows)} x double>", []
+    for i, row in enumerate(rows):
+        lines.append(f"  %{name}s{i} = extractelement {vector} {values[0]}, i32 {i}")
         lines.append(f"  store double %{name}s{i}, ptr {row}, align 8")
     return lines
+
+
+def copy_text(name: str, lanes: int) -> str:
+    """`pack`: entries 0 … n of some rows into columns of packed memory; `unpack`: back. Squares of `width` entries are
+    transposed; the last square overlaps the one before it where n is no multiple."""
+    width = min(lanes, 4)
+    rows = [f"%r{i}" for i in range(width)]
+    given = ", ".join(f"ptr {row}" for row in rows)
+    lines = [f"define internal void @{name}({given}, ptr %p, i64 %n) #0 {{", "entry:"]
+    lines += [f"  %last = sub i64 %n, {width}", "  %wide = icmp sge i64 %last, 0"]
+    lines += ["  br i1 %wide, label %square, label %few", "square:", "  %e = phi i64 [0, %entry], [%e2, %square]"]
+    lines += _looped_square(rows, width, lanes, name == "pack")
+    lines += [f"  %next = add i64 %e, {width}", "  %more = icmp slt i64 %next, %n"]
+    lines += ["  %fits = icmp slt i64 %next, %last", "  %e2 = select i1 %fits, i64 %next, i64 %last"]
+    lines += ["  br i1 %more, label %square, label %done", "few:", "  %any = icmp sgt i64 %n, 0"]
+    lines += ["  br i1 %any, label %one, label %done", "one:", "  %k = phi i64 [0, %few], [%k2, %one]"]
+    for i, row in enumerate(rows):
+        lines += _pointer(f"a{i}", row, "%k", 8, 0) + _pointer(f"b{i}", "%p", "%k", 8 * lanes, 8 * i)
+        source, target = (f"%a{i}", f"%b{i}") if name == "pack" else (f"%b{i}", f"%a{i}")
+        lines += [f"  %x{i} = load double, ptr {source}, align 8", f"  store double %x{i}, ptr {target}, align 8"]
+    lines += ["  %k2 = add i64 %k, 1", "  %again = icmp slt i64 %k2, %n", "  br i1 %again, label %one, label %done"]
+    return "\n".join([*lines, "done:", "  ret void", "}"])
+
+
+def _looped_square(rows: list[str], width: int, lanes: int, packing: bool) -> list[str]:
+    """Load, transpose and store `width`² entries from %e on."""
+    vector, lines = f"<{width} x double>", []
+    for i, row in enumerate(rows):
+        lines += _pointer(f"f{i}", row, "%e", 8, 0)
+        lines += [f"  %g{i}e = add i64 %e, {i}", *_pointer(f"g{i}", "%p", f"%g{i}e", 8 * lanes, 0)]
+    source, target = ("f", "g") if packing else ("g", "f")
+    lines += [f"  %v{i} = load {vector}, ptr %{source}{i}, align 8" for i in range(width)]
+    made, shuffles = transposed([f"%v{i}" for i in range(width)], vector)
+    lines += shuffles
+    return lines + [f"  store {vector} {value}, ptr %{target}{i}, align 8" for i, value in enumerate(made)]
+
+
+def _pointer(name: str, start: str, index: str, step: int, offset: int) -> list[str]:
+    return [
+        f"  %{name}.m = mul i64 {index}, {step}",
+        f"  %{name}.o = add i64 %{name}.m, {offset}",
+        f"  %{name} = getelementptr i8, ptr {start}, i64 %{name}.o",
+    ]
