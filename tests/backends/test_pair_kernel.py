@@ -7,7 +7,7 @@ import pytest
 import phistar as ps
 from phistar.backends.common_frame import single_axes
 from phistar.backends.jit import Target, host
-from phistar.backends.pair_forms import FORMS, walked
+from phistar.backends.pair_forms import FORMS, has_many_pairs, walked
 from phistar.backends.pair_kernel import pair_kernel
 from phistar.backends.pair_loops import GROUP
 from phistar.backends.rows import Signature
@@ -181,3 +181,14 @@ def test_threads_give_the_same_tables(monkeypatch):
     monkeypatch.setenv("PHISTAR_THREADS", "2")
     for ours, theirs in zip(spread(kernel, arrays, shapes), kernel(*arrays), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_chains_go_over_to_loops_before_trees_do():
+    """What counts is how many rates carry others, not how many there are."""
+    assert not has_many_pairs(ps.chain(30)) and has_many_pairs(ps.chain(40))
+    model, rng = ps.chain(38), np.random.default_rng(3)
+    q, v, tau = model.random(rng), *rng.normal(size=(2, model.nv))
+    found = ps.forward_dynamics_derivatives(model, q, v, tau)
+    expected = RECORDED["forward_dynamics_derivatives"]._interpreted(model, [q, v, tau])
+    assert max(relative(x, y) for x, y in zip(found, expected, strict=True)) < 1e-10
+    assert relative(ps.mass_matrix_inverse(model, q) @ ps.mass_matrix(model, q), np.eye(model.nv)) < 1e-10

@@ -17,6 +17,7 @@ from phistar.backends.jit import Target, compile_object, gufunc, host, load_obje
 from phistar.backends.kernel import Kernel, Statements, compilable, compile_statements
 from phistar.backends.link_frames import link_frames
 from phistar.backends.links import has_rotors
+from phistar.backends.pair_forms import has_many_pairs
 from phistar.backends.pair_kernel import pair_kernel
 from phistar.backends.program import BLOCKS, Evaluation
 from phistar.backends.rolled import kinds_of, rolled_text
@@ -98,10 +99,11 @@ class BetweenLinks:
 
 def executor(wanted: Statements) -> Any:
     """Machine code where it can be had: written out, or rolled for long mechanisms; else link by link in NumPy."""
-    if compilable(wanted.model):
-        return compile_statements(wanted)
-    if (table := _over_pairs(wanted)) is not None:
+    is_short = compilable(wanted.model)
+    if (has_many_pairs(wanted.model) or not is_short) and (table := _over_pairs(wanted)) is not None:
         return table
+    if is_short:
+        return compile_statements(wanted)
     rolled = compile_rolled(wanted) if wanted.model.nv and not _has_several_bases(wanted) else None
     if rolled is None and wanted.matrix is True and wanted.model.nv and wanted.over_joints:
         applied = compile_rolled(replace(wanted, matrix=False))

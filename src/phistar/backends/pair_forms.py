@@ -19,6 +19,7 @@ from phistar.backends.rolled_memory import Rooms
 from phistar.backends.rolled_tables import Areas
 from phistar.model import Model
 
+MANY = 600  # pairs of rates, one carrying the other: beyond, loops over them cost less than instructions written out
 ROWS, LAYERS, TABLE = "rows", "layers", "table"  # how long an array of scratch is
 
 Fields = tuple[tuple[str, int], ...]
@@ -100,6 +101,15 @@ FORMS = {
     ),
 }
 """By the name of the public function."""
+
+
+def has_many_pairs(model: Model) -> bool:
+    """Whether so many joint rates carry others that loops over the pairs pay; a chain of 36 links, no humanoid."""
+    carried, rates = 0, [0] * len(model.bodies)
+    for k, (parent, joint) in enumerate(zip(model.parents, model.joints, strict=True)):
+        rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
+        carried += joint.nv * (rates[k] - joint.nv)
+    return carried > MANY
 
 
 @dataclass(frozen=True, eq=False)

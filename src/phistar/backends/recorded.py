@@ -17,7 +17,7 @@ from phistar.backends.jit import compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, compilable
 from phistar.backends.links import has_rotors
 from phistar.backends.packed import module_text
-from phistar.backends.pair_forms import FORMS
+from phistar.backends.pair_forms import FORMS, has_many_pairs
 from phistar.backends.pair_kernel import pair_kernel
 from phistar.backends.rows import Signature
 from phistar.backends.single import single_of
@@ -111,11 +111,12 @@ class Recorded:
         """Machine code for a robot: kept on the model, found on disk, or made."""
         store = model.__dict__.setdefault("_kernels", {})
         if self.name not in store:
-            store[self.name] = self._made(model) if self.fits(model) else self._made_of_links(model)
+            in_loops = self._is_known_of(model) and (has_many_pairs(model) or not self.fits(model))
+            store[self.name] = self._made_of_links(model) if in_loops else self._made(model)
         return store[self.name]
 
     def _is_known_of(self, model: Model) -> bool:
-        """Whether a long robot has such a kernel."""
+        """Whether there are loops over the robot's links and pairs of joints for it."""
         return self.long is not None or (self.name in FORMS and not has_rotors(model))
 
     def _made_of_links(self, model: Model) -> Kernel:
