@@ -103,6 +103,15 @@ def test_vectors_over_the_links_are_in_the_axes_of_the_bodies(name):
     assert compared(STATED[name].wanted(tree(), ("tip",))[0]) < TOLERANCE
 
 
+def test_what_is_zero_over_the_joints_is_made_beside_what_is_not():
+    """The torques of armature where there is none."""
+    wanted = STATED["control.joint_laws.dynamic_feedback"].wanted(ps.chain(5), ())[0]
+    kernel = compile_rolled(wanted)
+    assert kernel is not None and compared(wanted) < TOLERANCE
+    q, vectors = np.ones((2, 5)), given(kernel.inputs, kernel.rows[1:], 2)
+    np.testing.assert_array_equal(kernel(q, vectors)["torques"], np.zeros((2, 5)))
+
+
 # Parameters
 
 

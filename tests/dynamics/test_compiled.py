@@ -68,8 +68,8 @@ def test_a_statement_that_is_zero_on_the_links_of_a_long_robot():
     """Rotors of links that hang on the world feel no Coriolis forces: a step of the kernel has nothing to do."""
     case = mechanism(1001, bodies=43)
     assert not np.any(value(case, case.algebra.E @ case.algebra.b_r_ref, False))
-    with pytest.raises(ps.StatementError):
-        ps.compile(0 * ps.algebra(CHAIN).mass, CHAIN, matrix=True)
+    nothing = ps.compile(0 * ps.algebra(CHAIN).mass, CHAIN, matrix=True)
+    np.testing.assert_array_equal(nothing(np.ones((2, CHAIN.nv))), np.zeros((2, CHAIN.nv, CHAIN.nv)))
 
 
 @pytest.mark.parametrize("name", ["mass_matrix", "mass_matrix_inverse"])

@@ -26,7 +26,8 @@ def column_by_column(program: Program, frames: int) -> Plan | None:
     made = [part for sweep in program.sweeps for s in sweep.statements if s.target in wide for part in parts(s.term)]
     flat = any(isinstance(part, ir.ToBase | ir.ToScalar | ir.SolveFlat | ir.ToTask) for part in made)
     over = {space for name, space in program.outputs if name in wide}
-    if flat or not over <= {"joints", "links", "parameters"}:
+    reached = all(program.result_names[public] in wide for public in program.matrices)  # what is zero has no columns
+    if flat or not reached or not over <= {"joints", "links", "parameters"}:
         return None
     once = [_only(sweep, wide, False) for sweep in program.sweeps]
     each = [_only(sweep, wide, True) for sweep in program.sweeps]

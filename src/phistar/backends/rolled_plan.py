@@ -154,13 +154,13 @@ class Plan:
         small = self.width <= LARGEST_COLUMNS and (not solves or 6 * self.frames <= LARGEST_FLAT)
         known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
         over = {space for name, space in self.program.inputs if name in self.program.columns}
-        known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.statements_of_outputs)
+        known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.flat_results)
         alike = over <= {"task", "base", "root"} and len({self.flat_rows[space] for space in over}) <= 1
         return spaces <= {"joints", *_PER_LINK, *self.flat_rows} and small and known and alike
 
     @property
-    def statements_of_outputs(self) -> list[Statement]:
-        names = {name for name, _ in self.program.outputs}
+    def flat_results(self) -> list[Statement]:
+        names = {name for name, _ in self.program.outputs if name not in self.outputs}
         return [s for sweep in self.program.sweeps for s in sweep.statements if s.target in names]
 
     @staticmethod
