@@ -128,11 +128,11 @@ def _polynomials(w: _Writer, r: str) -> tuple[str, str]:
 def _quadrants(w: _Writer, turns: str, sine: str, cosine: str) -> None:
     """Swapped for odd counts; the sine's sign is the second bit of the count, the cosine's the sum of both bits."""
     bits = w.bits("bits", turns)
-    first, second = (w.whole(name, "shl", bits, w.integer(by)) for name, by in (("first", 63), ("second", 62)))
+    first = w.whole("first", "shl", bits, w.integer(63))
+    second = w.whole("second", "and", w.whole("bit", "shl", bits, w.integer(62)), w.integer(_SIGN))
     swap = w.let("swap", f"icmp slt {w.integers} {first}, {w.integer(0)}")
     both = w.whole("both", "xor", first, second)
-    for name, top, odd, even in (("sin", second, cosine, sine), ("cos", both, sine, cosine)):
+    for name, sign, odd, even in (("sin", second, cosine, sine), ("cos", both, sine, cosine)):
         value = w.bits(f"{name}.bits", w.select(f"{name}.value", swap, odd, even))
-        sign = w.whole(f"{name}.sign", "and", top, w.integer(_SIGN))
         turned = w.whole(f"{name}.turned", "xor", value, sign)
         w.let(name, f"bitcast {w.integers} {turned} to {w.vector}")
