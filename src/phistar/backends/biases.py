@@ -115,6 +115,8 @@ def _behind_the_joint(program: Program, bias: Bias) -> Program:
 def _along_the_way(program: Program, bias: Bias) -> Program:
     """a without the way's part; ρ = φ*ρ + that part, where b = [ω × ; ω ×]M[ω; 0] stands beside Mρ."""
     terms = _terms_of(program)
+    if not _is_private(program, terms, bias):
+        return program
     for part in (part for _, part in _parts(bias.x) if isinstance(part, Field)):
         call = terms.get(part.name)
         if isinstance(call, Call) and call.function == "bias_acceleration":
@@ -123,6 +125,15 @@ def _along_the_way(program: Program, bias: Bias) -> Program:
             if fits and _readers(terms, part.name) == {bias.z_plus, KAPPA.name}:
                 return _split(program, bias, part.name, call)
     return program
+
+
+def _is_private(program: Program, terms: Terms, bias: Bias) -> bool:
+    """Whether λ, which is to be without ρ, makes nothing but y: no frame's acceleration, no result."""
+    carried = terms[bias.carried]
+    assert isinstance(carried, FromParent)
+    accelerations = {bias.carried, KAPPA.name, carried.name}
+    known = set().union(*(_readers(terms, name) for name in accelerations))
+    return known <= accelerations | {bias.y} and not accelerations & {name for name, _ in program.outputs}
 
 
 def _split(program: Program, bias: Bias, name: str, call: Call) -> Program:
