@@ -7,6 +7,7 @@ import phistar as ps
 from phistar.backends.biases import WAY, cheap_biases
 from phistar.backends.interpret import run
 from phistar.backends.links import links_at
+from phistar.loops.forward import free_motion
 from phistar.sweeps.ir import Call, Field, Times, subterms
 from phistar.sweeps.lower import GIVEN
 from tests.trees import KINDS, mechanism
@@ -40,6 +41,15 @@ def test_the_accelerations_are_those_of_the_papers_program(case, loaded):
     assert changed is not program
     (ours,), (papers,) = results(case, changed).values(), results(case, program).values()
     assert np.allclose(ours, papers, rtol=0, atol=1e-10 * np.abs(papers).max())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_accelerations_of_frames_keep_all_of_the_bias(case):
+    """Where a frame's acceleration is asked for beside θ̈, the links' are whole."""
+    program = program_of(free_motion, case, case.frames)
+    changed = results(case, cheap_biases(program))
+    for name, papers in results(case, program).items():
+        assert np.allclose(changed[name], papers, rtol=0, atol=1e-10 * np.abs(papers).max()), name
 
 
 def test_no_bias_meets_the_inertia_in_front_of_the_joint():
