@@ -1,5 +1,7 @@
 """Biases of forward dynamics behind the joint and along the way: the same results from another program."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,15 @@ def test_accelerations_of_frames_keep_all_of_the_bias(case):
     changed = results(case, cheap_biases(program))
     for name, papers in results(case, program).items():
         assert np.allclose(changed[name], papers, rtol=0, atol=1e-10 * np.abs(papers).max()), name
+
+
+@pytest.mark.parametrize("name", ["ε", "ν", "z", "z⁺", "λ", "λ⁻"])
+def test_whatever_is_asked_for_beside_the_accelerations_keeps_its_value(name):
+    program = program_of(ps.forward_dynamics, CASES[-1])
+    space = "joints" if name in ("ε", "ν") else "links"
+    program = replace(program, outputs=(*program.outputs, (name, space)))
+    ours, papers = results(CASES[-1], cheap_biases(program))[name], results(CASES[-1], program)[name]
+    assert np.allclose(ours, papers, rtol=0, atol=1e-10 * np.abs(papers).max())
 
 
 def test_no_bias_meets_the_inertia_in_front_of_the_joint():

@@ -52,6 +52,7 @@ class Bias:
     z_plus: str
     y: str
     carried: str  # φ*λ
+    changed: frozenset[str]  # what will have other values: z, e, ν and, without the way's part, z⁺
 
 
 def cheap_biases(program: Program) -> Program:
@@ -60,7 +61,7 @@ def cheap_biases(program: Program) -> Program:
     if any(terms.get(name) is not term for name, term in RICCATI.items()):
         return program
     found = next((bias for z in terms for bias in [_bias_of(terms, z)] if bias), None)
-    if found is None or {name for name, _ in program.outputs} & {found.z, found.z_plus}:
+    if found is None or found.changed & {name for name, _ in program.outputs}:
         return program
     return validate(order(_along_the_way(_behind_the_joint(program, found), found)))
 
@@ -81,7 +82,8 @@ def _bias_of(terms: Terms, z: str) -> Bias | None:
     known = between.union(*(_readers(terms, name) for name in (z, *between)))
     if len(rates) != 1 or not known <= between | rates | {z_plus}:
         return None
-    return _with_result(terms, Bias(x, sign, z, z_plus, "", ""), *rates)
+    changed = frozenset({z, z_plus, *between, *rates})
+    return _with_result(terms, Bias(x, sign, z, z_plus, "", "", changed), *rates)
 
 
 def _with_result(terms: Terms, bias: Bias, rate: str) -> Bias | None:
