@@ -14,7 +14,7 @@ run: $(VENV)/ready-run ## two PUMA 560 catch a tumbling satellite; report and re
 	@$(PY) -m phistar run grapple --out build/grapple
 	@echo "For the command phistar: . $(VENV)/bin/activate    A robot of your own: docs/start.md"
 
-test: $(VENV)/ready-test ## the tests, in some eleven minutes on two cores
+test: $(VENV)/ready-test ## the tests, in some ten minutes on two cores
 	@$(PY) -m pytest -n 2 -q -m "not slow and not browser"
 
 test-all: $(VENV)/ready-test ## every test: every robot too, and the pages in a browser
