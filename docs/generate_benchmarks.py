@@ -83,7 +83,8 @@ def tables(facts: Facts) -> str:
             times = [_time(row["ours_ns"])]
             for peer in ("pin_cpp", "pin_python", "mujoco"):
                 times += [_time(row.get(f"{peer}_ns")), _ratio(row.get(f"{peer}_ratio"))]
-            cells = [row["robot"], str(row["dof"]), *times, f"{row['operations']:,}", f"{row['first_call_s']:.2f} s"]
+            counted = "" if row["operations"] is None else f"{row['operations']:,}"
+            cells = [row["robot"], str(row["dof"]), *times, counted, f"{row['first_call_s']:.2f} s"]
             lines.append("| " + " | ".join(cells) + " |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
