@@ -22,7 +22,7 @@ import numpy as np
 import phistar as ps
 from phistar import estimation
 from phistar.backends.kernel import Statements, trace_statements
-from phistar.backends.program import ARTICULATED, AS_WRITTEN, COMPOSITE
+from phistar.backends.programs.program import ARTICULATED, AS_WRITTEN, COMPOSITE
 from phistar.estimation import planar
 from phistar.estimation.conditioning import METHODS
 from phistar.expression import Expression

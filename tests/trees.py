@@ -10,8 +10,8 @@ from functools import cache, cached_property
 import numpy as np
 
 import phistar as ps
-from phistar.backends.dense import Dense
-from phistar.backends.links import links_at, space_sizes
+from phistar.backends.dense.definitions import Dense
+from phistar.backends.links.values import links_at, space_sizes
 from phistar.expression import Algebra
 from phistar.identities.law import Setting
 from phistar.operators.symbols import Symbols

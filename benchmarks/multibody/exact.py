@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 
 import phistar as ps
-from phistar.backends.symbolic import replay
+from phistar.backends.traces.symbolic import replay
 from phistar.loops.closure import closures, loop_frames
 from phistar.recording import Recording, record
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from phistar.backends.executor import Columns, executor
 from phistar.backends.kernel import Kernel, Statements, compile_trace
-from phistar.backends.program import COMPOSITE, derived_program, is_wide
-from phistar.backends.single import single_of
-from phistar.backends.threads import STATES_PER_THREAD, spread
+from phistar.backends.machine.single import single_of
+from phistar.backends.machine.threads import STATES_PER_THREAD, spread
+from phistar.backends.programs.program import COMPOSITE, derived_program, is_wide
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, algebra, check_frames
 from phistar.identities.derivation import Derivation

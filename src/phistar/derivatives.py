@@ -1,6 +1,6 @@
 """Derivatives of the dynamics in tangent spaces: by δ of q ⊕ δ (`model.integrate`), for every kind of joint.
 
-Inverse dynamics is differentiated as an operator statement (`phistar.backends.linearized`), forward dynamics through
+Inverse dynamics is differentiated as an operator statement (`programs/linearized.py`), forward dynamics through
 −ℳ⁻¹∂τ at the acceleration that the forces give. With geared rotors (`gyroscopic`), and for second derivatives, the
 recorded statement is differentiated instruction by instruction. With loops, forward dynamics and what is made of it
 keep them closed (`phistar.loops.derivatives`); all else is the spanning tree's.
@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends import linearized, second_order
 from phistar.backends import regressor as regression
-from phistar.backends.aligned import without_roundoff
-from phistar.backends.common_frame import CommonFrame, common_frame, single_axes
-from phistar.backends.differentiate import adjoints, matrix, tangent_map, tangents, values_of
+from phistar.backends import second_order
+from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.kernel import Statements, trace_statements
-from phistar.backends.links import has_rotors
+from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
+from phistar.backends.links.values import has_rotors
+from phistar.backends.programs import linearized
 from phistar.backends.recorded import Recorded
-from phistar.backends.symbolic import replay
-from phistar.backends.trace import Tape, Trace, finish
-from phistar.backends.unsolved import Block, Unsolved
+from phistar.backends.traces.differentiate import adjoints, matrix, tangent_map, tangents, values_of
+from phistar.backends.traces.symbolic import replay
+from phistar.backends.traces.trace import Tape, Trace, finish
 from phistar.dynamics import forward_dynamics, inverse_dynamics
 from phistar.errors import StatementError
 from phistar.expression import algebra

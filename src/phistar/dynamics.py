@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced, sign
-from phistar.backends.conditioning import OperationalSpace, chosen_inverse, refuse_lost_directions
 from phistar.backends.executor import compile_plan
 from phistar.backends.kernel import LARGEST_TRACE, Kernel, compile_trace
-from phistar.backends.program import AS_WRITTEN, frame_pose, way_to
-from phistar.backends.rolled_plan import Plan
-from phistar.backends.threads import spread
+from phistar.backends.machine.threads import spread
+from phistar.backends.programs.conditioning import OperationalSpace, chosen_inverse, refuse_lost_directions
+from phistar.backends.programs.program import AS_WRITTEN, frame_pose, way_to
+from phistar.backends.rolled.plan import Plan
+from phistar.backends.traces.arrays import is_traced, sign
 from phistar.errors import UnknownNameError
 from phistar.model import Model
 from phistar.operators.nodes import Node

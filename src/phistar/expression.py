@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.dense import Dense
-from phistar.backends.links import has_rotors, has_siblings, links_at
-from phistar.backends.program import ARTICULATED, Evaluation, derived_program
+from phistar.backends.dense.definitions import Dense
+from phistar.backends.links.values import has_rotors, has_siblings, links_at
+from phistar.backends.programs.program import ARTICULATED, Evaluation, derived_program
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting

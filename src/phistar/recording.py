@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.arrays import traced
 from phistar.backends.kernel import Statements
-from phistar.backends.program import is_wide
-from phistar.backends.symbolic import replay
-from phistar.backends.trace import Scalar, Tape, Trace, finish
+from phistar.backends.programs.program import is_wide
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.symbolic import replay
+from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
 from phistar.errors import PhistarError, ShapeError, StatementError
 from phistar.expression import Expression, algebra
 from phistar.model import Model

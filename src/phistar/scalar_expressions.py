@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.symbolic import replay
-from phistar.backends.trace import ADD, CONST, DIV, INPUT, MUL, NEG, OP_NAMES, SUB, Scalar, Tape, Trace, finish
+from phistar.backends.traces.symbolic import replay
+from phistar.backends.traces.trace import ADD, CONST, DIV, INPUT, MUL, NEG, OP_NAMES, SUB, Scalar, Tape, Trace, finish
 from phistar.errors import PhistarError, StatementError
 from phistar.expression import Expression, algebra
 from phistar.model import Model

@@ -10,14 +10,14 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced, traced
 from phistar.backends.executor import executor
 from phistar.backends.kernel import Kernel, Statements
-from phistar.backends.links import space_sizes
-from phistar.backends.program import ARTICULATED, Wanted, is_wide
-from phistar.backends.single import single_of
-from phistar.backends.symbolic import replay
-from phistar.backends.threads import STATES_PER_THREAD
+from phistar.backends.links.values import space_sizes
+from phistar.backends.machine.single import single_of
+from phistar.backends.machine.threads import STATES_PER_THREAD
+from phistar.backends.programs.program import ARTICULATED, Wanted, is_wide
+from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.symbolic import replay
 from phistar.errors import ShapeError, UnknownNameError
 from phistar.expression import Expression, setting_of, symbols_of
 from phistar.identities.law import TREE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends import jit
+from phistar.backends.machine import jit
 from tests.trees import mechanism, relative
 
 SMALL = {"serial": False, "floating": False, "frames": 1, "armature": True, "rotors": False}

@@ -11,8 +11,8 @@ import pytest
 
 import phistar as ps
 from phistar.backends.executor import between_links, compile_rolled, rolled_plan
-from phistar.backends.links import space_sizes
-from phistar.backends.program import Evaluation, frame_pose
+from phistar.backends.links.values import space_sizes
+from phistar.backends.programs.program import Evaluation, frame_pose
 from phistar.backends.regressor import regressor
 from phistar.dynamics import frame_poses
 from phistar.stated import Stated

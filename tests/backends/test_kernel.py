@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.jit import Target, host
 from phistar.backends.kernel import Statements, compile_statements, trace_statements
-from phistar.backends.program import Evaluation
-from phistar.backends.symbolic import replay
+from phistar.backends.machine.jit import Target, host
+from phistar.backends.programs.program import Evaluation
+from phistar.backends.traces.symbolic import replay
 from phistar.operators.spaces import SCALARS
 from phistar.stated import Stated
 from phistar.sweeps.lower import GIVEN

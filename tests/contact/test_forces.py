@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.native import Arrays
+from phistar.backends.code.native import Arrays
 from phistar.contact import forces, rows, solving, surface
 from phistar.contact.forces import compiled_forces
 from phistar.contact.pairs import all_pairs

@@ -8,14 +8,14 @@ import pytest
 
 import phistar as ps
 from phistar import derivatives
-from phistar.backends.common_frame import common_frame, single_axes
-from phistar.backends.dense import Dense
-from phistar.backends.differentiate import matrix, tangents, values_of
+from phistar.backends.dense.definitions import Dense
 from phistar.backends.kernel import Statements, trace_statements
-from phistar.backends.linearized import forward_dynamics_derivatives, inverse_dynamics_derivatives
-from phistar.backends.links import links_at
+from phistar.backends.links.common_frame import common_frame, single_axes
+from phistar.backends.links.values import links_at
+from phistar.backends.programs.linearized import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from phistar.backends.recorded import LARGEST_WRITTEN
-from phistar.backends.trace import Scalar, Tape, finish
+from phistar.backends.traces.differentiate import matrix, tangents, values_of
+from phistar.backends.traces.trace import Scalar, Tape, finish
 from phistar.spatial import skew
 from tests.trees import KINDS, mechanism, relative
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.dense import Dense
-from phistar.backends.links import links_at
+from phistar.backends.dense.definitions import Dense
+from phistar.backends.links.values import links_at
 from tests.trees import KINDS, Mechanism, mechanism, relative
 
 CASES = {kind: mechanism(80, kind=kind, bodies=2, frames=1, serial=True, tips=True) for kind in KINDS}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.program import program_of
-from phistar.backends.solve import SMALLEST_PIVOT, solve_task
+from phistar.backends.programs.program import program_of
+from phistar.backends.traces.solve import SMALLEST_PIVOT, solve_task
 from phistar.errors import InfeasibleError, StatementError, UnknownNameError
 from phistar.identities.law import TREE, Setting
 from phistar.operators.symbols import Symbols

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.symbolic import replay
+from phistar.backends.traces.symbolic import replay
 from phistar.recording import record
 from tests.trees import KINDS, mechanism, relative
 

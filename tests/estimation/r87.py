@@ -6,8 +6,8 @@ A second way, on purpose: nothing here goes through the algebra. Gravity and n f
 import numpy as np
 
 import phistar as ps
-from phistar.backends.dense import Dense
-from phistar.backends.links import links_at
+from phistar.backends.dense.definitions import Dense
+from phistar.backends.links.values import links_at
 from phistar.operators.symbols import Symbols
 from phistar.spatial import force_transform
 

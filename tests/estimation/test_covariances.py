@@ -6,7 +6,7 @@ import pytest
 import phistar as ps
 from phistar import estimation
 from phistar.backends.kernel import Statements, trace_statements
-from phistar.backends.program import AS_WRITTEN
+from phistar.backends.programs.program import AS_WRITTEN
 from phistar.errors import ModelError
 from phistar.expression import setting_of, symbols_of
 from tests.estimation import r87

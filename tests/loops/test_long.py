@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.program import frame_pose
+from phistar.backends.programs.program import frame_pose
 from phistar.dynamics import frame_poses
 from phistar.loops.assembly import closure_rows
 from phistar.loops.closure import loop_frames

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.trace import Scalar, Tape
+from phistar.backends.traces.trace import Scalar, Tape
 from phistar.loops.taylor import Taylor, taylor_array, time_derivatives
 
 FUNCTIONS = {

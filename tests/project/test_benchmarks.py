@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phistar.backends.jit import Target, host
+from phistar.backends.machine.jit import Target, host
 from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots, tasks, timing
 from phistar.cli.benchmark.measure import difference, entrant
 from phistar.cli.benchmark.peak import CHAINS, loop_function, peak

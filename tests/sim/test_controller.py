@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.symbolic import replay
-from phistar.backends.timeloop import Memory
+from phistar.backends.code.timeloop import Memory
+from phistar.backends.traces.symbolic import replay
 from phistar.sim.controller import control_phase
 
 TARGET = np.array([0.3, -0.5, 0.2])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.arrays import sign
-from phistar.backends.symbolic import replay
-from phistar.backends.trace import Tape, finish
+from phistar.backends.traces.arrays import sign
+from phistar.backends.traces.symbolic import replay
+from phistar.backends.traces.trace import Tape, finish
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.passive import Passive
 from tests.trees import KINDS, mechanism

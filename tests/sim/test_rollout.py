@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.timeloop import Memory
+from phistar.backends.code.timeloop import Memory
 from phistar.sim import rollout as module
 from phistar.sim.floating import MORE
 from phistar.sim.integrators import METHODS

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from phistar.backends.interpret import run
-from phistar.backends.links import links_at
+from phistar.backends.links.values import links_at
+from phistar.backends.programs.interpret import run
 from phistar.identities.law import TREE, Setting
 from phistar.identities.match import everywhere
 from phistar.identities.rewriter import simplify

@@ -8,25 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends import cache
-from phistar.backends.aligned import without_roundoff
-from phistar.backends.body_axes import in_body_axes
-from phistar.backends.common_frame import single_axes
-from phistar.backends.concise import is_about_origins
-from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel, Statements, compilable, compile_statements
-from phistar.backends.link_frames import link_frames
-from phistar.backends.links import has_rotors
-from phistar.backends.pair_forms import has_many_pairs
-from phistar.backends.pair_kernel import pair_kernel
-from phistar.backends.program import BLOCKS, Evaluation
-from phistar.backends.rolled import kinds_of, rolled_text
-from phistar.backends.rolled_columns import column_by_column
-from phistar.backends.rolled_memory import Rooms
-from phistar.backends.rolled_plan import Plan, over_all_joints, poses_first, siblings_by_parents
-from phistar.backends.rolled_tables import tables
-from phistar.backends.rows import Signature
-from phistar.backends.threads import spread
+from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.common_frame import single_axes
+from phistar.backends.links.concise import is_about_origins
+from phistar.backends.links.link_frames import link_frames
+from phistar.backends.links.values import has_rotors
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.threads import spread
+from phistar.backends.pairwise.forms import has_many_pairs
+from phistar.backends.pairwise.kernel import pair_kernel
+from phistar.backends.programs.body_axes import in_body_axes
+from phistar.backends.programs.program import BLOCKS, Evaluation
+from phistar.backends.rolled.code import kinds_of, rolled_text
+from phistar.backends.rolled.columns import column_by_column
+from phistar.backends.rolled.memory import Rooms
+from phistar.backends.rolled.plan import Plan, over_all_joints, poses_first, siblings_by_parents
+from phistar.backends.rolled.tables import tables
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends import cache
-from phistar.backends.aligned import without_roundoff
-from phistar.backends.biases import cheap_biases
-from phistar.backends.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
-from phistar.backends.interpret import run
-from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.late import arranged
-from phistar.backends.links import in_small_moves, links_at, mirrored, space_sizes
-from phistar.backends.packed import module_text
-from phistar.backends.program import ARTICULATED, BLOCKS, COMPOSITE, Wanted, identity, program_of
-from phistar.backends.rows import Signature, size
-from phistar.backends.threads import spread
-from phistar.backends.trace import Tape, Trace, finish
+from phistar.backends.code.packed import module_text
+from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
+from phistar.backends.links.values import in_small_moves, links_at, mirrored, space_sizes
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.machine.rows import Signature, size
+from phistar.backends.machine.threads import spread
+from phistar.backends.programs.biases import cheap_biases
+from phistar.backends.programs.interpret import run
+from phistar.backends.programs.program import ARTICULATED, BLOCKS, COMPOSITE, Wanted, identity, program_of
+from phistar.backends.traces.late import arranged
+from phistar.backends.traces.trace import Tape, Trace, finish
 from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting
 from phistar.model import Model

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends import cache
-from phistar.backends.jit import Code, compile_object, host, load_object
-from phistar.backends.native import arrays_used, module_text, tree_of
+from phistar.backends.code.native import arrays_used, module_text, tree_of
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import Code, compile_object, host, load_object
+from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.single import method_of, single_text
 from phistar.backends.one_state import fresh
-from phistar.backends.rows import Signature
-from phistar.backends.single import method_of, single_text
 from phistar.errors import ShapeError
 
 Shapes = Mapping[str, tuple[int, ...]]

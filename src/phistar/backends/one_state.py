@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends import cache
-from phistar.backends.arrays import traced
-from phistar.backends.jit import compile_object, gufunc, host, load_object
-from phistar.backends.packed import module_text
-from phistar.backends.rows import Signature
-from phistar.backends.single import single_of
-from phistar.backends.trace import Scalar, Tape, finish
+from phistar.backends.code.packed import module_text
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
+from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.single import single_of
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import Scalar, Tape, finish
 
 LANES = 1
 _made: dict[Any, Callable[..., Any]] = {}

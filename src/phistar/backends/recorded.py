@@ -1,5 +1,5 @@
-"""A function of arrays, recorded for a robot and compiled; for long robots link by link where `pair_forms.py` has it,
-else run on the arrays as it is."""
+"""A function of arrays, recorded for a robot and compiled; for long robots link by link where `pairwise/` has it, else
+run on the arrays as it is."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends import cache
-from phistar.backends.aligned import without_roundoff
-from phistar.backends.arrays import is_traced, traced
-from phistar.backends.common_frame import single_axes
-from phistar.backends.jit import compile_object, gufunc, host, load_object
+from phistar.backends.code.packed import module_text
+from phistar.backends.code.unsolved import Loops, Unsolved
 from phistar.backends.kernel import Kernel, compilable
-from phistar.backends.links import has_rotors
-from phistar.backends.packed import module_text
-from phistar.backends.pair_forms import FORMS, has_many_pairs
-from phistar.backends.pair_kernel import pair_kernel
-from phistar.backends.rows import Signature
-from phistar.backends.single import single_of
-from phistar.backends.threads import STATES_PER_THREAD, spread, together
-from phistar.backends.trace import Scalar, Tape, Trace, finish
-from phistar.backends.unsolved import Loops, Unsolved
+from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.common_frame import single_axes
+from phistar.backends.links.values import has_rotors
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
+from phistar.backends.machine.rows import Signature
+from phistar.backends.machine.single import single_of
+from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
+from phistar.backends.pairwise.forms import FORMS, has_many_pairs
+from phistar.backends.pairwise.kernel import pair_kernel
+from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
 from phistar.errors import ShapeError
 from phistar.model import Model
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.executor import compile_plan
-from phistar.backends.interpret import run
 from phistar.backends.kernel import Kernel
-from phistar.backends.links import links_at
-from phistar.backends.rolled_columns import column_by_column
+from phistar.backends.links.values import links_at
+from phistar.backends.programs.interpret import run
+from phistar.backends.rolled.columns import column_by_column
 from phistar.model import Model
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Call, Field, Program, Statement, Sweep, Times

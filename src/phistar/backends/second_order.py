@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends import cache
-from phistar.backends.differentiate import Sparse, adjoints, matrix, tangent_map, tangents, values_of
-from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.kernel import Kernel
-from phistar.backends.link_frames import ROOT, LinkFrames, link_frames
-from phistar.backends.links import has_rotors
-from phistar.backends.rolled import kinds_of, operations_per_link, stage_calls
-from phistar.backends.rolled_loop import Sizes, loop_text
-from phistar.backends.rolled_memory import Memory, Rooms, Stage, laid_out, needed
-from phistar.backends.rolled_plan import Plan, total
-from phistar.backends.rolled_tables import Areas, Given, link_tables, over_links
-from phistar.backends.rows import Signature
-from phistar.backends.steps import Kind, Place, Recorder, Step, StepTracer
-from phistar.backends.trace import Tape, Trace, finish
+from phistar.backends.links.link_frames import ROOT, LinkFrames, link_frames
+from phistar.backends.links.values import has_rotors
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.machine.rows import Signature
+from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls
+from phistar.backends.rolled.loop import Sizes, loop_text
+from phistar.backends.rolled.memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.plan import Plan, total
+from phistar.backends.rolled.steps import Kind, Place, Recorder, Step, StepTracer
+from phistar.backends.rolled.tables import Areas, Given, link_tables, over_links
+from phistar.backends.traces.differentiate import Sparse, adjoints, matrix, tangent_map, tangents, values_of
+from phistar.backends.traces.trace import Tape, Trace, finish
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols

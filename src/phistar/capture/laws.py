@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.single import single_of
-from phistar.backends.solve import solve_symmetric
+from phistar.backends.machine.single import single_of
+from phistar.backends.traces.solve import solve_symmetric
 from phistar.capture.paths import CARRIER_ROWS, PATH_ROWS, carried, reference
 from phistar.capture.robot import BASE, SIDES, Arms, Hand
 from phistar.compiled import CompiledFunction, compile

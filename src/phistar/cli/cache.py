@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from phistar.backends import cache as kernels
+from phistar.backends.machine import cache as kernels
 from phistar.cli import info
 
 

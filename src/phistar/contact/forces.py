@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.native import Arrays
+from phistar.backends.code.native import Arrays
 from phistar.backends.native_door import native
 from phistar.contact.rows import (
     ABOUT,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from phistar.backends.native import Arrays
+from phistar.backends.code.native import Arrays
 
 OTHER, ROUND, BLOCK, PLANE = range(4)  # kinds of shapes
 MOST = 60

@@ -6,7 +6,7 @@ Sizes: NV joint rates, PLACES that are near at most, STOPS of joints.
 
 from __future__ import annotations
 
-from phistar.backends.native import Arrays
+from phistar.backends.code.native import Arrays
 from phistar.contact.surface import MARGIN
 
 NV = PLACES = STOPS = 0  # given when the loops are compiled

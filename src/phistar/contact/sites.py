@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.backends.code.native import Arrays
 from phistar.backends.kernel import compilable
-from phistar.backends.native import Arrays
 from phistar.backends.native_door import native
 from phistar.backends.one_state import one_state
 from phistar.contact.pairs import Pairs, Site

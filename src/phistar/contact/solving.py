@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from phistar.backends.native import Arrays
+from phistar.backends.code.native import Arrays
 from phistar.contact.rows import (
     ABOUT,
     ACROSS,

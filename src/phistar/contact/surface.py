@@ -94,7 +94,7 @@ class Parameters(NamedTuple):
         return Parameters(*table.T)
 
 
-# The law of one place of contact: loops that are compiled, see backends/native.py. `surface` (n, 9) has a row of
+# The law of one place of contact: loops that are compiled, see backends/code/native.py. `surface` (n, 9) has a row of
 # Parameters a place.
 
 MARGIN, STRENGTH, DAMPING, DISSIPATION, FRICTION, STIFFNESS, BRISTLE_DAMPING, PATCH, PULLS = range(9)

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from phistar.backends.solve import solve
+from phistar.backends.traces.solve import solve
 from phistar.control.law import (
     POSE_ROWS,
     Controller,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced, traced
+from phistar.backends.traces.arrays import is_traced, traced
 from phistar.control.law import JointLaw, joint_error, refuse_curved, refuse_loops, row, set_gains
 from phistar.model import Model
 from phistar.stated import states

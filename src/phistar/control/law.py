@@ -19,7 +19,7 @@ from typing import Any, final
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced, traced
+from phistar.backends.traces.arrays import is_traced, traced
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
 from phistar.spatial import conjugate, from_quaternion, multiply

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.program import program_of
+from phistar.backends.programs.program import program_of
 from phistar.errors import ShapeError
 from phistar.identities.kinematics import rotor_bias
 from phistar.identities.law import Setting

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from phistar.backends.conditioning import damped
+from phistar.backends.programs.conditioning import damped
 from phistar.control.law import (
     POSE_ROWS,
     Controller,

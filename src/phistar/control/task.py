@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.conditioning import OperationalSpace, chosen_inverse
-from phistar.backends.solve import solve_symmetric, solve_task
+from phistar.backends.programs.conditioning import OperationalSpace, chosen_inverse
+from phistar.backends.traces.solve import solve_symmetric, solve_task
 from phistar.control.casadi_maps import on_arrays
 from phistar.dynamics import (
     bias,

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links import Links, inward, links_at, outward
-from phistar.backends.program import AS_WRITTEN
+from phistar.backends.links.values import Links, inward, links_at, outward
+from phistar.backends.programs.program import AS_WRITTEN
 from phistar.dynamics import operational_space
 from phistar.errors import ModelError, UnknownNameError
 from phistar.estimation.blocks import over_links

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links import congruent_inward, inward, mirrored
-from phistar.backends.trace import Tape, finish
+from phistar.backends.links.values import congruent_inward, inward, mirrored
+from phistar.backends.traces.trace import Tape, finish
 from phistar.errors import ModelError
 from phistar.estimation.state_space import StateSpace, state_space
 from phistar.model import Model

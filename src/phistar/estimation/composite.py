@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.program import AS_WRITTEN, BLOCKS
+from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
 from phistar.estimation.blocks import over_links
 from phistar.model import Model
 from phistar.stated import states

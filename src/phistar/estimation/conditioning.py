@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from phistar.backends.interpret import run
-from phistar.backends.links import links_at
-from phistar.backends.program import program_of
+from phistar.backends.links.values import links_at
+from phistar.backends.programs.interpret import run
+from phistar.backends.programs.program import program_of
 from phistar.dynamics import forward_dynamics as compiled_dynamics
 from phistar.dynamics import gravity_load, mass_matrix
 from phistar.errors import ModelError, PhistarError, ShapeError, UnknownNameError

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.program import AS_WRITTEN, BLOCKS
+from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
 from phistar.errors import ModelError
 from phistar.estimation.blocks import over_joints, over_links
 from phistar.identities import smoothing

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.program import AS_WRITTEN, BLOCKS, JOSEPH
+from phistar.backends.programs.program import AS_WRITTEN, BLOCKS, JOSEPH
 from phistar.errors import ModelError, UnknownNameError
 from phistar.estimation.blocks import over_joints, over_links, require_joints
 from phistar.estimation.square_root import square_root_filter

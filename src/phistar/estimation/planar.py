@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.trace import Tape, finish
+from phistar.backends.traces.trace import Tape, finish
 
 Numbers = tuple[Any, ...]
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from phistar.backends.links import Links, bias_acceleration, bias_force, has_rotors
+from phistar.backends.links.values import Links, bias_acceleration, bias_force, has_rotors
 from phistar.errors import ModelError
 from phistar.model import Model
 from phistar.spatial import force_transform

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links import Links, has_rotors, inward, links_at, outward
-from phistar.backends.solve import solve
+from phistar.backends.links.values import Links, has_rotors, inward, links_at, outward
+from phistar.backends.traces.solve import solve
 from phistar.errors import ModelError
 from phistar.estimation.terms import known_terms
 from phistar.model import Model

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links import has_rotors, links_at
-from phistar.backends.program import AS_WRITTEN
+from phistar.backends.links.values import has_rotors, links_at
+from phistar.backends.programs.program import AS_WRITTEN
 from phistar.errors import ModelError, ShapeError
 from phistar.estimation.blocks import over_links, require_joints
 from phistar.estimation.square_root import mass_factor

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from phistar.backends.c import CFunction, identifier, variables
-from phistar.backends.symbolic import casadi_function as symbolic_function
+from phistar.backends.code.c import CFunction, identifier, variables
+from phistar.backends.traces.symbolic import casadi_function as symbolic_function
 from phistar.export.files import texts, write
 from phistar.expression import Expression
 from phistar.model import Model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phistar.backends.c import plain
+from phistar.backends.code.c import plain
 from phistar.model import Free, Helical, Model, Planar, Prismatic, Revolute, Spherical, Universal
 from phistar.recording import Recording
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from phistar.backends.c import CFunction, number, plain
-from phistar.backends.symbolic import replay
+from phistar.backends.code.c import CFunction, number, plain
+from phistar.backends.traces.symbolic import replay
 from phistar.errors import FileError
 from phistar.export.described import described
 from phistar.recording import Recording

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links import space_sizes, spin_of
+from phistar.backends.links.values import space_sizes, spin_of
 from phistar.errors import ModelError
 from phistar.model import Free, Model
 from phistar.spatial import from_quaternion

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.differentiate import matrix, tangent_map, tangents, values_of
 from phistar.backends.kernel import compilable
+from phistar.backends.traces.differentiate import matrix, tangent_map, tangents, values_of
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_kinematics, frame_load, inverse_dynamics
 from phistar.errors import StatementError

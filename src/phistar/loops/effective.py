@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced, sign
+from phistar.backends.traces.arrays import is_traced, sign
 
 EMPTY = 1e-11  # of the largest scaled eigenvalue: below it a combination of closures is redundant
 ZERO, KEPT, CLEAR = 1e-13, 1e-10, 1e-7  # scaled pivots in any order: rounding; taken all the same; above any doubt

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
+from phistar.backends.traces.arrays import is_traced
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_dynamics, frame_poses
 from phistar.loops.branches import branches, joined

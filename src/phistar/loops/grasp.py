@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced
-from phistar.backends.solve import solve
+from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.solve import solve
 from phistar.dynamics import forward_dynamics, forward_kinematics
 from phistar.errors import ModelError
 from phistar.loops.closure import relative_rows

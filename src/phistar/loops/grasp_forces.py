@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.solve import solve
+from phistar.backends.traces.solve import solve
 from phistar.errors import ShapeError
 from phistar.loops.grasp import Grasp, Hold, dot, flip, shifted
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced
 from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
+from phistar.backends.traces.arrays import is_traced
 from phistar.loops.closure import loop_slices, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
 from phistar.loops.equations import answered, equations

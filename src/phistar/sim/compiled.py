@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends import cache
-from phistar.backends.arrays import sign
-from phistar.backends.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.timeloop import Memory, Phase, TimeLoop, TimeSignature, recorded
+from phistar.backends.code.timeloop import Memory, Phase, TimeLoop, TimeSignature, recorded
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.traces.arrays import sign
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.sim.closing import closed_again

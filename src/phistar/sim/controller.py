@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.arrays import traced
+from phistar.backends.code.timeloop import Memory, Phase, recorded
 from phistar.backends.kernel import compile_trace
-from phistar.backends.timeloop import Memory, Phase, recorded
-from phistar.backends.trace import Scalar
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import Scalar
 from phistar.errors import PhistarError, ShapeError
 
 Controller = Callable[..., Any]  # (t, q, v) or (t, q, v, parameters) → tau

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced, sign, traced
-from phistar.backends.solve import solve_symmetric
+from phistar.backends.traces.arrays import is_traced, sign, traced
+from phistar.backends.traces.solve import solve_symmetric
 from phistar.errors import ModelError
 from phistar.freeflying.energy import energy, joint_momentum, wiggle_velocity
 from phistar.freeflying.free_base import base_rotation, check_free_base

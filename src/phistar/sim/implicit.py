@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced, traced
 from phistar.backends.kernel import compilable
 from phistar.backends.one_state import one_state
+from phistar.backends.traces.arrays import is_traced, traced
 from phistar.dynamics import (
     forward_dynamics,
     forward_kinematics,

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import sign
+from phistar.backends.code.timeloop import Memory, Phase
 from phistar.backends.kernel import compilable
-from phistar.backends.threads import spread
-from phistar.backends.timeloop import Memory, Phase
+from phistar.backends.machine.threads import spread
+from phistar.backends.traces.arrays import sign
 from phistar.dynamics import forward_dynamics
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.solve import solve_symmetric
+from phistar.backends.traces.solve import solve_symmetric
 from phistar.dynamics import forward_kinematics, gravity_load, mass_matrix
 from phistar.model import Free, Model
 from phistar.spatial import cross

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from phistar.backends.jit import host
+from phistar.backends.machine.jit import host
 
 COMPARED = ("phistar", "numpy", "llvmlite", "pin", "mujoco", "example-robot-data")
 

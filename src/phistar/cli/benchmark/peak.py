@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from phistar.backends.jit import Target, compile_object, host, load_object
+from phistar.backends.machine.jit import Target, compile_object, host, load_object
 from phistar.cli.benchmark.timing import Contestant, contest
 
 CHAINS = 12  # with the two factors they fill the sixteen registers that every x86-64 has

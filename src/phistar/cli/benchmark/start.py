@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 import phistar as ps
-from phistar.backends import cache
 from phistar.backends.kernel import LARGEST_TRACE
+from phistar.backends.machine import cache
 from phistar.cli.benchmark.robots import build
 from phistar.cli.benchmark.tasks import ROLLOUT, ours, random_states
 from phistar.model import Model

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import sign
+from phistar.backends.traces.arrays import sign
 from phistar.dynamics import forward_kinematics, frame_velocity, kinetic_energy, momentum, potential_energy
 from phistar.model import Model
 from phistar.sim.motion import Moment

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import compilable
-from phistar.backends.single import single_of
+from phistar.backends.machine.single import single_of
 from phistar.compiled import compile
 from phistar.model import Model
 from phistar.model.equal import first_equal

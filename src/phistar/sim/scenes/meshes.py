@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from phistar.backends import cache
+from phistar.backends.machine import cache
 from phistar.errors import ModelError
 from phistar.model import Geometry, Mesh, Model, Polytope
 from phistar.model.geometry import Shape

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.arrays import traced
 from phistar.backends.kernel import compile_trace
-from phistar.backends.trace import Tape, finish
+from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.trace import Tape, finish
 from phistar.sim.world import Step
 from phistar.spatial import cross
 

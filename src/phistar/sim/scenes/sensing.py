@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.arrays import is_traced, sign, traced
+from phistar.backends.traces.arrays import is_traced, sign, traced
 from phistar.contact.pairs import sites
 from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.errors import FileError, PhistarError

@@ -1,0 +1,285 @@
+"""Vector LLVM IR for a trace: one state per lane.
+
+Long traces are split into functions with the values that cross between them in memory, which keeps compile time linear;
+`registers.py` says what else is in memory. What is fused is decided by `fusing.py`; NaN and infinity keep their
+meaning. Where inputs come from and outputs go to is the business of `Places`: rows of arrays (`rows.py`) or the links
+of a long chain (`rolled/`).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Protocol
+
+from phistar.backends.code.sincos import sincos
+from phistar.backends.traces.fusing import fused_products
+from phistar.backends.traces.registers import WRITING, residence
+from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
+
+FLAGS = "contract reassoc nsz arcp"  # of loops
+WRITTEN = "nsz arcp"  # of traces: what is fused is decided here, so that any number of lanes gives the same bits
+WHOLE, PART, SHORT_PART = 500, 420, 150  # instructions of a trace in one function; in one of several; in one of many
+MANY = 12_000  # instructions: so many that compiling takes seconds
+ABREAST = 6  # sines and cosines computed side by side
+REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
+Store = Callable[[str, bool], list[str]]  # lines that store a vector, of which it is told whether it is read again
+_INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
+
+
+class Places(Protocol):
+    """Where a trace's inputs are and its outputs belong."""
+
+    def parameters(self) -> str:
+        """The arguments of every part, as IR."""
+        ...
+
+    def lasts(self, number: int) -> bool:
+        """Whether input `number` is in memory and stays there: it can be read at any time, as often as needed."""
+        ...
+
+    def load(self, target: str, number: int) -> list[str]:
+        """Lines that make input `number` the vector %target."""
+        ...
+
+    def store(self, position: int, value: str) -> list[str]:
+        """Lines that put the vector `value` where output `position` belongs."""
+        ...
+
+    def again(self, target: str, position: int) -> list[str]:
+        """Lines that make output `position`, once it was put there, the vector %target; none where it is not kept."""
+        ...
+
+
+def declarations(lanes: int) -> str:
+    vector = f"<{lanes} x double>"
+    return "\n".join(
+        [
+            f"declare {vector} @llvm.fma.v{lanes}f64({vector}, {vector}, {vector})",
+            f"declare {vector} @llvm.fmuladd.v{lanes}f64({vector}, {vector}, {vector})",
+            f"declare {vector} @llvm.sqrt.v{lanes}f64({vector})",
+        ]
+    )
+
+
+def splat(value: float, lanes: int) -> str:
+    """A constant in every lane, exact."""
+    word = f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+    return "<" + ", ".join([f"double {word}"] * lanes) + ">"
+
+
+class Body:
+    """The straight-line functions of one trace: `name0`, `name1`, … called in order with the places' arguments and a
+    scratch pointer with room for `slot_count` vectors. `registers`: how many vectors are held at once;
+    `writing`: as `residence` has it."""
+
+    def __init__(
+        self,
+        name: str,
+        trace: Trace,
+        places: Places,
+        lanes: int,
+        fma: bool,
+        registers: int | None = None,
+        writing: float = WRITING,
+    ) -> None:
+        self.name, self.trace, self.places, self.lanes = name, trace, places, lanes
+        self.vector = f"<{lanes} x double>"
+        self.fma = "fma" if fma else "fmuladd"
+        self.fused = fused_products(trace) if fma else {}
+        self.stores: dict[int, list[int]] = {}
+        for position, (value, constant) in enumerate(zip(trace.outputs, trace.output_is_constant, strict=True)):
+            self.stores.setdefault(-1 if constant else int(value), []).append(position)
+        self.parts = cut(self._sequence())
+        held = registers or (REGISTERS if lanes <= 4 else 2 * REGISTERS)  # wide vectors come with twice as many
+        found = {index for index in range(len(trace.code)) if self.is_found(index)}
+        plan = residence(self.parts, self.operands, found.__contains__, held, writing)
+        self.reads, self.slots, self.slot_count = plan.reads, plan.slots, plan.slot_count
+        self.read = {value for values in plan.reads.values() for value in values}
+
+    def _sequence(self) -> list[int]:
+        """What is computed, in order; inputs that are outputs too, or can be read only once, are read in their turn."""
+        absorbed = set(self.fused.values())
+        code = enumerate(self.trace.code)
+        return [
+            i
+            for i, (op, _, _) in code
+            if (op < INPUT and i not in absorbed) or (op == INPUT and (i in self.stores or not self.is_at_hand(i)))
+        ]
+
+    def operands(self, index: int) -> tuple[int, ...]:
+        """What an instruction needs, constants aside."""
+        code = self.trace.code
+        op, left, right = code[index]
+        if op >= INPUT:
+            return ()
+        needed: tuple[int | None, ...] = (left, right)
+        if index in self.fused:
+            product = self.fused[index]
+            needed = (*code[product][1:], right if left == product else left)
+        return tuple(x for x in dict.fromkeys(needed) if x is not None and code[x][0] != CONST)
+
+    def is_at_hand(self, index: int) -> bool:
+        """Whether a value is an input that can be read at any time."""
+        op, number, _ = self.trace.code[index]
+        return op == INPUT and self.places.lasts(number)
+
+    def is_remade(self, index: int) -> bool:
+        """Whether a value is a sum or product of inputs: to make it again costs less than to write it down."""
+        op, left, right = self.trace.code[index]
+        if op not in (ADD, SUB, MUL) or index in self.fused:
+            return False
+        return all(self.trace.code[x][0] == CONST or self.is_at_hand(x) for x in (left, right))
+
+    def is_found(self, index: int) -> bool:
+        """Whether a value need not be written to be at hand later: an input, a result, or made again."""
+        return self.is_at_hand(index) or self.result(index) is not None or self.is_remade(index)
+
+    def result(self, index: int) -> int | None:
+        """A place of the results where a value can be read again."""
+        return next((position for position in self.stores.get(index, ()) if self.places.again("", position)), None)
+
+    @property
+    def traffic(self) -> int:
+        """Vectors read from memory and written to it, results aside."""
+        return len(self.slots) + sum(len(values) for values in self.reads.values())
+
+    def functions(self, opening: Sequence[str] = (), stores: Mapping[int, Store] | None = None) -> list[str]:
+        """The text; `opening` comes first in each function, `stores` has other ways to store some outputs."""
+        return [PartText(self, number, opening, stores or {}).text() for number in range(len(self.parts))]
+
+    def calls(self, arguments: str) -> list[str]:
+        return [f"  call void @{self.name}{number}({arguments})" for number in range(len(self.parts))]
+
+
+class PartText:
+    """One function of a body as it is written."""
+
+    def __init__(self, body: Body, number: int, opening: Sequence[str], stores: Mapping[int, Store]) -> None:
+        self.body, self.number, self.sequence = body, number, body.parts[number]
+        self.code, self.lanes, self.vector, self.fma = body.trace.code, body.lanes, body.vector, body.fma
+        self.lines, self.stores = list(opening), stores
+        self.names: dict[int, str] = {}
+        self.turned: set[int] = set()
+        self.time = 0
+
+    def text(self) -> str:
+        body, places = self.body, self.body.places
+        for position in body.stores.get(-1, []) if self.number == 0 else []:
+            self.lines += places.store(position, splat(float(body.trace.outputs[position]), self.lanes))
+        for time, index in enumerate(self.sequence):
+            self.time = time
+            for value in body.reads[index]:
+                self.read(value)
+            self.instruction(index)
+            self.names[index] = f"%v{index}"
+            if index in body.slots:
+                self.lines += self.slot(f"t{index}", index)
+                self.lines.append(f"  store {self.vector} %v{index}, ptr %t{index}, align {8 * self.lanes}")
+            for position in body.stores.get(index, []):  # at once: what waits for the end takes a register
+                store = self.stores.get(position)
+                value, is_read = f"%v{index}", index in body.read
+                self.lines += store(value, is_read) if store else places.store(position, value)
+        parameters = ", ".join(filter(None, (places.parameters(), "ptr %scratch")))  # a step may be zero by structure
+        opening = f"define internal void @{body.name}{self.number}({parameters}) #0 {{"
+        return "\n".join([opening, *self.lines, "  ret void", "}"])
+
+    def slot(self, name: str, index: int) -> list[str]:
+        return [f"  %{name} = getelementptr i8, ptr %scratch, i64 {8 * self.lanes * self.body.slots[index]}"]
+
+    def read(self, index: int) -> None:
+        """A value from memory, under a new name."""
+        op, number, _ = self.code[index]
+        name = f"v{index}.{len(self.lines)}"
+        if op == INPUT:
+            self.lines += self.body.places.load(name, number)
+        elif index not in self.body.slots and (position := self.body.result(index)) is not None:
+            self.lines += self.body.places.again(name, position)
+        elif index not in self.body.slots:
+            self.make_again(name, index)
+        else:
+            self.lines += self.slot(f"{name}.p", index)
+            self.lines.append(f"  %{name} = load {self.vector}, ptr %{name}.p, align {8 * self.lanes}")
+        self.names[index] = f"%{name}"
+
+    def make_again(self, name: str, index: int) -> None:
+        """A sum or product of inputs, which are read anew for it alone."""
+        op, *operands = self.code[index]
+        before = dict(self.names)
+        for operand in operands:
+            if self.code[operand][0] == INPUT:
+                self.read(operand)
+        a, b = (self.operand(operand) for operand in operands)
+        self.lines.append(f"  %{name} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")
+        self.names = before
+
+    def instruction(self, index: int) -> None:
+        op, left, right = self.code[index]
+        if index in self.body.fused:
+            self.lines += self.fused_sum(index)
+        elif op == INPUT:
+            self.lines += self.body.places.load(f"v{index}", left)
+        elif op in _INFIX:
+            a, b = self.operand(left), self.operand(right)
+            self.lines.append(f"  %v{index} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")
+        elif op == NEG:
+            self.lines.append(f"  %v{index} = fneg {WRITTEN} {self.vector} {self.operand(left)}")
+        elif op == SQRT:
+            call = f"@llvm.sqrt.v{self.lanes}f64({self.vector} {self.operand(left)})"
+            self.lines.append(f"  %v{index} = call {self.vector} {call}")
+        elif op == SIGN:
+            self.lines += self.sign(index, self.operand(left))
+        elif op in (SIN, COS):
+            if left not in self.turned:
+                self.turn(left)
+            which = "sin" if op == SIN else "cos"
+            self.lines.append(f"  %v{index} = fadd nsz {self.vector} %x{left}.{which}, {splat(-0.0, self.lanes)}")
+
+    def operand(self, index: int) -> str:
+        op, value, _ = self.code[index]
+        return splat(value, self.lanes) if op == CONST else self.names[index]
+
+    def turn(self, first: int) -> None:
+        """Sines and cosines of angles that are inputs step by step side by side: each is a chain of twenty operations,
+        in which a processor would wait."""
+        ahead = (self.code[index][1] for index in self.sequence[self.time :] if self.code[index][0] in (SIN, COS))
+        others = (angle for angle in ahead if angle not in self.turned and self.body.is_at_hand(angle))
+        angles = list(dict.fromkeys((first, *others)))[:ABREAST]
+        for angle in angles[1:]:
+            self.read(angle)
+        steps = zip(*(sincos(f"x{x}", self.names[x], self.lanes, self.fma) for x in angles), strict=True)
+        self.lines += chain.from_iterable(steps)
+        self.turned.update(angles)
+
+    def fused_sum(self, index: int) -> list[str]:
+        """A sum with a product: ±xy ± z."""
+        op, left, right = self.code[index]
+        product = self.body.fused[index]
+        x, y = (self.operand(factor) for factor in self.code[product][1:])
+        z = self.operand(right if left == product else left)
+        result, name = [], f"%v{index}.n"
+        if op == SUB:
+            result.append(f"  {name} = fneg {self.vector} {x if right == product else z}")
+            x, z = (name, z) if right == product else (x, name)
+        given = ", ".join(f"{self.vector} {value}" for value in (x, y, z))
+        return [*result, f"  %v{index} = call {WRITTEN} {self.vector} @llvm.fma.v{self.lanes}f64({given})"]
+
+    def sign(self, index: int, x: str) -> list[str]:
+        """±1 where x is beyond zero; zero and NaN stay what they are."""
+        zero, flags = splat(0.0, self.lanes), f"<{self.lanes} x i1>"
+        one, minus = splat(1.0, self.lanes), splat(-1.0, self.lanes)
+        return [
+            f"  %v{index}.g = fcmp ogt {self.vector} {x}, {zero}",
+            f"  %v{index}.l = fcmp olt {self.vector} {x}, {zero}",
+            f"  %v{index}.n = select {flags} %v{index}.l, {self.vector} {minus}, {self.vector} {x}",
+            f"  %v{index} = select {flags} %v{index}.g, {self.vector} {one}, {self.vector} %v{index}.n",
+        ]
+
+
+def cut(sequence: list[int]) -> list[list[int]]:
+    """The sequence in parts as equal as can be, as few as compiling allows."""
+    count = len(sequence)
+    longest = WHOLE if count <= WHOLE else PART if count <= MANY else SHORT_PART
+    parts = max(1, -(-count // longest))
+    return [sequence[count * k // parts : count * (k + 1) // parts] for k in range(parts)]

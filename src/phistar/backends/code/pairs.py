@@ -1,0 +1,151 @@
+"""Tables over pairs of joints, inside a kernel, as a loop.
+
+In one common frame (Hφ̃X)(k,j) is the product H(k)X(j) wherever joint k carries joint j, and nothing elsewhere: six
+multiplications a pair. Written out, these products are four fifths of a humanoid's derivatives; as a loop over a table
+of pairs they are a few lines of code and data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.code.llvm import FLAGS
+
+PRODUCTS = (((0, 2),), ((3, 0), (1, 1)), ((0, 3),), ((2, 0), (0, 1)))
+"""Of each entry the products (left, right) that it adds up: ∂τ(k)/∂θ(j), ∂τ(j)/∂θ(k), ∂τ(k)/∂θ̇(j), ∂τ(j)/∂θ̇(k)."""
+
+WIDE = 24  # numbers of a joint's rate on either side: four motions or forces
+FEW = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
+
+
+@dataclass(frozen=True)
+class Made:
+    """An entry that the loop makes: which of `PRODUCTS`, of which carrying and carried joint rate."""
+
+    product: int
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """`left` (…, nv, 24) holds H, Ψ̇, Ψ′, Ψ̈ of each joint rate, `right` (…, nv, 24) the columns that they meet;
+    `carried` the pairs of rates, the carrying one first. `sign`: of the entries."""
+
+    left: np.ndarray
+    right: np.ndarray
+    carried: tuple[tuple[int, int], ...]
+    sign: float
+
+    def table(self, own: np.ndarray, upper: int, lower: int) -> np.ndarray:
+        """A table (nv, nv) with the blocks of joints with themselves, and `Made` where one joint carries another and
+        does not move along few axes of the common frame."""
+        result = np.array(own, dtype=object)
+        short = [sum(not (isinstance(x, float) and x == 0.0) for x in row) <= FEW for row in self.left]
+        for k, j in self.carried:
+            entries = Made(upper, k, j), Made(lower, k, j)
+            result[k, j], result[j, k] = [self.value(x) for x in entries] if short[k] else entries
+        return result
+
+    def dense(self, own: np.ndarray, upper: int, lower: int) -> np.ndarray:
+        """The same table of floats, (…, nv, nv), all products at once."""
+        carries = np.zeros(own.shape[-2:])
+        carries[tuple(np.array(self.carried, dtype=int).reshape(-1, 2).T)] = 1.0
+        sums = [carries * sum(self._products(a, b) for a, b in PRODUCTS[p]) for p in (upper, lower)]
+        return own + self.sign * (sums[0] + np.swapaxes(sums[1], -1, -2))
+
+    def _products(self, left: int, right: int) -> np.ndarray:
+        x, y = self.left[..., 6 * left : 6 * left + 6], self.right[..., 6 * right : 6 * right + 6]
+        return np.matmul(x, np.swapaxes(y, -1, -2))
+
+    def value(self, made: Made) -> Any:
+        """What the loop makes of an entry."""
+        total: Any = 0.0
+        for left, right in PRODUCTS[made.product]:
+            for i in range(6):
+                total = total + self.left[made.left, 6 * left + i] * self.right[made.right, 6 * right + i]
+        return self.sign * total
+
+    def filled(self, table: np.ndarray) -> np.ndarray:
+        """The table with all products written out."""
+        result = table.copy()
+        for index, x in np.ndenumerate(table):
+            if isinstance(x, Made):
+                result[index] = self.value(x)
+        return result
+
+
+@dataclass(frozen=True)
+class PairLoop:
+    """The loop over packed memory (places are counted in entries, a vector of lanes each): where a joint rate's numbers
+    are on either side, and the four entries that a pair makes."""
+
+    rows: tuple[tuple[int, ...], ...]
+    sign: float
+
+    def text(self, lanes: int) -> tuple[list[str], list[str]]:
+        """Definitions (function and table) and the call on the memory %out."""
+        entries = [8 * lanes * place for row in self.rows for place in row]
+        table = f"@pairs.table = internal constant [{len(entries)} x i64] [{', '.join(f'i64 {x}' for x in entries)}]"
+        call = f"  call void @pairs(ptr %out, ptr @pairs.table, i64 {len(self.rows)})"
+        return [table, _loop(lanes, self.sign)], [call] if self.rows else []
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions."""
+        return len(self.rows) * sum(12 * len(products) - 1 for products in PRODUCTS)
+
+
+def pair_loop(pairs: Pairs, made: dict[Made, int], start: int) -> tuple[list[Any], PairLoop]:
+    """The numbers of the joint rates that meet, to stand from entry `start` on, and the loop that makes the entries
+    in such places. What is asked of no entry goes to one behind those numbers."""
+    found: dict[tuple[int, int], dict[int, int]] = {}
+    for x, place in made.items():
+        found.setdefault((x.left, x.right), {})[x.product] = place
+    values: list[Any] = []
+    sides: list[dict[int, int]] = []
+    for side, table in enumerate((pairs.left, pairs.right)):
+        rates = sorted({pair[side] for pair in found})
+        sides.append({rate: start + len(values) + WIDE * number for number, rate in enumerate(rates)})
+        values += [x for rate in rates for x in table[rate]]
+    nowhere = start + len(values)
+    rows = [
+        (sides[0][k], sides[1][j], *(places.get(product, nowhere) for product in range(len(PRODUCTS))))
+        for (k, j), places in found.items()
+    ]
+    return [*values, 0.0], PairLoop(tuple(rows), pairs.sign)
+
+
+def _loop(lanes: int, sign: float) -> str:
+    """For each row of the table four sums of products."""
+    vector, align = f"<{lanes} x double>", f"align {8 * lanes}"
+    lines = ["define internal void @pairs(ptr %m, ptr %table, i64 %count) #0 {", "entry:", "  br label %pair", "pair:"]
+    lines += ["  %n = phi i64 [0, %entry], [%n2, %pair]", "  %t = phi ptr [%table, %entry], [%t2, %pair]"]
+    for i, name in enumerate(("left", "right", *(f"to{p}" for p in range(len(PRODUCTS))))):
+        lines += [
+            f"  %{name}.p = getelementptr i64, ptr %t, i64 {i}",
+            f"  %{name}.o = load i64, ptr %{name}.p, align 8",
+        ]
+        lines += [f"  %{name} = getelementptr i8, ptr %m, i64 %{name}.o"]
+    for side in ("left", "right"):
+        for i in range(WIDE):
+            lines += [f"  %{side}{i}.p = getelementptr {vector}, ptr %{side}, i64 {i}"]
+            lines += [f"  %{side}{i} = load {vector}, ptr %{side}{i}.p, {align}"]
+    for p, products in enumerate(PRODUCTS):
+        total = ""
+        for number, (a, b, i) in enumerate((a, b, i) for a, b in products for i in range(6)):
+            name = f"%p{p}x{number}"
+            lines += [f"  {name} = fmul {FLAGS} {vector} %left{6 * a + i}, %right{6 * b + i}"]
+            if total:
+                lines += [f"  {name}s = fadd {FLAGS} {vector} {total}, {name}"]
+            total = f"{name}s" if total else name
+        if sign < 0:
+            lines += [f"  %p{p}n = fneg {FLAGS} {vector} {total}"]
+            total = f"%p{p}n"
+        lines += [f"  store {vector} {total}, ptr %to{p}, {align}"]
+    lines += [f"  %t2 = getelementptr i64, ptr %t, i64 {2 + len(PRODUCTS)}", "  %n2 = add i64 %n, 1"]
+    lines += ["  %more = icmp slt i64 %n2, %count", "  br i1 %more, label %pair, label %done"]
+    return "\n".join([*lines, "done:", "  ret void", "}"])

@@ -1,0 +1,247 @@
+"""What a robot gives to a program at a configuration: φ(p,k) as rotation and offset, H, M, A, frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.links.turned import levered, turned, turns_in_a_row
+from phistar.model import Model
+from phistar.spatial import cross, skew
+
+
+@dataclass(frozen=True)
+class Links:
+    """Per body k: `rotation[k]` (…,3,3), `offset[k]` (…,3) place it in its parent; `subspace[k]` (…,6,r) is H*(k)."""
+
+    model: Model
+    q: Any
+    rotation: tuple[np.ndarray, ...]
+    offset: tuple[np.ndarray, ...]
+    subspace: tuple[np.ndarray, ...]
+    frames: tuple[str, ...] = ()
+    spins: Any = None  # (r,) in place of the model's G J_r, where one link stands for many
+    paths: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...] = ()  # rotation and offset in small moves
+    inertias: Any = None  # (…, bodies, 10) in place of the model's: mass, mass·com, Ixx Ixy Iyy Ixz Iyz Izz
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return self.model.parents
+
+    def path(self, k: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """The way from the parent to body k, as `moves.py` takes it for blocks."""
+        return self.paths[k] if self.paths else ((self.rotation[k], self.offset[k]),)
+
+    def way(self, k: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """The same for vectors: three turns in a row are dearer than one general rotation."""
+        return self.path(k) if len(self.path(k)) < 3 else ((self.rotation[k], self.offset[k]),)
+
+    def mass_parts(self, k: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Mass, first moment (…, 3) and inertia about the body's origin (…, 3, 3)."""
+        if self.inertias is None:
+            inertia = self.model.bodies[k].inertia
+            return inertia.mass, inertia.mass * inertia.com, inertia.about_origin
+        own = self.inertias[..., k, :]
+        rows = [[4, 5, 7], [5, 6, 8], [7, 8, 9]]
+        tensor = np.stack([np.stack([own[..., i] for i in row], axis=-1) for row in rows], axis=-2)
+        return own[..., 0], own[..., 1:4], tensor
+
+    def mass(self, k: int) -> np.ndarray:
+        """M(k), (6, 6)."""
+        if self.inertias is None:
+            return self.model.bodies[k].inertia.matrix
+        mass, moment, tensor = self.mass_parts(k)
+        lever = skew(moment)
+        diagonal = np.asarray(mass)[..., None, None] * np.eye(3)
+        return np.concatenate(
+            [np.concatenate([tensor, lever], axis=-1), np.concatenate([-lever, diagonal], axis=-1)], axis=-2
+        )
+
+    def armature(self, k: int) -> np.ndarray:
+        """A(k), (r, r)."""
+        return np.diag(self.model.joints[k].kind.armature_diagonal)
+
+    def rotor(self, k: int) -> np.ndarray:
+        """S(k), (…, 6, r): [G J_r h; 0] of a geared rotor that spins about the joint's axis."""
+        spin = self.subspace[k] * (spin_of(self.model.joints[k].kind) if self.spins is None else self.spins)
+        return np.concatenate([spin[..., :3, :], np.zeros(spin[..., 3:, :].shape)], axis=-2)
+
+    def subspace_rate(self, k: int, v: Any) -> np.ndarray | None:
+        """dH*(k)/dt at the joint's rates v (…, r), (…, 6, r); None where H* is constant."""
+        joint = self.model.joints[k]
+        return joint.kind.subspace_rate(self.q[..., joint.q_slice], v)
+
+
+def links_at(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
+    """The links of a model at q (…, nq), floats or traced scalars."""
+    q = np.asarray(q)
+    rotation, offset, subspace = [], [], []
+    for body, joint in zip(model.bodies, model.joints, strict=True):
+        own = q[..., joint.q_slice]
+        turn, shift = joint.kind.pose(own)
+        placed = body.placement
+        rotation.append(np.matmul(placed.rotation, turn))
+        offset.append(placed.translation + np.matmul(placed.rotation, shift[..., None])[..., 0])
+        subspace.append(joint.kind.subspace(own))
+    return Links(model, q, tuple(rotation), tuple(offset), tuple(subspace), frames)
+
+
+def in_small_moves(links: Links) -> Links:
+    """Links at traced scalars with the ways between them as turns about one axis each, where they are placed so."""
+    paths = []
+    for body, joint, offset in zip(links.model.bodies, links.model.joints, links.offset, strict=True):
+        turn, _ = joint.kind.pose(links.q[joint.q_slice])
+        first, *others = turns_in_a_row(body.placement.rotation, turn)
+        paths.append(((first, offset), *((other, np.zeros(3)) for other in others)))
+    return replace(links, paths=tuple(paths))
+
+
+# φ(p,k) acting: columns are (…, 6, c).
+def inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """φx: a force at the child, in child axes, seen at the parent."""
+    moment, force = np.matmul(rotation, x[..., :3, :]), np.matmul(rotation, x[..., 3:, :])
+    return np.concatenate([moment + np.matmul(skew(offset), force), force], axis=-2)
+
+
+def outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """φ*x: a motion of the parent, in parent axes, seen at the child."""
+    back = np.swapaxes(rotation, -1, -2)
+    angular = x[..., :3, :]
+    linear = x[..., 3:, :] - np.matmul(skew(offset), angular)
+    return np.concatenate([np.matmul(back, angular), np.matmul(back, linear)], axis=-2)
+
+
+def reversed_step(rotation: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the parent is as the child sees it: φ(k,p) is φ of this step."""
+    back = np.swapaxes(rotation, -1, -2)
+    return back, -np.matmul(back, offset[..., None])[..., 0]
+
+
+def congruent_inward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """φXφ* for symmetric X = [[A, B], [B*, C]]: rotate the blocks, then shift them by the offset."""
+    a, b, c = _corners(x)
+    a, b, c = mirrored(turned(rotation, a)), turned(rotation, b), mirrored(turned(rotation, c))
+    lever = skew(offset)
+    shifted = b + np.matmul(lever, c)
+    return _square(a - levered(b, shifted, lever), shifted, c)
+
+
+def congruent_outward(rotation: np.ndarray, offset: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """φ*Xφ for symmetric X: shift, then rotate back."""
+    a, b, c = _corners(x)
+    lever, back = skew(offset), np.swapaxes(rotation, -1, -2)
+    shifted = b + np.matmul(a, lever)
+    corner = mirrored(c + levered(np.swapaxes(shifted, -1, -2), np.swapaxes(b, -1, -2), lever))
+    return _square(mirrored(turned(back, a)), turned(back, shifted), mirrored(turned(back, corner)))
+
+
+def _corners(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return x[..., :3, :3], x[..., :3, 3:], x[..., 3:, 3:]
+
+
+def _square(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    upper = np.concatenate([a, b], axis=-1)
+    return np.concatenate([upper, np.concatenate([np.swapaxes(b, -1, -2), c], axis=-1)], axis=-2)
+
+
+def mirrored(block: np.ndarray) -> np.ndarray:
+    """The lower triangle of a symmetric block is the upper one. In a trace, what only it needs is never computed; in
+    floats, a Riccati recursion that rounds P and P* apart loses half its digits on a chain with a heavy tip."""
+    result = block.copy()
+    for i in range(block.shape[-1]):
+        result[..., i + 1 :, i] = block[..., i, i + 1 :]
+    return result
+
+
+def to_world_axes(rotation: np.ndarray, point: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """B*x: a link's motion at `point` of the link, in world axes."""
+    angular = x[..., :3, :]
+    linear = x[..., 3:, :] - np.matmul(skew(point), angular)
+    return np.concatenate([np.matmul(rotation, angular), np.matmul(rotation, linear)], axis=-2)
+
+
+def from_world_axes(rotation: np.ndarray, point: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Bx: a force at `point`, in world axes, seen at the link."""
+    back = np.swapaxes(rotation, -1, -2)
+    moment, force = np.matmul(back, x[..., :3, :]), np.matmul(back, x[..., 3:, :])
+    return np.concatenate([moment + np.matmul(skew(point), force), force], axis=-2)
+
+
+# The memoryless nonlinear functions (KJR92 eqs. 47, 48; any joint).
+def bias_acceleration(links: Links, k: int, velocity: np.ndarray, v: np.ndarray, reaching: bool = True) -> np.ndarray:
+    """a(k), (…, 6, 1): the inertial acceleration of link k that neither θ̈ nor its parent's acceleration explains; not
+    `reaching`, without ω × (ω × ℓ) of the way from the parent's origin."""
+    relative = np.matmul(links.subspace[k], v)[..., 0]
+    spin, slide = relative[..., :3], relative[..., 3:]
+    omega = velocity[..., :3, 0]
+    omega_parent = omega - spin
+    reach = np.matmul(np.swapaxes(links.rotation[k], -1, -2), links.offset[k][..., None])[..., 0]
+    angular = cross(omega_parent, spin)
+    swing = cross(omega_parent, reach) if reaching else 0.0
+    linear = cross(omega_parent, swing + slide) + cross(omega, slide)
+    result = _six(angular, linear)
+    rate = links.subspace_rate(k, v[..., 0])
+    return result[..., None] if rate is None else result[..., None] + np.matmul(rate, v)
+
+
+def rotor_moment(links: Links, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """b_r(k), (…, 6, 1): ω × Sθ̇ of the link that carries the rotor, in the axes of the link it drives."""
+    omega_parent = velocity[..., :3, 0] - np.matmul(links.subspace[k], v)[..., :3, 0]
+    moment = cross(omega_parent, np.matmul(links.rotor(k), v)[..., :3, 0])
+    return _six(moment, np.zeros(moment.shape))[..., None]
+
+
+def spin_of(kind: Any) -> np.ndarray:
+    """G J_r of each dof, (r,); zero unless the gear asks for full rotor dynamics."""
+    return kind.gear_ratio * kind.rotor_inertia if kind.gyroscopic else np.zeros(kind.nv)
+
+
+def has_rotors(model: Model) -> bool:
+    """Whether any joint's rotor spin acts on the links."""
+    return any(np.any(spin_of(joint.kind)) for joint in model.joints)
+
+
+def space_sizes(model: Model, frames: tuple[str, ...]) -> dict[str, int]:
+    """Rows of the spaces that a robot and frames on it give, by what they are over."""
+    roots = [k for k, parent in enumerate(model.parents) if parent < 0]
+    inner = model.nv - sum(model.joints[k].nv for k in roots)
+    links, root = 6 * len(model.bodies), 6 * len(roots)
+    return {"joints": model.nv, "inner": inner, "links": links, "root": root, "base": 6, "task": 6 * len(frames)}
+
+
+def has_siblings(model: Model) -> bool:
+    """Whether any link has several children."""
+    return any(len(children) > 1 for children in model.children)
+
+
+def diagonal(weights: np.ndarray) -> np.ndarray:
+    """diag ρ, (…, r, r), from (…, r, 1)."""
+    return weights * np.eye(weights.shape[-2])
+
+
+def bias_force(mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """b(k) = [ω × ; ω ×] M(k) [ω; 0], (…, 6, 1): gyroscopic moment and centripetal force."""
+    omega = velocity[..., :3, 0]
+    momentum = np.matmul(mass[..., :, :3], velocity[..., :3, :])[..., 0]
+    moment, force = cross(omega, momentum[..., :3]), cross(omega, momentum[..., 3:])
+    return _six(moment, force)[..., None]
+
+
+def _six(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    """[angular; linear], (…, 6), of parts that may have different leading axes."""
+    shape = np.broadcast_shapes(angular.shape, linear.shape)
+    return np.concatenate([np.broadcast_to(angular, shape), np.broadcast_to(linear, shape)], axis=-1)
+
+
+def parameter_forces(velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Y*, (…, 10, 6): Mα + b for each inertial parameter that is one, the others zero."""
+    masses = np.concatenate([_unit_mass(parameter)[None] for parameter in np.eye(10)])
+    forces = np.matmul(masses, alpha[..., None, :, :]) + bias_force(masses, velocity[..., None, :, :])
+    return forces[..., 0]
+
+
+def _unit_mass(parameters: np.ndarray) -> np.ndarray:
+    lever, rows = skew(parameters[1:4]), [[4, 5, 7], [5, 6, 8], [7, 8, 9]]
+    return np.block([[parameters[rows], lever], [-lever, parameters[0] * np.eye(3)]])

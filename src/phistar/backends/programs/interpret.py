@@ -1,0 +1,385 @@
+"""Runs a program on arrays, link by link: on floats with leading batch axes, or on traced scalars to record it.
+
+A field that is zero by structure is None: nothing is computed with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.links import mixed, moves
+from phistar.backends.links import values as link
+from phistar.backends.links.newton_euler import carried, inertial_force
+from phistar.backends.links.values import Links, space_sizes
+from phistar.backends.programs.biases import WAY
+from phistar.backends.programs.blocks import Block, block_divided, block_times, block_total, block_transposed
+from phistar.backends.traces.solve import invert, solve, solve_symmetric, solve_task
+from phistar.backends.traces.trace import Scalar
+from phistar.spatial import cross
+from phistar.sweeps import ir
+from phistar.sweeps.ir import Program, Sweep, Term
+
+
+def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Mapping[str, Any] | None = None) -> Any:
+    """The outputs of a program, each (…, rows, columns). `inputs` are flat or stacked arrays (…, rows, columns);
+    `operators` gives constant task operators such as Q."""
+    machine = _Machine(links, operators or {})
+    for name, space in program.inputs:
+        machine.fields[name] = _stacked(links, np.asarray(inputs[name]), space)
+        if name in program.columns:
+            machine.columns = np.asarray(inputs[name]).shape[-1]
+    for sweep in program.sweeps:
+        machine.run(sweep)
+    return {name: machine.whole(name, space) for name, space in program.outputs}
+
+
+def poses(program: Program, links: Links) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Where each link is, (R, p), from the program that places them."""
+    machine = _Machine(links, {})
+    for sweep in program.sweeps:
+        machine.run(sweep)
+    return machine.fields["X"]
+
+
+def _stacked(links: Links, array: np.ndarray, space: str) -> Any:
+    """An input as one block per link (joints, links) or as it is (flat spaces)."""
+    if space == "joints":
+        return [array[..., joint.v_slice, :] for joint in links.model.joints]
+    if space == "inner":
+        inner = iter(np.split(array, np.cumsum(_inner_sizes(links))[:-1], axis=-2))
+        return [None if parent < 0 else next(inner) for parent in links.parents]
+    if space == "links":
+        return [array[..., 6 * k : 6 * k + 6, :] for k in range(len(links.model.bodies))]
+    return array
+
+
+class _Machine:
+    """The fields of one run: a list with a block per link, or one flat array."""
+
+    def __init__(self, links: Links, operators: Mapping[str, Any]) -> None:
+        self.links, self.operators = links, operators
+        self.fields: dict[str, Any] = {}
+        self.inverted: dict[str, str] = {}  # X⁻¹ by name, and X
+        self.columns = 1  # of what is zero by structure
+        self.count = len(links.model.bodies)
+
+    def run(self, sweep: Sweep) -> None:
+        if sweep.direction == "flat":
+            for statement in sweep.statements:
+                self.fields[statement.target] = self.value(statement.term, -1)
+            return
+        for statement in sweep.statements:
+            self.fields[statement.target] = [None] * self.count
+            if isinstance(statement.term, ir.Invert) and isinstance(statement.term.of, ir.Field):
+                self.inverted[statement.target] = statement.term.of.name
+        links = range(self.count) if sweep.direction == ir.OUTWARD else range(self.count - 1, -1, -1)
+        for k in links:
+            for statement in sweep.statements:
+                value = self.value(statement.term, k)
+                self.fields[statement.target][k] = (
+                    link.mirrored(value) if statement.symmetric and value is not None else value
+                )
+
+    def value(self, term: Term, k: int) -> Block:
+        match term:
+            case ir.Field(name=name):
+                return self.fields[name] if k < 0 else self.fields[name][k]
+            case ir.Times(left=left, right=right):
+                return self.product(left, right, k)
+            case ir.Plus(terms=terms):
+                pairs = [(float(c), p) for c in (1, -1) for p in self.pairs([x for d, x in terms if d == c], k)]
+                done = {inner for _, pair in pairs for inner in pair}
+                apart = [(float(c), self.value(inner, k)) for c, inner in terms if inner not in done]
+                return block_total([*((c, self.joint_value(*pair, k)) for c, pair in pairs), *apart])
+            case ir.Data(name=name):
+                return self.data(name, k)
+            case ir.Transpose(of=inner):
+                return block_transposed(self.value(inner, k))
+            case ir.Invert(of=inner):
+                return invert(self.value(inner, k))
+            case ir.Divide(left=left, matrix=matrix):
+                return block_divided(self.value(left, k), self.value(matrix, k))
+            case ir.Call(function=function, arguments=arguments):
+                return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
+        return self.transport(term, k)
+
+    def product(self, left: Term, right: Term, k: int) -> Block:
+        """XY. Where D is large and G*φ*λ is none, on the world, D⁻¹y is solved for; there U is D and G = I if the joint
+        is free."""
+        x, y = self.value(left, k), self.value(right, k)
+        inverse = self.inverted.get(getattr(left, "name", ""), ""), self.inverted.get(getattr(right, "name", ""), "")
+        if k >= 0 and self.links.parents[k] < 0 and any(inverse) and self.links.model.joints[k].nv > 1:
+            matrix = self.fields[inverse[0] or inverse[1]][k]
+            if inverse[0] and y is not None:
+                return solve_symmetric(matrix, y)
+            if x is not None and x.shape == matrix.shape and all(map(_is_same, x.flat, matrix.flat)):
+                return np.eye(len(x))
+        return block_times(x, y)
+
+    def pairs(self, terms: list[Term], k: int) -> list[tuple[ir.Call, Any]]:
+        """b with Mα, a(k) with φ*α: what is cheaper together than apart."""
+        found: dict[ir.Call, Any] = {}
+        parent = self.links.parents[k] if k >= 0 else -1  # a flat term is about no link, and there may be none
+        for first in (term for term in terms if isinstance(term, ir.Call)):
+            for second in (term for term in terms if term not in found.values()):
+                match first, second:
+                    case (
+                        ir.Call(function="bias_force", arguments=(ir.Data(name="M"), _)),
+                        ir.Times(left=ir.Data(name="M"), right=ir.Field()),
+                    ):
+                        found.setdefault(first, second)
+                    case ir.Call(function="bias_acceleration", arguments=(ir.Field(), _)), ir.FromParent(name=name):
+                        if parent >= 0 and self.fields[name][parent] is not None:
+                            found.setdefault(first, second)
+                    case ir.Call(function=function, arguments=(ir.Field(), _)), ir.FromParent() if function == WAY:
+                        found.setdefault(first, second)
+        return list(found.items())
+
+    def joint_value(self, call: ir.Call, other: Any, k: int) -> Block:
+        """Mα + b, φ*α + a(k), or φ*α and the way's part of a(k)."""
+        if call.function == "bias_force":
+            mass, velocity = (self.value(x, k) for x in call.arguments)
+            return inertial_force(mass, velocity, _filled(self.value(other.right, k), velocity))
+        rate: Any = call.arguments[0]
+        parent = self.links.parents[k]
+        if parent < 0:
+            return None  # the world does not turn
+        velocity, alpha = (self.fields[field.name][parent] for field in (rate, other))
+        above = carried(self.links.way(k), velocity, _filled(alpha, velocity))
+        if call.function == WAY:
+            return above
+        own = link.bias_acceleration(self.links, k, *(self.value(x, k) for x in call.arguments), reaching=False)
+        return own + above
+
+    def transport(self, term: Term, k: int) -> Block:
+        rotation, offset, parents = self.links.rotation, self.links.offset, self.links.parents
+        match term:
+            case ir.FromChildren(name=name) | ir.CongruentChildren(name=name):
+                children = [c for c in self.links.model.children[k] if self.fields[name][c] is not None]
+                moved = (self.from_child(term, c, self.fields[name][c]) for c in children)
+                return block_total([(1.0, x) for x in moved])
+            case ir.FromParent(name=name) | ir.CongruentParent(name=name):
+                above = self.fields[name][parents[k]] if parents[k] >= 0 else None
+                if above is None:
+                    return None
+                if isinstance(term, ir.FromParent):
+                    return moves.outward(self.links.way(k), above)
+                return moves.congruent_outward(self.links.path(k), above)
+            case ir.FromBase(name=name):
+                return link.outward(rotation[k], offset[k], self.fields[name]) if parents[k] < 0 else None
+            case ir.FromRoot(name=name):
+                return self.fields[name][..., self.root_rows(k), :] if parents[k] < 0 else None
+            case ir.FromTask(name=name):
+                return self.from_task(name, k)
+        return self.back(term, k)
+
+    def from_child(self, term: Term, c: int, x: np.ndarray) -> np.ndarray:
+        """φx or φXφ*."""
+        if isinstance(term, ir.FromChildren):
+            return moves.inward(self.links.way(c), x)
+        return moves.congruent_inward(self.links.path(c), x)
+
+    def back(self, term: Term, k: int) -> Block:
+        """φ(k,p) = φ⁻¹(p,k), and sums over the siblings, each seen at the parent first."""
+        rotation, offset, children = self.links.rotation, self.links.offset, self.links.model.children
+        parent = self.links.parents[k] if k >= 0 else -1  # a flat term is about no link, and there may be none
+        name = getattr(term, "name", "")
+
+        def moved(move: Any, c: int, back: bool = False) -> tuple[float, Block]:
+            step = link.reversed_step(rotation[c], offset[c]) if back else (rotation[c], offset[c])
+            return 1.0, None if self.fields[name][c] is None else move(*step, self.fields[name][c])
+
+        match term:
+            case ir.BackFromChildren():
+                return block_total([moved(link.outward, c, True) for c in children[k]])
+            case ir.BackFromParent() | ir.BackCongruentParent():
+                out = link.inward if isinstance(term, ir.BackFromParent) else link.congruent_inward
+                above = self.fields[name][parent] if parent >= 0 else None
+                return None if above is None else out(*link.reversed_step(rotation[k], offset[k]), above)
+            case ir.FromSiblings() | ir.CongruentSiblings() | ir.BackFromSiblings():
+                forces, motions = link.inward, isinstance(term, ir.BackFromSiblings)
+                move = forces if isinstance(term, ir.FromSiblings) else link.congruent_inward
+                move = link.outward if motions else move
+                others = [c for c in children[parent] if c != k] if parent >= 0 else []
+                at_parent = block_total([moved(move, c, motions) for c in others])
+                own = (rotation[k], offset[k]) if motions else link.reversed_step(rotation[k], offset[k])
+                return None if at_parent is None else move(*own, at_parent)
+        return self.flat(term)
+
+    def root_rows(self, k: int) -> slice:
+        """Where a link that hangs on the world stands among those that do."""
+        before = sum(parent < 0 for parent in self.links.parents[:k])
+        return slice(6 * before, 6 * before + 6)
+
+    def flat(self, term: Term) -> Block:
+        match term:
+            case ir.ToTask(name=name):
+                return self.to_task(name)
+            case ir.ToBase(name=name):
+                roots = [k for k in range(self.count) if self.links.parents[k] < 0 and self.fields[name][k] is not None]
+                moved = [link.inward(self.links.rotation[k], self.links.offset[k], self.fields[name][k]) for k in roots]
+                return block_total([(1.0, x) for x in moved])
+            case ir.ToRoot(name=name):
+                roots = [self.fields[name][k] for k in range(self.count) if self.links.parents[k] < 0]
+                columns = next((x.shape[-1] for x in roots if x is not None), self.columns)
+                return _concatenated([np.zeros((6, columns)) if x is None else x for x in roots])
+            case ir.ToScalar(left=left, right=right):
+                pairs = zip(self.fields[left], self.fields[right], strict=True)
+                return block_total([(1.0, block_times(block_transposed(x), y)) for x, y in pairs])
+            case ir.TaskOperator(name="U_task", of=inner):
+                return self.value(inner, -1)
+            case ir.TaskOperator(name=name, transposed=transposed, of=inner):
+                operator = np.asarray(self.operators[name])
+                return np.matmul(operator.T if transposed else operator, self.value(inner, -1))
+            case ir.SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
+                chosen = solve_task if symmetric else solve
+                return chosen(self.value(matrix, -1), self.value(right, -1))
+            case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric, over=over):
+                chosen = solve_symmetric if symmetric else solve
+                return _stacked(self.links, chosen(self.whole(matrix, over), self.whole(right, over)), over)
+        raise AssertionError(term)
+
+    # The robot's blocks
+
+    def data(self, name: str, k: int) -> Block:
+        if name == "H":
+            return np.swapaxes(self.links.subspace[k], -1, -2)
+        if name == "M":
+            return self.links.mass(k)
+        if name == "A":
+            return self.links.armature(k)
+        if name == "S":
+            return self.links.rotor(k)
+        if name == "N":
+            return None if self.links.parents[k] < 0 else np.eye(self.links.model.joints[k].nv)
+        if name in ("Pi_f", "Pi_b"):
+            kept = self.links.parents[k] < 0 if name == "Pi_f" else not self.links.model.children[k]
+            return np.eye(6) if kept else None
+        if name == "BUB*":
+            own = [f for f, body in enumerate(self.frame_bodies()) if body == k]
+            unit = np.eye(6)
+            blocks = [link.from_world_axes(self.fields["X"][k][0], self.point(f), unit) for f in own]
+            return block_total([(1.0, np.matmul(b, np.swapaxes(b, -1, -2))) for b in blocks])
+        return np.asarray(self.operators[name])[..., 6 * k : 6 * k + 6, 6 * k : 6 * k + 6]
+
+    def frame_bodies(self) -> list[int]:
+        return [self.links.model.frame(name).body for name in self.links.frames]
+
+    def point(self, f: int) -> np.ndarray:
+        return self.links.model.frame(self.links.frames[f]).placement.translation
+
+    # Functions a program may call
+
+    def pose(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        rotation, offset, parent = self.links.rotation[k], self.links.offset[k], self.links.parents[k]
+        if parent < 0:
+            return rotation, offset
+        above, place = self.fields["X"][parent]
+        return np.matmul(above, rotation), place + np.matmul(above, offset[..., None])[..., 0]
+
+    def bias_acceleration(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return link.bias_acceleration(self.links, k, velocity, v)
+
+    def joint_acceleration(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return link.bias_acceleration(self.links, k, velocity, v, reaching=False)
+
+    def rotor_moment(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return link.rotor_moment(self.links, k, velocity, v)
+
+    def reference_acceleration(self, k: int, *velocities: np.ndarray) -> np.ndarray:
+        return mixed.reference_acceleration(self.links, k, *velocities)
+
+    def reference_turning(self, k: int, *velocities: np.ndarray) -> np.ndarray:
+        return mixed.reference_turning(self.links, k, *velocities)
+
+    def reference_rotor_moment(self, k: int, *velocities: np.ndarray) -> np.ndarray:
+        return mixed.reference_rotor_moment(self.links, k, *velocities)
+
+    def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        return mixed.reference_force(mass, velocity, reference)
+
+    def subspace_rate(self, k: int, v: np.ndarray) -> Block:
+        return self.links.subspace_rate(k, v[..., 0])
+
+    def turning(self, k: int, block: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return mixed.turning(self.links, k, block, v)
+
+    def diagonal(self, k: int, weights: np.ndarray) -> np.ndarray:
+        return link.diagonal(weights)
+
+    def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        return link.bias_force(mass, velocity)
+
+    def motion_in_body(self, k: int, motion: np.ndarray) -> np.ndarray:
+        """The axes of links are those of their bodies here."""
+        return motion
+
+    def parameter_forces(self, k: int, velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        return link.parameter_forces(velocity, alpha)
+
+    def bias_acceleration_at_frames(self, k: int, velocities: list[np.ndarray]) -> np.ndarray:
+        rows = []
+        for f, body in enumerate(self.frame_bodies()):
+            if body < 0:
+                rows.append(np.zeros((6, 1)))
+                continue
+            omega = velocities[body][..., :3, 0]
+            linear = cross(omega, cross(omega, self.point(f)))
+            linear = np.matmul(self.fields["X"][body][0], linear[..., None])
+            rows.append(np.concatenate([0.0 * linear, linear], axis=-2))
+        return _concatenated(rows)
+
+    # Task frames
+
+    def from_task(self, name: str, k: int) -> Block:
+        own = [f for f, body in enumerate(self.frame_bodies()) if body == k]
+        rows = self.fields[name]
+        turn = self.fields["X"][k][0]
+        moved = [link.from_world_axes(turn, self.point(f), rows[..., 6 * f : 6 * f + 6, :]) for f in own]
+        return block_total([(1.0, x) for x in moved])
+
+    def to_task(self, name: str) -> np.ndarray:
+        blocks = self.fields[name]
+        rows: list[Any] = []
+        for f, body in enumerate(self.frame_bodies()):
+            known = body >= 0 and blocks[body] is not None
+            rows.append(link.to_world_axes(self.fields["X"][body][0], self.point(f), blocks[body]) if known else None)
+        columns = next((x.shape[-1] for x in rows if x is not None), self.columns)
+        return _concatenated([np.zeros((6, columns)) if x is None else x for x in rows])
+
+    def whole(self, name: str, space: str) -> np.ndarray:
+        """A field as one array (…, rows, columns)."""
+        blocks: Any = self.fields[name]
+        if space == "inner":
+            blocks = [x for x, parent in zip(blocks, self.links.parents, strict=True) if parent >= 0]
+        if space not in ("joints", "inner", "links", "parameters"):
+            rows = space_sizes(self.links.model, self.links.frames).get(space, 1)
+            return np.zeros((rows, 1 if space == "scalars" else self.columns)) if blocks is None else blocks
+        joints, rows = self.links.model.joints, 10 if space == "parameters" else 6
+        sizes = _inner_sizes(self.links) if space == "inner" else [j.nv if space == "joints" else rows for j in joints]
+        columns = next((x.shape[-1] for x in blocks if x is not None), self.columns)
+        filled = [np.zeros((n, columns)) if x is None else x for n, x in zip(sizes, blocks, strict=True)]
+        return _concatenated([np.zeros((0, columns)), *filled])
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether two numbers of a trace are one by structure."""
+    return type(x) is type(y) is Scalar and x.index == y.index
+
+
+def _inner_sizes(links: Links) -> list[int]:
+    """Dofs of the joints between links."""
+    return [joint.nv for joint, parent in zip(links.model.joints, links.parents, strict=True) if parent >= 0]
+
+
+def _concatenated(rows: list[np.ndarray]) -> np.ndarray:
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in rows))
+    return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in rows], axis=-2)
+
+
+def _filled(block: Block, like: np.ndarray) -> np.ndarray:
+    """A motion, zeros where it is zero by structure."""
+    return np.full((6, 1), 0.0, dtype=like.dtype) if block is None else block

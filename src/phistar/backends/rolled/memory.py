@@ -1,0 +1,211 @@
+"""Where the places of steps are: one stretch of memory for a block of states, a vector of lanes for each number.
+
+In order: flat fields; what frames and their links exchange; slots for what children send and parents pass on, used
+again as soon as they are read, so that they stay in the cache; then the links' own numbers, only those that outlive a
+sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from phistar.backends.rolled.steps import Place, Step
+from phistar.backends.traces.trace import INPUT, restricted
+
+Entries = dict[tuple[Any, int], int]
+
+_READ_AS = {"passed": "passing", "children": "siblings"}
+POINTERS = {"kept": "frame", "task": "frame", "total": "flat"}
+"""The pointers of memories that are not called like them."""
+LINK = ("constant", "own", "parent", "passing", "passed", "children", "siblings", "frame", "flat")
+FRAME = ("point", "frame", "row1", "rows")
+FLAT = ("flat",)
+
+
+@dataclass
+class Stage:
+    """One thing that happens to a block of states: steps by kind of link, a step at each frame, or a flat step."""
+
+    direction: str
+    steps: list[Step]
+    name: str = ""
+
+
+@dataclass
+class Memory:
+    """Entries (numbered) of every kind of memory; `own` by kind of link, parents' numbers first and alike for all."""
+
+    lanes: int
+    width: int  # columns of wide fields
+    flat: dict[str, int] = field(default_factory=dict)
+    flat_size: int = 0
+    wide: frozenset[str] = frozenset()
+    frame: Entries = field(default_factory=dict)
+    slot: Entries = field(default_factory=dict)
+    passing: Entries = field(default_factory=dict)
+    shared: Entries = field(default_factory=dict)
+    own: list[Entries] = field(default_factory=list)
+
+    def data(self) -> dict[str, Any]:
+        """What tables need of it, as JSON can hold it."""
+        sizes = {"flat_size": self.flat_size, "frame": len(self.frame), "slot": len(self.slot)}
+        own = [[[name, entry, number] for (name, entry), number in entries.items()] for entries in self.own]
+        return sizes | {"passing": len(self.passing), "flat": self.flat, "own": own}
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """Entries of each kind of memory, and where flat fields and the links' own numbers are."""
+
+    flat_size: int
+    frame: int
+    slot: int
+    passing: int
+    flat: dict[str, int]
+    own: list[Entries]
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Rooms:
+        own = [{(name, entry): number for name, entry, number in entries} for entries in data["own"]]
+        return cls(**{**data, "own": own})
+
+
+def loaded(step: Step) -> set[Place]:
+    """The places a step really reads."""
+    return {step.loads[number] for op, number, _ in step.trace.code if op == INPUT}
+
+
+def used_pointers(stage: Stage) -> tuple[str, ...]:
+    """Of the pointers to a link's memory, those that the steps of a stage use."""
+    memories = {memory for step in stage.steps for memory, _, _ in (*loaded(step), *step.stores)}
+    used = {POINTERS.get(memory, memory) for memory in memories}
+    return tuple(name for name in LINK if name in used)
+
+
+def needed(stages: list[Stage], outputs: set[str], flat_outputs: set[str]) -> list[Stage]:
+    """The steps without what no output needs: of the velocities, for one, only the angular part is ever used."""
+    read: set[Any] = set()
+    while True:
+        kept = [
+            Stage(s.direction, [_only(step, k, read, outputs, flat_outputs) for k, step in enumerate(s.steps)], s.name)
+            for s in stages
+        ]
+        found: set[Any] = set()
+        for stage in kept:
+            for kind, step in enumerate(stage.steps):
+                for memory, name, entry in loaded(step):
+                    if memory == "own":
+                        found.add((kind, name, entry))
+                    else:
+                        found.add((_READ_AS.get(memory, memory), name, entry))
+        if found <= read:
+            return kept
+        read |= found
+
+
+def _only(step: Step, kind: int, read: set[Any], outputs: set[str], flat_outputs: set[str]) -> Step:
+    def wanted(place: Place) -> bool:
+        memory, name, entry = place
+        if memory == "own":
+            return name in outputs or (kind, name, entry) in read or ("parent", name, entry) in read
+        if memory in ("flat", "total", "row"):
+            return name in flat_outputs or any((m, name, entry) in read for m in ("flat", "row")) or memory == "row"
+        return (memory, name, entry) in read or memory == "task"
+
+    kept = [i for i, place in enumerate(step.stores) if wanted(place)]
+    return Step(restricted(step.trace, kept), step.loads, tuple(step.stores[i] for i in kept))
+
+
+def laid_out(stages: list[Stage], kinds: int, flat: dict[str, tuple[int, int]], memory: Memory) -> Memory:
+    """Numbers for all entries that are used."""
+    for name, (rows, columns) in flat.items():
+        memory.flat[name] = memory.flat_size
+        memory.flat_size += rows * columns
+    places = {(k, p) for s in stages for k, step in enumerate(s.steps) for p in (*loaded(step), *step.stores)}
+    links = {(k, p) for k, p in places}
+    memory.frame = _numbered(p for _, p in places if p[0] in ("kept", "task"))
+    memory.slot = _numbered(p for _, p in places if p[0] in ("children", "siblings"))
+    memory.passing = _numbered(p for _, p in places if p[0] in ("passing", "passed"))
+    memory.shared = _numbered(p for _, p in places if p[0] == "parent")
+    for kind in range(kinds):
+        mine = _numbered(p for k, p in links if k == kind and p[0] == "own" and p[1:] not in memory.shared)
+        start = len(memory.shared)
+        memory.own.append(memory.shared | {key: start + number for key, number in mine.items()})
+    return memory
+
+
+def _numbered(places: Iterable[Place]) -> Entries:
+    keys = sorted({(name, entry) for _, name, entry in places}, key=str)
+    return {key: number for number, key in enumerate(keys)}
+
+
+@dataclass(frozen=True)
+class StepPlaces:
+    """The places of a step as addresses: loads and stores of vectors, constants spread over the lanes."""
+
+    step: Step
+    memory: Memory
+    kind: int
+    pointers: tuple[str, ...]
+    lanes: int  # of all that the memory holds, those that the step works on
+
+    def parameters(self) -> str:
+        return ", ".join(f"ptr %{name}" for name in self.pointers)
+
+    def lasts(self, number: int) -> bool:
+        return self.step.loads[number] not in self.step.stores
+
+    def load(self, target: str, number: int) -> list[str]:
+        memory, name, entry = self.step.loads[number]
+        lanes = self.lanes
+        vector = f"<{lanes} x double>"
+        if memory in ("constant", "point"):
+            return [
+                f"  %{target}.p = getelementptr double, ptr %{memory}, i64 {entry}",
+                f"  %{target}.s = load double, ptr %{target}.p, align 8",
+                f"  %{target}.i = insertelement {vector} poison, double %{target}.s, i32 0",
+                f"  %{target} = shufflevector {vector} %{target}.i, {vector} poison, <{lanes} x i32> zeroinitializer",
+            ]
+        pointer, place = self.address((memory, name, entry))
+        return [
+            f"  %{target}.p = getelementptr i8, ptr %{pointer}, i64 {place}",
+            f"  %{target} = load {vector}, ptr %{target}.p, align {8 * lanes}",
+        ]
+
+    def store(self, position: int, value: str) -> list[str]:
+        place = self.step.stores[position]
+        pointer, offset = self.address(place)
+        lanes = self.lanes
+        vector, align = f"<{lanes} x double>", 8 * lanes
+        lines = [f"  %o{position}.p = getelementptr i8, ptr %{pointer}, i64 {offset}"]
+        if place[0] in ("total", "task") and not self.step.trace.output_is_constant[position]:
+            lines += [
+                f"  %o{position}.o = load {vector}, ptr %o{position}.p, align {align}",
+                f"  %o{position}.n = fadd {vector} %o{position}.o, {value}",
+            ]
+            value = f"%o{position}.n"
+        return [*lines, f"  store {vector} {value}, ptr %o{position}.p, align {align}"]
+
+    def again(self, target: str, position: int) -> list[str]:
+        if self.step.stores[position][0] in ("total", "task"):
+            return []
+        pointer, offset = self.address(self.step.stores[position])
+        return [
+            f"  %{target}.p = getelementptr i8, ptr %{pointer}, i64 {offset}",
+            f"  %{target} = load <{self.lanes} x double>, ptr %{target}.p, align {8 * self.lanes}",
+        ]
+
+    def address(self, place: Place) -> tuple[str, int]:
+        memory, name, entry = place
+        pointer, store = POINTERS.get(memory, memory), self.memory
+        if memory == "own":
+            number = store.own[self.kind][name, entry]
+        elif memory in ("flat", "total", "row"):
+            number = store.flat[name] + entry
+            pointer = pointer if memory != "row" else "rows" if name in store.wide else "row1"
+        else:
+            table = {"frame": store.frame, "passing": store.passing, "passed": store.passing, "parent": store.shared}
+            number = table.get(pointer, store.slot)[name, entry]
+        return pointer, 8 * store.lanes * number

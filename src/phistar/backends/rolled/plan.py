@@ -1,0 +1,326 @@
+"""What a program needs of memory when it runs link by link: which fields neighbours read, which the task frames read,
+which outlive their sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from phistar.backends.links import mixed
+from phistar.backends.links import values as link
+from phistar.backends.programs.blocks import Block, block_total
+from phistar.backends.programs.body_axes import AXES, LIFT
+from phistar.sweeps import ir
+from phistar.sweeps.ir import Program, Statement, Term
+
+_DATA = ("H", "M", "A", "S", "N", "BUB*")
+CALLS: dict[str, Callable[..., Block]] = {
+    "bias_acceleration": lambda links, *velocities: link.bias_acceleration(links, 0, *velocities),
+    "rotor_moment": lambda links, *velocities: link.rotor_moment(links, 0, *velocities),
+    "bias_force": lambda links, mass, velocity: link.bias_force(mass, velocity),
+    "reference_acceleration": lambda links, *velocities: mixed.reference_acceleration(links, 0, *velocities),
+    "reference_turning": lambda links, *velocities: mixed.reference_turning(links, 0, *velocities),
+    "reference_rotor_moment": lambda links, *velocities: mixed.reference_rotor_moment(links, 0, *velocities),
+    "reference_force": lambda links, *blocks: mixed.reference_force(*blocks),
+    "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
+    "diagonal": lambda links, weights: link.diagonal(weights),
+    "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
+    "without": lambda links, whole, part: None if whole is None else block_total([(1.0, whole), (-1.0, part)]),
+    "parameter_forces": lambda links, velocity, alpha: link.parameter_forces(velocity, alpha),
+}
+"""The memoryless functions that a step may call, of the one link."""
+
+_FROM_PARENT = ir.FromParent | ir.CongruentParent | ir.BackFromParent | ir.BackCongruentParent
+_AT_LINKS = ir.Field | ir.FromChildren | ir.CongruentChildren | _FROM_PARENT
+LARGEST_FLAT = 36  # rows of a task space whose equations are written out
+LARGEST_COLUMNS = 36
+_PER_LINK = {"links": 6, "parameters": 10}  # rows of a link's part of a vector over the links
+FRAME_POSES = "frame_poses"
+
+
+def accumulator(term: Any) -> str:
+    """The name of what children send for a term."""
+    return f"{'Σ' if isinstance(term, ir.FromChildren) else 'ΣΣ'}{term.name}"
+
+
+def total(term: Any) -> str:
+    """The name of what links add up for a term."""
+    if isinstance(term, ir.ToScalar):
+        return f"{term.left}·{term.right}"
+    return f"{'E' if isinstance(term, ir.ToBase) else 'π'}{term.name}"
+
+
+def parts(term: Term) -> Iterator[Term]:
+    yield term
+    for part in ir.subterms(term):
+        yield from parts(part)
+
+
+def gathered(term: Term) -> list[Any]:
+    return [part for part in parts(term) if isinstance(part, ir.FromChildren | ir.CongruentChildren)]
+
+
+def taken_in(term: Term) -> bool:
+    """Whether a term is something that task frames bring to their links."""
+    return isinstance(term, ir.FromTask) or term is ir.Data("BUB*")
+
+
+def _has_columns_of(term: Term, names: set[str]) -> bool:
+    """Whether a term has the columns of one of some fields: those of its last factor."""
+    match term:
+        case ir.Times(right=right) | ir.SolveFlat(right=right):
+            return _has_columns_of(right, names)
+        case ir.Call(function=function) if function not in AXES and function != "without":
+            return False
+        case ir.Plus() | ir.TaskOperator() | ir.Call():
+            return any(_has_columns_of(part, names) for part in ir.subterms(term))
+        case ir.Transpose() | ir.Invert() | ir.Divide() | ir.Data():
+            return False
+    return getattr(term, "name", None) in names
+
+
+def depending(program: Program, operand: str) -> frozenset[str]:
+    """The fields that an operand has a part in, itself among them."""
+    found = {operand}
+    statements = [s for sweep in program.sweeps for s in sweep.statements]
+    while True:
+        more = {s.target for s in statements if ir.fields_anywhere(s.term) & found} - found
+        if not more:
+            return frozenset(found)
+        found |= more
+
+
+def over_all_joints(program: Program) -> Program:
+    """The program with vectors over the joints between links stretched to all joints: N keeps out what the base's joint
+    is given, and makes zero of what it gives."""
+
+    def stretched(ends: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        return tuple((name, "joints" if space == "inner" else space) for name, space in ends)
+
+    return replace(program, inputs=stretched(program.inputs), outputs=stretched(program.outputs))
+
+
+def poses_first(program: Program) -> Program:
+    """The program with links placed before the sweep that brings forces from task frames to them."""
+    sweeps: list[ir.Sweep] = []
+    for sweep in program.sweeps:
+        poses = [s for s in sweep.statements if isinstance(s.term, ir.Call) and s.term.function == "pose"]
+        takes_in = any(taken_in(x) for s in sweep.statements for x in parts(s.term))
+        if poses and takes_in:
+            sweeps.append(ir.Sweep(ir.OUTWARD, tuple(poses)))
+            sweep = ir.Sweep(sweep.direction, tuple(s for s in sweep.statements if s not in poses))
+        sweeps.append(sweep)
+    return replace(program, sweeps=tuple(sweeps))
+
+
+def siblings_by_parents(program: Program) -> Program:
+    """The program with sums over the siblings as what the parent has received, seen at the link, without its own."""
+    made = {s.target for sweep in program.sweeps if sweep.direction == ir.INWARD for s in sweep.statements}
+    sums: dict[str, ir.Statement] = {}
+
+    def changed(term: Term) -> Term:
+        if isinstance(term, ir.FromSiblings | ir.CongruentSiblings) and term.name in made:
+            square, name = isinstance(term, ir.CongruentSiblings), f"{term.name} of children"
+            whole = ir.CongruentChildren(term.name) if square else ir.FromChildren(term.name)
+            sums[term.name] = ir.Statement(name, whole, square)
+            seen = ir.BackCongruentParent(name) if square else ir.BackFromParent(name)
+            return ir.Call("without", (seen, ir.Field(term.name)))
+        return ir.rebuild(term, changed)
+
+    sweeps = [[replace(s, term=changed(s.term)) for s in sweep.statements] for sweep in program.sweeps]
+    for sweep in sweeps:
+        sweep += [sums[s.target] for s in sweep if s.target in sums]
+    directions = (sweep.direction for sweep in program.sweeps)
+    return replace(program, sweeps=tuple(ir.Sweep(d, tuple(x)) for d, x in zip(directions, sweeps, strict=True)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program over `frames` task frames (how many). Where it makes operators column by column, `operand` is the
+    vector that is each unit vector in turn, and the first `once` sweeps do not depend on it."""
+
+    program: Program
+    frames: int
+    operand: str = ""
+    once: int = 0
+
+    @property
+    def rollable(self) -> bool:
+        """Vectors over joints, the base and task frames in and out; operators with few columns."""
+        spaces = {space for _, space in (*self.program.inputs, *self.program.outputs)}
+        solves = any(isinstance(part, ir.SolveFlat) for _, part in self.flat_parts())
+        small = self.width <= LARGEST_COLUMNS and (not solves or 6 * self.frames <= LARGEST_FLAT)
+        known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
+        over = {space for name, space in self.program.inputs if name in self.program.columns}
+        known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.flat_results)
+        alike = over <= {"task", "base", "root"} and len({self.flat_rows[space] for space in over}) <= 1
+        return spaces <= {"joints", *_PER_LINK, *self.flat_rows} and small and known and alike
+
+    @property
+    def flat_results(self) -> list[Statement]:
+        names = {name for name, _ in self.program.outputs if name not in self.outputs}
+        return [s for sweep in self.program.sweeps for s in sweep.statements if s.target in names]
+
+    @staticmethod
+    def _known(part: Term, at_link: bool) -> bool:
+        match part:
+            case ir.Data(name=name):
+                return name in _DATA
+            case ir.Call(function=function):
+                flat = (LIFT, FRAME_POSES, "bias_acceleration_at_frames")
+                return (function in CALLS or function in AXES or function == "pose") if at_link else function in flat
+            case ir.TaskOperator(name=name):
+                return name == "U_task"
+            case ir.ToTask() | ir.ToBase() | ir.ToRoot() | ir.ToScalar() | ir.SolveFlat():
+                return not at_link
+        blocks = ir.Times | ir.Plus | ir.Transpose | ir.Invert | ir.Divide
+        return isinstance(part, _AT_LINKS | ir.FromTask | ir.FromBase | ir.FromRoot | blocks)
+
+    def link_parts(self) -> list[tuple[bool, Term]]:
+        return [(True, x) for sweep in self.program.passes for s in sweep.statements for x in parts(s.term)]
+
+    def flat_parts(self) -> list[tuple[bool, Term]]:
+        flat = [sweep for sweep in self.program.sweeps if sweep.direction == "flat"]
+        return [(False, x) for sweep in flat for s in sweep.statements for x in parts(s.term)]
+
+    @cached_property
+    def everything(self) -> list[Term]:
+        return [part for _, part in [*self.link_parts(), *self.flat_parts()]]
+
+    # Shapes
+
+    @property
+    def flat_rows(self) -> dict[str, int]:
+        """Rows of the spaces that are not over the links."""
+        frames = {"task": 6 * self.frames, "poses": 16 * self.frames}
+        return {"base": 6, "root": 6, "scalars": 1, "gravity": 3, **frames}
+
+    @property
+    def width(self) -> int:
+        """Columns of what depends on an identity operand."""
+        over = {space for name, space in self.program.inputs if name in self.program.columns}
+        return max([1, *(self.flat_rows.get(space, 1) for space in over)])
+
+    @cached_property
+    def wide(self) -> frozenset[str]:
+        found = set(self.program.columns)
+        statements = [s for sweep in self.program.sweeps for s in sweep.statements]
+        while True:
+            more = {s.target for s in statements if _has_columns_of(s.term, found)} - found
+            if not more:
+                return frozenset(found)
+            found |= more
+
+    def columns(self, name: str) -> int:
+        return self.width if name in self.wide else 1
+
+    def shape(self, name: str) -> tuple[int, int]:
+        """Of a field over the links that neighbours or frames read, or of a flat input."""
+        if name == "X":
+            return 12, 1
+        square = any(
+            isinstance(x, ir.CongruentParent | ir.BackCongruentParent) and x.name == name for x in self.everything
+        )
+        return (6, 6) if square else (6, self.columns(name))
+
+    @cached_property
+    def by_column(self) -> frozenset[str]:
+        """The fields that are made anew for each column."""
+        return depending(self.program, self.operand) if self.operand else frozenset()
+
+    # Who reads what
+
+    @cached_property
+    def given(self) -> dict[str, str]:
+        """Inputs of which every link has a part, and whether over joints or links."""
+        return {name: space for name, space in self.program.inputs if space not in self.flat_rows}
+
+    @cached_property
+    def outputs(self) -> dict[str, str]:
+        """Results of which every link has a part, and whether over joints or links."""
+        return {name: space for name, space in self.program.outputs if space not in self.flat_rows}
+
+    def part(self, name: str, dofs: int) -> tuple[int, int]:
+        """The shape of a link's part of an input or result."""
+        space = self.given.get(name) or self.outputs[name]
+        return _PER_LINK.get(space, dofs), self.columns(name)
+
+    @cached_property
+    def at_root(self) -> bool:
+        """Whether the axes of the link on the world must be its body's."""
+        spaces = {space for _, space in (*self.program.inputs, *self.program.outputs)}
+        return "root" in spaces or any(isinstance(x, ir.ToRoot | ir.FromRoot) for x in self.everything)
+
+    @cached_property
+    def keeps_origins(self) -> bool:
+        """Whether the points that links are about matter."""
+        return bool({"links", "parameters"} & {*self.outputs.values()} or "links" in self.given.values())
+
+    @cached_property
+    def in_body_axes(self) -> bool:
+        """Whether steps must know how the bodies' own axes lie."""
+        return any(isinstance(x, ir.Call) and x.function in AXES for x in self.everything)
+
+    @cached_property
+    def passing(self) -> frozenset[str]:
+        """Fields that only children read, on the way out."""
+        result: set[str] = set()
+        for number, sweep in enumerate(self.program.sweeps):
+            made = {s.target for s in sweep.statements} if sweep.direction == ir.OUTWARD else set()
+            result |= made & self._from_parents(sweep) - self._read_later(number)
+        return frozenset(result)
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Fields that children read at their parent and that last."""
+        return frozenset().union(*(self._from_parents(sweep) for sweep in self.program.passes)) - self.passing
+
+    @staticmethod
+    def _from_parents(sweep: ir.Sweep) -> set[str]:
+        found = {x.name for s in sweep.statements for x in parts(s.term) if isinstance(x, _FROM_PARENT)}
+        poses = any(isinstance(x, ir.Call) and x.function == "pose" for s in sweep.statements for x in parts(s.term))
+        return found | ({"X"} if poses else set())
+
+    def _read_later(self, number: int) -> set[str]:
+        later = [s.term for sweep in self.program.sweeps[number + 1 :] for s in sweep.statements]
+        return {part.name for term in later for part in parts(term) if isinstance(part, _AT_LINKS)}
+
+    @cached_property
+    def repeated(self) -> dict[str, Term]:
+        """Fields that are computed again where they are needed: a(k) costs less than to keep it."""
+        return {
+            s.target: s.term
+            for sweep in self.program.passes
+            for s in sweep.statements
+            if isinstance(s.term, ir.Call) and s.term.function == "bias_acceleration"
+        }
+
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """Fields that task frames read at their links."""
+        named = {x.name for x in self.everything if isinstance(x, ir.ToTask)}
+        asked = {x.function for x in self.everything if isinstance(x, ir.Call)}
+        at_frames = "bias_acceleration_at_frames" in asked
+        placed = named or at_frames or FRAME_POSES in asked or any(taken_in(x) for x in self.everything)
+        inside = {t.left.name for t in self.only_at_frames.values()}  # type: ignore[attr-defined]
+        named = (named - self.only_at_frames.keys()) | inside
+        return frozenset(named | ({"X"} if placed else set()) | ({"V"} if at_frames else set()))
+
+    @cached_property
+    def only_at_frames(self) -> dict[str, ir.Times]:
+        """Fields Ω(k) Σ_f B_f x_f that only task frames read: computed there and not at every link."""
+        found = {}
+        for sweep in self.program.passes:
+            for s in sweep.statements:
+                t = s.term
+                if isinstance(t, ir.Times) and isinstance(t.left, ir.Field) and isinstance(t.right, ir.FromTask):
+                    found[s.target] = t
+        squares = {x.name for x in self.everything if isinstance(x, ir.CongruentParent)}
+        elsewhere = {x.name for x in self.everything if isinstance(x, _AT_LINKS)}
+        return {name: t for name, t in found.items() if t.left.name in squares and name not in elsewhere}  # type: ignore[attr-defined]
+
+    @cached_property
+    def totals(self) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(x for x in self.everything if isinstance(x, ir.ToBase | ir.ToRoot | ir.ToScalar)))

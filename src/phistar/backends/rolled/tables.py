@@ -1,0 +1,240 @@
+"""The data of a robot for a rolled kernel: where its links, entries and frames are in memory, what they weigh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.links.link_frames import SCREW, LinkFrames
+from phistar.backends.links.values import spin_of
+from phistar.backends.rolled.memory import Rooms
+from phistar.backends.rolled.plan import Plan
+from phistar.backends.rolled.steps import ARMATURE, BODY, CONSTANTS, INERTIA, PLACING, PLACING_MORE, SPIN
+from phistar.errors import ModelError
+from phistar.model import Model
+
+Table = list[int]
+
+
+@dataclass(frozen=True)
+class Given:
+    """The places of the entries of each array and how many columns it has; places of constants and what stands there;
+    the vectors of memory that are wanted beyond those of the links; whether steps ask how the bodies' own axes lie."""
+
+    arrays: list[Any]
+    columns: Table
+    initial: Table
+    numbers: list[float]
+    beyond: int = 0
+    in_body_axes: bool = False
+
+
+def tables(
+    model: Model, frames: LinkFrames, kinds: list[int], plan: Plan, memory: Rooms, names: Any, lanes: int
+) -> list[Any]:
+    """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
+    areas = Areas(model, kinds, memory, names)
+    arrays, initial = _arrays(model, kinds, areas.own, plan, memory), _initial(model, kinds, areas.own, plan, memory)
+    given = Given(*arrays, *initial, in_body_axes=plan.in_body_axes)
+    made = link_tables(model, frames, kinds, areas, given, names, lanes)
+    if not plan.operand:
+        return made
+    entries = over_links(kinds, areas.own, memory, plan.operand, [joint.nv for joint in model.joints])
+    return [*made, (8 * lanes * entries).astype(np.uint32)]
+
+
+def link_tables(
+    model: Model, frames: LinkFrames, kinds: list[int], areas: Areas, given: Given, names: Any, lanes: int
+) -> list[Any]:
+    """The same for arrays whose places are known."""
+    constants, rows = _constants(model, frames, given.in_body_axes)
+    starts, more = _extras(model, areas.sent)
+    places = [np.array(kinds), *(8 * lanes * x for x in areas.of_links()), starts[:-1], starts[1:], 8 * rows]
+    initial, sizes = given.initial, (len(x) for x in given.arrays)
+    counts = [len(kinds), areas.room + given.beyond, areas.pass_start, len(initial), *sizes, *given.columns]
+    if areas.room * 8 * lanes >= 1 << 32:
+        raise ModelError(f"{model.name} has {len(kinds)} bodies, more than one call can keep in 4 GB of memory.")
+
+    def at(numbers: Any) -> np.ndarray:
+        return (8 * lanes * np.array(numbers, dtype=np.int64)).astype(np.uint32)
+
+    return [
+        np.array(counts, dtype=np.int64),
+        np.stack(places, axis=-1).astype(np.uint32),
+        constants,
+        at(areas.slot_start + areas.memory.slot * np.array(more, dtype=np.int64)),
+        np.array([_point(model, frames, name) for name in names], dtype=float).reshape(-1, 12),
+        at(areas.of_frames()),
+        at(initial),
+        np.array(given.numbers, dtype=float),
+        *(at(x) for x in given.arrays),
+    ]
+
+
+class Areas:
+    """Where the parts of the memory begin, counted in vectors. Of the frames' part, slot 0 is for links without frame
+    and slot 1 for frames on the world."""
+
+    def __init__(self, model: Model, kinds: list[int], memory: Rooms, names: Any) -> None:
+        self.memory, self.bodies = memory, [model.frame(name).body for name in names]
+        self.by_body = {b: 2 + number for number, b in enumerate(sorted({b for b in self.bodies if b >= 0}))}
+        self.frame_start = memory.flat_size
+        self.slot_start = self.frame_start + (2 + len(self.by_body)) * memory.frame
+        self.sent, slots = _sending(model)
+        self.pass_start = self.slot_start + slots * memory.slot
+        self.passing, passes = _passing(model)
+        own_start = self.pass_start + passes * memory.passing
+        sizes = np.array([len(own) for own in memory.own])[kinds]
+        self.own = own_start + np.concatenate([[0], np.cumsum(sizes)])
+        self.parents = np.array([p if p >= 0 else k for k, p in enumerate(model.parents)])
+        self.room = int(self.own[-1]) + 1
+        self.received = np.array([self.sent[c[0]] if c else 0 for c in model.children[: len(kinds)]])
+
+    def of_links(self) -> list[np.ndarray]:
+        """Of each link: own, parent, passing, passed, children, siblings, frame."""
+        passing, slot = self.passing * self.memory.passing, self.memory.slot
+        frame = np.array([self.by_body.get(k, 0) for k in range(len(self.parents))])
+        return [
+            self.own[:-1],
+            self.own[self.parents],
+            self.pass_start + passing,
+            self.pass_start + passing[self.parents],
+            self.slot_start + self.received * slot,
+            self.slot_start + self.sent * slot,
+            self.frame_start + frame * self.memory.frame,
+        ]
+
+    def of_frames(self) -> Table:
+        return [self.frame_start + self.by_body.get(b, 1) * self.memory.frame for b in self.bodies]
+
+
+def _sending(model: Model) -> tuple[np.ndarray, int]:
+    """For each link the slot it sends to; slot 0 stays zero. A slot is free again when the parent has read it."""
+    n, free, count = len(model.bodies), [], 1
+    sent = np.zeros(n, dtype=np.int64)
+    for k in range(n - 1, -1, -1):
+        if free:
+            sent[k] = free.pop()
+        else:
+            sent[k], count = count, count + 1
+        free += [int(sent[c]) for c in model.children[k]]
+    return sent, count
+
+
+def _extras(model: Model, sent: np.ndarray) -> tuple[np.ndarray, Table]:
+    """The slots of all children but the first, link after link."""
+    counts, found = [0], []
+    for children in model.children[: len(model.bodies)]:
+        found += [int(sent[c]) for c in children[1:]]
+        counts.append(len(found))
+    return np.array(counts), found
+
+
+def _passing(model: Model) -> tuple[np.ndarray, int]:
+    """For each link the slot of what it passes on; free again after its last child."""
+    n, free, count = len(model.bodies), [], 0
+    slots = np.zeros(n, dtype=np.int64)
+    last = [max(children, default=-1) for children in model.children[:n]]
+    for k in range(n):
+        if free:
+            slots[k] = free.pop()
+        else:
+            slots[k], count = count, count + 1
+        parent = model.parents[k]
+        if parent >= 0 and last[parent] == k:
+            free.append(int(slots[parent]))
+        if last[k] < 0:
+            free.append(int(slots[k]))
+    return slots, count
+
+
+def _constants(model: Model, frames: LinkFrames, in_body_axes: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The constants of all links, one after the other, and where each link's begin: a screw without motor is short."""
+    n = len(model.bodies)
+    rows = np.zeros((n, CONSTANTS))
+    screw = np.array([role == SCREW for role in frames.roles])
+    general = np.concatenate([frames.rotation.reshape(n, 9), frames.offset], axis=-1)
+    rows[:, PLACING : PLACING + 6] = general[:, :6]
+    rows[:, PLACING_MORE : PLACING_MORE + 6] = general[:, 6:]
+    rows[screw, PLACING : PLACING + 5] = frames.screws[screw]
+    rows[:, INERTIA : INERTIA + 10] = frames.inertia
+    for k, joint in enumerate(model.joints):
+        kind = joint.kind
+        rows[k, ARMATURE : ARMATURE + kind.nv] = kind.armature_diagonal
+        if kind.gyroscopic:
+            rows[k, SPIN : SPIN + kind.nv] = spin_of(kind)
+    long = ~screw | np.any(rows[:, ARMATURE:BODY])
+    rows[:, BODY : BODY + 9] = frames.old_rotation.reshape(n, 9)
+    rows[:, BODY + 9 : BODY + 12] = frames.old_offset
+    sizes = np.where(long, BODY, PLACING_MORE) if not in_body_axes else np.full(n, CONSTANTS)
+    kept = np.arange(CONSTANTS) < sizes[:, None]
+    return rows[kept], np.concatenate([[0], np.cumsum(sizes)])[:-1]
+
+
+def _point(model: Model, frames: LinkFrames, name: str) -> np.ndarray:
+    """The frame's origin and axes as its link has them; on the world, whose link is never placed, as they are."""
+    frame = model.frame(name)
+    place = frame.placement
+    if frame.body < 0:
+        return np.concatenate([np.zeros(3), place.rotation.reshape(-1)])
+    axes = frames.old_rotation[frame.body].T @ place.rotation
+    return np.concatenate([frames.point(frame.body, place.translation), axes.reshape(-1)])
+
+
+def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[list[Any], Table]:
+    """The place of each entry of q, of the inputs and of the outputs, and the columns of each."""
+    program = plan.program
+    arrays: list[Any] = [over_links(kinds, own, memory, "q", [joint.nq for joint in model.joints])]
+    columns = [model.nq]
+
+    def placed(name: str, space: str) -> Any:
+        if space in plan.flat_rows:
+            return range(memory.flat[name], memory.flat[name] + plan.flat_rows[space] * plan.columns(name))
+        shapes = [plan.part(name, joint.nv) for joint in model.joints]
+        return over_links(kinds, own, memory, name, [rows * c for rows, c in shapes])
+
+    for name, space in program.inputs:
+        if name not in (*program.columns, "a_g", plan.operand):
+            arrays.append(placed(name, space))
+            columns.append(len(arrays[-1]))
+    for name, space in program.outputs:
+        arrays.append(placed(name, space))
+        columns.append(plan.columns(name) if plan.columns(name) > 1 else len(arrays[-1]))
+        if name in plan.by_column:
+            columns[-1] = model.nv
+    return arrays, columns
+
+
+def over_links(kinds: list[int], own: np.ndarray, memory: Rooms, name: str, counts: list[int]) -> np.ndarray:
+    """Places of an array's entries, some of every link, in the links' own memory; an entry that no step reads goes
+    nowhere."""
+    waste = int(own[-1])
+    by_kind: dict[tuple[int, int], np.ndarray] = {}
+    result = []
+    for k, count in enumerate(counts):
+        key = (kinds[k], count)
+        if key not in by_kind:
+            entries = memory.own[kinds[k]]
+            by_kind[key] = np.array([entries.get((name, i), -1) for i in range(count)], dtype=np.int64)
+        found = by_kind[key]
+        result.append(np.where(found >= 0, own[k] + found, waste))
+    return np.concatenate(result)
+
+
+def _initial(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[Table, list[float]]:
+    """Gravity and the identities that operators are applied to; a unit vector is zero but for one entry."""
+    places, numbers = [], []
+    if plan.operand:
+        places += list(over_links(kinds, own, memory, plan.operand, [joint.nv for joint in model.joints]))
+        numbers += [0.0] * model.nv
+    for name, space in plan.program.inputs:
+        if name == "a_g":
+            places += range(memory.flat[name], memory.flat[name] + 6)
+            numbers += [0.0, 0.0, 0.0, *(-model.gravity)]
+        elif name in plan.program.columns:
+            size = plan.flat_rows[space]
+            places += [memory.flat[name] + i * (size + 1) for i in range(size)]
+            numbers += [1.0] * size
+    return places, numbers

@@ -1,0 +1,121 @@
+"""Small dense inverses and solves that take batches and traced scalars, and never raise for one bad row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.traces.trace import Scalar
+
+SMALLEST_PIVOT = 1e-10
+"""Of the diagonal: below, an inverse on task space has fewer than six digits and is refused."""
+
+
+def invert(matrix: np.ndarray) -> np.ndarray:
+    """X⁻¹ of a small symmetric positive definite block, (…, r, r): Gauss-Jordan without pivoting."""
+    size = matrix.shape[-1]
+    if size == 1:
+        return 1.0 / matrix
+    left: list[list[Any]] = [
+        [matrix[..., i, j][()] for j in range(size)] for i in range(size)
+    ]  # a traced scalar, not an array of one
+    right: list[list[Any]] = [[float(i == j) for j in range(size)] for i in range(size)]
+    for pivot in range(size):
+        scale = 1.0 / left[pivot][pivot]
+        left[pivot] = [scale * x for x in left[pivot]]
+        right[pivot] = [scale * x for x in right[pivot]]
+        for row in range(size):
+            if row != pivot:
+                factor = left[row][pivot]
+                left[row] = [x - factor * y for x, y in zip(left[row], left[pivot], strict=True)]
+                right[row] = [x - factor * y for x, y in zip(right[row], right[pivot], strict=True)]
+    whole = [[np.broadcast_to(x, matrix.shape[:-2]) for x in row] for row in right]
+    return np.stack([np.stack(row, axis=-1) for row in whole], axis=-2)
+
+
+def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """X⁻¹Y, (…, m, m), (…, m, c): a singular X gives NaN in its own row of the batch only."""
+    batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
+    matrix = np.broadcast_to(matrix, (*batch, *matrix.shape[-2:]))
+    right = np.broadcast_to(right, (*batch, *right.shape[-2:]))
+    if matrix.dtype == object or right.dtype == object:
+        return np.matmul(invert(matrix), right)
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        result = np.full(right.shape, np.nan)
+        for index in np.ndindex(*batch):
+            if np.linalg.matrix_rank(matrix[index]) == matrix.shape[-1]:
+                result[index] = np.linalg.solve(matrix[index], right[index])
+        return result
+
+
+def solve_symmetric(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """X⁻¹Y for symmetric positive X. Traced, the last row is eliminated first: parents stand before children in X, so
+    that the zeros of branches stay zeros (Featherstone's LTDL)."""
+    if matrix.dtype != object and right.dtype != object:
+        return solve(matrix, right)
+    return _eliminated(matrix, right, None)
+
+
+def solve_task(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """X⁻¹Y for a symmetric positive X on a task space: NaN where a direction is all but lost, in that row of the batch.
+
+    A pivot is what is left of a direction once others are held; below SMALLEST_PIVOT of the mean of its three
+    diagonal entries (angular or linear, so that units do not matter) most of its digits are rounding errors.
+    """
+    return _eliminated(matrix, right, SMALLEST_PIVOT * scales(matrix))
+
+
+def scales(matrix: np.ndarray) -> np.ndarray:
+    """The mean of the diagonal over each three rows, (…, rows); where rows do not come in threes, each its own."""
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    if diagonal.shape[-1] % 3:
+        return diagonal
+    means = (diagonal[..., 0::3] + diagonal[..., 1::3] + diagonal[..., 2::3]) * (1.0 / 3.0)
+    return np.repeat(means, 3, axis=-1)
+
+
+def _eliminated(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None) -> np.ndarray:
+    """X⁻¹Y by X = LᵀDL, entry by entry; pivots below `least` spoil the result."""
+    size, columns = right.shape[-2:]
+    x = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]
+    y = [[right[..., i, c][()] for c in range(columns)] for i in range(size)]
+    inverses: list[Any] = [0.0] * size
+    factors: dict[tuple[int, int], Any] = {}
+    for k in range(size - 1, -1, -1):
+        inverses[k] = 1.0 / x[k][k] if least is None else _sound_inverse(x[k][k], least[..., k][()])
+        for i in (i for i in range(k) if not _is_zero(x[i][k])):
+            factors[i, k] = x[i][k] * inverses[k]
+            for j in range(i + 1):
+                x[j][i] = x[j][i] - factors[i, k] * x[j][k]
+            y[i] = [a - factors[i, k] * b for a, b in zip(y[i], y[k], strict=True)]
+    for k in range(size):
+        y[k] = [inverses[k] * a for a in y[k]]
+        for i in (i for i in range(k) if (i, k) in factors):
+            y[k] = [a - factors[i, k] * b for a, b in zip(y[k], y[i], strict=True)]
+    return _gathered(y, matrix, right)
+
+
+def _gathered(entries: list[list[Any]], matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
+    result = np.empty((*batch, *right.shape[-2:]), dtype=np.result_type(matrix, right))
+    for i, row in enumerate(entries):
+        for j, entry in enumerate(row):
+            result[..., i, j] = entry
+    return result.view(type(matrix))  # traced numbers stay in an array that answers NumPy
+
+
+def _sound_inverse(pivot: Any, least: Any) -> Any:
+    """1/pivot, or NaN where the pivot is below `least`: w/(w·pivot) with the weight w = 1 or 0, without a branch."""
+    if _is_zero(pivot):  # by structure, in a trace; what is below it is then zero too, or a number of the trace
+        return np.nan if _is_zero(least) else _sound_inverse(0.5 * least, least)
+    margin = pivot - least
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = 0.5 + 0.5 * (margin.sign() if isinstance(margin, Scalar) else np.sign(margin))
+        return weight / (weight * pivot)
+
+
+def _is_zero(value: Any) -> bool:
+    return isinstance(value, float) and value == 0.0

@@ -1,0 +1,101 @@
+"""ℳ⁻¹X as loops of a kernel: on branching patterns, at every width, X sparse or full, inside larger tables."""
+
+import numpy as np
+import pytest
+
+from phistar.backends.code.elimination import WHOLE, Carrying, factored, inverted, supports
+from phistar.backends.code.packed import module_text
+from phistar.backends.code.unsolved import Block, Unsolved
+from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
+from phistar.backends.machine.rows import Signature
+from phistar.backends.traces.trace import Scalar, Tape, finish
+
+PARENTS = (-1, 0, 1, 1, 3, 0, 5, 5, 7, -1, 9)
+SIZE = len(PARENTS)
+
+
+def related(i, j):
+    """Whether one of two joints carries the other."""
+    low, high = sorted((i, j))
+    while high > low:
+        high = PARENTS[high]
+    return high == low
+
+
+def masses(count):
+    """Positive matrices that are zero between branches."""
+    rng = np.random.default_rng(0)
+    mask = np.array([[related(i, j) for j in range(SIZE)] for i in range(SIZE)])
+    found = np.where(mask, rng.normal(size=(count, SIZE, SIZE)), 0.0)
+    return found + np.swapaxes(found, -1, -2) + 12.0 * np.eye(SIZE)
+
+
+def traced_mass(entries):
+    table = np.full((SIZE, SIZE), 0.0, dtype=object)
+    for i in range(SIZE):
+        for j in range(i + 1):
+            if related(i, j):
+                table[i, j] = table[j, i] = entries[i * SIZE + j]
+    return table
+
+
+def test_the_factors_of_branches_stay_apart():
+    tape = Tape()
+    factors, scales = factored(traced_mass(tape.inputs((SIZE * SIZE,))))
+    assert set(factors) == {(i, k) for k in range(SIZE) for i in range(k) if related(i, k)}
+    assert len(scales) == SIZE
+
+
+def test_the_inverse_of_the_factors_is_an_inverse_on_the_same_pairs():
+    for mass in masses(3):
+        factors, _ = factored(mass)
+        inverse = inverted(factors)
+        assert list(inverse) == list(factors)
+        tables = [np.eye(SIZE), np.eye(SIZE)]
+        for table, entries in zip(tables, (factors, inverse), strict=True):
+            for (i, k), value in entries.items():
+                table[k, i] = value
+        assert np.allclose(tables[0] @ tables[1], np.eye(SIZE), rtol=0, atol=1e-14)
+
+
+def test_columns_of_different_branches_are_not_put_together():
+    """Two legs of six joints on six base rates: what moves one has no rows of the other."""
+    above = [*(range(k) for k in range(6)), *((*range(6), *range(s, k)) for s in (6, 12) for k in range(s, s + 6))]
+    pairs = [(i, k) for k, carrying in enumerate(above) for i in carrying]
+    given = [frozenset((*above[k], k, *(j for i, j in pairs if i == k))) for k in range(18)]
+    groups = Carrying.of(18, pairs).groups(given, [WHOLE] * 18)
+    assert [k for group in groups for k in range(group.first, group.first + group.width)] == list(range(18))
+    assert all(set(group.rows).isdisjoint(range(12, 18)) for group in groups if 6 <= group.first < 12)
+
+
+def test_the_support_of_a_column_is_what_is_not_zero_by_structure():
+    tape = Tape()
+    (x,) = tape.inputs((1,))
+    assert supports(np.array([[0.0, x], [1.0, 0.0]], dtype=object)) == (frozenset({1}), frozenset({0}))
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+@pytest.mark.parametrize(("columns", "symmetric"), [(1, True), (7, False), (13, True)])
+def test_loops_give_what_a_solver_gives(lanes, columns, symmetric):
+    rng, above = np.random.default_rng(1), 2
+    pattern = rng.random((SIZE, columns)) < 0.3
+    tape = Tape()
+    mass = traced_mass(tape.inputs((SIZE * SIZE,)))
+    x = tape.inputs((SIZE * columns,)).reshape(SIZE, columns)
+    right = np.full((above + SIZE, columns), 0.0, dtype=object)
+    right[above:] = np.where(pattern, x, 0.0)
+    right[:above] = 5.0
+    blocks = Block(0, above), Block(1, symmetric=symmetric)
+    values, elimination = Unsolved(mass, (right, np.eye(SIZE)), blocks).recorded()
+    trace = finish(tape, [value if isinstance(value, Scalar) else float(value) for value in values])
+    shapes = ((above + SIZE, columns), (SIZE, SIZE))
+    signature, target = Signature((SIZE * SIZE, SIZE * columns), shapes), host()
+    code = compile_object(module_text(trace, signature, lanes, target.fma, elimination), target)
+    function = gufunc(load_object(code), signature, "eliminated", "a test")
+    matrices, numbers = masses(11), rng.normal(size=(11, SIZE, columns))
+    solved, inverse = function(matrices.reshape(11, -1), numbers.reshape(11, -1))
+    assert np.array_equal(solved[:, :above], np.full((11, above, columns), 5.0))
+    assert np.allclose(
+        solved[:, above:], np.linalg.solve(matrices, np.where(pattern, numbers, 0.0)), rtol=0, atol=1e-13
+    )
+    assert np.allclose(inverse, np.linalg.inv(matrices), rtol=0, atol=1e-13)

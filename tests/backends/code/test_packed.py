@@ -1,0 +1,79 @@
+"""Packed kernels: every width, few and many entries, tails, strides and constants give what the trace gives."""
+
+import numpy as np
+import pytest
+
+from phistar.backends.code import packed
+from phistar.backends.code.llvm import Body
+from phistar.backends.code.packed import PackedPlaces, module_text
+from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
+from phistar.backends.machine.rows import Signature
+from phistar.backends.traces.solve import solve_symmetric
+from phistar.backends.traces.symbolic import replay
+from phistar.backends.traces.trace import Tape, depth_first, finish
+
+SHAPES = [((3,), ((2,),)), ((9, 8), ((2, 5), (6,))), ((1, 5), ((3, 3), (1,))), ((9, 4), ((4, 5), (7,), (2, 2)))]
+
+
+def trace_of(rows, shapes):
+    """Outputs that tell entries apart: sums of neighbours, every third one a constant."""
+    tape = Tape()
+    x = np.concatenate([tape.inputs((n,)) for n in rows])
+    count = sum(int(np.prod(shape)) for shape in shapes)
+    values = [float(i) if i % 3 == 2 else x[i % x.size] * 2.0 + x[(i + 1) % x.size] * x[0] for i in range(count)]
+    return finish(tape, values)
+
+
+@pytest.mark.parametrize("long", [0, 6000])
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+@pytest.mark.parametrize(("rows", "shapes"), SHAPES)
+def test_packed_kernels_give_what_their_trace_gives(rows, shapes, lanes, long, monkeypatch):
+    """Blocks one by one, or several abreast as in long code."""
+    monkeypatch.setattr(packed, "LONG", long)
+    trace, signature, target = trace_of(rows, shapes), Signature(rows, shapes), host()
+    code = compile_object(module_text(trace, signature, lanes, target.fma), target)
+    function = gufunc(load_object(code), signature, "packed", "a test")
+    rng = np.random.default_rng(0)
+    for count in (0, 1, 3, 4, 8, 13, 35):
+        arrays = [rng.normal(size=(count, n)) for n in rows]
+        expected = _expected(trace, arrays, shapes)
+        strided = [np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2] for x in arrays]
+        for given in (arrays, strided):
+            found = function(*given)
+            found = found if isinstance(found, tuple) else (found,)
+            assert all(np.allclose(x, y, rtol=0, atol=1e-14) for x, y in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_results_that_others_are_made_of_are_read_again_where_they_were_put(lanes):
+    """Each entry is made of all before it, so that most wait in the memory of the results."""
+    tape, target, signature = Tape(), host(), Signature((5,), ((6, 6), (3,)))
+    x = list(tape.inputs((5,)))
+    values = []
+    for i in range(39):
+        values.append(sum(((0.3 + k / 99) * y for k, y in enumerate(values)), x[i % 5] * x[(i + 1) % 5]))
+    values = [*values[:30], values[3], values[7], *values[32:]]
+    trace = finish(tape, values)
+    code = compile_object(module_text(trace, signature, lanes, target.fma), target)
+    function = gufunc(load_object(code), signature, "packed", "a test")
+    given = np.random.default_rng(0).normal(size=(11, 5))
+    for found, expected in zip(function(given), _expected(trace, [given], signature.outputs), strict=True):
+        assert np.allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+
+
+def _expected(trace, arrays, shapes):
+    count = len(arrays[0])
+    entries = replay(trace, np.concatenate(arrays, axis=-1).T)
+    table = np.stack([np.broadcast_to(x, count) for x in entries], axis=-1)
+    cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    return [part.reshape(count, *shape) for part, shape in zip(np.split(table, cuts, axis=-1), shapes, strict=True)]
+
+
+def test_a_solution_made_from_its_last_row_on_waits_less_in_memory():
+    """X⁻¹Y of seven rows: a column stays in registers where the first row comes last."""
+    tape = Tape()
+    matrix, right = tape.inputs((7, 7)), tape.inputs((7, 12))
+    trace = finish(tape, list(solve_symmetric(np.triu(matrix) + np.triu(matrix, 1).T, right).reshape(-1)))
+    places = PackedPlaces(4, tuple(range(7 * 12)))
+    rows, last = (Body("part", depth_first(trace, first), places, 4, True) for first in (False, True))
+    assert last.traffic < 0.9 * rows.traffic
