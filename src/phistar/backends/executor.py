@@ -116,9 +116,10 @@ def executor(wanted: Statements) -> Any:
 def _over_pairs(wanted: Statements) -> Kernel | None:
     """ℳ itself, by composites r in one frame: HrH* + Hφ̃rH* + (Hφ̃rH*)* + A (R87 eq. 31); or ℳ⁻¹, by
     (1 − HψK)*D⁻¹(1 − HψK) (RJK91 lemma 3); of all pairs of joints at once."""
-    mass, model = wanted.symbols.mass, wanted.model
+    masses, model = (wanted.symbols.mass, replace(wanted.symbols, armature=True).mass), wanted.model
     (public, node), *others = wanted.nodes
-    name = {mass: "mass_matrix", mass.inv: "mass_matrix_inverse"}.get(node)
+    known = dict.fromkeys(masses, "mass_matrix") | dict.fromkeys((mass.inv for mass in masses), "mass_matrix_inverse")
+    name = known.get(node)
     if name is None or others or wanted.matrix is not True or wanted.parameters or has_rotors(model) or not model.nv:
         return None
     signature = Signature((model.nq,), ((model.nv, model.nv),))
@@ -208,7 +209,7 @@ def compile_plan(
     if found is None:
         axes = [len(shape) for shape in signature.shapes]
         made = rolled_text(plan, kinds, axes, len(signature.inputs), lanes, target.fma)
-        header = {"operations": made.operations_per_link, "memory": made.memory.data()}
+        header = {"operations": made.operations_per_link, "memory": made.memory.data(), "by_column": made.by_column}
         code = compile_object(made.text, target)
         cache.store(name, header, code)
     else:
@@ -216,8 +217,13 @@ def compile_plan(
     doc = f"{title} of {model.name}, compiled link by link."
     data = tables(model, placed, numbers, plan, Rooms.from_data(header["memory"]), frames, 2 * lanes)
     function = gufunc(load_object(code), signature, title, doc, data)
-    operations = header["operations"] * len(model.bodies)
-    return Kernel(function, inputs, tuple(outputs), operations, signature.outputs, {}, signature.inputs)
+    counted = rolled_operations(header, model)
+    return Kernel(function, inputs, tuple(outputs), counted, signature.outputs, {}, signature.inputs)
+
+
+def rolled_operations(header: Mapping[str, Any], model: Model) -> int:
+    """Operations per state of a rolled kernel with that header."""
+    return len(model.bodies) * (header["operations"] + model.nv * header["by_column"])
 
 
 def _rolled_signature(plan: Plan, model: Model) -> tuple[Signature, tuple[str, ...]]:

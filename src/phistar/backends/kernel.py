@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,16 +103,22 @@ class Statements:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """`function(q, *inputs)` is a NumPy gufunc; `inputs` and `outputs` name its arguments and results."""
+    """`function(q, *inputs)` is a NumPy gufunc; `inputs` and `outputs` name its arguments and results; `counted` are
+    its operations per state, or counts them."""
 
     function: Any
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    operations: int
+    counted: int | Callable[[], int]
     shapes: tuple[tuple[int, ...], ...] = ()
     forms: Mapping[str, int] = field(default_factory=dict)
 
     rows: tuple[int, ...] = ()  # entries of q and of each input
+
+    @cached_property
+    def operations(self) -> int:
+        """Arithmetic instructions per state."""
+        return self.counted() if callable(self.counted) else self.counted
 
     @property
     def form(self) -> str:

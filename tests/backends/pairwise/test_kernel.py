@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.code.counts import operations
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.machine.jit import Target, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import spread
-from phistar.backends.pairwise.forms import FORMS, has_many_pairs, walked
+from phistar.backends.pairwise.forms import FORMS, has_many_pairs, walked, whole_numbers
 from phistar.backends.pairwise.kernel import pair_kernel
 from phistar.backends.pairwise.loops import GROUP
 from phistar.derivatives import RECORDED
@@ -70,6 +71,12 @@ def test_loops_over_pairs_are_the_derivatives_of_every_kind_of_joint(case, name)
 @pytest.mark.parametrize("model", [TREES["floating"], several_roots()], ids=["floating", "orchard"])
 def test_loops_over_pairs_are_the_written_out_tables_of_trees(model, name):
     assert compared(name, model) < 1e-12
+
+
+def test_operations_are_those_of_sweeps_and_of_loops():
+    counts = {n: ps.compile(ps.mass_matrix.statement, ps.chain(n), matrix=True).operations for n in (60, 120)}
+    sweeps = {n: c - operations(FORMS["mass_matrix"].loops, whole_numbers(ps.chain(n))) for n, c in counts.items()}
+    assert 0 < 2 * sweeps[60] == sweeps[120]
 
 
 def test_a_walk_finds_what_each_rate_carries_right_behind_it():

@@ -53,9 +53,9 @@ def module_text(
 
 def arrays_used(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> list[str]:
     """The arrays of its first argument that a function, or one that it calls, reads or writes; by name, sorted."""
-    if not _bundle(tree):
+    own = bundle_of(tree)
+    if own is None:
         return []
-    own = tree.args.args[0].arg
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == own:
@@ -65,10 +65,10 @@ def arrays_used(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> 
     return sorted(found)
 
 
-def _bundle(tree: ast.FunctionDef) -> bool:
-    """Whether the first argument is many arrays."""
-    first = tree.args.args[0].annotation if tree.args.args else None
-    return isinstance(first, ast.Name) and first.id == Arrays.__name__
+def bundle_of(tree: ast.FunctionDef) -> str | None:
+    """The name of the first argument if it is many arrays."""
+    first = tree.args.args[0] if tree.args.args else ast.arg("")
+    return first.arg if isinstance(first.annotation, ast.Name) and first.annotation.id == Arrays.__name__ else None
 
 
 def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
@@ -78,7 +78,7 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     return tree
 
 
-def _kind(node: ast.expr | None) -> str:
+def kind_of(node: ast.expr | None) -> str:
     return _KINDS.get(node.id, ARRAY) if isinstance(node, ast.Name) else ARRAY
 
 
@@ -96,7 +96,7 @@ class _Emitter:
         self.lines: list[str] = []
         self.rooms: list[str] = []  # of the locals, at the entry
         self.locals: dict[str, str] = {}
-        self.bundle = tree.args.args[0].arg if _bundle(tree) else None
+        self.bundle = bundle_of(tree)
         self.ends: list[str] = []  # where `break` goes
         self.count = 0
         self.open = True  # whether the block at hand has no end yet
@@ -104,12 +104,12 @@ class _Emitter:
     def text(self) -> str:
         given = [f"ptr noalias %{name}" for name in arrays_used(self.tree, self.known)]
         for argument in self.tree.args.args[bool(self.bundle) :]:
-            kind, name = _kind(argument.annotation), argument.arg
+            kind, name = kind_of(argument.annotation), argument.arg
             given.append(f"ptr noalias %{name}" if kind == ARRAY else f"{kind} %{name}.in")
             if kind != ARRAY:
                 self._store(name, (kind, f"%{name}.in"))
         self._block(self.tree.body)
-        result = _result(self.tree)
+        result = result_of(self.tree)
         if self.open:
             self._put("ret void" if result == "void" else "unreachable")
         head = f"define internal {result} @{self.tree.name}({', '.join(given)}) {{"
@@ -215,7 +215,7 @@ class _Emitter:
         self.open = False
 
     def _return(self, node: ast.Return) -> None:
-        result = _result(self.tree)
+        result = result_of(self.tree)
         self._put("ret void" if node.value is None else f"ret {result} {self._as(self._value(node.value), result)}")
         self.open = False
 
@@ -315,12 +315,12 @@ class _Emitter:
 
     def _called(self, tree: ast.FunctionDef, given: Sequence[ast.expr]) -> Value:
         texts = [f"ptr %{name}" for name in arrays_used(tree, self.known)]
-        start = int(_bundle(tree))
+        start = int(bundle_of(tree) is not None)
         for argument, node in zip(tree.args.args[start:], given[start:], strict=True):
-            kind = _kind(argument.annotation)
+            kind = kind_of(argument.annotation)
             value = f"%{self._array(node)}" if kind == ARRAY else self._as(self._value(node), kind)
             texts.append(f"{kind} {value}")
-        result = _result(tree)
+        result = result_of(tree)
         if result == "void":
             self._put(f"call void @{tree.name}({', '.join(texts)})")
             return "void", ""
@@ -383,7 +383,7 @@ class _Emitter:
         return StatementError(f"{self.tree.name}: {text!r:.100} is not part of what loops are compiled from.")
 
 
-def _result(tree: ast.FunctionDef) -> str:
+def result_of(tree: ast.FunctionDef) -> str:
     return _KINDS.get(tree.returns.id, "void") if isinstance(tree.returns, ast.Name) else "void"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.code.native import Arrays
 from phistar.backends.pairwise import inverse
 from phistar.backends.pairwise import loops as pairs
 from phistar.backends.pairwise.loops import GROUP, ROW, STEP
@@ -225,6 +226,13 @@ def _fixed(model: Model, walk: Walk) -> tuple[dict[str, int], np.ndarray]:
     }
     starts = np.concatenate([[0], np.cumsum([len(x) for x in parts.values()])])
     return dict(zip(parts, starts.tolist(), strict=False)), np.concatenate(list(parts.values()))
+
+
+def whole_numbers(model: Model) -> Arrays:
+    """What decides how often loops compute something: the arrays of `_fixed`, each on its own."""
+    starts, numbers = _fixed(model, walked(model))
+    parts = np.split(numbers, list(starts.values())[1:])
+    return Arrays(**dict(zip(starts, parts, strict=True)), strides=np.ones(6))
 
 
 def _drift(model: Model, walk: Walk) -> list[tuple[int, int, float, int]]:

@@ -6,17 +6,20 @@ The code knows the kinds of links that occur; all else is data, so that it compi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from phistar.backends.code.counts import operations
 from phistar.backends.code.native import arrays_used, module_text, tree_of
 from phistar.backends.links.link_frames import LinkFrames, link_frames
 from phistar.backends.machine import cache
 from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature
-from phistar.backends.pairwise.forms import FORMS, Form, record_of
+from phistar.backends.pairwise.forms import FORMS, Form, record_of, whole_numbers
 from phistar.backends.pairwise.steps import stages
 from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls
 from phistar.backends.rolled.loop import TABLES, Sizes, loop_text, pointer
@@ -28,9 +31,9 @@ from phistar.model import Model
 
 def pair_kernel(
     name: str, model: Model, signature: Signature, target: Target | None = None, lanes: int | None = None
-) -> tuple[Any, int]:
+) -> tuple[Any, Callable[[], int]]:
     """The gufunc of a table of `FORMS` for a model with single axes (`common_frame.single_axes`) and without spinning
-    rotors, and how many operations its sweeps take."""
+    rotors, and what counts its operations."""
     form, target = FORMS[name], target or host()
     lanes = lanes or target.lanes
     frames = _with_second_moments(link_frames(model))
@@ -40,8 +43,9 @@ def pair_kernel(
     key = cache.key("pairs", name, [kind.key for kind in kinds], alone, armature, target, lanes)
     found = cache.load(key)
     if found is None:
-        text, memory, operations = _text(form, kinds, signature, alone, armature, lanes, target.fma)
-        header = {"operations": operations, "memory": memory.data(), "arrays": list(_placed(form, _arrays(form)))}
+        text, memory, per_link = _text(form, kinds, signature, alone, armature, lanes, target.fma)
+        header = {"operations": per_link, "memory": memory.data(), "form": name}
+        header["arrays"] = list(_placed(form, _arrays(form)))
         code = compile_object(text, target, _loops_text(form))
         cache.store(key, header, code)
     else:
@@ -49,7 +53,13 @@ def pair_kernel(
     rooms = Rooms.from_data(header["memory"])
     data = _data(form, model, frames, numbers, rooms, signature, header["arrays"], 2 * lanes)
     function = gufunc(load_object(code), signature, name, f"{name} of {model.name}, compiled link by link.", data)
-    return function, header["operations"] * len(model.bodies)
+    return function, partial(pair_operations, header, model)
+
+
+def pair_operations(header: Mapping[str, Any], model: Model) -> int:
+    """Operations per state of a kernel with that header: of its sweeps at every link, and of its loops."""
+    form = FORMS[header["form"]]
+    return header["operations"] * len(model.bodies) + operations(form.loops, whole_numbers(model))
 
 
 def _with_second_moments(frames: LinkFrames) -> LinkFrames:

@@ -33,11 +33,13 @@ SMALL = 200  # instructions: steps up to here run on two vectors at once, which 
 
 @dataclass(frozen=True, eq=False)
 class Rolled:
-    """The text of a rolled kernel, where it keeps its numbers, and how many operations a link costs in it."""
+    """The text of a rolled kernel, where it keeps its numbers, and how many operations a link costs in it: once, and
+    again for each column."""
 
     text: str
     memory: Memory
     operations_per_link: int
+    by_column: int
 
 
 def kinds_of(model: Model, frames: LinkFrames) -> tuple[list[Kind], list[int]]:
@@ -98,7 +100,9 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
                 finish_text(outputs, wide, list(range(once, len(stages))), sizes),
             ]
         )
-    return Rolled("\n".join([*made.functions, text]), memory, operations_per_link(stages))
+    first, each = ([stage for stage in stages if (stage.name == COLUMNS) == again] for again in (False, True))
+    counts = operations_per_link(first), operations_per_link(each)
+    return Rolled("\n".join([*made.functions, text]), memory, *counts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,16 +11,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import phistar as ps
-from phistar.backends.kernel import LARGEST_TRACE
+from phistar.backends.executor import rolled_operations
+from phistar.backends.links.common_frame import single_axes
 from phistar.backends.machine import cache
+from phistar.backends.pairwise.kernel import pair_operations
 from phistar.cli.benchmark.robots import build
 from phistar.cli.benchmark.tasks import ROLLOUT, ours, random_states
 from phistar.model import Model
@@ -67,17 +70,20 @@ def _process(robot: str, functions: tuple[str, ...], folder: Path, patience: flo
 
 
 def _kept(folder: Path, model: Model) -> tuple[int | None, int | None]:
-    """Bytes and operations of the kernels in a folder; a rolled kernel's operations are those of one link, and those of
-    loops over pairs of joints are not counted."""
+    """Bytes and operations of the kernels in a folder; a rolled kernel's header has those of one link."""
     with environment(PHISTAR_CACHE=str(folder)):
         found = [cache.load(path.stem) for path in sorted(folder.glob("*.kernel"))]
     entries = [entry for entry in found if entry is not None]
     if not entries:
         return None, None
-    times = len(model.bodies) if len(model.bodies) > LARGEST_TRACE else 1
-    operations = sum(times * header["operations"] for header, _ in entries)
-    has_pairs = any("arrays" in header for header, _ in entries)
-    return sum(len(code) for _, code in entries), None if has_pairs else operations
+    operations = sum(_operations(header, model) for header, _ in entries)
+    return sum(len(code) for _, code in entries), operations
+
+
+def _operations(header: Mapping[str, Any], model: Model) -> int:
+    if "form" in header:
+        return pair_operations(header, single_axes(model))
+    return rolled_operations(header, model) if "by_column" in header else header["operations"]
 
 
 @contextmanager
