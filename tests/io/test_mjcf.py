@@ -141,6 +141,29 @@ def test_floating_frees_the_body_that_is_fixed_to_the_world(load):
         load(f"<worldbody><body>{BALL}</body><body>{BALL}</body></worldbody>", floating=True)
 
 
+def test_a_mocap_body_stands_where_the_file_puts_it_and_holds_what_is_welded_to_it(load, tmp_path):
+    hand = f'<body name="hand" pos="0 0 1">{BALL}</body>'
+    ghost = '<body name="ghost" mocap="true" pos="0.3 0.2 1.1" euler="10 20 30"/>'
+    content = f'<worldbody>{hand}{ghost}</worldbody><equality><weld name="lead" body1="ghost" body2="hand"/></equality>'
+    model = load(content, floating=True)
+    assert "fixed where the file puts them" in model.warnings[0] and model.frame("ghost").body == -1
+    assert [joint.name for joint in model.joints] == ["root"]
+    mj = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
+    at_start = pose(model, np.r_[0.0, 0, 1, 0, 0, 0, 1], "hand")
+    assert np.allclose(at_start[:3, 3], mj.body("hand").pos, rtol=0, atol=1e-15)
+    assert np.abs(ps.loop_residual(model, np.r_[0.0, 0, 1, 0, 0, 0, 1])).max() < 1e-15  # the weld of the file's poses
+    still = ps.forward_dynamics(model, np.r_[0.0, 0, 1, 0, 0, 0, 1], np.zeros(6), np.zeros(6))
+    assert np.abs(still).max() < 1e-12
+
+
+def test_a_weld_between_a_mocap_body_and_the_world_holds_nothing(load):
+    ghost = '<body name="ghost" mocap="true"><body name="ring"/></body>'
+    model = load(
+        f'<worldbody><body name="arm"><joint/>{BALL}</body>{ghost}</worldbody><equality><weld body1="ring"/></equality>'
+    )
+    assert model.loops == () and "Equality constraints within one rigid body were left out (1)." in model.warnings
+
+
 def test_what_has_no_effect_on_the_mechanism_is_listed_once_per_kind(load):
     model = load(
         '<visual><global fovy="50"/></visual><statistic extent="2"/><size memory="1K"/>'

@@ -135,6 +135,23 @@ def test_a_mesh_weighs_as_in_mujoco(load, wedge):
     assert model.total_mass == pytest.approx(100.0, rel=1e-6)  # a sixth of 1 · 2 · 3, as 32-bit vertices
 
 
+@pytest.mark.parametrize("folder", ["", "meshes"])
+def test_a_mesh_is_looked_for_in_the_mesh_folder_then_beside_the_file_that_names_it(folder, wedge, tmp_path):
+    """MuJoCo's rule, with wedges of two sizes."""
+    parts, main = tmp_path / "parts", tmp_path / folder
+    parts.mkdir()
+    main.mkdir(exist_ok=True)
+    (parts / "names.xml").write_text('<mujoco><asset><mesh name="m" file="../lump/m.obj"/></asset></mujoco>')
+    compiler = f'<compiler meshdir="{folder}"/>' if folder else ""
+    body = '<worldbody><body name="bob"><joint/><geom type="mesh" mesh="m" density="100"/></body></worldbody>'
+    path = tmp_path / "robot.xml"
+    path.write_text(f'<mujoco>{compiler}<include file="parts/names.xml"/>{body}</mujoco>')
+    (tmp_path / "lump").mkdir()
+    wedge.rename(tmp_path / "lump" / "m.obj")
+    mass = mujoco.MjModel.from_xml_path(str(path)).body("bob").mass[0]
+    assert ps.load(path).total_mass == pytest.approx(mass, rel=1e-15)
+
+
 def test_meshes_that_do_not_weigh_are_told_from_those_that_do(load):
     """Groups outside inertiagrouprange, no mass, no density: the missing mesh does not matter."""
     asset, ball = '<asset><mesh name="m" file="gone.stl"/></asset>', '<geom size="0.1" group="2"/>'

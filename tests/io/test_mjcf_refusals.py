@@ -22,7 +22,6 @@ REFUSED = {
     "fluid density": ('<option density="1000"/>' + arm(), r"fluid \(density 1000, viscosity 0\)"),
     "fluid viscosity": ('<option viscosity="0.5"/>' + arm(), r"fluid \(density 0, viscosity 0.5\)"),
     "gravity compensation": (arm(body='gravcomp="1"'), r":2: body 'bob' is held up against gravity \(gravcomp\)"),
-    "mocap": (arm("", body='mocap="true"'), ":2: body 'bob' is a mocap body"),
     "plastic spring": (
         arm('<joint name="pin" stiffness="1" springyield="1"/>'),
         r":3: the spring of joint 'pin' yields \(springyield\)",

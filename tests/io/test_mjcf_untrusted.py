@@ -183,7 +183,7 @@ REFUSED = {
         r":2: body 'b': A Revolute joint needs armature",
     ),
     "format": (f'<mujoco><worldbody><body><joint class="%n"/>{BALL}</body></worldbody></mujoco>', "holds a '%'"),
-    "another root": ("<mujocoinclude/>", "root element"),
+    "another root": ("<mujocoinclude/>", "a part that other MJCF files include"),
 }
 
 

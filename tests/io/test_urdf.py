@@ -129,6 +129,16 @@ def test_a_link_without_inertial_has_no_mass(tmp_path):
     assert model.total_mass == 1.0
 
 
+def test_an_inertial_without_mass_weighs_nothing_and_is_told(tmp_path):
+    body = '<link name="a"><inertial><density value="567"/></inertial></link>'
+    path = robot(tmp_path, body)
+    model = ps.load(path, floating=True)
+    assert model.total_mass == 0.0
+    assert any("its link weighs nothing (line" in warning for warning in model.warnings)
+    with pytest.raises(ps.FileError, match="weighs nothing"):
+        ps.load(path, strict=True)
+
+
 def test_geometry_keeps_shape_place_name_color_and_role():
     model = ps.load(FEATURES)
     trunk, hull = model.base_geometry

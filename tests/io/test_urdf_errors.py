@@ -52,7 +52,6 @@ WRONG = {
     "mimics itself": (A + B + joint('<mimic joint="j"/>'), "mimics itself"),
     "mimics nothing": (A + B + joint("<mimic/>"), "<mimic> has no joint"),
     "mimics with many coordinates": (A + B + joint('<mimic joint="j"/>', kind="floating"), "one coordinate"),
-    "inertial without mass": (HEAVY.format(TENSOR.format(1)), "no <mass"),
     "mass without value": (HEAVY.format("<mass/>" + TENSOR.format(1)), "<mass> has no value"),
     "negative mass": (HEAVY.format('<mass value="-1"/>' + TENSOR.format(1)), "cannot be negative"),
     "tensor without izz": (HEAVY.format(MASS + '<inertia ixx="1"/>'), "<inertia> has no ixy"),

@@ -51,6 +51,8 @@ def load(
         from phistar.io.urdf import load_urdf as load_file
     elif root == "mujoco":
         from phistar.io.mjcf import load_mjcf as load_file
+    elif root == "mujocoinclude":
+        raise FileError(f"{path} is a part that other MJCF files include; load the <mujoco> file that includes it.")
     else:
         raise FileError(f"{path}: the root element is <{root[:60]}>; <robot> (URDF) or <mujoco> (MJCF) was expected.")
     return load_file(path, floating=floating, packages=packages, gravity=gravity, strict=strict)

@@ -89,7 +89,7 @@ def compile_document(document: Document, folders: Folders, floating: bool) -> Co
         if floating:
             _free_base(mujoco, spec, document)
         left_out = Counter(document.left_out)
-        meshes = settle_meshes(mujoco, spec, folders, partial(_refusal, document))
+        meshes = settle_meshes(mujoco, spec, folders, partial(_origin, document))
         _prune(mujoco, spec, left_out)
         mj = _trying(document, spec.compile)
     return Compiled(mujoco, mj, spec, document, meshes.by_id(), left_out + meshes.left_out, tuple(heard))
@@ -121,7 +121,8 @@ def _check_size(mujoco: Any, spec: Any, document: Document) -> None:
 
 def _free_base(mujoco: Any, spec: Any, document: Document) -> None:
     """floating=True: a free joint `root` for the one body that is fixed to the world."""
-    bases = [body for body in spec.bodies if body.parent is not None and body.parent.name == WORLD]
+    carried = [body for body in spec.bodies if body.parent is not None and not body.mocap]
+    bases = [body for body in carried if body.parent.name == WORLD]
     if len(bases) != 1:
         raise FileError(
             f"{document.origins[0][0]}: floating=True frees the one body that hangs on the world; "
@@ -176,12 +177,17 @@ def _trying(document: Document, step: Any) -> Any:
         reason = re.sub(r"^((XML )?Error: )+", "", lines[0]).rstrip(". ")
         element = _LINE.sub("", lines[1]).strip() if len(lines) > 1 else ""
         about = f" ({element[0].lower()}{element[1:]})" if element.startswith("Element") else ""
-        raise FileError(
-            f"{document.where(int(found[1]) if found else 1)}: MuJoCo does not accept this: {reason}{about}."
-        ) from None
+        file, line = document.origin(int(found[1]) if found else 1)
+        raise FileError(f"{file}:{line}: MuJoCo does not accept this: {reason}{about}.") from None
 
 
 def _refusal(document: Document, element: Any, sentence: str) -> FileError:
     """The error about an element of a spec, with its line in the file."""
+    file, line = _origin(document, element)
+    return FileError(f"{file}:{line}: {sentence}")
+
+
+def _origin(document: Document, element: Any) -> tuple[str, int]:
+    """The file and the line that an element of a spec came from."""
     found = _LINE.search(str(element.info))
-    return FileError(f"{document.where(int(found[1]) if found else 1)}: {sentence}")
+    return document.origin(int(found[1]) if found else 1)

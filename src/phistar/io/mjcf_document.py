@@ -62,10 +62,9 @@ class Document:
     origins: tuple[tuple[str, int], ...]
     left_out: Mapping[str, int]
 
-    def where(self, line: int) -> str:
-        """`file:line` of the original for a line of the text."""
-        file, original = self.origins[min(max(line, 1), len(self.origins)) - 1]
-        return f"{file}:{original}"
+    def origin(self, line: int) -> tuple[str, int]:
+        """File and line of the original for a line of the text."""
+        return self.origins[min(max(line, 1), len(self.origins)) - 1]
 
 
 def read_document(path: str | os.PathLike[str], folders: Folders) -> Document:

@@ -60,7 +60,9 @@ def _is_by_sites(compiled: Compiled, number: int) -> bool:
 
 
 def _is_rigid(compiled: Compiled, number: int) -> bool:
-    first, second = compiled.mj.body_weldid[_bodies(compiled, number)]
+    mj = compiled.mj
+    first, second = mj.body_weldid[_bodies(compiled, number)]
+    first, second = (0 if mj.body_mocapid[body] >= 0 else body for body in (first, second))  # mocap: fixed here
     return bool(first == second)
 
 

@@ -51,7 +51,7 @@ class _Settler:
     mujoco: Any
     spec: Any
     folders: Folders
-    refusal: Callable[[Any, str], FileError]
+    origin: Callable[[Any], tuple[str, int]]
     meshes: Meshes
     opened: dict[str, Path]
 
@@ -74,8 +74,15 @@ class _Settler:
             self.meshes.left_out["shapes fitted to missing meshes"] += 1
 
     def _find(self, asset: Any) -> Found:
+        """MuJoCo's rule: in the main file's mesh folder, else beside the file that names the mesh."""
         name = Path(asset.file).name if self.spec.strippath else asset.file
-        return self.folders.find(str(Path(self.spec.compiler.meshdir) / name)) if name else Found(None)
+        if not name:
+            return Found(None)
+        found = self.folders.find(str(Path(self.spec.compiler.meshdir) / name))
+        beside = Found(None)
+        if found.path is None:
+            beside = self.folders.find(str(Path(self.origin(asset)[0]).absolute().parent / name))
+        return beside if beside.path else found
 
     def _weighs(self, geom: Any) -> bool:
         """Whether the compiler takes the body's inertia from this geom."""
@@ -92,10 +99,11 @@ class _Settler:
         if not asset.file:
             return  # its vertices are in the robot file
         if found.path is None:
-            raise self.refusal(
-                geom,
-                f"the inertia of body {quote(geom.parent.name)} follows from the mesh {quote(asset.file)}, "
-                f"which {found.reason}; put it there, give its folder in packages, or give the body an <inertial>.",
+            file, line = self.origin(geom)
+            raise FileError(
+                f"{file}:{line}: the inertia of body {quote(geom.parent.name)} follows from the mesh "
+                f"{quote(asset.file)}, which {found.reason}; put it there, give its folder in packages, "
+                "or give the body an <inertial>."
             )
         if found.path.stat().st_size > _MAX_MESH_BYTES:
             raise FileError(
@@ -119,9 +127,9 @@ class _Settler:
         return MeshFile(found.path and str(found.path), tuple(scale.tolist()), placement, collides)
 
 
-def settle_meshes(mujoco: Any, spec: Any, folders: Folders, refusal: Callable[[Any, str], FileError]) -> Meshes:
-    """Changes the spec so that it compiles without opening a file; `refusal` makes the error about an element."""
-    settler = _Settler(mujoco, spec, folders, refusal, Meshes(), {})
+def settle_meshes(mujoco: Any, spec: Any, folders: Folders, origin: Callable[[Any], tuple[str, int]]) -> Meshes:
+    """Changes the spec so that it compiles without opening a file; `origin` gives an element's file and line."""
+    settler = _Settler(mujoco, spec, folders, origin, Meshes(), {})
     geoms = list(spec.geoms)
     for geom in geoms:
         if geom.type == mujoco.mjtGeom.mjGEOM_HFIELD:

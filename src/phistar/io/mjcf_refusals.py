@@ -35,8 +35,6 @@ def _refuse_fluid(compiled: Compiled) -> None:
 def _bodies(compiled: Compiled) -> Iterator[Refusal]:
     for body in compiled.spec.bodies:
         name = quote(body.name)
-        if compiled.mj.body_mocapid[body.id] >= 0:
-            yield body, f"body {name} is a mocap body, placed from outside at any time (mocap)"
         if compiled.mj.body_gravcomp[body.id] and compiled.has_passive_forces:
             yield body, f"body {name} is held up against gravity (gravcomp), which a model cannot express"
 
@@ -90,7 +88,8 @@ def _actuators(compiled: Compiled) -> Iterator[Refusal]:
 
 
 def unknown_limits(compiled: Compiled) -> Counter[str]:
-    """Limits that are left out, and tendons, which do nothing but limit once those with forces are refused."""
+    """Limits that are left out, tendons, which do nothing but limit once those with forces are refused, and what moves
+    mocap bodies: without it they are bodies without joints, as MuJoCo has them at the start."""
     mj, kinds = compiled.mj, compiled.mujoco.mjtJoint
     balls = mj.jnt_limited.astype(bool) & (mj.jnt_type == kinds.mjJNT_BALL)
     uneven = mj.jnt_actfrclimited.astype(bool) & (mj.jnt_actfrcrange[:, 0] != -mj.jnt_actfrcrange[:, 1])
@@ -99,5 +98,6 @@ def unknown_limits(compiled: Compiled) -> Counter[str]:
         "limits of joint forces that differ in the two directions": uneven.sum(),
         "tendons": mj.ntendon,
         "limits of tendons": mj.tendon_limited.sum(),
+        "motions that mocap bodies, fixed where the file puts them, are given from outside": mj.nmocap,
     }
     return Counter({kind: int(count) for kind, count in counts.items() if count})

@@ -48,7 +48,7 @@ def read_link(link: Element, colors: Mapping[str, Color], folders: Folders, note
 def _inertia(link: Element, notes: Notes) -> Inertia:
     """<inertial>: mass, and the tensor about the centre of mass turned from its own axes into the link's.
 
-    A link without one has no inertia; one without <inertia> is a point mass.
+    A link without one, or with one that names no <mass>, has no inertia; one without <inertia> is a point mass.
     """
     inertial = first(link, "inertial", notes)
     if inertial is None:
@@ -56,7 +56,8 @@ def _inertia(link: Element, notes: Notes) -> Inertia:
     placement = origin(inertial, notes)
     mass, moments = first(inertial, "mass", notes), first(inertial, "inertia", notes)
     if mass is None:
-        raise inertial.refuse('<inertial> has no <mass value="…"/>; give the mass in kg, or leave <inertial> out.')
+        notes.add('an <inertial> without <mass value="…"/> was ignored: its link weighs nothing', inertial)
+        return Inertia.zero()
     if moments is None:
         notes.add("an <inertial> without <inertia> was taken as a point mass", inertial)
         xx, xy, xz, yy, yz, zz = 6 * [0.0]

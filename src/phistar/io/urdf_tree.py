@@ -45,7 +45,7 @@ def _joint_above(links: Mapping[str, Element], joints: Sequence[UrdfJoint]) -> d
         for link in (joint.parent, joint.child):
             if link not in links:
                 raise joint.element.refuse(
-                    f"joint {quote(joint.name)} names the link {quote(link)}, {_nearest(link, links)}."
+                    f"joint {quote(joint.name)} names the link {quote(link)}, {_nearest(link, links)}"
                 )
         if joint.child in above:
             other = above[joint.child]
@@ -86,4 +86,4 @@ def _refuse_cycle(above: Mapping[str, UrdfJoint], reached: set[str]) -> None:
 
 def _nearest(name: str, links: Mapping[str, Element]) -> str:
     near = get_close_matches(name[:60], [link[:60] for link in list(links)[:1000]], n=3)
-    return "which the file does not have" + (f"; did you mean {' or '.join(map(quote, near))}?" if near else "")
+    return "which the file does not have" + (f"; did you mean {' or '.join(map(quote, near))}?" if near else ".")
