@@ -25,6 +25,7 @@ from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.recording import record
+from phistar.spatial import mass_moment
 from phistar.stated import batched, states
 from phistar.sweeps.lower import lower_frame_poses
 
@@ -230,8 +231,7 @@ def composite_inertia(model: Model, q: Any) -> np.ndarray:
 def center_of_mass(model: Model, q: Any) -> np.ndarray:
     """(…, 3), in the world; read off the composite inertia's m·p̃ block (R87 eq. 33)."""
     whole = composite_inertia(model, q)
-    moment = np.stack([whole[..., 2, 4], whole[..., 0, 5], whole[..., 1, 3]], axis=-1)
-    return moment / whole[..., 3:4, 3]
+    return mass_moment(whole) / whole[..., 3:4, 3]
 
 
 def potential_energy(model: Model, q: Any) -> np.ndarray:

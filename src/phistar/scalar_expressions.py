@@ -111,24 +111,15 @@ def _arguments(recorded: Recording, sympy: Any) -> tuple[dict[str, tuple[Any, ..
         letter = _GIVEN.get(name, name)
         names = [f"{letter}{i + 1}" for i in range(size)]
         if name == "inertia":
+            numbers = np.concatenate([body.inertia.parameters for body in model.bodies])
             own = [f"{word}{k + 1}" for k in range(len(model.bodies)) for word in INERTIA]
-            names = [x if value else "" for x, value in zip(own, _parameters(model), strict=True)]
+            names = [x if value else "" for x, value in zip(own, numbers, strict=True)]
         elif name == "gravity":
             names = [f"g_{axis}" if value else "" for axis, value in zip("xyz", model.gravity, strict=True)]
         symbols = [sympy.Symbol(x, real=True) if x else None for x in names]
         arguments[name] = tuple(x for x in symbols if x is not None)
         entries += symbols
     return arguments, entries
-
-
-def _parameters(model: Model) -> np.ndarray:
-    """The ten numbers of each body, (10·bodies,)."""
-    result = []
-    for body in model.bodies:
-        inertia = body.inertia
-        about = inertia.about_origin
-        result += [inertia.mass, *(inertia.mass * inertia.com), *(about[i, j] for j in range(3) for i in range(j + 1))]
-    return np.array(result)
 
 
 def _folded(trace: Trace, entries: Sequence[Any]) -> Trace:

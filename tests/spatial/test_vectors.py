@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from phistar.spatial import Inertia, Pose, cross, force_transform, skew
+from phistar.spatial import Inertia, Pose, axial, cross, exp, force_transform, mass_moment, skew, times, transposed
 
 vectors = arrays(np.float64, (3,), elements=st.floats(-10, 10))
 poses = st.builds(lambda xyz, rpy: Pose(xyz=xyz, rpy=rpy), vectors, vectors)
@@ -23,6 +23,26 @@ def test_leading_axes_are_batches():
     assert skew(a).shape == (2, 5, 3, 3)
     np.testing.assert_array_equal(skew(a)[1, 3], skew(a[1, 3]))
     np.testing.assert_array_equal(cross(a, b)[1, 3], cross(a[1, 3], b[3]))
+
+
+@given(vectors)
+def test_the_axial_vector_undoes_skew_and_tells_the_axis_of_a_rotation(a):
+    np.testing.assert_array_equal(axial(skew(a)), 2.0 * a)
+    angle = np.linalg.norm(a)
+    np.testing.assert_allclose(axial(exp(a)), 2.0 * np.sin(angle) * a / max(angle, 1e-300), rtol=0, atol=1e-13)
+
+
+def test_a_matrix_times_a_vector_and_its_transpose_over_leading_axes():
+    rng = np.random.default_rng(1)
+    matrices, vector = rng.normal(size=(4, 1, 2, 3)), rng.normal(size=(5, 3))
+    assert times(matrices, vector).shape == (4, 5, 2)
+    np.testing.assert_allclose(times(matrices, vector)[2, 3], matrices[2, 0] @ vector[3], rtol=1e-14)
+    np.testing.assert_array_equal(transposed(matrices)[2, 0], matrices[2, 0].T)
+
+
+@given(vectors)
+def test_mass_times_mass_centre_is_read_off_a_spatial_inertia(com):
+    np.testing.assert_array_equal(mass_moment(Inertia(2.0, com, np.eye(3)).matrix), 2.0 * com + 0.0)
 
 
 @given(poses, poses)

@@ -23,7 +23,7 @@ from phistar.capture.paths import CARRIER_ROWS, carried
 from phistar.capture.robot import SIGHT_ROWS, Arms
 from phistar.compiled import compile
 from phistar.model import Model
-from phistar.spatial import cross, from_quaternion
+from phistar.spatial import axial, cross, from_quaternion
 
 STILL = np.array([*[0.0] * 6, 1.0, *[0.0] * 6])  # a base that does not move
 
@@ -120,9 +120,8 @@ def touched(correction: np.ndarray, base: np.ndarray, state: np.ndarray, seen: n
 
 def _small_turn(turn: Any) -> Any:
     """2 sin(θ/2) n of a rotation that is less than a half turn: its rotation vector, where it is small."""
-    sine = np.stack([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
     square = turn[:1, 0] + turn[1:2, 1] + turn[2:, 2] + 1.0
-    return sine / np.sqrt(np.maximum(square, 1e-6))
+    return axial(turn) / np.sqrt(np.maximum(square, 1e-6))
 
 
 def _turned(w: Any) -> Any:

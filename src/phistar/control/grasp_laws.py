@@ -29,9 +29,10 @@ from phistar.control.law import (
 from phistar.control.operational import TIP_ROWS, tip_row
 from phistar.dynamics import forward_kinematics, frame_load, frame_velocity, gravity_load, kinetic_energy
 from phistar.errors import ModelError
-from phistar.loops.grasp import Estimate, Grasp, Hold, dot, flip
+from phistar.loops.grasp import Estimate, Grasp, Hold
 from phistar.loops.grasp_forces import checked_weights, load_split
 from phistar.model import Model
+from phistar.spatial import times, transposed
 
 
 class ObjectLaw(Controller):
@@ -65,7 +66,7 @@ class ObjectLaw(Controller):
         pulls, start = {}, 0
         for name, hold in zip(self.grasp.contacts or (), holds, strict=True):
             stop = start + hold.bias.shape[-1]
-            pulls[self.grasp.ends(name)[1]] = dot(flip(hold.tip), forces[..., start:stop])
+            pulls[self.grasp.ends(name)[1]] = times(transposed(hold.tip), forces[..., start:stop])
             start = stop
         return frame_load(self.model.tree, q, pulls)
 
@@ -121,7 +122,7 @@ class ObjectControl(ObjectLaw):
         wanted = change + self.kd * (twist - motion) + self.kp * error
         wrench = solve(estimate.compliance, (wanted - estimate.acceleration)[..., None])[..., 0]
         forces = load_split(self.grasp, holds, self.weights).forces(wrench, internal)
-        needed = [solve(x.compliance, (dot(x.on_object, wanted) + x.bias)[..., None])[..., 0] for x in holds]
+        needed = [solve(x.compliance, (times(x.on_object, wanted) + x.bias)[..., None])[..., 0] for x in holds]
         return idle + self.pulled(q, holds, -forces - np.concatenate(needed, axis=-1))
 
 

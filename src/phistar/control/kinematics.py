@@ -14,7 +14,7 @@ from phistar.control.reach import Stop, checked_targets, explained, greatest_rea
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import ModelError
 from phistar.model import Model
-from phistar.spatial import rotations
+from phistar.spatial import rotations, times, transposed
 from phistar.stated import states
 
 LOCKED = 1e12  # weight of a joint that must not move, next to which J*J is nothing
@@ -75,7 +75,7 @@ def inverse_kinematics(
 
 def pose_error(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
     """[rotation vector; position] from a pose to a target, world axes, (…, 6)."""
-    turn = np.matmul(target[..., :3, :3], np.swapaxes(pose[..., :3, :3], -1, -2))
+    turn = np.matmul(target[..., :3, :3], transposed(pose[..., :3, :3]))
     return np.concatenate([rotations.log(turn), target[..., :3, 3] - pose[..., :3, 3]], axis=-1)
 
 
@@ -129,7 +129,7 @@ class _Search:
 
     def slope(self, q: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """J*e without the joints that stand at a limit and would leave it, and which those are."""
-        slope = np.matmul(np.swapaxes(jacobian(self.model, q, self.frame), -1, -2), error[..., None])[..., 0]
+        slope = times(transposed(jacobian(self.model, q, self.frame)), error)
         place = q[:, self.at]
         low, high = place <= self.lower[self.at], place >= self.upper[self.at]
         locked = self.flat & ((low & (slope < 0.0)) | (high & (slope > 0.0)))

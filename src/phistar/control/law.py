@@ -22,7 +22,7 @@ import numpy as np
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
-from phistar.spatial import conjugate, from_quaternion, multiply
+from phistar.spatial import axial, conjugate, from_quaternion, multiply, times, transposed
 
 POSE_ROWS = 12  # of a pose in a reference: the rotation's rows, then the position
 SMALLEST = 1e-300  # gives 0 a sign
@@ -194,7 +194,7 @@ def _one_error(flat: bool, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     angular = 2.0 * np.sign(turn[..., 3:] + SMALLEST) * turn[..., :3]  # a half turn is led one way
     if q.shape[-1] == 4:
         return angular
-    shift = np.matmul(from_quaternion(back), (target[..., :3] - q[..., :3])[..., None])[..., 0]
+    shift = times(from_quaternion(back), target[..., :3] - q[..., :3])
     return np.concatenate([angular, shift], axis=-1)
 
 
@@ -209,12 +209,8 @@ def pose_row(pose: Any) -> np.ndarray:
 def turn_between(pose: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """2 sin θ n (…, 3), world axes, and 1 + tr = 4 cos²(θ/2) (…) of the turn θ n of a pose (…, 4, 4) into a row's."""
     wanted = target[..., :9].reshape(*target.shape[:-1], 3, 3)
-    turn = np.matmul(wanted, np.swapaxes(pose[..., :3, :3], -1, -2))
-    sine = np.stack(
-        [turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1]],
-        axis=-1,
-    )
-    return sine, 1.0 + turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
+    turn = np.matmul(wanted, transposed(pose[..., :3, :3]))
+    return axial(turn), 1.0 + turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
 
 
 def pose_error(pose: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -29,6 +29,7 @@ from phistar.errors import InfeasibleError, UnknownNameError
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.spatial import times
 from phistar.stated import states
 
 TIP_ROWS = POSE_ROWS + 6 + 6  # pose, [ω; ẋ] and its rate
@@ -60,7 +61,7 @@ def operational_forces(
     if damping:
         terms = _task_terms(model, q, v, a, frame)
         pull = np.asanyarray(u) - terms["drift"]
-        push = np.matmul(damped(terms["mobility"], damping), pull[..., None])[..., 0] - force
+        push = times(damped(terms["mobility"], damping), pull) - force
         return inverse_dynamics(model, q, v, a, {frame: -push})
     return operational_forces.evaluate(model, q, {"v": v, "qdd": a, "u": u, "f": force}, frames=(frame,))
 

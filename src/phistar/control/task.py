@@ -25,7 +25,7 @@ from phistar.dynamics import (
 )
 from phistar.errors import InfeasibleError, ModelError, ShapeError, StatementError
 from phistar.model import Model
-from phistar.spatial import skew
+from phistar.spatial import skew, times, transposed
 
 GIMBAL_LOCK = 1e-6  # cosine of the pitch below which roll and yaw turn about one axis
 _POSE = (4, 4)
@@ -62,14 +62,14 @@ class PoseTask:
     def __call__(self, model: Model, q: Any, v: Any) -> TaskState:
         measured, rate, own = self._measured(model, q, v)
         full = np.matmul(measured.map, own)
-        change = _times(measured.map, jacobian_dot_v(model, q, v, self.frame)) + measured.drift
+        change = times(measured.map, jacobian_dot_v(model, q, v, self.frame)) + measured.drift
         return TaskState(measured.y, rate, full, change)
 
     def _measured(self, model: Model, q: Any, v: Any) -> tuple[Measured, np.ndarray, np.ndarray]:
         own = jacobian(model, q, self.frame)
-        beta = _times(own, np.asanyarray(v))
+        beta = times(own, np.asanyarray(v))
         measured = self.measure(forward_kinematics(model, q, self.frame), beta)
-        return measured, _times(measured.map, beta), own
+        return measured, times(measured.map, beta), own
 
     def Pi(self, model: Model, q: Any) -> np.ndarray:
         """Π with β = Πẏ, (…, 6, m)."""
@@ -78,7 +78,7 @@ class PoseTask:
     def commanded(self, model: Model, q: Any, v: Any, acceleration: Any) -> np.ndarray:
         """u = Π(w − Ėβ) = Πw + Π̇ẏ, (…, 6): the β̇ that makes ÿ = w (KJR92, after eq. 5)."""
         measured, _, _ = self._measured(model, q, v)
-        return _times(_left_inverse(measured.map), np.asanyarray(acceleration) - measured.drift)
+        return times(_left_inverse(measured.map), np.asanyarray(acceleration) - measured.drift)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class JointTask:
                 f"nq = {model.nq}, nv = {model.nv}. For free or spherical joints give a map of a frame's pose."
             )
         y, full, change = self.measure(q, v)
-        return TaskState(y[..., 0], _times(full, np.asanyarray(v)), full, change[..., 0])
+        return TaskState(y[..., 0], times(full, np.asanyarray(v)), full, change[..., 0])
 
 
 def task_space(
@@ -125,13 +125,13 @@ def _open_form(model: Model, q: Any, v: Any, task: PoseTask | JointTask) -> tupl
     if isinstance(task, PoseTask):
         measured, _, _ = task._measured(model, q, v)
         found = task_mobility(model, q, v, task.frame)
-        mobility = np.matmul(np.matmul(measured.map, found.mobility), np.swapaxes(measured.map, -1, -2))
-        return mobility, _times(measured.map, found.coriolis) - measured.drift, _times(measured.map, found.gravity)
+        mobility = np.matmul(np.matmul(measured.map, found.mobility), transposed(measured.map))
+        return mobility, times(measured.map, found.coriolis) - measured.drift, times(measured.map, found.gravity)
     state = task(model, q, v)
     spread = np.matmul(state.jacobian, mass_matrix_inverse(model, q))
     weight = gravity_load(model, q)
-    mobility = np.matmul(spread, np.swapaxes(state.jacobian, -1, -2))
-    return mobility, _times(spread, bias(model, q, v) - weight) - state.drift, _times(spread, weight)
+    mobility = np.matmul(spread, transposed(state.jacobian))
+    return mobility, times(spread, bias(model, q, v) - weight) - state.drift, times(spread, weight)
 
 
 def position_task(frame: str) -> PoseTask:
@@ -172,9 +172,9 @@ def euler_task(frame: str) -> PoseTask:
         roll, yaw = np.arctan2(r[..., 2, 1], r[..., 2, 2]), np.arctan2(r[..., 1, 0], r[..., 0, 0])
         angles = np.stack([roll, np.arctan2(-r[..., 2, 0], cosine), yaw], axis=-1)
         inverse = _euler_rates(angles)
-        rates = _times(inverse, beta[..., :3])
+        rates = times(inverse, beta[..., :3])
         # ω = Tė, so ë = T⁻¹(ω̇ − Ṫė); T depends on pitch and yaw, whose axes turn as T's own columns say.
-        return _of_pose(pose, angles, inverse, -_times(inverse, _euler_drift(angles, rates)))
+        return _of_pose(pose, angles, inverse, -times(inverse, _euler_drift(angles, rates)))
 
     return PoseTask(frame, 6, measure)
 
@@ -278,11 +278,7 @@ def _euler_drift(angles: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 def _left_inverse(rates: np.ndarray) -> np.ndarray:
     """(E*E)⁻¹E* where y is at least the pose; E*(EE*)⁻¹, the least motion, where it is less."""
-    flipped = np.swapaxes(rates, -1, -2)
+    flipped = transposed(rates)
     if rates.shape[-2] >= 6:
         return solve_symmetric(np.matmul(flipped, rates), flipped)
     return np.swapaxes(solve_symmetric(np.matmul(rates, flipped), rates), -1, -2)
-
-
-def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]

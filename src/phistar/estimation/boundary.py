@@ -29,6 +29,7 @@ from phistar.identities import smoothing
 from phistar.model import Free, Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.spatial import times
 from phistar.stated import Stated, external_forces, states
 
 SINGULAR = 1e-11  # of the greatest mobility: below it, a direction is one in which the joints cannot move a frame
@@ -108,7 +109,7 @@ class BoundaryValueProblem:
         found, _ = self._solved(_forward, {"T": tau}, loaded)
         free = found["frame_accelerations"][..., -wanted.shape[-1] :]
         inertia = operational_space(self.model, self.q, self.v, frames, truncation=SINGULAR).inertia
-        force = np.matmul(inertia, (wanted - free)[..., None])[..., 0]
+        force = times(inertia, wanted - free)
         return {name: force[..., 6 * i : 6 * i + 6] for i, name in enumerate(frames)}
 
     def _refuse_impossible(self, moved: np.ndarray) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
 from phistar.estimation.blocks import over_links
 from phistar.model import Model
+from phistar.spatial import mass_moment
 from phistar.stated import states
 
 
@@ -28,8 +29,7 @@ class CompositeBodies:
     @property
     def moments(self) -> np.ndarray:
         """ρC, (…, n, 3): mass times mass centre, the next three; it exists without mass too."""
-        r = self.inertias
-        return np.stack([r[..., 2, 4], r[..., 0, 5], r[..., 1, 3]], axis=-1)
+        return mass_moment(self.inertias)
 
     @property
     def centers(self) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 from phistar.backends.links.values import Links, bias_acceleration, bias_force, has_rotors
 from phistar.errors import ModelError
 from phistar.model import Model
-from phistar.spatial import force_transform
+from phistar.spatial import force_transform, times, transposed
 from phistar.stated import batched
 
 Elements = tuple[np.ndarray, ...]
@@ -122,7 +122,7 @@ def _placed(model: Model, tables: _Tables, q: np.ndarray) -> tuple[Links, np.nda
         subspace[at] = kind.subspace(q[at][..., None])
     fixed = _per_link(tables.rotation, q)
     rotation = np.matmul(fixed, turn)
-    offset = _per_link(tables.offset, q) + np.matmul(fixed, shift[..., None])[..., 0]
+    offset = _per_link(tables.offset, q) + times(fixed, shift)
     links = Links(model, q, (rotation,), (offset,), (subspace,))
     return links, np.swapaxes(subspace, -1, -2), force_transform(rotation, offset)
 
@@ -130,10 +130,6 @@ def _placed(model: Model, tables: _Tables, q: np.ndarray) -> tuple[Links, np.nda
 def _per_link(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     """(n, a, b) as (n, 1, …, 1, a, b), which broadcasts against q's batch."""
     return table.reshape(len(table), *(1,) * (q.ndim - 1), *table.shape[1:])
-
-
-def _adjoint(x: np.ndarray) -> np.ndarray:
-    return np.swapaxes(x, -1, -2)
 
 
 # The scans
@@ -148,8 +144,8 @@ def _known_force(
     model: Model, tables: _Tables, links: Links, carry: np.ndarray, H: np.ndarray, rates: np.ndarray
 ) -> np.ndarray:
     """b + Mφ*(a + E*a_g), (n, …, 6, 1): the input that moving with θ̈ = 0 gives (R87 eqs. 7, 24; ERRATA of §IX)."""
-    outward = _adjoint(carry)
-    moves, velocity = associative_scan(_affine, (outward, np.matmul(_adjoint(H), rates)))
+    outward = transposed(carry)
+    moves, velocity = associative_scan(_affine, (outward, np.matmul(transposed(H), rates)))
     bias = bias_acceleration(links, 0, velocity, rates)
     ground = np.concatenate([np.zeros(3), -np.asarray(model.gravity, dtype=float)])[:, None]
     acceleration = associative_scan(_affine, (outward, bias))[1] + np.matmul(moves, ground)
@@ -167,23 +163,23 @@ def _filtered(
     _, after, spread, _, _ = associative_scan(_stretch, tuple(x[::-1] for x in own))
     outboard = [np.concatenate([x[::-1][1:], np.zeros_like(x[:1])]) for x in (after, spread)]
     z = np.matmul(transition, outboard[0]) + force
-    P = np.matmul(np.matmul(transition, outboard[1]), _adjoint(transition)) + mass
-    return z, (P + _adjoint(P)) / 2
+    P = np.matmul(np.matmul(transition, outboard[1]), transposed(transition)) + mass
+    return z, (P + transposed(P)) / 2
 
 
 def _elements(
     tables: _Tables, transition: np.ndarray, H: np.ndarray, mass: np.ndarray, force: np.ndarray, tau: np.ndarray
 ) -> Elements:
     """(A, b, C, η, J) of one link: moved to it, M added, its joint measured (Särkkä and García-Fernández 2021)."""
-    variance = np.matmul(np.matmul(H, mass), _adjoint(H)) + tables.armature.reshape(-1, *(1,) * (H.ndim - 1))
-    gain = np.matmul(mass, _adjoint(H)) / variance
+    variance = np.matmul(np.matmul(H, mass), transposed(H)) + tables.armature.reshape(-1, *(1,) * (H.ndim - 1))
+    gain = np.matmul(mass, transposed(H)) / variance
     seen, new = np.matmul(H, transition), tau - np.matmul(H, force)
     return (
         transition - np.matmul(gain, seen),
         force + np.matmul(gain, new),
-        mass - np.matmul(gain * variance, _adjoint(gain)),
-        np.matmul(_adjoint(seen), new / variance),
-        np.matmul(_adjoint(seen), seen / variance),
+        mass - np.matmul(gain * variance, transposed(gain)),
+        np.matmul(transposed(seen), new / variance),
+        np.matmul(transposed(seen), seen / variance),
     )
 
 
@@ -192,16 +188,16 @@ def _stretch(first: Elements, second: Elements) -> Elements:
     (A, b, C, eta, J), (A2, b2, C2, eta2, J2) = first, second
     right = np.concatenate([A, b + np.matmul(C, eta2), C], axis=-1)
     met = np.linalg.solve(np.eye(6) + np.matmul(C, J2), right)
-    back = _adjoint(met[..., :6])
+    back = transposed(met[..., :6])
     moved = np.matmul(A2, met)
-    spread = np.matmul(moved[..., 7:], _adjoint(A2)) + C2
+    spread = np.matmul(moved[..., 7:], transposed(A2)) + C2
     doubt = np.matmul(back, np.matmul(J2, A)) + J
     return (
         moved[..., :6],
         moved[..., 6:7] + b2,
-        (spread + _adjoint(spread)) / 2,
+        (spread + transposed(spread)) / 2,
         np.matmul(back, eta2 - np.matmul(J2, b)) + eta,
-        (doubt + _adjoint(doubt)) / 2,
+        (doubt + transposed(doubt)) / 2,
     )
 
 
@@ -209,11 +205,11 @@ def _smoothed(
     tables: _Tables, carry: np.ndarray, H: np.ndarray, z: np.ndarray, P: np.ndarray, tau: np.ndarray
 ) -> np.ndarray:
     """θ̈ = e⁺ − G*λ⁺, with λ⁻ = (I − GH)*λ⁺ + H*e⁺ and λ⁺(k) = φ*λ⁻(k−1) scanned outward (R87 eqs. 44-47)."""
-    PH = np.matmul(P, _adjoint(H))
+    PH = np.matmul(P, transposed(H))
     D = np.matmul(H, PH) + tables.armature.reshape(-1, *(1,) * (H.ndim - 1))
     gain, residual = PH / D, (tau - np.matmul(H, z)) / D
-    closed = _adjoint(np.eye(6) - np.matmul(gain, H))
-    outward = _adjoint(carry)
-    _, below = associative_scan(_affine, (np.matmul(closed, outward), np.matmul(_adjoint(H), residual)))
+    closed = transposed(np.eye(6) - np.matmul(gain, H))
+    outward = transposed(carry)
+    _, below = associative_scan(_affine, (np.matmul(closed, outward), np.matmul(transposed(H), residual)))
     arriving = np.concatenate([np.zeros_like(below[:1]), np.matmul(outward[1:], below[:-1])])
-    return residual - np.matmul(_adjoint(gain), arriving)
+    return residual - np.matmul(transposed(gain), arriving)

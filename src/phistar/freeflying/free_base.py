@@ -9,7 +9,7 @@ import numpy as np
 from phistar.backends.links.values import space_sizes, spin_of
 from phistar.errors import ModelError
 from phistar.model import Free, Model
-from phistar.spatial import from_quaternion
+from phistar.spatial import from_quaternion, times
 
 
 def joint_count(model: Model) -> int:
@@ -53,4 +53,4 @@ def base_position(model: Model, q: Any) -> np.ndarray:
     """Of the base's origin in the world, (…, 3)."""
     placed = model.bodies[0].placement
     offset = np.asarray(q)[..., model.joints[0].q_slice][..., :3]
-    return placed.translation + np.matmul(placed.rotation, offset[..., None])[..., 0]
+    return placed.translation + times(placed.rotation, offset)

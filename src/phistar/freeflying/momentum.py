@@ -14,7 +14,7 @@ from phistar.freeflying.free_base import base_position, base_rotation, check_fre
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
-from phistar.spatial import cross
+from phistar.spatial import cross, mass_moment, times, transposed
 from phistar.stated import states
 
 
@@ -44,8 +44,7 @@ def mass_at_base(model: Model, q: Any) -> np.ndarray:
 
 def center_of_mass_in_base(whole: np.ndarray) -> np.ndarray:
     """(…, 3), read off the m·p̃ block of the mass at the base (R87 eq. 33)."""
-    moment = np.stack([whole[..., 2, 4], whole[..., 0, 5], whole[..., 1, 3]], axis=-1)
-    return moment / whole[..., 3:4, 3]
+    return mass_moment(whole) / whole[..., 3:4, 3]
 
 
 class CenterOfMassFrame(NamedTuple):
@@ -72,10 +71,10 @@ def center_of_mass_frame(model: Model, q: Any, v: Any) -> CenterOfMassFrame:
     outer = arm[..., :, None] * arm[..., None, :]
     across = np.sum(arm * arm, axis=-1, keepdims=True)[..., None] * np.eye(3) - outer
     inertia = whole[..., :3, :3] - mass[..., None] * across
-    world_spin, world_inertia = _times(turn, spin), np.matmul(np.matmul(turn, inertia), np.swapaxes(turn, -1, -2))
+    world_spin, world_inertia = times(turn, spin), np.matmul(np.matmul(turn, inertia), transposed(turn))
     return CenterOfMassFrame(
-        base_position(model, q) + _times(turn, arm),
-        _times(turn, linear) / mass,
+        base_position(model, q) + times(turn, arm),
+        times(turn, linear) / mass,
         world_inertia,
         world_spin,
         _solved(world_inertia, world_spin),
@@ -88,10 +87,6 @@ def _solved(inertia: np.ndarray, spin: np.ndarray) -> np.ndarray:
     rows = [cross(y, z), cross(z, x), cross(x, y)]
     volume = np.sum(x * rows[0], axis=-1)
     return np.stack([np.sum(row * spin, axis=-1) / volume for row in rows], axis=-1)
-
-
-def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]
 
 
 def momentum(model: Model, q: Any, v: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from phistar.loops.cut import Rows, cut_rows
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints, Loop
-from phistar.spatial import cross, skew
+from phistar.spatial import cross, skew, times
 
 
 class Closures(NamedTuple):
@@ -90,16 +90,16 @@ def relative_rows(
     ṗ = R_aᵀ(v_b − v_a) − ω_a × p, each rate again differentiated with β̇ = 0 for the drift.
     """
     back = np.swapaxes(pose_a[..., :3, :3], -1, -2)
-    turn, shift = np.matmul(back, pose_b[..., :3, :3]), _turned(back, pose_b[..., :3, 3] - pose_a[..., :3, 3])
-    own, across = _turned(back, motion_a[..., :3]), _turned(back, motion_b[..., 3:] - motion_a[..., 3:])
-    omega = _turned(back, motion_b[..., :3] - motion_a[..., :3])
+    turn, shift = np.matmul(back, pose_b[..., :3, :3]), times(back, pose_b[..., :3, 3] - pose_a[..., :3, 3])
+    own, across = times(back, motion_a[..., :3]), times(back, motion_b[..., 3:] - motion_a[..., 3:])
+    omega = times(back, motion_b[..., :3] - motion_a[..., :3])
     rate = across - cross(own, shift)
     rows = cut_rows(joint, turn, shift, omega, rate)
     angular, linear = np.matmul(rows.by_turn, back), np.matmul(rows.by_shift, back)
     lever = np.matmul(np.matmul(rows.by_shift, skew(shift)), back)
     on_a = np.concatenate([lever - angular, -linear], axis=-1)
     on_b = np.concatenate([angular, linear], axis=-1)
-    drift = rows.second - _turned(rows.by_turn, cross(own, omega)) - _turned(rows.by_shift, cross(own, across + rate))
+    drift = rows.second - times(rows.by_turn, cross(own, omega)) - times(rows.by_shift, cross(own, across + rate))
     return rows, on_a, on_b, drift
 
 
@@ -133,7 +133,3 @@ def _coupled(model: Model, loop: CoupledJoints, q: np.ndarray, v: np.ndarray, wi
     slope = np.broadcast_to(np.asarray(slope), x.shape)
     on_rates = own - slope[..., None] * np.eye(model.nv)[driver.v_slice]
     return Closures(residual - value, np.zeros((1, width)), on_rates, -bend * rate * rate)
-
-
-def _turned(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.model import Cylindrical, Distance, Fixed, Helical, Planar, Prismatic, Revolute, Spherical, Universal
-from phistar.spatial import cross, skew
+from phistar.spatial import axial, cross, skew
 
 OPPOSITE = 1e-12  # of 1 + cos: an axis or a turn this close to the opposite of what it should be has no direction back
 
@@ -67,7 +67,7 @@ def same_turn(turn: np.ndarray, omega: np.ndarray) -> Rows:
     """2 sin(θ/2) n = 0, three equations: twice the vector part of R's quaternion (e, w), so that ġ = (w − ẽ)ω."""
     trace = turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
     w = 0.5 * _root(1.0 + trace)[..., None]
-    e = _axial(turn) / (4.0 * w)
+    e = axial(turn) / (4.0 * w)
     by_turn = w[..., None] * np.eye(3) - skew(e)
     second = -0.5 * e * _dot(omega, omega)
     return Rows(2.0 * e, by_turn, np.zeros((3, 3)), second)
@@ -153,12 +153,6 @@ def stacked(parts: list[Rows]) -> Rows:
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a·b, (…, 1)."""
     return np.sum(a * b, axis=-1, keepdims=True)
-
-
-def _axial(turn: np.ndarray) -> np.ndarray:
-    """The vector of R − Rᵀ, 2 sin θ n."""
-    x, y, z = (turn[..., 2, 1] - turn[..., 1, 2], turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 0] - turn[..., 0, 1])
-    return np.stack([x, y, z], axis=-1)
 
 
 def _root(x: Any) -> np.ndarray:

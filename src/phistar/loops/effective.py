@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.traces.arrays import is_traced, sign
+from phistar.spatial import times, transposed
 
 EMPTY = 1e-11  # of the largest scaled eigenvalue: below it a combination of closures is redundant
 ZERO, KEPT, CLEAR = 1e-13, 1e-10, 1e-7  # scaled pivots in any order: rounding; taken all the same; above any doubt
@@ -38,8 +39,8 @@ def solve_by_rank(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> S
     """S⁺γ by the eigenvectors of the scaled S, (…, m, m) and (…, m): floats."""
     weight, values, vectors, kept, good = _scaled(matrix, scale)
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    pushed = inverse * _dot(np.swapaxes(vectors, -1, -2), weight * right)
-    forces = weight * _dot(vectors, pushed)
+    pushed = inverse * times(transposed(vectors), weight * right)
+    forces = weight * times(vectors, pushed)
     rank = np.where(good, kept.sum(axis=-1), 0)
     if np.any(rank < matrix.shape[-1]):
         forces = _shortest(forces, vectors, kept, weight)
@@ -53,7 +54,7 @@ def generalized_inverse(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
     weight, values, vectors, kept, _ = _scaled(matrix, scale)
     sides = weight[..., :, None] * vectors
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    return np.matmul(sides * inverse[..., None, :], np.swapaxes(sides, -1, -2))
+    return np.matmul(sides * inverse[..., None, :], transposed(sides))
 
 
 def _scaled(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -74,7 +75,7 @@ def _shortest(forces: np.ndarray, vectors: np.ndarray, kept: np.ndarray, weight:
     basis, sizes, _ = np.linalg.svd(empty)
     spanning = sizes > 1e-9 * np.max(sizes, axis=-1, keepdims=True, initial=0.0)
     null = np.where(spanning[..., None, :] & (sizes[..., None, :] > 0.0), basis, 0.0)
-    return forces - _dot(null, _dot(np.swapaxes(null, -1, -2), forces))
+    return forces - times(null, times(transposed(null), forces))
 
 
 def eliminated(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Eliminated:
@@ -171,7 +172,3 @@ def _is_nothing(value: Any) -> bool:
 def above(value: Any, bound: Any) -> Any:
     """1 where value > bound, else 0, on floats and on traced scalars."""
     return 0.5 + 0.5 * sign(np.asarray(value - bound - 1e-300))
-
-
-def _dot(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]

@@ -23,6 +23,7 @@ from phistar.model import Model
 from phistar.model.parts import CoupledJoints, Loop
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.spatial import times, transposed
 from phistar.stated import states
 
 ELSEWHERE = 1e-9  # of what other loops give: a loop that gives nothing beside it gives nothing
@@ -101,9 +102,9 @@ def _equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
     made = free_motion(tree, q, v, tau, frames)
     motions = {frame: made["motion"][..., 6 * i : 6 * i + 6] for i, frame in enumerate(frames)}
     found = closures(model, q, frame_poses(tree, q, frames), v, motions)
-    right, rate = _dot(found.on_frames, made["at_frames"]) + found.drift, _dot(found.on_frames, made["motion"])
+    right, rate = times(found.on_frames, made["at_frames"]) + found.drift, times(found.on_frames, made["motion"])
     if any(isinstance(loop, CoupledJoints) for loop in model.loops):
-        right, rate = right + _dot(found.on_rates, made["acceleration"]), rate + _dot(found.on_rates, np.asarray(v))
+        right, rate = right + times(found.on_rates, made["acceleration"]), rate + times(found.on_rates, np.asarray(v))
     innovations, matrix = _effective(tree, q, found, frames)
     scale = row_scale(model, np.stack([matrix[..., i, i] for i in range(matrix.shape[-1])], axis=-1))
     return Equations(matrix, right, scale, rate, made["acceleration"], innovations, found)
@@ -113,7 +114,7 @@ def _effective(tree: Model, q: Any, found: Closures, frames: tuple[str, ...]) ->
     """Y* (…, m, nv) and S = Y*D⁻¹Y (…, m, m)."""
     if not is_traced(q, found.on_frames, found.on_rates):
         made = innovation(tree, np.asarray(q)[..., None, :], found.on_rates, found.on_frames, frames)
-        return made["innovation"], np.matmul(made["innovation"], _flip(made["scaled"]))
+        return made["innovation"], np.matmul(made["innovation"], transposed(made["scaled"]))
     rows = range(found.on_frames.shape[-2])
     each = [innovation(tree, q, found.on_rates[i], found.on_frames[i], frames) for i in rows]
     left, right = (np.stack([np.asarray(made[name]) for made in each]) for name in ("innovation", "scaled"))
@@ -183,18 +184,10 @@ def _reach(model: Model) -> float:
 
 def pushed(model: Model, q: Any, found: Closures, forces: np.ndarray) -> np.ndarray:
     """ℳ⁻¹A*λ, (…, nv)."""
-    on_frames, on_rates = _dot(_flip(found.on_frames), forces), _dot(_flip(found.on_rates), forces)
+    on_frames, on_rates = times(transposed(found.on_frames), forces), times(transposed(found.on_rates), forces)
     return response(model.tree, q, on_rates, on_frames, loop_frames(model))
 
 
 def answered(model: Model, q: Any, made: Equations, forces: np.ndarray) -> np.ndarray:
     """ℳ⁻¹A*λ, (…, nv), from the innovations that are there already."""
-    return smoothed(model.tree, q, _dot(_flip(made.innovations), forces))
-
-
-def _flip(matrix: np.ndarray) -> np.ndarray:
-    return np.swapaxes(matrix, -1, -2)
-
-
-def _dot(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, np.asarray(vector)[..., None])[..., 0]
+    return smoothed(model.tree, q, times(transposed(made.innovations), forces))

@@ -13,6 +13,7 @@ from phistar.loops.equations import equations
 from phistar.loops.forward import closed_motion
 from phistar.model import Model
 from phistar.model.parts import Loop
+from phistar.spatial import times, transposed
 from phistar.stated import batched
 
 
@@ -46,7 +47,7 @@ def on_frames(model: Model, q: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
         if isinstance(loop, Loop):
             a, b = (forward_kinematics(model.tree, q, end) for end in (loop.frame_a, loop.frame_b))
             _, on_a, _, _ = relative_rows(loop.joint, a, b, np.zeros(6), np.zeros(6))
-            forces = np.matmul(np.swapaxes(on_a, -1, -2), forces[..., None])[..., 0]
+            forces = times(transposed(on_a), forces)
         result[loop.name] = forces
     return result
 

@@ -25,7 +25,7 @@ from phistar.loops.closure import relative_rows
 from phistar.loops.effective import eliminated
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints, Loop
-from phistar.spatial import cross, skew
+from phistar.spatial import cross, skew, times, transposed
 from phistar.stated import states
 
 EMPTY = 1e-11  # of its largest eigenvalue: below it a contact holds nothing more than the others do
@@ -178,12 +178,12 @@ class Grasp:
             pose = self.model.frame(tip).placement.matrix
         else:
             free, pose = free_frame(tree, q, v, tau, tip), forward_kinematics(tree, q, tip)
-        poses, motions = {seat: at, tip: pose}, {seat: dot(shift, motion), tip: free["motion"]}
+        poses, motions = {seat: at, tip: pose}, {seat: times(shift, motion), tip: free["motion"]}
         a, b = loop.frame_a, loop.frame_b
         _, on_a, on_b, drift = relative_rows(loop.joint, poses[a], poses[b], motions[a], motions[b])
         on_object, on_tip = (on_a, on_b) if a == seat else (on_b, on_a)
-        bias = dot(on_object, on_seat) + dot(on_tip, free["acceleration"]) + drift
-        compliance = np.matmul(np.matmul(on_tip, free["compliance"]), flip(on_tip))
+        bias = times(on_object, on_seat) + times(on_tip, free["acceleration"]) + drift
+        compliance = np.matmul(np.matmul(on_tip, free["compliance"]), transposed(on_tip))
         return Hold(np.matmul(on_object, shift), bias, compliance, on_tip, on_object)
 
 
@@ -193,13 +193,13 @@ def take_hold(estimate: Estimate, hold: Hold) -> tuple[Estimate, Taken]:
     Where Ω and R can be inverted, that is Ω⁻¹ + Z*R⁻¹Z: inverse variances add.
     """
     reached = np.matmul(hold.on_object, estimate.compliance)
-    inverse, rank, condition = _inverted(np.matmul(reached, flip(hold.on_object)) + hold.compliance)
-    gain = np.matmul(flip(reached), inverse)
-    gap = dot(hold.on_object, estimate.acceleration) + hold.bias
+    inverse, rank, condition = _inverted(np.matmul(reached, transposed(hold.on_object)) + hold.compliance)
+    gain = np.matmul(transposed(reached), inverse)
+    gap = times(hold.on_object, estimate.acceleration) + hold.bias
     compliance = estimate.compliance - np.matmul(gain, reached)
-    compliance = 0.5 * (compliance + flip(compliance))
-    better = Estimate(estimate.acceleration - dot(gain, gap), compliance)
-    return better, Taken(gain, inverse, dot(inverse, gap), rank, condition)
+    compliance = 0.5 * (compliance + transposed(compliance))
+    better = Estimate(estimate.acceleration - times(gain, gap), compliance)
+    return better, Taken(gain, inverse, times(inverse, gap), rank, condition)
 
 
 def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
@@ -216,15 +216,15 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
         taken.append(own)
     forces, later = [], np.zeros(6)
     for hold, own in zip(reversed(holds), reversed(taken), strict=True):  # λ = −S⁻¹(γ + ZΩ Σ of later Z*λ)
-        rows = -own.pushed - dot(flip(own.gain), later)
-        later = later + dot(flip(hold.on_object), rows)
+        rows = -own.pushed - times(transposed(own.gain), later)
+        later = later + times(transposed(hold.on_object), rows)
         forces.insert(0, rows)
     f_ext = {}
     for name, hold, rows in zip(grasp.contacts or (), holds, forces, strict=True):
         seat, tip = grasp.ends(name)
-        f_ext[seat] = dot(flip(hold.seat), rows)
+        f_ext[seat] = times(transposed(hold.seat), rows)
         if grasp.model.frame(tip).body >= 0:
-            f_ext[tip] = dot(flip(hold.tip), rows)
+            f_ext[tip] = times(transposed(hold.tip), rows)
     acceleration = forward_dynamics(grasp.model.tree, q, v, tau, f_ext)
     on_object = np.stack([f_ext[grasp.ends(name)[0]] for name in grasp.contacts or ()], axis=-2)
     rank = np.stack(np.broadcast_arrays(*(own.rank for own in taken))).sum(axis=0)
@@ -266,16 +266,6 @@ def _inverted(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     values, vectors = np.linalg.eigh(np.where(good, matrix, 0.0))
     kept = values > EMPTY * np.maximum(values[..., -1:], 0.0)
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-    result = np.matmul(vectors * inverse[..., None, :], flip(vectors))
+    result = np.matmul(vectors * inverse[..., None, :], transposed(vectors))
     smallest = np.min(np.where(kept, values, np.inf), axis=-1)
     return np.where(good, result, np.nan), np.count_nonzero(kept, axis=-1), values[..., -1] / smallest
-
-
-def flip(matrix: np.ndarray) -> np.ndarray:
-    """X*, (…, n, m)."""
-    return np.swapaxes(matrix, -1, -2)
-
-
-def dot(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Xy, (…, m)."""
-    return np.matmul(matrix, vector[..., None])[..., 0]

@@ -17,7 +17,7 @@ from phistar.errors import ModelError
 from phistar.loops.cut import Rows, across, same_point
 from phistar.model.joints.cut import CutKind
 from phistar.model.joints.parameters import per_dof, unit_axis
-from phistar.spatial import cross, skew
+from phistar.spatial import cross, skew, times
 
 FLAT = 1e-9  # sine below which a disc lies flat, and has no lowest point
 
@@ -162,7 +162,7 @@ class RollingDisc(Contact):
         reach_rate = (self.radius * (c_rate * d + c * d_rate) - s_rate * reach) / s
         directions = np.concatenate([across(n), n[None]])
         by_turn = -np.matmul(directions, skew(reach))
-        second = np.matmul(directions, cross(omega, reach_rate)[..., None])[..., 0]
+        second = times(directions, cross(omega, reach_rate))
         height = _dot(n, shift) - self.radius * s
         value = np.concatenate([np.zeros((*height.shape[:-1], 2)), height], axis=-1)
         return [Rows(value, by_turn, directions, second)]

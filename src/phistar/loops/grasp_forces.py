@@ -8,7 +8,8 @@ import numpy as np
 
 from phistar.backends.traces.solve import solve
 from phistar.errors import ShapeError
-from phistar.loops.grasp import Grasp, Hold, dot, flip, shifted
+from phistar.loops.grasp import Grasp, Hold, shifted
+from phistar.spatial import times, transposed
 
 
 class Split(NamedTuple):
@@ -19,7 +20,7 @@ class Split(NamedTuple):
 
     def forces(self, wrench: np.ndarray, internal: np.ndarray) -> np.ndarray:
         """λ that makes the wrench (…, 6), with the part of `internal` (…, m) that makes none."""
-        return internal + dot(self.carrying, wrench - dot(self.map, internal))
+        return internal + times(self.carrying, wrench - times(self.map, internal))
 
 
 def checked_weights(grasp: Grasp, weights: Any) -> np.ndarray:
@@ -42,7 +43,7 @@ def load_split(grasp: Grasp, holds: list[Hold], weights: Any = None) -> Split:
     rows = np.concatenate([hold.on_object for hold in holds], axis=-2)
     soft = 1.0 / np.repeat(checked_weights(grasp, weights), [loop.rows for loop in grasp.loops])
     back = soft[:, None] * rows
-    return Split(flip(rows), flip(solve(np.matmul(flip(rows), back), flip(back))))
+    return Split(transposed(rows), transposed(solve(np.matmul(transposed(rows), back), transposed(back))))
 
 
 def internal_forces(grasp: Grasp, q: Any, forces: Any) -> np.ndarray:
@@ -59,14 +60,14 @@ def internal_forces(grasp: Grasp, q: Any, forces: Any) -> np.ndarray:
         raise ShapeError(
             f"The leading axes of the forces {given.shape} and of q {np.shape(q)} do not broadcast."
         ) from None
-    total = np.sum(dot(flip(shifts), given), axis=-2)
-    square = np.sum(np.matmul(flip(shifts), shifts), axis=-3)
-    return given - dot(shifts, solve(square, total[..., None])[..., None, :, 0])
+    total = np.sum(times(transposed(shifts), given), axis=-2)
+    square = np.sum(np.matmul(transposed(shifts), shifts), axis=-3)
+    return given - times(shifts, solve(square, total[..., None])[..., None, :, 0])
 
 
 def carried(grasp: Grasp, q: Any, forces: np.ndarray) -> np.ndarray:
     """X*f, (…, l, 6): each contact force as a wrench at the object's frame."""
-    return dot(flip(_seats(grasp, q)), forces)
+    return times(transposed(_seats(grasp, q)), forces)
 
 
 def _seats(grasp: Grasp, q: Any) -> np.ndarray:

@@ -20,6 +20,7 @@ from phistar.loops.primary_closure import State, closed_state, find, found_serie
 from phistar.loops.primary_cut import cut_coordinates, cut_influence, terminating_links
 from phistar.loops.taylor import time_derivatives
 from phistar.model import Model
+from phistar.spatial import times, transposed
 from phistar.stated import states
 
 SINGULAR = 1e-9  # of A's largest singular value: below it the primary joints leave a secondary one undetermined
@@ -166,9 +167,9 @@ class PrimaryJoints:
         q = self.configuration(Q, guess)
         at_rest = closed_state(self.model, q)
         influence = self._influence(q, at_rest)
-        whole = _times(influence, rate)
+        whole = times(influence, rate)
         v, cut_rates = whole[..., : self.model.nv], whole[..., self.model.nv :]
-        a = _times(influence[..., : self.model.nv, :], acceleration) + self._drift(q, v)
+        a = times(influence[..., : self.model.nv, :], acceleration) + self._drift(q, v)
         return JointMotion(q, v, a, influence, cut_rates)
 
     def _drift(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -200,7 +201,7 @@ class PrimaryJoints:
     ) -> np.ndarray:
         """τ = E*ρ, (…, n): the forces along the primary joints; ρ has m + r entries, friction at the cuts counts."""
         motion = self.motion(Q, Q_rate, Q_acceleration, guess)
-        return _times(np.swapaxes(motion.influence, -1, -2), self.joint_forces(motion, f_ext))
+        return times(transposed(motion.influence), self.joint_forces(motion, f_ext))
 
     def joint_forces(self, motion: JointMotion, f_ext: Forces = None) -> np.ndarray:
         """ρ, (…, m + r): inertia and friction along every joint, as if the loops were open (WD89 eq. 12)."""
@@ -214,7 +215,7 @@ class PrimaryJoints:
         """H(Q), (…, n, n): column j is the inverse dynamics of Q̈ = e_j at rest without gravity (WD89 §2.4)."""
         q = self.configuration(Q, guess)
         influence = self._tree_influence(q, closed_state(self.model, q))
-        columns = inertia_forces(self.model, q[..., None, :], np.swapaxes(influence, -1, -2))
+        columns = inertia_forces(self.model, q[..., None, :], transposed(influence))
         return np.matmul(columns, influence)
 
     def forward_dynamics(self, Q: Any, Q_rate: Any, tau: Any, f_ext: Forces = None, guess: Any = None) -> np.ndarray:
@@ -247,8 +248,8 @@ class PrimaryJoints:
         base = self._checked(np.zeros(count) if preload is None else preload, count, "preload")
         if not np.all((soft > 0.0) & np.isfinite(soft)):
             raise PhistarError("The weights of a load split must be positive and finite.")
-        back = np.swapaxes(chosen, -1, -2)
-        wanted = _times(np.swapaxes(motion.influence, -1, -2), self.joint_forces(motion, f_ext)) - _times(back, base)
+        back = transposed(chosen)
+        wanted = times(transposed(motion.influence), self.joint_forces(motion, f_ext)) - times(back, base)
         square = np.matmul(back * soft[..., None, :], chosen)
         there = np.isfinite(square).all(axis=(-1, -2))
         if np.any(there & (np.linalg.matrix_rank(np.nan_to_num(square), hermitian=True) < len(self.rates))):
@@ -256,7 +257,7 @@ class PrimaryJoints:
                 f"The actuators {actuators} cannot drive all {len(self.rates)} degrees of freedom of "
                 f"{self.model.name} here; name more of them, or leave the singular configuration."
             )
-        return base + soft * _times(chosen, np.linalg.solve(square, wanted[..., None])[..., 0])
+        return base + soft * times(chosen, np.linalg.solve(square, wanted[..., None])[..., 0])
 
     def _actuated(self, actuators: Sequence[str]) -> np.ndarray:
         """Rows of E that belong to joints, of the tree or cut."""
@@ -282,7 +283,3 @@ def _refuse_unequal(**arrays: Any) -> None:
     except ValueError:
         shapes = ", ".join(f"{name} {np.shape(x)}" for name, x in arrays.items())
         raise ShapeError(f"The leading axes of {shapes} do not broadcast; make them equal, or 1.") from None
-
-
-def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]

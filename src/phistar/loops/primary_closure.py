@@ -13,6 +13,7 @@ from phistar.loops.equations import frame_acceleration
 from phistar.loops.taylor import derivatives_of, taylor_array
 from phistar.model import Model
 from phistar.model.parts import Loop
+from phistar.spatial import times
 
 ENOUGH = 1e-13  # of the residual, in m and rad
 ACCEPTED = 1e-9  # where Newton's method no longer gains
@@ -45,7 +46,7 @@ def closed_state(model: Model, q: np.ndarray, v: np.ndarray | None = None) -> St
     found = closures(model, q, poses, v, motions)
     stacked = [np.zeros((*q.shape[:-1], 0, model.nv)), *(jacobians[name] for name in frames)]
     whole = np.matmul(found.on_frames, np.concatenate(stacked, axis=-2)) + found.on_rates
-    drift = found.drift + np.matmul(found.on_frames, bias[..., None])[..., 0]
+    drift = found.drift + times(found.on_frames, bias)
     for end in {end for loop in model.loops if isinstance(loop, Loop) for end in (loop.frame_a, loop.frame_b)}:
         poses.setdefault(end, model.frame(end).placement.matrix)
         jacobians.setdefault(end, np.zeros((6, model.nv)))
@@ -84,7 +85,7 @@ def _newton(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, 
             break
         step = np.zeros((*q.shape[:-1], model.nv))
         inverse = np.linalg.pinv(np.nan_to_num(state.jacobian[..., free]), rcond=1e-9)
-        step[..., free] = -np.matmul(inverse, state.residual[..., None])[..., 0]
+        step[..., free] = -times(inverse, state.residual)
         step = step / np.maximum(1.0, np.abs(step).max(axis=-1, keepdims=True, initial=0.0) / LONGEST)
         before = error
         q, state, error = _shortened(model, q, step, before)
@@ -109,7 +110,7 @@ def found_series(
         series = taylor_array(*known)
         poses = {name: np.asarray(forward_kinematics(model, series, name)) for name in loop_frames(model)}
         left = derivatives_of(closures(model, series, poses).residual, k, batch)[k]
-        known[k][..., free] = -np.matmul(inverse, left[..., None])[..., 0]
+        known[k][..., free] = -times(inverse, left)
     return known
 
 

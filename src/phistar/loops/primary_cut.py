@@ -15,7 +15,7 @@ from phistar.loops.cut import across
 from phistar.model import Helical, Model, ModelBuilder, Planar, Prismatic, Revolute, Spherical, Universal
 from phistar.model.joints import JointKind
 from phistar.model.parts import Loop
-from phistar.spatial import cross, from_axis_angle, to_quaternion
+from phistar.spatial import cross, from_axis_angle, times, to_quaternion, transposed
 
 
 def cut_joints(model: Model) -> tuple[Loop, ...]:
@@ -39,8 +39,8 @@ def cut_coordinates(model: Model, poses: Mapping[str, np.ndarray]) -> np.ndarray
     parts = []
     for loop in cut_joints(model):
         a, b = poses[loop.frame_a], poses[loop.frame_b]
-        back = np.swapaxes(a[..., :3, :3], -1, -2)
-        shift = np.matmul(back, (b[..., :3, 3] - a[..., :3, 3])[..., None])[..., 0]
+        back = transposed(a[..., :3, :3])
+        shift = times(back, b[..., :3, 3] - a[..., :3, 3])
         parts.append(coordinates(loop.joint, np.matmul(back, b[..., :3, :3]), shift))
     return _joined(parts)
 
@@ -91,10 +91,10 @@ def cut_influence(model: Model, poses: Mapping[str, np.ndarray], jacobians: Mapp
     parts = []
     for loop in cut_joints(model):
         a, b = poses[loop.frame_a], poses[loop.frame_b]
-        back_a, back_b = (np.swapaxes(x[..., :3, :3], -1, -2) for x in (a, b))
+        back_a, back_b = (transposed(x[..., :3, :3]) for x in (a, b))
         lever = b[..., :3, 3] - a[..., :3, 3]
         j_a, j_b = jacobians[loop.frame_a], jacobians[loop.frame_b]
-        carried = np.swapaxes(cross(np.swapaxes(j_a[..., :3, :], -1, -2), lever[..., None, :]), -1, -2)
+        carried = np.swapaxes(cross(transposed(j_a[..., :3, :]), lever[..., None, :]), -1, -2)
         twist = np.concatenate(
             [
                 np.matmul(back_b, j_b[..., :3, :] - j_a[..., :3, :]),
@@ -102,7 +102,7 @@ def cut_influence(model: Model, poses: Mapping[str, np.ndarray], jacobians: Mapp
             ],
             axis=-2,
         )
-        shift = np.matmul(back_a, lever[..., None])[..., 0]
+        shift = times(back_a, lever)
         h = loop.joint.subspace(coordinates(loop.joint, np.matmul(back_a, b[..., :3, :3]), shift))  # type: ignore[union-attr]
         parts.append(np.matmul(np.linalg.pinv(h), twist))
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts)) if parts else ()

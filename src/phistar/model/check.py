@@ -3,7 +3,7 @@
 import numpy as np
 
 from phistar.model.model import Model
-from phistar.spatial import force_transform
+from phistar.spatial import force_transform, times
 
 SINGULAR = 1e-13  # of the articulated inertia's largest entry: below it, D is rounding
 
@@ -40,7 +40,7 @@ def _transforms(model: Model, q: np.ndarray) -> np.ndarray:
     placed = np.stack([body.placement.rotation for body in model.bodies])
     offset = np.stack([body.placement.translation for body in model.bodies])
     rotation = placed @ np.stack([pose[0] for pose in poses])
-    translation = (placed @ np.stack([pose[1] for pose in poses])[..., None])[..., 0] + offset
+    translation = times(placed, np.stack([pose[1] for pose in poses])) + offset
     return force_transform(rotation, translation)
 
 

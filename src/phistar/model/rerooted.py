@@ -19,7 +19,7 @@ from phistar.errors import ModelError
 from phistar.model.joints import Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical, Universal
 from phistar.model.model import Model
 from phistar.model.parts import Body, Joint
-from phistar.spatial import Pose, conjugate, cross, from_quaternion, to_quaternion
+from phistar.spatial import Pose, conjugate, cross, from_quaternion, times, to_quaternion
 from phistar.spatial.pose import IDENTITY
 
 Twist = np.ndarray  # (…, 6), angular part first
@@ -69,7 +69,7 @@ class Rerooted:
         turn, place = self.original.joints[0].kind.pose(q[..., self.original.joints[0].q_slice])
         for k in self.path[1:]:
             rotation, offset = _step(self.original.bodies[k], q)
-            place = place + _times(turn, offset)
+            place = place + times(turn, offset)
             turn = np.matmul(turn, rotation)
         return turn, place
 
@@ -222,7 +222,7 @@ def _reversed_coordinates(kind: JointKind, q: np.ndarray) -> np.ndarray:
         return np.stack([-cosine * x - sine * y, sine * x - cosine * y, -angle], axis=-1)
     if isinstance(kind, Free):
         back = conjugate(q[..., 3:])
-        return np.concatenate([-_times(from_quaternion(back), q[..., :3]), back], axis=-1)
+        return np.concatenate([-times(from_quaternion(back), q[..., :3]), back], axis=-1)
     return q
 
 
@@ -238,44 +238,40 @@ def _reversed_rates(
     own, change = _joint_twist(kind, q, v, a)
     reached = _reversed_coordinates(kind, q)
     back = np.swapaxes(new.subspace(reached), -1, -2)
-    rates = _times(back, -_inward(turn, place, own))
+    rates = times(back, -_inward(turn, place, own))
     drift, _ = _drift(new, reached, rates)
-    return rates, _times(back, -_inward(turn, place, change) - drift)
+    return rates, times(back, -_inward(turn, place, change) - drift)
 
 
 def _joint_twist(kind: JointKind, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[Twist, Twist]:
     """ξ = H*v and its rate, in the child's frame."""
     drift, subspace = _drift(kind, q, v)
-    return _times(subspace, v), _times(subspace, a) + drift
+    return times(subspace, v), times(subspace, a) + drift
 
 
 def _drift(kind: JointKind, q: np.ndarray, v: np.ndarray) -> tuple[Twist, np.ndarray]:
     rate, subspace = kind.subspace_rate(q, v), kind.subspace(q)
-    return (np.zeros((*v.shape[:-1], 6)) if rate is None else _times(rate, v)), subspace
+    return (np.zeros((*v.shape[:-1], 6)) if rate is None else times(rate, v)), subspace
 
 
 def _step(body: Body, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The body in its parent."""
     turn, place = body.joint.kind.pose(q[..., body.joint.q_slice])
     placed = body.placement
-    return np.matmul(placed.rotation, turn), placed.translation + _times(placed.rotation, place)
+    return np.matmul(placed.rotation, turn), placed.translation + times(placed.rotation, place)
 
 
 def _outward(rotation: np.ndarray, offset: np.ndarray, twist: Twist) -> Twist:
     back = np.swapaxes(rotation, -1, -2)
     linear = twist[..., 3:] + cross(twist[..., :3], offset)
-    return np.concatenate([_times(back, twist[..., :3]), _times(back, linear)], axis=-1)
+    return np.concatenate([times(back, twist[..., :3]), times(back, linear)], axis=-1)
 
 
 def _inward(rotation: np.ndarray, offset: np.ndarray, twist: Twist) -> Twist:
-    angular = _times(rotation, twist[..., :3])
-    return np.concatenate([angular, _times(rotation, twist[..., 3:]) + cross(offset, angular)], axis=-1)
+    angular = times(rotation, twist[..., :3])
+    return np.concatenate([angular, times(rotation, twist[..., 3:]) + cross(offset, angular)], axis=-1)
 
 
 def _bracket(x: Twist, y: Twist) -> Twist:
     linear = cross(x[..., :3], y[..., 3:]) + cross(x[..., 3:], y[..., :3])
     return np.concatenate([cross(x[..., :3], y[..., :3]), linear], axis=-1)
-
-
-def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]

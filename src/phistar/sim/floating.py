@@ -26,7 +26,7 @@ from phistar.freeflying.momentum import center_of_mass_frame, center_of_mass_in_
 from phistar.model import Model
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.passive import Passive
-from phistar.spatial import cross
+from phistar.spatial import cross, times
 
 Pair = tuple[np.ndarray, np.ndarray]
 MORE = 2  # entries of z beyond those of (q, v)
@@ -80,9 +80,9 @@ class Floating:
         whole, carried, (arm, turn) = self._carried(places, momenta)
         time = places[..., model.nq : model.nq + 1]
         center = places[..., :3] + (time / model.total_mass) * momenta[..., 3:6]
-        base = center - _times(turn, arm)
+        base = center - times(turn, arm)
         joints = places[..., 3 : model.nq]
-        q = np.concatenate([_times(placed.rotation.T, base - placed.translation), joints], axis=-1)
+        q = np.concatenate([times(placed.rotation.T, base - placed.translation), joints], axis=-1)
         twist = solve_symmetric(whole, carried[..., None])[..., 0]
         if model.nv > 6:
             twist = twist + np.asarray(wiggle_velocity(model, _known(q), _known(momenta[..., 6:])))
@@ -92,7 +92,7 @@ class Floating:
         """The robot as one body, the momentum as its base sees it, and its centre of mass there and the base's axes."""
         whole, arm, turn = self._whole(places[..., : self.model.nq])
         back = np.swapaxes(turn, -1, -2)
-        spin, linear = _times(back, momenta[..., :3]), _times(back, momenta[..., 3:6])
+        spin, linear = times(back, momenta[..., :3]), times(back, momenta[..., 3:6])
         return whole, np.concatenate([spin + cross(arm, linear), linear], axis=-1), (arm, turn)
 
     def rate(self, z: np.ndarray, u: np.ndarray, acceleration: Callable[..., np.ndarray]) -> np.ndarray:
@@ -104,8 +104,8 @@ class Floating:
         forces = u + self.passive.smooth(q, v) + self.passive.coulomb(sign(v))
         _, arm, turn = self._whole(q)
         moment, force = forces[..., :3], forces[..., 3:6]
-        pushed = _times(turn, force) + model.total_mass * model.gravity
-        turned = _times(turn, moment - cross(arm, force))
+        pushed = times(turn, force) + model.total_mass * model.gravity
+        turned = times(turn, moment - cross(arm, force))
         power = np.sum(forces * v, axis=-1) + np.sum(momenta[..., 3:6] * model.gravity, axis=-1)
         start = -(more[..., :1] / model.total_mass) * pushed
         turning = self.coordinates.rate(places, v)[..., 3:]
@@ -143,7 +143,3 @@ class Floating:
 def _known(array: np.ndarray) -> np.ndarray:
     """Traced numbers as arrays that phistar's functions take."""
     return traced(array) if is_traced(array) else array
-
-
-def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]

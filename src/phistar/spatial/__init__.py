@@ -1,6 +1,6 @@
 """Spatial algebra: 3- and 6-vectors (angular first), rotations, poses, inertias."""
 
-from phistar.spatial.inertia import Inertia
+from phistar.spatial.inertia import Inertia, mass_moment
 from phistar.spatial.pose import Pose
 from phistar.spatial.rotations import (
     conjugate,
@@ -16,11 +16,12 @@ from phistar.spatial.rotations import (
     multiply,
     to_quaternion,
 )
-from phistar.spatial.vectors import cross, force_transform, skew
+from phistar.spatial.vectors import axial, cross, force_transform, skew, times, transposed
 
 __all__ = [
     "Inertia",
     "Pose",
+    "axial",
     "conjugate",
     "cross",
     "exp",
@@ -33,7 +34,10 @@ __all__ = [
     "log",
     "log_quaternion",
     "log_translation",
+    "mass_moment",
     "multiply",
     "skew",
+    "times",
     "to_quaternion",
+    "transposed",
 ]

@@ -21,6 +21,11 @@ def _point_tensor(mass: float, p: np.ndarray) -> np.ndarray:
     return mass * (np.dot(p, p) * np.eye(3) - np.outer(p, p))
 
 
+def mass_moment(matrix: np.ndarray) -> np.ndarray:
+    """m p, (…, 6, 6) → (…, 3): mass times mass centre, read off the m p̃ block of a spatial inertia (R87 eq. 33)."""
+    return np.stack([matrix[..., 2, 4], matrix[..., 0, 5], matrix[..., 1, 3]], axis=-1)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Inertia(Value):
     """m, p, I_c: mass, centre of mass (3,) and tensor (3, 3) about the centre of mass, in the body's axes.

@@ -22,6 +22,23 @@ def skew(x: Any) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+def axial(matrix: Any) -> np.ndarray:
+    """The vector of X − Xᵀ, (…, 3, 3) → (…, 3): 2y of X = ỹ, 2 sin(θ) n of the rotation by θ about n."""
+    x = np.asanyarray(matrix)
+    differences = [x[..., 2, 1] - x[..., 1, 2], x[..., 0, 2] - x[..., 2, 0], x[..., 1, 0] - x[..., 0, 1]]
+    return np.stack(differences, axis=-1)
+
+
+def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """X y, (…, m, n) and (…, n) → (…, m)."""
+    return np.matmul(matrix, vector[..., None])[..., 0]
+
+
+def transposed(matrix: np.ndarray) -> np.ndarray:
+    """Xᵀ, (…, m, n) → (…, n, m)."""
+    return np.swapaxes(matrix, -1, -2)
+
+
 def force_transform(rotation: Any, translation: Any) -> np.ndarray:
     """[[R, p̃R], [0, R]], (…, 6, 6): RJK91's φ between two frames, in their own axes.
 

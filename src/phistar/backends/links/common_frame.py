@@ -16,7 +16,7 @@ from phistar.backends.links.values import Links, links_at, mirrored
 from phistar.model import Model, Planar, Prismatic, Revolute, Universal
 from phistar.model.joints import JointKind
 from phistar.model.parts import Body, Joint
-from phistar.spatial import Inertia, Pose, cross
+from phistar.spatial import Inertia, Pose, cross, times
 
 Place = tuple[np.ndarray, np.ndarray]  # rotation (…, 3, 3) and origin (…, 3)
 
@@ -71,29 +71,25 @@ def common_frame(model: Model, q: Any) -> CommonFrame:
     for k, ((rotation, origin), moments) in enumerate(zip(places, grouped_moments(model), strict=True)):
         subspace.append(moved_subspace(rotation, origin, links.subspace[k]))
         mass, turned = float(moments[3, 3]), _turned(rotation, moments[:3, :3])
-        whole, moved = moved_moments(origin, mass, _times(rotation, moments[:3, 3]), turned)
+        whole, moved = moved_moments(origin, mass, times(rotation, moments[:3, 3]), turned)
         second.append(moved)
         parameters.append(inertia_parameters(mass, whole, moved))
     stacked = np.stack(np.broadcast_arrays(*parameters), axis=-2)
     still, here = (np.eye(3),) * len(places), (np.zeros(3),) * len(places)
     moved = replace(links, rotation=still, offset=here, subspace=tuple(subspace), inertias=stacked)
-    lift = _times(turn, -model.gravity)
+    lift = times(turn, -model.gravity)
     return CommonFrame(moved, tuple(second), np.concatenate([np.zeros(lift.shape), lift], axis=-1))
 
 
 def _places(links: Links) -> tuple[list[Place], np.ndarray]:
     """Each link, and the world's axes, as the first link sees them."""
     back = np.swapaxes(links.rotation[0], -1, -2)
-    world = back, -_times(back, links.offset[0])
+    world = back, -times(back, links.offset[0])
     places: list[Place] = [(np.eye(3), np.zeros(3))]
     for k in range(1, len(links.rotation)):
         turn, origin = places[links.parents[k]] if links.parents[k] >= 0 else world
-        places.append((np.matmul(turn, links.rotation[k]), origin + _times(turn, links.offset[k])))
+        places.append((np.matmul(turn, links.rotation[k]), origin + times(turn, links.offset[k])))
     return places, back
-
-
-def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]
 
 
 def moved_subspace(rotation: np.ndarray, origin: np.ndarray, subspace: np.ndarray) -> np.ndarray:
@@ -119,7 +115,7 @@ def _turned(rotation: np.ndarray, second: np.ndarray) -> np.ndarray:
     result = values[0] * np.eye(3)
     for value, axis in zip(values[1:], axes.T[1:], strict=True):
         if value != values[0]:
-            turned = _times(rotation, axis)
+            turned = times(rotation, axis)
             result = result + mirrored(((value - values[0]) * turned)[..., :, None] * turned[..., None, :])
     return result
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from phistar.model import Helical, Model, Prismatic, Revolute
-from phistar.spatial import cross
+from phistar.spatial import cross, times
 
 ROOT, SCREW, BRANCH = "root", "screw", "branch"
 """How a link is placed in its parent: on the world, by two screws, by a general pose."""
@@ -53,12 +53,12 @@ def link_frames(model: Model, keep_origins: bool = False) -> LinkFrames:
     above = np.maximum(parents, 0)
     inner = np.where((parents >= 0)[:, None, None], turn[above], np.eye(3)).transpose(0, 2, 1)
     start = np.where((parents >= 0)[:, None], shift[above], 0.0)
-    placed = offset + _times(rotation, shift) - start
+    placed = offset + times(rotation, shift) - start
     roles = tuple(ROOT if p < 0 else SCREW if s else BRANCH for p, s in zip(parents, normals.is_screw, strict=True))
     return LinkFrames(
         roles,
         np.matmul(np.matmul(inner, rotation), turn),
-        _times(inner, placed),
+        times(inner, placed),
         normals.screws(x, along),
         _inertias(model, turn, shift),
         turn,
@@ -72,10 +72,6 @@ def _axes(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return np.array([getattr(kind, "axis", (0.0, 0.0, 1.0)) for kind in kinds], dtype=float), has_axis
 
 
-def _times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]
-
-
 def _dots(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.sum(x * y, axis=-1)
 
@@ -86,7 +82,7 @@ class _Normals:
     def __init__(self, axes: Any, has_axis: Any, parents: Any, rotation: Any, offset: Any) -> None:
         self.axes, self.parents, self.rotation = axes, parents, rotation
         above = np.maximum(parents, 0)
-        z, u, t = axes[above], _times(rotation, axes), offset
+        z, u, t = axes[above], times(rotation, axes), offset
         normal = cross(z, u)
         size = np.sqrt(_dots(normal, normal))
         parallel = size < 1e-14
@@ -105,7 +101,7 @@ class _Normals:
     def frames(self) -> tuple[np.ndarray, np.ndarray]:
         """x and the origin's place on the axis of each body's frame: towards the child that is to be a screw; at an
         end, what the body's own screw makes simplest."""
-        own_x = _times(self.rotation.transpose(0, 2, 1), self.x)
+        own_x = times(self.rotation.transpose(0, 2, 1), self.x)
         x = np.where(self.is_screw[:, None], own_x, _across(self.axes))
         along = np.where(self.is_screw, self.on_own, 0.0)
         children = np.flatnonzero(self.is_screw)
@@ -115,7 +111,7 @@ class _Normals:
 
     def screws(self, x: np.ndarray, along: np.ndarray) -> np.ndarray:
         """cos α, sin α, a, θ₀, d of each link that is one."""
-        start = _times(self.rotation.transpose(0, 2, 1), self.x)
+        start = times(self.rotation.transpose(0, 2, 1), self.x)
         angle = np.arctan2(_dots(cross(start, x), self.axes), _dots(start, x))
         return np.concatenate([self.alpha, np.stack([angle, along - self.on_own], axis=-1)], axis=-1)
 
@@ -153,7 +149,7 @@ def _inertias(model: Model, turn: np.ndarray, shift: np.ndarray) -> np.ndarray:
     com = np.array([inertia.com for inertia in inertias])
     tensor = np.array([inertia.tensor for inertia in inertias])
     back = turn.transpose(0, 2, 1)
-    com = _times(back, com - shift)
+    com = times(back, com - shift)
     spread = _dots(com, com)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
     tensor = np.matmul(np.matmul(back, tensor), turn) + mass[:, None, None] * spread
     rows, columns = np.array([0, 0, 1, 0, 1, 2]), np.array([0, 1, 1, 2, 2, 2])

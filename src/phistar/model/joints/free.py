@@ -15,11 +15,8 @@ from phistar.spatial import (
     log_quaternion,
     log_translation,
     multiply,
+    times,
 )
-
-
-def _apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return np.matmul(matrix, vector[..., None])[..., 0]
 
 
 @final
@@ -53,10 +50,10 @@ class Free(JointKind):
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
         """The exponential of the body twist: p + R V(ω) v, quaternion ⊗ exp(ω)."""
         q, dv = np.asarray(q, dtype=np.float64), np.asarray(dv, dtype=np.float64)
-        step = _apply(exp_translation(dv[..., :3]), dv[..., 3:])
+        step = times(exp_translation(dv[..., :3]), dv[..., 3:])
         turned = multiply(q[..., 3:], exp_quaternion(dv[..., :3]))
         turned = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
-        moved = q[..., :3] + _apply(from_quaternion(q[..., 3:]), step)
+        moved = q[..., :3] + times(from_quaternion(q[..., 3:]), step)
         return np.concatenate([moved, turned], axis=-1)
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
@@ -64,5 +61,5 @@ class Free(JointKind):
         q0, q1 = np.asarray(q0, dtype=np.float64), np.asarray(q1, dtype=np.float64)
         back = conjugate(q0[..., 3:])
         turn = log_quaternion(multiply(back, q1[..., 3:]))
-        step = _apply(from_quaternion(back), q1[..., :3] - q0[..., :3])
-        return np.concatenate([turn, _apply(log_translation(turn), step)], axis=-1)
+        step = times(from_quaternion(back), q1[..., :3] - q0[..., :3])
+        return np.concatenate([turn, times(log_translation(turn), step)], axis=-1)
