@@ -11,7 +11,6 @@ import numpy as np
 
 from phistar.backends.executor import Columns, executor
 from phistar.backends.kernel import Kernel, Statements, compile_trace
-from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread
 from phistar.backends.programs.program import COMPOSITE, derived_program, is_wide
 from phistar.errors import ShapeError, StatementError
@@ -71,7 +70,7 @@ class CompiledStatement:
     def _single(self) -> Any:
         """One state at a time, or NotImplemented."""
         plain = isinstance(self.kernel.function, np.ufunc) and not self.flipped
-        return single_of(self.kernel.function) if plain else lambda *arrays: NotImplemented
+        return self.kernel.single if plain else lambda *arrays: NotImplemented
 
     def _called(self, arrays: tuple[Any, ...], out: Any) -> np.ndarray:
         if len(arrays) != len(self.kernel.rows):

@@ -13,7 +13,6 @@ import numpy as np
 from phistar.backends.executor import executor
 from phistar.backends.kernel import Kernel, Statements
 from phistar.backends.links.values import space_sizes
-from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import STATES_PER_THREAD
 from phistar.backends.programs.program import ARTICULATED, Wanted, is_wide
 from phistar.backends.traces.arrays import is_traced, traced
@@ -113,7 +112,7 @@ class Stated(Generic[Arguments, Result]):
             plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and kernel.inputs == order
             if plain and not (frames or flipped or model.loops):
                 size = 2 * STATES_PER_THREAD * model.nq
-                model.__dict__[self._slot] = single_of(kernel.function), kernel.function, len(order) + 2, size
+                model.__dict__[self._slot] = kernel.single, kernel.function, len(order) + 2, size
         return store[key]
 
     def _compiled(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:

@@ -16,6 +16,7 @@ from phistar.backends.links.values import in_small_moves, links_at, mirrored, sp
 from phistar.backends.machine import cache
 from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature, size
+from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import spread
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.interpret import run
@@ -119,6 +120,11 @@ class Kernel:
     def operations(self) -> int:
         """Arithmetic instructions per state."""
         return self.counted() if callable(self.counted) else self.counted
+
+    @cached_property
+    def single(self) -> Any:
+        """The way in for one state at a time, or for a plain batch; NotImplemented where it does not fit."""
+        return single_of(self.function)
 
     @property
     def form(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache as once
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -18,6 +18,7 @@ from phistar.backends.machine.single import method_of, single_text
 from phistar.backends.one_state import fresh
 from phistar.errors import ShapeError
 
+MOST_KEPT = 64  # functions; others are found on disk again
 Shapes = Mapping[str, tuple[int, ...]]
 Named = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -30,11 +31,11 @@ def native(
     return _made(tuple(functions), tuple(inputs.items()), tuple(outputs.items()), tuple(sorted(constants.items())))
 
 
-@once
+@lru_cache(maxsize=MOST_KEPT)
 def _made(
     functions: tuple[Callable[..., Any], ...], inputs: Named, outputs: Named, constants: tuple[tuple[str, float], ...]
 ) -> Callable[..., tuple[np.ndarray, ...]]:
-    """Once in a process: to read sources takes longer than to load what was made from them."""
+    """Kept: to read sources takes longer than to load what was made from them."""
     shapes = dict(inputs) | dict(outputs)
     columns = {name: prod(shape[1:]) for name, shape in shapes.items() if len(shape) > 1}
     signature = Signature(tuple(prod(shape) for _, shape in inputs), tuple(shape for _, shape in outputs))
@@ -43,7 +44,7 @@ def _made(
     return _loaded(f"{text}\n{doors}\n{single_text(signature)}\nattributes #0 = {{ nounwind }}\n", signature)
 
 
-@once
+@lru_cache(maxsize=MOST_KEPT)
 def _loaded(text: str, signature: Signature) -> Callable[..., tuple[np.ndarray, ...]]:
     target = host()
     name = cache.key("native", text, target)
@@ -80,6 +81,7 @@ def _doors(functions: Sequence[Callable[..., Any]], names: Sequence[str]) -> str
 def _plain(code: Code, signature: Signature) -> Callable[..., tuple[np.ndarray, ...]]:
     """Through ctypes: arrays of any layout, on any Python."""
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * signature.arrays)(code.engine.get_function_address("plain"))
+    function.code = code  # type: ignore[attr-defined]  # ctypes keeps its address alone
 
     def call(*inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         given = [np.ascontiguousarray(x, dtype=np.float64).reshape(-1) for x in inputs]
@@ -90,8 +92,4 @@ def _plain(code: Code, signature: Signature) -> Callable[..., tuple[np.ndarray, 
         function(*(x.ctypes.data for x in (*given, *outputs)))
         return outputs
 
-    _alive.append(code)
     return call
-
-
-_alive: list[Code] = []  # what functions were made from

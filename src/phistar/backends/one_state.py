@@ -14,26 +14,25 @@ import numpy as np
 from phistar.backends.code.packed import module_text
 from phistar.backends.machine import cache
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
+from phistar.backends.machine.recent import Recent
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.single import single_of
 from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.trace import Scalar, Tape, finish
 
 LANES = 1
-_made: dict[Any, Callable[..., Any]] = {}
+_made: Recent[Callable[..., Any]] = Recent()
 
 
 def one_state(
     title: str, key: bytes, sizes: Sequence[int], shapes: Sequence[tuple[int, ...]], function: Callable[..., Any]
 ) -> Callable[..., Any]:
     """`function(*vectors)` → arrays, as machine code: vectors of the given sizes in, arrays of the given shapes out."""
-    known = title, key
-    if known not in _made:
-        _made[known] = _door(title, key, Signature(tuple(sizes), tuple(shapes)), function)
-    return _made[known]
+    signature = Signature(tuple(sizes), tuple(shapes))
+    return _made.get((title, key), lambda: _compiled(title, key, signature, function))
 
 
-def _door(title: str, key: bytes, signature: Signature, function: Callable[..., Any]) -> Callable[..., Any]:
+def _compiled(title: str, key: bytes, signature: Signature, function: Callable[..., Any]) -> Callable[..., Any]:
     target = host()
     name = cache.key("one state", title, key, signature, target)
     found = cache.load(name)
@@ -42,7 +41,11 @@ def _door(title: str, key: bytes, signature: Signature, function: Callable[..., 
         cache.store(name, {}, code)
     else:
         code = found[1]
-    whole = gufunc(load_object(code), signature, title, f"{title}, compiled.")
+    return door(gufunc(load_object(code), signature, title, f"{title}, compiled."))
+
+
+def door(whole: Any) -> Callable[..., Any]:
+    """A gufunc for one state at a time, called with as little ado as can be."""
     single = single_of(whole)
 
     def call(*vectors: np.ndarray) -> Any:
@@ -57,7 +60,7 @@ def _door(title: str, key: bytes, signature: Signature, function: Callable[..., 
 def fresh(vector: np.ndarray) -> np.ndarray:
     """A copy that has NumPy's own float64: what comes out of a file or another process has one of the same kind, which
     the door for one state does not know and results would inherit."""
-    made = np.empty(vector.shape)
+    made = np.empty(np.shape(vector))
     made[...] = vector
     return made
 

@@ -18,7 +18,6 @@ from phistar.backends.links.values import has_rotors
 from phistar.backends.machine import cache
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature
-from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
 from phistar.backends.pairwise.forms import FORMS, has_many_pairs
 from phistar.backends.pairwise.kernel import pair_kernel
@@ -52,7 +51,7 @@ class Recorded:
         """An array per output, or the one output. Robots run one state at a time: a kernel is called at once."""
         try:
             kernel = model.__dict__["_kernels"][self.name]
-            made = single_of(kernel.function)(*arrays)
+            made = kernel.single(*arrays)
             if made is not NotImplemented:
                 return made
             if arrays[0].size < 2 * STATES_PER_THREAD * model.nq:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.capture.laws import door
+from phistar.backends.one_state import door
 from phistar.capture.paths import CARRIER_ROWS, carried
 from phistar.capture.robot import SIGHT_ROWS, Arms
 from phistar.compiled import compile
@@ -48,7 +48,8 @@ def compiled_sight(arms: Arms) -> Sight:
 def _compiled(model: Model) -> Sight:
     rows = {"state": CARRIER_ROWS, "seen": SIGHT_ROWS, "base": SIGHT_ROWS, "correction": 6, "timing": 3}
     rows |= {"carrier": CARRIER_ROWS, "coast": 3}
-    return Sight(door(compile(_follow, model, rows=rows)), door(compile(on_base, model, rows=rows)))
+    follow, carry = (compile(function, model, rows=rows).kernel.function for function in (_follow, on_base))
+    return Sight(door(follow), door(carry))
 
 
 def on_base(carrier: Any, coast: Any, base: Any) -> Any:

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.machine.single import single_of
+from phistar.backends.one_state import door
 from phistar.backends.traces.solve import solve_symmetric
 from phistar.capture.paths import CARRIER_ROWS, PATH_ROWS, carried, reference
 from phistar.capture.robot import BASE, SIDES, Arms, Hand
-from phistar.compiled import CompiledFunction, compile
+from phistar.compiled import compile
 from phistar.control.law import pose_error
 from phistar.dynamics import bias, forward_kinematics, inverse_dynamics, jacobian, jacobian_dot_v
 from phistar.freeflying import generalized_jacobian, mass_at_base
@@ -147,20 +147,8 @@ def _compiled(shared: _Shared) -> Callable[..., Any]:
             return _law(arms, read, {BASE: base}, smooth, carrier, (left, right), way, gains, now)
 
     if arms.free:
-        return door(compile(floating, arms.model, rows={**rows, "mass": 10}))
-    return door(compile(held, arms.model, rows=rows))
-
-
-def door(function: CompiledFunction) -> Callable[..., Any]:
-    """A compiled function for one state at a time, as quick as it can be called."""
-    whole = function.kernel.function
-    single = single_of(whole)
-
-    def called(*rows: np.ndarray) -> Any:
-        made = single(*rows)
-        return whole(*rows) if made is NotImplemented else made
-
-    return called
+        return door(compile(floating, arms.model, rows={**rows, "mass": 10}).kernel.function)
+    return door(compile(held, arms.model, rows=rows).kernel.function)
 
 
 def _law(

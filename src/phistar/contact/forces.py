@@ -7,7 +7,7 @@ Gauss-Seidel); the two are repeated until neither changes the other. Loops, comp
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -188,7 +188,7 @@ def implicit_forces(m: Arrays) -> None:
 FORCES = (*LAW, *ROWS, *SOLVING, gather, begin, keep, implicit_forces)
 
 
-@cache
+@lru_cache(maxsize=64)
 def compiled_forces(places: int, nv: int, nq: int, stops: int, slots: int, roots: int, bodies: int) -> Any:
     """`implicit_forces` for given sizes: it takes the inputs flat, and gives `Solved` and its working memory."""
     given = {"numbers": (2,), "table": (places, MEASURED), "slots": (places,), "held": (slots, HELD)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -95,7 +96,7 @@ class Code:
 
     engine: Any
     address: int
-    keep: list[Any] = field(default_factory=list)
+    keep: list[Any] = field(default_factory=list)  # what it calls or reads that is elsewhere
 
 
 def load_object(data: bytes) -> Code:
@@ -112,6 +113,19 @@ def load_object(data: bytes) -> Code:
 
 _UFUNC_FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's ufunc C API
 _DOUBLE = 12
+_FUNCTIONS, _OBJECT = 32, 88  # where a ufunc has `functions`, and `obj`, a reference that it gives up when it goes
+
+
+@dataclass(eq=False)
+class Kept:
+    """What a gufunc needs as long as it lives; NumPy keeps mere pointers to it. `tables` is where pointers to the data
+    are that the code is given, or 0; `single` is the door for one state, once it has been asked for."""
+
+    code: Code
+    signature: Signature
+    tables: int
+    memory: tuple[Any, ...]
+    single: Any = None
 
 
 def gufunc(code: Code, signature: Signature, name: str, doc: str, tables: list[np.ndarray] | None = None) -> Any:
@@ -128,17 +142,34 @@ def gufunc(code: Code, signature: Signature, name: str, doc: str, tables: list[n
         *(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p),
     )(_ufunc_api()[_UFUNC_FROM_SIGNATURE])
     made = make(functions, data, types, 1, inputs, outputs, -1, texts[0], texts[1], 0, texts[2])
-    # NumPy keeps the pointers it was given; they must outlive the gufunc, which nothing can tell it.
-    _alive[made] = code, functions, data, types, texts, pointers, tables
+    memory = functions, data, types, texts, pointers, tables
+    given = ctypes.addressof(pointers) if tables else 0
+    _keep(made, ctypes.addressof(functions), Kept(code, signature, given, memory))
     return made
 
 
-_alive: dict[Any, Any] = {}
+def _keep(made: Any, functions: int, kept: Kept) -> None:
+    """Let the gufunc own what it points to: the code is given back to the system with the last use of it."""
+    slot = ctypes.c_void_p.from_address(id(made) + _OBJECT) if sys.implementation.name == "cpython" else None
+    if slot is None or slot.value or ctypes.c_void_p.from_address(id(made) + _FUNCTIONS).value != functions:
+        _alive[made] = kept  # a NumPy whose ufuncs are laid out otherwise: for ever
+        return
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    slot.value = id(kept)
 
 
-def code_of(function: Any) -> Code:
-    """The code that a gufunc was made of."""
-    return _alive[function][0]
+_alive: dict[Any, Kept] = {}
+
+
+def kept_by(function: Any) -> Kept:
+    """What a gufunc made here keeps alive; of another function, a TypeError."""
+    if function in _alive:
+        return _alive[function]
+    owns = isinstance(function, np.ufunc) and ctypes.c_void_p.from_address(id(function) + _OBJECT).value
+    kept = ctypes.py_object.from_address(id(function) + _OBJECT).value if owns else None
+    if not isinstance(kept, Kept):
+        raise TypeError(f"{function!r:.100} is not a gufunc of loaded code")
+    return kept
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.machine.jit import Code, code_of
+from phistar.backends.machine.jit import Code, kept_by
 from phistar.backends.machine.many import HAS_FLAGS, MOST, many_text
 from phistar.backends.machine.rows import Signature
 
@@ -128,15 +128,17 @@ class _Method(ctypes.Structure):
     )
 
 
-@cache
 def single_of(function: Any) -> Any:
     """The door of a gufunc's code for plain arrays; where it has none, or this Python does not hold arrays as expected,
     something that always gives NotImplemented."""
-    return method_of(code_of(function), function.__name__)
+    kept = kept_by(function)
+    if kept.single is None:
+        kept.single = method_of(kept.code, function.__name__, kept.memory)
+    return kept.single
 
 
-def method_of(code: Code, name: str) -> Any:
-    """The door for one state of loaded code."""
+def method_of(code: Code, name: str, memory: Any = None) -> Any:
+    """The door for one state of loaded code, and of data that it is given."""
     address = code.engine.get_function_address("single") if layout_is_known() else 0
     if not address:
         return _absent
@@ -145,12 +147,8 @@ def method_of(code: Code, name: str) -> Any:
     context[:] = (id(NotImplemented), *_array_pointers(), *python)
     method = _Method(name.encode(), address, _FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    _methods.append((method, code))  # Python keeps its address
-    return make(ctypes.addressof(method), None, None)
-
-
-_methods: list[tuple[_Method, Code]] = []
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.addressof(method), (method, code, memory), None)  # its `self`: Python keeps pointers
 
 
 def _absent(*arrays: Any) -> Any:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import compilable
-from phistar.backends.machine.single import single_of
+from phistar.backends.machine.recent import Recent
+from phistar.backends.one_state import door
 from phistar.compiled import compile
 from phistar.model import Model
 from phistar.model.equal import first_equal
 from phistar.spatial.inertia import MASSLESS
 
-MOST = 64  # that are remembered
-_made: dict[Hashable, Callable[..., np.ndarray]] = {}
+_made: Recent[Callable[..., np.ndarray]] = Recent()
 
 
 def moving(model: Model) -> Model:
@@ -33,27 +33,10 @@ def kernel(
     if not compilable(model):
         return formulas
     key = (formulas.__qualname__, model.key, *about)
-    if key not in _made:
-        if len(_made) >= MOST:
-            _made.clear()
-        _made[key] = _door(compile(formulas, model, rows=rows).kernel.function)
-    return _made[key]
+    return _made.get(key, lambda: door(compile(formulas, model, rows=rows).kernel.function))
 
 
 def with_inertias(function: Callable[..., np.ndarray], model: Model) -> Callable[..., np.ndarray]:
     """A stated function of (q, v) with the inertias (10 bodies,) of a model as its last input."""
     key = (function.__name__, model.key)
-    if key not in _made:
-        _made[key] = _door(compile(function, model, parameters=("inertia",)).kernel.function)
-    return _made[key]
-
-
-def _door(whole: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """For one state at a time, as quick as it can be called."""
-    single = single_of(whole)
-
-    def one(*arrays: np.ndarray) -> np.ndarray:
-        found = single(*arrays)
-        return whole(*arrays) if found is NotImplemented else found
-
-    return one
+    return _made.get(key, lambda: door(compile(function, model, parameters=("inertia",)).kernel.function))
