@@ -75,3 +75,44 @@ def test_a_roots_twist_is_the_one_of_its_momentum():
     other = v.copy()
     other[:6], other[8:] = 0.0, 1.0
     np.testing.assert_allclose(roots.moved(q, other, momenta), v, rtol=1e-10, atol=1e-10)
+
+
+def thrown(velocity, step):
+    """The state after 0.4 s of a base with an arm, tumbling under gravity on a turned mount, thrown with a velocity."""
+    builder = ps.ModelBuilder("thrown", gravity=(0, 0, -9.81))
+    mount = ps.Pose(xyz=(1, -2, 0.5), rpy=(0.4, -0.3, 0.9))
+    builder.body("base", "world", ps.Free(), mount, ps.Inertia(10.0, (0, 0.1, 0.05), np.diag([0.2, 0.3, 0.4])))
+    builder.body("arm", "base", ps.Revolute(axis=(0, 0, 1)), ps.Pose(xyz=(0.3, 0, 0)), BODY, shape(ps.Sphere(0.1)))
+    model = builder.build()
+    q, spin = np.array([0, 0, 0, 0, 0, 0, 1, 0.2]), np.array([1.0, -2.0, 3.0])
+    v = np.concatenate([spin, mount.rotation.T @ np.asarray(velocity, float), [0.5]])
+    motion = Motion(World(all_pairs(model, Surface())), lambda t, q, v: np.zeros(7), rtol=1e-6, atol=1e-9)
+    start = motion.world.start(q, v)
+    made = motion.moments(start, 0.0, [0.4]) if step is None else motion.fixed(start, 0.0, [0.4], step)
+    return model, start, list(made)[-1].state
+
+
+def about_center(model, state):
+    momentum = ps.momentum(model, state.q, state.v)
+    return momentum[:3] - np.cross(ps.center_of_mass(model, state.q), momentum[3:])
+
+
+@pytest.mark.parametrize("velocity", [(0, 0, 0), (3, 1, 2), (80, 0, 0)])
+def test_free_flight_keeps_the_spin_about_the_center_of_mass_at_any_speed(velocity):
+    model, start, end = thrown(velocity, 4e-3)
+    np.testing.assert_allclose(about_center(model, end), about_center(model, start), rtol=0, atol=1e-10)
+    fallen = ps.center_of_mass(model, end.q) - ps.center_of_mass(model, start.q)
+    linear = ps.momentum(model, start.q, start.v)[3:] / model.total_mass
+    steps = 100  # q⁺ = q ⊕ h v⁺: the sum of h² g over 1, 2, …, steps
+    np.testing.assert_allclose(
+        fallen, 0.4 * linear + 4e-3**2 * model.gravity * steps * (steps + 1) / 2, rtol=0, atol=1e-11
+    )
+
+
+@pytest.mark.parametrize("step", (None, 4e-3))
+def test_a_thrown_body_tumbles_as_one_at_rest_does(step):
+    """Galileo: attitude, joint and spin do not know how fast the whole moves."""
+    _, _, still = thrown((0, 0, 0), step)
+    _, _, fast = thrown((20, -10, 5), step)
+    np.testing.assert_allclose(fast.q[3:], still.q[3:], rtol=0, atol=1e-9 if step else 1e-5)
+    np.testing.assert_allclose(fast.v[[0, 1, 2, 6]], still.v[[0, 1, 2, 6]], rtol=0, atol=1e-9 if step else 1e-4)

@@ -117,8 +117,10 @@ class ImplicitStep:
     def _after_formulas(self, q: Any, w: Any, momenta: Any, h: Any) -> tuple[Any, Any, Any]:
         coordinates, least = Coordinates(self.model), np.inf
         ahead = coordinates.unit(coordinates.moved(np.asarray(q), np.asarray(h[0] * w)))
-        ahead = traced(ahead) if is_traced(ahead) else ahead
-        after = self.roots.moved(ahead, w, momenta.reshape(-1, 6)) if self.roots.bodies else w
+        ahead, after = _alike(ahead), w
+        if self.roots.bodies:
+            ahead = _alike(self.roots.placed(q, ahead, momenta.reshape(-1, 6), h[0]))
+            after = self.roots.moved(ahead, w, momenta.reshape(-1, 6))
         if self.model.loops:
             ahead, after = coordinates.split(closed_again(coordinates, np.concatenate([ahead, after])))
         for room in self.limits.room(ahead):
@@ -166,3 +168,8 @@ class ImplicitStep:
 
 
 _LOWER = ([0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2])  # Ixx Ixy Iyy Ixz Iyz Izz
+
+
+def _alike(array: Any) -> Any:
+    """The array, one of traced numbers where it holds such."""
+    return traced(array) if is_traced(array) else array

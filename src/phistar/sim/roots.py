@@ -2,6 +2,8 @@
 
 With a free joint at its root, H(root) = I, the root's rows of ℳθ̇ = HφMφ*H*θ̇ are the momentum of the whole tree as its
 root sees it. Forces between bodies act at one common point on both, so that the balance of all trees closes exactly.
+A tree's centre of mass moves along its linear momentum p, so that of L = c×p + L_c no share passes from c×p to the spin
+about the centre: L_c of a tree in free flight is kept too.
 """
 
 from __future__ import annotations
@@ -63,11 +65,32 @@ class Roots:
             done = own.stop
         return np.concatenate([*parts, v[done:]])
 
+    def placed(self, q: Any, ahead: Any, momenta: Any, h: Any) -> Any:
+        """`ahead` (nq,), the coordinates after a step h from q, with the roots where their trees' centres of mass have
+        moved by h p/m, p the linear momenta after it."""
+        before, after, parts, done = mass_matrix(self.model, q), mass_matrix(self.model, ahead), [], 0
+        for number, body in enumerate(self.bodies):
+            rates, place = self._rates(body), self.model.joints[body].q_slice.start
+            mass, start = _center(self._pose(q, body), before[rates, rates])
+            _, reached = _center(self._pose(ahead, body), after[rates, rates])
+            missing = start + (h / mass) * momenta[number][3:] - reached
+            axes = self.model.bodies[body].placement.rotation
+            parts += [ahead[done:place], ahead[place : place + 3] + np.matmul(axes.T, missing)]
+            done = place + 3
+        return np.concatenate([*parts, ahead[done:]])
+
     def _pose(self, q: Any, body: int) -> Any:
         return forward_kinematics(self.model, q, self.model.bodies[body].name)
 
     def _rates(self, body: int) -> slice:
         return self.model.joints[body].v_slice
+
+
+def _center(pose: Any, inertia: Any) -> tuple[Any, Any]:
+    """m and the centre of mass (3,) in the world, of the inertia [[·, m c̃], [·, m 1]] of a tree in its root's frame."""
+    mass = inertia[3, 3]
+    center = np.stack([inertia[2, 4], inertia[0, 5], inertia[1, 3]]) / mass
+    return mass, pose[:3, 3] + np.matmul(pose[:3, :3], center)
 
 
 def _outward(pose: Any, force: Any) -> Any:
