@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -40,6 +43,8 @@ class Expression:
     operators: Mapping[str, Any] = field(default_factory=dict)
     form: str = ARTICULATED
 
+    __array_ufunc__ = None  # array @ statement comes here, and is answered with a sentence
+
     # Building
 
     def _with(self, node: Node, other: Expression | None = None) -> Expression:
@@ -58,18 +63,32 @@ class Expression:
         return mine == theirs and operators
 
     def __matmul__(self, other: Expression) -> Expression:
-        return self._with(product(self.node, other.node), other)
+        return self._with(product(self.node, self._operand(other)), other)
+
+    def __rmatmul__(self, other: object) -> Expression:
+        return self._with(self._operand(other))
 
     def __add__(self, other: Expression) -> Expression:
-        return self._with(summation([(1, self.node), (1, other.node)]), other)
+        return self._with(summation([(1, self.node), (1, self._operand(other))]), other)
 
     def __sub__(self, other: Expression) -> Expression:
-        return self._with(summation([(1, self.node), (-1, other.node)]), other)
+        return self._with(summation([(1, self.node), (-1, self._operand(other))]), other)
+
+    def _operand(self, other: object) -> Node:
+        if isinstance(other, Expression):
+            return other.node
+        raise StatementError(
+            f"{self.show()} meets {type(other).__name__}, which is no statement. Numbers come in when a statement is "
+            "evaluated: .apply(q, x) gives the product with x, .dense(q) the matrix; an identity is A.I."
+        )
 
     def __neg__(self) -> Expression:
         return self._with(summation([(-1, self.node)]))
 
     def __mul__(self, number: float | Fraction) -> Expression:
+        if not isinstance(number, Real) or not isfinite(number):
+            given = number.show() if isinstance(number, Expression) else repr(number)
+            raise StatementError(f"{self.show()} * {given}: * takes a finite number; operators are composed with @.")
         return self._with(summation([(Fraction(number), self.node)]))
 
     __rmul__ = __mul__
@@ -204,7 +223,9 @@ class Algebra:
         if name not in NAMES:
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise UnknownNameError(f"The algebra has no symbol {name!r}; it has {', '.join(NAMES)}.")
+            near = [known for known in NAMES if known.lower() == name.lower()] or get_close_matches(name, NAMES)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(NAMES)}."
+            raise UnknownNameError(f"The algebra has no symbol {name!r}; {hint}")
         return self.expression(getattr(self.symbols, name))
 
     def __dir__(self) -> list[str]:
@@ -222,7 +243,7 @@ class Algebra:
 
 def algebra(
     model: Model | None = None,
-    frames: list[str] | tuple[str, ...] = (),
+    frames: str | list[str] | tuple[str, ...] = (),
     *,
     tree: bool = False,
     armature: bool = False,
@@ -234,10 +255,10 @@ def algebra(
     Abstract, the mechanism is the papers': a serial chain with one tip and no armature, unless `tree` or `armature`.
     `Q` gives the closure operator, (rows, 6·frames).
     """
+    names = (frames,) if isinstance(frames, str) else tuple(frames)
     if model is None:
         setting = Setting(not tree, not tree, not tree, not armature, nonredundant)
-        return Algebra(Symbols(tuple(frames) or None, armature, siblings=tree), setting)
-    names = tuple(frames)
+        return Algebra(Symbols(names or None, armature, siblings=tree), setting)
     operators = {} if Q is None else {"Q": np.asarray(Q, dtype=float)}
     return Algebra(symbols_of(model, names), setting_of(model, names), model, operators)
 

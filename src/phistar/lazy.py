@@ -11,7 +11,11 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
 
     def found(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            from difflib import get_close_matches
+
+            near = [] if name.startswith("_") else get_close_matches(name, names)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module = import_module(homes[name])
         value = module if homes[name] == f"{package}.{name}" else getattr(module, name)
         vars(import_module(package))[name] = value

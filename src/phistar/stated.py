@@ -17,7 +17,7 @@ from phistar.backends.machine.threads import STATES_PER_THREAD
 from phistar.backends.programs.program import ARTICULATED, Wanted, is_wide
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.symbolic import replay
-from phistar.errors import ShapeError, UnknownNameError
+from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, setting_of, symbols_of
 from phistar.identities.law import TREE
 from phistar.model import Model
@@ -61,6 +61,9 @@ class Stated(Generic[Arguments, Result]):
                     return function(*args[1:])
             except (KeyError, AttributeError, IndexError, ValueError, TypeError):
                 pass  # not compiled yet, or the long way says what is wrong with the arguments
+        if args and not isinstance(args[0], Model):
+            name, given = self._function.__name__, type(args[0]).__name__
+            raise StatementError(f"{name} takes the robot first, {name}(model, …); it was given {given}.")
         return self._function(*args, **kwargs)
 
     @property
@@ -168,8 +171,6 @@ def _checked(
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Arrays of the right shape, under the names that programs use."""
     for name in frames:
-        if not isinstance(name, str):
-            raise UnknownNameError(f"A frame is given by its name; {name!r} is not one.")
         model.frame(name)
     sizes = {"a_b": 6, "f": 6 * len(frames), "u": 6 * len(frames), "F": 6 * len(model.bodies)}
     sizes |= dict.fromkeys(("v_i", "qdd_i"), space_sizes(model, frames)["inner"])

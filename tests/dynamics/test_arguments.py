@@ -112,3 +112,22 @@ def test_a_bad_number_spoils_its_own_row_only(name, bad):
             spoiled = results(getattr(ps, name)(model, **(given | {parameter: changed})))
         for ours, theirs in zip(spoiled, good, strict=True):
             np.testing.assert_array_equal(ours[others], theirs[others])
+
+
+def test_the_robot_stands_first():
+    arm = ps.load("puma560")
+    with pytest.raises(
+        ps.StatementError, match=r"mass_matrix takes the robot first, mass_matrix\(model, …\); .* ndarray"
+    ):
+        ps.mass_matrix(np.zeros(6), arm)  # type: ignore[arg-type]
+
+
+def test_several_frames_where_one_is_wanted_are_refused():
+    arm = ps.load("puma560")
+    with pytest.raises(ps.UnknownNameError, match="given by its name"):
+        ps.forward_kinematics(arm, np.zeros(6), ["tool", "link3"])  # type: ignore[arg-type]
+
+
+def test_a_misspelt_function_is_answered_with_the_near_ones():
+    with pytest.raises(AttributeError, match="did you mean forward_dynamics"):
+        ps.forward_dynamic  # noqa: B018

@@ -35,8 +35,10 @@ def test_simplified_expressions_are_expressions():
 def test_the_algebra_offers_every_symbol_and_names_them_when_asked_for_another():
     for name in NAMES:
         assert isinstance(getattr(A, name), ps.Expression)
-    with pytest.raises(ps.UnknownNameError, match=r"no symbol 'Phi'; it has H, phi, psi"):
+    with pytest.raises(ps.UnknownNameError, match=r"no symbol 'Phi'; did you mean phi\?"):
         A.Phi  # noqa: B018
+    with pytest.raises(ps.UnknownNameError, match=r"no symbol 'xyz'; it has H, phi, psi"):
+        A.xyz  # noqa: B018
     assert A.Lambda.show() == "(Jℳ⁻¹J*)⁻¹"
 
 
@@ -103,3 +105,25 @@ def test_what_a_statement_needs_is_asked_for_by_name():
 def test_a_vector_to_the_left_of_a_number_is_refused():
     with pytest.raises(ps.StatementError, match="stands to the left of a number made by the same statement"):
         (A.T @ A.v.T).simplify()
+
+
+@pytest.mark.parametrize("wrong", [lambda: A.mass @ np.ones(3), lambda: np.eye(3) @ A.mass, lambda: A.M + 1.0])
+def test_arrays_and_numbers_are_no_statements(wrong):
+    with pytest.raises(ps.StatementError, match=r"is no statement.*\.apply\(q, x\)"):
+        wrong()
+
+
+@pytest.mark.parametrize("wrong", [lambda: A.H * A.phi, lambda: A.mass * float("nan"), lambda: A.mass * [2.0]])
+def test_a_star_takes_a_finite_number(wrong):
+    with pytest.raises(ps.StatementError, match="composed with @"):
+        wrong()
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert np.float64(0.5) * A.mass == A.mass * Fraction(1, 2) == A.mass * 0.5
+    assert np.int64(2) * A.mass == A.mass * 2
+
+
+def test_one_frame_may_be_named_alone():
+    arm = ps.load("puma560")
+    assert ps.algebra(arm, "tool").J == ps.algebra(arm, ["tool"]).J

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from phistar.errors import ModelError, ShapeError
+from phistar.errors import ModelError, ShapeError, UnknownNameError
 from phistar.model.geometry import Geometry
 from phistar.model.joints import JointKind
 from phistar.model.names import unknown
@@ -119,6 +119,8 @@ class Model(Value):
 
     def frame(self, name: str) -> Frame:
         """The frame of this name; "world" is one always."""
+        if not isinstance(name, str):
+            raise UnknownNameError(f"A frame is given by its name; {name!r} is not one.")
         if name not in self.frames and name != WORLD:
             raise unknown("frame", name, self.frames, self.name)
         return self.frames.get(name, WORLD_FRAME)
