@@ -61,6 +61,34 @@ def test_room_that_is_read_too_or_has_more_axes_is_left_to_numpy(monkeypatch):
         assert calls.pop() is room and calls == []
 
 
+def test_a_caller_does_not_wait_for_threads_that_are_busy_elsewhere(monkeypatch):
+    """The only worker sleeps in another caller's piece; who comes meanwhile does all the work alone."""
+    monkeypatch.setenv("PHISTAR_THREADS", "2")
+    x, busy, release = np.arange(150_000.0).reshape(50_000, 3), threading.Event(), threading.Event()
+
+    def held(given, out):
+        if threading.current_thread().name == "phistar":
+            busy.set()
+            assert release.wait(30)
+        else:
+            assert busy.wait(30)
+        out[0][...] = given
+
+    def doubled(given, out):
+        callers.add(threading.current_thread().name)
+        out[0][...] = 2 * given
+
+    callers: set[str] = set()
+    other = threading.Thread(target=spread, args=(held, (x,), SHAPES), name="other")
+    other.start()
+    assert busy.wait(30)
+    np.testing.assert_array_equal(spread(doubled, (x,), SHAPES), 2 * x)
+    assert callers == {threading.current_thread().name} and other.is_alive()
+    release.set()
+    other.join(30)
+    assert not other.is_alive()
+
+
 def test_a_mistake_in_any_thread_is_raised(monkeypatch):
     monkeypatch.setenv("PHISTAR_THREADS", "2")
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import accumulate, pairwise
 from math import prod
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ import numpy as np
 from phistar.errors import PhistarError
 
 STATES_PER_THREAD = 3000  # states per thread below which handing over costs more than it saves
-SMALLEST_PIECE = 1500  # states that a thread takes at once when the end is near
+SMALLEST_PIECE = 1500  # states that a thread takes at once when the end is near,
+MOST_PIECES = 16  # or a part of its share: between pieces threads wait for the interpreter and for each other
 
 
 def thread_count() -> int:
@@ -32,13 +35,45 @@ def thread_count() -> int:
     return int(given)
 
 
+@dataclass(frozen=True, eq=False)
+class _Share:
+    """What another thread is asked to do: whoever acquires `taken` first does it, or takes it back."""
+
+    work: Callable[[], None]
+    taken: Lock = field(default_factory=Lock)
+    ended: SimpleQueue[BaseException | None] = field(default_factory=SimpleQueue)
+
+    def run(self) -> None:
+        if self.taken.acquire(blocking=False):
+            try:
+                self.work()
+            except BaseException as problem:
+                self.ended.put(problem)
+            else:
+                self.ended.put(None)
+
+    def awaited(self) -> BaseException | None:
+        """What went wrong in it; what nobody has begun is not waited for."""
+        return None if self.taken.acquire(blocking=False) else self.ended.get()
+
+
 @cache
-def _pool(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, thread_name_prefix="phistar")
+def _workers(count: int) -> SimpleQueue[_Share]:
+    """The queue of so many threads. A pool of futures takes some twenty times as long to be told what to do: the time
+    of a thousand states."""
+    asked: SimpleQueue[_Share] = SimpleQueue()
+    for _ in range(count):
+        Thread(target=_serve, args=(asked,), name="phistar", daemon=True).start()
+    return asked
+
+
+def _serve(asked: SimpleQueue[_Share]) -> None:
+    while True:
+        asked.get().run()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_workers.cache_clear)  # a child has none of its parent's threads
 
 
 def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]], out: Any = None) -> Any:
@@ -58,16 +93,19 @@ def spread(function: Any, arrays: tuple[Any, ...], shapes: list[tuple[int, ...]]
     outputs = outputs or together(batch, shapes)
     if alone:
         return function(*given, out=outputs)
-    pieces = deque(_pieces(batch[0], threads, -(-batch[0] * SMALLEST_PIECE // count)))
+    smallest = max(-(-batch[0] * SMALLEST_PIECE // count), batch[0] // (MOST_PIECES * threads))
+    pieces = deque(_pieces(batch[0], threads, smallest))
     work = partial(_work, function, given, outputs, len(batch), pieces)
-    waiting = [_pool(threads - 1).submit(work) for _ in range(threads - 1)]
+    shares = [_Share(work) for _ in range(threads - 1)]
+    for share in shares:
+        _workers(threads - 1).put(share)
     try:
         work()
     finally:
         pieces.clear()  # after a mistake in one thread the others have nothing more to do
-        late = [task for task in waiting if not task.cancel()]
-        for task in late:
-            task.result()
+        problems = [problem for share in shares if (problem := share.awaited()) is not None]
+    if problems:
+        raise problems[0]
     return outputs[0] if len(outputs) == 1 else outputs
 
 
@@ -101,7 +139,7 @@ def _pieces(rows: int, threads: int, smallest: int) -> Iterator[tuple[int, int]]
     together (Polychronopoulos and Kuck, IEEE Transactions on Computers 1987)."""
     start = 0
     while start < rows:
-        stop = min(rows, start + max(smallest, (rows - start) // (2 * threads)))
+        stop = min(rows, start + max(smallest, 4 * (rows - start) // (5 * threads)))
         yield start, stop
         start = stop
 
