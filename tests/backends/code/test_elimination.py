@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from phistar.backends.code.elimination import WHOLE, Carrying, factored, inverted, supports
+from phistar.backends.code.elimination import factored, inverted, supports
+from phistar.backends.code.elimination_plan import WHOLE, Carrying
 from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
@@ -99,3 +100,34 @@ def test_loops_give_what_a_solver_gives(lanes, columns, symmetric):
         solved[:, above:], np.linalg.solve(matrices, np.where(pattern, numbers, 0.0)), rtol=0, atol=1e-13
     )
     assert np.allclose(inverse, np.linalg.inv(matrices), rtol=0, atol=1e-13)
+    assert not symmetric or np.array_equal(inverse, np.swapaxes(inverse, -1, -2))
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 6, 21])
+def test_a_chain_of_any_length_is_solved(size):
+    """So many sources that they are written out, and so many that they are a loop; squares that fit and that do not."""
+    rng, tape = np.random.default_rng(2), Tape()
+    mass = tape.inputs((size * size,)).reshape(size, size)
+    mass = np.where(np.tri(size, dtype=bool), mass, mass.T)
+    x = tape.inputs((size * size,)).reshape(size, size)
+    unsolved = Unsolved(mass, (x, np.eye(size)), (Block(0), Block(1, symmetric=True)))
+    values, loops = unsolved.recorded()
+    trace = finish(tape, [value if isinstance(value, Scalar) else float(value) for value in values])
+    signature, target = Signature((size * size,) * 2, ((size, size),) * 2), host()
+    code = compile_object(module_text(trace, signature, min(target.lanes, 4), target.fma, loops), target)
+    function = gufunc(load_object(code), signature, "eliminated", "a test")
+    root, right = rng.normal(size=(2, 7, size, size))
+    matrices = root @ np.swapaxes(root, -1, -2) + size * np.eye(size)
+    solved, inverse = function(matrices.reshape(7, -1), right.reshape(7, -1))
+    np.testing.assert_allclose(solved, np.linalg.solve(matrices, right), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(inverse, np.linalg.inv(matrices), rtol=0, atol=1e-13)
+    assert np.array_equal(inverse, np.swapaxes(inverse, -1, -2))
+
+
+def test_rows_are_cut_to_tiles_along_the_limbs():
+    """Two legs of six joints on six base rates: no tile has rows of both, which would have sources that most lack."""
+    above = [*(range(k) for k in range(6)), *((*range(6), *range(s, k)) for s in (6, 12) for k in range(s, s + 6))]
+    tiles = Carrying.of(18, [(i, k) for k, carrying in enumerate(above) for i in carrying]).tiles()
+    assert [row for tile in tiles for row in tile.rows] == list(range(18))
+    assert all(tile.carrying == tuple(frozenset(above[k]) for k in tile.rows) for tile in tiles)
+    assert not any(11 in tile.rows and 12 in tile.rows for tile in tiles)

@@ -70,6 +70,27 @@ def test_written_out_they_are_the_same_numbers():
         np.testing.assert_allclose(table, wanted, rtol=0, atol=1e-13)
 
 
+def test_numbers_that_are_zero_by_structure_are_not_multiplied():
+    """Of one motion half is zero for every rate: the loop does without it and gives the same."""
+    tape, open_tables = traced(-1.0)
+    full = open_tables.pairs
+    right = full.right.copy()
+    right[:, 9:12] = 0.0
+    pairs = Pairs(full.left, right, CARRIED, -1.0)
+    values, loops = Unsolved(np.eye(SIZE), open_tables.tables, (), pairs).recorded()
+    assert loops.operations == open_tables.recorded()[1].operations - 12 * len(CARRIED)
+    trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])
+    signature, target = Signature((SIZE * WIDE, SIZE * WIDE, SIZE * SIZE), ((SIZE, SIZE),) * 2), host()
+    code = compile_object(module_text(trace, signature, 2, target.fma, loops), target)
+    function = gufunc(load_object(code), signature, "pairs", "a test")
+    rng = np.random.default_rng(3)
+    left, numbers, own = (rng.normal(size=(5, SIZE, columns)) for columns in (WIDE, WIDE, SIZE))
+    found = function(*(x.reshape(5, -1) for x in (left, numbers, own)))
+    numbers[..., 9:12] = 0.0
+    for table, wanted in zip(found, expected(left, numbers, own, -1.0), strict=True):
+        np.testing.assert_allclose(table, wanted, rtol=0, atol=1e-13)
+
+
 def test_entries_move_with_their_table():
     """A table may be part of a larger one: the loop writes where its entries are found."""
     _, unsolved = traced(1.0)

@@ -8,17 +8,17 @@ of code and data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.elimination_text import inward_text, outward_text, rows_of_tile
-
-WIDEST = 6  # columns that go together: of a tile in registers
-WHOLE, HALFWAY, SOLVED = "X", "D⁻¹N*X", "ℳ⁻¹X"  # what columns are when the loops begin
+from phistar.backends.code.elimination_plan import HALFWAY, SOLVED, WHOLE, Group, Tile, tiles_of
+from phistar.backends.code.elimination_text import Shape, inward_text, outward_text
+from phistar.backends.code.mirror import mirror_text
+from phistar.backends.code.pairs import is_nonzero
 
 Factors = dict[tuple[int, int], Any]
 
@@ -31,7 +31,7 @@ def factored(matrix: np.ndarray) -> tuple[Factors, list[Any]]:
     scales: list[Any] = [0.0] * size
     for k in range(size - 1, -1, -1):
         scales[k] = 1.0 / x[k][k]
-        for i in (i for i in range(k) if _is_nonzero(x[i][k])):
+        for i in (i for i in range(k) if is_nonzero(x[i][k])):
             factors[i, k] = x[i][k] * scales[k]
             for j in range(i + 1):
                 x[j][i] = x[j][i] - factors[i, k] * x[j][k]
@@ -56,22 +56,7 @@ def inverted(factors: Factors) -> Factors:
 
 def supports(table: np.ndarray) -> tuple[frozenset[int], ...]:
     """The rows of each column that are not zero by structure."""
-    return tuple(frozenset(i for i, x in enumerate(column) if _is_nonzero(x)) for column in table.T)
-
-
-def _is_nonzero(value: Any) -> bool:
-    return not (isinstance(value, float) and value == 0.0)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Columns that go together: the rows of them that are kept, of which `given` are not zero to begin with."""
-
-    first: int
-    width: int
-    given: tuple[int, ...]
-    rows: tuple[int, ...]
-    state: str = WHOLE
+    return tuple(frozenset(i for i, x in enumerate(column) if is_nonzero(x)) for column in table.T)
 
 
 @dataclass(frozen=True)
@@ -87,76 +72,6 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Carrying:
-    """Which joints carry which, as bits: `above[k]` those that carry k, `below[i]` those that i carries."""
-
-    above: tuple[int, ...]
-    below: tuple[int, ...]
-
-    @staticmethod
-    def of(size: int, pairs: Sequence[tuple[int, int]]) -> Carrying:
-        above, below = [0] * size, [0] * size
-        for i, k in pairs:
-            above[k] |= 1 << i
-            below[i] |= 1 << k
-        return Carrying(tuple(above), tuple(below))
-
-    def groups(self, given: Sequence[frozenset[int]], states: Sequence[str]) -> list[Group]:
-        """Columns with such supports in neighbouring groups, so that the loops cost least."""
-        masks = [sum(1 << i for i in support) for support in given]
-        best: list[tuple[float, int]] = [(0.0, 0)]
-        for end in range(1, len(given) + 1):
-            found, mask, choices = 0.0, 0, []
-            for start in range(end - 1, max(end - WIDEST, 0) - 1, -1):
-                if states[start] != states[end - 1]:
-                    break
-                mask |= masks[start]
-                found = self._cost(mask, end - start, states[start])
-                choices.append((best[start][0] + found, start))
-            best.append(min(choices))
-        result, end = [], len(given)
-        while end:
-            start = best[end][1]
-            mask = 0
-            for each in masks[start:end]:
-                mask |= each
-            result.append(Group(start, end - start, _bits(mask), _bits(self._kept(mask, states[start])), states[start]))
-            end = start
-        return result[::-1]
-
-    def _kept(self, mask: int, state: str) -> int:
-        """The rows that are reached on the way inward."""
-        if state != WHOLE:
-            return mask
-        return mask | sum(1 << i for i, below in enumerate(self.below) if below & mask)
-
-    def _cost(self, mask: int, width: int, state: str) -> float:
-        """About how many cycles the loops take."""
-        kept, stored = self._kept(mask, state), 1.5 if width >= 4 else 4.0
-        total = stored * width * len(self.above) + _cycles([x & kept * (state != SOLVED) for x in self.above], width)
-        if state == WHOLE:
-            below = [x & mask for i, x in enumerate(self.below) if kept >> i & 1]
-            total += 1.5 * width * len(below) + _cycles(below, width)
-        return total
-
-
-def _cycles(sources: list[int], width: int) -> float:
-    """Of the steps over tiles of rows that have such sources: two products a cycle, two numbers read."""
-    height, total = rows_of_tile(width), 0.0
-    each = max(width * height, width + height + 3) / 2
-    for start in range(0, len(sources), height):
-        union = 0
-        for mask in sources[start : start + height]:
-            union |= mask
-        total += 10.0 + each * union.bit_count()
-    return total
-
-
-def _bits(mask: int) -> tuple[int, ...]:
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
-
-
-@dataclass(frozen=True)
 class Row:
     """A sum: where it begins, what else it needs, and by place of a source the place of its factor."""
 
@@ -165,91 +80,168 @@ class Row:
     sources: dict[int, int]
 
 
+class Calls:
+    """Calls of tiles' functions as they are collected: lines, the shapes that are called, tables."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.shapes: set[tuple[str, Shape]] = set()
+        self.tables: dict[tuple[int, ...], str] = {}
+
+    def add(self, way: str, shape: Shape, place: str, tables: list[list[int]], more: str = "") -> None:
+        """A call for tiles of one shape with such tables."""
+        self.shapes.add((way, shape))
+        name = self.tables.setdefault(tuple(x for table in tables for x in table), f"@t{len(self.tables)}")
+        given = f"ptr %out, ptr {place}, ptr {name}, i64 {len(tables)}{more}"
+        self.lines.append(f"  call void @{way}{shape.name}({given})")
+
+    @property
+    def data(self) -> list[str]:
+        return [
+            f"{name} = internal constant [{len(table)} x i32] [{', '.join(f'i32 {x}' for x in table)}]"
+            for table, name in self.tables.items()
+        ]
+
+
 @dataclass(frozen=True)
 class Elimination:
-    """What the loops do to packed memory (places are counted in entries, a vector of lanes each): N, 1/D and a zero
-    stand from entry `first` on, in the order of `pairs` and of the joints."""
+    """What the loops do to packed memory (places are counted in entries, a vector of lanes each): N stands from entry
+    `first` on, tile by tile of its rows, a row's entries by the joints that carry any row of the tile; then 1/D and a
+    zero."""
 
     size: int
-    pairs: tuple[tuple[int, int], ...]
+    tiles: tuple[Tile, ...]
     first: int
     jobs: tuple[Job, ...]
 
     def text(self, lanes: int, inputs: int) -> tuple[list[str], list[str]]:
-        """Definitions (functions and tables) and the calls on the memory %out and the outputs' rows."""
-        tables: dict[tuple[int, ...], str] = {}
-        calls: list[str] = []
-        for number, job in enumerate(self.jobs):
-            width, name = job.group.width, f"e{number}"
-            calls.append(f"  %{name} = getelementptr i8, ptr %out, i64 {8 * lanes * job.place}")
-            if job.group.state == WHOLE:
-                steps, table = self._table(self.inward(job.group), width, lanes, 2)
-                table = tables.setdefault(table, f"@t{len(tables)}")
-                calls.append(f"  call void @inward{width}(ptr %out, ptr %{name}, ptr {table}, i64 {steps})")
-            steps, table = self._table(self.outward(job.group, job.stride), width, lanes, 1)
-            table = tables.setdefault(table, f"@t{len(tables)}")
-            array = inputs + job.array
-            for lane in range(lanes):
-                calls.append(f"  %{name}l{lane} = getelementptr i8, ptr %a{array}l{lane}, i64 {8 * job.to}")
-            rows = ", ".join(f"ptr %{name}l{lane}" for lane in range(lanes))
-            calls.append(f"  call void @outward{width}(ptr %out, ptr %{name}, ptr {table}, i64 {steps}, {rows})")
-        data = [
-            f"{name} = internal constant [{len(table)} x i32] [{', '.join(f'i32 {x}' for x in table)}]"
-            for table, name in tables.items()
-        ]
-        inward = sorted({job.group.width for job in self.jobs if job.group.state == WHOLE})
-        outward = sorted({job.group.width for job in self.jobs})
-        functions = [inward_text(width, lanes) for width in inward] + [outward_text(width, lanes) for width in outward]
-        return [*functions, *data], calls
+        """Definitions (functions and tables) and the calls on the memory %out and the outputs' rows: one output after
+        the other, as much as is at hand at once."""
+        calls = Calls()
+        for array in sorted({job.array for job in self.jobs}):
+            jobs = [job for job in self.jobs if job.array == array]
+            for number, job in enumerate(jobs):
+                if job.group.state == WHOLE:
+                    self._add_inward(calls, job, f"%e{array}x{number}", lanes)
+            calls.lines += _rows_of_states(array, inputs, lanes)
+            for tile in self.tiles:
+                self._add_outward(calls, tile, jobs, lanes)
+            if jobs[0].group.state == HALFWAY:
+                given = f"ptr %states{array}, i64 {8 * min(job.to for job in jobs)}, i64 {8 * jobs[0].stride}"
+                calls.lines.append(f"  call void @mirror({given})")
+        texts = {"inward": inward_text, "outward": outward_text}
+        functions = [texts[way](shape, lanes) for way, shape in sorted(calls.shapes)]
+        if any(job.group.state == HALFWAY for job in self.jobs):
+            functions.append(mirror_text("mirror", self.size, lanes))
+        return [*functions, *calls.data], calls.lines
+
+    def _add_inward(self, calls: Calls, job: Job, place: str, lanes: int) -> None:
+        calls.lines.append(f"  {place} = getelementptr i8, ptr %out, i64 {8 * lanes * job.place}")
+        for shape, tiles in groupby(self.inward_tiles(job.group), lambda tile: tile[0]):
+            calls.add("inward", shape, place, [self._inward_table(rows, lanes) for _, rows in tiles])
+
+    def _add_outward(self, calls: Calls, tile: Tile, jobs: list[Job], lanes: int) -> None:
+        """All columns of one output: what is written next to each other is written one after the other."""
+        array, place = jobs[0].array, f"%n{jobs[0].array}x{tile.rows[0]}"
+        start, pitch = (8 * lanes * x for x in (self.places[tile.rows[0]], len(tile.above)))
+        calls.lines.append(f"  {place} = getelementptr i8, ptr %out, i64 {start}")
+        needed = (job for job in jobs if _is_needed(tile, job))
+        for shape, alike in groupby(needed, lambda job: self.shape(tile, job)):
+            tables = [self._outward_table(tile, job, shape, lanes) for job in alike]
+            calls.add("outward", shape, place, tables, f", ptr %states{array}, i64 {8 * jobs[0].stride}, i64 {pitch}")
 
     @property
     def operations(self) -> int:
         """Multiplications and additions of all loops."""
         total = 0
-        for group in (job.group for job in self.jobs):
-            rows = [*(self.inward(group) if group.state == WHOLE else ()), *self.outward(group, 0)]
-            total += group.width * sum(2 * len(row.sources) for row in rows)
-            total += group.width * len(group.rows) * (group.state == WHOLE)
+        for job in self.jobs:
+            group, known = job.group, set(job.group.rows)
+            if group.state == WHOLE:
+                total += group.width * sum(2 * len(row.sources) + 1 for row in self.inward(group))
+            if group.state != SOLVED:
+                needed = (own for tile in self.tiles if _is_needed(tile, job) for own in tile.carrying)
+                total += group.width * sum(2 * len(known & own) for own in needed)
         return total
 
     def inward(self, group: Group) -> list[Row]:
         """y(i) = (x(i) + Σ N(k,i) x(k))/D(i) over the carried joints k, the carrying joint first: in place."""
-        at, scales = self._rows(group), self.first + len(self.pairs)
+        at = self._rows(group)
         return [
-            Row(at[i], scales + i, {at[k]: self.places[i, k] for k in group.given if (i, k) in self.places})
+            Row(at[i], self.scales + i, {at[k]: self.factors[i, k] for k in group.given if (i, k) in self.factors})
             for i in group.rows
         ]
 
-    def outward(self, group: Group, stride: int) -> list[Row]:
-        """z(k) = y(k) + Σ N(k,i) y(i) over the carrying joints i, from where there is anything."""
-        at, zeros = self._rows(group), group.width * len(group.rows)
-        known = group.rows if group.state != SOLVED else ()
-        return [
-            Row(at.get(k, zeros), stride * k, {at[i]: self.places[i, k] for i in known if (i, k) in self.places})
-            for k in range(self.size)
-        ]
+    def shape(self, tile: Tile, job: Job) -> Shape:
+        """Of the tile's sums in a job's columns: the sources are the carrying joints up to the last that is known."""
+        known = set(job.group.rows)
+        sources = [number + 1 for number, i in enumerate(tile.above) if i in known and job.group.state != SOLVED]
+        return Shape(job.group.width, len(tile.rows), max(sources, default=0), not known.isdisjoint(tile.rows))
 
-    def _table(self, rows: list[Row], width: int, lanes: int, vectors: int) -> tuple[int, tuple[int, ...]]:
-        """How many steps there are, and the numbers as the loops read them: of each step the places of its rows, those
-        of what else they need (the first `vectors` of the two in packed memory), how many sources there are, and of
-        these the place and that of the factor in each row."""
-        height, nothing, table = rows_of_tile(width), self.first + len(self.pairs) + self.size, []
-        tiles = [rows[start : start + height] for start in range(0, len(rows), height)]
-        for tile in tiles:
-            tile += [tile[-1]] * (height - len(tile))
-            sources = sorted(set().union(*(row.sources for row in tile)))
-            table += [8 * lanes * row.at for row in tile]
-            table += [8 * (lanes if vectors > 1 else 1) * row.other for row in tile]
-            table.append(len(sources))
-            for source in sources:
-                table += [8 * lanes * x for x in (source, *(row.sources.get(source, nothing) for row in tile))]
-        return len(tiles), tuple(table)
+    def _outward_table(self, tile: Tile, job: Job, shape: Shape, lanes: int) -> list[int]:
+        """z(k) = y(k) + Σ N(k,i) y(i) over the carrying joints i: where results go, where y(k) and y(i) are."""
+        at, zeros = self._rows(job.group), job.group.width * len(job.group.rows)
+        places = [at.get(row, zeros) for row in (*(tile.rows if shape.begun else ()), *tile.above[: shape.sources])]
+        return [8 * (job.to + job.stride * tile.rows[0]), *(8 * lanes * (job.place + x) for x in places)]
+
+    def inward_tiles(self, group: Group) -> list[tuple[Shape, list[Row]]]:
+        """The rows in tiles."""
+        rows = self.inward(group)
+        cut = (rows[span.start : span.stop] for span in tiles_of([frozenset(row.sources) for row in rows], group.width))
+        return [(Shape(group.width, len(x), len(set().union(*(row.sources for row in x)))), x) for x in cut]
+
+    def _inward_table(self, rows: list[Row], lanes: int) -> list[int]:
+        """The places of the rows, those of what else they need, and of each source the place and that of the factor in
+        each row."""
+        table, nothing = [*(row.at for row in rows), *(row.other for row in rows)], self.scales + self.size
+        for source in sorted(set().union(*(row.sources for row in rows))):
+            table += [source, *(row.sources.get(source, nothing) for row in rows)]
+        return [8 * lanes * x for x in table]
 
     @staticmethod
     def _rows(group: Group) -> dict[int, int]:
         return {row: group.width * number for number, row in enumerate(group.rows)}
 
     @cached_property
-    def places(self) -> dict[tuple[int, int], int]:
-        """The entry of each N(k,i)."""
-        return {pair: self.first + index for index, pair in enumerate(self.pairs)}
+    def places(self) -> dict[int, int]:
+        """The entry where each row of N begins."""
+        starts, at = {}, self.first
+        for tile in self.tiles:
+            for row in tile.rows:
+                starts[row] = at
+                at += len(tile.above)
+        return starts
+
+    @cached_property
+    def factors(self) -> dict[tuple[int, int], int]:
+        """The entry of N(k,i), by i and k."""
+        return {
+            (i, k): self.places[k] + tile.above.index(i)
+            for tile in self.tiles
+            for k, own in zip(tile.rows, tile.carrying, strict=True)
+            for i in own
+        }
+
+    @cached_property
+    def scales(self) -> int:
+        """The entry where 1/D begins."""
+        return self.first + sum(len(tile.rows) * len(tile.above) for tile in self.tiles)
+
+    def entries(self, inverse: Factors, scales: list[Any]) -> list[Any]:
+        """What stands from `first` on."""
+        rows = [(i, k) for tile in self.tiles for k in tile.rows for i in tile.above]
+        return [*(inverse.get(pair, 0.0) for pair in rows), *scales, 0.0]
+
+
+def _is_needed(tile: Tile, job: Job) -> bool:
+    """Whether a tile of a job's columns is to be made: of ℳ⁻¹, which is symmetric, what is not all above the
+    diagonal."""
+    return job.group.state != HALFWAY or job.group.first < tile.rows.stop
+
+
+def _rows_of_states(array: int, inputs: int, lanes: int) -> list[str]:
+    """%states…: where the states' rows of an output are."""
+    lines = [f"  %states{array} = alloca [{lanes} x ptr], align 8"]
+    for lane in range(lanes):
+        lines.append(f"  %states{array}l{lane} = getelementptr i8, ptr %states{array}, i64 {8 * lane}")
+        lines.append(f"  store ptr %a{inputs + array}l{lane}, ptr %states{array}l{lane}, align 8")
+    return lines

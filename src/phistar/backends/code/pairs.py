@@ -21,6 +21,11 @@ WIDE = 24  # numbers of a joint's rate on either side: four motions or forces
 FEW = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
 
 
+def is_nonzero(value: Any) -> bool:
+    """Whether a number is other than zero by structure."""
+    return not (isinstance(value, float) and value == 0.0)
+
+
 @dataclass(frozen=True)
 class Made:
     """An entry that the loop makes: which of `PRODUCTS`, of which carrying and carried joint rate."""
@@ -44,7 +49,7 @@ class Pairs:
         """A table (nv, nv) with the blocks of joints with themselves, and `Made` where one joint carries another and
         does not move along few axes of the common frame."""
         result = np.array(own, dtype=object)
-        short = [sum(not (isinstance(x, float) and x == 0.0) for x in row) <= FEW for row in self.left]
+        short = [sum(map(is_nonzero, row)) <= FEW for row in self.left]
         for k, j in self.carried:
             entries = Made(upper, k, j), Made(lower, k, j)
             result[k, j], result[j, k] = [self.value(x) for x in entries] if short[k] else entries
@@ -78,25 +83,31 @@ class Pairs:
         return result
 
 
+Terms = tuple[
+    tuple[tuple[int, int], ...], ...
+]  # of each product what it multiplies: numbers of the left and right rate
+
+
 @dataclass(frozen=True)
 class PairLoop:
     """The loop over packed memory (places are counted in entries, a vector of lanes each): where a joint rate's numbers
-    are on either side, and the four entries that a pair makes."""
+    are on either side, and the four entries that a pair makes; which numbers each of these multiplies."""
 
     rows: tuple[tuple[int, ...], ...]
     sign: float
+    terms: Terms
 
     def text(self, lanes: int) -> tuple[list[str], list[str]]:
         """Definitions (function and table) and the call on the memory %out."""
         entries = [8 * lanes * place for row in self.rows for place in row]
         table = f"@pairs.table = internal constant [{len(entries)} x i64] [{', '.join(f'i64 {x}' for x in entries)}]"
         call = f"  call void @pairs(ptr %out, ptr @pairs.table, i64 {len(self.rows)})"
-        return [table, _loop(lanes, self.sign)], [call] if self.rows else []
+        return [table, _loop(lanes, self.sign, self.terms)] if self.rows else [], [call] if self.rows else []
 
     @property
     def operations(self) -> int:
         """Multiplications and additions."""
-        return len(self.rows) * sum(12 * len(products) - 1 for products in PRODUCTS)
+        return len(self.rows) * sum(max(2 * len(terms) - 1, 0) for terms in self.terms)
 
 
 def pair_loop(pairs: Pairs, made: dict[Made, int], start: int) -> tuple[list[Any], PairLoop]:
@@ -105,21 +116,33 @@ def pair_loop(pairs: Pairs, made: dict[Made, int], start: int) -> tuple[list[Any
     found: dict[tuple[int, int], dict[int, int]] = {}
     for x, place in made.items():
         found.setdefault((x.left, x.right), {})[x.product] = place
+    rates = [sorted({pair[side] for pair in found}) for side in (0, 1)]
+    tables = [table[own] for table, own in zip((pairs.left, pairs.right), rates, strict=True)]
+    terms = _terms(*tables)
+    numbers = [sorted({term[side] for product in terms for term in product}) for side in (0, 1)]
     values: list[Any] = []
     sides: list[dict[int, int]] = []
-    for side, table in enumerate((pairs.left, pairs.right)):
-        rates = sorted({pair[side] for pair in found})
-        sides.append({rate: start + len(values) + WIDE * number for number, rate in enumerate(rates)})
-        values += [x for rate in rates for x in table[rate]]
+    for table, own, kept in zip(tables, rates, numbers, strict=True):
+        sides.append({rate: start + len(values) + len(kept) * number for number, rate in enumerate(own)})
+        values += list(table[:, kept].reshape(-1))
     nowhere = start + len(values)
     rows = [
         (sides[0][k], sides[1][j], *(places.get(product, nowhere) for product in range(len(PRODUCTS))))
         for (k, j), places in found.items()
     ]
-    return [*values, 0.0], PairLoop(tuple(rows), pairs.sign)
+    packed = tuple(tuple((numbers[0].index(a), numbers[1].index(b)) for a, b in product) for product in terms)
+    return [*values, 0.0], PairLoop(tuple(rows), pairs.sign, packed)
 
 
-def _loop(lanes: int, sign: float) -> str:
+def _terms(left: np.ndarray, right: np.ndarray) -> Terms:
+    """The numbers that products multiply, without those that are zero by structure for every rate: 𝓑 does not know
+    which way a link slides, so that half of 2rᶜ*H* is."""
+    some = [[any(map(is_nonzero, side[:, number])) for number in range(WIDE)] for side in (left, right)]
+    wanted = [[(6 * a + i, 6 * b + i) for a, b in products for i in range(6)] for products in PRODUCTS]
+    return tuple(tuple((a, b) for a, b in product if some[0][a] and some[1][b]) for product in wanted)
+
+
+def _loop(lanes: int, sign: float, terms: Terms) -> str:
     """For each row of the table four sums of products."""
     vector, align = f"<{lanes} x double>", f"align {8 * lanes}"
     lines = ["define internal void @pairs(ptr %m, ptr %table, i64 %count) #0 {", "entry:", "  br label %pair", "pair:"]
@@ -130,18 +153,18 @@ def _loop(lanes: int, sign: float) -> str:
             f"  %{name}.o = load i64, ptr %{name}.p, align 8",
         ]
         lines += [f"  %{name} = getelementptr i8, ptr %m, i64 %{name}.o"]
-    for side in ("left", "right"):
-        for i in range(WIDE):
+    for number, side in enumerate(("left", "right")):
+        for i in sorted({term[number] for product in terms for term in product}):
             lines += [f"  %{side}{i}.p = getelementptr {vector}, ptr %{side}, i64 {i}"]
             lines += [f"  %{side}{i} = load {vector}, ptr %{side}{i}.p, {align}"]
-    for p, products in enumerate(PRODUCTS):
-        total = ""
-        for number, (a, b, i) in enumerate((a, b, i) for a, b in products for i in range(6)):
+    for p, products in enumerate(terms):
+        total = "zeroinitializer"
+        for number, (a, b) in enumerate(products):
             name = f"%p{p}x{number}"
-            lines += [f"  {name} = fmul {FLAGS} {vector} %left{6 * a + i}, %right{6 * b + i}"]
-            if total:
+            lines += [f"  {name} = fmul {FLAGS} {vector} %left{a}, %right{b}"]
+            if number:
                 lines += [f"  {name}s = fadd {FLAGS} {vector} {total}, {name}"]
-            total = f"{name}s" if total else name
+            total = f"{name}s" if number else name
         if sign < 0:
             lines += [f"  %p{p}n = fneg {FLAGS} {vector} {total}"]
             total = f"%p{p}n"

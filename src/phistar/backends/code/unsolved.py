@@ -8,18 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.elimination import (
-    HALFWAY,
-    SOLVED,
-    WHOLE,
-    Carrying,
-    Elimination,
-    Factors,
-    Job,
-    factored,
-    inverted,
-    supports,
-)
+from phistar.backends.code.elimination import Elimination, Factors, Job, factored, inverted, supports
+from phistar.backends.code.elimination_plan import HALFWAY, SOLVED, WHOLE, Carrying
 from phistar.backends.code.pairs import Made, PairLoop, Pairs, pair_loop
 from phistar.backends.links.values import mirrored
 from phistar.backends.traces.solve import solve_symmetric
@@ -114,8 +104,8 @@ class Unsolved:
                 jobs.append(Job(group, len(values), block.table, to, columns))
                 span = slice(group.first, group.first + group.width)
                 values += [*(x for row in group.rows for x in table[row, span]), *[0.0] * group.width]
-        elimination = Elimination(len(scales), tuple(inverse), len(values), tuple(jobs))
-        values += [*inverse.values(), *scales, 0.0]
+        elimination = Elimination(len(scales), tuple(carrying.tiles()), len(values), tuple(jobs))
+        values += elimination.entries(inverse, scales)
         return elimination
 
     def rearranged(self, tables: tuple[np.ndarray, ...], blocks: tuple[Block, ...]) -> Unsolved:
