@@ -90,3 +90,38 @@ def test_without_the_short_way_results_are_the_same(monkeypatch):
     handle = ps.compile(ps.inverse_dynamics.statement, MODEL)
     assert single_of(handle.kernel.function)(Q, V, T) is NotImplemented
     assert np.array_equal(handle(Q, V, T), ps.inverse_dynamics(MODEL, Q, V, T))
+
+
+LONG = ps.chain(45)
+STATES = np.random.default_rng(2).normal(size=(3, 9, 45))
+LONG_FUNCTIONS = {
+    "vectors": lambda: ps.compile(ps.forward_dynamics.statement, LONG).kernel.function,
+    "a table": lambda: ps.compile(ps.mass_matrix.statement, LONG, matrix=True).kernel.function,
+    "tables": lambda: _kernel_of("forward_dynamics_derivatives"),
+    "a number": lambda: ps.compile(ps.kinetic_energy.statement, LONG).kernel.function,
+}
+
+
+def _kernel_of(name):
+    getattr(ps, name)(LONG, *STATES[:, 0])
+    return LONG.__dict__["_kernels"][name].function
+
+
+@pytest.mark.parametrize("name", LONG_FUNCTIONS)
+def test_robots_run_link_by_link_have_a_door_too(name):
+    function = LONG_FUNCTIONS[name]()
+    given = STATES[: function.nin]
+    for arrays in (given[:, 0], given, given[:, :1]):
+        found, expected = single_of(function)(*arrays), function(*arrays)
+        pairs = zip(found, expected, strict=True) if function.nout > 1 else [(found, expected)]
+        for x, y in pairs:
+            assert type(x) is np.ndarray and x.shape == np.shape(y) and np.array_equal(x, y)
+    assert single_of(function)(*given[:-1, 0]) is NotImplemented
+    assert single_of(function)(*given[:, 0, :-1]) is NotImplemented
+
+
+def test_robots_of_other_lengths_share_no_door():
+    for model in (LONG, ps.chain(46), LONG):
+        q, v, tau = np.random.default_rng(3).normal(size=(3, model.nv))
+        handle = ps.compile(ps.forward_dynamics.statement, model)
+        assert np.allclose(ps.inverse_dynamics(model, q, v, single_of(handle.kernel.function)(q, v, tau)), tau)

@@ -232,3 +232,12 @@ def test_other_joints_of_the_same_kinds_use_the_same_code(tmp_path, monkeypatch)
     assert compile_rolled(wanted(ps.inverse_dynamics, CHAIN)) is not None
     monkeypatch.setattr("phistar.backends.executor.compile_object", None)
     assert compared("inverse_dynamics", ps.chain(70, length=0.5, mass=3.0)) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics"])
+def test_a_statement_with_armature_is_about_robots_without_any_too(name):
+    """What motors add is read where it stands, though it is zero."""
+    stated = getattr(ps, name)
+    given = np.random.default_rng(4).normal(size=(3, CHAIN.nv))
+    assert not np.any(CHAIN.armature)
+    assert relative(ps.compile(stated.statement, CHAIN)(*given), stated(CHAIN, *given)) < 1e-12

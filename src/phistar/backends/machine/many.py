@@ -102,8 +102,7 @@ def _part(number: int, shape: tuple[int, ...], label: str, following: str) -> li
 def _steps(signature: Signature) -> list[str]:
     """As NumPy tells a gufunc: from state to state in each array, then between the entries of each."""
     outer = [f"%b{n}" for n in range(len(signature.inputs))] + [str(8 * size(shape)) for shape in signature.outputs]
-    inner = [str(8 * size(shape[axis + 1 :])) for shape in signature.shapes for axis in range(len(shape))]
-    return outer + inner
+    return outer + [str(n) for n in signature.strides]
 
 
 def _told(signature: Signature) -> list[str]:

@@ -27,6 +27,11 @@ class Signature:
     def shapes(self) -> list[tuple[int, ...]]:
         return [(n,) for n in self.inputs] + list(self.outputs)
 
+    @property
+    def strides(self) -> list[int]:
+        """Bytes between the entries of each array along each of its axes, where they are contiguous."""
+        return [8 * size(shape[axis + 1 :]) for shape in self.shapes for axis in range(len(shape))]
+
 
 def size(shape: tuple[int, ...]) -> int:
     result = 1

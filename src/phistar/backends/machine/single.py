@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.machine.jit import Code, kept_by
+from phistar.backends.machine import cache as kernels
+from phistar.backends.machine.jit import Code, compile_object, host, kept_by, load_object
 from phistar.backends.machine.many import HAS_FLAGS, MOST, many_text
 from phistar.backends.machine.rows import Signature
 
@@ -133,8 +134,43 @@ def single_of(function: Any) -> Any:
     something that always gives NotImplemented."""
     kept = kept_by(function)
     if kept.single is None:
-        kept.single = method_of(kept.code, function.__name__, kept.memory)
+        outside = kept.tables and isinstance(kept.signature, Signature) and layout_is_known()
+        code = _door(kept.signature, kept.code, kept.tables) if outside else kept.code
+        kept.single = method_of(code, function.__name__, kept.memory)
     return kept.single
+
+
+def _door(signature: Signature, code: Code, tables: int) -> Code:
+    """The door of code that takes a robot's sizes from tables, and so cannot have one inside."""
+    target = host()
+    name = kernels.key("door", signature, target)
+    found = kernels.load(name)
+    data = found[1] if found else compile_object(door_text(signature), target)
+    if not found:
+        kernels.store(name, {"operations": 0}, data)
+    made = load_object(data)
+    behind = (ctypes.c_void_p * 2).from_address(made.engine.get_global_value_address("behind"))
+    behind[:] = code.address, tables
+    made.keep.append(code)
+    return made
+
+
+def door_text(signature: Signature) -> str:
+    """`single` over a `loop` and tables elsewhere, whose addresses `behind` is to hold."""
+    arrays, steps = signature.arrays, [*[0] * signature.arrays, *signature.strides]
+    given = [f"ptr %a{n}, i64 %s{n}" for n in range(arrays)]
+    lines = ["@behind = global [2 x ptr] zeroinitializer", "@one = internal constant i64 1"]
+    lines += [f"@steps = internal constant [{len(steps)} x i64] [{', '.join(f'i64 {n}' for n in steps)}]"]
+    lines += ["define internal void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %none) #0 {", "entry:"]
+    lines += ["  %code = load ptr, ptr @behind", "  %next = getelementptr ptr, ptr @behind, i64 1"]
+    lines += ["  %tables = load ptr, ptr %next"]
+    lines += ["  call void %code(ptr %args, ptr %dimensions, ptr %steps, ptr %tables)", "  ret void", "}"]
+    lines += [f"define internal void @block({', '.join(given)}, i64 %first, i64 %last) #0 {{", "entry:"]
+    lines += [f"  %table = alloca [{arrays} x ptr], align 8"]
+    for n in range(arrays):
+        lines += [f"  %p{n} = getelementptr ptr, ptr %table, i64 {n}", f"  store ptr %a{n}, ptr %p{n}, align 8"]
+    lines += ["  call void @loop(ptr %table, ptr @one, ptr @steps, ptr null)", "  ret void", "}"]
+    return "\n".join([*lines, single_text(signature, batches=True), "attributes #0 = { nounwind }"])
 
 
 def method_of(code: Code, name: str, memory: Any = None) -> Any:

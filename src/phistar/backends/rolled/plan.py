@@ -264,6 +264,12 @@ class Plan:
         return any(isinstance(x, ir.Call) and x.function in AXES for x in self.everything)
 
     @cached_property
+    def motors(self) -> bool:
+        """Whether steps ask for armature or the spin of rotors, whether a robot has any or not."""
+        calls = any(isinstance(x, ir.Call) and "rotor" in x.function for x in self.everything)
+        return calls or any(isinstance(x, ir.Data) and x.name in ("A", "S") for x in self.everything)
+
+    @cached_property
     def passing(self) -> frozenset[str]:
         """Fields that only children read, on the way out."""
         result: set[str] = set()

@@ -21,7 +21,8 @@ Table = list[int]
 @dataclass(frozen=True)
 class Given:
     """The places of the entries of each array and how many columns it has; places of constants and what stands there;
-    the vectors of memory that are wanted beyond those of the links; whether steps ask how the bodies' own axes lie."""
+    the vectors of memory that are wanted beyond those of the links; whether steps ask how the bodies' own axes lie, and
+    what motors add, be it zero."""
 
     arrays: list[Any]
     columns: Table
@@ -29,6 +30,7 @@ class Given:
     numbers: list[float]
     beyond: int = 0
     in_body_axes: bool = False
+    motors: bool = False
 
 
 def tables(
@@ -37,7 +39,7 @@ def tables(
     """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
     areas = Areas(model, kinds, memory, names)
     arrays, initial = _arrays(model, kinds, areas.own, plan, memory), _initial(model, kinds, areas.own, plan, memory)
-    given = Given(*arrays, *initial, in_body_axes=plan.in_body_axes)
+    given = Given(*arrays, *initial, in_body_axes=plan.in_body_axes, motors=plan.motors)
     made = link_tables(model, frames, kinds, areas, given, names, lanes)
     if not plan.operand:
         return made
@@ -49,7 +51,7 @@ def link_tables(
     model: Model, frames: LinkFrames, kinds: list[int], areas: Areas, given: Given, names: Any, lanes: int
 ) -> list[Any]:
     """The same for arrays whose places are known."""
-    constants, rows = _constants(model, frames, given.in_body_axes)
+    constants, rows = _constants(model, frames, given)
     starts, more = _extras(model, areas.sent)
     places = [np.array(kinds), *(8 * lanes * x for x in areas.of_links()), starts[:-1], starts[1:], 8 * rows]
     initial, sizes = given.initial, (len(x) for x in given.arrays)
@@ -150,8 +152,9 @@ def _passing(model: Model) -> tuple[np.ndarray, int]:
     return slots, count
 
 
-def _constants(model: Model, frames: LinkFrames, in_body_axes: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The constants of all links, one after the other, and where each link's begin: a screw without motor is short."""
+def _constants(model: Model, frames: LinkFrames, given: Given) -> tuple[np.ndarray, np.ndarray]:
+    """The constants of all links, one after the other, and where each link's begin: a screw is short where no motor
+    is asked for."""
     n = len(model.bodies)
     rows = np.zeros((n, CONSTANTS))
     screw = np.array([role == SCREW for role in frames.roles])
@@ -165,10 +168,10 @@ def _constants(model: Model, frames: LinkFrames, in_body_axes: bool) -> tuple[np
         rows[k, ARMATURE : ARMATURE + kind.nv] = kind.armature_diagonal
         if kind.gyroscopic:
             rows[k, SPIN : SPIN + kind.nv] = spin_of(kind)
-    long = ~screw | np.any(rows[:, ARMATURE:BODY])
+    long = ~screw | given.motors | np.any(rows[:, ARMATURE:BODY])
     rows[:, BODY : BODY + 9] = frames.old_rotation.reshape(n, 9)
     rows[:, BODY + 9 : BODY + 12] = frames.old_offset
-    sizes = np.where(long, BODY, PLACING_MORE) if not in_body_axes else np.full(n, CONSTANTS)
+    sizes = np.where(long, BODY, PLACING_MORE) if not given.in_body_axes else np.full(n, CONSTANTS)
     kept = np.arange(CONSTANTS) < sizes[:, None]
     return rows[kept], np.concatenate([[0], np.cumsum(sizes)])[:-1]
 
