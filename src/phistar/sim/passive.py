@@ -56,14 +56,25 @@ class Passive:
 
     def smooth(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """−(d θ̇ + k (q ⊖ rest)), (…, nv)."""
-        force = -(self.damping * v)
-        return force - self.stiffness * self.deflection(q) if np.any(self.stiffness) else force
+        if not np.any(self.stiffness):
+            return -(self.damping * v)
+        return smooth_force(self.damping, self.stiffness, self.deflection(q), v)
 
     def coulomb(self, sign: np.ndarray) -> np.ndarray:
         """−friction₊ where the sign is 1, friction₋ where it is −1, 0 where it is 0."""
         ahead, back = self.friction
-        return -(0.5 * (ahead + back) * sign + 0.5 * (ahead - back) * (sign * sign))
+        return coulomb_force(ahead, back, sign)
 
     def elastic_energy(self, q: np.ndarray) -> np.ndarray:
         """½ k (q ⊖ rest)², (…)."""
         return 0.5 * np.sum(self.stiffness * self.deflection(q) ** 2, axis=-1)
+
+
+def smooth_force(damping: np.ndarray, stiffness: np.ndarray, deflection: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """−(d θ̇ + k (q ⊖ rest))."""
+    return -(damping * v) - stiffness * deflection
+
+
+def coulomb_force(ahead: np.ndarray, back: np.ndarray, sign: np.ndarray) -> np.ndarray:
+    """−friction₊ or friction₋, by the sign of the rate."""
+    return -(0.5 * (ahead + back) * sign + 0.5 * (ahead - back) * (sign * sign))

@@ -20,6 +20,7 @@ from phistar.sim.controller import Controller, compiled_control, control_phase
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.floating import MORE
 from phistar.sim.integrators import Flow, Method, method_named
+from phistar.sim.long_rollout import long_rollout
 from phistar.sim.passive import Passive
 
 
@@ -53,6 +54,9 @@ def rollout(
     Methods: "rk4", fourth order; "euler", semi-implicit, first order; "midpoint", implicit and symmetric, second order:
     its energy error stays bounded, and a robot on a free base keeps its momentum and energy to rounding. Quaternions
     stay unit. Loops, which must start closed, are closed again after every step, in position and in velocity.
+
+    Robots of any length have one kernel, controller included; long ones run link by link. What is stepped in NumPy:
+    long robots with loops, or by "midpoint" on a free base, and springs on spherical and free joints.
     """
     _refuse(controls, controller, parameters)
     start = model.checked(q0, model.nq, "q0"), model.checked(v0, model.nv, "v0")
@@ -67,17 +71,34 @@ def rollout(
     if floating is not None:
         start, memory = floating.entered(*start), replace(memory, nq=model.nq + MORE)
         controller = controller and floating.seen_by(controller)
-    stepped = not compilable(model) or not Passive(model).traceable
-    held = given is not None or (stepped and controller is None)
+    made = _run(model, method, memory, controller, start, times, given, gains)
+    return Rollout(times, *(made if floating is None else floating.left(*made)))
+
+
+def _run(
+    model: Model,
+    method: str,
+    memory: Memory,
+    controller: Controller | None,
+    start: tuple[np.ndarray, np.ndarray],
+    times: np.ndarray,
+    given: np.ndarray | None,
+    gains: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """q and v over time: by the kernel written out, by that which runs link by link, or in NumPy."""
+    written = compilable(model) and Passive(model).traceable
+    held = given is not None or not (written or controller)
     control = None if held else control_phase(controller or _nothing(model), memory)
-    if stepped:
-        made = _stepped(model, method, memory, control, start, times, given, gains)
-        return Rollout(times, *(made if floating is None else floating.left(*made)))
-    function = compiled_rollout(model, method, memory, control)
+    if written:
+        function = compiled_rollout(model, method, memory, control)
+    else:
+        function = long_rollout(model, method, memory, control, given is not None)
+    if function is None:
+        return _stepped(model, method, memory, control, start, times, given, gains)
+    count = len(times) - 1
     arrays = [*start, times, *([] if given is None else [given.reshape(*given.shape[:-2], count * model.nv)])]
     arrays += [] if gains is None or not memory.gains else [gains]
-    made = spread(function, tuple(arrays), [(count + 1, memory.nq), (count + 1, model.nv)])
-    return Rollout(times, *(made if floating is None else floating.left(*made)))
+    return spread(function, tuple(arrays), [(count + 1, memory.nq), (count + 1, model.nv)])
 
 
 def _stepped(
@@ -90,7 +111,7 @@ def _stepped(
     given: np.ndarray | None,
     gains: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same step by step in NumPy, around the compiled forward dynamics: for mechanisms too long to write out."""
+    """The same step by step in NumPy, around the compiled forward dynamics: for what no kernel does."""
     chosen = method_named(method)
     flow = numeric_flow(model, chosen)
     leading = [x.shape[:-1] for x in start] + [x.shape[:-2] for x in (given,) if x is not None] + _leading(gains)

@@ -18,7 +18,7 @@ def loop_text(signature: TimeSignature, calls: list[str], swapped: bool, scratch
         *_copy("scatter", lanes, False),
         "define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) #0 {",
         "entry:",
-        *_sizes(signature, names),
+        *sizes_text(signature, names),
         *_room(signature, names, scratch, lanes),
         "  %any = icmp sgt i64 %count, 0",
         "  br i1 %any, label %block, label %done",
@@ -84,7 +84,7 @@ def _copy(name: str, lanes: int, packing: bool) -> list[str]:
     return [*lines, "  br i1 %more, label %entry.loop, label %done", "done:", "  ret void", "}"]
 
 
-def _sizes(signature: TimeSignature, names: list[str]) -> list[str]:
+def sizes_text(signature: TimeSignature, names: list[str]) -> list[str]:
     """%count states, %last.t steps, and per array its place, its stride from state to state and its core strides."""
     times = 1 + signature.dimensions.index("t")
     lines = [

@@ -79,7 +79,7 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
     A block of states is two vectors of `lanes`.
     """
     tracer = FlatTracer(plan)
-    stages = _traced(plan, kinds, tracer)
+    stages = traced_stages(plan, kinds, tracer)
     flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
     stages = needed(stages, set(plan.outputs), flat)
     wide = set(plan.wide) | {read_off(name) for name in plan.wide}
@@ -140,7 +140,7 @@ def operations_per_link(stages: list[Stage]) -> int:
     return sum(stage.steps[-1].trace.operations for stage in links)
 
 
-def _traced(plan: Plan, kinds: list[Kind], tracer: FlatTracer) -> list[Stage]:
+def traced_stages(plan: Plan, kinds: list[Kind], tracer: FlatTracer) -> list[Stage]:
     """Every sweep as the stages that run it."""
     links = [StepTracer(plan, kind) for kind in kinds]
     stages: list[Stage] = []

@@ -58,15 +58,15 @@ def loop_text(
         "declare void @free(ptr)",
         "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
         *(copy_text(name, sizes.lanes) for name in ("pack", "unpack")),
-        _gather(sizes),
-        _fill(sizes),
-        *(_stage(number, stage, sizes) for number, stage in enumerate(stages)),
+        gather_text(sizes),
+        fill_text(sizes),
+        *(stage_text(number, stage, sizes) for number, stage in enumerate(stages)),
         "define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) #0 {",
         "entry:",
         "  %count = load i64, ptr %dimensions, align 8",
         "  %last = sub i64 %count, 1",
-        *_tables(),
-        *_memory(sizes),
+        *tables_text(),
+        *memory_text(sizes),
         *_arrays(axes),
         "  %any = icmp sgt i64 %count, 0",
         "  br i1 %any, label %block, label %done",
@@ -104,7 +104,7 @@ def pointer(name: str, start: str, offset: str) -> str:
     return f"  %{name} = getelementptr i8, ptr %{start}, i64 {offset}"
 
 
-def _tables() -> list[str]:
+def tables_text() -> list[str]:
     lines = []
     for position, name in enumerate(TABLES):
         lines += [pointer(f"{name}.p", "data", str(8 * position)), f"  %{name} = load ptr, ptr %{name}.p, align 8"]
@@ -113,7 +113,7 @@ def _tables() -> list[str]:
     return lines
 
 
-def _memory(sizes: Sizes) -> list[str]:
+def memory_text(sizes: Sizes) -> list[str]:
     """One allocation, aligned; what no step writes before it is read is cleared, constants are put in their places."""
     width = 8 * sizes.lanes
     return [
@@ -158,7 +158,7 @@ def _copied(function: str, a: int) -> str:
     return f"  call void @{function}({given}, ptr %work, i64 %first, i64 %last)"
 
 
-def _gather(sizes: Sizes) -> str:
+def gather_text(sizes: Sizes) -> str:
     """What several children have sent, added up in the first one's slot."""
     lanes, vector = sizes.lanes, f"<{sizes.lanes} x double>"
     lines = ["define internal void @gather(ptr %to, ptr %work, ptr %extras, i64 %more, i64 %end) #0 {", "entry:"]
@@ -176,7 +176,7 @@ def _gather(sizes: Sizes) -> str:
     return "\n".join([*lines, "done:", "  ret void", "}"])
 
 
-def _fill(sizes: Sizes) -> str:
+def fill_text(sizes: Sizes) -> str:
     """Numbers that are the same for every state."""
     lanes, vector = sizes.lanes, f"<{sizes.lanes} x double>"
     lines = ["define internal void @fill(ptr %work, ptr %places, ptr %numbers, i64 %count) #0 {", "entry:"]
@@ -191,14 +191,14 @@ def _fill(sizes: Sizes) -> str:
     return "\n".join([*lines, "done:", "  ret void", "}"])
 
 
-def _stage(number: int, stage: Calls, sizes: Sizes) -> str:
+def stage_text(number: int, stage: Calls, sizes: Sizes) -> str:
     lines = [f"define internal void @stage{number}(ptr %data, ptr %work, ptr %scratch, i1 %both) #0 {{", "entry:"]
     if stage.direction == "flat":
         lines += [pointer("flat", "work", "0"), *stage.lines(0, sizes, "done", "0"), "done:"]
     elif stage.direction == "frames":
-        lines += [*_tables(), *_frames(stage, sizes)]
+        lines += [*tables_text(), *_frames(stage, sizes)]
     else:
-        return "\n".join([*lines, *_tables(), *_links(stage, sizes)])
+        return "\n".join([*lines, *tables_text(), *_links(stage, sizes)])
     return "\n".join([*lines, "  ret void", "}"])
 
 

@@ -38,7 +38,8 @@ def tables(
 ) -> list[Any]:
     """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
     areas = Areas(model, kinds, memory, names)
-    arrays, initial = _arrays(model, kinds, areas.own, plan, memory), _initial(model, kinds, areas.own, plan, memory)
+    arrays = _arrays(model, kinds, areas.own, plan, memory)
+    initial = initial_numbers(model, kinds, areas.own, plan, memory)
     given = Given(*arrays, *initial, in_body_axes=plan.in_body_axes, motors=plan.motors)
     made = link_tables(model, frames, kinds, areas, given, names, lanes)
     if not plan.operand:
@@ -226,7 +227,9 @@ def over_links(kinds: list[int], own: np.ndarray, memory: Rooms, name: str, coun
     return np.concatenate(result)
 
 
-def _initial(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[Table, list[float]]:
+def initial_numbers(
+    model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms
+) -> tuple[Table, list[float]]:
     """Gravity and the identities that operators are applied to; a unit vector is zero but for one entry."""
     places, numbers = [], []
     if plan.operand:

@@ -1,0 +1,159 @@
+"""The kernel of a rollout of a robot too long to be written out: forward dynamics link by link, and around it the time
+loop, in which every link steps its own joint (`link_steps.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.code.timeloop import Memory as State
+from phistar.backends.code.timeloop import Phase, TimeSignature
+from phistar.backends.executor import rolled_plan
+from phistar.backends.links.link_frames import link_frames
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls, traced_stages
+from phistar.backends.rolled.flat_steps import FlatTracer
+from phistar.backends.rolled.loop import Sizes
+from phistar.backends.rolled.memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.plan import Plan
+from phistar.backends.rolled.tables import Areas, Given, initial_numbers, link_tables, over_links
+from phistar.backends.rolled.timeloop import Control, Phases, time_text
+from phistar.dynamics import forward_dynamics
+from phistar.model import Model
+from phistar.sim.coordinates import Coordinates
+from phistar.sim.integrators import method_named
+from phistar.sim.link_steps import CLOCK, FORCES, GAINS, WEIGHTS, LinkSteps
+from phistar.sim.passive import Passive
+
+PASSIVE = ("damping", "stiffness", "rest", "ahead", "back")
+
+
+def long_rollout(
+    model: Model,
+    method: str,
+    state: State,
+    control: Phase | None,
+    controls: bool,
+    target: Target | None = None,
+    lanes: int | None = None,
+) -> Any:
+    """The gufunc (q0, v0, times[, controls, flat][, parameters]) → (q, v), kept on the model; None where there is none:
+    for loops, and for a method that keeps the momentum of a floating robot. Without `control` and `controls` the joint
+    forces are zero."""
+    store = model.__dict__.setdefault("_kernels", {})
+    key = ("long rollout", method, state, control, controls, target, lanes)
+    if key not in store:
+        whole = LongRollout(model, method, state, control, controls)
+        store[key] = whole.function(target or host(), lanes) if whole.plan is not None else None
+    return store[key]
+
+
+class LongRollout:
+    """What is rolled out; `plan` is None where the time loop cannot be around forward dynamics link by link."""
+
+    def __init__(self, model: Model, method: str, state: State, control: Phase | None, controls: bool) -> None:
+        self.model, self.method, self.state, self.control = model, method, state, control
+        self.chosen, self.signature = method_named(method), TimeSignature(state, controls)
+        fits = model.nv and not model.loops and not self.chosen.floating(model) and Passive(model).traceable
+        self.plan = rolled_plan(forward_dynamics.wanted(model, ())[0]) if fits else None
+        self.acting = acting(model)
+
+    def function(self, target: Target, lanes: int | None) -> Any:
+        assert self.plan is not None
+        model, lanes, plan = self.model, lanes or target.lanes, self.plan
+        frames = link_frames(model, plan.keeps_origins)
+        kinds, numbers = kinds_of(model, frames)
+        steps = LinkSteps(plan, self.chosen, self.signature.controls or self.control is not None, tuple(self.acting))
+        how = self.method, self.chosen.weights, self.signature.names, steps.forces, steps.acting
+        own = (model.key, self.control, self.state) if self.control else None  # a controller is about one robot
+        name = cache.key("long rollout", plan, [kind.key for kind in kinds], how, own, target, lanes)
+        found = cache.load(name)
+        if found is None:
+            stages = _stages(steps, kinds, plan)
+            text, memory = self._text(stages, numbers, len(kinds), lanes, target.fma)
+            header = {"operations": self._operations(stages), "by_column": 0, "memory": memory.data()}
+            code = compile_object(text, target)
+            cache.store(name, header, code)
+        else:
+            header, code = found
+        rooms = Rooms.from_data(header["memory"])
+        areas = Areas(model, numbers, rooms, ())
+        data = link_tables(model, frames, numbers, areas, self._given(numbers, areas, rooms, plan), (), 2 * lanes)
+        title = f"rollout of {model.name} by {self.method}, compiled link by link."
+        signature: Any = self.signature
+        return gufunc(load_object(code), signature, "rollout", title, data)
+
+    def _text(self, stages: list[Stage], numbers: list[int], kinds: int, lanes: int, fma: bool) -> tuple[str, Memory]:
+        """The module, and where it keeps its numbers."""
+        assert self.plan is not None
+        memory = Memory(2 * lanes, 1)
+        flat = {**FlatTracer(self.plan).shapes, CLOCK: (2, 1), WEIGHTS: (2, 1), GAINS: (self.state.gains, 1)}
+        laid_out(stages, kinds, flat, memory)
+        made = stage_calls(stages, memory, lanes, fma)
+        rooms = Rooms.from_data(memory.data())
+        control = Control(self.control, self._vectors(numbers, rooms), lanes, fma) if self.control else None
+        scratch = max(made.scratch, control.body.slot_count if control else 0)
+        sizes = Sizes(memory.lanes, scratch, max(len(memory.slot), 1), 0, 1, None)
+        phases = Phases(1, len(stages) - 2, self.chosen.weights, memory.flat[WEIGHTS])
+        return "\n".join([*made.functions, time_text(made.calls, phases, self.signature, sizes, control)]), memory
+
+    def _operations(self, stages: list[Stage]) -> int:
+        """Per link and step; a controller's are not among them."""
+        return len(self.chosen.weights) * operations_per_link(stages[1:-1]) + operations_per_link(stages[-1:])
+
+    def _places(self, numbers: list[int], areas: Areas, rooms: Rooms) -> dict[str, np.ndarray]:
+        """The vectors of memory of what goes in and out."""
+        flat = {"t": (CLOCK, 2), "g": (GAINS, self.state.gains)}
+        places = {name: np.arange(rooms.flat[at], rooms.flat[at] + size) for name, (at, size) in flat.items()}
+        joints = self.model.joints
+        for name, field, sizes in (
+            ("q", "xq", [joint.nq for joint in joints]),
+            ("v", "xv", [joint.nv for joint in joints]),
+            ("c", FORCES, [joint.nv for joint in joints]),
+        ):
+            places[name] = over_links(numbers, areas.own, rooms, field, sizes)
+        return places
+
+    def _vectors(self, numbers: list[int], rooms: Rooms) -> dict[tuple[str, int], int]:
+        """Where a controller finds its numbers and leaves the joint forces."""
+        found = self._places(numbers, Areas(self.model, numbers, rooms, ()), rooms)
+        named = {"x": [*found["q"], *found["v"]], "clock": found["t"], "gains": found["g"], "u": found["c"]}
+        return {(name, i): int(vector) for name, vectors in named.items() for i, vector in enumerate(vectors)}
+
+    def _given(self, numbers: list[int], areas: Areas, rooms: Rooms, plan: Plan) -> Given:
+        """Where states, times and joint forces go; constants of the joints stand in the links' memory."""
+        found = self._places(numbers, areas, rooms)
+        arrays = [found[name] for name in self.signature.names]
+        initial, values = initial_numbers(self.model, numbers, areas.own, plan, rooms)
+        rates = [joint.nv for joint in self.model.joints]
+        for name, constants in self.acting.items():
+            initial = [*initial, *over_links(numbers, areas.own, rooms, name, rates)]
+            values = [*values, *constants]
+        return Given(arrays, [len(x) for x in arrays], initial, values, motors=plan.motors)
+
+
+def _stages(steps: LinkSteps, kinds: list[Any], plan: Plan) -> list[Stage]:
+    """Begin; what is asked of the dynamics, the dynamics, what its answer makes; finish."""
+    dynamics = traced_stages(plan, kinds, FlatTracer(plan))
+    begin, asked, advanced, finished = (
+        Stage("outward", [made(kind) for kind in kinds])
+        for made in (steps.begun, steps.asked, steps.advanced, steps.finished)
+    )
+    return needed([begin, asked, *dynamics, advanced, finished], {"xq", "xv"}, set())
+
+
+def acting(model: Model) -> dict[str, np.ndarray]:
+    """The numbers of passive forces, (nv,) each, of the kinds that act on any joint."""
+    passive = Passive(model)
+    ahead, back = passive.friction
+    rest, (flat_q, flat_v) = np.zeros(model.nv), Coordinates(model).flat
+    rest[flat_v] = passive.rest[flat_q]
+    known: Mapping[str, np.ndarray] = dict(
+        zip(PASSIVE, (passive.damping, passive.stiffness, rest, ahead, back), strict=True)
+    )
+    used = {"damping": ("damping",), "stiffness": ("stiffness", "rest"), "friction": ("ahead", "back")}
+    wanted = [each for name, parts in used.items() if np.any(getattr(passive, name)) for each in parts]
+    return {name: known[name] for name in wanted}
