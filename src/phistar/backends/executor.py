@@ -210,7 +210,7 @@ def compile_plan(
         axes = [len(shape) for shape in signature.shapes]
         made = rolled_text(plan, kinds, axes, len(signature.inputs), lanes, target.fma)
         header = {"operations": made.operations_per_link, "memory": made.memory.data(), "by_column": made.by_column}
-        code = compile_object(made.text, target)
+        code = compile_object(made.text, target, quick=True)
         cache.store(name, header, code)
     else:
         header, code = found

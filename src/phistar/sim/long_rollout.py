@@ -75,7 +75,7 @@ class LongRollout:
             stages = _stages(steps, kinds, plan)
             text, memory = self._text(stages, numbers, len(kinds), lanes, target.fma)
             header = {"operations": self._operations(stages), "by_column": 0, "memory": memory.data()}
-            code = compile_object(text, target)
+            code = compile_object(text, target, quick=True)
             cache.store(name, header, code)
         else:
             header, code = found

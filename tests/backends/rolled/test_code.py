@@ -241,3 +241,10 @@ def test_a_statement_with_armature_is_about_robots_without_any_too(name):
     given = np.random.default_rng(4).normal(size=(3, CHAIN.nv))
     assert not np.any(CHAIN.armature)
     assert relative(ps.compile(stated.statement, CHAIN)(*given), stated(CHAIN, *given)) < 1e-12
+
+
+def test_screws_of_all_pitches_are_one_kind():
+    model = mechanism(73, kind="helical", bodies=9, serial=True, floating=False).model
+    kinds, numbers = kinds_of(model, link_frames(model))
+    pitches = {joint.kind.pitch for joint in model.joints}
+    assert len(pitches) == 9 and len(kinds) == 2 and numbers == [0, *[1] * 8]

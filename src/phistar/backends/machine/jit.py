@@ -51,10 +51,10 @@ def _ready() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def compile_object(text: str, target: Target, loops: str = "") -> bytes:
+def compile_object(text: str, target: Target, loops: str = "", quick: bool = False) -> bytes:
     """Object code of a module; `loops` is a second one that it calls, which LLVM's passes make faster: loops are to be
-    vectorised, and locals to be in registers."""
-    machine, module = _parsed(text, target)
+    vectorised, and locals to be in registers. `quick`: in two thirds of the time, where the rest gains nothing."""
+    machine, module = _parsed(text, target, quick)
     if loops:
         optimised, called = _parsed(loops, target)
         _run_passes(optimised, called)
@@ -77,14 +77,15 @@ def assembly(text: str, target: Target) -> str:
     return machine.emit_assembly(module)
 
 
-def _parsed(text: str, target: Target) -> tuple[Any, Any]:
+def _parsed(text: str, target: Target, quick: bool = False) -> tuple[Any, Any]:
     import llvmlite.binding as llvm
 
     _ready()
     module = llvm.parse_assembly(text)
     module.triple = target.triple
+    effort = 1 if quick or len(text) > LONG else 2
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=1 if len(text) > LONG else 2, reloc="pic", codemodel="small"
+        cpu=target.cpu, features=target.features, opt=effort, reloc="pic", codemodel="small"
     )
     module.data_layout = str(machine.target_data)
     return machine, module

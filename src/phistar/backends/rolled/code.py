@@ -63,8 +63,8 @@ def kinds_of(model: Model, frames: LinkFrames) -> tuple[list[Kind], list[int]]:
 
 
 def _shape_key(kind: Any) -> bytes:
-    """What the code depends on: the kind and its geometry, not its inertia, limits or friction."""
-    names = ("axis", "pitch", "axis1", "axis2", "normal")
+    """What the code depends on: the kind and its geometry, not its pitch, inertia, limits or friction."""
+    names = ("axis", "axis1", "axis2", "normal")
     return digest(type(kind).__name__, [(name, getattr(kind, name)) for name in names if hasattr(kind, name)])
 
 

@@ -7,6 +7,7 @@ here and addressed in `memory.py`.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,12 +22,12 @@ from phistar.backends.programs.body_axes import AXES, MOVED
 from phistar.backends.rolled.plan import CALLS, Plan, accumulator, gathered, total
 from phistar.backends.traces.solve import invert
 from phistar.backends.traces.trace import CONST, COS, INPUT, SIN, Scalar, Tape, Trace, finish
-from phistar.model import Model, Prismatic
+from phistar.model import Helical, Model, Prismatic
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Sweep, Term
 
-# Where the constants of a link are in its row: a screw and the inertia fill the first sixteen.
-PLACING, INERTIA, PLACING_MORE, ARMATURE, SPIN, BODY, CONSTANTS = 0, 6, 16, 22, 28, 34, 46
+# Where the constants of a link are in its row: a screw (with its pitch) and the inertia fill the first sixteen.
+PLACING, PITCH, INERTIA, PLACING_MORE, PITCH_MORE, ARMATURE, SPIN, BODY, CONSTANTS = 0, 5, 6, 16, 22, 23, 29, 35, 47
 
 Place = tuple[str, Any, int]
 """(memory, name, entry): "constant", "own", "parent", "passed", "passing", "children", "siblings", "kept", "task",
@@ -111,7 +112,7 @@ class Recorder:
 def symbolic_link(record: Recorder, kind: Kind) -> tuple[tuple[moves.Move, ...], Links]:
     """The moves from the parent's frame to that of a link of some kind, and the link as the memoryless functions want
     it."""
-    model, joint = kind.model, kind.model.joints[0].kind
+    model, joint = kind.model, _with_pitch(record, kind)
     q = record.array("own", "q", (model.nq,))
     inertia = record.array("constant", "", (1, 10), INERTIA)
     spins = record.array("constant", "", (model.nv,), SPIN)
@@ -130,12 +131,24 @@ def symbolic_link(record: Recorder, kind: Kind) -> tuple[tuple[moves.Move, ...],
     return path, Links(model, q, (rotation,), (offset,), (joint.subspace(q),), spins=spins, inertias=inertia)
 
 
+def _with_pitch(record: Recorder, kind: Kind) -> Any:
+    """The joint; how far a helical one advances is data, so that those of all pitches are one kind."""
+    joint = kind.model.joints[0].kind
+    if not isinstance(joint, Helical):
+        return joint
+    made = copy(joint)
+    place = PITCH if kind.role == SCREW else PITCH_MORE
+    object.__setattr__(made, "pitch", record.array("constant", "", (1,), place))
+    return made
+
+
 def _about_z(joint: Any, q: np.ndarray, turn: Any, shift: Any) -> moves.Move:
     """The joint as a screw along z, after the constant turn θ₀ and shift d."""
     if isinstance(joint, Prismatic):
         return moves.screw(2, np.cos(turn), np.sin(turn), shift + q[0])
     angle = q[0] + turn
-    return moves.screw(2, np.cos(angle), np.sin(angle), shift + q[0] * getattr(joint, "pitch", 0.0))
+    advance = (q * getattr(joint, "pitch", 0.0))[0]
+    return moves.screw(2, np.cos(angle), np.sin(angle), shift + advance)
 
 
 class StepTracer:

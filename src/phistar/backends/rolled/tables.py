@@ -11,9 +11,19 @@ from phistar.backends.links.link_frames import SCREW, LinkFrames
 from phistar.backends.links.values import spin_of
 from phistar.backends.rolled.memory import Rooms
 from phistar.backends.rolled.plan import Plan
-from phistar.backends.rolled.steps import ARMATURE, BODY, CONSTANTS, INERTIA, PLACING, PLACING_MORE, SPIN
+from phistar.backends.rolled.steps import (
+    ARMATURE,
+    BODY,
+    CONSTANTS,
+    INERTIA,
+    PITCH,
+    PITCH_MORE,
+    PLACING,
+    PLACING_MORE,
+    SPIN,
+)
 from phistar.errors import ModelError
-from phistar.model import Model
+from phistar.model import Helical, Model
 
 Table = list[int]
 
@@ -166,6 +176,8 @@ def _constants(model: Model, frames: LinkFrames, given: Given) -> tuple[np.ndarr
     rows[:, INERTIA : INERTIA + 10] = frames.inertia
     for k, joint in enumerate(model.joints):
         kind = joint.kind
+        if isinstance(kind, Helical):
+            rows[k, PITCH if screw[k] else PITCH_MORE] = kind.pitch
         rows[k, ARMATURE : ARMATURE + kind.nv] = kind.armature_diagonal
         if kind.gyroscopic:
             rows[k, SPIN : SPIN + kind.nv] = spin_of(kind)
