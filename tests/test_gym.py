@@ -153,3 +153,12 @@ def test_wrong_options_are_refused(path, options):
 
     with pytest.raises(PhistarError, match="must be greater than 0"):
         SceneEnv(path, **options)
+
+
+@pytest.mark.parametrize("action", [np.zeros(3), np.full(6, np.nan), 0.0])
+def test_an_action_that_is_no_set_of_forces_is_refused(path, action):
+    env = environment(path)
+    env.reset(seed=0)
+    with pytest.raises(PhistarError, match="An action is 6 finite forces"):
+        env.step(action)
+    env.step(np.zeros(6))  # and nothing is spoilt

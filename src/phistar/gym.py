@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.errors import PhistarError
+from phistar.errors import PhistarError, ShapeError
 from phistar.sim.motion import Moment, Motion
 from phistar.sim.scenes.controllers import driven_rates, effort_limits
 from phistar.sim.scenes.loop import Continuous, Drive
@@ -149,8 +149,10 @@ class SceneEnv(gymnasium.Env):
         return {name: np.array(value, dtype=np.float64) for name, value in seen.items()}
 
     def _forces(self, action: np.ndarray, t: float, sensed: Mapping[str, np.ndarray]) -> np.ndarray:
-        tau = np.zeros(len(self._driven))
-        tau[self._driven] = action
+        tau, given, wanted = np.zeros(len(self._driven)), np.asarray(action, dtype=float), int(self._driven.sum())
+        if given.shape != (wanted,) or not np.isfinite(given).all():
+            raise ShapeError(f"An action is {wanted} finite forces, one for each rate with a motor; it is {action!r}.")
+        tau[self._driven] = given
         return tau
 
 
