@@ -94,6 +94,17 @@ def test_without_a_plan_it_gives_up_safely(controller, setting):
     np.testing.assert_array_equal(memory.way[:12], memory.home)
 
 
+def test_giving_up_without_a_plan_says_what_the_planner_said(controller, setting):
+    sensed = readings(setting, (2.5, 0.0, 0.0))
+    memory = put(controller, controller.start(), "plan", 0.0, refusal="it is out of reach")
+    memory, command = controller.command(memory, 60.01, sensed)
+    said = memory.refusal
+    assert said and said != "it is out of reach"  # asked anew before it gave up
+    (switch,) = command.switches
+    assert switch.after == "retreat"
+    assert switch.reason.startswith("no plan was found in time (") and switch.reason.endswith(f": {said}")
+
+
 def test_a_hand_that_loses_its_fingers_backs_off_and_a_new_plan_is_made(controller, setting):
     sensed = readings(setting)
     memory, _ = controller.command(controller.start(), 0.0, sensed)

@@ -75,6 +75,7 @@ class Memory(NamedTuple):
     tried: tuple[tuple[str, str], ...]  # faces, in vain
     attempts: int
     asked: float  # when the planner was asked last
+    refusal: str  # and what it said where it had no plan
     home: np.ndarray  # (12,) where the joints began
 
 
@@ -121,7 +122,7 @@ class CaptureController:
         never = -self.period
         return Memory(
             self.supervisor.start(), never, still, six, 0.0, six, np.zeros(24), still, paths, np.zeros(2), np.zeros(36),
-            1.0, pair, pair, 0.0, None, (), 0, never, none,
+            1.0, pair, pair, 0.0, None, (), 0, never, "", none,
         )  # fmt: skip
 
     def command(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, Command]:
@@ -144,6 +145,8 @@ class CaptureController:
         before, memory = memory.decision, memory._replace(decision=decision, time=t, smooth=smooth)
         if switch is None:
             return memory, Command(tau, phase, (), facts)
+        if phase == "plan" and memory.refusal:
+            switch = switch._replace(reason=f"{switch.reason}: {memory.refusal}")
         return self._entered(memory, t, t - before.since, sensed, grips), Command(tau, phase, (switch,), facts)
 
     # What is known
@@ -196,7 +199,9 @@ class CaptureController:
         seen, pose = estimate.in_base(memory.object, self._base(sensed)), np.eye(4)
         pose[:3, :3], pose[:3, 3] = seen[:9].reshape(3, 3), seen[9:12]
         found = self.planner.plan(Sighting(pose, seen[12:], self._angles(sensed)), t, memory.tried)
-        return memory._replace(plan=found if isinstance(found, Plan) else None, asked=t)
+        if isinstance(found, Plan):
+            return memory._replace(plan=found, asked=t, refusal="")
+        return memory._replace(plan=None, asked=t, refusal=found.reason)
 
     # What is to be done
 
