@@ -54,6 +54,7 @@ WRONG = {
     "mimics with many coordinates": (A + B + joint('<mimic joint="j"/>', kind="floating"), "one coordinate"),
     "mass without value": (HEAVY.format("<mass/>" + TENSOR.format(1)), "<mass> has no value"),
     "negative mass": (HEAVY.format('<mass value="-1"/>' + TENSOR.format(1)), "cannot be negative"),
+    "xacro in a number": (HEAVY.format('<mass value="${m}"/>'), "expected. Expand the file with xacro first"),
     "tensor without izz": (HEAVY.format(MASS + '<inertia ixx="1"/>'), "<inertia> has no ixy"),
     "box without size": (visual("<box/>"), "<box> has no size"),
     "negative radius": (visual('<sphere radius="-1"/>'), "radius"),

@@ -83,7 +83,10 @@ def first(element: Element, tag: str, notes: Notes) -> Element | None:
 
 def _parse(element: Element, attribute: str, text: str, largest: float) -> float:
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
-        raise element.refuse(f"{attribute} of <{element.tag}> holds {quote(text)}; a finite number was expected.")
+        advice = " Expand the file with xacro first." if "${" in text else ""
+        raise element.refuse(
+            f"{attribute} of <{element.tag}> holds {quote(text)}; a finite number was expected.{advice}"
+        )
     value = float(text)
     if not abs(value) <= largest:
         raise element.refuse(
