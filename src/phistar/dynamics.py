@@ -250,7 +250,7 @@ def frame_poses(model: Model, q: Any, frames: tuple[str, ...]) -> dict[str, np.n
     moving = () if is_traced(q) else tuple(name for name in frames if model.frame(name).body >= 0)
     made = {name: frame_pose(model, q, name) for name in frames if name not in moving}
     if moving:
-        kernel = _placing(model, moving)
+        kernel = model.kept(("poses", moving), lambda: _placing(model, moving))
         found = spread(kernel.function, (q,), list(kernel.shapes)).reshape(*q.shape[:-1], len(moving), 4, 4)
         made |= {name: found[..., i, :, :] for i, name in enumerate(moving)}
     return made
@@ -258,17 +258,10 @@ def frame_poses(model: Model, q: Any, frames: tuple[str, ...]) -> dict[str, np.n
 
 def _placing(model: Model, frames: tuple[str, ...]) -> Kernel:
     """Machine code for the poses of frames: written out, or where the ways to them are long, rolled."""
-    store = model.__dict__.setdefault("_kernels", {})
-    if ("poses", frames) not in store:
-        if sum(len(way_to(model, model.frame(name).body).bodies) for name in frames) > LARGEST_TRACE:
-            store["poses", frames] = compile_plan(
-                Plan(lower_frame_poses(), len(frames)), model, frames, "forward_kinematics"
-            )
-        else:
-            found = record(lambda q: np.stack([frame_pose(model, q, name) for name in frames]), model)
-            shapes = [(16 * len(frames),)]
-            store["poses", frames] = compile_trace(found.trace, [model.nq], shapes, "forward_kinematics", ("pose",))
-    return store["poses", frames]
+    if sum(len(way_to(model, model.frame(name).body).bodies) for name in frames) > LARGEST_TRACE:
+        return compile_plan(Plan(lower_frame_poses(), len(frames)), model, frames, "forward_kinematics")
+    found = record(lambda q: np.stack([frame_pose(model, q, name) for name in frames]), model)
+    return compile_trace(found.trace, [model.nq], [(16 * len(frames),)], "forward_kinematics", ("pose",))
 
 
 def joint_friction(model: Model, q: Any, v: Any) -> np.ndarray:

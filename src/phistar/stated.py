@@ -23,6 +23,7 @@ from phistar.identities.law import TREE
 from phistar.model import Model
 from phistar.operators.nodes import Node, adjoint
 from phistar.operators.symbols import Symbols
+from phistar.spatial.batches import leading_axes
 from phistar.sweeps.lower import GIVEN
 
 _RUNTIME: ContextVar[Mapping[str, np.ndarray]] = ContextVar("runtime parameters of a recording")
@@ -107,20 +108,16 @@ class Stated(Generic[Arguments, Result]):
 
     def _kernel(self, model: Model, frames: tuple[str, ...], order: tuple[str, ...]) -> tuple[Any, bool]:
         """Compiled code, kept on the model; operators with few rows are made as their adjoints and flipped."""
-        store = model.__dict__.setdefault("_kernels", {})
-        key = (self._slot, frames)
-        if key not in store:
-            store[key] = self._compiled(model, frames)
-            kernel, flipped = store[key]
-            plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and kernel.inputs == order
-            if plain and not (frames or flipped or model.loops):
-                size = 2 * STATES_PER_THREAD * model.nq
-                model.__dict__[self._slot] = kernel.single, kernel.function, len(order) + 2, size
-        return store[key]
+        return model.kept((self._slot, frames), lambda: self._compiled(model, frames, order))
 
-    def _compiled(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
+    def _compiled(self, model: Model, frames: tuple[str, ...], order: tuple[str, ...]) -> tuple[Any, bool]:
         wanted, flipped = self.wanted(model, frames)
-        return executor(wanted), flipped
+        kernel = executor(wanted)
+        plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and kernel.inputs == order
+        if plain and not (frames or flipped or model.loops):
+            size = 2 * STATES_PER_THREAD * model.nq
+            model.__dict__[self._slot] = kernel.single, kernel.function, len(order) + 2, size
+        return kernel, flipped
 
     def wanted(self, model: Model, frames: tuple[str, ...], parameters: Any = ()) -> tuple[Statements, bool]:
         """What is compiled for a robot, and whether that is the statements' adjoints."""
@@ -140,12 +137,8 @@ class Stated(Generic[Arguments, Result]):
             if array.ndim != 1:
                 raise ShapeError(f"Traced numbers are one state, (n,); an argument has shape {array.shape}.")
         runtime = _RUNTIME.get({})
-        store = model.__dict__.setdefault("_kernels", {})
         key = (self._slot, frames, "recorded", tuple(runtime))
-        if key not in store:
-            wanted, flipped = self.wanted(model, frames, runtime)
-            store[key] = *wanted.cheapest(), flipped
-        trace, names, signature, flipped = store[key]
+        trace, names, signature, flipped = model.kept(key, lambda: self._instructions(model, frames, tuple(runtime)))
         arrays = [q, *(given[name] if name in given else runtime[name] for name in names)]
         entries, results, start = replay(trace, [x for array in arrays for x in np.asarray(array)]), {}, 0
         for name, shape in zip(self.nodes(symbols_of(model, frames)), signature.outputs, strict=True):
@@ -154,6 +147,10 @@ class Stated(Generic[Arguments, Result]):
             block[:] = entries[start:stop]
             results[name], start = traced(block.reshape(shape)), stop
         return {name: np.swapaxes(x, -1, -2) for name, x in results.items()} if flipped else results
+
+    def _instructions(self, model: Model, frames: tuple[str, ...], parameters: tuple[str, ...]) -> tuple[Any, ...]:
+        wanted, flipped = self.wanted(model, frames, parameters)
+        return *wanted.cheapest(), flipped
 
 
 @contextmanager
@@ -178,11 +175,7 @@ def _checked(
     sizes["a0_delayed"] = 6 * len(frames)
     q = model.checked(q, model.nq, "q")
     given = {GIVEN[name]: model.checked(x, sizes.get(name, model.nv), SHOWN[name]) for name, x in vectors.items()}
-    try:
-        np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in given.values()))
-    except ValueError:
-        shapes = ", ".join(str(x.shape) for x in (q, *given.values()))
-        raise ShapeError(f"The leading axes of shapes {shapes} do not broadcast; make them equal, or 1.") from None
+    leading_axes({"q": q} | {SHOWN[name]: given[GIVEN[name]] for name in vectors})
     return q, given
 
 
@@ -212,8 +205,5 @@ def external_forces(model: Model, f_ext: Any) -> tuple[tuple[str, ...], np.ndarr
 def batched(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """q and v with common leading axes."""
     q, v = model.checked(q, model.nq, "q"), model.checked(v, model.nv, "v")
-    try:
-        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    except ValueError:
-        raise ShapeError(f"The leading axes {q.shape[:-1]} and {v.shape[:-1]} do not broadcast.") from None
+    batch = leading_axes({"q": q, "v": v})
     return np.broadcast_to(q, (*batch, model.nq)), np.broadcast_to(v, (*batch, model.nv))

@@ -229,7 +229,7 @@ def test_what_is_no_grasp_is_refused_with_a_sentence():
         Grasp(model, "arm0link0")
     with pytest.raises(ps.ModelError, match="Nothing holds"):
         Grasp(model.tree, "object")
-    with pytest.raises(ps.ModelError, match="'grip' is not a loop"):
+    with pytest.raises(ps.UnknownNameError, match="no loop 'grip'"):
         Grasp(model, "object", ["grip"])
     b = ps.ModelBuilder("twice")
     b.attach(model.tree)

@@ -23,8 +23,8 @@ from phistar.backends.pairwise.forms import FORMS, has_many_pairs
 from phistar.backends.pairwise.kernel import pair_kernel
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
-from phistar.errors import ShapeError
 from phistar.model import Model
+from phistar.spatial.batches import leading_axes
 
 LARGEST_WRITTEN = 12  # joint rates; beyond, ℳ⁻¹X is a loop
 FEW = 30  # states up to which room for the results is NumPy's business
@@ -79,11 +79,7 @@ class Recorded:
     def _checked(self, model: Model, arrays: tuple[Any, ...]) -> list[np.ndarray]:
         pairs = zip(self.inputs, arrays, strict=True)
         given = [model.checked(x, model.nq if name == "q" else model.nv, name) for name, x in pairs]
-        try:
-            np.broadcast_shapes(*(x.shape[:-1] for x in given))
-        except ValueError:
-            shapes = ", ".join(str(x.shape) for x in given)
-            raise ShapeError(f"The leading axes of shapes {shapes} do not broadcast; make them equal, or 1.") from None
+        leading_axes(dict(zip(self.inputs, given, strict=True)))
         return given
 
     def _results(self, model: Model, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -108,11 +104,8 @@ class Recorded:
 
     def kernel(self, model: Model) -> Kernel:
         """Machine code for a robot: kept on the model, found on disk, or made."""
-        store = model.__dict__.setdefault("_kernels", {})
-        if self.name not in store:
-            in_loops = self._is_known_of(model) and (has_many_pairs(model) or not self.fits(model))
-            store[self.name] = self._made_of_links(model) if in_loops else self._made(model)
-        return store[self.name]
+        in_loops = self._is_known_of(model) and (has_many_pairs(model) or not self.fits(model))
+        return model.kept(self.name, lambda: self._made_of_links(model) if in_loops else self._made(model))
 
     def _is_known_of(self, model: Model) -> bool:
         """Whether there are loops over the robot's links and pairs of joints for it."""

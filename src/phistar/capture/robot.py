@@ -20,6 +20,7 @@ from phistar.model import Capsule, Free, Geometry, Model
 from phistar.model.equal import first_equal
 from phistar.model.joints import JointKind
 from phistar.model.parts import Frame, Joint
+from phistar.model.submodel import submodel
 from phistar.spatial import Inertia, Pose, cross, from_quaternion
 
 SIDES = ("left", "right")
@@ -212,16 +213,7 @@ def without(model: Model, name: str) -> Model:
         raise ModelError("The world cannot be left out of a model.")
     for i, parent in enumerate(model.parents):  # parents come first
         gone |= {i} if parent in gone else set()
-    kept = [i for i in range(len(model.bodies)) if i not in gone]
-    place = {-1: -1} | {old: new for new, old in enumerate(kept)}
-    bodies, rows, rates = [], 0, 0
-    for old in kept:
-        body, joint = model.bodies[old], model.joints[old]
-        slices = {"q_slice": slice(rows, rows + joint.nq), "v_slice": slice(rates, rates + joint.nv)}
-        rows, rates = rows + joint.nq, rates + joint.nv
-        bodies.append(replace(body, parent=place[body.parent], joint=replace(joint, body=place[old], **slices)))
-    frames = tuple(replace(frame, body=place[frame.body]) for frame in model.frame_list if frame.body not in gone)
-    return replace(model, bodies=tuple(bodies), frame_list=frames)
+    return submodel(model, set(range(len(model.bodies))) - gone)
 
 
 def _hand(model: Model, side: str) -> Hand:

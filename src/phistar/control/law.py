@@ -23,6 +23,7 @@ from phistar.backends.traces.arrays import is_traced, traced
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
 from phistar.spatial import axial, conjugate, from_quaternion, multiply, times, transposed
+from phistar.spatial.batches import leading_axes
 
 POSE_ROWS = 12  # of a pose in a reference: the rotation's rows, then the position
 SMALLEST = 1e-300  # gives 0 a sign
@@ -162,11 +163,7 @@ def entries(array: Any, size: int, what: str) -> np.ndarray:
 def taken(model: Model, q: Any, v: Any, reference: Any, *sizes: int) -> list[np.ndarray]:
     """q (…, nq), v (…, nv) and the parts of a reference, as they were given to a law."""
     q, v, parts = model.checked(q, model.nq, "q"), model.checked(v, model.nv, "v"), split(reference, *sizes)
-    try:
-        np.broadcast_shapes(q.shape[:-1], v.shape[:-1], parts[0].shape[:-1])
-    except ValueError:
-        shapes = f"q {q.shape}, v {v.shape} and the reference {np.shape(reference)}"
-        raise ShapeError(f"The leading axes of {shapes} do not broadcast; make them equal, or 1.") from None
+    leading_axes({"q": q, "v": v, "the reference": np.asanyarray(reference)})
     return [q, v, *parts]
 
 

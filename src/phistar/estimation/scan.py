@@ -66,7 +66,7 @@ def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarr
 
     For serial chains of one-dof joints without gyroscopic rotors, each of whose links has inertia about its own joint.
     """
-    tables = _tables(model)
+    tables = model.kept("scan", lambda: _tables(model))  # to read 10,000 links takes longer than to scan them
     q, v = batched(model, q, v)
     q, tau = batched(model, q, model.checked(tau, model.nv, "tau"))
     v = np.broadcast_to(v, q.shape)
@@ -81,25 +81,22 @@ def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarr
 
 
 def _tables(model: Model) -> _Tables:
-    """Kept on the model: reading 10,000 links takes longer than the scans do."""
-    if "_scan_tables" not in model.__dict__:
-        if not model.is_serial or any(joint.nv != 1 or joint.nq != 1 for joint in model.joints) or has_rotors(model):
-            raise ModelError(
-                f"{model.name} is not a serial chain of one-dof joints without gyroscopic rotors, which a scan is "
-                "along; use ps.forward_dynamics."
-            )
-        _refuse_hollow(model)
-        places: dict[int, list[int]] = {}
-        for k, joint in enumerate(model.joints):
-            places.setdefault(id(joint.kind), []).append(k)
-        model.__dict__["_scan_tables"] = _Tables(
-            rotation=np.stack([body.placement.rotation for body in model.bodies]),
-            offset=np.stack([body.placement.translation for body in model.bodies]),
-            mass=np.stack([body.inertia.matrix for body in model.bodies]),
-            armature=np.array(model.armature, dtype=float),
-            alike=tuple((model.joints[at[0]].kind, np.array(at)) for at in places.values()),
+    if not model.is_serial or any(joint.nv != 1 or joint.nq != 1 for joint in model.joints) or has_rotors(model):
+        raise ModelError(
+            f"{model.name} is not a serial chain of one-dof joints without gyroscopic rotors, which a scan is "
+            "along; use ps.forward_dynamics."
         )
-    return model.__dict__["_scan_tables"]
+    _refuse_hollow(model)
+    places: dict[int, list[int]] = {}
+    for k, joint in enumerate(model.joints):
+        places.setdefault(id(joint.kind), []).append(k)
+    return _Tables(
+        rotation=np.stack([body.placement.rotation for body in model.bodies]),
+        offset=np.stack([body.placement.translation for body in model.bodies]),
+        mass=np.stack([body.inertia.matrix for body in model.bodies]),
+        armature=np.array(model.armature, dtype=float),
+        alike=tuple((model.joints[at[0]].kind, np.array(at)) for at in places.values()),
+    )
 
 
 def _refuse_hollow(model: Model) -> None:

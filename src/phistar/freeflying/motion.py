@@ -12,6 +12,7 @@ from phistar.errors import ShapeError
 from phistar.freeflying.free_base import joint_count
 from phistar.model import Model
 from phistar.spatial import cross
+from phistar.spatial.batches import leading_axes
 
 
 def forward_dynamics(model: Model, q: Any, v: Any, tau: Any, thrust: Any = None, f_ext: Forces = None) -> np.ndarray:
@@ -21,7 +22,7 @@ def forward_dynamics(model: Model, q: Any, v: Any, tau: Any, thrust: Any = None,
     """
     tau = model.checked(tau, joint_count(model), "tau (the joints' entries only)")
     pushed = np.zeros(6) if thrust is None else model.checked(thrust, 6, "thrust")
-    batch = np.broadcast_shapes(tau.shape[:-1], pushed.shape[:-1])
+    batch = leading_axes({"tau": tau, "thrust": pushed})
     parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (pushed, tau)]
     return stated_forward_dynamics(model, q, v, np.concatenate(parts, axis=-1), f_ext)
 

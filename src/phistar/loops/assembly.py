@@ -16,6 +16,7 @@ from phistar.errors import ModelError, PhistarError
 from phistar.loops.closure import Closures, closures, linear_rows, loop_frames, loop_slices, relative_rows
 from phistar.model import Helical, Model
 from phistar.model.parts import CoupledJoints, Loop
+from phistar.spatial.batches import leading_axes
 
 CLOSED = 1e-12  # of the mechanism's size, or 1: what counts as met
 ITERATIONS = 60
@@ -63,7 +64,7 @@ def assemble_velocity(model: Model, q: Any, v_guess: Any, locked: Sequence[str] 
     """The rates nearest to v_guess, (…, nv), with which every loop stays closed at q; locked joints keep theirs."""
     q, v = _guess(model, q, model.nq, "q"), _guess(model, v_guess, model.nv, "v_guess")
     free = _free(model, locked)
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    batch = leading_axes({"q": q, "v_guess": v})
     q, v = np.broadcast_to(q, (*batch, model.nq)), np.array(np.broadcast_to(v, (*batch, model.nv)))
     if not model.loops:
         return v
@@ -167,7 +168,7 @@ def _nearest(model: Model, q: np.ndarray, free: np.ndarray) -> np.ndarray:
 def _open(model: Model, q: np.ndarray, free: np.ndarray, locked: Sequence[str]) -> ModelError:
     found, _ = closure_rows(model, _nearest(model, q, free))
     name, _ = _worst(model, found.residual)
-    loop = next(loop for loop in model.loops if loop.name == name)
+    loop = model.loop(name)
     gap = found.residual[loop_slices(model)[name]]
     held = f" with {_listed(locked)} locked" if len(locked) else ""
     return ModelError(

@@ -6,13 +6,13 @@ an arm of its own it is B*ΩB, six by six at each link (KJR92 eq. 57). So a long
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from phistar.model import Model
-from phistar.model.parts import Body
+from phistar.model.submodel import submodel
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,34 +27,25 @@ class Branch:
 
 def branches(model: Model, frames: tuple[str, ...]) -> tuple[Branch, ...]:
     """The branches of a tree on the world, kept on the model."""
-    store = model.__dict__.setdefault("_kernels", {})
-    key = ("branches", frames)
-    if key not in store:
-        roots: list[int] = []
-        for index, parent in enumerate(model.parents):
-            roots.append(index if parent < 0 else roots[parent])
-        store[key] = tuple(_branch(model, frames, np.array(roots) == root) for root in dict.fromkeys(roots))
-    return store[key]
+    return model.kept(("branches", frames), lambda: _branches(model, frames))
 
 
-def _branch(model: Model, frames: tuple[str, ...], own: np.ndarray) -> Branch:
-    chosen = np.flatnonzero(own)
-    number = {int(index): k for k, index in enumerate(chosen)} | {-1: -1}
-    bodies, q_start, v_start = [], 0, 0
-    for index in chosen:
-        body: Body = model.bodies[index]
-        q_slice, v_slice = slice(q_start, q_start + body.joint.nq), slice(v_start, v_start + body.joint.nv)
-        joint = replace(body.joint, body=len(bodies), q_slice=q_slice, v_slice=v_slice)
-        bodies.append(replace(body, parent=number[body.parent], joint=joint))
-        q_start, v_start = q_slice.stop, v_slice.stop
-    placed = [replace(frame, body=number[frame.body]) for frame in model.frame_list if frame.body in number]
+def _branches(model: Model, frames: tuple[str, ...]) -> tuple[Branch, ...]:
+    roots: list[int] = []
+    for index, parent in enumerate(model.parents):
+        roots.append(index if parent < 0 else roots[parent])
+    return tuple(_branch(model, frames, np.flatnonzero(np.array(roots) == root)) for root in dict.fromkeys(roots))
+
+
+def _branch(model: Model, frames: tuple[str, ...], chosen: np.ndarray) -> Branch:
+    own, first = set(chosen.tolist()), model.bodies[chosen[0]].name
     joints = [model.joints[index] for index in chosen]
     q, v = np.arange(model.nq), np.arange(model.nv)
     return Branch(
-        Model(f"{model.name}: {bodies[0].name}", tuple(bodies), tuple(placed), (), model.gravity),
+        submodel(model, own, f"{model.name}: {first}"),
         np.concatenate([q[joint.q_slice] for joint in joints]),
         np.concatenate([v[joint.v_slice] for joint in joints]),
-        tuple(frame for frame in frames if model.frame(frame).body in number and model.frame(frame).body >= 0),
+        tuple(frame for frame in frames if model.frame(frame).body in own),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernel import compilable
+from phistar.backends.kernel import LARGEST_TRACE, compilable
 from phistar.backends.traces.differentiate import matrix, tangent_map, tangents, values_of
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_kinematics, frame_load, inverse_dynamics
@@ -47,15 +47,13 @@ def closed_derivatives(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarr
 
 def _slopes(model: Model) -> CompiledFunction:
     """∂ρ/∂(q, v, θ̈), (…, nv + m, 3nv), as machine code that is kept on the model."""
-    store = model.__dict__.setdefault("_kernels", {})
-    if "closed_slopes" not in store:
-        if not compilable(model):
-            raise StatementError(
-                f"{model.name} is too long for the derivatives of its closed motion: they are compiled for at most 40 "
-                "bodies. The spanning tree's are had with model.tree."
-            )
-        store["closed_slopes"] = compile(_recorded_slopes(model), model, rows={"forces": row_count(model)})
-    return store["closed_slopes"]
+    if not compilable(model):
+        raise StatementError(
+            f"{model.name} is too long for the derivatives of its closed motion: they are compiled for at most "
+            f"{LARGEST_TRACE} bodies. The spanning tree's are had with model.tree."
+        )
+    rows = {"forces": row_count(model)}
+    return model.kept("closed_slopes", lambda: compile(_recorded_slopes(model), model, rows=rows))
 
 
 def _recorded_slopes(model: Model) -> Any:

@@ -145,10 +145,7 @@ _compiled_equations = Recorded(
 def row_scale(model: Model, diagonal: np.ndarray) -> np.ndarray:
     """What each row's compliance is compared with, (…, m): those of its loop together, lengths made angles by the reach
     of the mechanism; a coupling's is its own."""
-    store = model.__dict__.setdefault("_kernels", {})
-    if "row_scale" not in store:
-        store["row_scale"] = _scaling(model)
-    return np.matmul(diagonal, store["row_scale"])
+    return np.matmul(diagonal, model.kept("row_scale", lambda: _scaling(model)))
 
 
 def _scaling(model: Model) -> np.ndarray:
@@ -169,17 +166,14 @@ def _scaling(model: Model) -> np.ndarray:
 
 
 def _reach(model: Model) -> float:
-    """The longest way from the world to a frame of a loop, along placements; kept on the model."""
-    store = model.__dict__.setdefault("_kernels", {})
-    if "reach" not in store:
-        ways: list[float] = []
-        for body in model.bodies:
-            above = ways[body.parent] if body.parent >= 0 else 0.0
-            ways.append(above + float(np.linalg.norm(body.placement.translation)))
-        places = [model.frame(name) for name in loop_frames(model)]
-        ends = [ways[place.body] + float(np.linalg.norm(place.placement.translation)) for place in places]
-        store["reach"] = max(ends, default=0.0) or 1.0
-    return store["reach"]
+    """The longest way from the world to a frame of a loop, along placements."""
+    ways: list[float] = []
+    for body in model.bodies:
+        above = ways[body.parent] if body.parent >= 0 else 0.0
+        ways.append(above + float(np.linalg.norm(body.placement.translation)))
+    places = [model.frame(name) for name in loop_frames(model)]
+    ends = [ways[place.body] + float(np.linalg.norm(place.placement.translation)) for place in places]
+    return max(ends, default=0.0) or 1.0
 
 
 def pushed(model: Model, q: Any, found: Closures, forces: np.ndarray) -> np.ndarray:

@@ -79,11 +79,8 @@ def _closing(model: Model) -> CompiledFunction:
         solved = eliminated(matrix, found.on_frames @ falling + found.drift, row_scale(model, diagonal))
         return Closing(found.on_frames.T @ solved.forces, np.asarray(solved.doubt))
 
-    store = model.__dict__.setdefault("_kernels", {})
-    if "closing" not in store:
-        rows = {"poses": 16 * f, "motion": 6 * f, "falling": 6 * f, "compliance": 36 * f * f}
-        store["closing"] = compile(closing, model, rows=rows)
-    return store["closing"]
+    rows = {"poses": 16 * f, "motion": 6 * f, "falling": 6 * f, "compliance": 36 * f * f}
+    return model.kept("closing", lambda: compile(closing, model, rows=rows))
 
 
 def _accelerated_long(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, ...]:

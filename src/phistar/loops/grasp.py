@@ -24,7 +24,7 @@ from phistar.errors import ModelError
 from phistar.loops.closure import relative_rows
 from phistar.loops.effective import eliminated
 from phistar.model import Model
-from phistar.model.parts import CoupledJoints, Loop
+from phistar.model.parts import Loop
 from phistar.spatial import cross, skew, times, transposed
 from phistar.stated import states
 
@@ -121,11 +121,7 @@ class Grasp:
 
     def ends(self, contact: str) -> tuple[str, str]:
         """The contact's frames on the object and on the arm."""
-        loops = {loop.name: loop for loop in self.model.loops}
-        loop = loops.get(contact)
-        if not isinstance(loop, Loop):
-            kind = "is a coupling of joints" if isinstance(loop, CoupledJoints) else "is not a loop"
-            raise ModelError(f"'{contact}' {kind} of {self.model.name}; its loops are {', '.join(loops)}.")
+        loop = self._loop(contact)
         index = self.model.body_index(self.object)
         on = [end for end in (loop.frame_a, loop.frame_b) if self.model.frame(end).body == index]
         other = [end for end in (loop.frame_a, loop.frame_b) if self.model.frame(end).body != index]
@@ -136,6 +132,12 @@ class Grasp:
             )
         return on[0], other[0]
 
+    def _loop(self, contact: str) -> Loop:
+        loop = self.model.loop(contact)
+        if not isinstance(loop, Loop):
+            raise ModelError(f"'{contact}' of {self.model.name} is a coupling of joints; a contact joins two frames.")
+        return loop
+
     def _root(self, body: int) -> int:
         while body >= 0 and self.model.parents[body] >= 0:
             body = self.model.parents[body]
@@ -144,8 +146,7 @@ class Grasp:
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
         """The contacts themselves."""
-        named = {loop.name: loop for loop in self.model.loops}
-        return tuple(named[name] for name in self.contacts or ())  # type: ignore[misc]
+        return tuple(self._loop(name) for name in self.contacts or ())
 
     @property
     def rows(self) -> int:
@@ -166,7 +167,7 @@ class Grasp:
 
     def hold(self, contact: str, q: Any, v: Any, tau: Any, motion: np.ndarray) -> Hold:
         """What the arm at a contact brings, while the object moves with `motion` (…, 6)."""
-        tree, loop = self.model.tree, {loop.name: loop for loop in self.loops}[contact]
+        tree, loop = self.model.tree, self._loop(contact)
         seat, tip = self.ends(contact)
         place, at = (forward_kinematics(tree, q, name) for name in (self.object, seat))
         reach = at[..., :3, 3] - place[..., :3, 3]

@@ -83,10 +83,7 @@ def one_sided_dynamics(
 
 
 def _contact(model: Model, name: str) -> _Contact:
-    loops = {loop.name: loop for loop in model.loops}
-    if name not in loops:
-        raise ModelError(f"'{name}' is not a loop of {model.name}; its loops are {', '.join(loops) or 'none'}.")
-    joint, rows = loops[name].joint, loop_slices(model)[name]
+    joint, rows = model.loop(name).joint, loop_slices(model)[name]
     if isinstance(joint, SlidingPoint):
         return _Contact(rows, np.ones(1), np.zeros((0, 1)), 0.0)
     if isinstance(joint, PointContact):

@@ -21,6 +21,7 @@ from phistar.loops.primary_cut import cut_coordinates, cut_influence, terminatin
 from phistar.loops.taylor import time_derivatives
 from phistar.model import Model
 from phistar.spatial import times, transposed
+from phistar.spatial.batches import leading_axes
 from phistar.stated import states
 
 SINGULAR = 1e-9  # of A's largest singular value: below it the primary joints leave a secondary one undetermined
@@ -163,7 +164,7 @@ class PrimaryJoints:
         """q = U(Q), θ̇ = EQ̇, θ̈ = EQ̈ + ĖQ̇ (WD89 eqs. 4-6); Q̇ and Q̈ are (…, n)."""
         n = len(self.rates)
         rate, acceleration = self._checked(Q_rate, n, "Q_rate"), self._checked(Q_acceleration, n, "Q_acceleration")
-        _refuse_unequal(Q=Q, Q_rate=rate, Q_acceleration=acceleration)
+        leading_axes({"Q": Q, "Q_rate": rate, "Q_acceleration": acceleration})
         q = self.configuration(Q, guess)
         at_rest = closed_state(self.model, q)
         influence = self._influence(q, at_rest)
@@ -221,7 +222,7 @@ class PrimaryJoints:
     def forward_dynamics(self, Q: Any, Q_rate: Any, tau: Any, f_ext: Forces = None, guess: Any = None) -> np.ndarray:
         """Q̈ = H(Q)⁻¹(τ − E*ρ(Q, Q̇, 0)), (…, n)."""
         tau = self._checked(tau, len(self.rates), "tau")
-        _refuse_unequal(Q=Q, Q_rate=Q_rate, tau=tau)
+        leading_axes({"Q": Q, "Q_rate": Q_rate, "tau": tau})
         needed = self.inverse_dynamics(Q, Q_rate, np.zeros(len(self.rates)), f_ext, guess)
         return np.linalg.solve(self.mass_matrix(Q, guess), (tau - needed)[..., None])[..., 0]
 
@@ -274,12 +275,3 @@ class PrimaryJoints:
 
     def _checked(self, array: Any, size: int, what: str) -> np.ndarray:
         return self.model.checked(array, size, what)
-
-
-def _refuse_unequal(**arrays: Any) -> None:
-    """Leading axes that do not broadcast are told by the names of the arguments."""
-    try:
-        np.broadcast_shapes(*(np.shape(x)[:-1] for x in arrays.values()))
-    except ValueError:
-        shapes = ", ".join(f"{name} {np.shape(x)}" for name, x in arrays.items())
-        raise ShapeError(f"The leading axes of {shapes} do not broadcast; make them equal, or 1.") from None

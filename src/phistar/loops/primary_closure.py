@@ -14,6 +14,7 @@ from phistar.loops.taylor import derivatives_of, taylor_array
 from phistar.model import Model
 from phistar.model.parts import Loop
 from phistar.spatial import times
+from phistar.spatial.batches import leading_axes
 
 ENOUGH = 1e-13  # of the residual, in m and rad
 ACCEPTED = 1e-9  # where Newton's method no longer gains
@@ -59,7 +60,7 @@ def find(model: Model, held: np.ndarray, free: np.ndarray, Q: np.ndarray, guess:
     The guess is assembled where it is, and led from there to Q in short steps, so that Q far away is still met in the
     assembly that the guess is nearest to.
     """
-    batch = np.broadcast_shapes(Q.shape[:-1], guess.shape[:-1])
+    batch = leading_axes({"Q": Q, "guess": guess})
     q = _newton(model, np.array(np.broadcast_to(guess, (*batch, model.nq))), free)[0]
     target = q.copy()
     target[..., held] = Q

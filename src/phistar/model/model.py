@@ -1,6 +1,6 @@
 """Model: an immutable mechanism, a tree of moving bodies with frames on it and loops across it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from phistar.model.joints import JointKind
 from phistar.model.names import unknown
 from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
 from phistar.spatial import Inertia, Pose
+from phistar.spatial.batches import leading_axes
 from phistar.spatial.inertia import MASSLESS
 from phistar.spatial.pose import IDENTITY
 from phistar.spatial.value import Value, checked_numbers, digest, readonly
@@ -131,6 +132,13 @@ class Model(Value):
             raise unknown("moving body", name, self.body_indices, self.name)
         return self.body_indices.get(name, -1)
 
+    def loop(self, name: str) -> Loop | CoupledJoints:
+        """The loop of this name."""
+        for loop in self.loops:
+            if loop.name == name:
+                return loop
+        raise unknown("loop", name, [loop.name for loop in self.loops], self.name)
+
     def joint(self, name: str) -> Joint:
         """The moving joint of this name."""
         if name not in self.joint_indices:
@@ -191,7 +199,7 @@ class Model(Value):
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
         """q ⊕ dv, (…, nq) ⊕ (…, nv) → (…, nq): the motion of constant rates dv for unit time."""
         q, dv = self.checked(q, self.nq, "q"), self.checked(dv, self.nv, "dv")
-        batch = self._batch(q, dv)
+        batch = leading_axes({"q": q, "dv": dv})
         q_index, v_index, curved = self._flat
         result = np.empty((*batch, self.nq), dtype=np.result_type(q, dv))
         result[..., q_index] = q[..., q_index] + dv[..., v_index]
@@ -202,7 +210,7 @@ class Model(Value):
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
         """q1 ⊖ q0, (…, nv), with integrate(q0, q1 ⊖ q0) = q1 (as rotations, where there are quaternions)."""
         q0, q1 = self.checked(q0, self.nq, "q0"), self.checked(q1, self.nq, "q1")
-        batch = self._batch(q0, q1)
+        batch = leading_axes({"q0": q0, "q1": q1})
         q_index, v_index, curved = self._flat
         result = np.empty((*batch, self.nv), dtype=np.result_type(q0, q1))
         result[..., v_index] = q1[..., q_index] - q0[..., q_index]
@@ -228,13 +236,13 @@ class Model(Value):
             raise ShapeError(f"{what} has shape {numbers.shape}; {self.name} needs (…, {size}).")
         return numbers
 
-    def _batch(self, a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
-        try:
-            return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-        except ValueError:
-            raise ShapeError(
-                f"The leading axes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast; make them equal, or 1."
-            ) from None
+    def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What is made once for this model and kept on it, as long as it lives: compiled functions, tables. It is no
+        part of the model's content."""
+        store = self.__dict__.setdefault("_kernels", {})
+        if key not in store:
+            store[key] = make()
+        return store[key]
 
     # Changed copies
 

@@ -27,11 +27,8 @@ def compiled_rollout(
     lanes: int | None = None,
 ) -> Any:
     """The gufunc (q0, v0, times[, controls, flat][, parameters]) → (q, v), kept on the model."""
-    store = model.__dict__.setdefault("_kernels", {})
     key = ("rollout", method, memory, control, target, lanes)
-    if key not in store:
-        store[key] = _made(model, method, memory, control, target or host(), lanes)
-    return store[key]
+    return model.kept(key, lambda: _made(model, method, memory, control, target or host(), lanes))
 
 
 def _made(model: Model, method: str, memory: Memory, control: Phase | None, target: Target, lanes: int | None) -> Any:
