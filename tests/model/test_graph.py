@@ -61,6 +61,37 @@ def test_a_joint_taken_from_its_child_keeps_its_coordinate(kind):
     np.testing.assert_allclose(np.linalg.inv(on_a.matrix) @ want, turned, atol=1e-14)
 
 
+def test_a_universal_joint_taken_from_its_child_swaps_its_axes_and_all_that_is_said_of_them():
+    said = {"armature": (1.0, 2.0), "damping": (0.3, 0.4), "limits": ([-1.0, -2.0], [1.0, 2.0])}
+    kind = ps.Universal(axis1=(1, 0, 0), axis2=(0, 1, 0), **said)
+    forth = ps.from_graph("forth", {"a": ROD}, [ps.Connection("j", kind, "world", "a")])
+    back = ps.from_graph("back", {"a": ROD}, [ps.Connection("j", kind, "a", "world")])
+    q = np.array([0.3, -0.7])
+    pose = ps.forward_kinematics(forth, q, "a")
+    np.testing.assert_allclose(ps.forward_kinematics(back, q[::-1], "a"), np.linalg.inv(pose), atol=1e-14)
+    np.testing.assert_array_equal(back.armature, [2.0, 1.0])
+    np.testing.assert_array_equal(back.joints[0].damping, [0.4, 0.3])
+    np.testing.assert_array_equal(back.upper_limits, [2.0, 1.0])
+
+
+def test_a_spring_at_a_ball_joint_taken_from_its_child_pulls_back_to_the_same_pose():
+    rest = np.array([0.0, 0.0, np.sin(0.2), np.cos(0.2)])
+    kind = ps.Spherical(stiffness=3.0, rest=rest)
+    back = ps.from_graph("back", {"a": ROD}, [ps.Connection("j", kind, "a", "world")])
+    turned = ps.forward_kinematics(back, back.joints[0].rest, "a")[:3, :3]
+    np.testing.assert_allclose(turned.T, kind.pose(rest)[0], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [ps.Planar(damping=(1.0, 2.0, 3.0)), ps.Revolute(gyroscopic=True, rotor_inertia=1e-3)],
+    ids=["planar", "rotor"],
+)
+def test_a_joint_whose_parameters_mean_nothing_the_other_way_round_is_refused(kind):
+    with pytest.raises(ps.ModelError, match=r"'j' of back cannot turn round: .* Name 'world' as its link_a"):
+        ps.from_graph("back", {"a": ROD}, [ps.Connection("j", kind, "a", "world")])
+
+
 @pytest.mark.parametrize(
     ("links", "connections", "cut", "words"),
     [

@@ -6,12 +6,13 @@ have (Cylindrical, Distance) is always cut, and so is each one named to be.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 from phistar.errors import ModelError
 from phistar.model.builder import ModelBuilder
-from phistar.model.joints import Coupling, CutKind, JointKind, Universal
+from phistar.model.joints import Coupling, CutKind, JointKind
+from phistar.model.joints.reverse import reversed_kind
 from phistar.model.model import Model
 from phistar.model.names import unknown
 from phistar.model.parts import WORLD
@@ -55,8 +56,10 @@ def from_graph(
         forward = ready.link_a in placed
         parent, child = (ready.link_a, ready.link_b) if forward else (ready.link_b, ready.link_a)
         place, mount = (ready.on_a, ready.on_b) if forward else (ready.on_b, ready.on_a)
-        joint = ready.joint if forward else reversed_joint(ready.joint)
+        joint = ready.joint
         assert isinstance(joint, JointKind)
+        if not forward:
+            joint = reversed_kind(joint, f"'{ready.name}' of {name}", f"Name '{parent}' as its link_a")
         builder.body(child, parent, joint, place, links[child], joint_name=ready.name, offset=mount.inverse)
         placed.add(child)
     lost = [link for link in links if link not in placed]
@@ -71,13 +74,6 @@ def from_graph(
             builder.frame(f"{each.name}_b", each.link_b, each.on_b)
             builder.loop(each.name, f"{each.name}_a", f"{each.name}_b", each.joint)
     return builder.build()
-
-
-def reversed_joint(joint: Any) -> Any:
-    """The same joint seen from its child: pose⁻¹ at the same coordinates (swapped, for a universal joint)."""
-    if isinstance(joint, Universal):
-        return replace(joint, axis1=-joint.axis2, axis2=-joint.axis1)
-    return replace(joint, axis=-joint.axis) if hasattr(joint, "axis") else joint
 
 
 def _spanning(names: list[str], connections: Sequence[Connection], cut: set[str]) -> tuple[Connection, ...]:

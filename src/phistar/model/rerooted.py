@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import ModelError
-from phistar.model.joints import Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical, Universal
+from phistar.model.joints import Free, Helical, JointKind, Prismatic, Revolute, Universal
+from phistar.model.joints.reverse import reversed_coordinates, reversed_kind
 from phistar.model.model import Model
 from phistar.model.parts import Body, Joint
-from phistar.spatial import Pose, conjugate, cross, from_quaternion, times, to_quaternion
+from phistar.spatial import Pose, cross, times, to_quaternion
+from phistar.spatial.batches import leading_axes
 from phistar.spatial.pose import IDENTITY
 
+NEARER = "Choose a base on the near side of it"  # what to do about a joint that cannot turn round
 Twist = np.ndarray  # (…, 6), angular part first
 
 
@@ -45,7 +48,7 @@ class Rerooted:
         result = np.empty(q.shape)
         for old, new, turned in self._pairs:
             own = q[..., old.q_slice]
-            result[..., new.q_slice] = _reversed_coordinates(old.kind, own) if turned else own
+            result[..., new.q_slice] = reversed_coordinates(old.kind, own) if turned else own
         turn, place = self._base_pose(q)
         result[..., self.model.joints[0].q_slice] = np.concatenate([place, to_quaternion(turn)], axis=-1)
         return result
@@ -77,7 +80,7 @@ class Rerooted:
         model = self.original
         q, v = model.checked(q, model.nq, "q"), model.checked(v, model.nv, "v")
         a = np.zeros(model.nv) if a is None else model.checked(a, model.nv, "a")
-        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
+        batch = leading_axes({"q": q, "v": v, "a": a})
         q, v, a = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, a))
         rates, accelerations = np.empty(v.shape), np.empty(v.shape)
         for old, new, turned in self._pairs:
@@ -158,7 +161,8 @@ def _joint_of(
         return root.joint.kind, root.joint.name, root.placement
     if k in carriers:
         child = model.bodies[carriers[k]]
-        return reversed_kind(child.joint), child.joint.name, shifts.get(carriers[k], IDENTITY)
+        kind = reversed_kind(child.joint.kind, child.joint.name, NEARER)
+        return kind, child.joint.name, shifts.get(carriers[k], IDENTITY)
     body = model.bodies[k]
     return body.joint.kind, body.joint.name, shifts.get(body.parent, IDENTITY) @ body.placement
 
@@ -175,57 +179,6 @@ def _depth_first(root: int, parents: dict[int, int]) -> list[int]:
     return order
 
 
-# Joints turned round: K′(q′) = K(q)⁻¹
-
-
-def reversed_kind(joint: Joint) -> JointKind:
-    """The kind whose motion is the inverse; parameters go along where they mean the same."""
-    kind = joint.kind
-    if kind.gyroscopic:
-        raise ModelError(
-            f"The joint {joint.name} cannot turn round: its rotor spins on the link that carries it now, and its child "
-            "would carry it then. Choose a base on the near side of it, or leave out the rotor's spin."
-        )
-    if isinstance(kind, Revolute | Prismatic | Helical):
-        return replace(kind, axis=-kind.axis)
-    if isinstance(kind, Universal):
-        names = ("armature", "damping", "stiffness", "rest", "friction", "limits")
-        names += ("effort", "velocity", "gear_ratio", "rotor_inertia")
-        return replace(
-            kind, axis1=-kind.axis2, axis2=-kind.axis1, **{name: getattr(kind, name)[..., ::-1] for name in names}
-        )
-    _refuse_parameters(joint)
-    return replace(kind, rest=_reversed_coordinates(kind, kind.rest))
-
-
-def _refuse_parameters(joint: Joint) -> None:
-    """Coordinates that change with the direction cannot keep what is said about each of them."""
-    kind = joint.kind
-    alike = [kind.armature, kind.damping, kind.stiffness, kind.gear_ratio**2 * kind.rotor_inertia]
-    plain = all(np.all(x == x[0]) for x in alike) if isinstance(kind, Spherical) else not any(np.any(x) for x in alike)
-    bounded = np.isfinite(kind.limits).any() or np.isfinite(kind.effort).any() or np.isfinite(kind.velocity).any()
-    if not plain or np.any(kind.friction) or bounded:
-        raise ModelError(
-            f"The joint {joint.name} cannot turn round: a {type(kind).__name__} joint's coordinates change when it "
-            "does, and armature, damping, springs, friction or limits are given for them one by one. Leave them out."
-        )
-
-
-def _reversed_coordinates(kind: JointKind, q: np.ndarray) -> np.ndarray:
-    if isinstance(kind, Universal):
-        return q[..., ::-1]
-    if isinstance(kind, Spherical):
-        return conjugate(q)
-    if isinstance(kind, Planar):
-        x, y, angle = q[..., 0], q[..., 1], q[..., 2]
-        sine, cosine = np.sin(angle), np.cos(angle)
-        return np.stack([-cosine * x - sine * y, sine * x - cosine * y, -angle], axis=-1)
-    if isinstance(kind, Free):
-        back = conjugate(q[..., 3:])
-        return np.concatenate([-times(from_quaternion(back), q[..., :3]), back], axis=-1)
-    return q
-
-
 def _reversed_rates(
     kind: JointKind, new: JointKind, q: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -236,7 +189,7 @@ def _reversed_rates(
         return v[..., ::-1], a[..., ::-1]
     turn, place = kind.pose(q)
     own, change = _joint_twist(kind, q, v, a)
-    reached = _reversed_coordinates(kind, q)
+    reached = reversed_coordinates(kind, q)
     back = np.swapaxes(new.subspace(reached), -1, -2)
     rates = times(back, -_inward(turn, place, own))
     drift, _ = _drift(new, reached, rates)
