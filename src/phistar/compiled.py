@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
@@ -14,13 +14,13 @@ from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread
 from phistar.backends.programs.program import COMPOSITE, derived_program, is_wide
 from phistar.errors import ShapeError, StatementError
-from phistar.expression import Expression, algebra, check_frames
+from phistar.expression import Expression
 from phistar.identities.derivation import Derivation
 from phistar.identities.rewriter import simplify
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
-from phistar.recording import PARAMETERS, Recording, record
+from phistar.recording import Recording, bound, check_model, checked_parameters, record
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.lower import GIVEN
 
@@ -186,33 +186,20 @@ def compile(
         return CompiledFunction(recording, compile_trace(recording.trace, entries, shapes, recording.name, outputs))
     if frame is not None or rows is not None:
         raise StatementError("`frame` and `rows` are for functions; a statement has its frames from ps.algebra.")
-    parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-    unknown = [name for name in parameters if name not in PARAMETERS]
-    if unknown:
-        raise StatementError(f"{unknown[0]!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
-    e = _bound(expression, model)
-    assert e.model is not None
+    parameters = checked_parameters(parameters)
+    model = model if model is not None else expression.model
+    if model is None:
+        raise StatementError(f"{expression.show()} is abstract; give a model: ps.compile(e, model).")
+    check_model(model)
+    e = bound(expression, model)
     matrix = matrix and e.node.domain != SCALARS
     flipped = matrix and is_wide(e.node)
     named = (("y", adjoint(e.node) if flipped else e.node),)
-    kernel = executor(Statements(named, e.symbols, e.setting, matrix, e.model, e.operators, parameters, e.form))
+    kernel = executor(Statements(named, e.symbols, e.setting, matrix, model, e.operators, parameters, e.form))
     kernel = kernel.kernel() if isinstance(kernel, Columns) else kernel
     if not isinstance(kernel, Kernel):
         raise StatementError(
-            f"{e.show()} of {e.model.name} ({len(e.model.bodies)} bodies) is too long to write out as machine code "
+            f"{e.show()} of {model.name} ({len(model.bodies)} bodies) is too long to write out as machine code "
             "and has no form that runs link by link; its value is had with e.apply(q, x)."
         )
     return CompiledStatement(e, kernel, flipped, matrix)
-
-
-def _bound(expression: Expression, model: Model | None) -> Expression:
-    """The expression about a robot; task symbols need frames on it."""
-    if model is not None and not isinstance(model, Model):
-        raise StatementError(f"A model is needed, such as ps.load gives; {model!r:.100} is none.")
-    if model is not None and expression.model is not model:
-        bound = algebra(model, expression.symbols.frames or ())
-        expression = replace(bound.expression(expression.node), operators=expression.operators, form=expression.form)
-    if expression.model is None:
-        raise StatementError(f"{expression.show()} is abstract; give a model: ps.compile(e, model).")
-    check_frames(expression.node, expression.symbols)
-    return expression

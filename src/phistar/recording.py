@@ -19,7 +19,7 @@ from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
 from phistar.errors import PhistarError, ShapeError, StatementError
-from phistar.expression import Expression, algebra
+from phistar.expression import Expression, algebra, check_frames
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS, Space
@@ -58,20 +58,16 @@ def record(
     Arguments are known by their names: q, v, a, tau, … as everywhere, t is one number, `frame` is what is given here;
     `rows` says how many entries others have (a function may carry it as its own `rows`).
     """
-    if not isinstance(model, Model):
-        raise StatementError(f"A model is needed, such as ps.load gives; {model!r:.100} is none.")
+    check_model(model)
     frames = () if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
     for name in frames:
         model.frame(name)
-    parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-    for name in parameters:
-        if name not in PARAMETERS:
-            raise StatementError(f"{name!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
+    parameters = checked_parameters(parameters)
     if model.nv == 0:
         raise StatementError(f"{model.name} has no joint that moves, so there is nothing to write out.")
     recorder = _Recorder(model, frames, parameters)
     if isinstance(function, Expression):
-        return recorder.statement(_bound(function, model, frames), matrix)
+        return recorder.statement(bound(function, model, frames), matrix)
     if matrix:
         raise StatementError("`matrix` is for statements; a function gives what it gives.")
     if not callable(function):
@@ -79,10 +75,28 @@ def record(
     return recorder.function(function, {**getattr(function, "rows", {}), **(rows or {})})
 
 
-def _bound(expression: Expression, model: Model, frames: tuple[str, ...]) -> Expression:
-    if expression.model is not None and expression.model == model and not frames:
-        return expression
-    return algebra(model, frames or expression.symbols.frames or ()).expression(expression.node)
+def check_model(model: Any) -> None:
+    """Refuse what is not a model."""
+    if not isinstance(model, Model):
+        raise StatementError(f"A model is needed, such as ps.load gives; {model!r:.100} is none.")
+
+
+def checked_parameters(parameters: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of what becomes an input instead of a constant of the robot."""
+    names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+    for name in names:
+        if name not in PARAMETERS:
+            raise StatementError(f"{name!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
+    return names
+
+
+def bound(expression: Expression, model: Model, frames: tuple[str, ...] = ()) -> Expression:
+    """The statement about a robot, at its own frames or at others; task symbols need some."""
+    if expression.model != model or frames:
+        made = algebra(model, frames or expression.symbols.frames or ()).expression(expression.node)
+        expression = replace(made, operators=expression.operators, form=expression.form)
+    check_frames(expression.node, expression.symbols)
+    return expression
 
 
 class _Recorder:
@@ -119,8 +133,10 @@ class _Recorder:
         matrix = matrix and expression.node.domain != SCALARS
         flipped = matrix and is_wide(expression.node)
         node = adjoint(expression.node) if flipped else expression.node
-        symbols, setting, operators = expression.symbols, expression.setting, expression.operators
-        wanted = Statements((("y", node),), symbols, setting, matrix, self.model, operators, self.parameters)
+        e = expression
+        wanted = Statements(
+            (("y", node),), e.symbols, e.setting, matrix, self.model, e.operators, self.parameters, e.form
+        )
         trace, names, signature = wanted.cheapest()
         inputs = [self.argument("q", self.model.nq)]
         for name, rows in zip(names, signature.inputs[1:], strict=True):

@@ -97,6 +97,19 @@ def test_an_abstract_statement_takes_the_model_it_is_given():
     assert relative(recorded(found, {"q": q}), np.ravel(ps.mass_matrix(model, q))) < 1e-12
 
 
+def test_a_statement_that_is_to_be_computed_as_written_is_recorded_so():
+    model, written = ps.load("puma560"), ps.forward_dynamics_two_step.statement
+    found = record(written, model).trace.operations
+    assert found == ps.compile(written, model).operations
+    assert found > record(ps.forward_dynamics.statement, model).trace.operations
+
+
+def test_a_task_statement_without_frames_is_refused_before_it_is_recorded():
+    A = ps.algebra()
+    with pytest.raises(ps.StatementError, match="task frames"):
+        record(A.J @ A.v, ps.load("planar2"))
+
+
 def test_a_result_named_like_an_argument_is_told_apart():
     found = record(ps.operational_space, ps.load("puma560"), "tool", parameters=("gravity",))
     names = [name for name, _ in (*found.arguments, *found.results)]
