@@ -21,8 +21,8 @@ from tests.trees import KINDS, relative
 TOLERANCE = 1e-10
 MODULES = [
     "dynamics",
-    "loops.grasp",
-    "loops.primary",
+    "loops.grasp.holding",
+    "loops.primary.joints",
     "loops.forward",
     "loops.equations",
     "control.avoidance",

@@ -29,8 +29,8 @@ from phistar.control.law import (
 from phistar.control.operational import TIP_ROWS, tip_row
 from phistar.dynamics import forward_kinematics, frame_load, frame_velocity, gravity_load, kinetic_energy
 from phistar.errors import ModelError
-from phistar.loops.grasp import Estimate, Grasp, Hold
-from phistar.loops.grasp_forces import checked_weights, load_split
+from phistar.loops.grasp.forces import checked_weights, load_split
+from phistar.loops.grasp.holding import Estimate, Grasp, Hold
 from phistar.model import Model
 from phistar.spatial import times, transposed
 

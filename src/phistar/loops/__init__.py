@@ -7,14 +7,14 @@ __getattr__, __dir__, __all__ = lazily(  # pyright: ignore[reportUnsupportedDund
     {
         **dict.fromkeys(["assemble_velocity", "assemblies"], "phistar.loops.assembly"),
         **dict.fromkeys(["loop_report"], "phistar.loops.forces"),
-        **dict.fromkeys(["Grasp", "effective_inertia", "grasp_dynamics"], "phistar.loops.grasp"),
+        **dict.fromkeys(["Grasp", "effective_inertia", "grasp_dynamics"], "phistar.loops.grasp.holding"),
         **dict.fromkeys(
             ["PointContact", "RollingDisc", "RollingSphere", "SlidingLine", "SlidingPoint", "SoftFinger"],
-            "phistar.loops.grasp_contacts",
+            "phistar.loops.grasp.contacts",
         ),
-        **dict.fromkeys(["internal_forces"], "phistar.loops.grasp_forces"),
-        **dict.fromkeys(["one_sided_dynamics"], "phistar.loops.grasp_onesided"),
-        **dict.fromkeys(["PrimaryJoints"], "phistar.loops.primary"),
-        **dict.fromkeys(["time_derivatives"], "phistar.loops.taylor"),
+        **dict.fromkeys(["internal_forces"], "phistar.loops.grasp.forces"),
+        **dict.fromkeys(["one_sided_dynamics"], "phistar.loops.grasp.onesided"),
+        **dict.fromkeys(["PrimaryJoints"], "phistar.loops.primary.joints"),
+        **dict.fromkeys(["time_derivatives"], "phistar.loops.primary.taylor"),
     },
 )

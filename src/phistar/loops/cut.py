@@ -53,7 +53,7 @@ def cut_rows(joint: Any, turn: np.ndarray, shift: np.ndarray, omega: np.ndarray,
             parts = [point(unit)]
         case Distance():
             parts = [on_sphere(joint.length, shift, rate)]
-        case _:  # a contact, see grasp_contacts
+        case _:  # a contact, see grasp/contacts.py
             parts = joint.equations(turn, shift, omega, rate)
     return stacked(parts)
 

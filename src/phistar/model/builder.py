@@ -94,7 +94,7 @@ class ModelBuilder:
         if passive := _passive(joint):
             self.warn(
                 f"The loop '{name}' has {passive} at its cut joint, which simulations leave out; cut another joint, or "
-                "use primary joints (phistar.loops.primary)."
+                "use primary joints (ps.loops.PrimaryJoints)."
             )
         self._loops[name] = (frame_a, frame_b, joint)
 

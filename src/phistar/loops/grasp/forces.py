@@ -8,7 +8,7 @@ import numpy as np
 
 from phistar.backends.traces.solve import solve
 from phistar.errors import ShapeError
-from phistar.loops.grasp import Grasp, Hold, shifted
+from phistar.loops.grasp.holding import Grasp, Hold, shifted
 from phistar.spatial import times, transposed
 
 

@@ -22,7 +22,7 @@ from phistar.loops.closure import loop_slices
 from phistar.loops.cut import across
 from phistar.loops.equations import equations, pushed
 from phistar.loops.forces import on_frames
-from phistar.loops.grasp_contacts import PointContact, SlidingPoint
+from phistar.loops.grasp.contacts import PointContact, SlidingPoint
 from phistar.model import Model
 from phistar.stated import batched
 

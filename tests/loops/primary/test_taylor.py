@@ -6,7 +6,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.traces.trace import Scalar, Tape
-from phistar.loops.taylor import Taylor, taylor_array, time_derivatives
+from phistar.loops.primary.taylor import Taylor, taylor_array, time_derivatives
 
 FUNCTIONS = {
     "sin": (np.sin, mpmath.sin),

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import phistar as ps
 from phistar.loops.cut import cut_rows
-from phistar.loops.grasp_contacts import (
+from phistar.loops.grasp.contacts import (
     PointContact,
     RollingDisc,
     RollingSphere,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.loops.primary import PrimaryJoints
-from phistar.loops.primary_closure import closed_state
-from phistar.loops.primary_cut import cut_coordinates, cut_influence, terminating_links
+from phistar.loops.primary.closure import closed_state
+from phistar.loops.primary.cut import cut_coordinates, cut_influence, terminating_links
+from phistar.loops.primary.joints import PrimaryJoints
 
 
 def rod(mass, length):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.loops.grasp import Estimate, Grasp, Hold, effective_inertia, grasp_dynamics, shifted, take_hold
-from phistar.loops.grasp_contacts import RollingSphere, SlidingLine, SlidingPoint, SoftFinger
-from phistar.loops.primary_closure import closed_state
+from phistar.loops.grasp.contacts import RollingSphere, SlidingLine, SlidingPoint, SoftFinger
+from phistar.loops.grasp.holding import Estimate, Grasp, Hold, effective_inertia, grasp_dynamics, shifted, take_hold
+from phistar.loops.primary.closure import closed_state
 from phistar.recording import record
 from phistar.spatial import from_rpy, to_quaternion
 

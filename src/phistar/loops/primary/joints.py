@@ -16,9 +16,9 @@ import numpy as np
 
 from phistar.dynamics import Forces, inverse_dynamics, joint_friction
 from phistar.errors import ModelError, PhistarError, ShapeError
-from phistar.loops.primary_closure import State, closed_state, find, found_series
-from phistar.loops.primary_cut import cut_coordinates, cut_influence, terminating_links
-from phistar.loops.taylor import time_derivatives
+from phistar.loops.primary.closure import State, closed_state, find, found_series
+from phistar.loops.primary.cut import cut_coordinates, cut_influence, terminating_links
+from phistar.loops.primary.taylor import time_derivatives
 from phistar.model import Model
 from phistar.spatial import times, transposed
 from phistar.spatial.batches import leading_axes

@@ -10,7 +10,7 @@ from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import PhistarError
 from phistar.loops.closure import closures, loop_frames, loop_slices
 from phistar.loops.equations import frame_acceleration
-from phistar.loops.taylor import derivatives_of, taylor_array
+from phistar.loops.primary.taylor import derivatives_of, taylor_array
 from phistar.model import Model
 from phistar.model.parts import Loop
 from phistar.spatial import times
