@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.control.kinematics import damped_rates, pose_error
+from phistar.control.kinematics import damped_rates, pose_gap
 from phistar.control.reach import greatest_reach
 from phistar.errors import ModelError, ShapeError
 from phistar.spatial import rotations
@@ -60,7 +60,7 @@ def test_reachable_poses_are_reached_within_the_limits(name):
     targets = ps.forward_kinematics(model, 0.8 * model.random(rng, (60,)), frame)
     found = ps.control.inverse_kinematics(model, targets, frame)
     assert found.success.mean() >= 0.95
-    error = pose_error(ps.forward_kinematics(model, found.q, frame), targets)
+    error = pose_gap(ps.forward_kinematics(model, found.q, frame), targets)
     assert np.allclose(found.residual, error, atol=1e-15)
     assert np.abs(error[found.success]).max() < 1e-9
     assert np.all(found.q >= model.lower_limits) and np.all(found.q <= model.upper_limits)
@@ -192,4 +192,4 @@ def test_what_is_no_pose_is_refused():
 def test_the_error_of_a_pose_is_the_motion_to_the_target():
     start, turn = np.eye(4), np.eye(4)
     turn[:3, :3], turn[:3, 3] = rotations.exp(np.array([0.1, -0.2, 0.3])), [1, 2, 3]
-    assert np.allclose(pose_error(start, turn), [0.1, -0.2, 0.3, 1, 2, 3])
+    assert np.allclose(pose_gap(start, turn), [0.1, -0.2, 0.3, 1, 2, 3])

@@ -73,7 +73,7 @@ def inverse_kinematics(
     return InverseKinematics(*(np.reshape(x, (*batch, *np.shape(x)[1:])) for x in parts))
 
 
-def pose_error(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
+def pose_gap(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
     """[rotation vector; position] from a pose to a target, world axes, (…, 6)."""
     turn = np.matmul(target[..., :3, :3], transposed(pose[..., :3, :3]))
     return np.concatenate([rotations.log(turn), target[..., :3, 3] - pose[..., :3, 3]], axis=-1)
@@ -91,7 +91,7 @@ class _Search:
         self.at = np.array([joint.q_slice.start + i for joint in model.joints for i in range(joint.nv)], int)
 
     def error(self, q: np.ndarray, which: np.ndarray) -> np.ndarray:
-        return pose_error(forward_kinematics(self.model, q, self.frame), self.poses[which])
+        return pose_gap(forward_kinematics(self.model, q, self.frame), self.poses[which])
 
     def met(self, error: np.ndarray) -> np.ndarray:
         lengths = np.linalg.norm(error.reshape(-1, 2, 3), axis=-1)

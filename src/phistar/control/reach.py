@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import ShapeError
-from phistar.model import Model, Prismatic, Revolute
+from phistar.model import Model, Prismatic, Revolute, Spherical, Universal
 
 
 @dataclass(eq=False)
@@ -89,11 +89,9 @@ def greatest_reach(model: Model, frame: str) -> tuple[np.ndarray, float]:
 
 def _slide(kind: Any) -> float:
     """How far a joint alone can move its child's origin."""
-    if isinstance(kind, Revolute):
+    if isinstance(kind, Revolute | Universal | Spherical):
         return 0.0
-    if isinstance(kind, Prismatic):
-        return float(np.max(np.abs(kind.limits)))
-    return 0.0 if type(kind).__name__ in ("Universal", "Spherical") else np.inf
+    return float(np.max(np.abs(kind.limits))) if isinstance(kind, Prismatic) else np.inf
 
 
 def checked_targets(target: Any) -> tuple[np.ndarray, np.ndarray]:

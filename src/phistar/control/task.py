@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.programs.conditioning import OperationalSpace, chosen_inverse
+from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.solve import solve_symmetric, solve_task
 from phistar.control.casadi_maps import on_arrays
 from phistar.dynamics import (
@@ -26,6 +27,7 @@ from phistar.dynamics import (
 from phistar.errors import InfeasibleError, ModelError, ShapeError, StatementError
 from phistar.model import Model
 from phistar.spatial import skew, times, transposed
+from phistar.spatial.rotations import quaternion_products
 
 GIMBAL_LOCK = 1e-6  # cosine of the pitch below which roll and yaw turn about one axis
 _POSE = (4, 4)
@@ -240,16 +242,13 @@ def _of_pose(pose: np.ndarray, turn: np.ndarray, rates: np.ndarray, drift: np.nd
 
 def _quaternion(rotation: np.ndarray, near: np.ndarray) -> np.ndarray:
     """The quaternion of R on the side of `near`, without a branch: the largest row of 4qq* is picked by signs."""
-    r = rotation
-    xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
-    xy, xz, yz = r[..., 0, 1] + r[..., 1, 0], r[..., 0, 2] + r[..., 2, 0], r[..., 1, 2] + r[..., 2, 1]
-    wx, wy, wz = r[..., 2, 1] - r[..., 1, 2], r[..., 0, 2] - r[..., 2, 0], r[..., 1, 0] - r[..., 0, 1]
-    squares = [1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz, 1.0 + xx + yy + zz]
-    rows = [[squares[0], xy, xz, wx], [xy, squares[1], yz, wy], [xz, yz, squares[2], wz], [wx, wy, wz, squares[3]]]
-    row, largest = np.stack(rows[0], axis=-1), squares[0]
-    for square, entries in zip(squares[1:], rows[1:], strict=True):
+    outer = quaternion_products(rotation)
+    outer = traced(outer) if is_traced(outer) else outer
+    row, largest = outer[..., 0, :], outer[..., 0, 0]
+    for i in range(1, 4):
+        square = outer[..., i, i]
         larger = np.maximum(np.sign(square - largest), 0.0)[..., None]
-        row = row + larger * (np.stack(entries, axis=-1) - row)
+        row = row + larger * (outer[..., i, :] - row)
         largest = np.maximum(largest, square)
     q = row / (2.0 * np.sqrt(largest))[..., None]
     side = np.maximum(np.sign(np.sum(q * near, axis=-1)), 0.0)[..., None]

@@ -14,7 +14,7 @@ import numpy as np
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import ModelError, PhistarError
 from phistar.loops.closure import Closures, closures, linear_rows, loop_frames, loop_slices, relative_rows
-from phistar.model import Helical, Model
+from phistar.model import Helical, Model, Revolute, Universal
 from phistar.model.parts import CoupledJoints, Loop
 from phistar.spatial.batches import leading_axes
 
@@ -218,7 +218,7 @@ def _apart(model: Model, q: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The tangent from one configuration to another, whole turns of revolute joints left out."""
     apart = model.difference(q, other)
     for joint in model.joints:
-        if type(joint.kind).__name__ in ("Revolute", "Universal"):
+        if isinstance(joint.kind, Revolute | Universal):
             own = apart[..., joint.v_slice]
             apart[..., joint.v_slice] = own - 2.0 * np.pi * np.round(own / (2.0 * np.pi))
     return apart

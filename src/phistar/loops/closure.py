@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.loops.cut import Rows, cut_rows
-from phistar.model import Model
+from phistar.model import Cylindrical, Distance, Model, Planar, Prismatic
 from phistar.model.parts import CoupledJoints, Loop
 from phistar.spatial import cross, skew, times
 
@@ -48,8 +48,8 @@ def row_count(model: Model) -> int:
 
 def linear_rows(loop: Loop) -> int:
     """How many of a loop's equations are lengths; they come last."""
-    lengths = {"Prismatic": 2, "Cylindrical": 2, "Planar": 1, "Distance": 1}
-    return min(lengths.get(type(loop.joint).__name__, 3), loop.rows)
+    lengths = {Prismatic: 2, Cylindrical: 2, Planar: 1, Distance: 1}
+    return min(lengths.get(type(loop.joint), 3), loop.rows)
 
 
 def closures(

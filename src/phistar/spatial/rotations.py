@@ -1,6 +1,6 @@
 """Rotations: matrices (…, 3, 3), quaternions (…, 4) as (x, y, z, w), rotation vectors (…, 3).
 
-The from_* functions also take traced scalars; the others compare numbers and are for floats.
+The from_* functions and `quaternion_products` also take traced scalars; the others compare numbers and are for floats.
 """
 
 from typing import Any
@@ -44,20 +44,24 @@ def from_quaternion(q: Any) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def to_quaternion(rotation: Any) -> np.ndarray:
-    """The unit quaternion of R with its largest entry positive (Shepperd's choice of pivot keeps all digits)."""
-    r = np.asarray(rotation, dtype=np.float64)
+def quaternion_products(rotation: Any) -> np.ndarray:
+    """4 q qᵀ, (…, 3, 3) → (…, 4, 4), for the unit quaternion q of R; also for traced scalars."""
+    r = np.asanyarray(rotation)
     xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
     xy, xz, yz = r[..., 0, 1] + r[..., 1, 0], r[..., 0, 2] + r[..., 2, 0], r[..., 1, 2] + r[..., 2, 1]
     wx, wy, wz = r[..., 2, 1] - r[..., 1, 2], r[..., 0, 2] - r[..., 2, 0], r[..., 1, 0] - r[..., 0, 1]
-    # Row i of this symmetric matrix is 4 q_i q.
     rows = [
-        [1 + xx - yy - zz, xy, xz, wx],
-        [xy, 1 - xx + yy - zz, yz, wy],
-        [xz, yz, 1 - xx - yy + zz, wz],
-        [wx, wy, wz, 1 + xx + yy + zz],
+        [1.0 + xx - yy - zz, xy, xz, wx],
+        [xy, 1.0 - xx + yy - zz, yz, wy],
+        [xz, yz, 1.0 - xx - yy + zz, wz],
+        [wx, wy, wz, 1.0 + xx + yy + zz],
     ]
-    outer = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def to_quaternion(rotation: Any) -> np.ndarray:
+    """The unit quaternion of R with its largest entry positive (Shepperd's choice of pivot keeps all digits)."""
+    outer = quaternion_products(np.asarray(rotation, dtype=np.float64))
     pivot = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
     row = np.take_along_axis(outer, pivot[..., None, None], axis=-2)[..., 0, :]
     return row / np.linalg.norm(row, axis=-1, keepdims=True)
