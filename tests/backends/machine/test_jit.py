@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.machine.jit import kept_by
+from phistar.backends.machine.jit import compile_object, host, kept_by
 from phistar.backends.machine.single import single_of
 
 STATE = np.random.default_rng(0).normal(size=(3, 2))
+
+
+def test_the_log_tells_what_is_compiled(caplog):
+    with caplog.at_level("DEBUG", "phistar"):
+        code = compile_object("define void @loop() {\n  ret void\n}", host())
+    assert f"{len(code)} bytes for {host().cpu}" in caplog.text
 
 
 def made():
