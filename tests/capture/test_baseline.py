@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.capture.baseline import Gains, from_scene
+from phistar.capture.baseline import TrajectorySettings, from_scene
 from phistar.capture.planner import Plan, Sighting
 from phistar.capture.prediction import tumble
 from phistar.errors import FileError, ModelError
@@ -40,7 +40,7 @@ def test_an_error_of_the_joints_is_within_two_percent_after_the_settling_time(sc
     q, v, step = rest, np.zeros(arms.model.nv), controller.period
     memory, _ = controller.command(controller.start(), 0.0, sensed(controller, q, v, far))
     q = rest + 0.05 * np.cos(np.arange(12))
-    for i in range(round(controller.gains.settling / step)):
+    for i in range(round(controller.settings.settling / step)):
         memory, command = controller.command(memory, i * step, sensed(controller, q, v, far))
         tau = np.zeros(arms.model.nv)
         tau[arms.driven] = command.tau[arms.sites[1]]
@@ -65,11 +65,11 @@ def test_the_trajectory_leaves_at_rest_meets_the_faces_and_comes_to_rest_inside_
     np.testing.assert_allclose(place[0], made.begin, atol=1e-9)
     np.testing.assert_allclose([rate, change], 0.0, atol=1e-6)
     q = arms.configuration(curve.motion(np.array([made.arrival - made.start, curve.duration]))[0])
-    gone = made.touch + 0.5 * controller.gains.slowing  # what the body turns while its motion fades
+    gone = made.touch + 0.5 * controller.settings.slowing  # what the body turns while its motion fades
     body = tumble(sighting.pose, sighting.twist, np.array([made.arrival, gone]) - 5.0).pose
     for side, hand in enumerate(arms.hands):
         grips = np.broadcast_to(made.contact[side], (2, 4, 4)).copy()
-        grips[:, :3, 3] += np.array([[-made.standoff], [controller.gains.depth]]) * grips[:, :3, 2]
+        grips[:, :3, 3] += np.array([[-made.standoff], [controller.settings.depth]]) * grips[:, :3, 2]
         np.testing.assert_allclose(ps.forward_kinematics(arms.model, q, hand.grip), body @ grips, atol=1e-8)
 
 
@@ -95,9 +95,9 @@ def test_a_base_that_floats_and_gains_that_are_none_are_refused():
     with pytest.raises(ModelError, match="floats"):
         from_scene(ps.Scene.load("grapple-free").setting(0).model, {})
     with pytest.raises(FileError, match="settling"):
-        Gains.of({"settling": 0.0})
+        TrajectorySettings.of({"settling": 0.0})
     with pytest.raises(FileError, match="settling"):
-        Gains.of({"setling": 1.0})
+        TrajectorySettings.of({"setling": 1.0})
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ LINGER = 8.0  # s from the trajectory's end until it is over
 
 
 @dataclass(frozen=True)
-class Gains:
+class TrajectorySettings:
     """`settling` is the time, s, in which an error falls to 2%: k_p = (5.83/settling)², k_d = 2 √k_p; the paper's is
     about 1 s. `depth`, m: how far into the faces the hands are sent."""
 
@@ -47,9 +47,9 @@ class Gains:
     ask: float = 1.0  # s between questions to the planner
 
     @staticmethod
-    def of(given: Mapping[str, Any]) -> Gains:
+    def of(given: Mapping[str, Any]) -> TrajectorySettings:
         """Those of a table, numbers greater than 0."""
-        return Gains(**numbers(given, Gains, "wd89"))
+        return TrajectorySettings(**numbers(given, TrajectorySettings, "wd89"))
 
     @property
     def kp(self) -> float:
@@ -76,11 +76,11 @@ class InverseDynamicsCapture:
     """A `SampledController` of a fixed base: one law, no decisions."""
 
     planner: Planner
-    gains: Gains
+    settings: TrajectorySettings
 
     @property
     def period(self) -> float:
-        return self.gains.period
+        return self.settings.period
 
     @property
     def arms(self) -> Arms:
@@ -95,7 +95,7 @@ class InverseDynamicsCapture:
     @cached_property
     def law(self) -> CompiledFunction:
         model = self.arms.model
-        control = InverseDynamicsControl(model, kp=self.gains.kp, kd=self.gains.kd)
+        control = InverseDynamicsControl(model, kp=self.settings.kp, kd=self.settings.kd)
         return compile(control, model, rows={"reference": model.nq + 2 * model.nv})
 
     def start(self) -> Memory:
@@ -106,7 +106,7 @@ class InverseDynamicsCapture:
         joints = q[self.arms.coordinates]
         if not len(memory.rest):
             memory = memory._replace(rest=joints)
-        if memory.curve is None and t - memory.asked >= self.gains.ask:
+        if memory.curve is None and t - memory.asked >= self.settings.ask:
             memory = self._planned(memory, t, joints, np.asarray(sensed["satellite"], dtype=float))
         wanted = self._wanted(memory, t)
         row = np.zeros((3, len(v)))
@@ -136,13 +136,13 @@ class InverseDynamicsCapture:
 
     def trajectory(self, made: Plan, sighting: Sighting, t: float) -> Spline:
         """The joints (12,) from the plan's start on: its approach, then with the faces and into them, then to rest."""
-        gains = self.gains
+        settings = self.settings
         before = _knots(made.start, made.arrival)
-        after = _knots(made.arrival, made.touch + gains.slowing)[1:]
+        after = _knots(made.arrival, made.touch + settings.slowing)[1:]
         x = np.clip((after - made.arrival) / (made.touch - made.arrival), 0.0, 1.0)
-        into = (made.standoff + gains.depth) * x**3 * (10.0 - 15.0 * x + 6.0 * x**2) - made.standoff
-        late = np.clip((after - made.touch) / gains.slowing, 0.0, 1.0)
-        body_time = np.minimum(after, made.touch) + gains.slowing * (late - late**3 + 0.5 * late**4)
+        into = (made.standoff + settings.depth) * x**3 * (10.0 - 15.0 * x + 6.0 * x**2) - made.standoff
+        late = np.clip((after - made.touch) / settings.slowing, 0.0, 1.0)
+        body_time = np.minimum(after, made.touch) + settings.slowing * (late - late**3 + 0.5 * late**4)
         body = tumble(sighting.pose, sighting.twist, body_time - t, sighting.inertia).pose
         points = np.concatenate([made.approach(before)[0], self._followed(made, body, into)])
         times = np.concatenate([before, after])
@@ -184,11 +184,11 @@ class InverseDynamicsCapture:
 
 
 def from_scene(model: Model, settings: Mapping[str, Any]) -> InverseDynamicsCapture:
-    """The controller of a scene's model; see `Gains`."""
-    arms, gains = Arms.of(model), Gains.of(settings)
+    """The controller of a scene's model; see `TrajectorySettings`."""
+    arms, own = Arms.of(model), TrajectorySettings.of(settings)
     if arms.free:
         raise ModelError(f"{model.name}: WD89's controller is for arms on a fixed base; this one floats.")
-    return InverseDynamicsCapture(Planner(arms), gains)
+    return InverseDynamicsCapture(Planner(arms), own)
 
 
 def _knots(start: float, end: float) -> np.ndarray:
