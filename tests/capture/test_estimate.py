@@ -16,12 +16,15 @@ def sight():
     return estimate.compiled_sight(Arms.of(ps.Scene.load("grapple").setting(0).model))
 
 
+STILL = np.array([*[0.0] * 6, 1.0, *[0.0] * 6])  # a base that does not move
+
+
 def truth(t, spin=(0.05, -0.08, 0.03), drift=(0.002, 0.0, -0.001)):
     turn = exp(np.array(spin) * t) @ exp(np.array([0.2, 0.1, -0.3]))
     return np.concatenate([turn.ravel(), np.array([0.46, 0.0, 0.0]) + np.array(drift) * t, spin, drift])
 
 
-def reading(state, base=estimate.STILL, rng=None):
+def reading(state, base=STILL, rng=None):
     seen = estimate.in_base(state, base)
     noise = np.zeros(12) if rng is None else rng.standard_normal(12)
     turn = exp(0.005 * noise[:3]) @ seen[:9].reshape(3, 3)
@@ -35,7 +38,7 @@ def apart(a, b):
     return turn, np.linalg.norm(a[9:12] - b[9:12]), np.linalg.norm(a[12:15] - b[12:15]), np.linalg.norm(a[15:] - b[15:])
 
 
-def followed(sight, seconds, delay=0.0, rng=None, step=0.004, base=lambda t: estimate.STILL, memory=125):
+def followed(sight, seconds, delay=0.0, rng=None, step=0.004, base=lambda t: STILL, memory=125):
     state = estimate.first_sight(reading(truth(-delay), base(-delay), rng), base(0.0))
     for k in range(1, round(seconds / step) + 1):
         t = k * step
@@ -97,8 +100,8 @@ def test_touch_finds_the_normal_and_the_shift_of_a_constant_error(sight):
     grips = planned.copy()
     for grip, (axes, where) in zip(grips, real, strict=True):
         grip[:3, :3], grip[:3, 3] = back @ axes, back @ (where - seen[9:12])
-    correction = estimate.touched(np.zeros(6), estimate.STILL, seen, grips, planned)
-    where, _, _, rotation = estimate.in_world(reading(seen), estimate.STILL, correction)
+    correction = estimate.touched(np.zeros(6), STILL, seen, grips, planned)
+    where, _, _, rotation = estimate.in_world(reading(seen), STILL, correction)
     normal = turn @ planned[0, :3, 2]
     found = rotation @ planned[0, :3, 2]
     assert np.linalg.norm(cross(found, normal)) < 1e-3  # it was 0.03

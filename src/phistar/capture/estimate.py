@@ -25,8 +25,6 @@ from phistar.compiled import compile
 from phistar.model import Model
 from phistar.spatial import axial, cross, from_quaternion
 
-STILL = np.array([*[0.0] * 6, 1.0, *[0.0] * 6])  # a base that does not move
-
 
 class Sight(NamedTuple):
     """Compiled: follow(state (18,), seen (13,), base (13,), correction (6,), timing (3,)) → the state (18,) h later,
