@@ -48,9 +48,9 @@ def load(
     path = Path(source)
     root = xml.read(path).tag if os.path.lexists(path) else _refuse_missing(path)
     if root == "robot":
-        from phistar.io.urdf import load_urdf as load_file
+        from phistar.io.urdf.load import load_urdf as load_file
     elif root == "mujoco":
-        from phistar.io.mjcf import load_mjcf as load_file
+        from phistar.io.mjcf.load import load_mjcf as load_file
     elif root == "mujocoinclude":
         raise FileError(f"{path} is a part that other MJCF files include; load the <mujoco> file that includes it.")
     else:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import ModelError
-from phistar.io.mjcf_compile import Compiled
-from phistar.io.mjcf_geometry import geometries
-from phistar.io.mjcf_meshes import pose
+from phistar.io.mjcf.compile import Compiled
+from phistar.io.mjcf.geometry import geometries
+from phistar.io.mjcf.meshes import pose
 from phistar.io.xml import quote
 from phistar.model import Fixed, Free, ModelBuilder, Prismatic, Revolute, Spherical
 from phistar.model.joints import JointKind

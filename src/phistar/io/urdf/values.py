@@ -5,7 +5,7 @@ from typing import overload
 
 import numpy as np
 
-from phistar.io.urdf_notes import Notes
+from phistar.io.urdf.notes import Notes
 from phistar.io.xml import Element, quote
 from phistar.spatial import Pose
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from phistar.errors import ModelError
 from phistar.io.packages import Folders
-from phistar.io.urdf_notes import Notes
-from phistar.io.urdf_values import first, name_of, origin, required, vector
+from phistar.io.urdf.notes import Notes
+from phistar.io.urdf.values import first, name_of, origin, required, vector
 from phistar.io.xml import Element
 from phistar.model import Box, Capsule, Cylinder, Geometry, Mesh, Sphere
 from phistar.spatial import Inertia

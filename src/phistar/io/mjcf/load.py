@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from phistar.errors import FileError, ModelError
-from phistar.io.mjcf_compile import Compiled, compile_document
-from phistar.io.mjcf_document import read_document
-from phistar.io.mjcf_loops import add_loops
-from phistar.io.mjcf_refusals import refuse_other_physics, unknown_limits
-from phistar.io.mjcf_tree import add_tree, read_names
+from phistar.io.mjcf.compile import Compiled, compile_document
+from phistar.io.mjcf.document import read_document
+from phistar.io.mjcf.loops import add_loops
+from phistar.io.mjcf.refusals import refuse_other_physics, unknown_limits
+from phistar.io.mjcf.tree import add_tree, read_names
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Model, ModelBuilder
 

@@ -7,7 +7,7 @@ import pytest
 
 import phistar as ps
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "urdf"
+DATA = Path(__file__).resolve().parents[2] / "data" / "urdf"
 FEATURES = DATA / "features.urdf"
 
 

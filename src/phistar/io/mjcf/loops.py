@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from phistar.io.mjcf_compile import Compiled
-from phistar.io.mjcf_meshes import pose
-from phistar.io.mjcf_tree import Names
+from phistar.io.mjcf.compile import Compiled
+from phistar.io.mjcf.meshes import pose
+from phistar.io.mjcf.tree import Names
 from phistar.io.xml import quote
 from phistar.model import Coupling, Fixed, ModelBuilder, Spherical
 from phistar.spatial import Pose

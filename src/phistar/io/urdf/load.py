@@ -7,10 +7,10 @@ from pathlib import Path
 from phistar.errors import FileError, ModelError
 from phistar.io import xml
 from phistar.io.packages import FolderList, Folders
-from phistar.io.urdf_joints import UrdfJoint, read_joint
-from phistar.io.urdf_links import UrdfLink, materials, read_link
-from phistar.io.urdf_notes import Notes
-from phistar.io.urdf_tree import depth_first, unique
+from phistar.io.urdf.joints import UrdfJoint, read_joint
+from phistar.io.urdf.links import UrdfLink, materials, read_link
+from phistar.io.urdf.notes import Notes
+from phistar.io.urdf.tree import depth_first, unique
 from phistar.io.xml import Element, quote
 from phistar.model import Coupling, Fixed, Free, Model, ModelBuilder
 from phistar.spatial import Pose

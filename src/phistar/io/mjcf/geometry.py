@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from phistar.io.mjcf_compile import Compiled
-from phistar.io.mjcf_meshes import MeshFile, pose
+from phistar.io.mjcf.compile import Compiled
+from phistar.io.mjcf.meshes import MeshFile, pose
 from phistar.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Sphere
 from phistar.spatial import Pose
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import ModelError
-from phistar.io.urdf_notes import Notes
-from phistar.io.urdf_values import first, name_of, number, origin, vector
+from phistar.io.urdf.notes import Notes
+from phistar.io.urdf.values import first, name_of, number, origin, vector
 from phistar.io.xml import Element, quote
 from phistar.model import Fixed, Free, Planar, Prismatic, Revolute
 from phistar.model.joints import JointKind

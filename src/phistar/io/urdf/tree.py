@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from phistar.io.urdf_joints import UrdfJoint
-from phistar.io.urdf_values import name_of
+from phistar.io.urdf.joints import UrdfJoint
+from phistar.io.urdf.values import name_of
 from phistar.io.xml import Element, quote
 
 

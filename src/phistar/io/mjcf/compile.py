@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import FileError
-from phistar.io.mjcf_document import Document
-from phistar.io.mjcf_meshes import MeshFile, settle_meshes
+from phistar.io.mjcf.document import Document
+from phistar.io.mjcf.meshes import MeshFile, settle_meshes
 from phistar.io.packages import Folders
 from phistar.io.xml import quote
 from phistar.model.parts import WORLD

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from phistar.errors import FileError
-from phistar.io.mjcf_compile import Compiled
+from phistar.io.mjcf.compile import Compiled
 from phistar.io.xml import quote
 
 Refusal = tuple[Any, str]  # an element of the spec, and what is wrong with it

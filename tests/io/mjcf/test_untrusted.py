@@ -13,7 +13,7 @@ from tests.io import test_untrusted_fuzz as fuzz
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "mjcf"
+DATA = Path(__file__).resolve().parents[2] / "data" / "mjcf"
 SEEDS = sorted(DATA.glob("*.xml"))
 BALL = '<geom size="0.1"/>'
 ARM = f'<worldbody><body name="bob"><joint name="pin"/>{BALL}</body></worldbody>'

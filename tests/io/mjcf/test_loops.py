@@ -10,7 +10,7 @@ from phistar.spatial import to_quaternion
 
 mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "mjcf"
+DATA = Path(__file__).resolve().parents[2] / "data" / "mjcf"
 ARMS = (
     '<worldbody><body name="a"><joint name="p"/><geom size="0.1"/></body>'
     '<body name="b" pos="1 0 0"><joint name="q"/><joint name="r" axis="1 0 0"/><geom size="0.1"/>'
