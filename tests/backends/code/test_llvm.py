@@ -60,6 +60,17 @@ def test_constants_are_exact():
     np.testing.assert_array_equal(function(np.array([1.0])), values + values)
 
 
+def test_equal_constants_are_one_vector_in_memory():
+    """Of a row, up to four lanes; wider vectors are made of one number as they are used."""
+
+    def record(x, y):
+        return (x + 0.1) * y + 0.1 * x, (y - 0.3) * x
+
+    text = compiled(record, 2, 2, lanes=4)[2]
+    assert text.count("!invariant.load") >= 3 and "@part.constants = internal constant [2 x <4 x double>]" in text
+    assert "@part.constants" not in compiled(record, 2, 2, lanes=8)[2]
+
+
 def test_a_trace_of_constants_alone():
     function, _, _ = compiled(lambda x: [1.5, 0.0], 1, 2)
     np.testing.assert_array_equal(function(np.zeros((5, 1))), np.tile([1.5, 0.0], (5, 1)))

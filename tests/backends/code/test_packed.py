@@ -1,12 +1,14 @@
 """Packed kernels: every width, few and many entries, tails, strides and constants give what the trace gives."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from phistar.backends.code import packed
 from phistar.backends.code.llvm import Body
 from phistar.backends.code.packed import PackedPlaces, module_text
-from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
+from phistar.backends.machine.jit import assembly, compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature
 from phistar.backends.traces.solve import solve_symmetric
 from phistar.backends.traces.symbolic import replay
@@ -77,3 +79,35 @@ def test_a_solution_made_from_its_last_row_on_waits_less_in_memory():
     places = PackedPlaces(4, tuple(range(7 * 12)))
     rows, last = (Body("part", depth_first(trace, first), places, 4, True) for first in (False, True))
     assert last.traffic < 0.9 * rows.traffic
+
+
+def test_the_last_entry_of_a_row_is_packed_as_a_whole_vector():
+    """Halves would be waited for by whoever reads the whole."""
+    target = host()
+    if target.lanes != 4 or not target.triple.startswith("x86_64"):
+        pytest.skip("vectors of four states are those of AVX2")
+    tape = Tape()
+    x = tape.inputs((5,))
+    text = module_text(finish(tape, [x[0] + x[4]]), Signature((5,), ((1,),)), 4, target.fma)
+    lines = assembly(text, target).split("\nblock:")[1].split(".Lfunc_end")[0].splitlines()
+    stores = [line for line in lines if line.endswith("(%rsp)") and line.startswith("\tvmov")]
+    assert len(stores) == 5 and all("%ymm" in line for line in stores)
+
+
+def test_rows_make_again_what_is_read_once():
+    """Products that wait for the end while registers are few."""
+    tape = Tape()
+    x = list(tape.inputs((20,)))
+    known = [y.sin() for y in x]
+    waiting = [a * b for a, b in pairwise(known)]
+    total = sum(known, 0.0)
+    trace = finish(tape, [total * total + (sum((w * w * total for w in waiting), 0.0))])
+    places = PackedPlaces(4, (0,))
+    plain, sparing = (Body("part", trace, places, 4, True, sparing=again) for again in (False, True))
+    assert len(sparing.plan.remade) > 0 == len(plain.plan.remade)
+    assert len(sparing.slots) < len(plain.slots)
+    target, signature = host(), Signature((20,), ((1,),))
+    code = compile_object(module_text(trace, signature, target.lanes, target.fma), target)
+    given = np.random.default_rng(0).normal(size=(9, 20))
+    found = gufunc(load_object(code), signature, "packed", "a test")(given)
+    np.testing.assert_allclose(found, _expected(trace, [given], signature.outputs)[0], rtol=1e-13)

@@ -63,3 +63,26 @@ def test_registers_are_taken_from_what_is_in_memory_first():
     needs = {0: (), 1: (), 2: (0, 1), 3: (2,), 4: (3, 0), 5: (4, 1)}
     plan = residence([[1, 2, 3, 4, 5]], needs.__getitem__, lambda index: index == 0, 2)
     assert plan.slots == {} and 0 in plan.reads[4]
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_what_is_made_again_finds_its_operands_in_memory(parts):
+    """Made where it is read, once, of inputs or of what was written and is still there."""
+    needs, sequence = instructions(400, seed=11)
+    cut = [sequence[400 * k // parts : 400 * (k + 1) // parts] for k in range(parts)]
+    plain = residence(cut, needs.__getitem__, lambda index: index < 6, 5)
+    plan = residence(cut, needs.__getitem__, lambda index: index < 6, 5, is_cheap=lambda index: index % 2 == 0)
+    assert plan.remade and plan.reads == plain.reads
+    assert set(plan.slots) == set(plain.slots) - plan.remade and all(index % 2 == 0 for index in plan.remade)
+    memory: dict[int, int] = {}
+    made = []
+    for index in (index for part in cut for index in part):
+        for value in plan.reads[index]:
+            again = value in plan.remade
+            made += [value] if again else []
+            for x in needs[value] if again else (value,):
+                assert x < 6 or memory[plan.slots[x]] == x
+                assert x in plan.touched[index]
+        if index in plan.slots:
+            memory[plan.slots[index]] = index
+    assert sorted(made) == sorted(plan.remade)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import Protocol
 
 from phistar.backends.code.sincos import sincos
@@ -22,8 +21,11 @@ FLAGS = "contract reassoc nsz arcp"  # of loops
 WRITTEN = "nsz arcp"  # of traces: what is fused is decided here, so that any number of lanes gives the same bits
 WHOLE, PART, SHORT_PART = 500, 420, 150  # instructions of a trace in one function; in one of several; in one of many
 MANY = 12_000  # instructions: so many that compiling takes seconds
-ABREAST = 6  # sines and cosines computed side by side
+ABREAST = 6  # sines and cosines computed side by side,
+SPARED = 3  # or, as side by side they do not fit into the registers, so many, and as many more
+BEHIND = 12  # steps later
 REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
+LOADED = 4  # lanes up to which constants are whole vectors in memory; wider ones come from one number at no cost
 Store = Callable[[str, bool], list[str]]  # lines that store a vector, of which it is told whether it is read again
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
@@ -71,8 +73,10 @@ def splat(value: float, lanes: int) -> str:
 
 class Body:
     """The straight-line functions of one trace: `name0`, `name1`, … called in order with the places' arguments and a
-    scratch pointer with room for `slot_count` vectors. `registers`: how many vectors are held at once;
-    `writing`: as `residence` has it."""
+    scratch pointer with room for `slot_count` vectors. `registers`: how many vectors are held at once; `writing`: as
+    `residence` has it; `sparing`: where multipliers, not results, are waited for, few instructions are to move values:
+    one register more is trusted, sums and products are made again instead of written, fewer sines go side by side, and
+    constants are read where they are used."""
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class Body:
         fma: bool,
         registers: int | None = None,
         writing: float = WRITING,
+        sparing: bool = False,
     ) -> None:
         self.name, self.trace, self.places, self.lanes = name, trace, places, lanes
         self.vector = f"<{lanes} x double>"
@@ -92,11 +97,13 @@ class Body:
         for position, (value, constant) in enumerate(zip(trace.outputs, trace.output_is_constant, strict=True)):
             self.stores.setdefault(-1 if constant else int(value), []).append(position)
         self.parts = cut(self._sequence())
-        held = registers or (REGISTERS if lanes <= 4 else 2 * REGISTERS)  # wide vectors come with twice as many
+        held = registers or (REGISTERS + sparing if lanes <= 4 else 2 * REGISTERS)  # wide vectors have twice as many
         found = {index for index in range(len(trace.code)) if self.is_found(index)}
-        plan = residence(self.parts, self.operands, found.__contains__, held, writing)
-        self.reads, self.slots, self.slot_count = plan.reads, plan.slots, plan.slot_count
-        self.read = {value for values in plan.reads.values() for value in values}
+        is_cheap, self.sparing = self.is_plain if sparing else None, sparing
+        self.plan = residence(self.parts, self.operands, found.__contains__, held, writing, is_cheap)
+        self.reads, self.slots, self.slot_count = self.plan.reads, self.plan.slots, self.plan.slot_count
+        self.read = {value for values in self.plan.touched.values() for value in values}
+        self.constants: dict[str, int] = {}  # the places in memory of those that the text has so far
 
     def _sequence(self) -> list[int]:
         """What is computed, in order; inputs that are outputs too, or can be read only once, are read in their turn."""
@@ -127,10 +134,11 @@ class Body:
 
     def is_remade(self, index: int) -> bool:
         """Whether a value is a sum or product of inputs: to make it again costs less than to write it down."""
-        op, left, right = self.trace.code[index]
-        if op not in (ADD, SUB, MUL) or index in self.fused:
-            return False
-        return all(self.trace.code[x][0] == CONST or self.is_at_hand(x) for x in (left, right))
+        return self.is_plain(index) and all(self.is_at_hand(x) for x in self.operands(index))
+
+    def is_plain(self, index: int) -> bool:
+        """Whether a value is a sum or a product alone."""
+        return self.trace.code[index][0] in (ADD, SUB, MUL) and index not in self.fused
 
     def is_found(self, index: int) -> bool:
         """Whether a value need not be written to be at hand later: an input, a result, or made again."""
@@ -147,7 +155,20 @@ class Body:
 
     def functions(self, opening: Sequence[str] = (), stores: Mapping[int, Store] | None = None) -> list[str]:
         """The text; `opening` comes first in each function, `stores` has other ways to store some outputs."""
-        return [PartText(self, number, opening, stores or {}).text() for number in range(len(self.parts))]
+        made = [PartText(self, number, opening, stores or {}).text() for number in range(len(self.parts))]
+        return [self._table(), *made] if self.constants else made
+
+    def _table(self) -> str:
+        """The constants as vectors: what is added or multiplied straight from memory needs no instruction of its own,
+        but a number that is to be repeated in every lane does."""
+        rows = ", ".join(f"{self.vector} {value}" for value in self.constants)
+        kind = f"[{len(self.constants)} x {self.vector}]"
+        return f"@{self.name}.constants = internal constant {kind} [{rows}], align {8 * self.lanes}"
+
+    def constant(self, value: float) -> str:
+        """Where a constant is, as IR."""
+        place = 8 * self.lanes * self.constants.setdefault(splat(value, self.lanes), len(self.constants))
+        return f"getelementptr (i8, ptr @{self.name}.constants, i64 {place})"
 
     def calls(self, arguments: str) -> list[str]:
         return [f"  call void @{self.name}{number}({arguments})" for number in range(len(self.parts))]
@@ -172,7 +193,7 @@ class PartText:
             self.time = time
             for value in body.reads[index]:
                 self.read(value)
-            self.instruction(index)
+            self.instruction(f"v{index}", index)
             self.names[index] = f"%v{index}"
             if index in body.slots:
                 self.lines += self.slot(f"t{index}", index)
@@ -204,76 +225,85 @@ class PartText:
         self.names[index] = f"%{name}"
 
     def make_again(self, name: str, index: int) -> None:
-        """A sum or product of inputs, which are read anew for it alone."""
-        op, *operands = self.code[index]
+        """A sum or product whose operands are read anew for it alone."""
         before = dict(self.names)
-        for operand in operands:
-            if self.code[operand][0] == INPUT:
-                self.read(operand)
-        a, b = (self.operand(operand) for operand in operands)
-        self.lines.append(f"  %{name} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")
+        for operand in self.body.operands(index):
+            self.read(operand)
+        self.instruction(name, index)
         self.names = before
 
-    def instruction(self, index: int) -> None:
+    def instruction(self, name: str, index: int) -> None:
         op, left, right = self.code[index]
         if index in self.body.fused:
-            self.lines += self.fused_sum(index)
+            self.lines += self.fused_sum(name, index)
         elif op == INPUT:
-            self.lines += self.body.places.load(f"v{index}", left)
+            self.lines += self.body.places.load(name, left)
         elif op in _INFIX:
             a, b = self.operand(left), self.operand(right)
-            self.lines.append(f"  %v{index} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")
+            self.lines.append(f"  %{name} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")
         elif op == NEG:
-            self.lines.append(f"  %v{index} = fneg {WRITTEN} {self.vector} {self.operand(left)}")
+            self.lines.append(f"  %{name} = fneg {WRITTEN} {self.vector} {self.operand(left)}")
         elif op == SQRT:
             call = f"@llvm.sqrt.v{self.lanes}f64({self.vector} {self.operand(left)})"
-            self.lines.append(f"  %v{index} = call {self.vector} {call}")
+            self.lines.append(f"  %{name} = call {self.vector} {call}")
         elif op == SIGN:
-            self.lines += self.sign(index, self.operand(left))
+            self.lines += self.sign(name, self.operand(left))
         elif op in (SIN, COS):
             if left not in self.turned:
                 self.turn(left)
             which = "sin" if op == SIN else "cos"
-            self.lines.append(f"  %v{index} = fadd nsz {self.vector} %x{left}.{which}, {splat(-0.0, self.lanes)}")
+            self.lines.append(f"  %{name} = fadd nsz {self.vector} %x{left}.{which}, {splat(-0.0, self.lanes)}")
 
     def operand(self, index: int) -> str:
         op, value, _ = self.code[index]
-        return splat(value, self.lanes) if op == CONST else self.names[index]
+        if op != CONST:
+            return self.names[index]
+        if self.lanes > LOADED or not self.body.sparing:
+            return splat(value, self.lanes)
+        name = f"%c{index}.{len(self.lines)}"
+        place = f"ptr {self.body.constant(value)}, align {8 * self.lanes}"
+        self.lines.append(f"  {name} = load {self.vector}, {place}, !invariant.load !{{}}")
+        return name
 
     def turn(self, first: int) -> None:
-        """Sines and cosines of angles that are inputs step by step side by side: each is a chain of twenty operations,
-        in which a processor would wait."""
+        """Sines and cosines of angles that are inputs, step by step side by side: each is a chain of twenty
+        operations, in which a processor would wait."""
         ahead = (self.code[index][1] for index in self.sequence[self.time :] if self.code[index][0] in (SIN, COS))
         others = (angle for angle in ahead if angle not in self.turned and self.body.is_at_hand(angle))
         angles = list(dict.fromkeys((first, *others)))[:ABREAST]
         for angle in angles[1:]:
             self.read(angle)
-        steps = zip(*(sincos(f"x{x}", self.names[x], self.lanes, self.fma) for x in angles), strict=True)
-        self.lines += chain.from_iterable(steps)
+        side = SPARED if self.body.sparing else ABREAST
+        steps = [
+            (step + BEHIND * (number // side), number, line)
+            for number, x in enumerate(angles)
+            for step, line in enumerate(sincos(f"x{x}", self.names[x], self.lanes, self.fma))
+        ]
+        self.lines += [line for _, _, line in sorted(steps)]
         self.turned.update(angles)
 
-    def fused_sum(self, index: int) -> list[str]:
+    def fused_sum(self, name: str, index: int) -> list[str]:
         """A sum with a product: ±xy ± z."""
         op, left, right = self.code[index]
         product = self.body.fused[index]
         x, y = (self.operand(factor) for factor in self.code[product][1:])
         z = self.operand(right if left == product else left)
-        result, name = [], f"%v{index}.n"
+        result, minus = [], f"%{name}.n"
         if op == SUB:
-            result.append(f"  {name} = fneg {self.vector} {x if right == product else z}")
-            x, z = (name, z) if right == product else (x, name)
+            result.append(f"  {minus} = fneg {self.vector} {x if right == product else z}")
+            x, z = (minus, z) if right == product else (x, minus)
         given = ", ".join(f"{self.vector} {value}" for value in (x, y, z))
-        return [*result, f"  %v{index} = call {WRITTEN} {self.vector} @llvm.fma.v{self.lanes}f64({given})"]
+        return [*result, f"  %{name} = call {WRITTEN} {self.vector} @llvm.fma.v{self.lanes}f64({given})"]
 
-    def sign(self, index: int, x: str) -> list[str]:
+    def sign(self, name: str, x: str) -> list[str]:
         """±1 where x is beyond zero; zero and NaN stay what they are."""
         zero, flags = splat(0.0, self.lanes), f"<{self.lanes} x i1>"
         one, minus = splat(1.0, self.lanes), splat(-1.0, self.lanes)
         return [
-            f"  %v{index}.g = fcmp ogt {self.vector} {x}, {zero}",
-            f"  %v{index}.l = fcmp olt {self.vector} {x}, {zero}",
-            f"  %v{index}.n = select {flags} %v{index}.l, {self.vector} {minus}, {self.vector} {x}",
-            f"  %v{index} = select {flags} %v{index}.g, {self.vector} {one}, {self.vector} %v{index}.n",
+            f"  %{name}.g = fcmp ogt {self.vector} {x}, {zero}",
+            f"  %{name}.l = fcmp olt {self.vector} {x}, {zero}",
+            f"  %{name}.n = select {flags} %{name}.l, {self.vector} {minus}, {self.vector} {x}",
+            f"  %{name} = select {flags} %{name}.g, {self.vector} {one}, {self.vector} %{name}.n",
         ]
 
 

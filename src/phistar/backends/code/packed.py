@@ -23,7 +23,7 @@ from phistar.backends.traces.trace import DIV, Trace, depth_first, restricted
 ABREAST = 4  # blocks that take turns
 SHORT = 2000  # instructions: beyond, an order of their own keeps more values waiting, not fewer
 MOST_WRITTEN = 64  # entries of a table whose copies to its rows are written out; of more, they take long to compile
-DECODED = 1300  # instructions: more than the cache of decoded ones holds
+DECODED = 700  # instructions of a trace: of more, the cache of decoded ones may hold too few, as they happen to lie
 LONG = 4000  # instructions: code that is read from further away each time it runs
 
 
@@ -70,9 +70,9 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     for the loops that finish them."""
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
     orders = _orders(restricted(trace, places), sum(signature.inputs), fma)
-    planned = (Body("part", made, PackedPlaces(lanes, tuple(places)), lanes, fma) for made in orders)
-    table = len(places) > sum(signature.inputs)
-    body = min(planned, key=lambda body: body.traffic if table else len(body.slots))
+    table, given = len(places) > sum(signature.inputs), (PackedPlaces(lanes, tuple(places)), lanes, fma)
+    planned = (Body("part", made, *given, sparing=not table) for made in orders)
+    body = min(planned, key=lambda body: body.traffic if table else len(body.slots) + len(body.plan.remade))
     made = loops.made if loops else ()
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made

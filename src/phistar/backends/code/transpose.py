@@ -144,13 +144,13 @@ def _pair_out(name: str, rows: list[str], values: list[str]) -> list[str]:
 
 def _single_in(name: str, rows: list[str], cells: list[str]) -> list[str]:
     """One entry of every row, stored as a whole vector: what is read in another size than it was written is waited
-    for."""
+    for. `volatile` keeps the compiler from storing halves."""
     vector, lines, whole = f"<{len(rows)} x double>", [], "poison"
     for i, row in enumerate(rows):
         lines.append(f"  %{name}s{i} = load double, ptr {row}, align 8")
         lines.append(f"  %{name}n{i} = insertelement {vector} {whole}, double %{name}s{i}, i32 {i}")
         whole = f"%{name}n{i}"
-    return [*lines, f"  store {vector} {whole}, ptr {cells[0]}, align 8"]
+    return [*lines, f"  store volatile {vector} {whole}, ptr {cells[0]}, align 8"]
 
 
 def _single_out(name: str, rows: list[str], values: list[str]) -> list[str]:

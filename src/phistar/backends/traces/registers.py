@@ -3,11 +3,13 @@
 Hundreds of values of a long trace are alive at once. A compiler that meets them one block at a time writes them down as
 it runs out of registers, those too that it has just read. Here it is decided beforehand, with the whole trace in view:
 registers keep what is needed soonest (Belady, IBM Systems Journal 1966), and rather what is nowhere else; what must
-wait is written once, when it is made, and is from then on as good as an operand in memory.
+wait is written once, when it is made, and is from then on as good as an operand in memory. What is read only once may
+cost less to make again than to write: on some processors a store takes the time of two multiply-adds.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,11 +20,14 @@ Parts = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Residence:
-    """For each instruction the operands that it reads from memory; for each value that waits there its slot."""
+    """For each instruction the operands that it reads from memory; for each value that waits there its slot. What is
+    read and has none is made again, of what `touched` has beside the operands."""
 
     reads: dict[int, tuple[int, ...]]
+    touched: dict[int, tuple[int, ...]]
     slots: dict[int, int]
     slot_count: int
+    remade: frozenset[int]
 
 
 def residence(
@@ -31,12 +36,34 @@ def residence(
     in_memory: Callable[[int], bool],
     registers: int,
     writing: float = WRITING,
+    is_cheap: Callable[[int], bool] | None = None,
 ) -> Residence:
     """The plan for instructions in order, cut into parts that share nothing but memory. `in_memory` are values that
-    need not be written: they can be read at any time."""
+    need not be written: they can be read at any time. `is_cheap` says what may be made again where it is read."""
     needed = {index: operands(index) for part in parts for index in part}
     reads, written = _simulated(parts, needed, in_memory, registers, writing)
-    return Residence(reads, *_placed(parts, reads, written))
+    remade = _remade(reads, written, needed, in_memory, is_cheap) if is_cheap else frozenset()
+    touched = {
+        index: tuple(dict.fromkeys([*values, *(x for value in values if value in remade for x in needed[value])]))
+        for index, values in reads.items()
+    }
+    return Residence(reads, touched, *_placed(parts, touched, written - remade), remade)
+
+
+def _remade(
+    reads: Mapping[int, tuple[int, ...]],
+    written: set[int],
+    needed: Mapping[int, Sequence[int]],
+    in_memory: Callable[[int], bool],
+    is_cheap: Callable[[int], bool],
+) -> frozenset[int]:
+    """Of what would be written, what is read once and can be made of what is in memory and stays there."""
+    times = Counter(value for values in reads.values() for value in values)
+    remade: set[int] = set()
+    for value in sorted(value for value in written if times[value] == 1 and is_cheap(value)):
+        if all(in_memory(x) or (x in written and x not in remade) for x in needed[value]):
+            remade.add(value)
+    return frozenset(remade)
 
 
 def _simulated(
@@ -93,7 +120,7 @@ def _uses(parts: Parts, needed: Mapping[int, Sequence[int]]) -> dict[int, list[i
     return uses
 
 
-def _placed(parts: Parts, reads: dict[int, tuple[int, ...]], written: set[int]) -> tuple[dict[int, int], int]:
+def _placed(parts: Parts, reads: Mapping[int, tuple[int, ...]], written: set[int]) -> tuple[dict[int, int], int]:
     """A slot for each value that is written; slots are used again after the last read."""
     last = {value: index for part in parts for index in part for value in reads[index]}
     slots: dict[int, int] = {}
