@@ -164,10 +164,9 @@ class Blocks:
 
     @property
     def tiles(self) -> list[Tile]:
-        """Of a table that no loop finishes, what goes to the rows as soon as it is made, while there is other work to
-        do; of a row, or a table too long to be written out, nothing."""
-        table = sum(self.signature.inputs) < self.entries <= MOST_WRITTEN
-        if not table or self.kept is not None or self.abreast > 1:
+        """What goes to the rows as soon as it is made, while there is other work to do; nothing of what loops finish,
+        or of a table too long to be written out."""
+        if self.entries > MOST_WRITTEN or self.kept is not None or self.abreast > 1:
             return []
         result, start, inputs = [], 0, len(self.signature.inputs)
         for array, count in enumerate(self.sizes[inputs:], inputs):
