@@ -226,17 +226,14 @@ def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory:
 def over_links(kinds: list[int], own: np.ndarray, memory: Rooms, name: str, counts: list[int]) -> np.ndarray:
     """Places of an array's entries, some of every link, in the links' own memory; an entry that no step reads goes
     nowhere."""
-    waste = int(own[-1])
-    by_kind: dict[tuple[int, int], np.ndarray] = {}
-    result = []
-    for k, count in enumerate(counts):
-        key = (kinds[k], count)
-        if key not in by_kind:
-            entries = memory.own[kinds[k]]
-            by_kind[key] = np.array([entries.get((name, i), -1) for i in range(count)], dtype=np.int64)
-        found = by_kind[key]
-        result.append(np.where(found >= 0, own[k] + found, waste))
-    return np.concatenate(result)
+    waste, kind_of, size_of = int(own[-1]), np.array(kinds), np.array(counts)
+    starts = np.concatenate([[0], np.cumsum(size_of)])
+    result = np.full(starts[-1], waste, dtype=np.int64)
+    for kind, size in sorted(set(zip(kinds, counts, strict=True))):
+        entries = np.array([memory.own[kind].get((name, i), -1) for i in range(size)], dtype=np.int64)
+        links = np.flatnonzero((kind_of == kind) & (size_of == size))[:, None]
+        result[starts[links] + np.arange(size)] = np.where(entries >= 0, own[links] + entries, waste)
+    return result
 
 
 def initial_numbers(
