@@ -70,6 +70,24 @@ ENTRIES = (
         lambda a: (a.J.T @ a.U_task @ a.J).inv,
         "The factorization of the mass matrix again, with BUB* for M: the Riccati set of that pair carries a prime.",
     ),
+    Entry(
+        "How joint forces change with the configuration",
+        lambda a: a.expression(ps.inverse_dynamics_derivatives.nodes(a.symbols)["dq"]),
+        "The product rule, and brackets brought past φ*: Hφ(Mφ*Ψ̈ + 2𝓑φ*Ψ̇) + Hφ̃F̂H* (SRW22), found.",
+        matrix=True,
+    ),
+    Entry(
+        "How joint forces change with the rates",
+        lambda a: a.expression(ps.inverse_dynamics_derivatives.nodes(a.symbols)["dv"]),
+        "Hφ(Mφ*Ψ́ + 2𝓑φ*H*), then by composite bodies.",
+        matrix=True,
+    ),
+    Entry(
+        "How accelerations change with the rates",
+        lambda a: a.expression(ps.forward_dynamics_derivatives.nodes(a.symbols)["dv"]),
+        "The inverse of the mass matrix meets ∂τ: P for M and 𝒴 for 𝓑, one elimination for both.",
+        matrix=True,
+    ),
     Entry("The mass matrix", lambda a: a.mass, "As a matrix: by composite bodies (R87 eqs. 27-31).", matrix=True),
 )
 SIZES = (7, 100)
@@ -106,7 +124,8 @@ def derivations() -> str:
         "prints. A step shows the law that was used with its citation, and the class of cost before and after. "
         "The mechanism is the papers': a serial chain of n links, one tip, no armature. Operations are counted on the "
         "program, for revolute joints, not timed.\n\nPapers: RJK91 is Rodriguez, Jain and Kreutz-Delgado 1991; KJR92 "
-        "is Kreutz-Delgado, Jain and Rodriguez 1992; R87 is Rodriguez 1987."
+        "is Kreutz-Delgado, Jain and Rodriguez 1992; R87 is Rodriguez 1987; SRW22 is Singh, Russell and Wensing 2022; "
+        "EW21 is Echeandia and Wensing 2021."
     )
     return "\n\n".join([introduction, *(section(entry) for entry in ENTRIES)]) + "\n"
 

@@ -74,8 +74,10 @@ def mechanism(
     frames: int | None = None,
     bodies: int | None = None,
     kind: str | None = None,
+    varying: bool = True,
 ) -> Mechanism:
-    """What is None is drawn; `kind` makes every joint of one kind (the base's too, unless `floating`)."""
+    """What is None is drawn; `kind` makes every joint of one kind (the base's too, unless `floating`); `varying`: axes
+    may move in their link as the joint does."""
     rng = np.random.default_rng(seed)
 
     def drawn(wanted, chance=0.5):
@@ -91,7 +93,7 @@ def mechanism(
         builder.body(
             f"body{k}",
             parent="world" if parents[k] < 0 else f"body{parents[k]}",
-            joint=_joint(rng, root_kind, armature and (k == 0 or rng.random() < 0.8), rotors),
+            joint=_joint(rng, root_kind, armature and (k == 0 or rng.random() < 0.8), rotors, varying),
             placement=_pose(rng),
             inertia=_inertia(rng),
         )
@@ -105,8 +107,8 @@ def _branch(rng, k: int) -> int:
     return int(rng.integers(-1, k)) if k > 2 else 0
 
 
-def _joint(rng, kind: str | None, armature: bool, rotors: bool):
-    name = kind or str(rng.choice(list(KINDS)))
+def _joint(rng, kind: str | None, armature: bool, rotors: bool, varying: bool):
+    name = kind or str(rng.choice([x for x in KINDS if varying or x not in ("universal", "planar")]))
     common = {"armature": rng.uniform(0.1, 1.0)} if armature else {}
     if rotors and name in ("revolute", "helical"):  # about an axis that the parent carries
         common |= {"gear_ratio": rng.uniform(-5, 5), "rotor_inertia": rng.uniform(0.01, 0.05), "gyroscopic": True}

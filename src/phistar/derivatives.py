@@ -1,9 +1,11 @@
 """Derivatives of the dynamics in tangent spaces: by δ of q ⊕ δ (`model.integrate`), for every kind of joint.
 
-Inverse dynamics is differentiated as an operator statement (`programs/linearized.py`), forward dynamics through
-−ℳ⁻¹∂τ at the acceleration that the forces give. With geared rotors (`gyroscopic`), and for second derivatives, the
-recorded statement is differentiated instruction by instruction. With loops, forward dynamics and what is made of it
-keep them closed (`phistar.loops.derivatives`); all else is the spanning tree's.
+Each function stands below its statements: `ps.forward_dynamics_derivatives.statements` shows them, with `.derivation()`
+and `.algorithm()`. They are differentiated by the laws (`identities/differentiate.py`) and compiled pair by pair of
+joints (`programs/linearized.py`); forward dynamics as −ℳ⁻¹∂τ at the acceleration that the forces give. With geared
+rotors (`gyroscopic`), and for second derivatives, the recorded statement is differentiated instruction by instruction.
+With loops, forward dynamics and what is made of it keep them closed (`phistar.loops.derivatives`); all else is the
+spanning tree's.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from phistar.backends.traces.trace import Tape, Trace, finish
 from phistar.dynamics import forward_dynamics, inverse_dynamics
 from phistar.errors import StatementError
 from phistar.expression import algebra
+from phistar.identities.linearized import forward_derivatives, inverse_derivatives
 from phistar.loops.derivatives import closed_derivatives
 from phistar.model import Model
+from phistar.operators.symbols import Symbols
 from phistar.spatial import skew
-from phistar.stated import Stated
+from phistar.stated import Stated, states_tables
 from phistar.sweeps.lower import GIVEN
 
 
@@ -65,11 +69,13 @@ class HessianProduct(NamedTuple):
     da: np.ndarray
 
 
+@states_tables(inverse_derivatives)
 def inverse_dynamics_derivatives(model: Model, q: Any, v: Any, a: Any) -> InverseDynamicsDerivatives:
     """∂τ/∂q, ∂τ/∂v, ∂τ/∂a of τ = ℳθ̈ + 𝒞 + 𝒢, each (…, nv, nv)."""
     return InverseDynamicsDerivatives(*_inverse(model, q, v, a))
 
 
+@states_tables(forward_derivatives)
 def forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> ForwardDynamicsDerivatives:
     """−ℳ⁻¹∂τ/∂q, −ℳ⁻¹∂τ/∂v and ℳ⁻¹, each (…, nv, nv): how θ̈ = ℳ⁻¹(T − 𝒞 − 𝒢) changes.
 
@@ -119,12 +125,14 @@ def _in_common_frame(model: Model, q: np.ndarray) -> CommonFrame:
 def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...] | Unsolved:
     if has_rotors(model):
         return _by_instructions(model, q, v, a)
-    return linearized.inverse_dynamics_derivatives(_in_common_frame(model, q), v, a)
+    program = linearized.tables_program(inverse_dynamics_derivatives.nodes, Symbols())
+    return linearized.inverse_dynamics_derivatives(program, _in_common_frame(model, q), v, a)
 
 
 def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
     if not has_rotors(model):
-        return linearized.forward_dynamics_derivatives(_in_common_frame(model, q), v, tau)
+        program = linearized.tables_program(forward_dynamics_derivatives.nodes, linearized.moved_by_forces(Symbols()))
+        return linearized.forward_dynamics_derivatives(program, _in_common_frame(model, q), v, tau)
     a = np.array(replay(*_on(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
     by_q, by_v, mass = _by_instructions(model, q, v, a)
     return linearized.unsolved(mass, -by_q, -by_v)

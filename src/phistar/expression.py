@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.dense.definitions import Dense
-from phistar.backends.links.values import has_rotors, has_siblings, links_at
+from phistar.backends.links.values import has_constant_axes, has_rotors, has_siblings, links_at
 from phistar.backends.programs.program import ARTICULATED, Evaluation, derived_program
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.identities.derivation import Derivation
@@ -284,4 +284,5 @@ def setting_of(model: Model, frames: tuple[str, ...]) -> Setting:
         one_frame=len(frames) == 1,
         no_armature=not np.any(model.armature),
         nonredundant=model.nv <= 6 * len(frames),
+        constant_axes=has_constant_axes(model),
     )

@@ -153,6 +153,37 @@ class Stated(Generic[Arguments, Result]):
         return *wanted.cheapest(), flipped
 
 
+def states_tables(
+    statements: Callable[[Symbols], Mapping[str, Node]],
+) -> Callable[[Callable[Arguments, Result]], StatedTables[Arguments, Result]]:
+    """Decorate a function with the statements of the tables over joints that it gives."""
+    return lambda function: StatedTables(function, statements)
+
+
+class StatedTables(Generic[Arguments, Result]):
+    """A public function and the statements of its tables, which are compiled pair by pair of joints."""
+
+    def __init__(
+        self, function: Callable[Arguments, Result], statements: Callable[[Symbols], Mapping[str, Node]]
+    ) -> None:
+        self._function, self.nodes = function, statements
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return self._function(*args, **kwargs)
+
+    @property
+    def statement(self) -> Expression:
+        """The abstract statement of the first table."""
+        return next(iter(self.statements.values()))
+
+    @property
+    def statements(self) -> dict[str, Expression]:
+        """By the names of the results; each an operator, for any tree with armature."""
+        symbols = Symbols()
+        return {name: Expression(node, symbols, TREE) for name, node in self.nodes(symbols).items()}
+
+
 @contextmanager
 def runtime_parameters(**values: np.ndarray) -> Iterator[None]:
     """Inside, recorded statements take these ("inertia", "gravity") as traced numbers in place of the robot's own."""

@@ -12,10 +12,16 @@ from phistar.backends.dense.definitions import Dense
 from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.links.values import links_at
-from phistar.backends.programs.linearized import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from phistar.backends.programs.linearized import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    moved_by_forces,
+    tables_program,
+)
 from phistar.backends.recorded import LARGEST_WRITTEN
 from phistar.backends.traces.differentiate import matrix, tangents, values_of
 from phistar.backends.traces.trace import Scalar, Tape, finish
+from phistar.operators.symbols import Symbols
 from phistar.spatial import skew
 from tests.trees import KINDS, mechanism, relative
 
@@ -123,7 +129,8 @@ def test_many_joints_are_eliminated_in_loops_of_the_kernel_with_the_same_result(
     assert model.nv > LARGEST_WRITTEN
     rng = np.random.default_rng(0)
     q, v, tau = model.random(rng, (5,)), rng.normal(size=(5, model.nv)), rng.normal(size=(5, model.nv))
-    arrays = forward_dynamics_derivatives(common_frame(single_axes(model), q), v, tau).solved()
+    program = tables_program(ps.forward_dynamics_derivatives.nodes, moved_by_forces(Symbols()))
+    arrays = forward_dynamics_derivatives(program, common_frame(single_axes(model), q), v, tau).solved()
     found = ps.forward_dynamics_derivatives(model, q, v, tau)
     assert max(relative(x, y) for x, y in zip(found, arrays, strict=True)) <= 1e-11
     a, b = ps.linearize(model, q, v, tau)
@@ -135,8 +142,9 @@ def test_many_joints_are_eliminated_in_loops_of_the_kernel_with_the_same_result(
 def test_long_mechanisms_run_on_arrays_and_agree_with_the_kernel(case, name):
     model, q, v, given = case
     on_arrays = {"inverse": inverse_dynamics_derivatives, "forward": forward_dynamics_derivatives}[name]
-    arrays = on_arrays(common_frame(single_axes(model), q), v, given)
-    arrays = arrays.solved()
+    symbols = {"inverse": Symbols(), "forward": moved_by_forces(Symbols())}[name]
+    program = tables_program(getattr(ps, f"{name}_dynamics_derivatives").nodes, symbols)
+    arrays = on_arrays(program, common_frame(single_axes(model), q), v, given).solved()
     kernel = getattr(ps, f"{name}_dynamics_derivatives")(model, q, v, given)
     assert max(relative(x, y) for x, y in zip(arrays, kernel, strict=True)) <= 1e-11
 

@@ -22,8 +22,9 @@ ASKED = {
     "one_frame": {"frames": 1},
     "no_armature": {"armature": False},
     "nonredundant": {},
+    "constant_axes": {"varying": False},
 }
-PAPERS = ("RJK91", "KJR92", "R87", "RJ2W", "WD89")
+PAPERS = ("RJK91", "KJR92", "R87", "RJ2W", "WD89", "SRW22", "EW21")
 ALL = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 
 

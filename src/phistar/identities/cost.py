@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from phistar.identities.graph import Apply, Operand, Solve, Value, apply, arguments, operand_of, walk
+from phistar.identities.graph import Apply, Bracketed, Operand, Solve, Value, apply, arguments, operand_of, walk
 from phistar.identities.schedule import schedule, symbol_of
+from phistar.operators.linearized import PARTIALS
 from phistar.operators.nodes import Adjoint, Node
 
 # Multiplications and additions per link of one application to a vector, for single-dof joints.
@@ -49,11 +50,18 @@ _PER_LINK = {
     "q": 66,
     "H_f": 11,
     "H_b": 11,
+    "Psi_dot": 11,
+    "Psi_prime": 11,
+    "B_v": 33,
+    "r_v": 33,
+    "Y": 33,
 }
 # Once per statement, for the recursion that defines the symbol.
 _RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}
 _RECURSION |= {"reference_velocity": 45, "riccati_rate": 400}
 _RECURSION |= {"M_b": 100, "r_b": 100, "r_b on trees": 150, "r_t": 21, "q": 250, "H_f": 200, "H_b": 200}
+_RECURSION |= {"Psi_dot": 18, "Psi_prime": 6, "B_v": 60, "r_v": 100, "Y": 150}
+_BRACKET = 27
 _SWEEP = 10  # one more pass over the links: loads and stores
 _FLAT_SOLVE = 30
 _CROSSING = ("phi", "psi", "E_phi", "phi_b", "E_phi_b", "E_s")
@@ -105,9 +113,11 @@ def graph_cost(root: Value) -> Cost:
         if isinstance(value, Solve):
             big = value.space.over in ("joints", "links")
             result += Cost(cubic=1) if big else Cost(flat=_FLAT_SOLVE)
+        elif isinstance(value, Bracketed):
+            result += pattern[value].times(_BRACKET, pattern[value.argument])
         elif isinstance(value, Apply):
             symbol = symbol_of(value.letter)
-            if symbol.name in ("mass",):
+            if symbol.name in ("mass", *PARTIALS):
                 result += Cost(quadratic=1)
             result += pattern[value].times(_PER_LINK.get(symbol.name, 0), pattern[value.argument])
     return result

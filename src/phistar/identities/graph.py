@@ -15,6 +15,7 @@ from phistar.identities.polynomial import Polynomial, expand
 from phistar.operators.coefficients import ONE as UNIT
 from phistar.operators.coefficients import collect, times, without_zeros
 from phistar.operators.interned import Unique
+from phistar.operators.linearized import BRACKETS, MADE, TOGETHER, defined
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import SCALARS, Space
 from phistar.operators.two_way import BRANCHING
@@ -66,6 +67,33 @@ class Solve(Value):
 
 
 @dataclass(frozen=True, eq=False)
+class Bracketed(Value):
+    """x~y, F^y or [X]y: a letter made from another value, the vector that it is the bracket of or blocks that are taken
+    together, or its adjoint; applied to a value."""
+
+    letter: Node
+    made_from: Value
+    argument: Value
+
+    def with_argument(self, argument: Value) -> Bracketed:
+        return Bracketed(self.letter, self.made_from, argument)
+
+    @property
+    def space(self) -> Space:
+        assert self.letter.codomain is not None
+        return self.letter.codomain
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks(Value):
+    """A memoryless operator itself, block by block; `vectors` are those that its letters are brackets of."""
+
+    node: Node
+    vectors: tuple[Value, ...]
+    space: Space
+
+
+@dataclass(frozen=True, eq=False)
 class Pairing(Value):
     """x*y, a scalar: a vector symbol that stands to the left, as in V*MV."""
 
@@ -106,8 +134,32 @@ def _solve(inner: Node, value: Value) -> Value:
     assert inner.domain is not None
     matrix = apply(inner, Operand(inner.domain, True))
     scale, value = _pulled(value)
-    symmetric = _terms_of(expand(inner)) == _terms_of(expand(inner).adjoint())
+    opened = _opened(expand(inner))
+    symmetric = _terms_of(opened) == _terms_of(opened.adjoint())
     return total([(scale, Solve(matrix, value, inner.domain, symmetric))], inner.domain)
+
+
+def _opened(polynomial: Polynomial) -> Polynomial:
+    """The polynomial with operators that are taken together written out, and ℰφφ as φ − I."""
+    result = Polynomial({}, polynomial.source, polynomial.target)
+    for word, c in polynomial.terms.items():
+        product = Polynomial({(): UNIT}, polynomial.source, polynomial.source)
+        for letter in reversed(word):
+            symbol = letter.of if isinstance(letter, Adjoint) else letter
+            whole = expand(symbol.of[0]) if isinstance(symbol, Symbol) and symbol.name == TOGETHER else expand(symbol)
+            product = (whole if symbol is letter else whole.adjoint()) @ product
+        result = result.plus(product, c)
+    return _absorbed(result)
+
+
+def _absorbed(polynomial: Polynomial) -> Polynomial:
+    for word, c in polynomial.terms.items():
+        names = [getattr(x.of if isinstance(x, Adjoint) else x, "name", "") for x in word]
+        at = next((i for i in range(len(word) - 1) if names[i : i + 2] == ["E_phi", "phi"]), None)
+        if at is not None:
+            rest = {word: -c, (*word[:at], *word[at + 1 :]): c, (*word[:at], *word[at + 2 :]): -c}
+            return _absorbed(polynomial + Polynomial(rest, polynomial.source, polynomial.target))
+    return polynomial
 
 
 def _terms_of(polynomial: Polynomial) -> dict[tuple[object, ...], Fraction]:
@@ -125,10 +177,15 @@ def _apply_letter(letter: Node, value: Value) -> Value:
     """Compound letters fall into the shift ℰφ and memoryless ones: K = ℰφG, ℰψ = ℰφ(I − GH), W = E(I − GH); and of
     composite masses C_f = r_b q, C_b = r q, ρ = r q r_b."""
     symbol = letter.of if isinstance(letter, Adjoint) else letter
-    if isinstance(symbol, Symbol) and symbol.name in ("K", "E_psi", "W", "C_f", "C_b", "rho"):
-        parts = _compound(symbol)
+    if isinstance(symbol, Symbol) and symbol.name in ("K", "E_psi", "W", "C_f", "C_b", "rho", *MADE):
+        if symbol.name == "alpha" and symbol is not letter:
+            return _pairing(symbol, value)
+        parts = compound(symbol)
         return apply(parts if symbol is letter else adjoint(parts), value)
     scale, value = _pulled(value)
+    if isinstance(symbol, Symbol) and symbol.name in (*BRACKETS, TOGETHER):
+        bracketed = Bracketed(letter, origin_of(symbol), value)
+        return total([(scale, bracketed)], bracketed.space) if scale != 1 else bracketed
     applied = _pairing(symbol, value) if symbol is not letter and _is_vector(symbol) else Apply(letter, value)
     if _is_vector(letter) and value is not ONE:
         raise StatementError(f"{letter!r} stands to the left of a number made by the same statement; compute it apart.")
@@ -136,16 +193,43 @@ def _apply_letter(letter: Node, value: Value) -> Value:
 
 
 def _pairing(symbol: Node, value: Value) -> Pairing:
-    return Pairing(Apply(symbol, ONE), value)
+    return Pairing(apply(symbol, ONE), value)
 
 
 def _is_vector(node: Node) -> bool:
     return isinstance(node, Symbol) and "vector" in node.traits
 
 
-def _compound(symbol: Symbol) -> Node:
+def origin_of(symbol: Symbol) -> Value:
+    """The vector that a bracket is made from, or the blocks that are taken together."""
+    return blocks(symbol.of[0]) if symbol.name == TOGETHER else apply(symbol.of[0], ONE)
+
+
+def blocks(node: Node) -> Blocks:
+    """A memoryless operator as a value of its own."""
+    vectors = dict.fromkeys(origin_of(x) for x in memoryless_letters(node) if x.name in (*BRACKETS, TOGETHER))
+    assert node.codomain is not None
+    return Blocks(node, tuple(vectors), node.codomain)
+
+
+def memoryless_letters(node: Node) -> list[Symbol]:
+    """The symbols that the blocks of a memoryless operator are made of, once each."""
+    found: dict[Symbol, None] = {}
+    for word in expand(node).terms:
+        for letter in word:
+            symbol = letter.of if isinstance(letter, Adjoint | Inverse) else letter
+            assert isinstance(symbol, Symbol), letter
+            inner = memoryless_letters(compound(symbol)) if symbol.name in MADE else [symbol]
+            found |= dict.fromkeys(inner)
+    return list(found)
+
+
+def compound(symbol: Symbol) -> Node:
+    """What a symbol is in others."""
     from phistar.operators.symbols import Symbols
 
+    if symbol.name in MADE:
+        return defined(symbol, Symbols().accelerated(symbol.of[0]))
     if symbol.name in ("C_f", "C_b", "rho"):
         s = Symbols(mass_symbol=symbol.of[0], siblings=BRANCHING in symbol.traits)
         return {"C_f": s.r_b @ s.q, "C_b": s.r @ s.q, "rho": s.r @ s.q @ s.r_b}[symbol.name]
@@ -186,7 +270,7 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
     by_letter: dict[object, list[tuple[Fraction, Value]]] = {}
     for value, c in collected.items():
         is_vector = isinstance(value, Apply) and value.argument is ONE
-        key: object = value.letter if isinstance(value, Apply) and not is_vector else value
+        key: object = value.letter if isinstance(value, Apply | Bracketed) and not is_vector else value
         if isinstance(value, Solve):
             key = value.matrix
         by_letter.setdefault(key, []).append((c, value))
@@ -196,8 +280,9 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
             merged.append(group[0])
             continue
         first = group[0][1]
-        assert isinstance(first, Apply | Solve)
-        inner = total([(c, v.argument) for c, v in group if isinstance(v, Apply | Solve)], first.argument.space)  # type: ignore[attr-defined]
+        assert isinstance(first, Apply | Bracketed | Solve)
+        applied = [(c, v.argument) for c, v in group if isinstance(v, Apply | Bracketed | Solve)]
+        inner = total(applied, first.argument.space)  # type: ignore[attr-defined]
         if isinstance(inner, Total) and not inner.terms:
             continue
         scale, inner = _pulled(inner)
@@ -230,6 +315,8 @@ def arguments(value: Value) -> tuple[Value, ...]:
             return tuple(inner for _, inner in terms)
         case Solve(matrix=matrix, argument=argument):
             return (matrix, argument)
-        case Pairing(vector=vector, argument=argument):
+        case Pairing(vector=vector, argument=argument) | Bracketed(made_from=vector, argument=argument):
             return (vector, argument)
+        case Blocks(vectors=vectors):
+            return vectors
     return ()

@@ -1,8 +1,8 @@
 """A law is a function from the symbols to both sides of an equation; the decorator says where it is from.
 
 `as_rule` tells the rewriter what to do with it: "always" (left to right wherever it matches), "inverse" (on what is to
-be inverted), "choice" (tried, kept when the cost falls) or "never" (true and tested, but a consequence of others). Side
-conditions are part of the law.
+be inverted), "motion" (on what differentiation gives), "choice" (tried, kept when the cost falls) or "never" (true and
+tested, but a consequence of others). Side conditions are part of the law.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from phistar.operators.spaces import FORCES, MOTIONS
 from phistar.operators.symbols import Symbols
 
 Equation = tuple[Node, Node]
-Use = Literal["always", "inverse", "choice", "never"]
-Condition = Literal["serial", "tips", "one_frame", "no_armature", "nonredundant"]
+Use = Literal["always", "inverse", "motion", "choice", "never"]
+Condition = Literal["serial", "tips", "one_frame", "no_armature", "nonredundant", "constant_axes"]
 
 SENTENCES: dict[str, str] = {
     "serial": "the mechanism is a serial chain",
@@ -26,6 +26,7 @@ SENTENCES: dict[str, str] = {
     "one_frame": "there is one task frame",
     "no_armature": "the joints have no armature",
     "nonredundant": "the arm has as many dofs as its tip",
+    "constant_axes": "H* is constant in every link (universal and planar joints are told axis by axis)",
 }
 
 # A wild symbol stands for any product of memoryless letters; one per direction between the dual link spaces.
@@ -42,13 +43,14 @@ class Setting:
     one_frame: bool = True
     no_armature: bool = True
     nonredundant: bool = False
+    constant_axes: bool = True
 
     def meets(self, needs: tuple[Condition, ...]) -> bool:
         return all(getattr(self, need) for need in needs)
 
 
 TREE = Setting(serial=False, tips=False, one_frame=False, no_armature=False)
-"""Nothing known: any tree, any frames, armature."""
+"""Nothing known: any tree, any frames, armature; joints told axis by axis where their axes move in the link."""
 
 
 @dataclass(frozen=True)

@@ -9,22 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
 import phistar.identities.applications
 import phistar.identities.kinematics
+import phistar.identities.linearized
 import phistar.identities.riccati
 import phistar.identities.smoothing
 import phistar.identities.two_way  # noqa: F401 - the modules register their laws
+from phistar.errors import StatementError
 from phistar.identities.cost import cost
 from phistar.identities.derivation import Derivation, Step
+from phistar.identities.differentiate import CITATION, differentiated
 from phistar.identities.factor import factor
 from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product
-from phistar.identities.law import Law, Setting
+from phistar.identities.kinematics import phi_absorbs_shift
+from phistar.identities.law import SENTENCES, Law, Setting
 from phistar.identities.match import WordRule, everywhere, factor_rules, parts_of, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyTerms, expand, letters
 from phistar.identities.riccati import lemma_1
+from phistar.operators.linearized import PARTIALS
 from phistar.operators.nodes import Inverse, Node, Symbol
 from phistar.operators.symbols import Symbols
 
@@ -69,14 +75,15 @@ def _end(node: Node, steps: list[Step]) -> Node:
 
 def _needs_definitions(node: Node) -> bool:
     """Physical quantities have to be expressed in operators even where that is no cheaper."""
-    physical = ("J", "mass", "M_i", "C", "C_ref", "g", "Jdot_v", "V")
+    physical = ("J", "mass", "M_i", "C", "C_ref", "g", "Jdot_v", "V", *PARTIALS)
     return any(isinstance(x, Symbol) and x.name in physical for x in letters(node))
 
 
 def _as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> list[Step]:
     """Definitions filled in, lemmas used as the papers use them, inverses resolved, and what they cannot resolve
     simplified inside."""
-    steps: list[Step] = []
+    steps = _derivatives(node, symbols, setting)
+    node = _end(node, steps)
     known = _all_symbols(node, symbols)
     for _ in range(_ROUNDS):
         step = (
@@ -128,20 +135,46 @@ def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Ste
     open_inverses = [x for x in inverses(node) if not isinstance(x.of, Symbol)]
     for opened in open_inverses:
         for inner in simplify(opened.of, symbols, setting, True).steps:
-            before, after = Inverse(inner.before), Inverse(inner.after)
-            new = everywhere(node, lambda part, old=before, new=after: new if part is old else None)
-            while new is not None and new is not node:
-                steps.append(Step(node, new, inner.law, inner.citation))
-                node = new
-                new = everywhere(node, lambda part, old=before, new=after: new if part is old else None)
+            changed = Step(Inverse(inner.before), Inverse(inner.after), inner.law, inner.citation)
+            steps += _everywhere_in(_end(node, steps), changed)
     return steps
+
+
+def _derivatives(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+    """Derivatives of vectors by the product rule, and what it gives in its shortest form."""
+    steps: list[Step] = []
+    always = [rule for rule in word_rules(symbols, setting, "always") if rule.law is phi_absorbs_shift]
+    for partial in (x for x in letters(node) if isinstance(x, Symbol) and x.name in PARTIALS):
+        if not setting.constant_axes:
+            raise StatementError(f"{partial!r} is known where {SENTENCES['constant_axes']}.")
+        before, first = _end(node, steps), differentiated(partial, symbols)
+        tidied = _by_rules(expand(first), [*always, *word_rules(symbols, setting, "motion")])
+        for step in [Step(partial, first, "product rule", CITATION), *_displayed(first, tidied)]:
+            replaced = _everywhere_in(before, Step(partial, step.after, step.law, step.citation))
+            if replaced:
+                steps.append(replace(replaced[-1], before=_end(node, steps)))
+    return steps
+
+
+def _everywhere_in(node: Node, step: Step) -> list[Step]:
+    """A step made to a part of a node wherever it stands."""
+    steps: list[Step] = []
+    while True:
+        new = everywhere(node, lambda part: step.after if part is step.before else None)
+        if new is None or new is node:
+            return steps
+        steps.append(Step(node, new, step.law, step.citation))
+        node = new
 
 
 def _as_polynomial(polynomial: Polynomial, symbols: Symbols, setting: Setting, chosen: tuple[WordRule, ...]) -> Path:
     """One entry per law, applied wherever it matches, until nothing matches. None is X X⁻¹ = I."""
-    path: Path = []
     known = _known_symbols(polynomial, symbols)
-    rules = [*(rule for one in known for rule in word_rules(one, setting, "always")), *chosen]
+    return _by_rules(polynomial, [*(rule for one in known for rule in word_rules(one, setting, "always")), *chosen])
+
+
+def _by_rules(polynomial: Polynomial, rules: list[WordRule]) -> Path:
+    path: Path = []
     for _ in range(_ROUNDS):
         there = {letter for word in polynomial.terms for letter in word}
         for rule in (None, *(rule for rule in rules if rule.letters <= there)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from phistar.identities.graph import Apply, Operand, Solve, Total, Value, arguments, walk
+from phistar.identities.graph import Apply, Blocks, Operand, Solve, Total, Value, arguments, memoryless_letters, walk
 from phistar.identities.polynomial import letters
 from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol
 from phistar.operators.two_way import BRANCHING
@@ -24,6 +24,7 @@ _RICCATI = {"P", "D", "G", "psi"}
 _INPUTS = {"f", "a_g", "a_b", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
 _INPUTS |= {"v_ref", "F", "v_i", "qdd_i"}
 _RICCATI_RATES = {"D_dot", "G_dot"}
+_LINEARIZED = {"Psi_dot", "Psi_prime", "B_v", "r_v", "Y"}
 _FLAT_SPACES = {"task", "base", "root", "closures", "scalars"}
 
 
@@ -67,6 +68,8 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
         poses = [("pose", (), OUTWARD)] if at_frames else []
         own = [("Omega", symbol.of, OUTWARD)] if symbol.name in ("Omega", "Delta") else []
         return [*poses, ("riccati", symbol.of, INWARD), *own]
+    if symbol.name in _LINEARIZED:
+        return _linearized_needs(symbol)
     if symbol.name in _RICCATI_RATES:
         return [("riccati", symbol.of, INWARD), ("riccati_rate", symbol.of, INWARD)]
     if symbol.name == "Gamma":
@@ -85,6 +88,18 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
     if symbol.name in ("a", "b", "b_r", "V"):
         return [("velocity", (), OUTWARD)]
     return []
+
+
+def _linearized_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
+    """What velocities make of H* and M link by link, and how that of M adds up."""
+    moved = [("velocity", (), OUTWARD)]
+    if symbol.name in ("Psi_dot", "Psi_prime"):
+        own = [("Psi_prime", (), OUTWARD)] if symbol.name == "Psi_prime" else []
+        return [*moved, ("Psi_dot", (), OUTWARD), *own]
+    moved += [("B_v", symbol.of[:1], OUTWARD)]
+    if symbol.name == "Y":
+        return [*moved, ("riccati", symbol.of, INWARD), ("Y", symbol.of, INWARD)]
+    return [*moved, ("r_v", symbol.of, INWARD)] if symbol.name == "r_v" else moved
 
 
 def _two_way_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
@@ -116,9 +131,9 @@ def _schedule(roots: tuple[Value, ...], values: list[Value], first: str) -> Sche
 
     for value in values:
         ready = max((when[x] for x in arguments(value)), default=0.0)
-        if isinstance(value, Apply):
+        for symbol in _symbols_in(value):
             ready_field = 0.0
-            for name, pair, way in field_needs(symbol_of(value.letter)):
+            for name, pair, way in field_needs(symbol):
                 ready_field = max(ready_field, fields.setdefault((name, pair), at(ready_field, way)))
             ready = max(ready, ready_field)
         way = direction(value)
@@ -139,6 +154,13 @@ def _schedule(roots: tuple[Value, ...], values: list[Value], first: str) -> Sche
     count = int(max([0.0, *when.values(), *fields.values()])) + 1
     second = OUTWARD if first == INWARD else INWARD
     return Schedule(tuple(first if i % 2 == 0 else second for i in range(count)), when, fields)
+
+
+def _symbols_in(value: Value) -> list[Symbol]:
+    """The symbols whose blocks a value reads."""
+    if isinstance(value, Blocks):
+        return memoryless_letters(value.node)
+    return [symbol_of(value.letter)] if isinstance(value, Apply) else []
 
 
 def _sink(roots: tuple[Value, ...], values: list[Value], when: dict[Value, float]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
+from phistar.operators.spaces import SCALARS
 
 # name: (text, LaTeX)
 GLYPHS = {
@@ -47,6 +48,18 @@ GLYPHS = {
     "b_r_ref": ("b_rᵣ", r"b_{r,\mathrm r}"),
     "n_ref": ("nᵣ", "n_r"),
     "C_ref": ("𝒞ᵣ", r"\mathcal{C}_r"),
+    "V_tilde": ("Ṽ", r"\tilde V"),
+    "V_p_tilde": ("Ṽ_p", r"\tilde V_p"),
+    "V_J_tilde": ("Ṽ_J", r"\tilde V_J"),
+    "alpha": ("α", r"\alpha"),
+    "alpha_p_tilde": ("α̃_p", r"\tilde\alpha_p"),
+    "F_hat": ("F̂", r"\hat F"),
+    "Psi_dot": ("Ψ̇", r"\dot\Psi"),
+    "Psi_prime": ("Ψ́", r"\acute\Psi"),
+    "Psi_ddot": ("Ψ̈", r"\ddot\Psi"),
+    "B_v": ("𝓑", r"\mathcal{B}"),
+    "r_v": ("r_v", "r_v"),
+    "Y": ("𝒴", r"\mathcal{Y}"),
     "D_dot": ("Ḋ", r"\dot D"),
     "G_dot": ("Ġ", r"\dot G"),
     "U_task": ("U", "U"),
@@ -73,6 +86,8 @@ class Notation:
         """A prime marks a Riccati set that is not the mechanism's own."""
         from phistar.operators.symbols import ARMATURE, MASS
 
+        if any(part.domain == SCALARS for part in node.of):  # made from a vector, not from masses
+            return ""
         if not node.of or (node.of[0] is MASS and (len(node.of) == 1 or node.of[1] is ARMATURE)):
             return ""
         if node.of[0] is MASS and isinstance(node.of[1], Sum) and not node.of[1].terms:
@@ -83,6 +98,10 @@ class Notation:
         match node:
             case Identity():
                 return self.identity
+            case Symbol(name="partial_q" | "partial_v" | "partial_qdd"):
+                return self.partial(node)
+            case Symbol(name="together"):
+                return f"[{self.show(node.of[0])}]"
             case Symbol():
                 return self.glyph(node)
             case Adjoint(of=inner):
@@ -94,6 +113,12 @@ class Notation:
             case Sum():
                 return self.tilde(node) or self.added(node)
         raise AssertionError(type(node))
+
+    def partial(self, node: Symbol) -> str:
+        """∂x/∂θ."""
+        by = {"partial_q": ("θ", r"\theta"), "partial_v": GLYPHS["v"], "partial_qdd": GLYPHS["qdd"]}[node.name]
+        inner = self.show(node.of[0])
+        return f"∂({inner})/∂{by[0]}" if self.column == 0 else rf"\frac{{\partial({inner})}}{{\partial {by[1]}}}"
 
     def powered(self, base: str, power: str) -> str:
         """TeX wants braces around what already has a superscript."""

@@ -6,8 +6,9 @@ a *pair* (mass, armature), because the same recursion that factors the mass matr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from phistar.operators.linearized import LINEARIZED_NAMES, Linearized
 from phistar.operators.nodes import Node, Sum, Symbol, identity, spelling, summation, zero
 from phistar.operators.spaces import (
     BASE_FORCES,
@@ -43,7 +44,7 @@ WEIGHTS = Symbol("R", RATES, TORQUES, _POSITIVE)
 
 
 @dataclass(frozen=True)
-class Symbols(TwoWay):
+class Symbols(TwoWay, Linearized):
     """H φ M … over the frames `frames` (None: one abstract tip); `armature` says whether A is there at all."""
 
     frames: tuple[str, ...] | None = None
@@ -53,6 +54,7 @@ class Symbols(TwoWay):
     rotors: bool = False
     rotor_symbol: Node | None = None
     siblings: bool = True  # whether any link has brothers
+    acceleration_symbol: Node | None = None
 
     # The fundamental operators (KJR92 eqs. 17-22).
     H, phi, E_phi, E, U, I = H, PHI, E_PHI, BASE, UNIT, identity()
@@ -63,7 +65,7 @@ class Symbols(TwoWay):
     @property
     def spelling(self) -> str:
         """An exact name of this choice of symbols."""
-        chosen = (self.mass_symbol, self.A, self.S)
+        chosen = (self.mass_symbol, self.A, self.S, self.acceleration)
         return f"{self.frames}{self.armature}{self.rotors}{self.siblings}" + "|".join(spelling(node) for node in chosen)
 
     @property
@@ -202,6 +204,11 @@ class Symbols(TwoWay):
     @property
     def qdd(self) -> Symbol:
         return self.vector("qdd", RATES)
+
+    @property
+    def acceleration(self) -> Node:
+        """θ̈ as accelerations α and forces F have it: given, unless a statement says what it is."""
+        return self.qdd if self.acceleration_symbol is None else self.acceleration_symbol
 
     @property
     def T(self) -> Symbol:
@@ -346,7 +353,11 @@ class Symbols(TwoWay):
         if (mass, armature, *([] if rotor is None else [rotor])) == self.pair:
             return self
         spin = zero(RATES, FORCES) if rotor is None else rotor
-        return Symbols(self.frames, self.armature, mass, armature, self.rotors, spin, self.siblings)
+        return replace(self, mass_symbol=mass, armature_symbol=armature, rotor_symbol=spin)
+
+    def accelerated(self, acceleration: Node) -> Symbols:
+        """The same symbols with θ̈ as the statement gives it."""
+        return replace(self, acceleration_symbol=acceleration)
 
 
 NAMES = (
@@ -355,5 +366,6 @@ NAMES = (
     *("a_b", "f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
     *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot"),
     *TWO_WAY_NAMES,
+    *LINEARIZED_NAMES,
 )
 """Every name a statement may use; `phistar derive` and `ps.algebra()` offer exactly these."""

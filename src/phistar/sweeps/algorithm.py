@@ -12,6 +12,7 @@ from phistar.sweeps.ir import (
     BackFromParent,
     BackFromSiblings,
     Call,
+    CarriedChildren,
     CongruentChildren,
     CongruentParent,
     CongruentSiblings,
@@ -53,16 +54,19 @@ _FUNCTIONS = {
     "subspace_rate": "Ḣ*(k)",
     "turning": "[H*(k)θ̇(k)]×P⁺(k) + P⁺(k)[H*(k)θ̇(k)]×*",
     "diagonal": "R(k)",
+    "coriolis_block": "½(V(k)×*M(k) + [M(k)V(k)]^ − M(k)V(k)~)",
+    "own_bracket": "[H*(k)θ̇(k)]~ H*(k)",
     "bias_acceleration_at_frames": "[0; ω×(ω×ℓ(1,0))]",
 }
 
 
-_MOVED = (FromChildren, FromParent, CongruentChildren, CongruentParent)
+_MOVED = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent)
 _MOVED += (BackFromParent, BackFromChildren, BackCongruentParent)
 _MOVES: dict[type[Term], str] = {
     FromChildren: "φ(k,k−1) {}(k−1)",
     FromParent: "φ*(k+1,k) {}(k+1)",
     CongruentChildren: "φ(k,k−1) {}(k−1) φ*(k,k−1)",
+    CarriedChildren: "φ(k,k−1) {}(k−1) φ*(k,k−1)",
     CongruentParent: "φ*(k+1,k) {}(k+1) φ(k+1,k)",
     BackFromParent: "φ(k,k+1) {}(k+1)",
     BackFromChildren: "φ*(k−1,k) {}(k−1)",
@@ -141,6 +145,8 @@ def _show(term: Term, at_link: bool) -> str:
             return f"{_grouped(left, at_link)} {_grouped(matrix, at_link)}⁻¹"
         case Plus(terms=terms):
             return _sum(terms, at_link)
+        case Call(function="motion_bracket" | "force_bracket" as function, arguments=(inner,)):
+            return f"[{_show(inner, at_link)}]{'~' if function == 'motion_bracket' else '^'}"
         case Call(function=function):
             return _FUNCTIONS[function]
         case TaskOperator(name=name, transposed=transposed, of=inner):

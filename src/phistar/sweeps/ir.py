@@ -56,6 +56,13 @@ class CongruentChildren(Term):
 
 
 @dataclass(frozen=True, eq=False)
+class CarriedChildren(Term):
+    """The same for blocks that need not be symmetric."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class CongruentParent(Term):
     """φ*(p,k) X(p) φ(p,k)."""
 
@@ -241,6 +248,17 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Table:
+    """An operator between joints as fields: `own` of a joint with itself; where joint k carries j, (k, j) is the sum of
+    left*(k)φ(k,j)right(j) over `carries` and (j, k) that of left*(j)φ*(k,j)right(k) over `carried`."""
+
+    name: str
+    own: str
+    carries: tuple[tuple[str, str], ...]
+    carried: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Program:
     """Sweeps in order. `inputs` and `outputs` name fields with the space they live on; `columns` names the inputs
     that are the identity of their space (the results are matrices); `results` gives each statement's output field."""
@@ -251,6 +269,7 @@ class Program:
     columns: tuple[str, ...] = ()
     results: tuple[tuple[str, str], ...] = ()
     matrices: tuple[str, ...] = ()  # the statements that were wanted as operators
+    tables: tuple[Table, ...] = ()
 
     @property
     def result_names(self) -> dict[str, str]:
@@ -290,10 +309,8 @@ def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
             return times(change(left), change(right))
         case Plus(terms=terms):
             return plus([(c, change(inner)) for c, inner in terms])
-        case Transpose(of=inner):
-            return Transpose(change(inner))
-        case Invert(of=inner):
-            return Invert(change(inner))
+        case Transpose(of=inner) | Invert(of=inner):
+            return type(term)(change(inner))
         case TaskOperator(name=name, transposed=transposed, of=inner):
             return TaskOperator(name, transposed, change(inner))
         case Call(function=function, arguments=arguments):
@@ -343,7 +360,15 @@ def plus(terms: list[tuple[Fraction, Term]]) -> Term:
     return Plus(tuple(kept))
 
 
-_SENT = (FromChildren, FromParent, CongruentChildren, CongruentParent, BackFromParent, BackFromChildren)
+_SENT = (
+    FromChildren,
+    FromParent,
+    CongruentChildren,
+    CarriedChildren,
+    CongruentParent,
+    BackFromParent,
+    BackFromChildren,
+)
 _SENT += (BackCongruentParent, FromSiblings, BackFromSiblings, CongruentSiblings)
 _RANKS = {Field: 1, Call: 3, FromRoot: 4, FromBase: 4}
 ZERO = Plus(())
@@ -351,7 +376,7 @@ ZERO = Plus(())
 
 @cache
 def fields_at_link(term: Term) -> frozenset[str]:
-    """Names that must be known at this link before the term is."""
+    """Names that must be known at this link first."""
     own = frozenset({term.name}) if isinstance(term, Field) else _implied(term)
     return own.union(*(fields_at_link(x) for x in subterms(term)))
 

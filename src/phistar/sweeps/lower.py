@@ -9,9 +9,27 @@ from __future__ import annotations
 from fractions import Fraction
 
 from phistar.identities.graph import ONE as ONE_OPERAND
-from phistar.identities.graph import Apply, Operand, Pairing, Solve, Total, Value, apply, arguments, operand_of, walk
+from phistar.identities.graph import (
+    Apply,
+    Blocks,
+    Bracketed,
+    Operand,
+    Pairing,
+    Solve,
+    Total,
+    Value,
+    apply,
+    arguments,
+    blocks,
+    compound,
+    operand_of,
+    origin_of,
+    walk,
+)
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
+from phistar.operators.linearized import BRACKETS, MADE, TOGETHER
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.operators.show import text
 from phistar.operators.spaces import SCALARS
 from phistar.sweeps import ir
 from phistar.sweeps.ir import (
@@ -52,7 +70,7 @@ def lower_all(nodes: dict[str, Node], matrix: bool = False, joseph: bool = False
     operands = {name: operand_of(node, matrix) for name, node in nodes.items()}
     roots = {name: apply(node, operands[name]) for name, node in nodes.items()}
     wanted = tuple(name for name, node in nodes.items() if matrix and node.domain != SCALARS)
-    program = _Lowering(roots, tuple(operands.values()), matrix, wanted, joseph).program()
+    program = Lowering(roots, tuple(operands.values()), matrix, wanted, joseph).program()
     for improve in PASSES:
         program = improve(program)
     return program
@@ -77,7 +95,7 @@ _BACK: dict[str, tuple[type[Term], type[Term]]] = {
 """Letters of the two-way algebra that reach other links, plain and starred."""
 
 
-class _Lowering:
+class Lowering:
     """The names and statements of one program while it is being written down."""
 
     def __init__(
@@ -189,6 +207,12 @@ class _Lowering:
             self.names[value] = self.fresh(self.name_for(value))
             when = self.plan.when[value]
             self.stages.setdefault(when, []).extend(self.scan(self.names[value], value))
+        elif isinstance(value, Blocks):
+            term = self.block(value.node)
+            if isinstance(term, Field):  # made by its recursion
+                self.names[value] = term.name
+            else:
+                self.store(value, f"[{text(value.node)}]")
         elif self.needs_field(value):
             self.store(value, self.name_for(value))
 
@@ -243,6 +267,10 @@ class _Lowering:
                 return self.solved(value)
             case Pairing():
                 return self.paired(value)
+            case Bracketed(letter=letter, argument=argument):
+                return times(self.block(letter), self.term(argument))
+            case Blocks(node=node):
+                return self.block(node)
         raise AssertionError(value)
 
     def solved(self, value: Solve) -> Term:
@@ -317,13 +345,25 @@ class _Lowering:
                 return Call("diagonal", (Field(GIVEN["R"]),))
             case Symbol(name="D_dot" | "G_dot"):
                 return Field({"D_dot": "Ḋ", "G_dot": "Ġ"}[node.name] + self.suffix(node.of))
+            case Symbol(name=name) if name in BRACKETS:
+                return Call("force_bracket" if BRACKETS[name] else "motion_bracket", (self.term(origin_of(node)),))
+            case Symbol(name=name) if name == TOGETHER:
+                return self.term(origin_of(node))
+            case Symbol(name=name) if name in MADE:
+                known = self.names.get(blocks(node))
+                return Field(known) if known else self.block(compound(node))
             case Symbol(name=name):
-                if name in (*riccati_names, "Omega", "Delta"):
-                    return Field({"Omega": "Ω", "Delta": "Δ⁺"}.get(name, name) + self.suffix(node.of))
-                made = {"Gamma": "Γ"} | dict.fromkeys(("r", "M_b", "r_b", "q", "H_f", "H_b"))
+                if name in (*riccati_names, "Omega", "Delta", "Y"):
+                    return Field({"Omega": "Ω", "Delta": "Δ⁺", "Y": "𝒴"}.get(name, name) + self.suffix(node.of))
+                made = {"Gamma": "Γ", "Psi_dot": "Ψ̇", "Psi_prime": "Ψ́", "B_v": "𝓑", "r_v": "r_v"} | dict.fromkeys(
+                    ("r", "M_b", "r_b", "q", "H_f", "H_b")
+                )
                 return Field(made[name] or name) if name in made else Data(name)
             case Sum(terms=terms):
-                return plus([(c, self.block(inner)) for c, inner in terms])
+                held = self.held_by(node)
+                known = [(ONE, self.term(blocks(held)))] if held else []
+                others = [(c, self.block(x)) for c, x in terms if not held or (c, x) not in held.terms]
+                return plus([*known, *others])
             case Product(factors=factors):
                 if isinstance(factors[0], Symbol) and factors[0].name == "B" and factors[-1] is adjoint(factors[0]):
                     return Data("BUB*")
@@ -334,6 +374,11 @@ class _Lowering:
             case Identity():
                 return Data("I")
         raise AssertionError(node)
+
+    def held_by(self, node: Sum) -> Sum | None:
+        """A sum that has been made and is part of this one."""
+        made = (value.node for value in self.names if isinstance(value, Blocks))
+        return next((x for x in made if isinstance(x, Sum) and set(x.terms) < set(node.terms)), None)
 
     def mass_terms(self, pair: tuple[Node, ...]) -> tuple[Term, Term, Term]:
         """The blocks of the mass, armature and rotors that a Riccati equation is about."""

@@ -65,6 +65,11 @@ _DATA = {
 }
 
 
+def _skew(x: Pattern) -> Pattern:
+    (a,), (b,), (c,) = x
+    return [[0, c, b], [c, 0, a], [b, a, 0]]
+
+
 @dataclass
 class _Tally:
     """Link 0 is the base link, link n − 1 the tip."""
@@ -138,6 +143,9 @@ class _Tally:
             case ir.CongruentChildren(name=name):
                 below = self.at(name, k + 1) if k + 1 < self.n else None
                 return None if below is None else self.congruent(below)
+            case ir.CarriedChildren(name=name):
+                below = self.at(name, k + 1) if k + 1 < self.n else None
+                return None if below is None else _transposed(self.inward(_transposed(self.inward(below))))
             case ir.FromParent(name=name):
                 above = self.at(name, k - 1) if k > 0 else None
                 return None if above is None else self.outward(above)
@@ -314,6 +322,30 @@ class _Tally:
         force = self.product([row[:3] for row in mass[3:]], omega)
         assert moment is not None and force is not None
         return [*self.cross(omega, moment), *self.cross(omega_r, force)]
+
+    def motion_bracket(self, k: int, motion: Block) -> Block:
+        if motion is None:
+            return None
+        spin, slide = (_skew(_rows(motion, i, i + 3)) for i in (0, 3))
+        return [*[[*row, 0, 0, 0] for row in spin], *[[*a, *b] for a, b in zip(slide, spin, strict=True)]]
+
+    def force_bracket(self, k: int, force: Block) -> Block:
+        if force is None:
+            return None
+        moment, push = (_skew(_rows(force, i, i + 3)) for i in (0, 3))
+        return [*[[*a, *b] for a, b in zip(moment, push, strict=True)], *[[*row, 0, 0, 0] for row in push]]
+
+    def own_bracket(self, k: int, v: Pattern) -> Block:
+        return None  # of one axis
+
+    def coriolis_block(self, k: int, velocity: Pattern) -> Pattern:
+        spin, linear = _skew(_rows(velocity, 0, 3)), _rows(velocity, 3, 6)
+        turned = self.product(spin, [[2] * 3 for _ in range(3)])
+        whole = self.total([(1, turned), (1, self.product(linear, [[2, 2, 2]]))], False)
+        momentum = self.total([(2, linear), (1, self.product(spin, _COLUMN))], False)
+        self.adds += 3
+        left = [*(whole or _zeros(3, 3)), *_skew(momentum or _zeros(3, 1))]
+        return [[*row, 0, 0, 0] for row in left]
 
     def diagonal(self, k: int, weights: Pattern) -> Block:
         return [[2]]

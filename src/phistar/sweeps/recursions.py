@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from phistar.errors import StatementError
 from phistar.sweeps.ir import (
     BackCongruentParent,
     Call,
+    CarriedChildren,
     CongruentChildren,
     CongruentParent,
     CongruentSiblings,
@@ -16,6 +18,7 @@ from phistar.sweeps.ir import (
     Field,
     FromParent,
     Invert,
+    Plus,
     Statement,
     Term,
     Transpose,
@@ -169,6 +172,41 @@ def gramian(suffix: str, blocks: Blocks) -> list[Statement]:
     return [Statement("Γ", plus([(ONE, CongruentParent("Γ")), (ONE, times(Transpose(H), H))]), True)]
 
 
+def axes_carried(suffix: str, blocks: Blocks) -> list[Statement]:
+    """Ψ̇ = V_p~H* (SRW22)."""
+    return [Statement("Ψ̇", times(Call("motion_bracket", (FromParent("V"),)), Transpose(H)))]
+
+
+def axes_turned(suffix: str, blocks: Blocks) -> list[Statement]:
+    """Ψ́ = 2Ψ̇ + [H*θ̇]~H*."""
+    return [Statement("Ψ́", plus([(2 * ONE, Field("Ψ̇")), (ONE, Call("own_bracket", (Field("θ̇"),)))]))]
+
+
+def coriolis(suffix: str, blocks: Blocks) -> list[Statement]:
+    """𝓑 (EW21), linear in M."""
+    return [Statement("𝓑", _coriolis_of(blocks[0]))]
+
+
+def _coriolis_of(mass: Term) -> Term:
+    if isinstance(mass, Plus):
+        return plus([(c, _coriolis_of(part)) for c, part in mass.terms])
+    if mass is not Data("M"):
+        raise StatementError("𝓑 is made from the links' own masses M, or multiples of them.")
+    return Call("coriolis_block", (Field("V"),))
+
+
+def coriolis_composite(suffix: str, blocks: Blocks) -> list[Statement]:
+    """R87 eq. 29 of 𝓑: r_v = Σ φr_vφ* + 𝓑."""
+    return [Statement("r_v", plus([(ONE, Field("𝓑")), (ONE, CarriedChildren("r_v"))]))]
+
+
+def coriolis_articulated(suffix: str, blocks: Blocks) -> list[Statement]:
+    """𝒴 = Σ ψ𝒴φ* + 𝓑, 𝒴⁺ = (I − GH)𝒴."""
+    y, carried, g = (name + suffix for name in ("𝒴", "𝒴⁺", "G"))
+    left = plus([(ONE, Field(y)), (-ONE, times(Field(g), times(H, Field(y))))])
+    return [Statement(y, plus([(ONE, Field("𝓑")), (ONE, CarriedChildren(carried))])), Statement(carried, left)]
+
+
 def velocity(suffix: str, blocks: Blocks) -> list[Statement]:
     """KJR92 eq. 41."""
     return [Statement("V", plus([(ONE, FromParent("V")), (ONE, times(Transpose(H), Field("θ̇")))]))]
@@ -199,5 +237,10 @@ RECURSIONS: dict[str, Callable[[str, Blocks], list[Statement]]] = {
     "velocity": velocity,
     "reference_velocity": reference_velocity,
     "riccati_rate": riccati_rate,
+    "Psi_dot": axes_carried,
+    "Psi_prime": axes_turned,
+    "B_v": coriolis,
+    "r_v": coriolis_composite,
+    "Y": coriolis_articulated,
     "pose": pose,
 }

@@ -9,6 +9,7 @@ from phistar.sweeps.ir import (
     BackFromChildren,
     BackFromParent,
     BackFromSiblings,
+    CarriedChildren,
     CongruentChildren,
     CongruentParent,
     CongruentSiblings,
@@ -41,7 +42,7 @@ def validate(program: Program) -> Program:
 
 def _check_direction(term: Term, sweep: Sweep, made: set[str]) -> None:
     """A field made in the same sweep may be read only where it is already known."""
-    if isinstance(term, FromChildren | CongruentChildren | BackFromChildren) and term.name in made:
+    if isinstance(term, FromChildren | CongruentChildren | CarriedChildren | BackFromChildren) and term.name in made:
         assert sweep.direction == INWARD, f"{term.name} of the children is not known in an outward sweep"
     if isinstance(term, FromParent | CongruentParent | BackFromParent | BackCongruentParent) and term.name in made:
         assert sweep.direction == OUTWARD, f"{term.name} of the parent is not known in an inward sweep"

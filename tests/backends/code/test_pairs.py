@@ -10,11 +10,19 @@ from phistar.backends.code.unsolved import Unsolved
 from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature
-from phistar.backends.programs.linearized import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from phistar.backends.programs.linearized import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    moved_by_forces,
+    tables_program,
+)
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Scalar, Tape, finish
+from phistar.operators.symbols import Symbols
 from tests.trees import mechanism, relative
 
+INVERSE = tables_program(ps.inverse_dynamics_derivatives.nodes, Symbols())
+FORWARD = tables_program(ps.forward_dynamics_derivatives.nodes, moved_by_forces(Symbols()))
 SIZE = 5
 CARRIED = ((0, 1), (0, 2), (1, 2), (0, 4))  # joint 3 is on the world alone
 
@@ -105,7 +113,7 @@ def test_only_joints_that_carry_one_another_are_paired():
     model = mechanism(7, serial=False, bodies=6, floating=True, kind="revolute").model
     tape = Tape()
     q, v, a = (tape.inputs((size,)) for size in (model.nq, model.nv, model.nv))
-    pairs = inverse_dynamics_derivatives(common_frame(single_axes(model), q), v, a).pairs
+    pairs = inverse_dynamics_derivatives(INVERSE, common_frame(single_axes(model), q), v, a).pairs
     assert pairs is not None
     mass = ps.mass_matrix(model, model.random(np.random.default_rng(0)))
     joint_of = np.repeat(np.arange(len(model.joints)), [joint.nv for joint in model.joints])
@@ -121,13 +129,15 @@ def test_a_free_base_falls_as_before_however_it_is_turned():
     for each, count in ((model, 0), (free, 6)):
         tape = Tape()
         q, v, a = (tape.inputs((size,)) for size in (each.nq, each.nv, each.nv))
-        unsolved = forward_dynamics_derivatives(common_frame(single_axes(each), q), v, a)
+        unsolved = forward_dynamics_derivatives(FORWARD, common_frame(single_axes(each), q), v, a)
         assert len(unsolved.known) == count
         state = each.random(rng), rng.normal(size=each.nv), rng.normal(size=each.nv)
         table = unsolved.solved()[0].reshape(-1)
         trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in table])
         found = np.array(replay(trace, np.concatenate(state)), dtype=float).reshape(each.nv, each.nv)
-        on_arrays = forward_dynamics_derivatives(common_frame(single_axes(each), state[0]), *state[1:]).solved()[0]
+        on_arrays = forward_dynamics_derivatives(
+            FORWARD, common_frame(single_axes(each), state[0]), *state[1:]
+        ).solved()[0]
         np.testing.assert_allclose(found, on_arrays, rtol=0, atol=1e-11 * np.abs(on_arrays).max())
 
 
@@ -136,6 +146,8 @@ def test_a_humanoid_s_size_of_tree_has_the_derivatives_of_the_arrays():
     rng = np.random.default_rng(0)
     q, v, tau = model.random(rng, (5,)), rng.normal(size=(5, model.nv)), rng.normal(size=(5, model.nv))
     frame = common_frame(single_axes(model), q)
-    for name, on_arrays in (("forward", forward_dynamics_derivatives), ("inverse", inverse_dynamics_derivatives)):
+    forward = forward_dynamics_derivatives(FORWARD, frame, v, tau)
+    inverse = inverse_dynamics_derivatives(INVERSE, frame, v, tau)
+    for name, on_arrays in (("forward", forward), ("inverse", inverse)):
         found = getattr(ps, f"{name}_dynamics_derivatives")(model, q, v, tau)
-        assert max(relative(x, y) for x, y in zip(found, on_arrays(frame, v, tau).solved(), strict=True)) <= 1e-11
+        assert max(relative(x, y) for x, y in zip(found, on_arrays.solved(), strict=True)) <= 1e-11

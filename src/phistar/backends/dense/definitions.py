@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.dense.linearized import LINEARIZED
 from phistar.backends.dense.mixed import MIXED
 from phistar.backends.dense.two_way import TWO_WAY
 from phistar.backends.links.values import Links, bias_acceleration, bias_force, rotor_moment, space_sizes
@@ -76,8 +77,8 @@ class Dense:
             return MIXED[node.name](self, *node.of)
         if node.name in TWO_WAY:
             return TWO_WAY[node.name](self, *node.of)
-        if node.name in MIXED:
-            return MIXED[node.name](self, *node.of)
+        if node.name in LINEARIZED:
+            return LINEARIZED[node.name](self, *node.of)
         if node.of and node.name not in ("r", "mass", "b"):
             return self.riccati(node.of)[node.name]
         return getattr(self, f"_{node.name}")(*node.of)

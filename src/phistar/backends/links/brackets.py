@@ -5,10 +5,12 @@ Floats with leading axes, or traced scalars.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from phistar.backends.links.values import Links
 from phistar.spatial import skew
 
 
@@ -43,3 +45,21 @@ def coriolis_block(mass: Any, moment: np.ndarray, second: np.ndarray, velocity: 
     top = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
     left = np.concatenate([top, -skew(momentum[..., 0])], axis=-2)
     return np.concatenate([left, np.zeros(left.shape)], axis=-1)
+
+
+def _own(links: Links, k: int, v: np.ndarray) -> np.ndarray | None:
+    h = links.subspace[k]
+    return own_bracket(np.matmul(h, v), h) if h.shape[-1] > 1 else None
+
+
+def _coriolis(links: Links, k: int, velocity: np.ndarray) -> np.ndarray:
+    return coriolis_block(*links.mass_parts(k)[:2], links.second_moment(k), velocity)
+
+
+BRACKETS: dict[str, Callable[..., Any]] = {
+    "motion_bracket": lambda links, k, motion: None if motion is None else bracket(motion),
+    "force_bracket": lambda links, k, force: None if force is None else force_bracket(force),
+    "own_bracket": _own,
+    "coriolis_block": _coriolis,
+}
+"""What programs call, at link k; what is zero by structure is None."""

@@ -23,10 +23,9 @@ Place = tuple[np.ndarray, np.ndarray]  # rotation (…, 3, 3) and origin (…, 3
 
 @dataclass(frozen=True)
 class CommonFrame:
-    """`links` in the one frame, the second moments ∫xx* dm of each link about its origin, and gravity's [0; −g]."""
+    """`links` in the one frame, and gravity's [0; −g]."""
 
     links: Links
-    second_moments: tuple[np.ndarray, ...]
     base_acceleration: np.ndarray
 
 
@@ -76,9 +75,10 @@ def common_frame(model: Model, q: Any) -> CommonFrame:
         parameters.append(inertia_parameters(mass, whole, moved))
     stacked = np.stack(np.broadcast_arrays(*parameters), axis=-2)
     still, here = (np.eye(3),) * len(places), (np.zeros(3),) * len(places)
-    moved = replace(links, rotation=still, offset=here, subspace=tuple(subspace), inertias=stacked)
+    numbers = {"subspace": tuple(subspace), "inertias": stacked, "second_moments": tuple(second), "still": True}
+    moved = replace(links, rotation=still, offset=here, **numbers)
     lift = times(turn, -model.gravity)
-    return CommonFrame(moved, tuple(second), np.concatenate([np.zeros(lift.shape), lift], axis=-1))
+    return CommonFrame(moved, np.concatenate([np.zeros(lift.shape), lift], axis=-1))
 
 
 def _places(links: Links) -> tuple[list[Place], np.ndarray]:

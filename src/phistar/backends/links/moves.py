@@ -61,6 +61,11 @@ def congruent_inward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
     return link.mirrored(x)
 
 
+def carried_inward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
+    """φXφ* for any X."""
+    return np.swapaxes(inward(moves, np.swapaxes(inward(moves, x), -1, -2)), -1, -2)
+
+
 def congruent_outward(moves: tuple[Move, ...], x: np.ndarray) -> np.ndarray:
     """φ*Xφ for symmetric X."""
     for rotation, offset in moves:

@@ -25,6 +25,8 @@ class Links:
     spins: Any = None  # (r,) in place of the model's G J_r, where one link stands for many
     paths: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...] = ()  # rotation and offset in small moves
     inertias: Any = None  # (…, bodies, 10) in place of the model's: mass, mass·com, Ixx Ixy Iyy Ixz Iyz Izz
+    second_moments: tuple[np.ndarray, ...] | None = None  # ∫xx* dm of each link, where that is known first
+    still: bool = False  # whether all frames coincide, so that φ = 1
 
     @property
     def parents(self) -> tuple[int, ...]:
@@ -58,6 +60,13 @@ class Links:
         return np.concatenate(
             [np.concatenate([tensor, lever], axis=-1), np.concatenate([-lever, diagonal], axis=-1)], axis=-2
         )
+
+    def second_moment(self, k: int) -> np.ndarray:
+        """∫xx* dm about the body's origin, (…, 3, 3): the tensor is tr(Σ) − Σ."""
+        if self.second_moments is not None:
+            return self.second_moments[k]
+        tensor = self.mass_parts(k)[2]
+        return 0.5 * np.trace(tensor, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - tensor
 
     def armature(self, k: int) -> np.ndarray:
         """A(k), (r, r)."""
@@ -201,6 +210,12 @@ def spin_of(kind: Any) -> np.ndarray:
 def has_rotors(model: Model) -> bool:
     """Whether any joint's rotor spin acts on the links."""
     return any(np.any(spin_of(joint.kind)) for joint in model.joints)
+
+
+def has_constant_axes(model: Model) -> bool:
+    """Whether no joint's H* changes in its link as the joint moves."""
+    kinds = (joint.kind for joint in model.joints)
+    return all(kind.subspace_rate(kind.neutral(), np.zeros(kind.nv)) is None for kind in kinds)
 
 
 def space_sizes(model: Model, frames: tuple[str, ...]) -> dict[str, int]:

@@ -28,11 +28,11 @@ Fields = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Form:
-    """`inputs` after q, the `sweeps`; of a rate's row the fields and where they begin; by letter the fields whose
-    components are columns, and how many; arrays of scratch; the loops, the last of which is called."""
+    """`inputs` after q, the `program` that has the sweeps; of a rate's row the fields and where they begin; by letter
+    the fields whose components are columns, and how many; arrays of scratch; the loops, the last of which is called."""
 
     inputs: tuple[str, ...]
-    sweeps: tuple[str, ...]
+    program: str
     row: Fields
     columns: dict[str, tuple[str, int]]
     scratch: dict[str, str]
@@ -66,12 +66,12 @@ _UNIT_ROOM = _six("e", ROWS) | _six("c", LAYERS) | {"ue": TABLE}
 _ROOM = (
     _UNIT_ROOM | _six("f", ROWS) | _six("g", ROWS) | _six("a", LAYERS) | _six("b", LAYERS) | {"uq": TABLE, "uv": TABLE}
 )
-_FORWARD = ("at rest", "eliminated", "accelerated", "turned")
+_FORWARD = "forward_dynamics_derivatives"
 
 FORMS = {
     "mass_matrix": Form(
         (),
-        ("at rest", "composite"),
+        "mass_matrix",
         _COMPOSITE[:2],
         {"h": ("h", 6), "r": ("r_h", 6)},
         {"row": ROWS},
@@ -79,7 +79,7 @@ FORMS = {
     ),
     "mass_matrix_inverse": Form(
         (),
-        ("at rest", "eliminated"),
+        "mass_matrix_inverse",
         (_ELIMINATED[0], _ELIMINATED[1], _ELIMINATED[3]),
         {},
         _UNIT_ROOM,
@@ -87,7 +87,7 @@ FORMS = {
     ),
     "inverse_dynamics_derivatives": Form(
         ("v", "a"),
-        ("moved", "composite"),
+        "inverse_dynamics_derivatives",
         _COMPOSITE,
         {"q": ("by_q", 6), "v": ("by_v", 6), "r": ("r_h", 6), "p": ("psi_ddot", 6), "s": ("psi_prime", 6)}
         | {"w": ("psi_dot", 3), "h": ("h", 6)},

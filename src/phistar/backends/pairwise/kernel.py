@@ -75,7 +75,7 @@ def _text(
     form: Form, kinds: list[Kind], signature: Signature, alone: bool, armature: bool, lanes: int, fma: bool
 ) -> tuple[str, Memory, int]:
     """The module but for the loops; where the sweeps keep their numbers; their operations a link."""
-    made = needed(stages(kinds, form.sweeps, alone, armature), form.fields, set())
+    made = needed(stages(kinds, form.program, alone, armature), form.fields, set())
     made = [stage for stage in made if any(step.stores for step in stage.steps)]
     memory = laid_out(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
     code = stage_calls(made, memory, lanes, fma)

@@ -1,124 +1,77 @@
 """One link's work in one common frame, traced once per kind of link: what tables of a long mechanism repeat.
 
-All frames lie on the world's axes, so that φ = 1 between links. The statements are those of `linearized.py`: an outward
-sweep places the link and gives H*, Ψ̇, Ψ′, Ψ̈, M, 𝓑 and the force Mα + 𝓑V; an inward sweep adds up composites r = φM,
-rᶜ = φ𝓑 and F. For ℳ⁻¹X it eliminates instead (RJK91 lemma 1): with P = M + ψPψ*, D = HPH* + A, G = PH*D⁻¹ and, for what
-depends on velocities, 𝒴 = 𝓑 + ψ𝒴φ*,
-
-    ψMφ* = P + ψ̃P + Pφ̃*,    ψ𝓑φ* = 𝒴 + ψ̃𝒴 + 𝒴φ̃*,
-
-joint rate by joint rate, the last one of a joint first. `loops.py` makes the tables of it.
+All frames lie on the world's axes, so that φ = 1 between links: a first sweep places the link and gives H* and M there.
+From then on the sweeps are those of the statements' programs (`programs.py`). Where a program eliminates joints (D, G,
+P⁺ and what reads them) a joint of several rates is taken rate by rate, the last one first, as massless links between
+its parent and itself would be: so a rate has its own 1/D, and `loops.py` goes from rate to rate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from phistar.backends.links import moves
 from phistar.backends.links.brackets import bracket, coriolis_block, force_bracket, own_bracket
 from phistar.backends.links.common_frame import inertia_parameters, moved_moments, moved_subspace
-from phistar.backends.links.link_frames import ROOT
 from phistar.backends.links.turned import turned
 from phistar.backends.links.values import Links, mirrored
+from phistar.backends.pairwise.programs import PROGRAMS
+from phistar.backends.pairwise.tracer import LinkTracer
+from phistar.backends.programs.blocks import Block, block_times, block_total, block_transposed
 from phistar.backends.rolled.memory import Stage
-from phistar.backends.rolled.steps import ARMATURE, Kind, Place, Recorder, Step, remembered, symbolic_link
-from phistar.sweeps.ir import INWARD, OUTWARD
+from phistar.backends.rolled.plan import depending, parts
+from phistar.backends.rolled.steps import Kind, symbolic_link
+from phistar.sweeps import ir
+from phistar.sweeps.ir import INWARD, OUTWARD, Program, Statement, Sweep, Term, fields_anywhere
 
 UPPER = np.triu_indices(6)
+GIVEN = {"θ̇": "v", "θ̈": "a", "T": "tau"}
+SUBSPACE = ir.Transpose(ir.Data("H"))  # kept where the link is placed
+GAINS = {"G", "D⁻¹"}
+_FROM_CHILDREN = ir.FromChildren | ir.CongruentChildren | ir.CarriedChildren
+
+Work = tuple[str, str, Callable[[LinkTracer], None]]  # what it is called, its direction, what a link does
 
 
-class LinkTracer:
-    """A symbolic link of one kind: what it has kept, what its parent passes on, what its children have sent.
-
-    `alone`: it is the only one on the world, and the common origin is its own. `armature`: any joint has one.
-    """
-
-    def __init__(self, kind: Kind, alone: bool, armature: bool) -> None:
-        self.kind, self.nv, self.is_root = kind, kind.model.nv, kind.role == ROOT
-        self.alone, self.armature = alone, armature
-        self.turns: dict[Any, int] = {}
-        self.earlier: dict[str, np.ndarray | None] = {}
-
-    def trace(self, work: Callable[[LinkTracer], None]) -> Step:
-        """What the link does in one sweep."""
-        self.record = Recorder(self.turns)
-        self.made: dict[str, np.ndarray] = {}
-        self.given_away: list[tuple[Place, Any]] = []
-        work(self)
-        stores = [(("own", name, i), x) for name, value in self.made.items() for i, x in enumerate(value.reshape(-1))]
-        self.earlier |= {name: remembered(value) for name, value in self.made.items()}
-        return self.record.finished([*stores, *self.given_away])
-
-    def keep(self, **fields: np.ndarray) -> None:
-        self.made.update(fields)
-
-    def field(self, name: str) -> np.ndarray:
-        """What the link has kept, in this sweep or an earlier one."""
-        if name in self.made:
-            return self.made[name]
-        known = self.earlier[name]
-        assert known is not None, name
-        result = np.empty(known.shape, dtype=object)
-        for index in np.ndindex(*known.shape):
-            number: Any = known[index]
-            result[index] = number if isinstance(number, float) else self.record.load("own", name, number)
-        return result
-
-    def given(self, name: str) -> np.ndarray:
-        """An input, (r, 1)."""
-        return self.record.array("own", name, (self.nv, 1))
-
-    def passed(self, name: str, size: int) -> np.ndarray:
-        """What the parent passes on, (size, 1)."""
-        return self.record.array("passed", name, (size, 1))
-
-    def passes(self, name: str, value: np.ndarray) -> None:
-        self.given_away += [(("passing", name, i), x) for i, x in enumerate(value.reshape(-1))]
-
-    def sum_of_children(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        return self.record.array("children", name, shape)
-
-    def sends(self, name: str, value: np.ndarray) -> None:
-        if not self.is_root:
-            self.given_away += [(("siblings", name, i), x) for i, x in enumerate(value.reshape(-1))]
-
-    def armature_of(self, rate: int) -> Any:
-        return self.record.load("constant", "", ARMATURE + rate) if self.armature else 0.0
-
-
-def stages(kinds: list[Kind], names: tuple[str, ...], alone: bool, armature: bool) -> list[Stage]:
-    """The named sweeps, for all kinds of links."""
+def stages(kinds: list[Kind], name: str, alone: bool, armature: bool) -> list[Stage]:
+    """The sweeps of a program, for all kinds of links."""
     links = [LinkTracer(kind, alone, armature) for kind in kinds]
-    return [Stage(SWEEPS[name][0], [link.trace(SWEEPS[name][1]) for link in links], name) for name in names]
+    return [Stage(direction, [link.trace(work) for link in links], name) for name, direction, work in _works(name)]
 
 
-def _moved(t: LinkTracer, accelerated: bool) -> None:
-    """The link in the common frame: h = H*, `parameters` of M, 𝓑's left half, Ψ̇'s angular part, Ψ′, and at θ̈ = a, or
-    else at rest, Ψ̈ and the force Mα + 𝓑V."""
+def _works(name: str) -> list[Work]:
+    program, called = PROGRAMS[name]()
+    works: list[Work] = [(name, sweep.direction, Run(program, sweep, called)) for sweep in program.passes]
+    if works[0][1] == INWARD:
+        return [(name, OUTWARD, _placed), *works]
+    return [(name, OUTWARD, _both(_placed, works[0][2])), *works[1:]]
+
+
+def _both(first: Callable[[LinkTracer], None], then: Callable[[LinkTracer], None]) -> Callable[[LinkTracer], None]:
+    def work(t: LinkTracer) -> None:
+        first(t)
+        then(t)
+
+    return work
+
+
+# The common frame
+
+
+def _placed(t: LinkTracer) -> None:
+    """The link in the common frame: h = H* and `parameters` of M."""
     path, links = symbolic_link(t.record, t.kind)
     rotation, origin = _place(t, path)
     t.passes("place", np.concatenate([rotation.reshape(-1), origin]))
-    h = moved_subspace(rotation, origin, links.subspace[0])
     mass, moment, second = links.mass_parts(0)  # the table of constants has second moments where a tensor would be
     moment, second = moved_moments(origin, mass, np.matmul(rotation, moment), mirrored(turned(rotation, second)))
-    rates = t.given("v")
-    own = np.matmul(h, rates)
-    above = np.zeros((6, 1)) if t.is_root else t.passed("V", 6)
-    velocity = above + own
-    psi_dot = np.matmul(bracket(above), h)
-    parameters = inertia_parameters(mass, moment, second)
-    coriolis = coriolis_block(mass, moment, second, velocity)
-    lift = t.record.array("flat", "a_g", (6, 1)) if t.is_root else t.passed("alpha", 6)
-    alpha = lift + np.matmul(psi_dot, rates) + (np.matmul(h, t.given("a")) if accelerated else 0.0)
-    t.passes("V", velocity)
-    t.passes("alpha", alpha)
-    t.keep(h=h, parameters=parameters, coriolis=coriolis[:, :3], psi_dot=psi_dot[:3])
-    t.keep(psi_prime=psi_dot + psi_dot + own_bracket(own, h))
-    t.keep(psi_ddot=np.matmul(bracket(lift), h) + np.matmul(bracket(above), psi_dot))
-    t.keep(force=np.matmul(_mass(t, parameters), alpha) + np.matmul(coriolis[:, :3], velocity[:3]))
+    t.masses = mass, moment, second
+    h = moved_subspace(rotation, origin, links.subspace[0])
+    t.keep(h=h, parameters=inertia_parameters(mass, moment, second))
 
 
 def _place(t: LinkTracer, path: tuple[moves.Move, ...]) -> moves.Move:
@@ -135,73 +88,180 @@ def _mass(t: LinkTracer, parameters: np.ndarray) -> np.ndarray:
     return Links(t.kind.model, None, (), (), (), inertias=parameters[None]).mass(0)
 
 
-def _composite(t: LinkTracer) -> None:
-    """r, rᶜ and F, and of them what columns and rows of ∂τ are: rH*, 2rᶜ*H*, rΨ′ + 2rᶜH*, rΨ̈ + 2rᶜΨ̇ + F^H*."""
-    h, psi_dot = t.field("h"), t.field("psi_dot")
-    parameters = t.field("parameters") + t.sum_of_children("r", (10,))
-    coriolis = t.field("coriolis") + t.sum_of_children("coriolis", (6, 3))
-    force = t.field("force") + t.sum_of_children("force", (6, 1))
-    for name, value in (("r", parameters), ("coriolis", coriolis), ("force", force)):
-        t.sends(name, value)
-    r = _mass(t, parameters)
-    t.keep(r_h=np.matmul(r, h), against=np.matmul(np.swapaxes(coriolis, 0, 1), h + h))
-    t.keep(by_v=np.matmul(r, t.field("psi_prime")) + np.matmul(coriolis, h[:3] + h[:3]))
-    by_q = np.matmul(r, t.field("psi_ddot")) + np.matmul(coriolis, psi_dot + psi_dot)
-    t.keep(by_q=by_q + np.matmul(force_bracket(force), h))
+# Sweeps of programs
 
 
-def _eliminated(t: LinkTracer) -> None:
-    """P, 𝒴 and the force at rest, then rate by rate 1/D, G, 2H𝒴/D and what θ̈ is but for the parent's acceleration."""
-    h, tau = t.field("h"), t.given("tau")
-    p, y = np.full((6, 6), 0.0, dtype=object), t.field("coriolis") + t.sum_of_children("Y", (6, 3))
-    p[UPPER] = _mass(t, t.field("parameters"))[UPPER] + t.sum_of_children("P", (21,))
-    p, force = mirrored(p), t.field("force") + t.sum_of_children("force", (6, 1))
-    twice = h[:3] + h[:3]
-    t.keep(P=p, Y=y, start_v=np.matmul(p, t.field("psi_prime")) + np.matmul(y, twice))
-    gains, scales, slopes, first = [], [], [], []
-    for i in reversed(range(t.nv)):
-        axis = h[:, i : i + 1]
-        p_h = np.matmul(p, axis)
-        scale = 1.0 / (np.matmul(axis.T, p_h)[0, 0] + t.armature_of(i))
-        gain, h_y = p_h * scale, np.matmul(axis.T, y)
-        excess = tau[i, 0] - np.matmul(axis.T, force)[0, 0]
-        p, y, force = mirrored(p - gain * p_h.T), y - gain * h_y, force + gain * excess
-        gains.append(gain)
-        scales.append(scale)
-        slopes.append((h_y + h_y).T * scale)
-        first.append(excess * scale)
-    t.keep(G=np.concatenate(gains[::-1], axis=1), scale=np.array(scales[::-1], dtype=object))
-    t.keep(slope=np.concatenate(slopes[::-1], axis=1), first=np.array(first[::-1], dtype=object))
-    for name, value in (("P", p[UPPER]), ("Y", y), ("force", force)):
-        t.sends(name, value)
+@dataclass
+class Rate:
+    """One rate of a joint: its number, what has been made at it, and what was made at the one before."""
+
+    number: int
+    made: dict[str, Block] = field(default_factory=dict)
+    before: dict[str, Block] = field(default_factory=dict)
 
 
-def _accelerated(t: LinkTracer) -> None:
-    """θ̈ and what the acceleration δ beyond rest adds to Ψ̈ and to the force; the columns PΨ̈ + 2𝒴Ψ̇."""
-    h, gain, first, psi_dot = t.field("h"), t.field("G"), t.field("first"), t.field("psi_dot")
-    above = np.zeros((6, 1)) if t.is_root else t.passed("delta", 6)
-    delta = above
-    for i in range(t.nv):
-        rate = first[i] - np.matmul(gain[:, i], delta[:, 0])
-        delta = delta + h[:, i : i + 1] * rate
-    t.passes("delta", delta)
-    psi_ddot = t.field("psi_ddot") + np.matmul(bracket(above), h)
-    t.keep(curve=psi_ddot, start_q=np.matmul(t.field("P"), psi_ddot) + np.matmul(t.field("Y"), psi_dot + psi_dot))
-    t.keep(whole_force=t.field("force") + np.matmul(_mass(t, t.field("parameters")), delta))
+@dataclass(frozen=True)
+class Run:
+    """The statements of a sweep, but for those about columns of operators that are wanted whole."""
+
+    program: Program
+    sweep: Sweep
+    called: dict[str, tuple[str, int]]
+
+    def __call__(self, t: LinkTracer) -> None:
+        t.called |= self.called
+        t.axes |= {s.target: 1 for s in self.sweep.statements if s.term is SUBSPACE}
+        rates = [s for s in self.statements if s.target in self.by_rates]
+        after = self.reading({s.target for s in rates}) - self.by_rates
+        for statement in (s for s in self.statements if s.target not in after | self.by_rates):
+            t.keep_block(statement.target, self.made(t, statement, None))
+        self.eliminate(t, rates)
+        for statement in (s for s in self.statements if s.target in after):
+            t.keep_block(statement.target, self.made(t, statement, None))
+        terms = dict.fromkeys(part for s in self.statements for part in parts(s.term))
+        for term in (x for x in terms if isinstance(x, ir.FromParent)):
+            t.passes(term.name, _filled(t.block(term.name)))
+        for term in (x for x in terms if isinstance(x, _FROM_CHILDREN)):
+            t.sends(term.name, _packed(term, _filled(t.block(term.name))))
+
+    @cached_property
+    def statements(self) -> list[Statement]:
+        whole = frozenset().union(*(depending(self.program, operand) for operand in self.program.columns))
+        return [s for s in self.sweep.statements if s.target not in whole and s.term is not SUBSPACE]
+
+    @cached_property
+    def by_rates(self) -> set[str]:
+        """What reads a rate's own gains, and what stands between such readings."""
+        readers = {s.target for s in self.statements if isinstance(s.term, ir.Invert) or _reads(s) & GAINS}
+        return readers | {name for name in self.reading(readers) if self.reading({name}) & readers}
+
+    def reading(self, names: set[str]) -> set[str]:
+        """What depends on some fields, here or at a neighbour, those themselves only if so."""
+        found: set[str] = set()
+        while more := {s.target for s in self.statements if _reads(s) & (names | found)} - found:
+            found |= more
+        return found
+
+    def eliminate(self, t: LinkTracer, statements: list[Statement]) -> None:
+        """Rate by rate. Of what is carried along the links the joint keeps what its own link has, and its parent gets
+        what the last one leaves; what rates give to the link's motion adds up; the rest stands side by side."""
+        inward = self.sweep.direction == INWARD
+        numbers = range(t.nv)
+        found: list[Rate] = []
+        for number in reversed(numbers) if inward else numbers:
+            rate = Rate(number, {}, found[-1].made if found else {})
+            for statement in statements:
+                rate.made[statement.target] = self.made(t, statement, rate)
+            found.append(rate)
+        for statement in statements:
+            self.keep(t, statement, [rate.made[statement.target] for rate in found])
+
+    def keep(self, t: LinkTracer, statement: Statement, values: list[Block]) -> None:
+        inward, name = self.sweep.direction == INWARD, statement.target
+        moved = _FROM_CHILDREN | ir.FromParent
+        carried = {x.name for s in self.statements for x in parts(s.term) if isinstance(x, moved)}  # type: ignore[attr-defined]
+        if name in carried:
+            t.keep_block(name, values[-1])
+        elif any(isinstance(x, moved) for x in parts(statement.term)):
+            t.keep_block(name, values[0])
+        elif not inward and len(values[0]) == 6:
+            t.keep_block(name, block_total([(1.0, x) for x in values]))
+        else:
+            t.axes[name] = 0 if len(values[0]) == 1 and name not in self.called else 1
+            t.keep_block(name, np.concatenate(values[::-1] if inward else values, axis=t.axes[name]))
+
+    def made(self, t: LinkTracer, statement: Statement, rate: Rate | None) -> Block:
+        sent = next((x for x in parts(statement.term) if isinstance(x, _FROM_CHILDREN)), None)
+        if rate is not None and rate.before and sent is not None:
+            return rate.before[sent.name]  # type: ignore[attr-defined]
+        value = self.value(t, statement.term, rate)
+        return mirrored(value) if statement.symmetric and value is not None and len(value) > 1 else value
+
+    def value(self, t: LinkTracer, term: Term, rate: Rate | None) -> Block:
+        """A term at the link, where φ = 1."""
+        match term:
+            case ir.Field(name=name):
+                return self.field(t, name, rate)
+            case ir.Times(left=left, right=right):
+                return block_times(self.value(t, left, rate), self.value(t, right, rate))
+            case ir.Plus(terms=terms):
+                return block_total([(float(c), self.value(t, inner, rate)) for c, inner in terms])
+            case ir.Transpose(of=inner):
+                return block_transposed(self.value(t, inner, rate))
+            case ir.Invert(of=inner):
+                return np.array([[1.0 / self.value(t, inner, rate)[0, 0]]], dtype=object)
+            case ir.Data(name="H"):
+                h = t.field("h")
+                return block_transposed(h if rate is None else h[:, rate.number : rate.number + 1])
+            case ir.Data(name="M"):
+                return _mass(t, t.field("parameters"))
+            case ir.Data(name="A") if rate is not None:
+                return np.array([[t.armature_of(rate.number)]], dtype=object)
+            case ir.Call(function=function, arguments=arguments):
+                return _called(t, function, *(self.value(t, x, rate) for x in arguments))
+        return self.transport(t, term, rate)
+
+    def field(self, t: LinkTracer, name: str, rate: Rate | None) -> Block:
+        """A field; of one that the joint's rates have side by side, the rate's own."""
+        if rate is not None and name in rate.made:
+            return rate.made[name]
+        block = t.given(GIVEN[name]) if name in GIVEN else t.block(name)
+        axis = 0 if name in GIVEN else t.axes.get(name)
+        if rate is None or block is None or axis is None:
+            return block
+        return block[rate.number : rate.number + 1] if axis == 0 else block[:, rate.number : rate.number + 1]
+
+    def transport(self, t: LinkTracer, term: Term, rate: Rate | None) -> Block:
+        match term:
+            case ir.FromParent(name=name):
+                if rate is not None and rate.before:
+                    return rate.before[name]
+                return None if t.is_root else t.passed(name, 6)
+            case ir.FromBase(name=name):
+                return t.record.array("flat", name, (6, 1)) if t.is_root else None
+            case ir.FromChildren(name=name):
+                return t.sum_of_children(name, (6, 1))
+            case ir.CongruentChildren(name="r"):
+                return _mass(t, t.sum_of_children("r", (10,)))
+            case ir.CongruentChildren(name=name):
+                result = np.full((6, 6), 0.0, dtype=object)
+                result[UPPER] = t.sum_of_children(name, (21,))
+                return mirrored(result)
+            case ir.CarriedChildren(name=name):
+                return np.concatenate([t.sum_of_children(name, (6, 3)), np.zeros((6, 3))], axis=1)
+        raise NotImplementedError(term)
 
 
-def _turned(t: LinkTracer) -> None:
-    """F^H* of the forces at θ̈."""
-    force = t.field("whole_force") + t.sum_of_children("whole", (6, 1))
-    t.sends("whole", force)
-    t.keep(turned=np.matmul(force_bracket(force), t.field("h")))
+def _reads(statement: Statement) -> frozenset[str]:
+    return fields_anywhere(statement.term)
 
 
-SWEEPS: dict[str, tuple[str, Callable[[LinkTracer], None]]] = {
-    "moved": (OUTWARD, lambda t: _moved(t, True)),
-    "at rest": (OUTWARD, lambda t: _moved(t, False)),
-    "composite": (INWARD, _composite),
-    "eliminated": (INWARD, _eliminated),
-    "accelerated": (OUTWARD, _accelerated),
-    "turned": (INWARD, _turned),
-}
+def _called(t: LinkTracer, function: str, argument: Block) -> Block:
+    if argument is None:
+        return None
+    match function:
+        case "motion_bracket":
+            return bracket(argument)
+        case "force_bracket":
+            return force_bracket(argument)
+        case "own_bracket":
+            h = t.field("h")
+            return own_bracket(np.matmul(h, argument), h) if t.nv > 1 else None
+        case "coriolis_block":
+            return coriolis_block(*t.masses, argument)
+    raise NotImplementedError(function)
+
+
+def _packed(term: Term, block: np.ndarray) -> np.ndarray:
+    """What parents are sent: of composites of M ten parameters, of P⁺ a triangle, of 𝓑's the half that is not zero."""
+    if isinstance(term, ir.CongruentChildren) and term.name != "r":
+        return block[UPPER]
+    if isinstance(term, ir.CongruentChildren):
+        lever = [block[2, 4], block[0, 5], block[1, 3]]
+        tensor = [block[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
+        return np.array([block[3, 3], *lever, *tensor], dtype=object)
+    return block[:, :3] if isinstance(term, ir.CarriedChildren) else block
+
+
+def _filled(block: Block) -> np.ndarray:
+    return np.zeros((6, 1)) if block is None else block

@@ -12,6 +12,8 @@ import numpy as np
 
 from phistar.backends.links import mixed, moves
 from phistar.backends.links import values as link
+from phistar.backends.links.brackets import BRACKETS
+from phistar.backends.links.mixed import MIXED
 from phistar.backends.links.newton_euler import carried, inertial_force
 from phistar.backends.links.values import Links, space_sizes
 from phistar.backends.programs.biases import WAY
@@ -26,14 +28,25 @@ from phistar.sweeps.ir import Program, Sweep, Term
 def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Mapping[str, Any] | None = None) -> Any:
     """The outputs of a program, each (…, rows, columns). `inputs` are flat or stacked arrays (…, rows, columns);
     `operators` gives constant task operators such as Q."""
-    machine = _Machine(links, operators or {})
+    machine = _run(program, links, inputs, operators or {})
+    return {name: machine.whole(name, space) for name, space in program.outputs}
+
+
+def tabled(program: Program, links: Links, inputs: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Of a program with tables: the operators that were wanted whole, and all fields link by link."""
+    machine, made = _run(program, links, inputs, {}), program.result_names
+    return {name: machine.whole(made[name], "joints") for name in program.matrices}, machine.fields
+
+
+def _run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Mapping[str, Any]) -> _Machine:
+    machine = _Machine(links, operators)
     for name, space in program.inputs:
         machine.fields[name] = _stacked(links, np.asarray(inputs[name]), space)
         if name in program.columns:
             machine.columns = np.asarray(inputs[name]).shape[-1]
     for sweep in program.sweeps:
         machine.run(sweep)
-    return {name: machine.whole(name, space) for name, space in program.outputs}
+    return machine
 
 
 def poses(program: Program, links: Links) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -103,7 +116,9 @@ class _Machine:
             case ir.Divide(left=left, matrix=matrix):
                 return block_divided(self.value(left, k), self.value(matrix, k))
             case ir.Call(function=function, arguments=arguments):
-                return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
+                values = [self.value(x, k) for x in arguments]
+                known = BRACKETS.get(function) or MIXED.get(function)
+                return known(self.links, k, *values) if known else getattr(self, function)(k, *values)
         return self.transport(term, k)
 
     def product(self, left: Term, right: Term, k: int) -> Block:
@@ -157,14 +172,14 @@ class _Machine:
     def transport(self, term: Term, k: int) -> Block:
         rotation, offset, parents = self.links.rotation, self.links.offset, self.links.parents
         match term:
-            case ir.FromChildren(name=name) | ir.CongruentChildren(name=name):
+            case ir.FromChildren(name=name) | ir.CongruentChildren(name=name) | ir.CarriedChildren(name=name):
                 children = [c for c in self.links.model.children[k] if self.fields[name][c] is not None]
                 moved = (self.from_child(term, c, self.fields[name][c]) for c in children)
                 return block_total([(1.0, x) for x in moved])
             case ir.FromParent(name=name) | ir.CongruentParent(name=name):
                 above = self.fields[name][parents[k]] if parents[k] >= 0 else None
-                if above is None:
-                    return None
+                if above is None or self.links.still:
+                    return above
                 if isinstance(term, ir.FromParent):
                     return moves.outward(self.links.way(k), above)
                 return moves.congruent_outward(self.links.path(k), above)
@@ -178,6 +193,10 @@ class _Machine:
 
     def from_child(self, term: Term, c: int, x: np.ndarray) -> np.ndarray:
         """φx or φXφ*."""
+        if self.links.still:
+            return x
+        if isinstance(term, ir.CarriedChildren):
+            return moves.carried_inward(self.links.way(c), x)
         if isinstance(term, ir.FromChildren):
             return moves.inward(self.links.way(c), x)
         return moves.congruent_inward(self.links.path(c), x)
@@ -289,23 +308,11 @@ class _Machine:
     def rotor_moment(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
         return link.rotor_moment(self.links, k, velocity, v)
 
-    def reference_acceleration(self, k: int, *velocities: np.ndarray) -> np.ndarray:
-        return mixed.reference_acceleration(self.links, k, *velocities)
-
-    def reference_turning(self, k: int, *velocities: np.ndarray) -> np.ndarray:
-        return mixed.reference_turning(self.links, k, *velocities)
-
-    def reference_rotor_moment(self, k: int, *velocities: np.ndarray) -> np.ndarray:
-        return mixed.reference_rotor_moment(self.links, k, *velocities)
-
     def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
         return mixed.reference_force(mass, velocity, reference)
 
     def subspace_rate(self, k: int, v: np.ndarray) -> Block:
         return self.links.subspace_rate(k, v[..., 0])
-
-    def turning(self, k: int, block: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return mixed.turning(self.links, k, block, v)
 
     def diagonal(self, k: int, weights: np.ndarray) -> np.ndarray:
         return link.diagonal(weights)

@@ -1,0 +1,87 @@
+"""The compiled derivatives are their statements: other statements, other results."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.backends.code.pairs import PRODUCTS
+from phistar.backends.dense.definitions import Dense
+from phistar.backends.links.common_frame import common_frame, single_axes
+from phistar.backends.programs import linearized
+from phistar.backends.recorded import Recorded
+from phistar.derivatives import RECORDED
+from phistar.operators.symbols import Symbols
+from phistar.sweeps.ir import Table
+from tests.trees import mechanism, relative
+
+MODELS = {
+    "arm": mechanism(31, serial=True, floating=False, armature=False, bodies=3, kind="revolute").model,
+    "floating tree": mechanism(32, serial=False, floating=True, armature=False, bodies=8, kind="revolute").model,
+}
+ROBOTS = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+
+
+def compiled(name, statements, symbols, model):
+    """The derivatives of other statements, by way of machine code."""
+    of, plain = getattr(linearized, name), RECORDED[name]
+    program = linearized.tables_program(statements, symbols)
+    made = Recorded(
+        f"other_{name}_{id(statements)}",
+        plain.inputs,
+        plain.outputs,
+        lambda model, q, *vectors: of(program, common_frame(single_axes(model), q), *vectors),
+        plain.shapes,
+    )
+    return lambda *arrays: made(model, *arrays)
+
+
+def state(model):
+    rng = np.random.default_rng(3)
+    return model.random(rng), *rng.normal(size=(2, model.nv))
+
+
+def statements(mass, velocity):
+    """∂τ/∂θ and ∂τ/∂θ̇ as the laws find them, with M and 𝓑 so many times as large."""
+
+    def stated(s):
+        by_q = mass * (s.M @ s.phi.T @ s.Psi_ddot) + 2 * velocity * (s.B_v @ s.phi.T @ s.Psi_dot)
+        by_v = mass * (s.M @ s.phi.T @ s.Psi_prime) + 2 * velocity * (s.B_v @ s.phi.T @ s.H.T)
+        turned = s.H @ s.phi_tilde @ s.F_hat @ s.H.T
+        return {"dq": s.H @ s.phi @ by_q + turned, "dv": s.H @ s.phi @ by_v}
+
+    return stated
+
+
+@ROBOTS
+@pytest.mark.parametrize(("mass", "velocity"), [(1, 1), (3, 1), (1, 5)])
+def test_masses_and_velocities_of_the_statement_are_in_the_compiled_derivatives(model, mass, velocity):
+    """Nothing stands beside the algebra: M or 𝓑 scaled in the statement is another result, that statement's."""
+    stated, (q, v, a) = statements(mass, velocity), state(model)
+    found = compiled("inverse_dynamics_derivatives", stated, Symbols(), model)(q, v, a)
+    frame = common_frame(single_axes(model), q)
+    dense = Dense(frame.links, {"v": v, "qdd": a, "a_g": frame.base_acceleration})
+    plain = ps.inverse_dynamics_derivatives(model, q, v, a)
+    for ours, node, table in zip(found[:2], stated(Symbols()).values(), plain[:2], strict=True):
+        assert relative(ours, dense(node)) < 1e-12
+        assert (relative(ours, table) < 1e-12) == (mass == velocity == 1)
+
+
+@ROBOTS
+def test_forward_dynamics_meets_the_statement_at_its_own_acceleration(model):
+    q, v, tau = state(model)
+    symbols = linearized.moved_by_forces(Symbols())
+
+    def stated(s):
+        return {name: -(s.mass.inv @ node) for name, node in statements(3, 1)(s).items()}
+
+    found = compiled("forward_dynamics_derivatives", stated, symbols, model)(q, v, tau)
+    a = ps.forward_dynamics(model, q, v, tau)
+    tables = compiled("inverse_dynamics_derivatives", statements(3, 1), Symbols(), model)(q, v, a)
+    inverse = ps.mass_matrix_inverse(model, q)
+    assert max(relative(x, -inverse @ y) for x, y in zip(found[:2], tables[:2], strict=True)) < 1e-10
+
+
+def test_products_that_the_loops_do_not_know_are_refused():
+    with pytest.raises(ps.PhistarError, match="do not know"):
+        linearized.sides((Table("dq", "own", (("a", "b"),), (("a", "b"),)),))
+    assert len(PRODUCTS) == 4
