@@ -48,19 +48,26 @@ def _renamed(lines: tuple[str, ...], names: Sequence[str], tag: str) -> tuple[st
     return tuple(re.sub(r"%([\w.]+),", lambda m: f"%{m[1]}.{tag}," if m[1] in names else m[0], line) for line in lines)
 
 
+def called_text(stages: list[Calls], sizes: Sizes) -> list[str]:
+    """What a loop over blocks of states calls: copies of rows, the links' constants, the stages."""
+    return [
+        "declare ptr @malloc(i64)",
+        "declare void @free(ptr)",
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        *(copy_text(name, sizes.lanes) for name in ("pack", "unpack")),
+        _gather_text(sizes),
+        _fill_text(sizes),
+        *(_stage_text(number, stage, sizes) for number, stage in enumerate(stages)),
+    ]
+
+
 def loop_text(
     stages: list[Calls], axes: list[int], inputs: int, sizes: Sizes, finish: str = "", once: int | None = None
 ) -> str:
     """`void loop(char **args, intp *dimensions, intp *steps, void *data)`; `axes`: core axes of each array. `finish`
     writes the outputs of a block in place of `unpack`, and calls itself the stages after the first `once`."""
     lines = [
-        "declare ptr @malloc(i64)",
-        "declare void @free(ptr)",
-        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-        *(copy_text(name, sizes.lanes) for name in ("pack", "unpack")),
-        gather_text(sizes),
-        fill_text(sizes),
-        *(stage_text(number, stage, sizes) for number, stage in enumerate(stages)),
+        *called_text(stages, sizes),
         "define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) #0 {",
         "entry:",
         "  %count = load i64, ptr %dimensions, align 8",
@@ -158,7 +165,7 @@ def _copied(function: str, a: int) -> str:
     return f"  call void @{function}({given}, ptr %work, i64 %first, i64 %last)"
 
 
-def gather_text(sizes: Sizes) -> str:
+def _gather_text(sizes: Sizes) -> str:
     """What several children have sent, added up in the first one's slot."""
     lanes, vector = sizes.lanes, f"<{sizes.lanes} x double>"
     lines = ["define internal void @gather(ptr %to, ptr %work, ptr %extras, i64 %more, i64 %end) #0 {", "entry:"]
@@ -176,7 +183,7 @@ def gather_text(sizes: Sizes) -> str:
     return "\n".join([*lines, "done:", "  ret void", "}"])
 
 
-def fill_text(sizes: Sizes) -> str:
+def _fill_text(sizes: Sizes) -> str:
     """Numbers that are the same for every state."""
     lanes, vector = sizes.lanes, f"<{sizes.lanes} x double>"
     lines = ["define internal void @fill(ptr %work, ptr %places, ptr %numbers, i64 %count) #0 {", "entry:"]
@@ -191,7 +198,7 @@ def fill_text(sizes: Sizes) -> str:
     return "\n".join([*lines, "done:", "  ret void", "}"])
 
 
-def stage_text(number: int, stage: Calls, sizes: Sizes) -> str:
+def _stage_text(number: int, stage: Calls, sizes: Sizes) -> str:
     lines = [f"define internal void @stage{number}(ptr %data, ptr %work, ptr %scratch, i1 %both) #0 {{", "entry:"]
     if stage.direction == "flat":
         lines += [pointer("flat", "work", "0"), *stage.lines(0, sizes, "done", "0"), "done:"]

@@ -13,17 +13,14 @@ from functools import cached_property
 from phistar.backends.code.llvm import Body, splat
 from phistar.backends.code.timeloop import Phase, TimeSignature
 from phistar.backends.code.timeloop_text import sizes_text
-from phistar.backends.rolled.copies import copy_text
 from phistar.backends.rolled.loop import (
     COUNTS,
     TABLES,
     Calls,
     Sizes,
-    fill_text,
-    gather_text,
+    called_text,
     memory_text,
     pointer,
-    stage_text,
     tables_text,
 )
 
@@ -101,13 +98,7 @@ def time_text(
     after the first two phases, `control` what is computed at the start of a step."""
     names = [*signature.names, "qs", "vs"]
     lines = [
-        "declare ptr @malloc(i64)",
-        "declare void @free(ptr)",
-        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-        *(copy_text(name, sizes.lanes) for name in ("pack", "unpack")),
-        gather_text(sizes),
-        fill_text(sizes),
-        *(stage_text(number, stage, sizes) for number, stage in enumerate(calls)),
+        *called_text(calls, sizes),
         *([control.text(sizes)] if control else []),
         "define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data) #0 {",
         "entry:",
