@@ -1,4 +1,5 @@
-"""Momentum of what nothing holds: kept to rounding by fixed steps and by extrapolated ones."""
+"""What nothing holds: its momentum is kept to rounding by fixed steps and by extrapolated ones, and a common velocity
+changes nothing else."""
 
 import numpy as np
 import pytest
@@ -75,6 +76,9 @@ def test_a_roots_twist_is_the_one_of_its_momentum():
     other = v.copy()
     other[:6], other[8:] = 0.0, 1.0
     np.testing.assert_allclose(roots.moved(q, other, momenta), v, rtol=1e-10, atol=1e-10)
+    carried = roots.carried(q, other, momenta)
+    np.testing.assert_allclose(roots.momenta(q, carried)[:, 3:], momenta[:, 3:], rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(carried[[0, 1, 2, 6, 7, 8, 9, 10]], other[[0, 1, 2, 6, 7, 8, 9, 10]])
 
 
 def thrown(velocity, step):
@@ -116,3 +120,53 @@ def test_a_thrown_body_tumbles_as_one_at_rest_does(step):
     _, _, fast = thrown((20, -10, 5), step)
     np.testing.assert_allclose(fast.q[3:], still.q[3:], rtol=0, atol=1e-9 if step else 1e-5)
     np.testing.assert_allclose(fast.v[[0, 1, 2, 6]], still.v[[0, 1, 2, 6]], rtol=0, atol=1e-9 if step else 1e-4)
+
+
+def box_and_ball():
+    """Both spin, and meet off their centres."""
+    builder = ps.ModelBuilder("meeting", gravity=(0, 0, 0))
+    builder.body("box", "world", ps.Free(), inertia=BODY, geometry=shape(ps.Box((0.3, 0.3, 0.3))))
+    mount = ps.Pose(xyz=(0.5, 0.08, 0.03), rpy=(0.4, -0.3, 0.9))
+    builder.body("ball", "world", ps.Free(), mount, inertia=BODY, geometry=shape(ps.Sphere(0.15)))
+    model = builder.build()
+    v = np.array([0.3, -0.2, 1.0, 0.5, 0, 0, -0.7, 0.4, 1.5, *(mount.rotation.T @ [-0.3, 0, 0])])
+    return World(all_pairs(model, Surface())), model.neutral(), v, np.zeros(12)
+
+
+def spinning_arm():
+    """The arm of above, turning as a whole, with a ball that turns."""
+    world, q, v, tau = arm_on_a_free_base()
+    v[:3], v[8:11] = [0.02, 0.03, 0.1], [0.5, -0.3, 1.0]
+    return world, q, v, tau
+
+
+def collision(case, boost):
+    """Of every step, all trees thrown with the velocity `boost`: places, attitudes, velocities and spins of the roots
+    as the first sees them, with the joints' coordinates; and the largest force of contact."""
+    world, q, v, tau = case()
+    model, q, v = world.model, np.array(q, float), np.array(v, float)
+    bodies = Roots(model).bodies
+    names, joints = [model.bodies[i].name for i in bodies], np.ones(model.nq, bool)
+    for i, name in zip(bodies, names, strict=True):
+        joints[model.joints[i].q_slice] = False
+        v[model.joints[i].v_slice][3:] += ps.forward_kinematics(model, q, name)[:3, :3].T @ boost
+    seen, pressing = [], []
+    for moment in Motion(world, lambda t, q, v: tau).fixed(world.start(q, v), 0.0, [0.4], 2e-3):
+        state, forces = moment.state, moment.step.forces
+        poses = np.array([ps.forward_kinematics(model, state.q, name) for name in names])
+        motion = np.array([ps.frame_velocity(model, state.q, state.v, name) for name in names])
+        apart, closing = poses[:, :3, 3] - poses[0, :3, 3], motion[:, 3:] - motion[0, 3:]
+        vectors = [apart, closing, motion[:, :3], *np.swapaxes(poses[:, :3, :3], 1, 2)]
+        seen.append(np.append(np.concatenate(vectors) @ poses[0, :3, :3], state.q[joints]))
+        pressing.append(0.0 if forces is None else np.max(forces.force[:, 2], initial=0.0))
+    return np.array(seen), np.array(pressing)
+
+
+@pytest.mark.parametrize("case", (box_and_ball, spinning_arm))
+def test_bodies_collide_as_they_do_at_rest_however_fast_all_of_them_fly(case):
+    """Galileo, with contact: motion as one body sees the other, and every force, do not know of a common velocity."""
+    still, pressing = collision(case, (0, 0, 0))
+    fast, pressing_too = collision(case, (3, -2, 1))
+    assert np.max(pressing) > 1.0  # they did meet
+    np.testing.assert_allclose(fast, still, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(pressing_too, pressing, rtol=0, atol=1e-9 * np.max(pressing))

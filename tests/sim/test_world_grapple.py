@@ -7,6 +7,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends import native_door, one_state
+from phistar.sim.roots import Roots
 from phistar.sim.scenes.scene import Scene
 
 pytest.importorskip("coal")
@@ -74,9 +75,11 @@ def test_another_seed_has_other_masses_and_compiles_nothing(name, monkeypatch):
     monkeypatch.undo()
     assert made.state.v.shape == (second.model.nv,)
     q, v, _ = states[1]
-    free = second.world.dynamics.free(q, v, tau, np.array([STEP]))
-    known = v + STEP * ps.forward_dynamics(second.model, q, v, tau)
+    free, roots = second.world.dynamics.free(q, v, tau, np.array([STEP])), Roots(second.model)
+    momenta = roots.momenta(q, v) + STEP * roots.pushed(q, tau)
+    known = roots.carried(q, v + STEP * ps.forward_dynamics(second.model, q, v, tau), momenta)
     np.testing.assert_allclose(free.rates, known, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(free.momenta, momenta.reshape(-1), rtol=1e-11, atol=1e-13)
 
 
 def test_pairs_that_are_far_are_not_looked_at_again_and_never_nearer_than_known(monkeypatch):

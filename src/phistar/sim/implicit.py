@@ -35,8 +35,9 @@ MOST_RATES = 48  # beyond, ℳ⁻¹ has too many entries to be written out
 
 
 class Free(NamedTuple):
-    """Of a step without contact: the rates (nv,) at its end; ℳ⁻¹ (nv²,); the joints' screws (6 nv,), [ω; v] at the
-    world's origin for each rate; and the momenta (6k,) of the k free trees at its end."""
+    """Of a step without contact: the rates (nv,) at its end, those of free roots in the axes of its start, where they
+    have the linear momenta of its end; ℳ⁻¹ (nv²,); the joints' screws (6 nv,), [ω; v] at the world's origin for each
+    rate; and the momenta (6k,) of the k free trees at its end."""
 
     rates: Any
     inverse: Any
@@ -80,8 +81,8 @@ class ImplicitStep:
         return Free(*(np.ascontiguousarray(x).reshape(-1) for x in self._free_formulas(q, v, tau, h)))
 
     def after(self, q: Any, w: Any, momenta: Any, h: Any) -> tuple[Any, Any, Any]:
-        """The second half: q⁺ and v⁺ from the rates w, with the twists that give free trees their momenta (6k,), and
-        how far (1,) joints are from their limits."""
+        """The second half: q⁺ and v⁺ from the rates w, with the places and twists, in the axes of the step's end, that
+        give free trees their momenta (6k,), and how far (1,) joints are from their limits."""
         if self._compiled:
             return self._after(q, w, momenta, h, self.inertias)
         return self._after_formulas(q, w, momenta, h)
@@ -94,6 +95,7 @@ class ImplicitStep:
         momenta = np.zeros(6)
         if roots.bodies:
             momenta = roots.momenta(q, v) + h[0] * roots.pushed(q, tau)
+            rates = roots.carried(q, rates, momenta)  # θ̈ lacks the ω×v of its turning axes, which contacts must see
         return Free(rates, self._inverse(q, v, tau), self._screws(q), momenta)
 
     def _inverse(self, q: Any, v: Any, tau: Any) -> Any:

@@ -8,6 +8,7 @@ about the centre: L_c of a tree in free flight is kept too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -55,13 +56,17 @@ class Roots:
 
     def moved(self, q: Any, v: Any, momenta: Any) -> Any:
         """v (nv,) with those twists of the roots that make the trees' momenta what is given."""
-        mass, parts, done = mass_matrix(self.model, q), [], 0
-        for number, body in enumerate(self.bodies):
-            own = self._rates(body)
-            seen = _inward(self._pose(q, body), momenta[number])
-            missing = np.asarray(seen - np.matmul(mass[own], v))
-            change = solve_symmetric(np.asarray(mass[own, own]), missing[:, None])[:, 0]
-            parts += [v[done : own.start], v[own] + change]
+        parts, done = [], 0
+        for own, inertia, missing in self._owed(q, v, momenta):
+            parts += [v[done : own.start], v[own] + solve_symmetric(inertia, missing[:, None])[:, 0]]
+            done = own.stop
+        return np.concatenate([*parts, v[done:]])
+
+    def carried(self, q: Any, v: Any, momenta: Any) -> Any:
+        """v (nv,) with those velocities of the roots that make the trees' linear momenta what is given; spins stay."""
+        parts, done = [], 0
+        for own, inertia, missing in self._owed(q, v, momenta):
+            parts += [v[done : own.start + 3], v[own][3:] + missing[3:] / inertia[3, 3]]
             done = own.stop
         return np.concatenate([*parts, v[done:]])
 
@@ -78,6 +83,14 @@ class Roots:
             parts += [ahead[done:place], ahead[place : place + 3] + np.matmul(axes.T, missing)]
             done = place + 3
         return np.concatenate([*parts, ahead[done:]])
+
+    def _owed(self, q: Any, v: Any, momenta: Any) -> Iterator[tuple[slice, Any, Any]]:
+        """Of each tree: its root's rates, its inertia (6, 6) as the root sees it, what v lacks (6,) of its momentum."""
+        mass = mass_matrix(self.model, q)
+        for body, momentum in zip(self.bodies, momenta, strict=True):
+            own = self._rates(body)
+            seen = _inward(self._pose(q, body), momentum)
+            yield own, np.asarray(mass[own, own]), np.asarray(seen - np.matmul(mass[own], v))
 
     def _pose(self, q: Any, body: int) -> Any:
         return forward_kinematics(self.model, q, self.model.bodies[body].name)
