@@ -1,6 +1,7 @@
 """Packed kernels: every width, few and many entries, tails, strides and constants give what the trace gives."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -79,6 +80,14 @@ def test_a_solution_made_from_its_last_row_on_waits_less_in_memory():
     places = PackedPlaces(4, tuple(range(7 * 12)))
     rows, last = (Body("part", depth_first(trace, first), places, 4, True) for first in (False, True))
     assert last.traffic < 0.9 * rows.traffic
+
+
+def test_a_plan_that_writes_less_and_reads_no_more_is_taken():
+    def body(writes, reads):
+        return SimpleNamespace(plan=SimpleNamespace(writes=writes, read_count=reads))
+
+    others = iter([body(8, 6), better := body(8, 5), body(7, 6)])
+    assert packed._fewer_writes(body(9, 5), lambda _: next(others)) is better
 
 
 def test_the_last_entry_of_a_row_is_packed_as_a_whole_vector():

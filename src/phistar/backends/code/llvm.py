@@ -151,7 +151,7 @@ class Body:
     @property
     def traffic(self) -> int:
         """Vectors read from memory and written to it, results aside."""
-        return len(self.slots) + sum(len(values) for values in self.reads.values())
+        return len(self.slots) + self.plan.read_count
 
     def functions(self, opening: Sequence[str] = (), stores: Mapping[int, Store] | None = None) -> list[str]:
         """The text; `opening` comes first in each function, `stores` has other ways to store some outputs."""

@@ -7,6 +7,7 @@ derivatives compile in a fraction of the time that row pointers take.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -22,6 +23,7 @@ from phistar.backends.traces.trace import DIV, Trace, depth_first, restricted
 
 ABREAST = 4  # blocks that take turns
 SHORT = 2000  # instructions: beyond, an order of their own keeps more values waiting, not fewer
+HOLDING = 3.0, 5.0, 8.0  # how much longer registers may keep what is written nowhere (`residence`'s `writing`)
 MOST_WRITTEN = 64  # entries of a table whose copies to its rows are written out; of more, they take long to compile
 DECODED = 700  # instructions of a trace: of more, the cache of decoded ones may hold too few, as they happen to lie
 LONG = 4000  # instructions: code that is read from further away each time it runs
@@ -71,8 +73,10 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
     orders = _orders(restricted(trace, places), sum(signature.inputs), fma)
     table, given = len(places) > sum(signature.inputs), (PackedPlaces(lanes, tuple(places)), lanes, fma)
-    planned = (Body("part", made, *given, sparing=not table) for made in orders)
-    body = min(planned, key=lambda body: body.traffic if table else len(body.slots) + len(body.plan.remade))
+    planned = [Body("part", made, *given, sparing=not table) for made in orders]
+    body = min(planned, key=lambda body: body.traffic if table else body.plan.writes)
+    if not table and len(body.trace.code) <= SHORT:
+        body = _fewer_writes(body, lambda writing: Body("part", body.trace, *given, writing=writing, sparing=True))
     made = loops.made if loops else ()
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
@@ -83,6 +87,14 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     functions = [*blocks.parts(), *copies, *_constants(constants, lanes)]
     doors = [loop_text(signature, lanes * blocks.abreast), single_text(signature, batches=True)]
     return "\n".join([declarations(lanes), *functions, *more, *blocks.text(calls), *doors])
+
+
+def _fewer_writes(body: Body, planned: Callable[[float], Body]) -> Body:
+    """A plan that writes less and reads no more, if to hold on longer to what is not written yet gives one."""
+    for other in map(planned, HOLDING):
+        if other.plan.writes < body.plan.writes and other.plan.read_count <= body.plan.read_count:
+            body = other
+    return body
 
 
 def _orders(trace: Trace, inputs: int, fma: bool) -> list[Trace]:

@@ -29,6 +29,16 @@ class Residence:
     slot_count: int
     remade: frozenset[int]
 
+    @property
+    def writes(self) -> int:
+        """Values that are written, or made again instead."""
+        return len(self.slots) + len(self.remade)
+
+    @property
+    def read_count(self) -> int:
+        """Operands that are read from memory."""
+        return sum(map(len, self.reads.values()))
+
 
 def residence(
     parts: Parts,
