@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import phistar as ps
-from phistar.capture.baseline import Gains
+from phistar.capture.baseline import TrajectorySettings
 from phistar.control.joint_laws import InverseDynamicsControl
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,7 +43,7 @@ def settling(folder: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
     for time, color in ((0.5, PALE), (1.0, INK), (2.0, COOL)):
         for known, style in ((arm, "-"), (light, "--")):
-            law = InverseDynamicsControl(known, kp=Gains(time).kp, kd=Gains(time).kd)
+            law = InverseDynamicsControl(known, kp=TrajectorySettings(time).kp, kd=TrajectorySettings(time).kd)
             compiled = ps.compile(law, known, rows={"reference": 18})
             row, steps = np.concatenate([goal, np.zeros(12)]), np.linspace(0.0, 2.5, 251)
 

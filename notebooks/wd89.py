@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import phistar as ps
-from phistar.capture.baseline import Gains
+from phistar.capture.baseline import TrajectorySettings
 from phistar.contact.pairs import all_pairs
 from phistar.model.wd89 import binary_tree, render
 from phistar.sim.motion import Motion
@@ -112,7 +112,7 @@ plt.show()
 
 # %%
 arm = ps.load("puma560", friction=False)
-gains = Gains(1.0)  # settling in one second, as the paper reports
+gains = TrajectorySettings(1.0)  # settling in one second, as the paper reports
 law = ps.control.InverseDynamicsControl(arm, kp=gains.kp, kd=gains.kd)
 start, goal = np.array([0.2, -0.7, 0.3, 0.4, 0.9, 0.1]), np.array([0.6, -0.4, 0.1, 0.2, 0.6, 0.4])
 line = ps.control.joint_trajectory(arm, [start, goal], velocity=1.0, acceleration=3.0)
