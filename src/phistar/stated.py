@@ -62,9 +62,7 @@ class Stated(Generic[Arguments, Result]):
                     return function(*args[1:])
             except (KeyError, AttributeError, IndexError, ValueError, TypeError):
                 pass  # not compiled yet, or the long way says what is wrong with the arguments
-        if args and not isinstance(args[0], Model):
-            name, given = self._function.__name__, type(args[0]).__name__
-            raise StatementError(f"{name} takes the robot first, {name}(model, …); it was given {given}.")
+        _check_robot(self._function.__name__, args)
         return self._function(*args, **kwargs)
 
     @property
@@ -170,6 +168,7 @@ class StatedTables(Generic[Arguments, Result]):
         update_wrapper(self, function)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        _check_robot(self._function.__name__, args)
         return self._function(*args, **kwargs)
 
     @property
@@ -182,6 +181,12 @@ class StatedTables(Generic[Arguments, Result]):
         """By the names of the results; each an operator, for any tree with armature."""
         symbols = Symbols()
         return {name: Expression(node, symbols, TREE) for name, node in self.nodes(symbols).items()}
+
+
+def _check_robot(name: str, args: tuple[Any, ...]) -> None:
+    if args and not isinstance(args[0], Model):
+        given = type(args[0]).__name__
+        raise StatementError(f"{name} takes the robot first, {name}(model, …); it was given {given}.")
 
 
 @contextmanager

@@ -122,6 +122,12 @@ def test_the_robot_stands_first():
         ps.mass_matrix(np.zeros(6), arm)  # type: ignore[arg-type]
 
 
+def test_derivatives_say_so_too():
+    arm = ps.load("planar2")
+    with pytest.raises(ps.StatementError, match=r"forward_dynamics_derivatives takes the robot first"):
+        ps.forward_dynamics_derivatives(np.zeros(2), arm, np.zeros(2), np.zeros(2))  # type: ignore[arg-type]
+
+
 def test_several_frames_where_one_is_wanted_are_refused():
     arm = ps.load("puma560")
     with pytest.raises(ps.UnknownNameError, match="given by its name"):
