@@ -61,7 +61,7 @@ TARGETS = {
     ),
     "lemma 4": Target(lambda s: (s.I - s.H @ s.psi @ s.K) @ s.H @ s.phi, "Hψ", sweeps=(1, 1)),
     "lemma 2": Target(lambda s: (s.I + s.H @ s.phi @ s.K).inv, "I − HψK", sweeps=(1, 1)),
-    "mixed congruence": Target(lambda s: s.psi @ s.M @ s.phi.T, "ψP + Pφ̃*"),
+    "mixed congruence": Target(lambda s: s.psi @ s.M @ s.phi.T, "ψMφ*"),
     "forward dynamics": Target(
         lambda s: s.mass.inv @ (s.T - s.C - s.g),
         "(I − HψK)*D⁻¹(T − Hψ(KT + b + P(a + E* a_g))) − K*ψ*(a + E* a_g)",

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from phistar.identities.graph import Apply, Bracketed, Operand, Solve, Value, apply, arguments, operand_of, walk
+from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.schedule import schedule, symbol_of
 from phistar.operators.linearized import PARTIALS
 from phistar.operators.nodes import Adjoint, Node
+from phistar.operators.rate_letters import RATE, is_recursive_rate
 
 # Multiplications and additions per link of one application to a vector, for single-dof joints.
 _PER_LINK = {
@@ -39,8 +41,7 @@ _PER_LINK = {
     "b_ref": 40,
     "b_r_ref": 9,
     "n_ref": 12,
-    "G_dot": 12,
-    "D_dot": 1,
+    "rate": 36,
     "S": 3,
     "phi_b": 45,
     "E_phi_b": 39,
@@ -58,7 +59,7 @@ _PER_LINK = {
 }
 # Once per statement, for the recursion that defines the symbol.
 _RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}
-_RECURSION |= {"reference_velocity": 45, "riccati_rate": 400}
+_RECURSION |= {"reference_velocity": 45, "riccati_rate": 400, "Omega_rate": 400, "r_rate": 150, "Gamma_rate": 200}
 _RECURSION |= {"M_b": 100, "r_b": 100, "r_b on trees": 150, "r_t": 21, "q": 250, "H_f": 200, "H_b": 200}
 _RECURSION |= {"Psi_dot": 18, "Psi_prime": 6, "B_v": 60, "r_v": 100, "Y": 150}
 _BRACKET = 27
@@ -97,11 +98,12 @@ class Cost:
 
 @cache
 def cost(node: Node, matrix: bool = False) -> Cost:
-    """Applied to a vector, or as a `matrix`; an operator between task spaces or link spaces is wanted as a matrix."""
+    """Applied to a vector, or as a `matrix`; an operator between task spaces is wanted as a matrix."""
     assert node.domain is not None and node.codomain is not None
     both = {node.domain.over, node.codomain.over}
-    columns = matrix or both <= {"task", "base", "closures"} or both == {"links"}
-    return graph_cost(apply(node, operand_of(node, columns)))
+    columns = matrix or both <= {"task", "base", "closures"}
+    (root,) = with_shared_negatives([apply(node, operand_of(node, columns))])
+    return graph_cost(root)
 
 
 def graph_cost(root: Value) -> Cost:
@@ -117,7 +119,7 @@ def graph_cost(root: Value) -> Cost:
             result += pattern[value].times(_BRACKET, pattern[value.argument])
         elif isinstance(value, Apply):
             symbol = symbol_of(value.letter)
-            if symbol.name in ("mass", *PARTIALS):
+            if symbol.name in ("mass", *PARTIALS) or (symbol.name == RATE and not is_recursive_rate(symbol)):
                 result += Cost(quadratic=1)
             result += pattern[value].times(_PER_LINK.get(symbol.name, 0), pattern[value.argument])
     return result

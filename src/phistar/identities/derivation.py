@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from phistar.identities.certificate import certificate
 from phistar.identities.cost import Cost, cost
+from phistar.identities.justify import Step
+from phistar.identities.law import TREE, Setting
 from phistar.operators.nodes import Node
 from phistar.operators.show import latex, text
-
-
-@dataclass(frozen=True)
-class Step:
-    before: Node
-    after: Node
-    law: str
-    citation: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +24,32 @@ class Derivation:
     result: Node
     told: Callable[[], tuple[Step, ...]]
     matrix: bool = False
+    setting: Setting = TREE
+    frames: int = 1
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         return self.told()
+
+    def certificate(self) -> dict[str, Any]:
+        """The derivation as plain data that can be written as JSON and checked apart from what found it.
+
+        Each step has its law, where it was used and what its letters stood for; `phistar check FILE` replays the steps
+        exactly and evaluates them to 50 digits on random mechanisms.
+
+        Returns
+        -------
+        dict
+            The contents of the file that `phistar check` reads.
+
+        Example
+        -------
+        >>> import phistar as ps
+        >>> proof = ps.algebra().mass.inv.derivation().certificate()
+        >>> [step["law"] for step in proof["steps"]]
+        ['newton euler factorization', 'lemma 1', 'inverse of a product', 'lemma 2']
+        """
+        return certificate(self.start, self.result, self.steps, self.setting, self.frames)
 
     def cost(self, node: Node) -> Cost:
         return cost(node, self.matrix)
@@ -53,6 +70,9 @@ class Derivation:
             classes = rf"{self.cost(step.before).latex} \to {self.cost(step.after).latex}"
             rows.append(rf"={{}}& {latex(step.after)} && \text{{{label}}} && {classes}")
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
 
     def as_dict(self) -> dict[str, Any]:
         def row(node: Node) -> dict[str, Any]:

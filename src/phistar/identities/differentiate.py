@@ -10,14 +10,49 @@ H, M and A stay as they are where the axes are constant in their links (`constan
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from phistar.errors import StatementError
-from phistar.operators.linearized import ACCELERATION, PLACE, VELOCITY, force_bracket, motion_bracket
-from phistar.operators.nodes import Adjoint, Identity, Node, Product, Sum, Symbol, product, summation, zero
-from phistar.operators.spaces import RATES
+from phistar.identities.linearized import spatial_bias
+from phistar.operators.linearized import ACCELERATION, BRACKETS, PLACE, VELOCITY, force_bracket, motion_bracket
+from phistar.operators.nodes import (
+    Adjoint,
+    Identity,
+    Inverse,
+    Node,
+    Product,
+    Sum,
+    Symbol,
+    adjoint,
+    product,
+    summation,
+    zero,
+)
+from phistar.operators.own import is_own
+from phistar.operators.rate_letters import AXES_RATE, FRAME_TURN, frame_sweep, frame_turn
+from phistar.operators.spaces import RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
 CITATION = "SRW22; δφ = φδℰφφ"
-_CONSTANT = ("H", "M", "A", "U")
+_CONSTANT = ("H", "M", "A", "S", "U", "U_task", "Q", "R")
+_HELD = ("v", "qdd", "a_g", "a_b", "T", "f", "u", "F", "v_ref")
+_DEFINED = {
+    "mass": lambda s: s.H @ s.phi @ s.M @ s.phi.T @ s.H.T + s.A + _spin(s) + adjoint(_spin(s)),
+    "J": lambda s: s.B.T @ s.phi.T @ s.H.T,
+}
+"""Operators by what they are made of (RJK91 eqs. 1, 3)."""
+
+_VECTORS = {
+    "C": lambda s: s.H @ spatial_bias(s),
+    "g": lambda s: s.H @ s.phi @ s.M @ s.phi.T @ s.E.T @ s.a_g,
+    "Jdot_v": lambda s: frame_turn(s.B.T @ s.V) @ s.B.T @ s.V - s.B.T @ s.phi.T @ s.V_J_tilde @ s.E_phi.T @ s.V,
+}
+"""Vectors of motion by what they are made of; J̇θ̇ = Θβ − B*φ*(H*θ̇)~ℰφ*V with β = B*V."""
+
+
+def _spin(s: Symbols) -> Node:
+    """Hφ̃S of geared rotors."""
+    return s.H @ s.phi @ s.E_phi @ s.S
 
 
 def differentiated(partial: Symbol, symbols: Symbols) -> Node:
@@ -27,11 +62,13 @@ def differentiated(partial: Symbol, symbols: Symbols) -> Node:
 
 def _in_spatial_accelerations(node: Node, s: Symbols) -> Node:
     """ℳθ̈ + 𝒞 + 𝒢 as HF + Aθ̈: where all of it changes together, F = φ(Mα + 𝓑V) is a vector of its own."""
-    motion = s.mass @ s.acceleration + s.C + s.g
-    rest = node - motion
-    if isinstance(rest, Sum) and len(rest.terms) > 1:
-        return node
-    return s.H @ s.link_forces + s.A @ s.acceleration + rest
+    terms = [term for _, term in node.terms] if isinstance(node, Sum) else [node]
+    both = s, replace(s, armature=True)  # a statement for any robot speaks of A, if only to find none
+    for each in (x for x in both if x.mass @ s.acceleration in terms and node.codomain == TORQUES):
+        rest = node - (each.mass @ s.acceleration + each.C + each.g)
+        if not isinstance(rest, Sum) or len(rest.terms) < 2:
+            return s.H @ s.link_forces + each.A @ s.acceleration + rest
+    return node
 
 
 class _Derivative:
@@ -56,29 +93,80 @@ class _Derivative:
         return zero(RATES, node.codomain)
 
     def applied(self, letter: Node, x: Node) -> Node:
-        """∂(Lx)."""
-        s, plain = self.s, letter.of if isinstance(letter, Adjoint) else letter
-        name, starred = getattr(plain, "name", ""), isinstance(letter, Adjoint)
-        if name in _CONSTANT:
-            return letter @ self(x)
-        if name == "phi":
-            return letter @ (self.crossing(s.E_phi.T if starred else s.E_phi, letter @ x) + self(x))
-        if name == "E_phi":
-            return self.crossing(letter, x) + letter @ self(x)
-        if letter is s.E.T:
-            return self.turned(letter @ x)
+        """∂(Lx) = (∂L)x + L∂x."""
+        s = self.s
         if letter is s.B_v and x is s.V:
             return (2 * s.B_v + s.M @ s.V_tilde) @ self(s.V)
         if letter is s.Psi_dot and x is s.v:  # V_p~H*θ̇ = −(H*θ̇)~V_p
             return s.Psi_dot @ self(s.v) - s.V_J_tilde @ self(s.E_phi.T @ s.V)
-        if isinstance(x, Sum):
-            return summation([(1, self.none(letter)), *((c, self.applied(letter, part)) for c, part in x.terms)])
+        if letter is s.phi.T or letter is s.phi:  # one scan takes both parts
+            return letter @ (self.crossing(s.E_phi.T if letter is s.phi.T else s.E_phi, letter @ x) + self(x))
+        return self.moved(letter, x) + letter @ self(x)
+
+    def moved(self, node: Node, x: Node) -> Node:
+        """(∂X)x of an operator X and a vector x that is held."""
+        nothing = zero(RATES, node.codomain)
+        match node:
+            case Identity():
+                return nothing
+            case Sum(terms=terms):
+                return summation([(1, nothing), *((c, self.moved(term, x)) for c, term in terms)])
+            case Adjoint(of=Sum(terms=terms)):
+                return summation([(1, nothing), *((c, self.moved(adjoint(term), x)) for c, term in terms)])
+            case Product(factors=(first, *others)):
+                rest = product(*others)
+                return self.moved(first, rest @ x) + first @ self.moved(rest, x)
+            case Inverse(of=inner):
+                return -(node @ self.moved(inner, node @ x))
+        return self.moved_letter(node, x)
+
+    def moved_letter(self, letter: Node, x: Node) -> Node:
+        s, starred = self.s, isinstance(letter, Adjoint)
+        plain = letter.of if isinstance(letter, Adjoint) else letter
+        assert isinstance(plain, Symbol)
+        name = plain.name
+        if "vector" in plain.traits and starred:  # y*x, a number
+            return adjoint(x) @ self(plain)
+        if name in _CONSTANT or is_own(plain):
+            return zero(RATES, letter.codomain)
+        if name == "phi":
+            return letter @ self.crossing(s.E_phi.T if starred else s.E_phi, letter @ x)
+        if name == "E_phi" or plain is s.E:
+            return self.crossing(letter, x)
+        if plain is s.B:
+            return self.frames(letter, x)
+        if name in BRACKETS and not starred:
+            return self.bracketed(plain, x)
+        if name in _DEFINED:
+            made = _DEFINED[name](s.with_pair(*plain.of) if len(plain.of) >= 2 else s)
+            return self.moved(adjoint(made) if starred else made, x)
         raise StatementError(f"No law says how {letter!r} changes with the motion.")
 
-    def crossing(self, shift: Node, x: Node) -> Node:
-        """(∂ℰφ)f = ℰφ f^H* and (∂ℰφ*)x = (ℰφ*x)~H*, by θ alone."""
+    def frames(self, letter: Node, x: Node) -> Node:
+        """(∂B*)x = −[x]∘J and (∂B)f = B[f]∘J: the frames turn in the world's axes, by θ alone."""
         if self.by != PLACE:
-            return self.none(shift)
+            return zero(RATES, letter.codomain)
+        s = self.s
+        path = s.B.T @ s.phi.T @ s.H.T
+        if isinstance(letter, Adjoint):
+            return -(frame_sweep(letter @ x) @ path)
+        return letter @ frame_sweep(x) @ path
+
+    def bracketed(self, letter: Symbol, x: Node) -> Node:
+        """(∂y~)x = −x~∂y, (∂F^)x = −x~*∂F, (∂Θ)x = −[x]∘∂y."""
+        changed = self(letter.of[0])
+        if letter.name == FRAME_TURN:
+            return -(frame_sweep(x) @ changed)
+        if letter.name in ("F_hat", "hat"):
+            return -(adjoint(self.bracket(x)) @ changed)
+        if letter.name == AXES_RATE:
+            raise StatementError(f"No law says how {letter!r} changes with the motion.")
+        return -(self.bracket(x) @ changed)
+
+    def crossing(self, shift: Node, x: Node) -> Node:
+        """(∂ℰφ)f = ℰφ f^H* and (∂ℰφ*)x = (ℰφ*x)~H*, by θ alone; of E too."""
+        if self.by != PLACE:
+            return zero(RATES, shift.codomain)
         if isinstance(shift, Adjoint):
             return self.turned(shift @ x)
         return shift @ self.bracket(x, force=True) @ self.s.H.T
@@ -92,7 +180,7 @@ class _Derivative:
         s = self.s
         named = (s.V_tilde, s.V_p_tilde, s.V_J_tilde, s.alpha_p_tilde, s.F_hat)
         known = next((letter for letter in named if letter.of[0] is x), None)
-        return known or (force_bracket("F_hat", x) if force else motion_bracket("alpha_p_tilde", x))
+        return known or (force_bracket("hat", x) if force else motion_bracket("tilde", x))
 
     def vector(self, symbol: Symbol) -> Node:
         s = self.s
@@ -104,6 +192,10 @@ class _Derivative:
         if symbol is s.alpha:
             above = self.turned(s.E_phi.T @ s.alpha + s.E.T @ s.a_g)
             return s.phi.T @ (above + s.H.T @ self(s.acceleration) + self(s.Psi_dot @ s.v))
-        if symbol.name in ("v", "qdd", "a_g", "T"):
+        if symbol.name == "C" and s.rotors:
+            raise StatementError(f"No law says how {symbol!r} changes with the moments of geared rotors in it.")
+        if symbol.name in _VECTORS:
+            return self(_VECTORS[symbol.name](s))
+        if symbol.name in _HELD or is_own(symbol):
             return self.none(symbol)
         raise StatementError(f"No law says how {symbol!r} changes with the motion.")

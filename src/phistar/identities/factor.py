@@ -28,15 +28,23 @@ def _factor(terms: Terms, like: Polynomial) -> Node:
     if left or right:
         inner = {word[left : len(word) - right]: c for word, c in terms.items()}
         word = next(iter(terms))
-        body = _factor(inner, _between(word, left, right, like))
-        return product(*word[:left], body, *word[len(word) - right :]) if word else body
+        sign = -1 if _begins_with_minus_one(inner) else 1
+        body = _factor({word: sign * c for word, c in inner.items()}, _between(word, left, right, like))
+        return scale_by(sign, product(*word[:left], body, *word[len(word) - right :])) if word else body
     split = _best_split(terms)
     if split is not None:
         inside, u, letter, v = split
-        grouped = product(_factor(u, _left_of(letter, like)), letter, _factor(v, _right_of(letter, like)))
+        sign = -1 if _begins_with_minus_one(v) else 1
+        right = _factor({word: sign * c for word, c in v.items()}, _right_of(letter, like))
+        grouped = scale_by(sign, product(_factor(u, _left_of(letter, like)), letter, right))
         rest = {word: c for word, c in terms.items() if word not in inside}
         return summation([(1, grouped), (1, _factor(rest, like))]) if rest else grouped
     return summation([(1, _factor(group, like)) for group in _groups(terms)])
+
+
+def _begins_with_minus_one(terms: Terms) -> bool:
+    """XY − I, which is written and computed as −(I − XY); ψ − I stays."""
+    return terms.get((), 0) < 0 and all(len(word) != 1 for word in terms)
 
 
 def _word_node(word: Word, like: Polynomial) -> Node:

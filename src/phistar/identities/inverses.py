@@ -6,17 +6,30 @@ from fractions import Fraction
 
 from phistar.errors import StatementError
 from phistar.identities.factor import factor
+from phistar.identities.justify import (
+    ALGEBRA,
+    Instance,
+    Rewrite,
+    Use,
+    in_inverse,
+    in_product,
+    inverse_on_the_left,
+    inverse_on_the_right,
+    product_of,
+    scaled,
+    use,
+)
 from phistar.identities.law import SENTENCES, Setting
-from phistar.identities.match import everywhere
-from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless, letters
+from phistar.identities.match import everywhere, instance_of
+from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.riccati import lemma_1
 from phistar.operators.coefficients import collect, without_zeros
-from phistar.operators.nodes import Inverse, Node, Product, Symbol, adjoint, product
+from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product
 from phistar.operators.spaces import MOTIONS, RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
 
-def split_product(node: Node) -> Node | None:
+def split_product(node: Node) -> Rewrite | None:
     """(AB)⁻¹ = B⁻¹A⁻¹ where every factor is square."""
     if not (isinstance(node, Inverse) and isinstance(node.of, Product)):
         return None
@@ -24,10 +37,48 @@ def split_product(node: Node) -> Node | None:
     if not all(f.domain and f.codomain and f.domain.over == f.codomain.over for f in factors):
         return None
     check_invertible(node.of)
-    return product(*(Inverse(f) if not isinstance(f, Inverse) else f.of for f in reversed(factors)))
+    split = product(*(Inverse(f) if not isinstance(f, Inverse) else f.of for f in reversed(factors)))
+    parts = tuple((f"X{i}", part) for i, part in enumerate(factors))
+    return Rewrite(split, lambda: (use(Instance("inverse of a product", "", node, split, ALGEBRA, (), parts)),))
 
 
-def innovations_of(node: Node, symbols: Symbols, setting: Setting) -> tuple[Node, Symbols] | None:
+def split_sum(node: Node) -> Rewrite | None:
+    """(X⁻¹ + Y⁻¹)⁻¹ = X(X + Y)⁻¹Y, one inverse in place of three."""
+    inner = node.of if isinstance(node, Inverse) else None
+    if not isinstance(inner, Sum) or len(inner.terms) != 2:
+        return None
+    (c, one), (d, other) = inner.terms
+    if (c, d) != (1, 1) or not (isinstance(one, Inverse) and isinstance(other, Inverse)):
+        return None
+    x, y = one.of, other.of
+    whole = x + y
+    if isinstance(whole, Sum) and not whole.terms:
+        return None
+    split = product(x, Inverse(whole), y)
+    return Rewrite(split, lambda: _uses_of_split_sum(inner, x, y, whole, split))
+
+
+def _uses_of_split_sum(inner: Node, x: Node, y: Node, whole: Node, split: Node) -> tuple[Use, ...]:
+    """Multiplied back: (X⁻¹ + Y⁻¹)X(X + Y)⁻¹Y = I."""
+    rest = product(Inverse(whole), y)
+    unit = (
+        use(inverse_on_the_left(x), None, rest),
+        *scaled((use(inverse_on_the_left(y), None, rest),), Fraction(-1)),
+        use(inverse_on_the_right(whole), Inverse(y), y),
+        use(inverse_on_the_left(y)),
+    )
+    back = scaled(in_product(unit, Inverse(inner), product_of(())), Fraction(-1))
+    return (use(inverse_on_the_left(inner), None, split), *back)
+
+
+def _is_positive_sum(node: Node) -> bool:
+    """Whether joints have positive weights, given by their numbers; A aside, which may be zero."""
+    terms = node.terms if isinstance(node, Sum) else ((1, node),)
+    positive = [x for c, x in terms if c > 0 and isinstance(x, Symbol) and "positive" in x.traits and x.name != "A"]
+    return bool(positive) and all(c > 0 for c, _ in terms)
+
+
+def innovations_of(node: Node, symbols: Symbols, setting: Setting) -> tuple[Rewrite, Symbols] | None:
     """(HφXφ*H* + R)⁻¹ with X, R memoryless becomes ((I+HφK)D(I+HφK)*)⁻¹ for the pair (X, R), by lemma 1; rotors
     join the pair as a third."""
     if not isinstance(node, Inverse) or node.domain != TORQUES:
@@ -35,11 +86,17 @@ def innovations_of(node: Node, symbols: Symbols, setting: Setting) -> tuple[Node
     pair = mass_and_armature(expand(node.of), symbols)
     if pair is None:
         return None
-    at_frames = any(isinstance(x, Symbol) and x.name == "B" for word in expand(pair[0]).terms for x in word)
-    if at_frames and symbols.R not in letters(pair[1]):
+    if not _has_mass_everywhere(expand(pair[0])) and not _is_positive_sum(pair[1]):
         _need(setting, "nonredundant", node)
     chosen = symbols.with_pair(*pair)
-    return Inverse(lemma_1.sides(chosen)[1]), chosen
+    left, right = lemma_1.sides(chosen)
+    why = use(instance_of(lemma_1, left, right))
+    return Rewrite(Inverse(right), lambda: in_inverse((why,), node.of, right)), chosen
+
+
+def _has_mass_everywhere(masses: Polynomial) -> bool:
+    """Whether X holds a positive operator over all links: HφXφ*H* is then positive, whatever else frames add to it."""
+    return any(not any(isinstance(x, Symbol) and x.name == "B" for x in word) for word in masses.terms)
 
 
 def mass_and_armature(polynomial: Polynomial, symbols: Symbols) -> tuple[Node, ...] | None:
@@ -92,11 +149,14 @@ def check_inverses(node: Node) -> None:
         check_invertible(found.of)
 
 
-def cancel(polynomial: Polynomial) -> Polynomial:
-    """X X⁻¹ = X⁻¹X = I for a letter, or for a whole word whose inverse stands beside it."""
+def cancel(polynomial: Polynomial, uses: list[Use] | None = None) -> Polynomial:
+    """X X⁻¹ = X⁻¹X = I for a letter, or for a whole word whose inverse stands beside it; told to `uses`."""
     short = {word: _cancel_word(word) for word in polynomial.terms}
     if all(word is same for word, same in short.items()):
         return polynomial
+    if uses is not None:
+        for word, c in polynomial.terms.items():
+            uses += scaled(_cancel_uses(word), c)
     terms: dict[Word, Fraction] = {}
     for word, c in polynomial.terms.items():
         collect(terms, short[word], c)
@@ -104,16 +164,31 @@ def cancel(polynomial: Polynomial) -> Polynomial:
 
 
 def _cancel_word(word: Word) -> Word:
+    found = _inverse_beside(word)
+    return word if found is None else _cancel_word(word[: found[0]] + word[found[1] :])
+
+
+def _cancel_uses(word: Word) -> list[Use]:
+    uses: list[Use] = []
+    while (found := _inverse_beside(word)) is not None:
+        start, stop, instance = found
+        uses.append(use(instance, product_of(word[:start]), product_of(word[stop:])))
+        word = word[:start] + word[stop:]
+    return uses
+
+
+def _inverse_beside(word: Word) -> tuple[int, int, Instance] | None:
+    """Where an inverse stands beside what it inverts."""
     for i, letter in enumerate(word):
         if isinstance(letter, Inverse):
             inner = expand(letter.of)
             if len(inner.terms) == 1 and next(iter(inner.terms.values())) == 1:
                 (body,) = inner.terms
                 if word[i + 1 : i + 1 + len(body)] == body:
-                    return _cancel_word(word[:i] + word[i + 1 + len(body) :])
+                    return i, i + 1 + len(body), inverse_on_the_left(letter.of)
                 if i >= len(body) and word[i - len(body) : i] == body:
-                    return _cancel_word(word[: i - len(body)] + word[i + 1 :])
-    return word
+                    return i - len(body), i + 1, inverse_on_the_right(letter.of)
+    return None
 
 
 def check_invertible(node: Node) -> None:

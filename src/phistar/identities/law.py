@@ -13,7 +13,7 @@ from functools import cache
 from typing import Literal
 
 from phistar.operators.nodes import Node, Symbol
-from phistar.operators.spaces import FORCES, MOTIONS
+from phistar.operators.spaces import FORCES, MOTIONS, TORQUES
 from phistar.operators.symbols import Symbols
 
 Equation = tuple[Node, Node]
@@ -29,9 +29,11 @@ SENTENCES: dict[str, str] = {
     "constant_axes": "H* is constant in every link (universal and planar joints are told axis by axis)",
 }
 
-# A wild symbol stands for any product of memoryless letters; one per direction between the dual link spaces.
+# A wild symbol stands for any product of memoryless letters; one per direction between the dual link spaces,
+# and one from links to joints.
 ANY_TO_MOTIONS = Symbol("X", FORCES, MOTIONS, frozenset({"memoryless", "causal", "wild"}))
 ANY_TO_FORCES = Symbol("X", MOTIONS, FORCES, frozenset({"memoryless", "causal", "wild"}))
+ANY_TO_TORQUES = Symbol("X_joints", MOTIONS, TORQUES, frozenset({"memoryless", "causal", "wild"}))
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Law:
     as_rule: Use
     group: str
     doc: str
+    apart: bool = False  # whether it is chosen on adjoints apart from where it stands as written
 
     def __str__(self) -> str:
         return f"{self.name.replace('_', ' ')} ({self.citation})"
@@ -75,16 +78,17 @@ LAWS: list[Law] = []
 
 
 def law(
-    citation: str, *needs: Condition, as_rule: Use = "always", group: str = ""
+    citation: str, *needs: Condition, as_rule: Use = "always", group: str = "", apart: bool = False
 ) -> Callable[[Callable[[Symbols], Equation]], Law]:
     """Register a law. Nothing else has to be edited: tests, rewriter, docs and `phistar derive` read the registry.
 
-    Laws of choice with the same `group` are tried together.
+    Laws of choice with the same `group` are tried together; `apart`, on what is written so and on adjoints apart.
     """
 
     def register(statement: Callable[[Symbols], Equation]) -> Law:
         doc = (statement.__doc__ or "").strip()
-        LAWS.append(Law(statement.__name__, citation, statement, needs, as_rule, group or statement.__name__, doc))
+        name = statement.__name__
+        LAWS.append(Law(name, citation, statement, needs, as_rule, group or name, doc, apart))
         return LAWS[-1]
 
     return register

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
+from phistar.identities.justify import Instance, Rewrite, Use, product_of, rewritten, use
 from phistar.identities.law import LAWS, Law, Setting
-from phistar.identities.polynomial import MOST_TERMS, Polynomial, TooManyTerms, Word, expand, is_memoryless
+from phistar.identities.polynomial import (
+    MOST_LETTERS,
+    MOST_TERMS,
+    Polynomial,
+    TooManyLetters,
+    TooManyTerms,
+    Word,
+    expand,
+    is_memoryless,
+)
 from phistar.operators.coefficients import collect, times, without_zeros
 from phistar.operators.nodes import (
     Adjoint,
@@ -19,7 +29,6 @@ from phistar.operators.nodes import (
     Sum,
     Symbol,
     adjoint,
-    inverse,
     product,
     summation,
 )
@@ -35,6 +44,11 @@ class WordRule:
     to: Node
     adjoint: bool = False  # whether the law is used on adjoints: left → to*
 
+    @property
+    def group(self) -> tuple[str, bool]:
+        """What it is chosen with."""
+        return self.law.group, self.law.apart and self.adjoint
+
     @cached_property
     def letters(self) -> frozenset[Node]:
         """What must be there for the law to have anything to say."""
@@ -45,8 +59,9 @@ class WordRule:
         """Made when it is needed: most laws have nothing to say about most statements."""
         return expand(self.to).adjoint() if self.adjoint else expand(self.to)
 
-    def applied(self, polynomial: Polynomial) -> Polynomial:
-        """Every occurrence in every word replaced, until none is left; the polynomial itself where there is none."""
+    def applied(self, polynomial: Polynomial, uses: list[Use] | None = None) -> Polynomial:
+        """Every occurrence in every word replaced, until none is left; the polynomial itself where there is none. What
+        was replaced is told to `uses`."""
         if not any(self.find(word) for word in polynomial.terms):
             return polynomial
         done: dict[Word, Fraction] = {}
@@ -61,10 +76,25 @@ class WordRule:
                 collect(done, word, c)
                 continue
             start, stop, wild = found
+            if uses is not None:
+                around = product_of(word[:start]), self.instance(wild), product_of(word[stop:])
+                uses.append(Use(c, *around, self.adjoint))
+            if len(word) > MOST_LETTERS:
+                raise TooManyLetters
             for middle, d in self.right.terms.items():
                 filled = tuple(x for letter in middle for x in (wild if _is_wild(letter) else (letter,)))
                 collect(open_terms, word[:start] + filled + word[stop:], times(c, d))
         return Polynomial(without_zeros(done), polynomial.source, polynomial.target)
+
+    def instance(self, wild: Word) -> Instance:
+        """The law as it is used, with what its wild letter stands for."""
+        left = expand(product(*self.left))
+        sides = (left.adjoint() if self.adjoint else left), expand(self.to)
+        if not wild:
+            return instance_of(self.law, _node(sides[0]), _node(sides[1]))
+        filled = wild if not self.adjoint else tuple(adjoint(x) for x in reversed(wild))
+        left, right = (_node(_filled(side, filled)) for side in sides)
+        return instance_of(self.law, left, right, (("X", product(*filled)),))
 
     def find(self, word: Word) -> tuple[int, int, Word] | None:
         if self.left[0] not in word:  # most words by far
@@ -91,6 +121,27 @@ class WordRule:
             else:
                 return None
         return start, stop, wild
+
+
+def instance_of(law: Law, left: Node, right: Node, substitution: tuple[tuple[str, Node], ...] = ()) -> Instance:
+    return Instance(law.name, law.citation, left, right, "law", law.needs, substitution)
+
+
+def _filled(polynomial: Polynomial, wild: Word) -> Polynomial:
+    """The polynomial with a word in place of the wild letter."""
+    back = tuple(adjoint(x) for x in reversed(wild))
+    terms = {}
+    for word, c in polynomial.terms.items():
+        filling = [(back if isinstance(x, Adjoint) else wild) if _is_wild(x) else (x,) for x in word]
+        terms[tuple(x for part in filling for x in part)] = c
+    return Polynomial(terms, polynomial.source, polynomial.target)
+
+
+def _node(polynomial: Polynomial) -> Node:
+    """The polynomial as a sum of products, nothing pulled out."""
+    zero = Sum((), polynomial.source, polynomial.target)
+    words = [(c, product(*word) if word else Identity(polynomial.source)) for word, c in polynomial.terms.items()]
+    return summation([(1, zero), *words])
 
 
 def _is_wild(letter: Node) -> bool:
@@ -137,13 +188,16 @@ class FactorRule:
     left: tuple[Node, ...]
     right: Node
 
-    def rewrite(self, node: Node) -> Node | None:
+    def rewrite(self, node: Node) -> Rewrite | None:
         """The node with the first run replaced, or None."""
         factors = node.factors if isinstance(node, Product) else (node,)
         width = len(self.left)
         for start in range(len(factors) - width + 1):
             if all(a is b for a, b in zip(factors[start : start + width], self.left, strict=True)):
-                return product(*factors[:start], self.right, *factors[start + width :])
+                before, after = factors[:start], factors[start + width :]
+                instance = instance_of(self.law, product(*self.left), self.right)
+                why = (use(instance, product_of(before), product_of(after)),)
+                return Rewrite(product(*before, self.right, *after), partial(tuple, why))
         return None
 
 
@@ -180,23 +234,10 @@ def parts_of(node: Node) -> frozenset[Node]:
 
 def everywhere(node: Node, change: Callable[[Node], Node | None]) -> Node | None:
     """The node with `change` made at the innermost place where it applies, or None when it applies nowhere."""
-    match node:
-        case Product(factors=parts):
-            for i, part in enumerate(parts):
-                new = everywhere(part, change)
-                if new is not None:
-                    return product(*parts[:i], new, *parts[i + 1 :])
-        case Sum(terms=terms):
-            for i, (_, term) in enumerate(terms):
-                new = everywhere(term, change)
-                if new is not None:
-                    return summation([(c, new if j == i else t) for j, (c, t) in enumerate(terms)])
-        case Inverse(of=inner):
-            new = everywhere(inner, change)
-            if new is not None:
-                return inverse(new)
-        case Adjoint(of=inner) if not isinstance(inner, Symbol | Identity):
-            new = everywhere(inner, change)
-            if new is not None:
-                return adjoint(new)
-    return change(node)
+
+    def plain(part: Node) -> Rewrite | None:
+        new = change(part)
+        return None if new is None else Rewrite(new)
+
+    found = rewritten(node, plain)
+    return None if found is None else found.node

@@ -18,6 +18,7 @@ from phistar.operators.spaces import Space
 
 Word = tuple[Node, ...]
 MOST_TERMS = 1000
+MOST_LETTERS = 500
 
 
 class TooManyTerms(StatementError):
@@ -25,6 +26,13 @@ class TooManyTerms(StatementError):
 
     def __init__(self) -> None:
         super().__init__(f"The statement has more than {MOST_TERMS} terms when multiplied out; name a part of it.")
+
+
+class TooManyLetters(StatementError):
+    """A product that is longer than any statement a person writes."""
+
+    def __init__(self) -> None:
+        super().__init__(f"The statement has a product of more than {MOST_LETTERS} operators; name a part of it.")
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,8 @@ class Polynomial:
         for left, c in self.terms.items():
             for right, d in other.terms.items():
                 collect(terms, left + right, times(c, d))
+                if len(left) + len(right) > MOST_LETTERS:
+                    raise TooManyLetters
             if len(terms) > MOST_TERMS:
                 raise TooManyTerms
         return Polynomial(without_zeros(terms), other.source, self.target)
@@ -115,3 +125,15 @@ def letters(node: Node) -> tuple[Node, ...]:
 def is_memoryless(letter: Node) -> bool:
     inner = letter.of if isinstance(letter, Adjoint | Inverse) else letter
     return isinstance(inner, Symbol) and "memoryless" in inner.traits
+
+
+def is_unit_triangular(node: Node) -> bool:
+    """I plus something strictly causal, or its adjoint."""
+    words = dict(expand(node).terms)
+    unit = words.pop((), 0)
+    return unit == 1 and all(any(_is_strict(letter) for letter in word) for word in words)
+
+
+def _is_strict(letter: Node) -> bool:
+    inner = letter.of if isinstance(letter, Adjoint) else letter
+    return isinstance(inner, Symbol) and "strict" in inner.traits

@@ -7,10 +7,10 @@ again. Laws that only sometimes help (Ω for ψ*H*D⁻¹Hψ) are tried and kept 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import combinations
 
 import phistar.identities.applications
@@ -21,52 +21,81 @@ import phistar.identities.smoothing
 import phistar.identities.two_way  # noqa: F401 - the modules register their laws
 from phistar.errors import StatementError
 from phistar.identities.cost import cost
-from phistar.identities.derivation import Derivation, Step
+from phistar.identities.derivation import Derivation
 from phistar.identities.differentiate import CITATION, differentiated
 from phistar.identities.factor import factor
-from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product
+from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product, split_sum
+from phistar.identities.justify import Instance, Rewrite, Step, Use, Uses, in_inverse, rewritten, use
 from phistar.identities.kinematics import phi_absorbs_shift
-from phistar.identities.law import SENTENCES, Law, Setting
-from phistar.identities.match import WordRule, everywhere, factor_rules, parts_of, word_rules
-from phistar.identities.polynomial import Polynomial, TooManyTerms, expand, letters
+from phistar.identities.law import SENTENCES, Condition, Law, Setting
+from phistar.identities.match import WordRule, factor_rules, parts_of, word_rules
+from phistar.identities.polynomial import Polynomial, TooManyLetters, TooManyTerms, expand, letters
+from phistar.identities.rates import is_unresolved, rate_of
 from phistar.identities.riccati import lemma_1
-from phistar.operators.linearized import PARTIALS
-from phistar.operators.nodes import Inverse, Node, Symbol
+from phistar.operators.linearized import BRACKETS, PARTIALS, PLACE
+from phistar.operators.linearized import partial as by_place
+from phistar.operators.nodes import Inverse, Node, Symbol, adjoint
+from phistar.operators.rate_letters import GRADIENT, LOG_DET, RATE
+from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols
 
-Path = list[tuple[Law | None, Polynomial]]
+Path = list[tuple[WordRule | None, Polynomial]]
 _ROUNDS = 200  # far above any derivation; the rules terminate, this only turns a mistake in a new law into a sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A form that laws reach: `chosen` names the optional laws on the way, `told` makes the steps."""
+
+    node: Node
+    chosen: tuple[str, ...]
+    told: Callable[[], tuple[Step, ...]]
+
+
+@cache
+def forms(node: Node, symbols: Symbols, setting: Setting, innovations: bool = True) -> tuple[Form, ...]:
+    """The statement as it stands (if sweeps know all of it), with inverses resolved, in normal form, and on from there
+    with optional laws; each form once.
+
+    Without `innovations` mass matrices are left to be factored as numbers, which is cheaper for a few links (R87,
+    Fig. 4).
+    """
+    written = as_written(node, symbols, setting, innovations)
+    first = _end(node, written)
+    found = {} if _needs_definitions(node) else {node: Form(node, (), tuple)}
+    found.setdefault(first, Form(first, (), lambda: tuple(_grouped(written))))
+    for chosen, path in _paths(first, symbols, setting):
+        end = factor(path[-1][1])
+        told = lambda path=path: tuple(_grouped(written + _displayed(first, path)))  # noqa: E731
+        found.setdefault(end, Form(end, tuple(dict.fromkeys(_title(rule.law) for rule in chosen)), told))
+    return tuple(found.values())
 
 
 @cache
 def simplify(
     node: Node, symbols: Symbols, setting: Setting, matrix: bool = False, innovations: bool = True
 ) -> Derivation:
-    """The derivation of the cheapest form of `node` under what `setting` says of the mechanism.
+    """The derivation of the form of `node` that weighs least under what `setting` says of the mechanism.
 
-    `matrix`: the operator itself is wanted, not its action on one vector. Without `innovations` mass matrices are left
-    to be factored as numbers, which is cheaper for a few links (R87, Fig. 4).
+    `matrix`: the operator itself is wanted, not its action on one vector. What would run is counted by
+    `phistar.sweeps.search`; this is for parts of statements, and where there is no program.
     """
-    written = _as_written(node, symbols, setting, innovations)
-    first = best = _end(node, written)
-    best_cost, best_path = cost(first, matrix), []
-    for path in _paths(first, symbols, setting):
-        end = factor(path[-1][1])
-        path_cost = cost(end, matrix)
-        if path_cost < best_cost:
-            best_cost, best, best_path = path_cost, end, path
-    if not (_needs_definitions(node) or best_cost < cost(node, matrix)):
-        return Derivation(node, node, tuple, matrix)
-    return Derivation(node, best, lambda: tuple(_grouped(written + _displayed(first, best_path))), matrix)
+    best = min(forms(node, symbols, setting, innovations), key=lambda form: cost(form.node, matrix))
+    return derivation_of(node, best, symbols, setting, matrix)
 
 
-def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[Path]:
+def derivation_of(node: Node, form: Form, symbols: Symbols, setting: Setting, matrix: bool) -> Derivation:
+    return Derivation(node, form.node, form.told, matrix, setting, len(symbols.frames or ("tip",)))
+
+
+def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tuple[WordRule, ...], Path]]:
     """To the normal form, and on from there with each choice of optional laws; what grows without end is given up."""
-    with suppress(TooManyTerms):
+    with suppress(TooManyTerms, TooManyLetters):
         normal = _as_polynomial(expand(node), symbols, setting, ())
         for chosen in _choices(normal[-1][1], symbols, setting):
-            with suppress(TooManyTerms):
-                yield normal + (_as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else [])
+            with suppress(TooManyTerms, TooManyLetters):
+                more = _as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else []
+                yield chosen, normal + more
 
 
 def _end(node: Node, steps: list[Step]) -> Node:
@@ -76,10 +105,10 @@ def _end(node: Node, steps: list[Step]) -> Node:
 def _needs_definitions(node: Node) -> bool:
     """Physical quantities have to be expressed in operators even where that is no cheaper."""
     physical = ("J", "mass", "M_i", "C", "C_ref", "g", "Jdot_v", "V", *PARTIALS)
-    return any(isinstance(x, Symbol) and x.name in physical for x in letters(node))
+    return any(isinstance(x, Symbol) and (x.name in physical or is_unresolved(x)) for x in letters(node))
 
 
-def _as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> list[Step]:
+def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> list[Step]:
     """Definitions filled in, lemmas used as the papers use them, inverses resolved, and what they cannot resolve
     simplified inside."""
     steps = _derivatives(node, symbols, setting)
@@ -87,20 +116,22 @@ def _as_written(node: Node, symbols: Symbols, setting: Setting, innovations: boo
     known = _all_symbols(node, symbols)
     for _ in range(_ROUNDS):
         step = (
-            _by_lemmas(node, known, setting)
-            or _step(node, everywhere(node, split_product), "inverse of a product", "")
+            _step(node, rewritten(node, split_product), "inverse of a product", "")
+            or _step(node, rewritten(node, split_sum), "inverse of a sum of inverses", "")
+            or _by_lemmas(node, known, setting)
             or (_by_innovations(node, symbols, setting, known) if innovations else None)
         )
         if step is None:
             check_inverses(node)
-            return steps + _inside_inverses(node, symbols, setting)
+            steps += _inside_inverses(node, symbols, setting)
+            return steps + _inside_brackets(_end(node, steps), symbols, setting)
         steps.append(step)
         node = step.after
-    raise AssertionError(f"the laws do not terminate on {node!r}")
+    raise StatementError(f"The laws do not come to an end on {node!r}; one that was added rewrites in circles.")
 
 
-def _step(before: Node, after: Node | None, law: str, citation: str) -> Step | None:
-    return None if after is None or after is before else Step(before, after, law, citation)
+def _step(before: Node, after: Rewrite | None, law: str, citation: str) -> Step | None:
+    return None if after is None or after.node is before else Step(before, after.node, law, citation, after.uses)
 
 
 def _by_lemmas(node: Node, known: list[Symbols], setting: Setting) -> Step | None:
@@ -109,7 +140,7 @@ def _by_lemmas(node: Node, known: list[Symbols], setting: Setting) -> Step | Non
         for rule in factor_rules(one, setting):
             if rule.left[0] not in there:  # most laws by far
                 continue
-            step = _step(node, everywhere(node, rule.rewrite), _title(rule.law), rule.law.citation)
+            step = _step(node, rewritten(node, rule.rewrite), _title(rule.law), rule.law.citation)
             if step:
                 return step
     return None
@@ -118,7 +149,7 @@ def _by_lemmas(node: Node, known: list[Symbols], setting: Setting) -> Step | Non
 def _by_innovations(node: Node, symbols: Symbols, setting: Setting, known: list[Symbols]) -> Step | None:
     """Lemma 1 on the first inverse it fits; the Riccati pair it introduces joins the known ones."""
 
-    def change(part: Node) -> Node | None:
+    def change(part: Node) -> Rewrite | None:
         found = innovations_of(part, symbols, setting)
         if found is None:
             return None
@@ -126,7 +157,7 @@ def _by_innovations(node: Node, symbols: Symbols, setting: Setting, known: list[
             known.append(found[1])
         return found[0]
 
-    return _step(node, everywhere(node, change), _title(lemma_1), lemma_1.citation)
+    return _step(node, rewritten(node, change), _title(lemma_1), lemma_1.citation)
 
 
 def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
@@ -135,36 +166,91 @@ def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Ste
     open_inverses = [x for x in inverses(node) if not isinstance(x.of, Symbol)]
     for opened in open_inverses:
         for inner in simplify(opened.of, symbols, setting, True).steps:
-            changed = Step(Inverse(inner.before), Inverse(inner.after), inner.law, inner.citation)
+            changed = _inside_inverse(inner)
             steps += _everywhere_in(_end(node, steps), changed)
     return steps
+
+
+def _inside_brackets(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+    """What a bracket is made from is simplified apart: the brackets of equal vectors are equal."""
+    steps: list[Step] = []
+    for letter in (x for x in letters(node) if isinstance(x, Symbol) and x.name in BRACKETS):
+        made = letter.of[0]
+        if not _needs_definitions(made) or made.domain != SCALARS or _is_named(letter, symbols):
+            continue
+        after = Symbol(
+            letter.name, letter.source, letter.target, letter.traits, (simplify(made, symbols, setting).result,)
+        )
+        rule = use(Instance("bracket of equal vectors", "", letter, after, "law", ()))
+        steps += _everywhere_in(
+            _end(node, steps), Step(letter, after, "bracket of equal vectors", "", lambda r=rule: (r,))
+        )
+    return steps
+
+
+def _is_named(letter: Symbol, symbols: Symbols) -> bool:
+    """Whether a bracket is one of those that the laws name."""
+    s = symbols
+    return letter in (s.V_tilde, s.V_p_tilde, s.V_J_tilde, s.alpha_p_tilde, s.F_hat)
+
+
+def _inside_inverse(step: Step) -> Step:
+    def why() -> Uses:
+        return in_inverse(step.uses(), step.before, step.after)
+
+    return Step(Inverse(step.before), Inverse(step.after), step.law, step.citation, why)
 
 
 def _derivatives(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
     """Derivatives of vectors by the product rule, and what it gives in its shortest form."""
     steps: list[Step] = []
     always = [rule for rule in word_rules(symbols, setting, "always") if rule.law is phi_absorbs_shift]
-    for partial in (x for x in letters(node) if isinstance(x, Symbol) and x.name in PARTIALS):
-        if not setting.constant_axes:
-            raise StatementError(f"{partial!r} is known where {SENTENCES['constant_axes']}.")
-        before, first = _end(node, steps), differentiated(partial, symbols)
-        tidied = _by_rules(expand(first), [*always, *word_rules(symbols, setting, "motion")])
-        for step in [Step(partial, first, "product rule", CITATION), *_displayed(first, tidied)]:
-            replaced = _everywhere_in(before, Step(partial, step.after, step.law, step.citation))
+    for derivative in (x for x in letters(node) if isinstance(x, Symbol) and (x.name in PARTIALS or is_unresolved(x))):
+        before, first, needs = _end(node, steps), *_product_rule(derivative, symbols, setting)
+        name, citation = _RULES.get(derivative.name, ("product rule", CITATION))
+        shorter = word_rules(symbols, setting, "motion") if derivative.name in (*PARTIALS, GRADIENT) else []
+        tidied = _by_rules(expand(first), [*always, *shorter])
+        rule = use(Instance(name, citation, derivative, first, "law", needs))
+        product_rule = Step(derivative, first, name, citation, lambda rule=rule: (rule,))
+        for step in [product_rule, *_displayed(first, tidied)]:
+            replaced = _everywhere_in(before, Step(derivative, step.after, step.law, step.citation, step.uses))
             if replaced:
-                steps.append(replace(replaced[-1], before=_end(node, steps)))
+                steps.append(replace(_joined(replaced), before=_end(node, steps)))
     return steps
+
+
+_RULES = {LOG_DET: ("gradient of log det", "RJK91 lemma 1; KJR92 eq. 57")}
+
+
+def _product_rule(derivative: Symbol, symbols: Symbols, setting: Setting) -> tuple[Node, tuple[Condition, ...]]:
+    """What a derivative is, and what it needs."""
+    needs: tuple[Condition, ...] = ("constant_axes",)
+    if derivative.name not in (*PARTIALS, GRADIENT):
+        return rate_of(derivative, symbols, setting), needs if setting.constant_axes else ()
+    if not setting.constant_axes:
+        raise StatementError(f"{derivative!r} is known where {SENTENCES['constant_axes']}.")
+    if derivative.name == GRADIENT:
+        return adjoint(differentiated(by_place(derivative.of[0], PLACE), symbols)), needs
+    return differentiated(derivative, symbols), needs
 
 
 def _everywhere_in(node: Node, step: Step) -> list[Step]:
     """A step made to a part of a node wherever it stands."""
     steps: list[Step] = []
     while True:
-        new = everywhere(node, lambda part: step.after if part is step.before else None)
-        if new is None or new is node:
+        new = rewritten(node, lambda part: Rewrite(step.after, step.uses) if part is step.before else None)
+        if new is None or new.node is node:
             return steps
-        steps.append(Step(node, new, step.law, step.citation))
-        node = new
+        steps.append(Step(node, new.node, step.law, step.citation, new.uses))
+        node = new.node
+
+
+def _joined(steps: list[Step]) -> Step:
+    """Steps in a row as one."""
+    if len(steps) == 1:
+        return steps[0]
+    first, last = steps[0], steps[-1]
+    return Step(first.before, last.after, last.law, last.citation, lambda: tuple(u for s in steps for u in s.uses()))
 
 
 def _as_polynomial(polynomial: Polynomial, symbols: Symbols, setting: Setting, chosen: tuple[WordRule, ...]) -> Path:
@@ -180,21 +266,33 @@ def _by_rules(polynomial: Polynomial, rules: list[WordRule]) -> Path:
         for rule in (None, *(rule for rule in rules if rule.letters <= there)):
             after = cancel(polynomial) if rule is None else rule.applied(polynomial)
             if not after.same_as(polynomial):
-                path.append((rule.law if rule else None, after))
+                path.append((rule, after))
                 polynomial = after
                 break
         else:
             return path or [(None, polynomial)]
-    raise AssertionError(f"the laws do not terminate on {factor(polynomial)!r}")
+    raise StatementError(f"The laws do not come to an end on {factor(polynomial)!r}; one of them rewrites in circles.")
 
 
 def _displayed(node: Node, path: Path) -> list[Step]:
     steps: list[Step] = []
-    for law, polynomial in path:
-        title, citation = (_title(law), law.citation) if law else ("collecting terms", "")
-        steps.append(Step(node, factor(polynomial), title, citation))
-        node = steps[-1].after
+    before = expand(node)
+    for rule, polynomial in path:
+        title, citation = (_title(rule.law), rule.law.citation) if rule else ("collecting terms", "")
+        why = partial(_uses_of, rule, before)
+        steps.append(Step(node, factor(polynomial), title, citation, why))
+        node, before = steps[-1].after, polynomial
     return steps
+
+
+def _uses_of(rule: WordRule | None, polynomial: Polynomial) -> Uses:
+    """Where a rule, or X X⁻¹ = I, is used."""
+    uses: list[Use] = []
+    if rule is None:
+        cancel(polynomial, uses)
+    else:
+        rule.applied(polynomial, uses)
+    return tuple(uses)
 
 
 def _title(law: Law) -> str:
@@ -206,9 +304,9 @@ def _choices(polynomial: Polynomial, symbols: Symbols, setting: Setting) -> list
     known = _known_symbols(polynomial, symbols)
     rules = [rule for one in known for rule in word_rules(one, setting, "choice")]
     fitting = [rule for rule in rules if any(rule.find(word) for word in polynomial.terms)]
-    groups = list(dict.fromkeys(rule.law.group for rule in fitting))
+    groups = list(dict.fromkeys(rule.group for rule in fitting))
     subsets = [(), *((group,) for group in groups), *combinations(groups, 2)]
-    return [tuple(rule for rule in rules if rule.law.group in subset) for subset in subsets]
+    return [tuple(rule for rule in rules if rule.group in subset) for subset in subsets]
 
 
 def _known_symbols(polynomial: Polynomial, symbols: Symbols) -> list[Symbols]:
@@ -219,7 +317,7 @@ def _known_symbols(polynomial: Polynomial, symbols: Symbols) -> list[Symbols]:
 
 def _all_symbols(node: Node, symbols: Symbols) -> list[Symbols]:
     """The symbols of every Riccati pair that occurs in a node, the mechanism's own first."""
-    pairs = [x.of for x in letters(node) if isinstance(x, Symbol) and len(x.of) >= 2]
+    pairs = [x.of for x in letters(node) if isinstance(x, Symbol) and len(x.of) >= 2 and x.name not in (RATE, LOG_DET)]
     return list(dict.fromkeys([symbols, *(symbols.with_pair(*pair) for pair in pairs)]))
 
 
@@ -228,7 +326,7 @@ def _grouped(steps: list[Step]) -> list[Step]:
     result: list[Step] = []
     for step in steps:
         if result and result[-1].law == step.law:
-            result[-1] = Step(result[-1].before, step.after, step.law, step.citation)
+            result[-1] = _joined([result[-1], step])
         elif step.before is not step.after:
             result.append(step)
     return result

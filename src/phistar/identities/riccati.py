@@ -4,7 +4,8 @@ With armature A the innovations are those of a filter with measurement noise A; 
 """
 
 from phistar.identities.kinematics import rotor_coupling
-from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
+from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, ANY_TO_TORQUES, Equation, law
+from phistar.operators.linearized import together
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 
@@ -19,6 +20,12 @@ def articulated_inertia(s: Symbols) -> Equation:
 @law("RJK91 appendix", as_rule="never")
 def riccati_equation(s: Symbols) -> Equation:
     return s.M, s.P - s.E_phi @ s.P @ s.E_phi.T + s.K @ s.D @ s.K.T
+
+
+@law("RJK91 appendix", as_rule="choice")
+def gains_back_to_masses(s: Symbols) -> Equation:
+    """Riccati's equation the other way: what innovations add up to may be a rigid mass again."""
+    return s.K @ s.D @ s.K.T, s.M - s.P + s.E_phi @ s.P @ s.E_phi.T
 
 
 @law("KJR92 eq. 25", as_rule="never")
@@ -105,6 +112,28 @@ def lemma_2_backward(s: Symbols) -> Equation:
     return (s.I - s.H @ s.psi @ s.K).inv, s.I + s.H @ s.phi @ s.K
 
 
+@law("RJK91 appendix, proof of lemma 2")
+def lemma_2_pushed_through(s: Symbols) -> Equation:
+    """(I + KHφ)⁻¹ = (ψ⁻¹φ)⁻¹."""
+    return (s.I + s.K @ s.H @ s.phi).inv, s.I - s.K @ s.H @ s.psi
+
+
+@law("RJK91 appendix, proof of lemma 2")
+def lemma_2_pushed_back(s: Symbols) -> Equation:
+    return (s.I - s.K @ s.H @ s.psi).inv, s.I + s.K @ s.H @ s.phi
+
+
+@law("RJK91 appendix, proof of lemma 4")
+def lemma_2_on_the_links(s: Symbols) -> Equation:
+    """(I + φKH)⁻¹ = ψφ⁻¹."""
+    return (s.I + s.phi @ s.K @ s.H).inv, s.I - s.psi @ s.K @ s.H
+
+
+@law("RJK91 appendix, proof of lemma 4")
+def lemma_2_back_on_the_links(s: Symbols) -> Equation:
+    return (s.I - s.psi @ s.K @ s.H).inv, s.I + s.phi @ s.K @ s.H
+
+
 @law("RJK91 lemma 3, eq. 13; KJR92 eq. 51", as_rule="never")
 def lemma_3(s: Symbols) -> Equation:
     whitening = s.I - s.H @ s.psi @ s.K
@@ -174,6 +203,18 @@ def omega_at_one_frame(s: Symbols) -> Equation:
     return s.B.T @ s.psi.T @ s.H.T @ s.D.inv @ s.H @ s.psi @ s.B, s.B.T @ s.Omega @ s.B
 
 
+@law("KJR92 eqs. 56-58", "serial", "tips", as_rule="choice", group="tip", apart=True)
+def tip_hears_joint_forces(s: Symbols) -> Equation:
+    """B*ψ*ΩK from what Ω's own recursion makes, Δ⁺G: joint forces reach the tip without a filter."""
+    gain = together(s.Delta @ s.G)
+    return s.B.T @ s.psi.T @ s.H.T @ s.D.inv @ s.H @ s.psi @ s.K, s.B.T @ s.psi.T @ (s.I - s.H.T @ s.G.T) @ gain
+
+
+@law("KJR92 eqs. 56, 60", "serial", "tips", as_rule="choice", group="tip", apart=True)
+def tip_hears_link_forces(s: Symbols) -> Equation:
+    return s.B.T @ s.psi.T @ s.H.T @ s.D.inv @ s.H @ s.psi, s.B.T @ s.psi.T @ s.Omega
+
+
 @law("KJR92 §4.1", "tips")
 def tip_stops_psi(s: Symbols) -> Equation:
     return s.B.T @ ANY_TO_MOTIONS @ s.psi, s.B.T @ ANY_TO_MOTIONS
@@ -187,6 +228,12 @@ def tip_kills_gain(s: Symbols) -> Equation:
 @law("KJR92 §4.3, proof of eq. 59", as_rule="choice", group="base")
 def base_stops_psi(s: Symbols) -> Equation:
     return s.psi @ ANY_TO_FORCES @ s.E.T, ANY_TO_FORCES @ s.E.T
+
+
+@law("KJR92 §4.3, proof of eq. 59", as_rule="never")
+def base_kills_gain(s: Symbols) -> Equation:
+    zero = 0 * (s.K @ ANY_TO_TORQUES @ s.E.T)
+    return s.K @ ANY_TO_TORQUES @ s.E.T, zero
 
 
 @law("KJR92 eq. 59", as_rule="never")

@@ -12,6 +12,8 @@ from functools import cache
 from phistar.identities.graph import Apply, Blocks, Operand, Solve, Total, Value, arguments, memoryless_letters, walk
 from phistar.identities.polynomial import letters
 from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol
+from phistar.operators.own import is_own_vector
+from phistar.operators.rate_letters import AXES_AXIAL, AXIAL, is_recursive_rate
 from phistar.operators.two_way import BRANCHING
 
 INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
@@ -23,7 +25,6 @@ _COMBINED = {"r_b": (), "q": ("r_t", "q"), "H_f": ("r_t", "H_f"), "H_b": ("r_t",
 _RICCATI = {"P", "D", "G", "psi"}
 _INPUTS = {"f", "a_g", "a_b", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
 _INPUTS |= {"v_ref", "F", "v_i", "qdd_i"}
-_RICCATI_RATES = {"D_dot", "G_dot"}
 _LINEARIZED = {"Psi_dot", "Psi_prime", "B_v", "r_v", "Y"}
 _FLAT_SPACES = {"task", "base", "root", "closures", "scalars"}
 
@@ -70,8 +71,8 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
         return [*poses, ("riccati", symbol.of, INWARD), *own]
     if symbol.name in _LINEARIZED:
         return _linearized_needs(symbol)
-    if symbol.name in _RICCATI_RATES:
-        return [("riccati", symbol.of, INWARD), ("riccati_rate", symbol.of, INWARD)]
+    if is_recursive_rate(symbol):
+        return _rate_needs(symbol)
     if symbol.name == "Gamma":
         return [("Gamma", (), OUTWARD)]
     if symbol.name == "r":
@@ -88,6 +89,20 @@ def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
     if symbol.name in ("a", "b", "b_r", "V"):
         return [("velocity", (), OUTWARD)]
     return []
+
+
+def _rate_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
+    """The recursion of a symbol, and the same differentiated; Ω's also asks for that of G and D."""
+    inner, along = symbol.of[:2]
+    assert isinstance(inner, Symbol)
+    needs = field_needs(inner)
+    rates = {"r": "r_rate", "Gamma": "Gamma_rate"}
+    if inner.name in rates:
+        return [*needs, (rates[inner.name], (*inner.of, along), needs[-1][2])]
+    own = (*inner.of, along)
+    before = [need for need in needs if need[0] != "Omega"]
+    after = [need for need in needs if need[0] == "Omega"]
+    return [*before, ("riccati_rate", own, INWARD), *after, *(("Omega_rate", own, OUTWARD) for _ in after)]
 
 
 def _linearized_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
@@ -150,7 +165,7 @@ def _schedule(roots: tuple[Value, ...], values: list[Value], first: str) -> Sche
             when[value] = int(ready + 0.5) if given else int(ready) + 1
         else:
             when[value] = at(ready, way)
-    _sink(roots, values, when)
+    _sink(roots, values, when, first)
     count = int(max([0.0, *when.values(), *fields.values()])) + 1
     second = OUTWARD if first == INWARD else INWARD
     return Schedule(tuple(first if i % 2 == 0 else second for i in range(count)), when, fields)
@@ -160,24 +175,35 @@ def _symbols_in(value: Value) -> list[Symbol]:
     """The symbols whose blocks a value reads."""
     if isinstance(value, Blocks):
         return memoryless_letters(value.node)
-    return [symbol_of(value.letter)] if isinstance(value, Apply) else []
+    if not isinstance(value, Apply):
+        return []
+    symbol = symbol_of(value.letter)
+    return memoryless_letters(symbol.of[0]) if symbol.name in (AXIAL, AXES_AXIAL) else [symbol]
 
 
-def _sink(roots: tuple[Value, ...], values: list[Value], when: dict[Value, float]) -> None:
-    """Memoryless values move to the one later sweep that reads them, where their terms can merge with the reader's."""
+def _sink(roots: tuple[Value, ...], values: list[Value], when: dict[Value, float], first: str) -> None:
+    """Memoryless values, and those shifted by one link the way the sweep runs, move to the one later sweep that reads
+    them, where their terms can merge with the reader's."""
     readers: dict[Value, set[float]] = {}
     for value in reversed(values):
         times = readers.get(value, set())
         solved = isinstance(value, Apply) and isinstance(value.letter, Inverse)  # ν = D⁻¹ε belongs to the filter
-        if direction(value) == LOCAL and not isinstance(value, Operand) and len(times) == 1 and not solved:
+        moves = direction(value) == LOCAL and not isinstance(value, Operand)
+        if (moves or _is_shift(value)) and len(times) == 1 and not solved:
             (later,) = times
-            if later == int(later) and value not in roots:
+            runs = first if later % 2 == 0 else OUTWARD if first == INWARD else INWARD
+            if later == int(later) and value not in roots and (moves or runs == direction(value)):
                 when[value] = later
         for argument in arguments(value):
             fixed = {-1.0} if direction(value) == LATER else set()  # has to be ready before the sweep of its reader
             readers.setdefault(argument, set()).update({when[value], *fixed})
 
 
+def _is_shift(value: Value) -> bool:
+    return isinstance(value, Apply) and symbol_of(value.letter).name == "E_phi"
+
+
 def _is_input(value: Value) -> bool:
     """A vector given from outside, known before the first sweep."""
-    return isinstance(value, Apply) and symbol_of(value.letter).name in _INPUTS
+    symbol = symbol_of(value.letter) if isinstance(value, Apply) else None
+    return symbol is not None and (symbol.name in _INPUTS or is_own_vector(symbol))

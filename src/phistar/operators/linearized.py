@@ -11,12 +11,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from phistar.operators.nodes import Node, Symbol
-from phistar.operators.spaces import FORCES, MOTIONS, RATES, SCALARS, TORQUES
+from phistar.operators.spaces import FORCES, MOTIONS, RATES, SCALARS
 
 _MEMORYLESS = frozenset({"memoryless", "causal"})
 
-BRACKETS = {"V_tilde": False, "V_p_tilde": False, "V_J_tilde": False, "alpha_p_tilde": False, "F_hat": True}
-"""Letters that are the bracket of a vector, the node they are made from, and whether that is a force."""
+BRACKETS = dict.fromkeys(("V_tilde", "V_p_tilde", "V_J_tilde", "alpha_p_tilde"), "motion_bracket")
+BRACKETS |= {
+    "tilde": "motion_bracket",
+    "hat": "force_bracket",
+    "F_hat": "force_bracket",
+    "H_rate": "subspace_rate",
+    "frame_turn": "frame_turn",
+}
+BRACKETS |= {"frame_sweep": "frame_sweep"}
+"""Letters that are made from a vector, the node they are about, and the function that makes their blocks."""
 
 PLACE, VELOCITY, ACCELERATION = "partial_q", "partial_v", "partial_qdd"
 PARTIALS = PLACE, VELOCITY, ACCELERATION
@@ -38,9 +46,9 @@ def force_bracket(name: str, force: Node) -> Symbol:
 
 
 def partial(node: Node, by: str) -> Symbol:
-    """∂x/∂θ, ∂x/∂θ̇ or ∂x/∂θ̈ of joint forces x, Rates → Torques."""
-    assert (node.domain, node.codomain) == (SCALARS, TORQUES), node
-    return Symbol(by, RATES, TORQUES, frozenset(), (node,))
+    """∂x/∂θ, ∂x/∂θ̇ or ∂x/∂θ̈ of a vector x, from Rates to where x lives."""
+    assert node.domain == SCALARS and node.codomain is not None, node
+    return Symbol(by, RATES, node.codomain, frozenset(), (node,))
 
 
 def together(node: Node) -> Symbol:

@@ -9,11 +9,16 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from phistar.errors import SpaceError, StatementError
 from phistar.operators.coefficients import ONE, collect, times
 from phistar.operators.interned import Unique
 from phistar.operators.spaces import Space
+
+MOST_FACTORS, DEEPEST = 1000, 150
+"""Limits on factors of one product and on nested operations: far above what people write, and far below what would take
+unbounded time or memory to rewrite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +191,8 @@ def product(*factors: Node) -> Node:
     flat: list[Node] = []
     for factor in factors:
         flat.extend(factor.factors if isinstance(factor, Product) else (factor,))
+    if len(flat) > MOST_FACTORS:
+        raise StatementError(f"A product has more than {MOST_FACTORS} factors; name a part of it with a symbol.")
     flat = _with_spaces(flat)
     for left, right in itertools.pairwise(flat):
         if left.domain != right.codomain:
@@ -225,7 +232,25 @@ def summation(terms: Iterable[tuple[Fraction | int, Node]]) -> Node:
     kept = tuple((c, node) for node, c in collected.items() if c)
     if len(kept) == 1 and kept[0][0] == 1:
         return kept[0][1]
+    if len(kept) > MOST_FACTORS or any(depth(node) > DEEPEST for _, node in kept):
+        raise StatementError(
+            f"A sum has more than {MOST_FACTORS} terms, or is nested more than {DEEPEST} operations deep; name a part "
+            "of it with a symbol."
+        )
     return Sum(kept, spaced.domain if spaced else None, spaced.codomain if spaced else None)
+
+
+@cache
+def depth(node: Node) -> int:
+    """Nested operations."""
+    match node:
+        case Product(factors=parts):
+            return 1 + max(map(depth, parts))
+        case Sum(terms=terms):
+            return 1 + max((depth(term) for _, term in terms), default=0)
+        case Adjoint(of=inner) | Inverse(of=inner):
+            return 1 + depth(inner)
+    return 0
 
 
 def scale_by(coefficient: Fraction | int, node: Node) -> Node:
@@ -307,11 +332,24 @@ def _with_spaces(factors: list[Node]) -> list[Node]:
     return result
 
 
+def _metric_hint(left: Node, right: Node) -> str:
+    """How X and X* are multiplied: a metric takes a space to its dual."""
+    if adjoint(right) is not left or left.domain is None or right.codomain is None:
+        return ""
+    source, target = right.codomain, left.domain
+    metrics = {"Torques": "U", "Rates": "U.inv", "TaskMotions": "U_task", "TaskForces": "U_task.inv"}
+    metric = metrics.get(source.name, "Z")
+    shown = f" A metric takes {source} to {target}: ({left!r}) @ {metric} @ ({right!r}), where {metric} is "
+    if metric != "Z":
+        return f"{shown}the unit."
+    return f'{shown}A.operator("Z", "{source.name}", "{target.name}", structure="positive").'
+
+
 def _misfit(left: Node, right: Node) -> str:
-    hint = ""
-    if adjoint(right).codomain == left.domain:
+    hint = _metric_hint(left, right)
+    if not hint and adjoint(right).codomain == left.domain:
         hint = f" Did you mean ({left!r}) @ ({right!r}).T?"
-    elif adjoint(left).domain == right.codomain:
+    elif not hint and adjoint(left).domain == right.codomain:
         hint = f" Did you mean ({left!r}).T @ ({right!r})?"
     return (
         f"{left!r} ⟶ {right!r}: {right!r} gives {right.codomain}, but {left!r} takes {left.domain}, "

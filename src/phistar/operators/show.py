@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from unicodedata import normalize
 
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
+from phistar.operators.own import shown_name
 from phistar.operators.spaces import SCALARS
 
 # name: (text, LaTeX)
@@ -60,14 +62,19 @@ GLYPHS = {
     "B_v": ("𝓑", r"\mathcal{B}"),
     "r_v": ("r_v", "r_v"),
     "Y": ("𝒴", r"\mathcal{Y}"),
-    "D_dot": ("Ḋ", r"\dot D"),
-    "G_dot": ("Ġ", r"\dot G"),
+    "D_dot": ("Ḋ", r"\dot{D}"),
+    "G_dot": ("Ġ", r"\dot{G}"),
     "U_task": ("U", "U"),
     "mass": ("ℳ", r"\mathcal{M}"),
     "C": ("𝒞", r"\mathcal{C}"),
     "g": ("𝒢", r"\mathcal{G}"),
     "Jdot_v": ("J̇θ̇", r"\dot J\dot\theta"),
 }
+_MADE = {
+    "frame_turn": ("Θ", r"\Theta"),
+    "frame_sweep": ("Σ", r"\Sigma"),
+}
+"""Letters that differentiation makes; nobody writes them."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,8 @@ class Notation:
     column: int  # which entry of GLYPHS
 
     def glyph(self, node: Symbol) -> str:
-        plain = GLYPHS.get(node.name, (node.name, node.name))[self.column]
+        name = shown_name(node.name)
+        plain = (GLYPHS.get(node.name) or _MADE.get(node.name) or (name, name))[self.column]
         return plain + self.primed(node)
 
     def primed(self, node: Symbol) -> str:
@@ -100,6 +108,17 @@ class Notation:
                 return self.identity
             case Symbol(name="partial_q" | "partial_v" | "partial_qdd"):
                 return self.partial(node)
+            case Symbol(name="tilde" | "hat" as name):
+                sign = {"tilde": ("~", r"^{\sim}"), "hat": ("^", r"^{\wedge}")}[name][self.column]
+                return f"[{self.show(node.of[0])}]{sign}"
+            case Symbol(name="rate"):
+                return self.rate(node)
+            case Symbol(name="H_rate"):
+                return self.changed("H", node.of[0], True) + self.star
+            case Adjoint(of=Symbol(name="H_rate") as inner):
+                return self.changed("H", inner.of[0], True)
+            case Symbol(name="axial" | "axes_axial" | "log_det_gradient" | "gradient"):
+                return self.gradient(node)
             case Symbol(name="together"):
                 return f"[{self.show(node.of[0])}]"
             case Symbol():
@@ -119,6 +138,33 @@ class Notation:
         by = {"partial_q": ("θ", r"\theta"), "partial_v": GLYPHS["v"], "partial_qdd": GLYPHS["qdd"]}[node.name]
         inner = self.show(node.of[0])
         return f"∂({inner})/∂{by[0]}" if self.column == 0 else rf"\frac{{\partial({inner})}}{{\partial {by[1]}}}"
+
+    def gradient(self, node: Symbol) -> str:
+        """What traces change by: vex(X), ∂log det X/∂θ."""
+        inner = self.show(node.of[0])
+        if node.name == "log_det_gradient":
+            parts = f"∂log det({inner})/∂θ", rf"\frac{{\partial\log\det({inner})}}{{\partial\theta}}"
+        elif node.name == "gradient":
+            parts = f"∂({inner})/∂θ", rf"\frac{{\partial({inner})}}{{\partial\theta}}"
+        else:
+            sign = "" if node.name == "axial" else "H"
+            parts = f"vex{sign and '_' + sign}({inner})", rf"\mathrm{{vex}}_{{{sign}}}({inner})"
+        return parts[self.column]
+
+    def rate(self, node: Symbol) -> str:
+        """Ẋ along θ̇, ∂[w]X along another direction."""
+        inner = node.of[0]
+        shown = self.grouped(inner) if not isinstance(inner, Symbol) else self.show(inner)
+        return self.changed(shown, node.of[1], isinstance(inner, Symbol) and inner.name != "rate")
+
+    def changed(self, shown: str, along: Node, plain: bool) -> str:
+        assert isinstance(along, Symbol)
+        if along.name == "v":
+            if plain:
+                return normalize("NFC", f"{shown[0]}̇{shown[1:]}") if self.column == 0 else rf"\dot{{{shown}}}"
+            return f"d{shown}/dt" if self.column == 0 else rf"\frac{{d}}{{dt}}{shown}"
+        direction = self.glyph(along)
+        return f"∂[{direction}]{shown}" if self.column == 0 else rf"\partial_{{{direction}}}{shown}"
 
     def powered(self, base: str, power: str) -> str:
         """TeX wants braces around what already has a superscript."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from phistar.operators.linearized import LINEARIZED_NAMES, Linearized
 from phistar.operators.nodes import Node, Sum, Symbol, identity, spelling, summation, zero
+from phistar.operators.rate_letters import rate
 from phistar.operators.spaces import (
     BASE_FORCES,
     BASE_MOTIONS,
@@ -147,12 +148,12 @@ class Symbols(TwoWay, Linearized):
     @property
     def D_dot(self) -> Symbol:
         """dD/dt along θ̇, in link axes: Riccati's equation differentiated (RJK91 §6)."""
-        return self.riccati("D_dot", RATES, TORQUES, _SYMMETRIC)
+        return rate(self.D, self.v)
 
     @property
     def G_dot(self) -> Symbol:
         """dG/dt along θ̇, in link axes."""
-        return self.riccati("G_dot", TORQUES, FORCES, _MEMORYLESS)
+        return rate(self.G, self.v)
 
     @property
     def Omega(self) -> Symbol:

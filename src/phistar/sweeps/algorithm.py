@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from fractions import Fraction
 
+from phistar.sweeps.evaluate import Domain, Terms, evaluate
 from phistar.sweeps.ir import (
     INWARD,
     BackCongruentParent,
@@ -16,35 +17,31 @@ from phistar.sweeps.ir import (
     CongruentChildren,
     CongruentParent,
     CongruentSiblings,
-    Data,
-    Divide,
-    Field,
     FromBase,
     FromChildren,
     FromParent,
     FromRoot,
     FromSiblings,
     FromTask,
-    Invert,
-    Plus,
     Program,
-    SolveFlat,
     SolveStacked,
+    Statement,
     Sweep,
-    TaskOperator,
+    Table,
     Term,
     Times,
     ToBase,
     ToRoot,
     ToScalar,
     ToTask,
-    Transpose,
     subterms,
 )
 
 _FUNCTIONS = {
     "pose": "X(k+1) · X_joint(k)",
     "bias_acceleration": "[ω(k+1)×ω(k); ω(k+1)×(ω(k+1)×ℓ(k+1,k))]",
+    "reaching_acceleration": "[0; ω(k+1)×(ω(k+1)×ℓ(k+1,k))]",
+    "joint_acceleration": "[ω(k+1)×ω(k); 0]",
     "rotor_moment": "[ω(k+1)×S(k)θ̇(k); 0]",
     "bias_force": "[ω(k)×I(k)ω(k); m(k) ω(k)×(ω(k)×p(k))]",
     "reference_acceleration": "[ω(k)×h(k)θ̇ᵣ(k); ωᵣ(k+1)×(ω(k+1)×ℓ(k+1,k))]",
@@ -60,6 +57,10 @@ _FUNCTIONS = {
 }
 
 
+_BRACKETS = {"motion_bracket": "[{}]~", "force_bracket": "[{}]^", "frame_turn": "Θ[{}]"}
+_BRACKETS |= {"frame_sweep": "Σ[{}]", "axial": "vex[{}]", "axes_axial": "vex_H[{}]"}
+_BRACKETS |= {"motion_of_body": "φ_b*(k) {}", "force_of_body": "φ_b⁻¹(k) {}", "inertia_of_body": "φ_b⁻¹(k) {} φ_b⁻*(k)"}
+_BRACKETS |= {"motion_in_body": "φ_b⁻*(k) {}", "force_in_body": "φ_b(k) {}"}  # φ_b: from a link's axes to its body's
 _MOVED = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent)
 _MOVED += (BackFromParent, BackFromChildren, BackCongruentParent)
 _MOVES: dict[type[Term], str] = {
@@ -91,19 +92,121 @@ class Algorithm:
     program: Program
 
     def __str__(self) -> str:
-        lines: list[str] = []
-        for sweep in self.program.sweeps:
-            lines += _flat(sweep) if sweep.direction == "flat" else _loop(sweep)
-        return "\n".join(lines)
+        text = _Text()
+        evaluate(self.program, text)
+        return "\n".join([*text.lines, *_pairs(self.program.tables)])
+
+    def _repr_latex_(self) -> str:
+        return "$$\n\\begin{array}{l}\n" + " \\\\\n".join(map(_typeset, str(self).splitlines())) + "\n\\end{array}\n$$"
 
 
-def _loop(sweep: Sweep) -> list[str]:
-    inward = sweep.direction == INWARD
-    end = "(0)" if inward else "(n+1)"
-    starts = [f"{name}{end} = 0" for name in _neighbours(sweep)]
-    loop = "for k = 1 … n    (inward, tip to base)" if inward else "for k = n … 1    (outward, base to tip)"
-    body = [f"    {s.target}(k) = {_show(s.term, True)}" for s in sweep.statements]
-    return ["; ".join(starts), loop, *body, "end loop"] if starts else [loop, *body, "end loop"]
+def _pairs(tables: tuple[Table, ...]) -> list[str]:
+    """The loops over pairs of joints that make tables of fields."""
+    if not tables:
+        return []
+    lines = ["for k = 1 … n, for j beyond k    (pairs of joints, k carries j)"]
+    for table in tables:
+        above = " + ".join(f"{left}*(k) φ(k,j) {right}(j)" for left, right in table.carries)
+        below = " + ".join(f"{left}*(j) φ*(k,j) {right}(k)" for left, right in table.carried)
+        lines.append(f"    {table.name}(k,k) = {table.own}(k)")
+        lines += [f"    {table.name}(k,j) = {above}"] if above else []
+        lines += [f"    {table.name}(j,k) = {below}"] if below else []
+    return [*lines, "end loop"]
+
+
+_SIGNS = {"⁻¹": "^{-1}", "⁻": "^{-}", "⁺": "^{+}", "−": "-", "*": "^{*}", "…": r"\dots", "·": r"\cdot ", "_": r"\_"}
+
+
+def _typeset(line: str) -> str:
+    """A printed line as LaTeX; words stay words."""
+    indent = r"\qquad " * ((len(line) - len(line.lstrip())) // 4)
+    words = re.sub(r"[A-Za-z]{3,}(?:[ ,]+[A-Za-z]{2,})*", lambda word: rf"\text{{ {word.group()} }}", line.strip())
+    return indent + "".join(_SIGNS.get(sign, sign) for sign in re.split("(⁻¹|.)", words) if sign)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A term as it is written; a sum takes brackets inside a product, a name takes its star before the (k)."""
+
+    text: str
+    is_sum: bool = False
+    name: str = ""
+
+    @property
+    def grouped(self) -> str:
+        return f"({self.text})" if self.is_sum else self.text
+
+
+class _Text(Domain):
+    """Lines of text; the one site is link k, or none between sweeps."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def sites(self, sweep: Sweep) -> tuple[str, ...]:
+        return ("",) if sweep.direction == "flat" else ("(k)",)
+
+    def begin(self, sweep: Sweep) -> None:
+        if sweep.direction == "flat":
+            return
+        inward = sweep.direction == INWARD
+        starts = [f"{name}{'(0)' if inward else '(n+1)'} = 0" for name in _neighbours(sweep)]
+        self.lines += ["; ".join(starts)] if starts else []
+        loop = "for k = 1 … n    (inward, tip to base)" if inward else "for k = n … 1    (outward, base to tip)"
+        self.lines.append(loop)
+
+    def leave(self, sweep: Sweep, at: str) -> None:
+        self.lines += ["end loop"] if at else []
+
+    def put(self, statement: Statement, at: str, value: _Shown) -> None:
+        self.lines.append(f"{'    ' if at else ''}{statement.target}{at} = {value.text}")
+
+    def get(self, name: str, at: str) -> _Shown:
+        return _Shown(name + at, name=name)
+
+    def data(self, name: str, at: str) -> _Shown:
+        return _Shown(f"{name}(k)", name=name)
+
+    def product(self, left: _Shown, right: _Shown, term: Times, at: str, half: bool) -> _Shown:
+        return _Shown(f"{left.grouped} {right.grouped}")
+
+    def total(self, terms: Terms, half: bool) -> _Shown:
+        shown = "" if terms else "0"
+        for c, x in terms:
+            size = "" if abs(c) == 1 else f"{abs(c)}·"
+            shown += (" − " if c < 0 else " + ") if shown else "−" if c < 0 else ""
+            shown += size + x.grouped
+        return _Shown(shown, is_sum=True)
+
+    def transpose(self, x: _Shown) -> _Shown:
+        return _Shown(f"{x.name}*{x.text.removeprefix(x.name)}" if x.name else f"({x.text})*")
+
+    def invert(self, x: _Shown) -> _Shown:
+        return _Shown(f"{x.grouped}⁻¹")
+
+    def divide(self, x: _Shown, matrix: _Shown) -> _Shown:
+        return _Shown(f"{x.grouped} {matrix.grouped}⁻¹")
+
+    def apply(self, function: str, arguments: list[_Shown], at: str) -> _Shown:
+        if function in _BRACKETS:
+            return _Shown(_BRACKETS[function].format(arguments[0].text))
+        return _Shown(_FUNCTIONS[function])
+
+    def operator(self, name: str, transposed: bool, x: _Shown) -> _Shown:
+        return _Shown(f"{name.removesuffix('_task')}{'*' if transposed else ''} {x.grouped}")
+
+    def solve(self, matrix: _Shown, right: _Shown, symmetric: bool) -> _Shown:
+        return _Shown(f"SOLVE: {matrix.grouped}⁻¹ {right.grouped}")
+
+    def move(self, term: Term, at: str) -> _Shown:
+        match term:
+            case ToScalar(left=left, right=right):
+                return _Shown(f"Σ {left}*(k) {right}(k)")
+            case SolveStacked(matrix=matrix, right=right):
+                return _Shown(f"SOLVE (dense): {matrix}⁻¹ {right}")
+            case Call(function=function):
+                return _Shown(_FUNCTIONS[function])
+        return _Shown(_MOVES[type(term)].format(getattr(term, "name", "")))
 
 
 def _neighbours(sweep: Sweep) -> list[str]:
@@ -116,59 +219,3 @@ def _neighbours(sweep: Sweep) -> list[str]:
             names[term.name] = None
         stack.extend(subterms(term))
     return list(names)
-
-
-def _flat(sweep: Sweep) -> list[str]:
-    return [f"{s.target} = {_show(s.term, False)}" for s in sweep.statements]
-
-
-def _show(term: Term, at_link: bool) -> str:
-    here = "(k)" if at_link else ""
-    if type(term) in _MOVES:
-        return _MOVES[type(term)].format(getattr(term, "name", ""))
-    match term:
-        case Data(name=name):
-            return f"{name}(k)"
-        case Field(name=name):
-            return name + here
-        case ToScalar(left=left, right=right):
-            return f"Σ {left}*(k) {right}(k)"
-        case Times(left=left, right=right):
-            return f"{_grouped(left, at_link)} {_grouped(right, at_link)}"
-        case Transpose(of=Data(name=name) | Field(name=name)):
-            return f"{name}*(k)" if at_link else f"{name}*"
-        case Transpose(of=inner):
-            return f"({_show(inner, at_link)})*"
-        case Invert(of=inner):
-            return f"{_grouped(inner, at_link)}⁻¹"
-        case Divide(left=left, matrix=matrix):
-            return f"{_grouped(left, at_link)} {_grouped(matrix, at_link)}⁻¹"
-        case Plus(terms=terms):
-            return _sum(terms, at_link)
-        case Call(function="motion_bracket" | "force_bracket" as function, arguments=(inner,)):
-            return f"[{_show(inner, at_link)}]{'~' if function == 'motion_bracket' else '^'}"
-        case Call(function=function):
-            return _FUNCTIONS[function]
-        case TaskOperator(name=name, transposed=transposed, of=inner):
-            return f"{name.removesuffix('_task')}{'*' if transposed else ''} {_grouped(inner, at_link)}"
-        case SolveFlat(matrix=matrix, right=right):
-            return f"SOLVE: {_grouped(matrix, at_link)}⁻¹ {_grouped(right, at_link)}"
-        case SolveStacked(matrix=matrix, right=right):
-            return f"SOLVE (dense): {matrix}⁻¹ {right}"
-    raise AssertionError(term)
-
-
-def _sum(terms: tuple[tuple[Fraction, Term], ...], at_link: bool) -> str:
-    if not terms:
-        return "0"
-    shown = ""
-    for c, term in terms:
-        size = "" if abs(c) == 1 else f"{abs(c)}·"
-        body = size + (_show(term, at_link) if not isinstance(term, Plus) else f"({_show(term, at_link)})")
-        shown += f" {'−' if c < 0 else '+'} {body}" if shown else ("−" if c < 0 else "") + body
-    return shown
-
-
-def _grouped(term: Term, at_link: bool) -> str:
-    shown = _show(term, at_link)
-    return f"({shown})" if isinstance(term, Plus) else shown

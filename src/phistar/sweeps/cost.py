@@ -17,18 +17,21 @@ from phistar.sweeps.patterns import count
 
 @dataclass(frozen=True)
 class Count:
-    """Additions (and subtractions), multiplications, divisions of one evaluation."""
+    """Additions (and subtractions), multiplications, divisions of one evaluation; of a robot's kernel also `others`:
+    sines, cosines, changes of sign, and what is not told apart in loops over the links."""
 
     adds: int
     multiplies: int
     divides: int
+    others: int = 0
 
     @property
     def total(self) -> int:
-        return self.adds + self.multiplies + self.divides
+        return self.adds + self.multiplies + self.divides + self.others
 
     def __str__(self) -> str:
-        return f"{self.adds} additions, {self.multiplies} multiplications, {self.divides} divisions"
+        shown = f"{self.adds} additions, {self.multiplies} multiplications, {self.divides} divisions"
+        return f"{shown}, {self.others} others" if self.others else shown
 
 
 @dataclass(frozen=True)

@@ -270,6 +270,7 @@ class Program:
     results: tuple[tuple[str, str], ...] = ()
     matrices: tuple[str, ...] = ()  # the statements that were wanted as operators
     tables: tuple[Table, ...] = ()
+    operands: tuple[tuple[str, str], ...] = ()  # what statements are applied to, and the name of its space
 
     @property
     def result_names(self) -> dict[str, str]:

@@ -26,9 +26,11 @@ from phistar.identities.graph import (
     origin_of,
     walk,
 )
+from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.operators.linearized import BRACKETS, MADE, TOGETHER
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
+from phistar.operators.own import is_flat_operator, is_own_vector, shown_name
 from phistar.operators.show import text
 from phistar.operators.spaces import SCALARS
 from phistar.sweeps import ir
@@ -47,7 +49,9 @@ from phistar.sweeps.ir import (
     times,
 )
 from phistar.sweeps.passes import PASSES
+from phistar.sweeps.rate_recursions import RATE_RECURSIONS, Direction, rate_field, split_direction
 from phistar.sweeps.recursions import RECURSIONS, riccati_joseph, riccati_names
+from phistar.sweeps.vector_terms import vector_term
 
 ONE = Fraction(1)
 _FLAT = ("task", "base", "root", "closures", "scalars")
@@ -68,7 +72,8 @@ def lower(node: Node, matrix: bool = False) -> Program:
 def lower_all(nodes: dict[str, Node], matrix: bool = False, joseph: bool = False) -> Program:
     """The program of several statements that share their operand and whatever they have in common."""
     operands = {name: operand_of(node, matrix) for name, node in nodes.items()}
-    roots = {name: apply(node, operands[name]) for name, node in nodes.items()}
+    graphs = with_shared_negatives(apply(node, operands[name]) for name, node in nodes.items())
+    roots = dict(zip(nodes, graphs, strict=True))
     wanted = tuple(name for name, node in nodes.items() if matrix and node.domain != SCALARS)
     program = Lowering(roots, tuple(operands.values()), matrix, wanted, joseph).program()
     for improve in PASSES:
@@ -123,11 +128,10 @@ class Lowering:
 
     def program(self) -> Program:
         for (kind, pair), when in self.plan.fields.items():
-            suffix = self.suffix(pair)
-            for statement in self.recursions[kind](suffix, self.mass_terms(pair)):
+            for statement in self.recursion(kind, pair):
                 self.used.add(statement.target)
                 self.stages.setdefault(when, []).append(statement)
-            if kind in ("velocity", "riccati_rate"):
+            if kind == "velocity":
                 self.inputs["θ̇"] = "joints"
             if kind == "reference_velocity":
                 self.inputs["θ̇ᵣ"] = "joints"
@@ -139,14 +143,32 @@ class Lowering:
         for when in sorted(self.stages):
             direction = "flat" if when != int(when) else self.plan.sweeps[int(when)]
             sweeps.append(Sweep(direction, tuple(self.stages[when])))
+        operands = {self.names[v] for v in self.values if isinstance(v, Operand) and v in self.names}
         return Program(
-            inputs=tuple(self.inputs.items()),
+            inputs=tuple(sorted(self.inputs.items(), key=lambda item: item[0] not in operands)),  # x, then vectors
             sweeps=tuple(sweeps),
             outputs=tuple(spaces.items()),
             columns=tuple(self.names[v] for v in self.values if isinstance(v, Operand) and v.columns),
             results=tuple(results.items()),
             matrices=self.matrices,
+            operands=tuple(
+                (self.names[v], v.space.name) for v in self.values if isinstance(v, Operand) and v in self.names
+            ),
         )
+
+    def recursion(self, kind: str, of: tuple[Node, ...]) -> list[Statement]:
+        """The statements of a recursion, or of one differentiated along a direction."""
+        pair, along = split_direction(of)
+        suffix, terms = self.suffix(pair), self.mass_terms(pair)
+        if along is None:
+            return self.recursions[kind](suffix, terms)
+        return RATE_RECURSIONS[kind](suffix, terms, self.direction(along))
+
+    def direction(self, along: Symbol) -> Direction:
+        field = GIVEN.get(along.name) or shown_name(along.name)
+        self.inputs[field] = "joints"
+        self.used.add(field)
+        return Direction(field)
 
     def output(self, name: str, root: Value) -> str:
         if root not in self.names:
@@ -196,8 +218,8 @@ class Lowering:
         if isinstance(value, Operand):
             self.names[value] = self.fresh("x" if value.columns == self.matrix else "I")  # I: of what is to be inverted
             self.inputs[self.names[value]] = value.space.over
-        elif isinstance(value, Apply) and value.argument is ONE_OPERAND and symbol_of(value.letter).name in GIVEN:
-            self.names[value] = GIVEN[symbol_of(value.letter).name]
+        elif isinstance(value, Apply) and value.argument is ONE_OPERAND and self.is_given(symbol_of(value.letter)):
+            self.names[value] = GIVEN.get(symbol_of(value.letter).name) or shown_name(symbol_of(value.letter).name)
             self.used |= {self.names[value], self.names[value].removesuffix("(0)")}  # f(0) is not where an f(k) starts
             self.inputs[self.names[value]] = value.space.over
         elif isinstance(value, Apply) and symbol_of(value.letter).name in ("V", "V_ref"):
@@ -209,12 +231,18 @@ class Lowering:
             self.stages.setdefault(when, []).extend(self.scan(self.names[value], value))
         elif isinstance(value, Blocks):
             term = self.block(value.node)
-            if isinstance(term, Field):  # made by its recursion
-                self.names[value] = term.name
+            same = (made.target for stage in self.stages.values() for made in stage if made.term is term)
+            known = term.name if isinstance(term, Field) else next(same, None)
+            if known is not None:  # made by its recursion
+                self.names[value] = known
             else:
                 self.store(value, f"[{text(value.node)}]")
         elif self.needs_field(value):
             self.store(value, self.name_for(value))
+
+    @staticmethod
+    def is_given(symbol: Symbol) -> bool:
+        return symbol.name in GIVEN or is_own_vector(symbol)
 
     @staticmethod
     def is_scan(value: Value) -> bool:
@@ -285,7 +313,7 @@ class Lowering:
         symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)
         name = symbol.name
         if letter.domain is not None and letter.domain.over == "scalars":
-            return self.vector(symbol)
+            return vector_term(symbol, self.block)
         if name == "E_phi":
             return FromParent(self.named(argument)) if starred else ir.FromChildren(self.named(argument))
         if name in _BACK:
@@ -294,7 +322,7 @@ class Lowering:
             return ir.ToTask(self.named(argument)) if starred else ir.FromTask(self.named(argument))
         if name == "E":
             return ir.FromBase(self.named(argument)) if starred else ir.ToBase(self.named(argument))
-        if name in ("Q", "U_task"):
+        if name in ("Q", "U_task") or is_flat_operator(symbol):
             return ir.TaskOperator(name, starred, self.term(argument))
         if name == "U":
             return self.term(argument)
@@ -311,25 +339,6 @@ class Lowering:
             self.store(value, self.name_for(value))
         return self.names[value]
 
-    def vector(self, symbol: Symbol) -> Term:
-        name = symbol.name
-        if name == "a":
-            return Call("bias_acceleration", (Field("V"), Field("θ̇")))
-        if name == "b":
-            return Call("bias_force", (self.block(symbol.of[0]), Field("V")))
-        if name == "b_r":
-            return Call("rotor_moment", (Field("V"), Field("θ̇")))
-        if name in ("a_ref", "n_ref"):
-            function = {"a_ref": "reference_acceleration", "n_ref": "reference_turning"}[name]
-            return Call(function, (Field("V"), Field("θ̇"), Field("Vᵣ"), Field("θ̇ᵣ")))
-        if name == "b_ref":
-            return Call("reference_force", (self.block(symbol.of[0]), Field("V"), Field("Vᵣ")))
-        if name == "b_r_ref":
-            return Call("reference_rotor_moment", (Field("V"), Field("θ̇"), Field("θ̇ᵣ")))
-        if name == "a0":
-            return Call("bias_acceleration_at_frames", (Field("V"),))
-        raise AssertionError(f"{name} is not a vector that sweeps can make; simplify the statement first")
-
     def block(self, node: Node) -> Term:
         """The block of a memoryless operator at link k."""
         match node:
@@ -343,10 +352,10 @@ class Lowering:
                 self.inputs[GIVEN["R"]] = "joints"
                 self.used.add(GIVEN["R"])
                 return Call("diagonal", (Field(GIVEN["R"]),))
-            case Symbol(name="D_dot" | "G_dot"):
-                return Field({"D_dot": "Ḋ", "G_dot": "Ġ"}[node.name] + self.suffix(node.of))
+            case Symbol(name="rate", of=(Symbol() as inner, Symbol() as along, *_)):
+                return rate_field(inner, self.suffix(inner.of), self.direction(along))
             case Symbol(name=name) if name in BRACKETS:
-                return Call("force_bracket" if BRACKETS[name] else "motion_bracket", (self.term(origin_of(node)),))
+                return Call(BRACKETS[name], (self.term(origin_of(node)),))
             case Symbol(name=name) if name == TOGETHER:
                 return self.term(origin_of(node))
             case Symbol(name=name) if name in MADE:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Program, Sweep, Term
+from phistar.sweeps.evaluate import Domain, Terms, evaluate
+from phistar.sweeps.ir import Program, Statement, Sweep, Term
 
 if TYPE_CHECKING:
     from phistar.sweeps.cost import Count
@@ -29,8 +31,7 @@ def count(program: Program, n: int) -> Count:
     machine = _Tally(n + 1 if spaces & {"inner", "root"} else n)
     for name, space in program.inputs:
         machine.give(name, space, name in program.columns)
-    for sweep in program.sweeps:
-        machine.run(sweep)
+    evaluate(program, machine)
     return Count(machine.adds, machine.multiplies, machine.divides)
 
 
@@ -65,13 +66,19 @@ _DATA = {
 }
 
 
+def _own(name: str) -> Pattern:
+    """An operator that the caller gives, full at every link or joint."""
+    _, rows, columns, _ = name.split(" ")
+    return [[2] * (1 if columns == "joints" else 6) for _ in range(1 if rows == "joints" else 6)]
+
+
 def _skew(x: Pattern) -> Pattern:
     (a,), (b,), (c,) = x
     return [[0, c, b], [c, 0, a], [b, a, 0]]
 
 
 @dataclass
-class _Tally:
+class _Tally(Domain):
     """Link 0 is the base link, link n − 1 the tip."""
 
     n: int
@@ -94,63 +101,69 @@ class _Tally:
         else:
             self.fields[name] = [[[2]] * size for _ in range(self.n)]
 
-    def run(self, sweep: Sweep) -> None:
+    def sites(self, sweep: Sweep) -> Iterable[int]:
         if sweep.direction == "flat":
-            for statement in sweep.statements:
-                self.fields[statement.target] = self.value(statement.term, -1)
-            return
-        for statement in sweep.statements:
-            self.fields[statement.target] = [None] * self.n
-        for k in range(self.n) if sweep.direction == ir.OUTWARD else range(self.n - 1, -1, -1):
-            for statement in sweep.statements:
-                self.fields[statement.target][k] = self.value(statement.term, k, statement.symmetric)
+            return (-1,)
+        return range(self.n) if sweep.direction == ir.OUTWARD else range(self.n - 1, -1, -1)
 
-    def at(self, name: str, k: int) -> Block:
-        return self.fields[name][k] if k >= 0 else self.fields[name]
+    def begin(self, sweep: Sweep) -> None:
+        if sweep.direction != "flat":
+            self.fields |= {statement.target: [None] * self.n for statement in sweep.statements}
 
-    def value(self, term: Term, k: int, symmetric: bool = False) -> Block:
-        match term:
-            case ir.Field(name=name):
-                return self.at(name, k)
-            case ir.Data(name="BUB*"):
-                return [[2] * 6 for _ in range(6)] if k == self.n - 1 else None
-            case ir.Data(name="N" | "Pi_f" | "Pi_b" as name):
-                kept = {"N": k > 0, "Pi_f": k == 0, "Pi_b": k == self.n - 1}[name]
-                return _identity(1 if name == "N" else 6) if kept else None
-            case ir.Data(name=name):
-                return _DATA[name]
-            case ir.Times(left=left, right=right):
-                return self.product(self.value(left, k), self.value(right, k), symmetric)
-            case ir.Plus(terms=terms):
-                return self.total([(abs(c), self.value(x, k, symmetric)) for c, x in terms], symmetric)
-            case ir.Transpose(of=inner):
-                below = self.value(inner, k)
-                return None if below is None else _transposed(below)
-            case ir.Invert(of=inner):
-                return self.inverse(self.value(inner, k))
-            case ir.Divide(left=left, matrix=matrix):
-                above = self.value(left, k)
-                return None if above is None else _transposed(self.solve(self.value(matrix, k), _transposed(above)))
-            case ir.Call(function=function, arguments=arguments):
-                return getattr(self, function)(k, *(self.value(x, k) for x in arguments))
-        return self.transport(term, k)
+    def put(self, statement: Statement, at: int, value: Block) -> None:
+        if at < 0:
+            self.fields[statement.target] = value
+        else:
+            self.fields[statement.target][at] = value
 
-    def transport(self, term: Term, k: int) -> Block:
+    def get(self, name: str, at: int) -> Block:
+        return self.fields[name][at] if at >= 0 else self.fields[name]
+
+    def data(self, name: str, at: int) -> Block:
+        if name == "BUB*":
+            return [[2] * 6 for _ in range(6)] if at == self.n - 1 else None
+        if name in ("N", "Pi_f", "Pi_b"):
+            kept = {"N": at > 0, "Pi_f": at == 0, "Pi_b": at == self.n - 1}[name]
+            return _identity(1 if name == "N" else 6) if kept else None
+        return _DATA[name] if name in _DATA else _own(name)
+
+    def transpose(self, x: Block) -> Block:
+        return None if x is None else _transposed(x)
+
+    def divide(self, x: Block, matrix: Block) -> Block:
+        return None if x is None else _transposed(self.solved(matrix, _transposed(x)))
+
+    def apply(self, function: str, arguments: list[Block], at: int) -> Block:
+        return getattr(self, function)(at, *arguments)
+
+    def operator(self, name: str, transposed: bool, x: Block) -> Block:
+        return x
+
+    def solve(self, matrix: Block, right: Block, symmetric: bool) -> Pattern:
+        return self.solved(matrix, right)
+
+    def product(self, left: Block, right: Block, term: Any, at: int, half: bool) -> Block:
+        return self.times(left, right, half)
+
+    def total(self, terms: Terms, half: bool) -> Block:
+        return self.sum([(abs(c), x) for c, x in terms], half)
+
+    def move(self, term: Term, k: int) -> Block:
         match term:
             case ir.FromChildren(name=name):
-                below = self.at(name, k + 1) if k + 1 < self.n else None
+                below = self.get(name, k + 1) if k + 1 < self.n else None
                 return None if below is None else self.inward(below)
             case ir.CongruentChildren(name=name):
-                below = self.at(name, k + 1) if k + 1 < self.n else None
+                below = self.get(name, k + 1) if k + 1 < self.n else None
                 return None if below is None else self.congruent(below)
             case ir.CarriedChildren(name=name):
-                below = self.at(name, k + 1) if k + 1 < self.n else None
+                below = self.get(name, k + 1) if k + 1 < self.n else None
                 return None if below is None else _transposed(self.inward(_transposed(self.inward(below))))
             case ir.FromParent(name=name):
-                above = self.at(name, k - 1) if k > 0 else None
+                above = self.get(name, k - 1) if k > 0 else None
                 return None if above is None else self.outward(above)
             case ir.CongruentParent(name=name):
-                above = self.at(name, k - 1) if k > 0 else None
+                above = self.get(name, k - 1) if k > 0 else None
                 return None if above is None else self.congruent(above)
             case ir.FromBase(name=name):
                 return self.outward(self.fields[name]) if k == 0 else None
@@ -159,11 +172,11 @@ class _Tally:
             case ir.FromRoot(name=name):
                 return self.fields[name] if k == 0 else None
             case ir.BackFromParent(name=name) | ir.BackCongruentParent(name=name):
-                above = self.at(name, k - 1) if k > 0 else None
+                above = self.get(name, k - 1) if k > 0 else None
                 move = self.inward if isinstance(term, ir.BackFromParent) else self.congruent
                 return None if above is None else move(above)
             case ir.BackFromChildren(name=name):
-                below = self.at(name, k + 1) if k + 1 < self.n else None
+                below = self.get(name, k + 1) if k + 1 < self.n else None
                 return None if below is None else self.outward(below)
             case ir.FromSiblings() | ir.BackFromSiblings() | ir.CongruentSiblings():
                 return None  # a chain has none
@@ -172,29 +185,27 @@ class _Tally:
     def flat(self, term: Term) -> Block:
         match term:
             case ir.ToTask(name=name):
-                tip = self.at(name, self.n - 1)
+                tip = self.get(name, self.n - 1)
                 return _zeros(6, 1) if tip is None else self.outward(tip)
             case ir.ToBase(name=name):
-                root = self.at(name, 0)
+                root = self.get(name, 0)
                 return _zeros(6, 1) if root is None else self.inward(root)
             case ir.ToRoot(name=name):
-                return _zeros(6, 1) if self.at(name, 0) is None else self.at(name, 0)
+                return _zeros(6, 1) if self.get(name, 0) is None else self.get(name, 0)
             case ir.ToScalar(left=left, right=right):
                 return self.dot(left, right)
-            case ir.TaskOperator(of=inner):
-                return self.value(inner, -1)
-            case ir.SolveFlat(matrix=matrix, right=right):
-                return self.solve(self.value(matrix, -1), self.value(right, -1))
+            case ir.Call(arguments=(ir.Field(name=name),)):
+                return self.bias_acceleration_at_frames(-1, self.fields[name])
             case ir.SolveStacked(matrix=matrix, right=right):
                 whole = [[x for b in self.fields[name] for x in (b or [[2]])] for name in (matrix, right)]
-                solved = self.solve(*whole)
+                solved = self.solved(*whole)
                 size = len(solved) // self.n
                 return [solved[size * k : size * k + size] for k in range(self.n)]
         raise AssertionError(term)
 
     # Arithmetic on patterns
 
-    def product(self, a: Block, b: Block, symmetric: bool = False) -> Block:
+    def times(self, a: Block, b: Block, symmetric: bool = False) -> Block:
         if a is None or b is None:
             return None
         result = _zeros(len(a), len(b[0]))
@@ -207,7 +218,7 @@ class _Tally:
                     self.multiplies += sum(pair == (2, 2) for pair in pairs)
         return result
 
-    def total(self, terms: list, symmetric: bool) -> Block:
+    def sum(self, terms: list, symmetric: bool) -> Block:
         blocks = [(c, x) for c, x in terms if x is not None]
         if not blocks:
             return None
@@ -222,26 +233,26 @@ class _Tally:
         return result
 
     def inward(self, x: Pattern) -> Pattern:
-        moment = self.product(_ROTATION, _rows(x, 0, 3))
-        force = self.product(_ROTATION, _rows(x, 3, 6))
-        lever = self.product(_SKEW, force)
-        return [*self.total([(1, moment), (1, lever)], False), *force]
+        moment = self.times(_ROTATION, _rows(x, 0, 3))
+        force = self.times(_ROTATION, _rows(x, 3, 6))
+        lever = self.times(_SKEW, force)
+        return [*self.sum([(1, moment), (1, lever)], False), *force]
 
     def outward(self, x: Pattern) -> Pattern:
-        lever = self.product(_SKEW, _rows(x, 0, 3))
-        linear = self.total([(1, _rows(x, 3, 6)), (1, lever)], False)
-        return [*self.product(_ROTATION, _rows(x, 0, 3)), *self.product(_ROTATION, linear)]
+        lever = self.times(_SKEW, _rows(x, 0, 3))
+        linear = self.sum([(1, _rows(x, 3, 6)), (1, lever)], False)
+        return [*self.times(_ROTATION, _rows(x, 0, 3)), *self.times(_ROTATION, linear)]
 
     def congruent(self, x: Pattern) -> Pattern:
         """Rotate the three distinct 3×3 blocks, shift by the offset; symmetric blocks count their upper triangle."""
         a, b, c = ([row[j : j + 3] for row in x[i : i + 3]] for i, j in ((0, 0), (0, 3), (3, 3)))
         back = _transposed(_ROTATION)
-        a2 = self.product(self.product(_ROTATION, a), back, True)
-        b2 = self.product(self.product(_ROTATION, b), back)
-        c2 = self.product(self.product(_ROTATION, c), back, True)
-        shifted = self.total([(1, b2), (1, self.product(_SKEW, c2))], False)
-        levers = [self.product(shifted, _SKEW, True), self.product(b2, _SKEW, True)]
-        top = self.total([(1, a2), *((1, lever) for lever in levers)], True)
+        a2 = self.times(self.times(_ROTATION, a), back, True)
+        b2 = self.times(self.times(_ROTATION, b), back)
+        c2 = self.times(self.times(_ROTATION, c), back, True)
+        shifted = self.sum([(1, b2), (1, self.times(_SKEW, c2))], False)
+        levers = [self.times(shifted, _SKEW, True), self.times(b2, _SKEW, True)]
+        top = self.sum([(1, a2), *((1, lever) for lever in levers)], True)
         upper = [[*p, *q] for p, q in zip(top, shifted, strict=True)]
         lower = [[*p, *q] for p, q in zip(_transposed(shifted), c2, strict=True)]
         return upper + lower
@@ -250,11 +261,11 @@ class _Tally:
         matrix = _zeros(3, 3)
         for i, j, source in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)):
             matrix[i][j] = a[source][0]
-        result = self.product(matrix, b)
+        result = self.times(matrix, b)
         assert result is not None
         return result
 
-    def solve(self, matrix: Block, right: Block) -> Pattern:
+    def solved(self, matrix: Block, right: Block) -> Pattern:
         """Cholesky-like LDL*: the flat cost of a symmetric solve."""
         assert matrix is not None and right is not None
         m, c = len(matrix), len(right[0])
@@ -263,15 +274,15 @@ class _Tally:
         self.adds += m * (m * m - 1) // 6 + c * (m * m - m)
         return [[2] * c for _ in range(m)]
 
-    def inverse(self, block: Block) -> Pattern:
+    def invert(self, block: Block) -> Pattern:
         if len(block) == 1:
             self.divides += 1
             return [[2]]
-        return self.solve(block, _identity(len(block)))
+        return self.solved(block, _identity(len(block)))
 
     def dot(self, left: str, right: str) -> Pattern:
         for a, b in zip(self.fields[left], self.fields[right], strict=True):
-            self.product(None if a is None else _transposed(a), b)
+            self.times(None if a is None else _transposed(a), b)
         self.adds += self.n - 1
         return [[2]]
 
@@ -279,8 +290,8 @@ class _Tally:
 
     def pose(self, k: int) -> Pattern:
         if k > 0:
-            self.product(_ROTATION, _ROTATION)
-            self.total([(1, _COLUMN), (1, self.product(_ROTATION, _COLUMN))], False)
+            self.times(_ROTATION, _ROTATION)
+            self.sum([(1, _COLUMN), (1, self.times(_ROTATION, _COLUMN))], False)
         return _ROTATION
 
     def bias_acceleration(self, k: int, velocity: Pattern, v: Pattern) -> Block:
@@ -289,7 +300,7 @@ class _Tally:
         spin: Pattern = [[0], [0], [2]]
         parent = _rows(velocity, 0, 3)
         self.adds += 1
-        reach = self.product(_ROTATION, _COLUMN)
+        reach = self.times(_ROTATION, _COLUMN)
         assert reach is not None
         return [*self.cross(parent, spin), *self.cross(parent, self.cross(parent, reach))]
 
@@ -304,7 +315,7 @@ class _Tally:
         spin: Pattern = [[0], [0], [2]]
         parent, parent_r = _rows(velocity, 0, 3), _rows(reference, 0, 3)
         self.adds += 2
-        reach = self.product(_ROTATION, _COLUMN)
+        reach = self.times(_ROTATION, _COLUMN)
         assert reach is not None
         return [*self.cross(parent, spin), *self.cross(parent_r, self.cross(parent, reach))]
 
@@ -317,9 +328,9 @@ class _Tally:
 
     def reference_force(self, k: int, mass: Pattern, velocity: Pattern, reference: Pattern) -> Pattern:
         omega, omega_r = _rows(velocity, 0, 3), _rows(reference, 0, 3)
-        moment = self.product([row[:3] for row in mass[:3]], omega_r)
-        moment = self.total([(1, moment), (2, omega_r)], False)
-        force = self.product([row[:3] for row in mass[3:]], omega)
+        moment = self.times([row[:3] for row in mass[:3]], omega_r)
+        moment = self.sum([(1, moment), (2, omega_r)], False)
+        force = self.times([row[:3] for row in mass[3:]], omega)
         assert moment is not None and force is not None
         return [*self.cross(omega, moment), *self.cross(omega_r, force)]
 
@@ -335,14 +346,28 @@ class _Tally:
         moment, push = (_skew(_rows(force, i, i + 3)) for i in (0, 3))
         return [*[[*a, *b] for a, b in zip(moment, push, strict=True)], *[[*row, 0, 0, 0] for row in push]]
 
+    def frame_turn(self, k: int, motion: Pattern) -> Block:
+        spin = _skew(_rows(motion, 0, 3))
+        return [*[[*row, 0, 0, 0] for row in spin], *[[0, 0, 0, *row] for row in spin]]
+
+    def frame_sweep(self, k: int, vector: Pattern) -> Block:
+        return [[*row, 0, 0, 0] for i in (0, 3) for row in _skew(_rows(vector, i, i + 3))]
+
+    def axes_axial(self, k: int, block: Block) -> Block:
+        return None  # of constant axes
+
+    def axial(self, k: int, block: Block) -> Block:
+        self.adds += 0 if block is None else 9
+        return None if block is None else [[2] for _ in range(6)]
+
     def own_bracket(self, k: int, v: Pattern) -> Block:
         return None  # of one axis
 
     def coriolis_block(self, k: int, velocity: Pattern) -> Pattern:
         spin, linear = _skew(_rows(velocity, 0, 3)), _rows(velocity, 3, 6)
-        turned = self.product(spin, [[2] * 3 for _ in range(3)])
-        whole = self.total([(1, turned), (1, self.product(linear, [[2, 2, 2]]))], False)
-        momentum = self.total([(2, linear), (1, self.product(spin, _COLUMN))], False)
+        turned = self.times(spin, [[2] * 3 for _ in range(3)])
+        whole = self.sum([(1, turned), (1, self.times(linear, [[2, 2, 2]]))], False)
+        momentum = self.sum([(2, linear), (1, self.times(spin, _COLUMN))], False)
         self.adds += 3
         left = [*(whole or _zeros(3, 3)), *_skew(momentum or _zeros(3, 1))]
         return [[*row, 0, 0, 0] for row in left]
@@ -356,18 +381,18 @@ class _Tally:
     def turning(self, k: int, block: Pattern, v: Pattern) -> Block:
         spin: Pattern = [[0, 2, 0], [2, 0, 0], [0, 0, 0]]
         cross = [*[[*row, 0, 0, 0] for row in spin], *[[0, 0, 0, *row] for row in spin]]
-        half = self.product(cross, block)
+        half = self.times(cross, block)
         assert half is not None
-        return self.total([(1, half), (1, _transposed(half))], True)
+        return self.sum([(1, half), (1, _transposed(half))], True)
 
     def bias_force(self, k: int, mass: Pattern, velocity: Pattern) -> Pattern:
         omega = _rows(velocity, 0, 3)
-        momentum = self.product([row[:3] for row in mass], omega)
+        momentum = self.times([row[:3] for row in mass], omega)
         assert momentum is not None
         return [*self.cross(omega, momentum[:3]), *self.cross(omega, momentum[3:])]
 
     def bias_acceleration_at_frames(self, k: int, velocities: list[Pattern]) -> Pattern:
         omega = _rows(velocities[-1], 0, 3)
-        linear = self.product(_ROTATION, self.cross(omega, self.cross(omega, _COLUMN)))
+        linear = self.times(_ROTATION, self.cross(omega, self.cross(omega, _COLUMN)))
         assert linear is not None
         return [[0], [0], [0], *linear]

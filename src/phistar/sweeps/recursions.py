@@ -48,45 +48,11 @@ def riccati(suffix: str, blocks: Blocks) -> list[Statement]:
     ]
 
 
-def riccati_rate(suffix: str, blocks: Blocks) -> list[Statement]:
-    """The same differentiated along θ̇: φ̇(p,k) = φ(p,k)[H*θ̇]×, so dP/dt = Σ φ(dP⁺/dt + [H*θ̇]×P⁺ + P⁺[H*θ̇]×*)φ*,
-    dG/dt = (dU/dt − G dD/dt)D⁻¹, d(GDG*)/dt = dG/dt U* + U dG*/dt + G dD/dt G*, with U = GD."""
-    p, u, d_inv, g, p_plus = (name + suffix for name in ("P", "U", "D⁻¹", "G", "P⁺"))
-    p_dot, u_dot, d_dot, g_dot, lost, carried = (name + suffix for name in ("Ṗ", "U̇", "Ḋ", "Ġ", "N", "Ṗ⁺"))
-    turned = Call("subspace_rate", (Field("θ̇"),))
-    spun = plus([(ONE, Field(u)), (ONE, blocks[2])])
-    half = plus([(ONE, times(Field(g_dot), Transpose(spun))), (Fraction(1, 2), _congruent(Field(g), Field(d_dot)))])
-    twisted = Call("turning", (Field(p_plus), Field("θ̇")))
-    return [
-        Statement(p_dot, CongruentChildren(carried), True),
-        Statement(u_dot, plus([(ONE, times(Field(p_dot), Transpose(H))), (ONE, times(Field(p), turned))])),
-        Statement(d_dot, plus([(ONE, times(H, Field(u_dot))), (ONE, times(Transpose(turned), Field(u)))]), True),
-        Statement(g_dot, times(plus([(ONE, Field(u_dot)), (-ONE, times(Field(g), Field(d_dot)))]), Field(d_inv))),
-        Statement(lost, half),
-        Statement(
-            carried,
-            plus(
-                [
-                    (ONE, Field(p_dot)),
-                    (-ONE, Field(lost)),
-                    (-ONE, Transpose(Field(lost))),
-                    (ONE, twisted),
-                ]
-            ),
-            True,
-        ),
-    ]
-
-
-def _congruent(outer: Term, inner: Term) -> Term:
-    return times(outer, times(inner, Transpose(outer)))
-
-
 def riccati_joseph(suffix: str, blocks: Blocks) -> list[Statement]:
     """The same with P⁺ = (I − GH)P(I − GH)* + GAG* (− GS* − SG*) as R87 eq. 51 has it: positive however it is
     rounded."""
     _, armature, rotor = blocks
-    p, g, p_plus, kept = (name + suffix for name in ("P", "G", "P⁺", "L"))
+    p, g, p_plus, kept = (name + suffix for name in ("P", "G", "P⁺", "P⁻"))
     left = plus([(ONE, Field(p)), (-ONE, times(Field(g), times(H, Field(p))))])  # (I − GH)P
     noise = times(Field(g), plus([(ONE, times(armature, Transpose(Field(g)))), (-ONE, Transpose(rotor))]))
     parts = [(ONE, Field(kept)), (-ONE, times(times(Field(kept), Transpose(H)), Transpose(Field(g))))]
@@ -98,8 +64,8 @@ def riccati_joseph(suffix: str, blocks: Blocks) -> list[Statement]:
 
 
 def omega(suffix: str, blocks: Blocks) -> list[Statement]:
-    """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with Δ⁺ = φ*Ω(p)φ: Δ⁺ − H*w* − wH + H*(G*w + D⁻¹)H, w = Δ⁺G."""
-    carried, w, result = (name + suffix for name in ("Δ⁺", "w", "Ω"))
+    """KJR92 eq. 58, Ω(k) = ψ*Ω(p)ψ + H*D⁻¹H with Δ⁺ = φ*Ω(p)φ: Δ⁺ − H*ω* − ωH + H*(G*ω + D⁻¹)H, ω = Δ⁺G."""
+    carried, w, result = (name + suffix for name in ("Δ⁺", "ω", "Ω"))
     g, d_inv, h_star = Field("G" + suffix), Field("D⁻¹" + suffix), Transpose(H)
     core = plus([(ONE, times(Transpose(g), Field(w))), (ONE, d_inv)])
     return [
@@ -236,7 +202,6 @@ RECURSIONS: dict[str, Callable[[str, Blocks], list[Statement]]] = {
     "H_b": backward_projection,
     "velocity": velocity,
     "reference_velocity": reference_velocity,
-    "riccati_rate": riccati_rate,
     "Psi_dot": axes_carried,
     "Psi_prime": axes_turned,
     "B_v": coriolis,

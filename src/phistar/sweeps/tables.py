@@ -58,6 +58,34 @@ def pair_form(node: Node, symbols: Symbols) -> PairForm:
     return PairForm(_sum(own), _sides(across[PHI]), _sides(across[PHI.T]))
 
 
+def ratio(left: PairForm, right: PairForm) -> Fraction | None:
+    """c where the one is c times the other, product by product."""
+    found = [(_words(form.own), [_across(x) for x in (form.carries, form.carried)]) for form in (left, right)]
+    flat = [
+        {(0, w): c for w, c in own.items()} | {(i + 1, w): c for i, x in enumerate(more) for w, c in x.items()}
+        for own, more in found
+    ]
+    first, second = flat
+    if first.keys() != second.keys() or not second:
+        return None
+    scales = {first[key] / second[key] for key in second}
+    return scales.pop() if len(scales) == 1 else None
+
+
+def _words(node: Node) -> dict[object, Fraction]:
+    return {**expand(node).terms}
+
+
+def _across(pairs: tuple[Sides, ...]) -> dict[object, Fraction]:
+    """Words of L*φR, the letters of both sides together."""
+    found: dict[object, Fraction] = {}
+    for left, right in pairs:
+        for a, c in expand(left).terms.items():
+            for b, d in expand(right).terms.items():
+                found[a, b] = found.get((a, b), Fraction(0)) + c * d
+    return found
+
+
 def _sum(terms: Terms) -> Node:
     """Σ c·w, the first letter apart where all words have it: HX from the X that columns are made of."""
     kept = {word: c for word, c in terms.items() if c}

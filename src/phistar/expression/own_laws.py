@@ -1,0 +1,99 @@
+"""`ps.law`: a law of one's own, tried on random mechanisms when it is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from phistar.errors import StatementError
+from phistar.expression.mechanisms import mechanisms
+from phistar.expression.verdict import refuted
+from phistar.identities import law as laws
+from phistar.identities.law import LAWS, SENTENCES, TREE, Law, Setting
+from phistar.identities.match import WordRule, factor_rules, is_word, word_rules
+from phistar.identities.polynomial import expand
+from phistar.identities.rewriter import forms, simplify
+from phistar.operators.nodes import Node, summation
+from phistar.operators.show import text
+from phistar.operators.symbols import Symbols
+from phistar.sweeps.search import cheapest, searched
+
+USES = ("choice", "always", "never")
+
+
+def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callable[[Any], tuple[Any, Any]]], Law]:
+    """Declare a law of one's own: left = right, for every mechanism that meets its needs.
+
+    It is tried at once on random mechanisms and refused, with the counterexample, when it is false. From then on the
+    rewriter uses it.
+
+    Parameters
+    ----------
+    citation : str
+        Where it is from.
+    *needs : str
+        Side conditions: "serial", "tips", "one_frame", "no_armature", "nonredundant", "constant_axes".
+    as_rule : {"choice", "always", "never"}
+        Tried and kept when it is cheaper; used from left to right wherever it fits; or only known.
+
+    Returns
+    -------
+    callable
+        The decorator of a function of the symbols that gives both sides.
+
+    Example
+    -------
+    >>> import phistar as ps
+    >>> @ps.law("my notes")
+    ... def gain_seen_from_the_base(s):
+    ...     return s.E @ s.phi @ s.G, s.E @ (s.G + s.phi @ s.K)
+    >>> gain_seen_from_the_base.name
+    'gain_seen_from_the_base'
+    """
+    unknown = [need for need in needs if need not in SENTENCES]
+    if unknown or as_rule not in USES:
+        raise StatementError(
+            f"A law's needs are {', '.join(SENTENCES)}, and it is used as one of {', '.join(USES)}; "
+            f"{', '.join(unknown) or as_rule} is none of them."
+        )
+
+    def declare(statement: Callable[[Any], tuple[Any, Any]]) -> Law:
+        name = statement.__name__
+        if any(known.name == name for known in LAWS):
+            raise StatementError(f"There is a law {name} already; give yours another name.")
+        _check(name, statement, needs)
+        made = laws.law(citation, *needs, as_rule=as_rule)(statement)  # type: ignore[arg-type]
+        for remembered in (word_rules, factor_rules, forms, simplify, searched, cheapest):
+            remembered.cache_clear()
+        return made
+
+    return declare
+
+
+def _check(name: str, statement: Callable[[Any], tuple[Any, Any]], needs: tuple[str, ...]) -> None:
+    """Refuse a law that is ill-typed, false, or that would rewrite without end."""
+    told = dict.fromkeys(needs, True)
+    setting: Setting = replace(TREE, **told)
+    symbols = Symbols(armature=not setting.no_armature, siblings=not setting.serial)
+    sides = statement(symbols)
+    if not (isinstance(sides, tuple) and len(sides) == 2 and all(isinstance(side, Node) for side in sides)):
+        raise StatementError(f"{name} must give both sides of an equation in the symbols it is called with.")
+    left, right = sides
+    summation([(1, left), (-1, right)])  # refuses sides between different spaces
+    _check_that_it_ends(name, left, right)
+    for drawn in {setting, replace(setting, no_armature=True)}:
+        sides = statement(replace(symbols, armature=not drawn.no_armature))
+        found = refuted(*sides, mechanisms(symbols, drawn, sides))
+        if found is not None:
+            raise StatementError(f"{name} is false: {text(left)} = {text(right)} does not hold; {found}.")
+
+
+def _check_that_it_ends(name: str, left: Node, right: Node) -> None:
+    if is_word(left):
+        (word,) = expand(left).terms
+        rule = WordRule(None, word, right)  # type: ignore[arg-type]
+        if any(rule.find(other) for other in expand(right).terms):
+            raise StatementError(
+                f"{name} would rewrite without end: its right side, {text(right)}, contains its left, {text(left)}."
+            )

@@ -1,0 +1,175 @@
+"""Whether two statements are one operator: both brought to their normal form by laws that define the symbols.
+
+Physical quantities are written in operators, then the completed rules of the defining laws are applied until none fits.
+Where both sides end in the same polynomial they are equal; what an inverse is, is proved by multiplying it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, partial
+
+from phistar.errors import StatementError
+from phistar.identities.axioms import all_symbols, named, order, rules_for
+from phistar.identities.completion import TooMany, as_node
+from phistar.identities.derivation import Derivation
+from phistar.identities.inverses import inverses
+from phistar.identities.justify import (
+    Rewrite,
+    Step,
+    Uses,
+    in_inverse,
+    in_product,
+    inverse_on_the_left,
+    product_of,
+    rewritten,
+    scaled,
+    use,
+)
+from phistar.identities.law import Law, Setting
+from phistar.identities.match import instance_of
+from phistar.identities.normal_form import titled, to_normal_form
+from phistar.identities.polynomial import Polynomial, TooManyTerms
+from phistar.identities.rewriter import as_written
+from phistar.operators.coefficients import ONE
+from phistar.operators.nodes import Identity, Inverse, Node, Symbol, adjoint, inverse
+from phistar.operators.symbols import Symbols
+
+DEFINITIONS = (
+    *("jacobian", "newton_euler_factorization", "coriolis_forces", "gravity_forces", "jacobian_rate"),
+    *("coriolis_forces_of_reference", "link_velocities", "articulated_shift"),
+)
+"""Laws whose left side is a quantity that the right side says in operators."""
+
+
+def prove(left: Node, right: Node, symbols: Symbols, setting: Setting) -> Derivation | None:
+    """The steps from one side to the other, or None where these laws do not decide."""
+    inverted = any(not isinstance(x.of, Symbol) or x.of.name != "D" for side in (left, right) for x in inverses(side))
+    ways = (_by_multiplying_back, _by_lemmas, _by_normal_forms) if inverted else (_by_normal_forms,)
+    for way in ways:
+        try:
+            steps = way(left, right, symbols, setting)
+        except (TooMany, TooManyTerms, StatementError):
+            continue
+        if steps is not None:
+            told = tuple(step for step in steps if step.before is not step.after)
+            return Derivation(left, right, lambda told=told: told, False, setting, len(symbols.frames or ("tip",)))
+    return None
+
+
+def _by_normal_forms(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
+    """Both sides to the polynomial in which no rule applies."""
+    sides = [_written_out(side, symbols, setting) for side in (left, right)]
+    return _joined(left, right, sides, symbols, setting)
+
+
+def _by_lemmas(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
+    """The same, with the papers' lemmas used on inverses first, and what stays an inverse brought to normal form."""
+    sides = []
+    for side in (left, right):
+        steps = as_written(side, symbols, setting, True)
+        steps += _written_out(_end(side, steps), symbols, setting)
+        steps += _normal_inside(_end(side, steps), symbols, setting)
+        sides.append(steps)
+    return _joined(left, right, sides, symbols, setting)
+
+
+def _joined(left: Node, right: Node, sides: list[list[Step]], symbols: Symbols, setting: Setting) -> list[Step] | None:
+    ends = [_end(node, steps) for node, steps in zip((left, right), sides, strict=True)]
+    rules, wild = rules_for((*ends,), symbols, setting)
+    tails = [to_normal_form(end, rules, wild) for end in ends]
+    normal = [tail[1] for tail in tails]
+    if not normal[0].same_as(normal[1]):
+        return None
+    forward, backward = (steps + tail[0] for steps, tail in zip(sides, tails, strict=True))
+    middle = Step(_end(left, forward), _end(right, backward), "collecting terms", "")
+    return [*forward, middle, *(_reversed(step) for step in reversed(backward))]
+
+
+def _by_multiplying_back(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
+    """X⁻¹ = Y because XY = I: X⁻¹ − Y = (X⁻¹X − I)Y − X⁻¹(XY − I)."""
+    if isinstance(right, Inverse) and not isinstance(left, Inverse):
+        steps = _by_multiplying_back(right, left, symbols, setting)
+        return steps and [_reversed(step) for step in reversed(steps)]
+    if not isinstance(left, Inverse) or (isinstance(left.of, Symbol) and left.of.name == "D"):
+        return None
+    one = Identity(left.of.codomain)
+    found = _by_normal_forms(left.of @ right, one, symbols, setting)
+    if found is None:
+        return None
+
+    def why() -> Uses:
+        unit = scaled(in_product((u for step in found for u in step.uses()), left, product_of(())), -ONE)
+        return (use(inverse_on_the_left(left.of), None, right), *unit)
+
+    laws = [step.law for step in found if step.law != "collecting terms"]
+    title = "multiplying back, by " + ", ".join(dict.fromkeys(laws)) if laws else "multiplying back"
+    cited = dict.fromkeys(part for step in found for part in step.citation.split("; ") if part)
+    return [Step(left, right, title, "; ".join(cited), why)]
+
+
+# Definitions
+
+
+def _written_out(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+    """Physical quantities in operators, one after the other."""
+    known = _definitions(tuple(all_symbols(node, symbols)))
+    steps: list[Step] = []
+    while (new := rewritten(node, lambda part: known[part][1] if part in known else None)) is not None:
+        law = next(known[part][0] for part in _parts(node) if part in known)
+        steps.append(Step(node, new.node, *titled(law), new.uses))
+        node = new.node
+    return steps
+
+
+@cache
+def _definitions(sets: tuple[Symbols, ...]) -> dict[Node, tuple[Law, Rewrite]]:
+    known: dict[Node, tuple[Law, Rewrite]] = {}
+    for one in sets:
+        for law in (named(name) for name in DEFINITIONS):
+            left, right = law.sides(one)
+            plain, turned = (use(instance_of(law, left, right), flipped=flipped) for flipped in (False, True))
+            known.setdefault(left, (law, Rewrite(right, partial(tuple, (plain,)))))
+            known.setdefault(adjoint(left), (law, Rewrite(adjoint(right), partial(tuple, (turned,)))))
+    return known
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    """The places that `rewritten` comes to, in its order."""
+    found: list[Node] = []
+    rewritten(node, found.append)
+    yield from found
+
+
+def _normal_inside(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+    """What stays an inverse, with its inside in normal form, inner ones first."""
+    steps: list[Step] = []
+    for opened in [x for x in inverses(node) if not isinstance(x.of, Symbol)]:
+        rules = rules_for((opened.of,), symbols, setting)
+        inner, polynomial = to_normal_form(opened.of, *rules)
+        canonical = as_node(_sorted(polynomial))
+        why = partial(_uses_inside, inner, opened.of, canonical)
+        changed = Rewrite(inverse(canonical), why)
+        here = _end(node, steps)
+        new = rewritten(here, lambda part, o=opened, c=changed: c if part is o and c.node is not o else None)
+        if new is not None:
+            laws = dict.fromkeys(step.law for step in inner)
+            steps.append(Step(here, new.node, ", ".join(laws) or "collecting terms", "", new.uses))
+    return steps
+
+
+def _uses_inside(steps: list[Step], old: Node, new: Node) -> Uses:
+    return in_inverse((u for step in steps for u in step.uses()), old, new)
+
+
+def _sorted(polynomial: Polynomial) -> Polynomial:
+    terms = {word: polynomial.terms[word] for word in sorted(polynomial.terms, key=order)}
+    return Polynomial(terms, polynomial.source, polynomial.target)
+
+
+def _end(node: Node, steps: list[Step]) -> Node:
+    return steps[-1].after if steps else node
+
+
+def _reversed(step: Step) -> Step:
+    return Step(step.after, step.before, step.law, step.citation, lambda: scaled(step.uses(), -ONE))

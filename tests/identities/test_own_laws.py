@@ -1,0 +1,80 @@
+"""`ps.law`: true laws are taken and used, false ones refused with the mechanism that shows it."""
+
+import pytest
+
+import phistar as ps
+from phistar.identities.law import LAWS
+from phistar.identities.match import factor_rules, word_rules
+from phistar.identities.rewriter import forms, simplify
+from phistar.sweeps.search import cheapest, searched
+
+
+@pytest.fixture(autouse=True)
+def registry():
+    """The laws as they were."""
+    before = list(LAWS)
+    yield
+    LAWS[:] = before
+    for remembered in (word_rules, factor_rules, forms, simplify, searched, cheapest):
+        remembered.cache_clear()
+
+
+def test_a_true_law_is_used_from_then_on():
+    algebra = ps.algebra(frames=["hand"], tree=True)
+    statement = algebra.B.T @ algebra.Omega @ algebra.psi @ algebra.B
+    assert statement.simplify().show() == "B*ΩψB"
+
+    @ps.law("own", "one_frame", as_rule="always")
+    def frame_hears_itself(s):
+        return s.B.T @ s.Omega @ s.psi @ s.B, s.B.T @ s.Omega @ s.B
+
+    derivation = statement.derivation()
+    assert str(derivation.result) == "B*ΩB" and [step.citation for step in derivation.steps] == ["own"]
+    assert frame_hears_itself in LAWS
+
+
+def test_a_false_law_is_refused_with_its_counterexample():
+    with pytest.raises(ps.StatementError, match=r"no_noise is false: ψG = G does not hold; on random mechanism"):
+
+        @ps.law("own")
+        def no_noise(s):
+            return s.psi @ s.G, s.G
+
+    assert all(law.name != "no_noise" for law in LAWS)
+
+
+def test_a_law_that_needs_a_condition_is_true_with_it_and_false_without():
+    def omega(s):
+        gram = s.psi.T @ s.H.T @ s.D.inv @ s.H @ s.psi
+        return gram, s.Omega + s.psi_tilde.T @ s.Omega + s.Omega @ s.psi_tilde
+
+    with pytest.raises(ps.StatementError, match="omega is false"):
+        ps.law("KJR92 eq. 56", as_rule="never")(omega)
+    assert ps.law("KJR92 eq. 56", "serial", as_rule="never")(omega).needs == ("serial",)
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        (lambda s: (s.phi, s.H), "only operators between the same spaces"),
+        (lambda s: s.phi, "must give both sides"),
+        (lambda s: (s.phi @ s.E_phi, s.phi @ s.E_phi @ s.phi @ (s.I - s.E_phi)), "would rewrite without end"),
+    ],
+)
+def test_a_law_that_cannot_be_one_is_refused(statement, sentence):
+    statement.__name__ = "own_law"
+    with pytest.raises(ps.PhistarError, match=sentence):
+        ps.law("own")(statement)
+
+
+def test_needs_uses_and_names_are_checked():
+    with pytest.raises(ps.StatementError, match="planar is none of them"):
+        ps.law("own", "planar")
+    with pytest.raises(ps.StatementError, match="sometimes is none of them"):
+        ps.law("own", as_rule="sometimes")
+
+    def lemma_1(s):
+        return s.phi @ s.E_phi, s.phi_tilde
+
+    with pytest.raises(ps.StatementError, match="There is a law lemma_1 already"):
+        ps.law("own")(lemma_1)
