@@ -1,8 +1,31 @@
 """One error type per kind of mistake; each message says what was given, what was expected, and what to do."""
 
+import re
+
+_LONGEST_WORD, _LONGEST = 250, 2000  # characters
+_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
 
 class PhistarError(Exception):
-    """Anything phistar refuses; the message is a sentence for a person."""
+    """Anything phistar refuses; the message is a sentence for a person.
+
+    Names and values that strangers chose are echoed in sentences, so that their length is bounded here, once for all.
+    """
+
+    def __init__(self, sentence: object = "", *more: object) -> None:
+        super().__init__(_bounded(str(sentence)), *more)
+
+
+def _bounded(text: str) -> str:
+    """The text with words and the whole cut in the middle where they are longer than anyone reads."""
+    if len(text) > _LONGEST_WORD:
+        text = _WORD.sub(lambda found: _cut(found[0], _LONGEST_WORD), text)
+    return _cut(text, _LONGEST) if len(text) > _LONGEST else text
+
+
+def _cut(text: str, longest: int) -> str:
+    half = longest // 2
+    return f"{text[:half]}…{text[-half:]}"
 
 
 class ModelError(PhistarError):

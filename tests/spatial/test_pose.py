@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -83,3 +83,18 @@ def test_poses_cannot_be_written_to():
         a.translation[0] = 5.0
     with pytest.raises(AttributeError):
         a.translation = np.zeros(3)
+
+
+@given(st.lists(st.floats(-3.0, 3.0), min_size=6, max_size=6))
+@example([0.0, 0.0, 0.0, 0.3, np.pi / 2, 0.4])
+@example([0.0, 0.0, 0.0, 0.3, -np.pi / 2, 0.4])
+@example([1.0, 2.0, 3.0, 0.0, 0.0, 0.0])
+def test_the_printed_form_is_one_that_the_constructor_takes_and_that_means_the_same(numbers):
+    pose = Pose(xyz=numbers[:3], rpy=numbers[3:])
+    again = eval(repr(pose), {"Pose": Pose})
+    np.testing.assert_allclose(again.matrix, pose.matrix, atol=2e-5)
+
+
+def test_a_quaternion_of_no_length_is_refused():
+    with pytest.raises(ModelError, match="has no direction"):
+        Pose(quaternion=(0.0, 0.0, 0.0, 0.0))

@@ -1,7 +1,10 @@
 """Mechanisms: bodies, joints, frames, loops; told to a ModelBuilder, kept in an immutable Model."""
 
+from phistar.model.beams import beam
 from phistar.model.builder import ModelBuilder
 from phistar.model.chain import chain, planar_chain
+from phistar.model.craig_bampton import craig_bampton
+from phistar.model.flexible import FlexibleInertia
 from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Polytope, Shape, Sphere
 from phistar.model.graph import Connection, from_graph
 from phistar.model.joints import (
@@ -21,6 +24,7 @@ from phistar.model.joints import (
 )
 from phistar.model.model import Model
 from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
+from phistar.model.spanning import require_rigid, require_tree
 
 __all__ = [
     "Body",
@@ -35,6 +39,7 @@ __all__ = [
     "Distance",
     "Ellipsoid",
     "Fixed",
+    "FlexibleInertia",
     "Frame",
     "Free",
     "Geometry",
@@ -54,7 +59,11 @@ __all__ = [
     "Sphere",
     "Spherical",
     "Universal",
+    "beam",
     "chain",
+    "craig_bampton",
     "from_graph",
     "planar_chain",
+    "require_rigid",
+    "require_tree",
 ]

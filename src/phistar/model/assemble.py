@@ -5,7 +5,10 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TypeVar
 
+import numpy as np
+
 from phistar.errors import ModelError
+from phistar.model.flexible import FlexibleInertia
 from phistar.model.geometry import Geometry
 from phistar.model.joints import Coupling, CutKind, Fixed, Free, JointKind
 from phistar.model.joints.fixed import FIXED
@@ -34,6 +37,8 @@ class Link:
     geometry: tuple[Geometry, ...]
     composed: bool = False
     on_joint: bool = False
+    node: int = -1
+    flexible: FlexibleInertia | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,7 @@ class Place:
     placement: Pose
     role: str
     on_joint: bool = False
+    node: int = -1
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,7 @@ class Extra:
     geometry: tuple[Geometry, ...]
     placement: Pose = IDENTITY
     on_joint: bool = False
+    node: int = -1
 
 
 Told = TypeVar("Told", Link, Place, Extra)
@@ -72,25 +79,50 @@ class Draft:
     placement: Pose = IDENTITY
     kind: JointKind = FIXED
     joint_name: str = ""
+    node: int = -1
+    flexible: FlexibleInertia | None = None
 
-    def merge(self, inertia: Inertia, geometry: Iterable[Geometry], pose: Pose) -> None:
-        """Adds what is given in a frame placed by `pose` in this body."""
-        if not inertia.is_zero:
+    def merge(self, inertia: Inertia, geometry: Iterable[Geometry], pose: Pose, node: int = -1) -> None:
+        """Adds what is given in a frame placed by `pose` in this body, or in the axes of one of its nodes."""
+        if not inertia.is_zero and self.flexible is not None:
+            self.flexible = self.flexible.with_payload(self._seat_of_payload(node), inertia, pose)
+        elif not inertia.is_zero:
             self.inertia = self.inertia + inertia.transformed(pose)
         self.geometry.extend(item.moved(pose) for item in geometry)
+
+    def _seat_of_payload(self, node: int) -> int:
+        """The node that carries what is fixed to the body's own frame: one at its origin that no mode moves."""
+        assert self.flexible is not None
+        if node >= 0:
+            return node
+        still = ~self.flexible.modes.any(axis=(1, 2)) & ~self.flexible.rotations.any(axis=(1, 2))
+        found = np.flatnonzero(still & ~self.flexible.nodes.any(axis=1))
+        if not len(found):
+            raise ModelError(
+                f"'{self.name}' bends, and has no node at its frame's origin to carry what is fixed there; fix it to "
+                "one of its ends, or add a node at the origin whose modes are zero."
+            )
+        return int(found[0])
 
 
 @dataclass(frozen=True)
 class Seat:
-    """Where a link sits: its moving body, and its joint's child frame and link frame in that body."""
+    """Where a link sits: its moving body (or a node of it), and its joint's child frame and link frame there."""
 
     body: int
     joint_frame: Pose
     link_frame: Pose
+    node: int = -1
 
     def pose(self, item: Link | Place | Extra) -> Pose:
-        """Where an item told to be on this link stands in the moving body."""
+        """Where an item told to be on this link stands in the moving body, or in the axes of its node."""
+        if item.node >= 0:
+            return item.placement
         return (self.joint_frame if item.on_joint else self.link_frame) @ item.placement
+
+    def node_of(self, item: Link | Place | Extra) -> int:
+        """The node in whose axes that is."""
+        return item.node if item.node >= 0 else self.node
 
 
 def on_link(item: Told, links: dict[str, Link], frames: dict[str, Place]) -> Told:
@@ -102,7 +134,7 @@ def on_link(item: Told, links: dict[str, Link], frames: dict[str, Place]) -> Tol
         seen.add(item.parent)
         frame = frames[item.parent]
         placement = frame.placement @ item.placement
-        item = replace(item, parent=frame.parent, placement=placement, on_joint=frame.on_joint)
+        item = replace(item, parent=frame.parent, placement=placement, on_joint=frame.on_joint, node=frame.node)
     return item
 
 
@@ -136,28 +168,31 @@ def merged(links: list[Link]) -> tuple[Draft, list[Draft], dict[str, Seat]]:
     seats = {WORLD: Seat(-1, IDENTITY, IDENTITY)}
     for link in links:
         parent = seats[link.parent]
-        placement = parent.pose(link)
-        if isinstance(link.kind, Fixed):
-            seat = Seat(parent.body, placement, placement @ link.offset)
+        placement, node = parent.pose(link), parent.node_of(link)
+        if isinstance(link.kind, Fixed) and link.flexible is None:
+            seat = Seat(parent.body, placement, placement @ link.offset, node)
         else:
             seat = Seat(len(bodies), IDENTITY, link.offset)
-            bodies.append(
-                Draft(link.name, parent=parent.body, placement=placement, kind=link.kind, joint_name=link.joint_name)
-            )
+            told = {"kind": link.kind, "joint_name": link.joint_name, "node": node, "flexible": link.flexible}
+            bodies.append(Draft(link.name, parent=parent.body, placement=placement, **told))
         draft = world if seat.body < 0 else bodies[seat.body]
-        draft.merge(link.inertia, link.geometry, seat.joint_frame if link.composed else seat.link_frame)
+        draft.merge(link.inertia, link.geometry, seat.joint_frame if link.composed else seat.link_frame, seat.node)
         seats[link.name] = seat
     return world, bodies, seats
 
 
 def finished(drafts: list[Draft]) -> tuple[Body, ...]:
-    """Bodies with their joints' slices of q and v."""
-    q_ends, v_ends = accumulate(draft.kind.nq for draft in drafts), accumulate(draft.kind.nv for draft in drafts)
+    """Bodies with their joints' slices of q and v, and after each its body's modes."""
+    modes = [0 if draft.flexible is None else draft.flexible.count for draft in drafts]
+    q_ends = accumulate(draft.kind.nq + m for draft, m in zip(drafts, modes, strict=True))
+    v_ends = accumulate(draft.kind.nv + m for draft, m in zip(drafts, modes, strict=True))
     bodies = []
-    for index, (draft, q_end, v_end) in enumerate(zip(drafts, q_ends, v_ends, strict=True)):
-        q_slice, v_slice = slice(q_end - draft.kind.nq, q_end), slice(v_end - draft.kind.nv, v_end)
+    for index, (draft, m, q_end, v_end) in enumerate(zip(drafts, modes, q_ends, v_ends, strict=True)):
+        q_slice, v_slice = slice(q_end - m - draft.kind.nq, q_end - m), slice(v_end - m - draft.kind.nv, v_end - m)
         joint = Joint(draft.joint_name, draft.kind, index, q_slice, v_slice)
-        bodies.append(Body(draft.name, draft.parent, joint, draft.placement, draft.inertia, tuple(draft.geometry)))
+        inertia = draft.inertia if draft.flexible is None else draft.flexible.rigid
+        more = (tuple(draft.geometry), draft.flexible, draft.node)
+        bodies.append(Body(draft.name, draft.parent, joint, draft.placement, inertia, *more))
     return tuple(bodies)
 
 
@@ -165,7 +200,8 @@ def placed(places: list[Place], seats: dict[str, Seat]) -> tuple[Frame, ...]:
     """The frames, as told; a joint's frame gives way to a link or added frame of the same name."""
     taken = {place.name for place in places if place.role != "joint"}
     kept = [place for place in places if place.role != "joint" or place.name not in taken]
-    return tuple(Frame(item.name, seats[item.parent].body, seats[item.parent].pose(item), item.role) for item in kept)
+    found = [(item, seats[item.parent]) for item in kept]
+    return tuple(Frame(item.name, at.body, at.pose(item), item.role, at.node_of(item)) for item, at in found)
 
 
 def closed(
@@ -197,3 +233,17 @@ def _coupled(name: str, a: str, b: str | None, joint: Coupling, kinds: dict[str,
     if b is None and len(joint.coefficients) > 1:
         raise ModelError(f"The coupling '{name}' has no driving joint, so it takes one coefficient, the constant.")
     return CoupledJoints(name, a, b, joint)
+
+
+def passive_parts(joint: JointKind | CutKind) -> str:
+    """The passive forces of a cut joint by name."""
+    names = ("damping", "stiffness", "friction", "armature", "rotor_inertia")
+    return " and ".join(name for name in names if np.any(getattr(joint, name, 0.0)))
+
+
+def left_out(name: str, passive: str) -> str:
+    """The warning for a cut joint that has passive forces."""
+    return (
+        f"The loop '{name}' has {passive} at its cut joint, which simulations leave out; cut another joint, or "
+        "use primary joints (ps.loops.PrimaryJoints)."
+    )

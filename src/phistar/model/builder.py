@@ -4,11 +4,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from phistar.errors import ModelError
-from phistar.model.assemble import Extra, Link, Place, closed, finished, merged, on_link, ordered, placed
+from phistar.model.assemble import (
+    Extra,
+    Link,
+    Place,
+    closed,
+    finished,
+    left_out,
+    merged,
+    on_link,
+    ordered,
+    passive_parts,
+    placed,
+)
 from phistar.model.check import unmovable_joints
+from phistar.model.flexible import FlexibleInertia
 from phistar.model.geometry import Geometry
 from phistar.model.joints import CutKind, Fixed, JointKind
 from phistar.model.joints.fixed import FIXED
@@ -21,7 +32,23 @@ from phistar.spatial.pose import IDENTITY
 
 
 class ModelBuilder:
-    """Collects bodies, frames and loops in any order; `build` checks them and makes the immutable Model."""
+    """Builds a model from bodies, frames and loops, given in any order; `build` checks them and makes the immutable
+    Model.
+
+    Parameters
+    ----------
+    name : str
+    gravity : (3,)
+        In world axes [m/s²].
+
+    Examples
+    --------
+    >>> b = ps.ModelBuilder("pendulum")
+    >>> b.body("rod", joint=ps.Revolute(axis=(0, 1, 0)), inertia=ps.Inertia(1.0, (0, 0, -0.5), np.eye(3) / 12))
+    >>> b.frame("tip", body="rod", placement=ps.Pose(xyz=(0, 0, -1)))
+    >>> ps.gravity_load(b.build(), [np.pi / 2]).round(3)
+    array([4.905])
+    """
 
     def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)):
         self.name = _checked_name(name, "model")
@@ -40,7 +67,7 @@ class ModelBuilder:
         parent: str = WORLD,
         joint: JointKind = FIXED,
         placement: Pose = IDENTITY,
-        inertia: Inertia = MASSLESS,
+        inertia: Inertia | FlexibleInertia = MASSLESS,
         geometry: Iterable[Geometry] = (),
         joint_name: str | None = None,
         offset: Pose = IDENTITY,
@@ -49,7 +76,9 @@ class ModelBuilder:
 
         The body's own frame, in which inertia, geometry, children and frames are given, is the joint's child frame,
         or stands at `offset` in it (a frame off the joint's axis, as in standard Denavit-Hartenberg tables and MJCF).
-        With a Fixed joint the body merges into its parent and stays as a frame.
+        With a Fixed joint the body merges into its parent and stays as a frame. One with a FlexibleInertia (`ps.beam`)
+        bends: its ends are frames, "name.root" and "name.tip" of a beam, on which others are put; its modes' entries
+        stand in q and v after its joint's.
         """
         if isinstance(joint, CutKind):
             kind = type(joint).__name__
@@ -57,14 +86,20 @@ class ModelBuilder:
         _checked_type(joint, JointKind, f"The body '{name}'", "a joint such as Revolute")
         _checked_type(placement, Pose, f"The body '{name}'", "a Pose as placement")
         _checked_type(offset, Pose, f"The body '{name}'", "a Pose as offset")
-        _checked_type(inertia, Inertia, f"The body '{name}'", "an Inertia")
+        _checked_type(inertia, (Inertia, FlexibleInertia), f"The body '{name}'", "an Inertia or a FlexibleInertia")
+        flexible = inertia if isinstance(inertia, FlexibleInertia) else None
+        if flexible is not None and not offset.is_identity:
+            raise ModelError(f"'{name}' bends, so its frame is its joint's; leave out the offset.")
         shapes = tuple(geometry)
         for shape in shapes:
             _checked_type(shape, Geometry, f"The body '{name}'", "Geometry")
         joint_name = name if joint_name is None else joint_name
-        self._add_link(Link(name, parent, joint, joint_name, placement, offset, inertia, shapes))
+        rigid = inertia if isinstance(inertia, Inertia) else MASSLESS
+        self._add_link(Link(name, parent, joint, joint_name, placement, offset, rigid, shapes, flexible=flexible))
         self._add_place(Place(joint_name, name, IDENTITY, "joint", on_joint=not isinstance(joint, Fixed)))
         self._add_place(Place(name, name, IDENTITY, "link"))
+        for end, node in () if flexible is None else dict(flexible.ends).items():
+            self._add_place(Place(f"{name}.{end}", name, IDENTITY, "frame", node=node))
 
     def frame(self, name: str, body: str, placement: Pose = IDENTITY) -> None:
         """Adds a named frame at `placement` on a body or frame.
@@ -91,11 +126,8 @@ class ModelBuilder:
             )
         if _checked_name(name, "loop") in self._loops:
             raise ModelError(f"There are two loops called '{name}'; give each its own name.")
-        if passive := _passive(joint):
-            self.warn(
-                f"The loop '{name}' has {passive} at its cut joint, which simulations leave out; cut another joint, or "
-                "use primary joints (ps.loops.PrimaryJoints)."
-            )
+        if passive := passive_parts(joint):
+            self.warn(left_out(name, passive))
         self._loops[name] = (frame_a, frame_b, joint)
 
     def warn(self, text: str) -> None:
@@ -131,7 +163,8 @@ class ModelBuilder:
             self._claim_joint(prefix + frame.name)
         if frame.body >= 0:
             carrier = prefix + model.bodies[frame.body].name
-            self._add_place(Place(prefix + frame.name, carrier, frame.placement, frame.role, on_joint=True))
+            told = {"on_joint": True, "node": frame.node}
+            self._add_place(Place(prefix + frame.name, carrier, frame.placement, frame.role, **told))
         else:
             self._add_place(Place(prefix + frame.name, parent, placement @ frame.placement, frame.role))
 
@@ -186,6 +219,18 @@ class ModelBuilder:
             base_geometry=tuple(world.geometry),
         )
 
+    def _stiffen(self, name: str, body: FlexibleInertia) -> None:
+        """What nodes of a body carry stands where they were when nothing was bent."""
+
+        def seated(item: Any) -> Any:
+            if item.parent != name or item.node < 0:
+                return item
+            return replace(item, placement=Pose(xyz=body.nodes[item.node]) @ item.placement, node=-1)
+
+        self._links = {key: seated(link) for key, link in self._links.items()}
+        self._places = [seated(place) for place in self._places]
+        self._extras = [seated(extra) for extra in self._extras]
+
     def _add_link(self, link: Link) -> None:
         _checked_name(link.name, "body")
         _checked_name(link.joint_name, "joint")
@@ -228,13 +273,16 @@ def rebuilt(
         model.joint(name)
     for link in builder._links.values():
         changes = {
-            "inertia": inertias.get(link.name, link.inertia),
+            **_changed_inertia(link, inertias),
             "placement": placements.get(link.name, link.placement),
             "kind": joints.get(link.joint_name, link.kind),
         }
         builder._links[link.name] = replace(link, **changes)
     for name, inertia in inertias.items():
-        for problem in inertia.problems():
+        body = model.bodies[model.body_index(name)].flexible
+        if body is not None and not isinstance(inertia, FlexibleInertia):
+            builder._stiffen(name, body)
+        for problem in inertia.problems() if isinstance(inertia, Inertia) else ():
             builder.warn(_doubt(name, problem))
     return builder.build(strict=False)
 
@@ -248,17 +296,20 @@ def _attached(model: Model, body: Body, parent: str, placement: Pose, prefix: st
         joint_name=prefix + body.joint.name,
         placement=placement @ body.placement if on_base else body.placement,
         offset=model.frame(body.name).placement,
-        inertia=body.inertia,
+        inertia=body.inertia if body.flexible is None else MASSLESS,
         geometry=body.geometry,
         composed=True,
         on_joint=not on_base,
+        node=body.node,
+        flexible=body.flexible,
     )
 
 
-def _passive(joint: JointKind | CutKind) -> str:
-    """The passive forces of a cut joint by name."""
-    names = ("damping", "stiffness", "friction", "armature", "rotor_inertia")
-    return " and ".join(name for name in names if np.any(getattr(joint, name, 0.0)))
+def _changed_inertia(link: Link, inertias: Mapping[str, Inertia | FlexibleInertia]) -> dict[str, Any]:
+    given = inertias.get(link.name)
+    if isinstance(given, FlexibleInertia):
+        return {"inertia": MASSLESS, "flexible": given}
+    return {} if given is None else {"inertia": given, "flexible": None}
 
 
 def _doubt(link: str, problem: str) -> str:
@@ -271,6 +322,6 @@ def _checked_name(name: Any, what: str) -> str:
     return name
 
 
-def _checked_type(value: Any, kind: type, owner: str, wanted: str) -> None:
+def _checked_type(value: Any, kind: type | tuple[type, ...], owner: str, wanted: str) -> None:
     if not isinstance(value, kind):
         raise ModelError(f"{owner} needs {wanted}; it was given {value!r:.200}.")

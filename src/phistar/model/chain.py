@@ -23,10 +23,29 @@ def rod(mass: float, length: float, radius: float) -> Inertia:
 
 
 def chain(n: int, length: float = 0.2, mass: float = 1.0, radius: float = 0.05, gravity: Any = DOWN) -> Model:
-    """n equal rods in space on revolute joints about z, y, x in turn; the last frame is "tip".
+    """Build a serial chain of n equal rods in space, on revolute joints about z, y, x in turn.
 
     Each joint stands a little beside the rod's end and turned, by the same step everywhere, so that the chain is a
-    helix at q = 0: no configuration near it is singular, and it does not grow straight however long it is.
+    helix at q = 0: no configuration near it is singular, and it does not grow straight however long it is. The last
+    frame is "tip".
+
+    Parameters
+    ----------
+    n : int
+        How many links, any number from 0.
+    length, mass, radius : float
+        Of each rod [m, kg, m].
+    gravity : (3,)
+        In world axes [m/s²].
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> ps.chain(100).nv
+    100
     """
     step = Pose(xyz=(length, 0.1 * length, -0.05 * length), rpy=(0.3, 0.2, 0.5))
     kinds = [Revolute(axis=axis) for axis in ((0, 0, 1), (0, 1, 0), (1, 0, 0))]
@@ -34,7 +53,26 @@ def chain(n: int, length: float = 0.2, mass: float = 1.0, radius: float = 0.05, 
 
 
 def planar_chain(n: int, length: float = 1.0, mass: float = 1.0, radius: float = 0.05, gravity: Any = DOWN) -> Model:
-    """n equal rods along x on revolute joints about z; the last frame is "tip"."""
+    """Build a planar chain of n equal rods along x, on revolute joints about z; the last frame is "tip".
+
+    Parameters
+    ----------
+    n : int
+        How many links, any number from 0.
+    length, mass, radius : float
+        Of each rod [m, kg, m].
+    gravity : (3,)
+        In world axes [m/s²].
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> ps.forward_kinematics(ps.planar_chain(3), np.zeros(3), "tip")[:3, 3]
+    array([3., 0., 0.])
+    """
     step = Pose(xyz=(length, 0.0, 0.0))
     return _serial(f"planar{n}", n, [Revolute()], step, length, rod(mass, length, radius), radius, gravity)
 

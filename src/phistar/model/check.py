@@ -1,7 +1,11 @@
-"""Whether the mechanism can be moved: D(k) > 0 for every joint, by one inward articulated sweep."""
+"""Whether an argument is a robot, and whether a mechanism can be moved: D(k) > 0 for every joint, by one inward
+articulated sweep."""
+
+from typing import Any
 
 import numpy as np
 
+from phistar.errors import StatementError
 from phistar.model.model import Model
 from phistar.spatial import force_transform, times
 
@@ -25,7 +29,7 @@ def unmovable_joints(model: Model) -> list[str]:
             h = joint.kind.subspace(q[joint.q_slice])
             ph = p @ h
             d = h.T @ ph + np.diag(joint.kind.armature_diagonal)
-            inverse, regular = _inverse(d, SINGULAR * max(np.abs(p).max(), np.abs(d).max()))
+            inverse, regular = _inverse(d, SINGULAR * max(np.abs(p).max(), np.abs(d).max(initial=0.0)))
             if not regular:
                 sentences.append(_sentence(joint.name, model.bodies[k].name))
             parent = model.parents[k]
@@ -61,3 +65,10 @@ def _sentence(joint: str, body: str) -> str:
         f"Joint '{joint}' has no inertia behind it: some motion that it allows moves no mass. "
         f"Give '{body}' or a body it carries an inertia, or the joint an armature."
     )
+
+
+def check_robot(name: str, args: tuple[Any, ...]) -> None:
+    """Refuse a call whose first argument is not a robot."""
+    if args and not isinstance(args[0], Model):
+        given = type(args[0]).__name__
+        raise StatementError(f"{name} takes the robot first, {name}(model, …); it was given {given}.")

@@ -2,12 +2,12 @@
 
 from abc import ABC
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
 from phistar.errors import ModelError
+from phistar.model.mesh_files import read_mesh
 from phistar.spatial import Pose
 from phistar.spatial.pose import IDENTITY
 from phistar.spatial.value import Value, checked_numbers, readonly
@@ -27,7 +27,18 @@ def _size(value: Any, count: int, owner: str, what: str) -> np.ndarray:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Box(Shape):
-    """Full lengths along x, y, z, (3,); centred."""
+    """A box, centred.
+
+    Parameters
+    ----------
+    size : (3,)
+        Full lengths along x, y, z [m].
+
+    Examples
+    --------
+    >>> ps.Box((0.4, 0.2, 0.1)).size
+    array([0.4, 0.2, 0.1])
+    """
 
     size: Any
 
@@ -38,7 +49,18 @@ class Box(Shape):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Sphere(Shape):
-    """Centred."""
+    """A ball, centred.
+
+    Parameters
+    ----------
+    radius : float
+        [m].
+
+    Examples
+    --------
+    >>> ps.Sphere(0.1).radius
+    0.1
+    """
 
     radius: float
 
@@ -49,7 +71,18 @@ class Sphere(Shape):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Cylinder(Shape):
-    """Along z, centred; `length` is the full length."""
+    """A cylinder along z, centred.
+
+    Parameters
+    ----------
+    radius, length : float
+        Radius and full length [m].
+
+    Examples
+    --------
+    >>> ps.Cylinder(0.1, 0.5).length
+    0.5
+    """
 
     radius: float
     length: float
@@ -63,7 +96,18 @@ class Cylinder(Shape):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Capsule(Shape):
-    """Along z, centred; `length` is that of the cylinder between the two half-spheres."""
+    """A capsule along z, centred.
+
+    Parameters
+    ----------
+    radius, length : float
+        Radius, and length of the cylinder between the two half-spheres [m].
+
+    Examples
+    --------
+    >>> ps.Capsule(0.1, 0.5).radius
+    0.1
+    """
 
     radius: float
     length: float
@@ -77,7 +121,18 @@ class Capsule(Shape):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Ellipsoid(Shape):
-    """Half-axes along x, y, z, (3,); centred."""
+    """An ellipsoid, centred.
+
+    Parameters
+    ----------
+    radii : (3,)
+        Half-axes along x, y, z [m].
+
+    Examples
+    --------
+    >>> ps.Ellipsoid((0.3, 0.2, 0.1)).radii
+    array([0.3, 0.2, 0.1])
+    """
 
     radii: Any
 
@@ -88,10 +143,13 @@ class Ellipsoid(Shape):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Plane(Shape):
-    """The half-space z ≤ 0."""
+    """The half-space z ≤ 0.
 
+    Examples
+    --------
+    >>> floor = ps.Geometry(ps.Plane(), role="collision")
+    """
 
-LARGEST_MESH = 256 * 2**20  # bytes of a file
 
 # CoACD's search for cuts: its own settings take up to ten times as long for about as many pieces.
 _SEARCH: dict[str, Any] = {"mcts_iterations": 60, "mcts_max_depth": 2, "mcts_nodes": 15, "resolution": 1000}
@@ -100,7 +158,18 @@ _SEARCH: dict[str, Any] = {"mcts_iterations": 60, "mcts_max_depth": 2, "mcts_nod
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Polytope(Shape):
-    """The convex hull of points, (n, 3)."""
+    """The convex hull of points.
+
+    Parameters
+    ----------
+    points : (n, 3)
+        [m].
+
+    Examples
+    --------
+    >>> ps.Polytope(np.eye(3).tolist() + [[0, 0, 0]]).points.shape
+    (4, 3)
+    """
 
     points: Any
 
@@ -120,7 +189,13 @@ class Polytope(Shape):
     @staticmethod
     def hull(mesh: "Mesh") -> "Polytope":
         """The convex hull of a mesh file; its vertices alone are kept."""
-        return Polytope(np.asarray(mesh.read().convex_hull.vertices) * mesh.scale)
+        from scipy.spatial import ConvexHull, QhullError
+
+        vertices = np.asarray(mesh.read().vertices) * mesh.scale
+        try:
+            return Polytope(vertices[np.sort(ConvexHull(vertices, qhull_options="QbB Pp Qt").vertices)])
+        except (QhullError, ValueError, ModelError):
+            raise ModelError(f"The mesh {mesh.path} has no convex hull: it is flat, or a line, or a point.") from None
 
     @staticmethod
     def pieces(mesh: "Mesh") -> tuple["Polytope", ...]:
@@ -143,7 +218,19 @@ class Polytope(Shape):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Mesh(Shape):
-    """A file on disk, by its resolved path; nothing is loaded. `scale` (3,) multiplies its vertices."""
+    """A mesh file on disk, by its path; nothing is loaded before it is shown or touched.
+
+    Parameters
+    ----------
+    path : str
+    scale : (3,)
+        Multiplies its vertices.
+
+    Examples
+    --------
+    >>> ps.Mesh("gripper.stl", scale=(0.001,) * 3).path
+    'gripper.stl'
+    """
 
     path: str
     scale: Any = (1.0, 1.0, 1.0)
@@ -153,40 +240,32 @@ class Mesh(Shape):
         object.__setattr__(self, "path", str(self.path))
         object.__setattr__(self, "scale", readonly(checked_numbers(scale, (3,), "A mesh", "scale")))
 
-    def check_size(self) -> None:
-        """Refuses a file that is not there, and one so large that reading it would look like standing still."""
-        try:
-            size = Path(self.path).stat().st_size
-        except (OSError, ValueError) as error:
-            raise ModelError(f"The mesh {self.path} cannot be read: {error}.") from None
-        if size > LARGEST_MESH:
-            raise ModelError(
-                f"The mesh {self.path} has {size / 2**20:.0f} MB; {LARGEST_MESH / 2**20:.0f} MB is the most that is "
-                "read. Give one with fewer triangles."
-            )
-
     def read(self) -> Any:
-        """Its triangles, unscaled, as trimesh has them."""
-        self.check_size()
-        try:
-            import trimesh
-        except ImportError:
-            raise ModelError("Reading a mesh needs the package trimesh: pip install 'phistar[sim]'.") from None
-        try:
-            found: Any = trimesh.load(self.path, force="mesh")
-        except Exception as error:  # readers of foreign formats raise whatever they like
-            raise ModelError(
-                f"The mesh {self.path} cannot be read: {str(error) or type(error).__name__:.200}."
-            ) from None
-        if len(getattr(found, "faces", ())) == 0:
-            raise ModelError(f"The mesh {self.path} has no triangles.")
-        return found
+        """Its triangles, unscaled, as trimesh has them; formats and sizes as in `phistar.model.mesh_files`."""
+        return read_mesh(self.path)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Geometry(Value):
-    """A shape on a body: `placement` in the body's frame, `color` (r, g, b, a) in 0…1, `role` visual or collision."""
+    """A shape on a body.
+
+    Parameters
+    ----------
+    shape : a shape
+        Such as `ps.Box((1, 1, 1))`.
+    placement : Pose
+        In the body's frame.
+    name : str
+    color : (4,), optional
+        (r, g, b, a), each in 0…1.
+    role : "visual" or "collision"
+
+    Examples
+    --------
+    >>> ps.Geometry(ps.Sphere(0.1), role="collision").role
+    'collision'
+    """
 
     shape: Shape
     placement: Pose = IDENTITY

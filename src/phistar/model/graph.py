@@ -24,8 +24,22 @@ from phistar.spatial.value import Value
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Connection(Value):
-    """A joint between two links: its parent-side frame stands at `on_a` in link_a, its child-side frame at `on_b` in
-    link_b. Either link may be "world"."""
+    """A joint between two links of a graph, for `from_graph`; either link may be "world".
+
+    Parameters
+    ----------
+    name : str
+    joint : a joint
+        Such as `ps.Revolute()`; cut joints (`ps.Distance(…)`) always close loops.
+    link_a, link_b : str
+    on_a, on_b : Pose
+        The joint's parent-side frame in link_a, and its child-side frame in link_b.
+
+    Examples
+    --------
+    >>> ps.Connection("elbow", ps.Revolute(), "upper", "lower", on_a=ps.Pose(xyz=(0.4, 0, 0))).name
+    'elbow'
+    """
 
     name: str
     joint: JointKind | CutKind
@@ -42,15 +56,52 @@ def from_graph(
     cut: Sequence[str] = (),
     gravity: Any = (0.0, 0.0, -9.81),
 ) -> Model:
-    """The model of links (name → inertia, in the link's frame) and connections; those named in `cut` become loops.
+    """Build a model from links and the joints between them; the spanning tree is found, or said by `cut`.
 
     Each link's frame, and each joint's by its name, are frames of the model; a cut joint has one at either side, its
-    name with `_a` and `_b`. A joint that the tree takes from link_b to link_a is turned round (its axes point the other
-    way, its coordinates keep their meaning); spherical and planar joints then measure link_a in link_b.
+    name with `_a` and `_b`. A joint that the tree takes from link_b to link_a is turned round (its axes point the
+    other way, its coordinates keep their meaning); spherical and planar joints then measure link_a in link_b.
+
+    Parameters
+    ----------
+    name : str
+    links : {name: Inertia}
+        Each in its link's frame.
+    connections : sequence of Connection
+    cut : sequence of str
+        Joints that become loops.
+    gravity : (3,)
+        In world axes [m/s²].
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> bar = ps.Inertia(1.0, (0.5, 0, 0), np.eye(3) / 12)
+    >>> joints = [
+    ...     ps.Connection("a", ps.Revolute(), "world", "left"),
+    ...     ps.Connection("b", ps.Revolute(), "left", "right", on_a=ps.Pose(xyz=(1, 0, 0))),
+    ... ]
+    >>> ps.from_graph("two bars", {"left": bar, "right": bar}, joints).nv
+    2
     """
     _check(name, links, connections, cut)
     tree = _spanning([WORLD, *links], connections, set(cut))
-    builder, placed, waiting = ModelBuilder(name, gravity), {WORLD}, list(tree)
+    builder = ModelBuilder(name, gravity)
+    _hang_links(builder, links, tree)
+    for each in connections:
+        if each not in tree:
+            builder.frame(f"{each.name}_a", each.link_a, each.on_a)
+            builder.frame(f"{each.name}_b", each.link_b, each.on_b)
+            builder.loop(each.name, f"{each.name}_a", f"{each.name}_b", each.joint)
+    return builder.build()
+
+
+def _hang_links(builder: ModelBuilder, links: Mapping[str, Inertia], tree: Sequence[Connection]) -> None:
+    """The links as bodies, each after the one it hangs on."""
+    name, placed, waiting = builder.name, {WORLD}, list(tree)
     while ready := next((each for each in waiting if (each.link_a in placed) != (each.link_b in placed)), None):
         waiting.remove(ready)
         forward = ready.link_a in placed
@@ -68,12 +119,6 @@ def from_graph(
             f"{name}: the link '{lost[0]}' hangs on nothing that hangs on the world; connect it, with a Free joint if "
             "it floats, or cut fewer joints."
         )
-    for each in connections:
-        if each not in tree:
-            builder.frame(f"{each.name}_a", each.link_a, each.on_a)
-            builder.frame(f"{each.name}_b", each.link_b, each.on_b)
-            builder.loop(each.name, f"{each.name}_a", f"{each.name}_b", each.joint)
-    return builder.build()
 
 
 def _spanning(names: list[str], connections: Sequence[Connection], cut: set[str]) -> tuple[Connection, ...]:

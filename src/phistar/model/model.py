@@ -1,20 +1,24 @@
 """Model: an immutable mechanism, a tree of moving bodies with frames on it and loops across it."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from phistar.array_types import Array, IntArray
 from phistar.errors import ModelError, ShapeError, UnknownNameError
 from phistar.model.geometry import Geometry
-from phistar.model.joints import JointKind
+from phistar.model.joints import CutKind, JointKind
+from phistar.model.manifold import check_units, flat_entries, mapped, normalized
 from phistar.model.names import unknown
+from phistar.model.notebook_html import model_html
 from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
 from phistar.spatial import Inertia, Pose
-from phistar.spatial.batches import leading_axes
+from phistar.spatial.batches import real_numbers, symbols
 from phistar.spatial.inertia import MASSLESS
 from phistar.spatial.pose import IDENTITY
 from phistar.spatial.value import Value, checked_numbers, digest, readonly
@@ -28,19 +32,43 @@ WORLD_FRAME = Frame(WORLD, -1, IDENTITY, "link")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(Value):
-    """A mechanism. Bodies stand after their parents; `joints[i]` carries `bodies[i]`. Made by a ModelBuilder or loaded.
+    """A mechanism: bodies on joints, named frames, loops and gravity; immutable, compared by its content.
 
-    `base_inertia` and `base_geometry` belong to links fixed to the world; `frame_list` is what `frames` maps by name.
+    Made by a `ModelBuilder` or `ps.load`. Bodies stand after their parents; `joints[i]` carries `bodies[i]`.
+
+    Parameters
+    ----------
+    name : str
+    bodies : tuple of Body
+    frame_list : tuple of Frame
+        What `frames` maps by name.
+    loops : tuple of Loop or CoupledJoints
+    gravity : (3,)
+        In world axes [m/s²].
+    warnings : tuple of str
+        What its file had that was taken as it is, or left out.
+    base_inertia, base_geometry
+        Of links fixed to the world.
+    embedding
+        How a mechanism with loops is one in independent rates, see `embedded`.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> arm.nq, arm.nv, list(arm.frames)[-1]
+    (6, 6, 'tool')
+    >>> moon = arm.replace(gravity=(0, 0, -1.62))
     """
 
     name: str
     bodies: tuple[Body, ...]
     frame_list: tuple[Frame, ...]
     loops: tuple[Loop | CoupledJoints, ...] = ()
-    gravity: Any = (0.0, 0.0, -9.81)
+    gravity: Array = (0.0, 0.0, -9.81)  # type: ignore[assignment]  # made an array below
     warnings: tuple[str, ...] = ()
     base_inertia: Inertia = MASSLESS
     base_geometry: tuple[Geometry, ...] = ()
+    embedding: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", readonly(checked_numbers(self.gravity, (3,), "A model", "gravity")))
@@ -49,11 +77,17 @@ class Model(Value):
         parts = f"{len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, {len(self.frames)} frames"
         return f"<Model {self.name!r}: {parts}, {len(self.loops)} loops, {self.total_mass:.6g} kg>"
 
+    def _repr_html_(self) -> str:
+        return model_html(self)
+
     @cached_property
     def key(self) -> bytes:
         """A digest of the mechanism (all but geometry and warnings), the same in every process."""
         bodies = [(body.name, body.parent, body.joint, body.placement, body.inertia) for body in self.bodies]
-        return digest("phistar model 1", self.name, bodies, self.frame_list, self.loops, self.gravity)
+        bent = [(k, body.flexible, body.node) for k, body in enumerate(self.bodies) if body.modes or body.node >= 0]
+        parts = (self.name, bodies, self.frame_list, self.loops, self.gravity)
+        more = (bent,) if bent else () if self.embedding is None else (self.embedding,)
+        return digest("phistar model 1", *parts, *more)
 
     # Structure
 
@@ -70,12 +104,19 @@ class Model(Value):
     @cached_property
     def nq(self) -> int:
         """Coordinates in q."""
-        return sum(joint.nq for joint in self.joints)
+        return sum(body.joint.nq + body.modes for body in self.bodies)
 
     @cached_property
     def nv(self) -> int:
         """Degrees of freedom: entries of v, a and tau."""
-        return sum(joint.nv for joint in self.joints)
+        if self.embedding is not None:
+            return self.embedding.count
+        return sum(body.joint.nv + body.modes for body in self.bodies)
+
+    @cached_property
+    def is_flexible(self) -> bool:
+        """Whether any body bends."""
+        return any(body.modes for body in self.bodies)
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
@@ -103,7 +144,9 @@ class Model(Value):
 
     @cached_property
     def tree(self) -> "Model":
-        """The same model without its loops."""
+        """The spanning tree: the same model without its loops."""
+        if self.embedding is not None:
+            return self.embedding.closed.tree
         return self._with(loops=()) if self.loops else self
 
     # Names
@@ -123,6 +166,9 @@ class Model(Value):
         if not isinstance(name, str):
             raise UnknownNameError(f"A frame is given by its name; {name!r} is not one.")
         if name not in self.frames and name != WORLD:
+            ends = [each for each in self.frame_list if each.node >= 0 and each.name.endswith(f".{name}")]
+            if len(ends) == 1:  # the tip of the one body that bends
+                return ends[0]
             raise unknown("frame", name, self.frames, self.name)
         return self.frames.get(name, WORLD_FRAME)
 
@@ -147,86 +193,117 @@ class Model(Value):
 
     # Joint parameters as arrays
 
-    def _gather(self, read: Callable[[JointKind], np.ndarray]) -> np.ndarray:
-        return readonly(np.concatenate([np.zeros(0), *(read(joint.kind) for joint in self.joints)]))
+    def gather(self, read: Callable[[JointKind], np.ndarray], of_modes: float = 0.0) -> np.ndarray:
+        """What joints have, joint by joint, and after each that of its body's modes."""
+        parts = [x for body in self.bodies for x in (read(body.joint.kind), np.full(body.modes, of_modes))]
+        return readonly(np.concatenate([np.zeros(0), *parts]))
 
     @cached_property
-    def armature(self) -> np.ndarray:
+    def armature(self) -> Array:
         """A's diagonal, armature + gear_ratio² rotor_inertia, (nv,)."""
-        return self._gather(lambda kind: kind.armature_diagonal)
+        found = self.gather(lambda kind: kind.armature_diagonal)
+        return found if self.embedding is None else self.embedding.armature(found)
 
     @cached_property
-    def lower_limits(self) -> np.ndarray:
+    def lower_limits(self) -> Array:
         """(nq,), −∞ where there is none."""
-        return self._gather(lambda kind: kind.limits[0])
+        return self.gather(lambda kind: kind.limits[0], -np.inf)
 
     @cached_property
-    def upper_limits(self) -> np.ndarray:
+    def upper_limits(self) -> Array:
         """(nq,), ∞ where there is none."""
-        return self._gather(lambda kind: kind.limits[1])
+        return self.gather(lambda kind: kind.limits[1], np.inf)
 
     @cached_property
-    def effort_limits(self) -> np.ndarray:
+    def effort_limits(self) -> Array:
         """(nv,), ∞ where there is none."""
-        return self._gather(lambda kind: kind.effort)
+        found = self.gather(lambda kind: kind.effort, np.inf)
+        return found if self.embedding is None else self.embedding.limits(found)
 
     @cached_property
-    def velocity_limits(self) -> np.ndarray:
+    def velocity_limits(self) -> Array:
         """(nv,), ∞ where there is none."""
-        return self._gather(lambda kind: kind.velocity)
+        found = self.gather(lambda kind: kind.velocity, np.inf)
+        return found if self.embedding is None else self.embedding.limits(found)
 
     # The configuration manifold
 
-    def neutral(self) -> np.ndarray:
-        """(nq,): every joint's frames coincide."""
-        return np.concatenate([np.zeros(0), *(joint.kind.neutral() for joint in self.joints)])
+    def neutral(self) -> Array:
+        """(nq,): every joint's frames coincide, and nothing is bent."""
+        parts = [x for body in self.bodies for x in (body.joint.kind.neutral(), np.zeros(body.modes))]
+        return np.concatenate([np.zeros(0), *parts])
 
-    def random(self, rng: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
-        """(*shape, nq) from a NumPy Generator (or a seed): uniform between limits, see the joint kinds."""
+    def random(self, rng: Any, shape: tuple[int, ...] = ()) -> Array:
+        """(*shape, nq) from a NumPy Generator (or a seed): uniform between limits, see the joint kinds;
+        modes bend their bodies by up to some centimetres."""
         rng = np.random.default_rng(rng)
-        parts = [joint.kind.random(rng, shape) for joint in self.joints]
+        if self.embedding is not None:
+            return self.embedding.random(rng, shape)
+        parts = []
+        for body in self.bodies:
+            parts.append(body.joint.kind.random(rng, shape))
+            if body.flexible is not None:
+                parts.append(rng.uniform(-0.05, 0.05, (*shape, body.modes)) / body.flexible.reach)
         return np.concatenate([np.zeros((*shape, 0)), *parts], axis=-1)
 
     @cached_property
-    def _flat(self) -> tuple[np.ndarray, np.ndarray, tuple[Joint, ...]]:
+    def flat(self) -> tuple[IntArray, IntArray, tuple[Joint, ...]]:
         """Where q and v simply add (index arrays), and the joints where they do not."""
-        q, v = np.arange(self.nq), np.arange(self.nv)
-        flat = [joint for joint in self.joints if joint.kind.flat]
-        q_index = np.concatenate([np.zeros(0, int), *(q[joint.q_slice] for joint in flat)])
-        v_index = np.concatenate([np.zeros(0, int), *(v[joint.v_slice] for joint in flat)])
-        return q_index, v_index, tuple(joint for joint in self.joints if not joint.kind.flat)
+        return flat_entries(self)
 
-    def integrate(self, q: Any, dv: Any) -> np.ndarray:
-        """q ⊕ dv, (…, nq) ⊕ (…, nv) → (…, nq): the motion of constant rates dv for unit time."""
-        q, dv = self.checked(q, self.nq, "q"), self.checked(dv, self.nv, "dv")
-        batch = leading_axes({"q": q, "dv": dv})
-        q_index, v_index, curved = self._flat
-        result = np.empty((*batch, self.nq), dtype=np.result_type(q, dv))
-        result[..., q_index] = q[..., q_index] + dv[..., v_index]
-        for joint in curved:
-            result[..., joint.q_slice] = joint.kind.integrate(q[..., joint.q_slice], dv[..., joint.v_slice])
-        return result
+    @cached_property
+    def quaternions(self) -> tuple[tuple[str, int], ...]:
+        """The joints that have a unit quaternion (x, y, z, w), and where in q it begins."""
+        joints = [(joint, joint.kind.quaternion_at) for joint in self.joints]
+        return tuple((joint.name, joint.q_slice.start + place) for joint, place in joints if place is not None)
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
-        """q1 ⊖ q0, (…, nv), with integrate(q0, q1 ⊖ q0) = q1 (as rotations, where there are quaternions)."""
-        q0, q1 = self.checked(q0, self.nq, "q0"), self.checked(q1, self.nq, "q1")
-        batch = leading_axes({"q0": q0, "q1": q1})
-        q_index, v_index, curved = self._flat
-        result = np.empty((*batch, self.nv), dtype=np.result_type(q0, q1))
-        result[..., v_index] = q1[..., q_index] - q0[..., q_index]
-        for joint in curved:
-            result[..., joint.v_slice] = joint.kind.difference(q0[..., joint.q_slice], q1[..., joint.q_slice])
-        return result
+    def integrate(self, q: Any, dv: Any) -> Array:
+        """Configuration q ⊕ dv, (…, nq) ⊕ (…, nv) → (…, nq), reached from q at constant rates dv in unit time."""
+        made = self._integrate(q, dv)
+        if made is not NotImplemented:
+            return made
+        q, dv = self.checked_q(q), self.checked(dv, self.nv, "dv")
+        if self.embedding is not None:
+            return self.embedding.integrated(q, dv)
+        return mapped(self, "integrate", {"q": q, "dv": dv})
 
-    def checked(self, array: Any, size: int, what: str) -> np.ndarray:
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """Rates q₁ ⊖ q₀, (…, nv), that lead from q0 to q1 in unit time: integrate(q0, q₁ ⊖ q₀) = q1, as rotations."""
+        made = self._difference(q0, q1)
+        if made is not NotImplemented:
+            return made
+        q0, q1 = self.checked_q(q0, "q0"), self.checked_q(q1, "q1")
+        if self.embedding is not None:
+            return self.embedding.independent_rates(self.tree.difference(q0, q1))
+        return mapped(self, "difference", {"q0": q0, "q1": q1})
+
+    @staticmethod
+    def _integrate(q: Any, dv: Any) -> Any:  # hidden by the entry for one state, once that is kept on the model
+        return NotImplemented
+
+    _difference = _integrate
+
+    def normalized(self, q: Any) -> Array:
+        """Configuration (…, nq) with its quaternions, of any length but zero, divided by their lengths."""
+        return normalized(self, self.checked(q, size=self.nq, what="q"))
+
+    def checked_q(self, q: Any, what: str = "q") -> Array:
+        """A configuration as float64, (…, nq), its quaternions of length one; else a sentence. Traced numbers stay
+        what they are."""
+        numbers = self.checked(q, self.nq, what)
+        if self.quaternions and numbers.dtype != object:
+            check_units(self, numbers, what)
+        return numbers
+
+    def checked(self, array: Any, size: int, what: str) -> Array:
         """The array as float64 with `size` entries on its last axis; else a ShapeError that says so.
 
         Traced numbers stay what they are.
         """
         try:
-            numbers = _real(np.asarray(array))
+            numbers = real_numbers(np.asarray(array))
         except (TypeError, ValueError):
-            found = _symbols(array)
+            found = symbols(array)
             if found is None:
                 raise ShapeError(
                     f"{what} must be an array of real numbers of shape (…, {size}) for {self.name}."
@@ -245,6 +322,45 @@ class Model(Value):
         return store[key]
 
     # Changed copies
+
+    def embedded(self, independent: Sequence[str] | None = None, q: Any = None, *, null_space: bool = False) -> "Model":
+        """The same mechanism in independent rates: the links along a loop are one compound link (Jain 2012).
+
+        q stays as it is, closed; v, a and tau have an entry per independent rate, link after link, and statements about
+        trees hold. `model.embedding` has the maps: `full_rates(q, v)`, `full_accelerations(q, v, a)`,
+        `independent_rates(v)` and `independent_forces(q, tau)`. Joints named in `independent` are so; others are chosen
+        by pivots at `q`, assembled, neutral by default. With `null_space`, v are combinations of rates, orthonormal and
+        free at q: they hold where no choice of joints does.
+        """
+        made = import_module("phistar.loops.embedding")  # loops are made of dynamics, which come after models
+        return made.embedded(self, independent, q, null_space)
+
+    def with_loop(self, name: str, frame_a: str, frame_b: str | None, joint: JointKind | CutKind) -> "Model":
+        """The same mechanism with one more loop, as `ModelBuilder.loop` closes it.
+
+        Parameters
+        ----------
+        name, frame_a, frame_b, joint
+            The loop's own name, and the frames that the cut joint joins. For a `Coupling` the driven and the driving
+            joint; `frame_b` is then None where the driven one is held at a constant.
+
+        Examples
+        --------
+        >>> import phistar as ps
+        >>> arm = ps.load("planar2")
+        >>> held = arm.with_loop("pin", list(arm.frames)[-1], "world", ps.Revolute(axis=(0, 0, 1)))
+        >>> held.without("pin") == arm
+        True
+        """
+        from phistar.model.spanning import with_loop  # it changes models, so it cannot be imported above
+
+        return with_loop(self, name, frame_a, frame_b, joint)
+
+    def without(self, *loops: str) -> "Model":
+        """The same mechanism without the loops of these names; without any of its loops it is `tree`."""
+        from phistar.model.spanning import without_loops  # it changes models, so it cannot be imported above
+
+        return without_loops(self, loops)
 
     def rerooted(self, body: str) -> "Rerooted":
         """The same free-flying robot with another body as its base, and the maps of q, v and accelerations to it."""
@@ -274,20 +390,3 @@ class Model(Value):
             raise ModelError("A model needs a name; it was given an empty one.")
         changes = {"name": name, "gravity": gravity}
         return model._with(**{key: value for key, value in changes.items() if value is not None})
-
-
-def _real(array: np.ndarray) -> np.ndarray:
-    """As float64. What would lose its meaning (imaginary parts, dates, fields, text that looks like a number) is
-    refused, as NumPy's functions refuse it."""
-    if array.dtype.kind not in "biufO":
-        raise TypeError(f"{array.dtype} is not a kind of real number")
-    return array.astype(np.float64, copy=False)
-
-
-def _symbols(array: Any) -> np.ndarray | None:
-    """An array of numbers that are not floats but know sine and cosine, and of floats beside them; else None."""
-    try:
-        found = np.asarray(array, dtype=object)
-    except ValueError:
-        return None
-    return found if found.size and all(isinstance(x, float | int) or hasattr(x, "sin") for x in found.flat) else None

@@ -5,16 +5,23 @@ from difflib import get_close_matches
 
 from phistar.errors import UnknownNameError
 
+_LONGEST = 120  # characters of a name that are told
+
 
 def unknown(kind: str, name: object, known: Iterable[str], where: str) -> UnknownNameError:
     """The error for a name that is not there: "robot has no frame 'tol'; did you mean 'tool'?"."""
-    names = list(known)
-    near = get_close_matches(str(name), names, n=3) if len(names) <= 2000 else []
+    names, asked = list(known), str(name)
+    near = get_close_matches(asked[:_LONGEST], names, n=3) if len(names) <= 2000 else []
     if near:
-        hint = "did you mean " + " or ".join(f"'{item}'" for item in near) + "?"
+        hint = "did you mean " + " or ".join(f"'{_short(item)}'" for item in near) + "?"
     elif names:
         more = ", …" if len(names) > 8 else ""
-        hint = f"there are: {', '.join(names[:8])}{more}."
+        hint = f"there are: {', '.join(map(_short, names[:8]))}{more}."
     else:
         hint = "there are none."
-    return UnknownNameError(f"{where} has no {kind} '{name}'; {hint}")
+    return UnknownNameError(f"{_short(where)} has no {kind} '{_short(asked)}'; {hint}")
+
+
+def _short(name: str) -> str:
+    """A stranger's name as it may stand in a sentence."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

@@ -1,12 +1,14 @@
 """The parts of a model: bodies, joints, frames, loops. Indices are into `model.bodies`; −1 is the world."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
+from phistar.model.flexible import FlexibleInertia
 from phistar.model.geometry import Geometry
 from phistar.model.joints import Coupling, CutKind, JointKind
 from phistar.spatial import Inertia, Pose
-from phistar.spatial.value import Value
+from phistar.spatial.value import Value, digest
 
 WORLD = "world"
 
@@ -19,8 +21,8 @@ class Joint(Value):
     name: str
     kind: JointKind
     body: int
-    q_slice: slice
-    v_slice: slice
+    q_slice: "slice[int, int, None]"
+    v_slice: "slice[int, int, None]"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "kind":  # not yet restored, when unpickling
@@ -43,7 +45,9 @@ class Joint(Value):
 class Body(Value):
     """A moving body. Its frame is the joint's child frame; `placement` is the joint's parent-side frame in the parent.
 
-    The inertia and geometry include those of the links fixed to it, in the body's frame.
+    The inertia and geometry include those of the links fixed to it, in the body's frame. A body that bends has its
+    `flexible` inertia; `inertia` is then the unbent one's, and its modes stand in q and v after its joint's entries.
+    `node` is the parent's node that carries it, at which `placement` is; −1 for the parent's own frame.
     """
 
     name: str
@@ -52,17 +56,44 @@ class Body(Value):
     placement: Pose
     inertia: Inertia
     geometry: tuple[Geometry, ...] = ()
+    flexible: FlexibleInertia | None = None
+    node: int = -1
+
+    @property
+    def modes(self) -> int:
+        """How many modal coordinates it has."""
+        return 0 if self.flexible is None else self.flexible.count
+
+    @property
+    def mode_slice(self) -> slice:
+        """Where its modes stand in v, after its joint's entries."""
+        return slice(self.joint.v_slice.stop, self.joint.v_slice.stop + self.modes)
+
+    @property
+    def mode_q_slice(self) -> slice:
+        """Where its modal coordinates stand in q."""
+        return slice(self.joint.q_slice.stop, self.joint.q_slice.stop + self.modes)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Value):
-    """A named place on a body; `role` is "link", "joint" (at its child's side) or "frame" (added)."""
+    """A named place on a body; `role` is "link", "joint" (at its child's side) or "frame" (added).
+
+    On a body that bends it is in the axes of a `node`, or with −1 in the body's own.
+    """
 
     name: str
     body: int
     placement: Pose
     role: str = "frame"
+    node: int = -1
+
+    @cached_property
+    def content_digest(self) -> bytes:
+        """As of old where no node is named, so that what was compiled for rigid robots is found."""
+        content = self._content()
+        return digest(type(self).__name__, content if self.node >= 0 else content[:-1])
 
 
 @final

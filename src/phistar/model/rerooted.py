@@ -44,7 +44,7 @@ class Rerooted:
 
     def q(self, q: Any) -> np.ndarray:
         """(…, nq) → (…, nq)."""
-        q = self.original.checked(q, self.original.nq, "q")
+        q = self.original.checked_q(q)
         result = np.empty(q.shape)
         for old, new, turned in self._pairs:
             own = q[..., old.q_slice]
@@ -78,7 +78,7 @@ class Rerooted:
 
     def _rates(self, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
         model = self.original
-        q, v = model.checked(q, model.nq, "q"), model.checked(v, model.nv, "v")
+        q, v = model.checked_q(q), model.checked(v, model.nv, "v")
         a = np.zeros(model.nv) if a is None else model.checked(a, model.nv, "a")
         batch = leading_axes({"q": q, "v": v, "a": a})
         q, v, a = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v, a))
@@ -106,6 +106,10 @@ class Rerooted:
 def rerooted(model: Model, name: str) -> Rerooted:
     """The model with the named body as its base; see Model.rerooted."""
     index = model.body_index(name)
+    if model.is_flexible:
+        raise ModelError(
+            f"{model.name} has bodies that bend, over which φ has no way back; it cannot be re-rooted yet."
+        )
     roots = [body for body in model.bodies if body.parent < 0]
     if index < 0:
         raise ModelError("The world cannot be the base of a free-flying robot; name one of its bodies.")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from phistar.errors import ModelError
 from phistar.model.model import Model
 from phistar.model.parts import Body, Loop
 
@@ -13,6 +14,8 @@ def submodel(model: Model, chosen: Iterable[int], name: str | None = None) -> Mo
     They keep their order; q and v are those entries of the whole's that belong to them. Frames on them and on the world
     come along, and the loops that join no others.
     """
+    if model.is_flexible:
+        raise ModelError(f"{model.name} has bodies that bend, of which parts cannot be taken yet.")
     kept = sorted(set(chosen))
     number = {-1: -1} | {old: new for new, old in enumerate(kept)}
     bodies: list[Body] = []

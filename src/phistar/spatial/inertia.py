@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from phistar.array_types import Array, ArrayLike
 from phistar.errors import ModelError
 from phistar.spatial.pose import Pose
 from phistar.spatial.value import Value, checked_numbers, readonly
@@ -21,21 +22,40 @@ def _point_tensor(mass: float, p: np.ndarray) -> np.ndarray:
     return mass * (np.dot(p, p) * np.eye(3) - np.outer(p, p))
 
 
-def mass_moment(matrix: np.ndarray) -> np.ndarray:
+def mass_moment(matrix: np.ndarray) -> Array:
     """m p, (…, 6, 6) → (…, 3): mass times mass centre, read off the m p̃ block of a spatial inertia (R87 eq. 33)."""
     return np.stack([matrix[..., 2, 4], matrix[..., 0, 5], matrix[..., 1, 3]], axis=-1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Inertia(Value):
-    """m, p, I_c: mass, centre of mass (3,) and tensor (3, 3) about the centre of mass, in the body's axes.
+    """Mass, centre of mass and rotational inertia of a rigid body.
 
     Refuses what no body can be; `Inertia.unchecked` takes numbers from a file as they are.
+
+    Parameters
+    ----------
+    mass : float
+        m [kg].
+    com : (3,)
+        Centre of mass p in the body's frame [m].
+    tensor : (3, 3)
+        I_c about the centre of mass, in the body's axes [kg m²].
+
+    Examples
+    --------
+    >>> rod = ps.Inertia(2.0, (0.5, 0, 0), np.diag([0, 1, 1]) / 6)
+    >>> float(rod.about_origin[2, 2].round(3))
+    0.667
     """
 
     mass: float
-    com: Any = (0.0, 0.0, 0.0)
-    tensor: Any = ZEROS
+    com: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    tensor: Array = ZEROS  # type: ignore[assignment]
+
+    if TYPE_CHECKING:  # anything like an array is taken, arrays are kept
+
+        def __init__(self, mass: float, com: ArrayLike = ..., tensor: ArrayLike = ...) -> None: ...
 
     def __post_init__(self) -> None:
         self._set(self.mass, self.com, self.tensor)
@@ -81,12 +101,12 @@ class Inertia(Value):
         return cls.unchecked(mass, com, about_origin - _point_tensor(mass, com))
 
     @property
-    def about_origin(self) -> np.ndarray:
+    def about_origin(self) -> Array:
         """J = I_c + m (pᵀp 1 − p pᵀ), (3, 3)."""
         return self.tensor + _point_tensor(self.mass, self.com)
 
     @cached_property
-    def matrix(self) -> np.ndarray:
+    def matrix(self) -> Array:
         """M = [[J, m p̃], [−m p̃, m 1]] about the body's origin, (6, 6) (RJK91's M(k))."""
         moment = self.mass * skew(self.com)
         upper = np.concatenate([self.about_origin, moment], axis=1)
@@ -94,7 +114,7 @@ class Inertia(Value):
         return readonly(np.concatenate([upper, lower]))
 
     @property
-    def parameters(self) -> np.ndarray:
+    def parameters(self) -> Array:
         """m, m p (3), J as xx xy yy xz yz zz: the ten numbers dynamics are linear in, (10,)."""
         j = self.about_origin
         tensor = [j[0, 0], j[0, 1], j[1, 1], j[0, 2], j[1, 2], j[2, 2]]

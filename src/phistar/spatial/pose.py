@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.errors import ModelError
 from phistar.spatial.rotations import from_quaternion, from_rpy
 from phistar.spatial.value import Value, checked_numbers, readonly
@@ -15,13 +16,30 @@ ORTHONORMAL = 1e-9  # how far RᵀR may be from 1 in a rotation given
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Pose(Value):
-    """x_A = R x_B + p: frame B in frame A, `.rotation` R (3, 3) and `.translation` p (3,).
+    """Where one frame stands in another: frame B in frame A.
 
-    The rotation is given as `rpy` (URDF's fixed-axis roll, pitch, yaw), as a matrix, or as a quaternion (x, y, z, w).
+    x_A = R x_B + p.
+
+    Parameters
+    ----------
+    xyz : (3,)
+        p [m].
+    rpy : (3,), optional
+        Rotation as URDF's roll, pitch, yaw about fixed axes [rad].
+    rotation : (3, 3), optional
+        Rotation as a matrix.
+    quaternion : (4,), optional
+        Rotation as a unit quaternion (x, y, z, w).
+
+    Examples
+    --------
+    >>> quarter = ps.Pose(xyz=(1, 0, 0), rpy=(0, 0, np.pi / 2))
+    >>> quarter.matrix.round(9)[:3, 3], (quarter @ quarter).translation.round(9)
+    (array([1., 0., 0.]), array([1., 1., 0.]))
     """
 
-    rotation: np.ndarray
-    translation: np.ndarray
+    rotation: Array
+    translation: Array
 
     def __init__(self, xyz: Any = (0.0, 0.0, 0.0), rpy: Any = None, rotation: Any = None, quaternion: Any = None):
         if sum(given is not None for given in (rpy, rotation, quaternion)) > 1:
@@ -35,6 +53,21 @@ class Pose(Value):
             matrix = from_quaternion(_unit(checked_numbers(quaternion, (4,), "A pose", "quaternion")))
         object.__setattr__(self, "rotation", readonly(matrix))
         object.__setattr__(self, "translation", readonly(checked_numbers(xyz, (3,), "A pose", "xyz")))
+
+    def __repr__(self) -> str:
+        """As it may be written, to six digits: Pose(xyz=…, rpy=…)."""
+        xyz = ", ".join(f"{entry:g}" for entry in self.translation)
+        turn = self.rotation
+        if (turn == np.eye(3)).all():
+            return f"Pose(xyz=[{xyz}])"
+        level = np.hypot(turn[0, 0], turn[1, 0])
+        pitch = np.arctan2(-turn[2, 0], level)
+        if level > 1e-9:
+            roll, yaw = np.arctan2(turn[2, 1], turn[2, 2]), np.arctan2(turn[1, 0], turn[0, 0])
+        else:  # looking straight up or down, roll and yaw turn about one axis: all of it is told as roll
+            roll, yaw = np.arctan2(-turn[1, 2], turn[1, 1]), 0.0
+        rpy = ", ".join(f"{entry + 0.0:g}" for entry in (roll, pitch, yaw))
+        return f"Pose(xyz=[{xyz}], rpy=[{rpy}])"
 
     @classmethod
     def of(cls, rotation: np.ndarray, translation: np.ndarray) -> Self:
@@ -64,7 +97,7 @@ class Pose(Value):
         return Pose.of(self.rotation.T, -(self.rotation.T @ self.translation))
 
     @property
-    def matrix(self) -> np.ndarray:
+    def matrix(self) -> Array:
         """[[R, p], [0, 1]], (4, 4)."""
         matrix = np.eye(4)
         matrix[:3, :3] = self.rotation

@@ -1,6 +1,6 @@
 """Rotations: matrices (…, 3, 3), quaternions (…, 4) as (x, y, z, w), rotation vectors (…, 3).
 
-The from_* functions and `quaternion_products` also take traced scalars; the others compare numbers and are for floats.
+All but `to_quaternion` and `log`, which compare numbers, also take traced scalars.
 """
 
 from typing import Any
@@ -9,7 +9,8 @@ import numpy as np
 
 from phistar.spatial.vectors import cross, skew
 
-SMALL = 1e-2  # below this angle, series are exact to the last digit
+TINY = 1e-30  # added to squared angles: beyond all digits, and no division by zero
+ARCTANGENT = 12  # terms of its series that tan(π/16) needs
 
 
 def from_axis_angle(axis: Any, angle: Any) -> np.ndarray:
@@ -82,18 +83,48 @@ def conjugate(q: Any) -> np.ndarray:
 
 def exp_quaternion(w: Any) -> np.ndarray:
     """(sin(θ/2) w/θ, cos(θ/2)) with θ = |w|."""
-    w = np.asarray(w, dtype=np.float64)
-    half = 0.5 * np.linalg.norm(w, axis=-1, keepdims=True)
-    return np.concatenate([0.5 * np.sinc(half / np.pi) * w, np.cos(half)], axis=-1)
+    w = np.asanyarray(w)
+    angle = _angle(w)
+    return np.concatenate([np.sin(0.5 * angle) / angle * w, np.cos(0.5 * angle)], axis=-1)
 
 
 def log_quaternion(q: Any) -> np.ndarray:
-    """The rotation vector of least length, |w| ≤ π; q and −q give the same."""
-    q = np.asarray(q, dtype=np.float64)
-    q = np.where(q[..., 3:] < 0.0, -q, q)
-    sine = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
-    safe = np.where(sine == 0.0, 1.0, sine)
-    return np.where(sine == 0.0, 2.0, 2.0 * np.arctan2(sine, q[..., 3:]) / safe) * q[..., :3]
+    """The rotation vector of least length, |w| ≤ π; q and −q give the same.
+
+    θ/sin(θ/2) is 16 arctan(x)/sin(θ/2) with x = tan(θ/16): two halvings of an angle within π/4, then the series.
+    """
+    q = np.asanyarray(q)
+    way = _sign(q[..., 3:])
+    cosine, vector = way * q[..., 3:], way * q[..., :3]
+    square = np.sum(vector * vector, axis=-1, keepdims=True)
+    per_sine = 1.0 / (cosine + _root(square + cosine * cosine))
+    for _ in range(2):
+        per_sine = per_sine / (1.0 + _root(1.0 + square * per_sine * per_sine))
+    power = square * per_sine * per_sine
+    series = 1.0 / (2 * ARCTANGENT + 1)
+    for k in range(ARCTANGENT - 1, -1, -1):
+        series = 1.0 / (2 * k + 1) - power * series
+    return 16.0 * per_sine * series * vector
+
+
+def _angle(w: np.ndarray) -> np.ndarray:
+    """|w|, (…, 1), never zero."""
+    return _root(np.sum(w * w, axis=-1, keepdims=True) + TINY)
+
+
+def _sign(x: np.ndarray) -> Any:
+    """1 where x is zero or more, −1 below."""
+    sign = np.sign(x) if x.dtype != object else _TRACED_SIGN(np.asarray(x))
+    return sign + (1.0 - sign * sign)
+
+
+def _root(x: np.ndarray) -> Any:
+    """√x; among traced numbers there may be floats."""
+    return np.sqrt(x) if x.dtype != object else _TRACED_ROOT(np.asarray(x))
+
+
+_TRACED_SIGN = np.frompyfunc(lambda x: x.sign() if hasattr(x, "sign") else float(np.sign(x)), 1, 1)
+_TRACED_ROOT = np.frompyfunc(lambda x: x.sqrt() if hasattr(x, "sqrt") else float(np.sqrt(x)), 1, 1)
 
 
 def exp(w: Any) -> np.ndarray:
@@ -107,23 +138,21 @@ def log(rotation: Any) -> np.ndarray:
 
 
 def exp_translation(w: Any) -> np.ndarray:
-    """V(w) = 1 + (1 − cos θ)/θ² w̃ + (θ − sin θ)/θ³ w̃²: exp of the twist [w; v] moves the origin by V(w) v."""
-    w = np.asarray(w, dtype=np.float64)
-    angle = np.linalg.norm(w, axis=-1)[..., None, None]
-    big = np.where(angle < SMALL, 1.0, angle)
-    first = 0.5 * np.sinc(0.5 * angle / np.pi) ** 2
-    series = 1.0 / 6.0 - angle**2 / 120.0 + angle**4 / 5040.0
-    second = np.where(angle < SMALL, series, (big - np.sin(big)) / big**3)
-    tilde = skew(w)
-    return np.eye(3) + first * tilde + second * np.matmul(tilde, tilde)
+    """V(w) = 1 + (1 − cos θ)/θ² w̃ + (θ − sin θ)/θ³ w̃²: exp of the twist [w; v] moves the origin by V(w) v.
+
+    Of a small angle the last factor has few digits, but as few of what it multiplies are among those of 1.
+    """
+    w = np.asanyarray(w)
+    angle = _angle(w)[..., None]
+    sine, tilde = np.sin(0.5 * angle) / angle, skew(w)
+    curve = (angle - np.sin(angle)) / (angle * angle * angle)
+    return np.eye(3) + 2.0 * sine * sine * tilde + curve * np.matmul(tilde, tilde)
 
 
 def log_translation(w: Any) -> np.ndarray:
     """V(w)⁻¹ = 1 − w̃/2 + (1 − (θ/2) cot(θ/2))/θ² w̃²."""
-    w = np.asarray(w, dtype=np.float64)
-    angle = np.linalg.norm(w, axis=-1)[..., None, None]
-    big = np.where(angle < SMALL, 1.0, angle)
-    series = 1.0 / 12.0 + angle**2 / 720.0 + angle**4 / 30240.0
-    exact = (1.0 - 0.5 * big / np.tan(0.5 * big)) / big**2
-    tilde = skew(w)
-    return np.eye(3) - 0.5 * tilde + np.where(angle < SMALL, series, exact) * np.matmul(tilde, tilde)
+    w = np.asanyarray(w)
+    angle = _angle(w)[..., None]
+    half, tilde = 0.5 * angle, skew(w)
+    curve = (1.0 - half * np.cos(half) / np.sin(half)) / (angle * angle)
+    return np.eye(3) - 0.5 * tilde + curve * np.matmul(tilde, tilde)

@@ -23,6 +23,8 @@ def readonly(array: Any) -> np.ndarray:
 def checked_numbers(value: Any, shape: tuple[int, ...], owner: str, what: str) -> np.ndarray:
     """The value as a float64 array of this shape, finite; else a sentence: "A pose needs …"."""
     try:
+        if _has_text(value):
+            raise TypeError
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{owner} needs numbers for {what} in shape {shape}; it was given {value!r:.200}.") from None
@@ -31,6 +33,15 @@ def checked_numbers(value: Any, shape: tuple[int, ...], owner: str, what: str) -
     if not (np.abs(array) < LARGEST).all():  # NaN fails too
         raise ModelError(f"{owner} needs finite numbers (below {LARGEST:g}) for {what}; it was given {array.tolist()}.")
     return array
+
+
+def _has_text(value: Any) -> bool:
+    """Whether texts stand where numbers are meant, which NumPy would read: "1" is no number."""
+    if isinstance(value, str | bytes):
+        return True
+    if isinstance(value, list | tuple):
+        return any(map(_has_text, value))
+    return isinstance(value, np.ndarray) and value.dtype.kind in "US"
 
 
 def digest(*values: Any) -> bytes:

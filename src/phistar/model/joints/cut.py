@@ -20,7 +20,18 @@ class CutKind(Value, ABC):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Cylindrical(CutKind):
-    """The frames share an axis, about which and along which they move freely: 4 equations."""
+    """A cut joint whose frames share an axis, about which and along which they move freely: 4 equations.
+
+    Parameters
+    ----------
+    axis : (3,)
+        Unit vector, in both frames.
+
+    Examples
+    --------
+    >>> ps.Cylindrical(axis=(0, 0, 1)).axis
+    array([0., 0., 1.])
+    """
 
     axis: Any = (0.0, 0.0, 1.0)
 
@@ -33,7 +44,20 @@ class Cylindrical(CutKind):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Distance(CutKind):
-    """|p_b − p_a| = length > 0: a massless rod with a ball at either end, 1 equation."""
+    """A cut joint that keeps two origins at a distance: a massless rod with a ball at either end, 1 equation.
+
+    |p_b − p_a| = length.
+
+    Parameters
+    ----------
+    length : float
+        Greater than 0 [m].
+
+    Examples
+    --------
+    >>> ps.Distance(0.5).length
+    0.5
+    """
 
     length: float
 
@@ -49,9 +73,19 @@ class Distance(CutKind):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Coupling(CutKind):
-    """q_a = c₀ + c₁ q_b + c₂ q_b² + … (to the fourth power): gears and mimic joints, 1 equation.
+    """A cut joint that makes one joint follow another, as gears and mimic joints do: 1 equation.
 
-    `joint_a` is driven by `joint_b`; a plain gear or mimic joint is `Coupling((offset, ratio))`.
+    q_a = c₀ + c₁ q_b + c₂ q_b² + … (to the fourth power); `joint_a` is driven by `joint_b`.
+
+    Parameters
+    ----------
+    coefficients : (2,) to (5,)
+        c₀, c₁, …; a plain gear or mimic joint is (offset, ratio).
+
+    Examples
+    --------
+    >>> ps.Coupling((0.0, -2.0)).coefficients
+    array([ 0., -2.])
     """
 
     coefficients: Any = (0.0, 1.0)

@@ -11,7 +11,20 @@ from phistar.model.joints.kind import JointKind
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Fixed(JointKind):
-    """R = 1, p = 0, H* has no columns."""
+    """A weld: the body becomes part of its parent, and its name a frame.
+
+    R = 1, p = 0, H* has no columns.
+
+    Parameters
+    ----------
+    armature, damping, stiffness, rest, friction, limits, effort, velocity, gear_ratio, rotor_inertia, gyroscopic
+        As for every joint; see `Revolute`.
+
+    Examples
+    --------
+    >>> ps.Fixed().nv
+    0
+    """
 
     nq = nv = 0
     spread = ()

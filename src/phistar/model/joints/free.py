@@ -22,11 +22,26 @@ from phistar.spatial import (
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Free(JointKind):
-    """q = [p; quaternion (x, y, z, w)], v = [ω; v] in the child frame: R = R(q), H* = 1."""
+    """No joint at all: a body that flies free.
+
+    q = [p; quaternion (x, y, z, w)], v = [ω; v] in the child frame: R = R(q), H* = 1.
+
+    Parameters
+    ----------
+    armature, damping, stiffness, rest, friction, limits, effort, velocity, gear_ratio, rotor_inertia, gyroscopic
+        As for every joint; see `Revolute`.
+
+    Examples
+    --------
+    >>> joint = ps.Free()
+    >>> joint.nq, joint.nv
+    (7, 6)
+    """
 
     nq, nv = 7, 6
     spread = (1.0,) * 7
     flat = False
+    quaternion_at = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,16 +64,16 @@ class Free(JointKind):
 
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
         """The exponential of the body twist: p + R V(ω) v, quaternion ⊗ exp(ω)."""
-        q, dv = np.asarray(q, dtype=np.float64), np.asarray(dv, dtype=np.float64)
+        q, dv = np.asanyarray(q), np.asanyarray(dv)
         step = times(exp_translation(dv[..., :3]), dv[..., 3:])
         turned = multiply(q[..., 3:], exp_quaternion(dv[..., :3]))
-        turned = turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+        turned = turned / np.sqrt(np.sum(turned * turned, axis=-1, keepdims=True))
         moved = q[..., :3] + times(from_quaternion(q[..., 3:]), step)
         return np.concatenate([moved, turned], axis=-1)
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
         """Its inverse: ω = log(quaternion), v = V(ω)⁻¹ R₀ᵀ (p₁ − p₀)."""
-        q0, q1 = np.asarray(q0, dtype=np.float64), np.asarray(q1, dtype=np.float64)
+        q0, q1 = np.asanyarray(q0), np.asanyarray(q1)
         back = conjugate(q0[..., 3:])
         turn = log_quaternion(multiply(back, q1[..., 3:]))
         step = times(from_quaternion(back), q1[..., :3] - q0[..., :3])

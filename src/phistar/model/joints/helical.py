@@ -13,7 +13,24 @@ from phistar.spatial import from_axis_angle
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Helical(JointKind):
-    """R = exp(q ã), p = h q a, H* = [a; h a]; the pitch h is in m/rad."""
+    """A screw: one angle about an axis, with travel along it.
+
+    R = exp(q ã), p = h q a, H* = [a; h a].
+
+    Parameters
+    ----------
+    axis : (3,)
+        Unit vector a.
+    pitch : float
+        h, travel per angle [m/rad].
+    armature, damping, stiffness, rest, friction, limits, effort, velocity, gear_ratio, rotor_inertia, gyroscopic
+        As for every joint; see `Revolute`.
+
+    Examples
+    --------
+    >>> ps.Helical(axis=(0, 0, 1), pitch=0.002).nv
+    1
+    """
 
     axis: Any = (0.0, 0.0, 1.0)
     pitch: float = 0.0

@@ -42,6 +42,8 @@ class JointKind(Value, ABC):
     spread: ClassVar[tuple[float, ...]]
     # Whether the coordinates are a vector space: integrate is addition, v is q̇.
     flat: ClassVar[bool] = True
+    # Where in its coordinates a unit quaternion begins, if there is one.
+    quaternion_at: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         owner, nv = f"A {type(self).__name__} joint", self.nv

@@ -13,9 +13,22 @@ from phistar.spatial import cross, from_axis_angle, skew
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Planar(JointKind):
-    """q = (x, y, θ), v = q̇: R = exp(θ ñ), p = x e₁ + y e₂, H* = [[0, 0, n], [Rᵀe₁, Rᵀe₂, 0]].
+    """Motion in a plane: two distances and an angle, q = (x, y, θ), v = q̇.
 
-    e₁, e₂, n are right-handed, in the parent-side frame; for n = ẑ they are x̂, ŷ.
+    R = exp(θ ñ), p = x e₁ + y e₂, H* = [[0, 0, n], [Rᵀe₁, Rᵀe₂, 0]]; e₁, e₂, n are right-handed, in the parent-side
+    frame; for n = ẑ they are x̂, ŷ.
+
+    Parameters
+    ----------
+    normal : (3,)
+        n, of the plane.
+    armature, damping, stiffness, rest, friction, limits, effort, velocity, gear_ratio, rotor_inertia, gyroscopic
+        As for every joint; see `Revolute`.
+
+    Examples
+    --------
+    >>> ps.Planar().nv
+    3
     """
 
     normal: Any = (0.0, 0.0, 1.0)

@@ -12,7 +12,22 @@ from phistar.model.joints.parameters import unit_axis
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Prismatic(JointKind):
-    """R = 1, p = q a, H* = [0; a]."""
+    """A slide: one distance along an axis.
+
+    R = 1, p = q a, H* = [0; a].
+
+    Parameters
+    ----------
+    axis : (3,)
+        Unit vector a, the same on both sides.
+    armature, damping, stiffness, rest, friction, limits, effort, velocity, gear_ratio, rotor_inertia, gyroscopic
+        As for every joint; see `Revolute`.
+
+    Examples
+    --------
+    >>> ps.Prismatic(axis=(1, 0, 0), limits=(0, 0.4)).nv
+    1
+    """
 
     axis: Any = (0.0, 0.0, 1.0)
 

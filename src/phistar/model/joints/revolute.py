@@ -13,7 +13,32 @@ from phistar.spatial import from_axis_angle
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Revolute(JointKind):
-    """R = exp(q ã), p = 0, H* = [a; 0]. A continuous joint is one without limits."""
+    """A hinge: one angle about an axis. A continuous joint is one without limits.
+
+    R = exp(q ã), p = 0, H* = [a; 0].
+
+    Parameters
+    ----------
+    axis : (3,)
+        Unit vector a, the same on both sides.
+    armature : float
+        Inertia on the joint's axis besides gear_ratio²·rotor_inertia [kg m²].
+    damping, friction : float
+        Viscous [N m s/rad] and dry [N m]; a pair of frictions is (forward, backward).
+    stiffness, rest : float
+        A spring [N m/rad] and the angle at which it is at rest [rad].
+    limits : (lower, upper), optional
+        [rad].
+    effort, velocity : float, optional
+        What the motor can give [N m], and how fast it may turn [rad/s].
+    gear_ratio, rotor_inertia : float
+        Of a geared motor [1, kg m²]; `gyroscopic` adds the full dynamics of its rotor.
+
+    Examples
+    --------
+    >>> ps.Revolute(axis=(0, 1, 0), limits=(-1, 1), damping=0.1).nv
+    1
+    """
 
     axis: Any = (0.0, 0.0, 1.0)
 

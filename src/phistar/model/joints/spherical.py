@@ -13,11 +13,26 @@ from phistar.spatial import conjugate, exp_quaternion, from_quaternion, log_quat
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Spherical(JointKind):
-    """R = R(q), p = 0, H* = [1; 0]: q is a quaternion (x, y, z, w) taken as unit, v is ω in the child frame."""
+    """A ball joint.
+
+    R = R(q), p = 0, H* = [1; 0]: q is a unit quaternion (x, y, z, w), v is ω in the child frame [rad/s].
+
+    Parameters
+    ----------
+    armature, damping, stiffness, rest, friction, limits, effort, velocity, gear_ratio, rotor_inertia, gyroscopic
+        As for every joint; see `Revolute`.
+
+    Examples
+    --------
+    >>> joint = ps.Spherical()
+    >>> joint.nq, joint.nv
+    (4, 3)
+    """
 
     nq, nv = 4, 3
     spread = (1.0,) * 4
     flat = False
+    quaternion_at = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,7 +54,7 @@ class Spherical(JointKind):
 
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
         turned = multiply(q, exp_quaternion(dv))
-        return turned / np.linalg.norm(turned, axis=-1, keepdims=True)
+        return turned / np.sqrt(np.sum(turned * turned, axis=-1, keepdims=True))
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
         return log_quaternion(multiply(conjugate(q0), q1))

@@ -14,7 +14,22 @@ from phistar.spatial import cross, from_axis_angle
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Universal(JointKind):
-    """R = R₁(q₁) R₂(q₂), p = 0, H* = [[R₂ᵀa₁, a₂], [0, 0]]; a₁ on the parent's side, a₂ on the child's."""
+    """Two hinges at one point, as in a universal coupling.
+
+    R = R₁(q₁) R₂(q₂), p = 0, H* = [[R₂ᵀa₁, a₂], [0, 0]].
+
+    Parameters
+    ----------
+    axis1, axis2 : (3,)
+        a₁ on the parent's side, a₂ on the child's.
+    armature, damping, stiffness, rest, friction, limits, effort, velocity, gear_ratio, rotor_inertia, gyroscopic
+        As for every joint; see `Revolute`.
+
+    Examples
+    --------
+    >>> ps.Universal().nv
+    2
+    """
 
     axis1: Any = (1.0, 0.0, 0.0)
     axis2: Any = (0.0, 1.0, 0.0)

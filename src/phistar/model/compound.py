@@ -1,0 +1,120 @@
+"""Which links of a mechanism with loops belong together: each loop merges the links along it into one compound link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+from phistar.model.model import Model
+from phistar.model.parts import Body, Frame, Loop
+from phistar.spatial.value import Value
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Group(Value):
+    """Bodies that are one link, parents first; the number of the link that carries it (−1: the world), and the entries
+    of the tree's q and v that are its own, body after body."""
+
+    bodies: tuple[int, ...]
+    parent: int
+    coordinates: tuple[int, ...]
+    rates: tuple[int, ...]
+
+
+def compound_links(model: Model) -> tuple[Group, ...]:
+    """The links of a model, single or compound, those that carry others first."""
+    owner = list(range(len(model.bodies)))
+
+    def root(k: int) -> int:
+        while owner[k] != k:
+            k = owner[k]
+        return k
+
+    for loop in model.loops:
+        along = _along(model, loop)
+        for other in along[1:]:
+            owner[root(other)] = root(along[0])
+    members: dict[int, list[int]] = {}
+    for k in range(len(model.bodies)):
+        members.setdefault(root(k), []).append(k)
+    return _ordered(model, list(members.values()))
+
+
+def _along(model: Model, loop: object) -> list[int]:
+    """The bodies between the two ends of a loop, the body that both hang on left out."""
+    if isinstance(loop, Loop):
+        ends = [model.frame(loop.frame_a).body, model.frame(loop.frame_b).body]
+        own: set[int] = set()
+    else:
+        names = [name for name in (loop.joint_a, loop.joint_b) if name is not None]  # type: ignore[attr-defined]
+        ends = [model.joint(name).body for name in names]
+        own = set(ends)
+    ways = [_way(model, end) for end in ends]
+    apart = set(ways[0]) ^ set(ways[1]) if len(ways) == 2 else set()
+    return sorted(apart | own)
+
+
+def _way(model: Model, body: int) -> list[int]:
+    """A body and all that it hangs on."""
+    found = []
+    while body >= 0:
+        found.append(body)
+        body = model.parents[body]
+    return found
+
+
+def _ordered(model: Model, groups: list[list[int]]) -> tuple[Group, ...]:
+    """Carriers first; otherwise as their first bodies come."""
+    home = {body: i for i, group in enumerate(groups) for body in group}
+    outer = [
+        next((home[p] for b in group if (p := model.parents[b]) >= 0 and home[p] != i), -1)
+        for i, group in enumerate(groups)
+    ]
+    placed: dict[int, int] = {}
+    result: list[Group] = []
+    while len(placed) < len(groups):
+        for i, group in enumerate(groups):
+            if i not in placed and (outer[i] < 0 or outer[i] in placed):
+                placed[i] = len(result)
+                joints = [model.joints[body] for body in group]
+                coordinates = [x for joint in joints for x in range(joint.q_slice.start, joint.q_slice.stop)]
+                rates = [x for joint in joints for x in range(joint.v_slice.start, joint.v_slice.stop)]
+                parent = placed[outer[i]] if outer[i] >= 0 else -1
+                result.append(Group(tuple(group), parent, tuple(coordinates), tuple(rates)))
+    return tuple(result)
+
+
+def group_model(model: Model, group: Group) -> Model:
+    """A group by itself, what carries it held still as the world, with the loops that are inside it."""
+    return model.kept(("group", group.bodies), lambda: _group_model(model, group))
+
+
+def _group_model(model: Model, group: Group) -> Model:
+    number = {old: new for new, old in enumerate(group.bodies)}
+    carrier = next((model.parents[b] for b in group.bodies if model.parents[b] not in number), -1)
+    bodies: list[Body] = []
+    rows = rates = 0
+    for old in group.bodies:
+        body, joint = model.bodies[old], model.joints[old]
+        slices = {"q_slice": slice(rows, rows + joint.nq), "v_slice": slice(rates, rates + joint.nv)}
+        own = replace(joint, body=number[old], **slices)
+        bodies.append(replace(body, parent=number.get(body.parent, -1), joint=own))
+        rows, rates = rows + joint.nq, rates + joint.nv
+    frames: list[Frame] = []
+    for frame in model.frame_list:
+        if frame.body in number:
+            frames.append(replace(frame, body=number[frame.body]))
+        elif frame.body == carrier:
+            frames.append(replace(frame, body=-1))
+    known, joints = {frame.name for frame in frames} | {"world"}, {body.joint.name for body in bodies}
+    loops = []
+    for loop in model.loops:
+        if isinstance(loop, Loop):
+            ends = {loop.frame_a, loop.frame_b}
+            inside = any(model.frame(end).body in number for end in ends) and ends <= known
+        else:
+            inside = {loop.joint_a, loop.joint_b} <= {*joints, None}
+        loops += [loop] if inside else []
+    name = f"{model.name}: {', '.join(body.name for body in bodies)}"
+    return replace(model, name=name, bodies=tuple(bodies), frame_list=tuple(frames), loops=tuple(loops))

@@ -1,0 +1,289 @@
+"""FlexibleInertia: the mass and stiffness of a body that bends, by nodes and mode shapes in a floating frame.
+
+The body's frame stands at its inboard joint, where the modes vanish (a tangent frame). At modal coordinates η node j is
+at x = r + Γη + ½ηᵀQη, turned by R = exp(Λη); it carries a rigid inertia of its own in its axes. Sums over the nodes are
+exact for what the nodes say: energy and momentum close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from phistar.errors import ModelError
+from phistar.spatial import Inertia, Pose, force_transform, skew, times
+from phistar.spatial.value import Value, checked_numbers, readonly
+
+INDEPENDENT = 1e-10  # of the largest modal mass: below it, modes are combinations of each other
+OWN = "A flexible body"
+RIGID = "Rigid motions are joints' business: leave them out of the modes."
+SLOWEST, FASTEST = 1e-6, 1e9  # Hz: what no body in m, kg and N does
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class FlexibleInertia(Value):
+    """A body that bends: nodes with inertias, mode shapes at them, and the modes' stiffness and damping.
+
+    Parameters
+    ----------
+    nodes
+        (n, 3), where the nodes are when nothing is bent, in the body's frame, m.
+    modes
+        (n, 3, m), displacements of the nodes per unit of each modal coordinate.
+    modal_mass
+        (m, m), or (m,) of a diagonal; checked against the nodes' own. None: what the nodes give.
+    modal_stiffness
+        (m, m) or (m,), symmetric and positive: a mode that nothing holds is a joint's business.
+    masses
+        (n,) in kg, or inertias: one `Inertia` a node, in the node's axes; or (n, n), the consistent mass matrix of a
+        field that is interpolated between the nodes, each along x, y and z alike.
+    rotations
+        (n, 3, m), turns of the nodes per unit of each modal coordinate; zero by default.
+    second_order
+        (n, 3, m, m), symmetric: Q of ½ηᵀQη, what bending takes from a length. It stiffens a body that spins.
+    damping
+        (m,) ratios to critical damping of the modes, or one for all.
+    ends
+        {name: node}: frames at nodes; joints and frames of others are put there.
+
+    Examples
+    --------
+    >>> shapes = np.zeros((2, 3, 1))
+    >>> shapes[1, 1, 0] = 1.0  # the far node moves along y
+    >>> blade = ps.FlexibleInertia([[0, 0, 0], [1, 0, 0]], shapes, None, [8.0], masses=[1.0, 2.0], ends={"tip": 1})
+    >>> blade.frequencies
+    array([2.])
+    """
+
+    nodes: Any
+    modes: Any
+    modal_mass: Any
+    modal_stiffness: Any
+    masses: Any
+    rotations: Any = None
+    second_order: Any = None
+    damping: Any = 0.0
+    ends: Mapping[str, int] | tuple[tuple[str, int], ...] = ()
+    shared_mass: Any = None  # (n, n): what `masses` of that shape become, beside those at nodes
+
+    def __post_init__(self) -> None:
+        shapes = np.asarray(self.modes, dtype=float)
+        if shapes.ndim != 3 or shapes.shape[1] != 3 or 0 in shapes.shape:
+            raise ModelError(f"{OWN} needs modes in shape (nodes, 3, modes); it was given shape {shapes.shape}.")
+        n, _, m = shapes.shape
+        self._keep("nodes", checked_numbers(self.nodes, (n, 3), OWN, "nodes"))
+        self._keep("modes", checked_numbers(shapes, (n, 3, m), OWN, "modes"))
+        turns = np.zeros((n, 3, m)) if self.rotations is None else self.rotations
+        self._keep("rotations", checked_numbers(turns, (n, 3, m), OWN, "rotations"))
+        bends = np.zeros((n, 3, m, m)) if self.second_order is None else self.second_order
+        bends = checked_numbers(bends, (n, 3, m, m), OWN, "second-order displacements")
+        self._keep("second_order", 0.5 * (bends + np.swapaxes(bends, -1, -2)))
+        if self.shared_mass is None and np.shape(self.masses) == (n, n) and n > 1:
+            self._keep("shared_mass", _shared(self.masses, n))
+            object.__setattr__(self, "masses", np.zeros((n, 6, 6)))
+        self._keep("masses", _node_inertias(self.masses, n))
+        self._keep("modal_mass", self._checked_mass(m))
+        self._keep("modal_stiffness", _positive(self.modal_stiffness, m, "modal stiffness", RIGID))
+        _refuse_absurd(self.frequencies)
+        ratios = np.broadcast_to(np.asarray(self.damping, dtype=float), (m,))
+        if not (np.isfinite(ratios).all() and (ratios >= 0.0).all()):
+            raise ModelError(f"{OWN} needs damping ratios that are not negative; it was given {ratios.tolist()}.")
+        self._keep("damping", ratios)
+        object.__setattr__(self, "ends", self._checked_ends(n))
+
+    def _keep(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, readonly(value))
+
+    def _checked_mass(self, m: int) -> np.ndarray:
+        """The modal mass of the nodes; given, it must be theirs."""
+        own = np.einsum("jki,jkl,jlh->ih", self._motions, self.masses, self._motions)
+        if self.shared_mass is not None:
+            own = own + np.einsum("jki,jl,lkh->ih", self.modes, self.shared_mass, self.modes)
+        values = np.linalg.eigvalsh(own)
+        if not values[0] > INDEPENDENT * values[-1]:
+            raise ModelError(
+                f"The {m} modes are not independent: of their modal mass the smallest eigenvalue is {values[0]:.3g}, "
+                f"the largest {values[-1]:.3g}. Leave out modes that are combinations of others, or that move no mass."
+            )
+        if self.modal_mass is not None:
+            given = _positive(self.modal_mass, m, "modal mass", "Motion has positive energy: check signs and order.")
+            off = np.abs(given - own).max()
+            if off > 1e-6 * np.abs(own).max():
+                raise ModelError(
+                    f"The modal mass differs by {off:.3g} from what nodes and modes give ({np.abs(own).max():.3g}). "
+                    "Check units, or give None to take the nodes'."
+                )
+        return own
+
+    def _checked_ends(self, n: int) -> tuple[tuple[str, int], ...]:
+        pairs = tuple(dict(self.ends).items())
+        for name, node in pairs:
+            if not isinstance(name, str) or not name or not isinstance(node, (int, np.integer)) or not 0 <= node < n:
+                raise ModelError(f"{OWN} has {n} nodes; the end {name!r:.100} is at node {node!r:.100}, which is none.")
+        return tuple((name, int(node)) for name, node in pairs)
+
+    @cached_property
+    def _motions(self) -> np.ndarray:
+        """[Λ; Γ], (n, 6, m): the nodes' motions at η = 0."""
+        return np.concatenate([self.rotations, self.modes], axis=1)
+
+    @property
+    def count(self) -> int:
+        """How many modes."""
+        return self.modes.shape[-1]
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """K_f, (m, m)."""
+        return self.modal_stiffness
+
+    @cached_property
+    def frequencies(self) -> np.ndarray:
+        """Of the body with its frame held, rad/s, (m,)."""
+        return self._natural[0]
+
+    @cached_property
+    def damping_matrix(self) -> np.ndarray:
+        """C_f, (m, m), with the ratios ζ: M S diag(2ζω) S⁻¹ for the natural modes S."""
+        frequencies, shapes = self._natural
+        inside = shapes * (2.0 * self.damping * frequencies) @ shapes.T
+        return readonly(self.modal_mass @ inside @ self.modal_mass)
+
+    @cached_property
+    def _natural(self) -> tuple[np.ndarray, np.ndarray]:
+        lower = np.linalg.cholesky(self.modal_mass)
+        half = np.linalg.solve(lower, self.modal_stiffness)
+        values, turned = np.linalg.eigh(np.linalg.solve(lower, half.T))
+        return np.sqrt(values), np.linalg.solve(lower.T, turned)
+
+    @cached_property
+    def is_point(self) -> np.ndarray:
+        """(n,) of bool: the nodes that are points of mass, whose turns do not matter."""
+        points = self.masses[:, 3, 3, None, None] * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+        return np.asarray((self.masses == points).all(axis=(1, 2)))
+
+    @cached_property
+    def monomials(self) -> tuple[tuple[int, ...], ...]:
+        """The products of modal coordinates that places of nodes are made of: 1, η_i, and η_iη_k where Q has any."""
+        m = self.count
+        pairs = [(i, k) for i in range(m) for k in range(i, m) if self.second_order[:, :, i, k].any()]
+        return ((), *((i,) for i in range(m)), *pairs)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Φ with x = Φu for the monomials u, (n, 3, p)."""
+        squares = [(0.5 if p[0] == p[1] else 1.0) * self.second_order[:, :, p[0], p[1]] for p in self._pairs]
+        return np.stack([self.nodes, *np.moveaxis(self.modes, -1, 0), *squares], axis=-1)
+
+    @property
+    def _pairs(self) -> list[tuple[int, ...]]:
+        return [monomial for monomial in self.monomials if len(monomial) == 2]
+
+    @cached_property
+    def point_moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """ΣmΦ (3, p) and ΣmΦ⊗Φ (3, p, 3, p) of the points of mass: the shape integrals."""
+        mass = np.where(self.is_point, self.masses[:, 3, 3], 0.0)
+        if self.shared_mass is not None:
+            mass = np.diag(mass) + self.shared_mass
+            first = np.einsum("ij,jap->ap", mass, self.places)
+            return first, np.einsum("ij,iap,jbq->apbq", mass, self.places, self.places)
+        first = np.einsum("j,jap->ap", mass, self.places)
+        return first, np.einsum("j,jap,jbq->apbq", mass, self.places, self.places)
+
+    @cached_property
+    def point_mass(self) -> float:
+        """What the points of mass weigh together, kg."""
+        shared = 0.0 if self.shared_mass is None else float(self.shared_mass.sum())
+        return float(self.masses[self.is_point, 3, 3].sum()) + shared
+
+    @cached_property
+    def rigid(self) -> Inertia:
+        """The body when nothing is bent."""
+        whole = np.zeros((6, 6))
+        for place, inertia in zip(self.nodes, self.masses, strict=True):
+            across = force_transform(np.eye(3), place)
+            whole = whole + across @ inertia @ across.T
+        if self.shared_mass is not None:
+            total, moment = self.shared_mass.sum(), self.shared_mass.sum(axis=0) @ self.nodes
+            second = self.nodes.T @ self.shared_mass @ self.nodes
+            lever = skew(moment)
+            rows = [[np.trace(second) * np.eye(3) - second, lever], [-lever, total * np.eye(3)]]
+            whole = whole + np.block(rows)
+        return _inertia(whole)
+
+    def elastic_force(self, eta: Any, rate: Any) -> np.ndarray:
+        """−(K_fη + C_fη̇), (…, m)."""
+        return -(times(self.stiffness, np.asarray(eta)) + times(self.damping_matrix, np.asarray(rate)))
+
+    @property
+    def reach(self) -> float:
+        """The farthest a unit of modal coordinates moves a node, m."""
+        return float(np.abs(self.modes).max())
+
+    def with_payload(self, node: int, inertia: Inertia, pose: Pose) -> FlexibleInertia:
+        """The same body with a rigid one fixed to a node, at a pose in the node's axes."""
+        masses = np.array(self.masses)
+        masses[node] = masses[node] + inertia.transformed(pose).matrix
+        return replace(self, masses=masses, modal_mass=None)
+
+
+def _inertia(matrix: np.ndarray) -> Inertia:
+    """From M = [[J, m p̃], [−m p̃, m]]."""
+    mass = matrix[3, 3]
+    moment = np.array([matrix[2, 4], matrix[0, 5], matrix[1, 3]])
+    com = moment / mass if mass else np.zeros(3)
+    tensor = matrix[:3, :3] - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    return Inertia.unchecked(mass, com, 0.5 * (tensor + tensor.T))
+
+
+def _node_inertias(masses: Any, n: int) -> np.ndarray:
+    """(n, 6, 6) from masses (n,), from Inertias, or as they are."""
+    if isinstance(masses, np.ndarray) and masses.shape == (n, 6, 6):
+        return checked_numbers(masses, (n, 6, 6), OWN, "inertias of its nodes")
+    if isinstance(masses, (list, tuple)) and masses and isinstance(masses[0], Inertia):
+        if len(masses) != n:
+            raise ModelError(f"{OWN} needs an inertia for each of its {n} nodes; it was given {len(masses)}.")
+        return np.stack([each.matrix for each in masses])
+    numbers = checked_numbers(masses, (n,), OWN, "masses of its nodes")
+    if (numbers < 0.0).any() or not numbers.any():
+        raise ModelError(f"{OWN} needs masses that are not negative, and not all zero.")
+    return numbers[:, None, None] * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+
+
+def _shared(value: Any, n: int) -> np.ndarray:
+    """A consistent mass matrix (n, n): symmetric, and of no negative energy; nodes may have none."""
+    matrix = checked_numbers(np.asarray(value, dtype=float), (n, n), OWN, "mass matrix of its nodes")
+    lowest, highest = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[[0, -1]]
+    if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max() or not (highest > 0 and lowest > -1e-12 * highest):
+        raise ModelError(
+            f"{OWN} needs a mass matrix of its nodes that is symmetric and not negative; its eigenvalues go from "
+            f"{lowest:.3g} to {highest:.3g} kg."
+        )
+    return 0.5 * (matrix + matrix.T)
+
+
+def _refuse_absurd(frequencies: np.ndarray) -> None:
+    slow, fast = frequencies.min() / (2.0 * np.pi), frequencies.max() / (2.0 * np.pi)
+    if slow < SLOWEST or fast > FASTEST:
+        raise ModelError(
+            f"{OWN} would swing at {slow:.3g} to {fast:.3g} Hz, which no body does: are nodes in m, masses in kg and "
+            "stiffness in N/m? A stiffness in N/mm, or nodes in mm, is a thousand off."
+        )
+
+
+def _positive(value: Any, m: int, what: str, advice: str) -> np.ndarray:
+    array = np.asarray(value, dtype=float)
+    matrix = checked_numbers(np.diag(array) if array.ndim == 1 else array, (m, m), OWN, what)
+    if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
+        raise ModelError(f"{OWN} needs a symmetric {what}; it was given {matrix.tolist()!r:.300}.")
+    lowest, highest = np.linalg.eigvalsh(matrix)[[0, -1]]
+    if not lowest > 1e-12 * abs(highest):
+        raise ModelError(
+            f"{OWN} needs a positive {what}; its eigenvalues go from {lowest:.3g} to {highest:.3g}. {advice}"
+        )
+    return 0.5 * (matrix + matrix.T)

@@ -1,0 +1,89 @@
+"""The configuration manifold: q ⊕ dv and q₁ ⊖ q₀ joint by joint, and the unit quaternions among the coordinates.
+
+The maps run on floats and on traced numbers alike; machine code for them is made by whom `lazy.PROVIDERS` names.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phistar.errors import ShapeError
+from phistar.lazy import provided
+from phistar.spatial.batches import leading_axes
+
+if TYPE_CHECKING:
+    from phistar.model.model import Model
+    from phistar.model.parts import Joint
+
+OFF_UNIT = 1e-6  # by which a quaternion's length may differ from one
+
+
+def flat_entries(model: "Model") -> tuple[np.ndarray, np.ndarray, "tuple[Joint, ...]"]:
+    """Where q and v simply add (index arrays), joints' and modes', and the joints where they do not."""
+    q, v = np.arange(model.nq), np.arange(model.nv)
+    flat = [joint for joint in model.joints if joint.kind.flat]
+    bent = [body for body in model.bodies if body.modes]
+    in_q = [q[joint.q_slice] for joint in flat] + [q[body.mode_q_slice] for body in bent]
+    in_v = [v[joint.v_slice] for joint in flat] + [v[body.mode_slice] for body in bent]
+    q_index = np.concatenate([np.zeros(0, int), *in_q])
+    v_index = np.concatenate([np.zeros(0, int), *in_v])
+    return q_index, v_index, tuple(joint for joint in model.joints if not joint.kind.flat)
+
+
+def mapped(model: "Model", name: str, given: Mapping[str, np.ndarray]) -> np.ndarray:
+    """`integrate` or `difference`: by its formula on traced numbers, else by machine code, kept for the next call."""
+    formula, arrays = {"integrate": moved, "difference": between}[name], tuple(given.values())
+    if not model.nv or any(x.dtype == object for x in arrays):
+        return formula(model, *arrays)
+    leading_axes(given)
+    single, whole = model.kept(name, lambda: provided("phistar.model").compiled_map(model, name, formula))
+    model.__dict__[f"_{name}"] = single
+    return whole(*arrays)
+
+
+def moved(model: "Model", q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+    """q ⊕ dv, (…, nq)."""
+    batch = leading_axes({"q": q, "dv": dv})
+    q_index, v_index, curved = model.flat
+    result = np.empty((*batch, model.nq), dtype=np.result_type(q, dv))
+    result[..., q_index] = q[..., q_index] + dv[..., v_index]
+    for joint in curved:
+        result[..., joint.q_slice] = joint.kind.integrate(q[..., joint.q_slice], dv[..., joint.v_slice])
+    return result
+
+
+def between(model: "Model", q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """q₁ ⊖ q₀, (…, nv)."""
+    batch = leading_axes({"q0": q0, "q1": q1})
+    q_index, v_index, curved = model.flat
+    result = np.empty((*batch, model.nv), dtype=np.result_type(q0, q1))
+    result[..., v_index] = q1[..., q_index] - q0[..., q_index]
+    for joint in curved:
+        result[..., joint.v_slice] = joint.kind.difference(q0[..., joint.q_slice], q1[..., joint.q_slice])
+    return result
+
+
+def check_units(model: "Model", q: np.ndarray, what: str) -> None:
+    """Refuse quaternions whose length is not one. NaN and infinity pass: they spoil their own row."""
+    for joint, start in model.quaternions:
+        size = np.sqrt(np.sum(np.square(q[..., start : start + 4]), axis=-1))
+        off = np.abs(size - 1.0) > OFF_UNIT
+        if off.any() and (off & np.isfinite(q[..., start : start + 4]).all(axis=-1)).any():
+            worst = float(np.max(np.abs(size[off] - 1.0), initial=0.0))
+            raise ShapeError(
+                f"The quaternion of {joint!r} in {what} is not of length one, but off by {worst:.3g} (at most "
+                f"{OFF_UNIT:g} is taken for rounding); model.normalized({what}) makes it one."
+            )
+
+
+def normalized(model: "Model", q: np.ndarray) -> np.ndarray:
+    """q with its quaternions divided by their lengths."""
+    result = q.copy()
+    for joint, start in model.quaternions:
+        part = q[..., start : start + 4]
+        size = np.sqrt(np.sum(part * part, axis=-1, keepdims=True))
+        if q.dtype != object and np.any(size == 0.0):
+            raise ShapeError(f"The quaternion of {joint!r} is zero, which is no rotation; give it a length.")
+        result[..., start : start + 4] = part / size
+    return result
