@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,18 @@ import numpy as np
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
-from phistar.backends.links.values import in_small_moves, links_at, mirrored, space_sizes
-from phistar.backends.machine import cache
-from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, space_sizes
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import spread
+from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import ARTICULATED, BLOCKS, COMPOSITE, Wanted, identity, program_of
 from phistar.backends.traces.late import arranged
-from phistar.backends.traces.trace import Tape, Trace, finish
+from phistar.backends.traces.trace import ShortTape, Tape, TooLong, Trace, finish
 from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting
 from phistar.model import Model
@@ -32,8 +34,8 @@ from phistar.operators.symbols import Symbols
 from phistar.spatial.value import digest
 from phistar.sweeps.ir import Program
 
-LARGEST_TRACE = 40  # links; longer mechanisms are run link by link
 LARGEST_COMPOSITE = 10  # degrees of freedom; beyond, composite bodies never win for one vector
+LARGEST_COMPOSITE_MATRIX = 40  # nor, beyond these, for an operator
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,7 @@ class Statements:
     operators: Mapping[str, Any]
     parameters: tuple[str, ...] = ()  # what is an input instead of a constant of the robot
     form: str = ARTICULATED
+    flipped: bool = False  # whether these are the adjoints of what is wanted
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -60,13 +63,34 @@ class Statements:
         """Equal statements to choose from: few links may be cheaper by composite bodies (R87, Fig. 4). These lose more
         digits where a light link carries a heavy one."""
         inverts = any(isinstance(x, Inverse) for _, node in self.nodes for x in inverses(node))
-        worth = self.matrix or self.model.nv <= LARGEST_COMPOSITE
+        worth = self.model.nv <= (LARGEST_COMPOSITE_MATRIX if self.matrix else LARGEST_COMPOSITE)
         free = self.form == ARTICULATED and inverts and worth and not is_tip_heavy(self.model)
         return [self, replace(self, form=COMPOSITE)] if free else [self]
 
     def cheapest(self) -> tuple[Trace, list[str], Signature]:
         """The instructions of the form that needs fewest, the names of the inputs after q, and the shapes."""
-        return min((trace_statements(form) for form in self.forms()), key=lambda found: found[0].operations)
+        return min(self.traces.values(), key=lambda found: found[0].operations)
+
+    @cached_property
+    def traces(self) -> dict[str, tuple[Trace, list[str], Signature]]:
+        """The instructions of each form, the names of the inputs after q, and the shapes."""
+        return {each.form: trace_statements(each) for each in self.forms()}
+
+    def traces_within(self, most: int) -> bool:
+        """Whether some form has at most so many instructions, dead ones among them; then `traces` are those of such."""
+        found = {}
+        for each in self.forms():
+            with suppress(TooLong):
+                found[each.form] = trace_statements(each, most)
+        if found:
+            self.__dict__["traces"] = found
+        return bool(found)
+
+    @property
+    def is_plain_table(self) -> bool:
+        """Whether operators themselves are wanted, of the robot as it is, without spinning rotors."""
+        plain = self.matrix is True and self.form == ARTICULATED and not (self.parameters or self.operators)
+        return plain and not has_rotors(self.model)
 
     @property
     def is_about_motion(self) -> bool:
@@ -85,11 +109,16 @@ class Statements:
         over = [node.codomain for _, node in self.nodes if node.domain != SCALARS]
         return bool(over) and all(space is not None and space.over in ("joints", "inner") for space in over)
 
-    def key(self, target: Target, lanes: int) -> str:
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What the code depends on."""
         named = [(name, spelling(node)) for name, node in self.nodes]
-        operators = [(name, np.shape(x), np.asarray(x).tobytes()) for name, x in self.operators.items()]
-        context = (self.symbols.spelling, self.setting, self.matrix, self.parameters, self.form)
-        return cache.key(named, context, self.model_key, operators, target, lanes)
+        operators = [
+            (name, repr(x)) if isinstance(x, OperatorInput) else (name, np.shape(x), np.asarray(x).tobytes())
+            for name, x in self.operators.items()
+        ]
+        context = (self.symbols.spelling, self.setting, self.matrix, self.parameters, self.form, self.flipped)
+        return named, context, self.model_key, operators
 
     @property
     def model_key(self) -> bytes:
@@ -115,6 +144,8 @@ class Kernel:
     forms: Mapping[str, int] = field(default_factory=dict)
 
     rows: tuple[int, ...] = ()  # entries of q and of each input
+    chosen: Any = None  # the schedule, with what it was compared with
+    flipped: bool = False  # whether `single` gives matrices as their transposes
 
     @cached_property
     def operations(self) -> int:
@@ -126,6 +157,11 @@ class Kernel:
         """The way in for one state at a time, or for a plain batch; NotImplemented where it does not fit."""
         return single_of(self.function)
 
+    @cached_property
+    def framed(self) -> Any:
+        """The same with a model before its arguments and a frame after them, which it does not look at."""
+        return single_of(self.function, "framed")
+
     @property
     def form(self) -> str:
         """Which of equal statements was compiled."""
@@ -133,9 +169,10 @@ class Kernel:
 
     @property
     def choice(self) -> str:
-        """Which of equal statements was compiled, and the operations that decided it."""
+        """Which schedule was taken and which of equal statements was compiled, with the counts that decided it."""
         counted = ", ".join(f"{form}: {count} operations" for form, count in self.forms.items())
-        return counted if len(self.forms) < 2 else f"{self.form} ({counted})"
+        forms = counted if len(self.forms) < 2 else f"{self.form} ({counted})"
+        return "\n".join(part for part in (str(self.chosen or ""), forms) if part)
 
     def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
         results = spread(self.function, (q, *(vectors[name] for name in self.inputs)), list(self.shapes))
@@ -146,49 +183,59 @@ def compile_statements(wanted: Statements, target: Target | None = None, lanes: 
     """The kernel of some statements: from the disk if it is there, else traced and compiled."""
     target = target or host()
     lanes = lanes or target.lanes
-    name = wanted.key(target, lanes)
-    found = cache.load(name)
-    if found is None:
-        traced = {each.form: trace_statements(each) for each in wanted.forms()}
-        form = min(traced, key=lambda name: traced[name][0].operations)
-        trace, inputs, signature = traced[form]
-        code = compile_object(module_text(trace, signature, lanes, target.fma), target)
-        header = {
-            "inputs": inputs,
-            "outputs": [public for public, _ in wanted.nodes],
-            "signature": [signature.inputs, signature.outputs],
-            "operations": trace.operations,
-            "forms": {each: found[0].operations for each, found in traced.items()},
-        }
-        cache.store(name, header, code)
-    else:
-        header, code = found
+    header, code = machine_code("statements", (wanted.key, lanes), target, lambda: _source(wanted, lanes, target))
     rows, shapes = header["signature"]
-    signature = Signature(tuple(rows), tuple(tuple(shape) for shape in shapes))
+    signature = Signature(tuple(rows), tuple(tuple(shape) for shape in shapes), units_of(wanted.model), wanted.flipped)
     title = " ".join(header["outputs"])
-    function = gufunc(load_object(code), signature, title, f"{title} of {wanted.model.name}, compiled.")
+    function = gufunc(code, signature, title, f"{title} of {wanted.model.name}, compiled.")
     inputs, outputs = tuple(header["inputs"]), tuple(header["outputs"])
     made = signature.outputs, header["forms"], signature.inputs
-    return Kernel(function, inputs, outputs, header["operations"], *made)
+    return Kernel(function, inputs, outputs, header["operations"], *made, flipped=wanted.flipped)
+
+
+def _source(wanted: Statements, lanes: int, target: Target) -> Source:
+    """The form that needs fewest operations, as a module."""
+    traced = wanted.traces
+    form = min(traced, key=lambda name: traced[name][0].operations)
+    trace, inputs, signature = traced[form]
+    header = {
+        "inputs": inputs,
+        "outputs": [public for public, _ in wanted.nodes],
+        "signature": [signature.inputs, signature.outputs],
+        "operations": trace.operations,
+        "forms": {each: found[0].operations for each, found in traced.items()},
+    }
+    return Source(module_text(trace, signature, lanes, target.fma), header)
+
+
+def units_of(model: Model, array: int = 0) -> tuple[tuple[int, int], ...]:
+    """Where the unit quaternions are of a configuration that is argument `array` of a kernel."""
+    return tuple((array, start) for _, start in model.quaternions)
 
 
 def compile_trace(
-    trace: Trace, rows: Sequence[int], shapes: Sequence[tuple[int, ...]], title: str, outputs: tuple[str, ...]
+    trace: Trace,
+    rows: Sequence[int],
+    shapes: Sequence[tuple[int, ...]],
+    title: str,
+    outputs: tuple[str, ...],
+    units: tuple[tuple[int, int], ...] = (),
+    lanes: int | None = None,
 ) -> Kernel:
-    """The kernel of instructions recorded elsewhere, known by what they are."""
-    target, signature = host(), Signature(tuple(rows), tuple(shapes))
-    name = cache.key("trace", trace, signature, target, target.lanes)
-    found = cache.load(name)
-    code = found[1] if found else compile_object(module_text(trace, signature, target.lanes, target.fma), target)
-    if not found:
-        cache.store(name, {"operations": trace.operations}, code)
-    function = gufunc(load_object(code), signature, title, f"{title}, compiled.")
+    """The kernel of instructions recorded elsewhere, known by what they are; `units` as a Signature has them."""
+    target, signature = host(), Signature(tuple(rows), tuple(shapes), units)
+    lanes = lanes or target.lanes
+    source = partial(module_text, trace, signature, lanes, target.fma)
+    _, code = machine_code("trace", (trace, signature, lanes), target, lambda: Source(source()))
+    function = gufunc(code, signature, title, f"{title}, compiled.")
     return Kernel(function, (), outputs, trace.operations, signature.outputs, {}, signature.inputs)
 
 
-def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
-    """The instructions of one state, the names of the inputs after q, and the gufunc's shapes."""
-    program, model, tape = cheap_biases(wanted.program()), without_roundoff(wanted.model), Tape()
+def trace_statements(wanted: Statements, most: int | None = None) -> tuple[Trace, list[str], Signature]:
+    """The instructions of one state, the names of the inputs after q, and the gufunc's shapes; TooLong where there are
+    more than `most`."""
+    program, model = cheap_biases(wanted.program()), without_roundoff(wanted.model)
+    tape = Tape() if most is None else ShortTape(most)
     concise = wanted.is_about_motion
     if concise:
         model = moved_origins(model)
@@ -203,6 +250,12 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
         elif name not in arrays:
             arrays[name] = tape.inputs((sizes[space], 1))
             names.append(name)
+    operators = dict(wanted.operators)
+    for key, given in operators.items():
+        if isinstance(given, OperatorInput):
+            names.append(given.name)
+            arrays[given.name] = tape.inputs((len(given.entries),))
+            operators[key] = given.placed(arrays[given.name])
     links = in_small_moves(links_at(model, q, wanted.frames))
     if concise:
         links = replace(links, inertias=grouped_inertias(model))
@@ -214,14 +267,17 @@ def trace_statements(wanted: Statements) -> tuple[Trace, list[str], Signature]:
         names.append("gravity")
         arrays["gravity"] = tape.inputs((3,))
         arrays["a_g"] = np.concatenate([np.zeros(3), -arrays["gravity"]])[:, None]
-    outputs = run(program, links, arrays, wanted.operators)
+    outputs = run(program, links, arrays, operators)
     results = program.result_names
-    blocks = [_one_triangle(node, outputs[results[public]]) for public, node in wanted.nodes]
+    found = {public: outputs[results[public]] for public, _ in wanted.nodes}
+    # A vector that is zero by structure has as many columns as the operators beside it; one is its own.
+    own = {public: x if public in program.matrices else x[..., :1] for public, x in found.items()}
+    blocks = [_one_triangle(node, own[public]) for public, node in wanted.nodes]
     shapes = tuple(_core_shape(program, public, x) for (public, _), x in zip(wanted.nodes, blocks, strict=True))
     values = [entry for block in blocks for entry in block.reshape(-1)]
     assert len(values) == sum(size(shape) for shape in shapes)
     rows = (model.nq, *(arrays[name].shape[0] for name in names))
-    return arranged(finish(tape, values)), names, Signature(rows, shapes)
+    return arranged(finish(tape, values)), names, Signature(rows, shapes, units_of(model), wanted.flipped)
 
 
 def _core_shape(program: Program, public: str, block: np.ndarray) -> tuple[int, ...]:
@@ -234,8 +290,3 @@ def _one_triangle(node: Node, block: np.ndarray) -> np.ndarray:
     """Of an operator that is its own adjoint, one triangle is computed and the other copied."""
     symmetric = adjoint(node) is node and block.shape[-1] == block.shape[-2] > 1
     return mirrored(block) if symmetric else block
-
-
-def compilable(model: Model) -> bool:
-    """Whether one state's instructions are few enough to be written out."""
-    return 0 < len(model.bodies) <= LARGEST_TRACE and model.nv > 0

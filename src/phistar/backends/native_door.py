@@ -5,82 +5,118 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from inspect import getsource
+from itertools import pairwise
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.native import arrays_used, module_text, tree_of
-from phistar.backends.machine import cache
-from phistar.backends.machine.jit import Code, compile_object, host, load_object
+from phistar.backends.code.native import Layout, arrays_used, arrays_written, module_text, tree_of
+from phistar.backends.code.native_arithmetic import BY_ZERO, NEGATIVE, NOT_EXACT, NOT_FINITE, OUTSIDE, TOO_LONG
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import Code, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.single import method_of, single_text
 from phistar.backends.one_state import fresh
-from phistar.errors import ShapeError
+from phistar.errors import PhistarError, ShapeError, StatementError
 
 MOST_KEPT = 64  # functions; others are found on disk again
 Shapes = Mapping[str, tuple[int, ...]]
 Named = tuple[tuple[str, tuple[int, ...]], ...]
+Numbers = tuple[tuple[str, float], ...]
+_FAULTS = {
+    OUTSIDE: "an index was outside its array",
+    BY_ZERO: "a number was divided by 0",
+    TOO_LONG: "a whole number did not fit into 64 bits",
+    NOT_FINITE: "a whole number was made of NaN or infinity",
+    NEGATIVE: "the square root of a negative number was taken",
+    NOT_EXACT: "a whole number beyond 2⁵³ was taken as a float, which has fewer digits",
+}
+
+
+class LoopError(PhistarError):
+    """A compiled loop did what Python raises an exception for."""
 
 
 def native(
-    functions: Sequence[Callable[..., Any]], inputs: Shapes, outputs: Shapes, constants: Mapping[str, float]
+    functions: Sequence[Callable[..., Any]],
+    inputs: Shapes,
+    outputs: Shapes,
+    constants: Mapping[str, float],
+    checked: bool = False,
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """The last of `functions`, which takes Arrays alone, as `made(*inputs) → outputs`: contiguous float64 vectors, as
-    long as the inputs' shapes say, go in, in their order; the outputs are made, and filled by it."""
-    return _made(tuple(functions), tuple(inputs.items()), tuple(outputs.items()), tuple(sorted(constants.items())))
+    long as the inputs' shapes say, go in, in their order; the outputs are made, and filled by it. `checked`: what
+    Python would raise an exception for, and whole numbers beyond 64 bits, raise LoopError."""
+    numbers = tuple(sorted(constants.items()))
+    return _made(tuple(functions), tuple(inputs.items()), tuple(outputs.items()), numbers, checked)
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def _made(
-    functions: tuple[Callable[..., Any], ...], inputs: Named, outputs: Named, constants: tuple[tuple[str, float], ...]
+    functions: tuple[Callable[..., Any], ...], inputs: Named, outputs: Named, constants: Numbers, checked: bool
 ) -> Callable[..., tuple[np.ndarray, ...]]:
     """Kept: to read sources takes longer than to load what was made from them."""
     shapes = dict(inputs) | dict(outputs)
-    columns = {name: prod(shape[1:]) for name, shape in shapes.items() if len(shape) > 1}
     signature = Signature(tuple(prod(shape) for _, shape in inputs), tuple(shape for _, shape in outputs))
-    text = module_text(functions, dict(constants), columns)
-    doors = _doors(functions, list(shapes))
-    return _loaded(f"{text}\n{doors}\n{single_text(signature)}\nattributes #0 = {{ nounwind }}\n", signature)
+    trees = {function.__name__: tree_of(function) for function in functions}
+    main = functions[-1].__name__
+    changed = arrays_written(trees[main], trees) & {name for name, _ in inputs}
+    if changed:
+        raise StatementError(f"{main}: writes to {', '.join(sorted(changed))}, which it is given to read.")
+    lengths = {name: prod(shape) for name, shape in shapes.items()} if checked else None
+    text = module_text(functions, dict(constants), Layout(_columns(shapes), (), lengths))
+    doors = _doors(main, arrays_used(trees[main], trees), list(shapes))
+    whole = f"{text}\n{doors}\n{single_text(signature)}\nattributes #0 = {{ nounwind }}\n"
+    return _loaded(whole, signature, checked)
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _loaded(text: str, signature: Signature) -> Callable[..., tuple[np.ndarray, ...]]:
-    target = host()
-    name = cache.key("native", text, target)
-    found = cache.load(name)
-    data = found[1] if found else compile_object("", target, text)
-    if not found:
-        cache.store(name, {}, data)
-    code = load_object(data)
+def _loaded(text: str, signature: Signature, checked: bool) -> Callable[..., tuple[np.ndarray, ...]]:
+    code = _code(text)
     single, plain = method_of(code, "native"), _plain(code, signature)
+    if checked:
+        return plain
 
     def call(*inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         made = single(*inputs)
         if made is NotImplemented:
             made = single(*(fresh(vector) for vector in inputs))
-        return made if made is not NotImplemented else plain(*inputs)
+        if made is NotImplemented:
+            return plain(*inputs)
+        return (made,) if len(signature.outputs) == 1 else made
 
     return call
 
 
-def _doors(functions: Sequence[Callable[..., Any]], names: Sequence[str]) -> str:
+def _code(text: str) -> Code:
+    """The machine code of a module: found on disk, or compiled and kept there."""
+    return machine_code("native", (text,), host(), lambda: Source("", loops=text))[1]
+
+
+def _columns(shapes: Shapes) -> dict[str, int]:
+    return {name: prod(shape[1:]) for name, shape in shapes.items() if len(shape) > 1}
+
+
+def _doors(main: str, used: Sequence[str], names: Sequence[str]) -> str:
     """`block`, which the door for one state calls, and `plain`, for a Python whose arrays are laid out otherwise."""
-    trees = {function.__name__: tree_of(function) for function in functions}
-    main = functions[-1].__name__
     given = ", ".join(f"ptr %{name}, i64 %{name}.s" for name in names)
     pointers = ", ".join(f"ptr %{name}" for name in names)
-    used = ", ".join(f"ptr %{name}" for name in arrays_used(trees[main], trees))
-    call = f"  call void @{main}({used})\n  ret void\n}}"
+    call = f"  call void @{main}({', '.join(f'ptr %{name}' for name in used)})\n"
     return (
-        f"define internal void @block({given}, i64 %first, i64 %last) #0 {{\n{call}\n"
-        f"define void @plain({pointers}) #0 {{\n{call}\ndefine void @loop() #0 {{\n  ret void\n}}"
+        f"define internal void @block({given}, i64 %first, i64 %last) #0 {{\n{call}  ret void\n}}\n"
+        f"define i64 @plain({pointers}) #0 {{\n{call}{_FAULT}define void @loop() #0 {{\n  ret void\n}}"
     )
+
+
+_FAULT = "  %.wrong = load i64, ptr @fault, align 8\n  store i64 0, ptr @fault, align 8\n  ret i64 %.wrong\n}\n"
 
 
 def _plain(code: Code, signature: Signature) -> Callable[..., tuple[np.ndarray, ...]]:
     """Through ctypes: arrays of any layout, on any Python."""
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * signature.arrays)(code.engine.get_function_address("plain"))
+    kinds = [ctypes.c_void_p] * signature.arrays
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(code.engine.get_function_address("plain"))
     function.code = code  # type: ignore[attr-defined]  # ctypes keeps its address alone
 
     def call(*inputs: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -88,8 +124,84 @@ def _plain(code: Code, signature: Signature) -> Callable[..., tuple[np.ndarray, 
         sizes = tuple(x.size for x in given)
         if sizes != signature.inputs:
             raise ShapeError(f"Arrays of {', '.join(map(str, signature.inputs))} entries are needed, not of {sizes}.")
-        outputs = tuple(np.empty(shape) for shape in signature.outputs)
-        function(*(x.ctypes.data for x in (*given, *outputs)))
+        outputs = tuple(np.zeros(shape) for shape in signature.outputs)
+        _check(function(*(x.ctypes.data for x in (*given, *outputs))))
         return outputs
 
     return call
+
+
+def _check(fault: int) -> None:
+    if fault:
+        raise LoopError(f"In a compiled loop {_FAULTS[fault]}.")
+
+
+def bound(
+    functions: Sequence[Callable[..., Any]],
+    arrays: Mapping[str, np.ndarray],
+    constants: Mapping[str, float],
+    checked: bool = False,
+) -> Callable[[], None]:
+    """The last of `functions`, which takes Arrays alone, as a call without arguments that works in place on `arrays`:
+    contiguous, float64 or int64, with one axis or two, no two of them in the same memory. The code knows row lengths
+    but no array's number of rows (unless `checked`), so that scenes of all sizes share it."""
+    wholes = tuple(sorted(name for name, x in arrays.items() if x.dtype == np.int64))
+    columns = tuple(sorted((name, x.shape[1]) for name, x in arrays.items() if x.ndim == 2))
+    lengths = tuple(sorted((name, x.size) for name, x in arrays.items())) if checked else None
+    numbers = tuple(sorted(constants.items()))
+    function, used = _entry(tuple(functions), wholes, columns, lengths, numbers)
+    held = [arrays[name] for name in used]
+    _check_memory(functions[-1].__name__, used, held)
+    table = np.array([x.ctypes.data for x in held], dtype=np.int64)
+    address = table.ctypes.data
+
+    def call() -> None:
+        fault = function(address)
+        if fault:
+            _check(fault)
+
+    call.kept = (held, table)  # type: ignore[attr-defined]  # the memory that it works on
+    return call
+
+
+def _check_memory(main: str, names: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
+    for name, x in zip(names, arrays, strict=True):
+        if x.dtype not in (np.float64, np.int64) or not x.flags.c_contiguous or x.ndim not in (1, 2):
+            raise StatementError(f"{main}: {name} is no contiguous vector or table of float64 or int64.")
+    spans = sorted((x.ctypes.data, x.nbytes, name) for name, x in zip(names, arrays, strict=True))
+    for (start, size, name), (other, _, second) in pairwise(spans):
+        if start + size > other:
+            raise StatementError(f"{main}: {name} and {second} lie in the same memory.")
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _entry(
+    functions: tuple[Callable[..., Any], ...],
+    wholes: tuple[str, ...],
+    columns: tuple[tuple[str, int], ...],
+    lengths: tuple[tuple[str, int], ...] | None,
+    constants: Numbers,
+) -> tuple[Any, tuple[str, ...]]:
+    """`run(table)`, the table being of pointers to the arrays that are used, and their names. Names of functions of the
+    package say enough: the cache knows its sources."""
+    own = [f"{f.__module__}.{f.__name__}" for f in functions if f.__module__.startswith("phistar.")]
+    others = [getsource(f) for f in functions if not f.__module__.startswith("phistar.")]
+
+    def source() -> Source:
+        layout = Layout(dict(columns), wholes, None if lengths is None else dict(lengths), calls=True)
+        trees = {function.__name__: tree_of(function) for function in functions}
+        used = arrays_used(trees[functions[-1].__name__], trees)
+        lines = ["define i64 @run(ptr %.table) #0 {"]
+        for number, array in enumerate(used):
+            lines += [f"  %{array}.p = getelementptr ptr, ptr %.table, i64 {number}"]
+            lines += [f"  %{array} = load ptr, ptr %{array}.p, align 8"]
+        lines += [f"  call void @{functions[-1].__name__}({', '.join(f'ptr %{array}' for array in used)})", _FAULT]
+        lines += ["define void @loop() #0 {\n  ret void\n}", "attributes #0 = { nounwind }", ""]
+        text = "\n".join([module_text(functions, dict(constants), layout), *lines])
+        return Source("", {"used": used}, text)
+
+    made_from = own, others, wholes, columns, lengths, constants
+    header, code = machine_code("loops in place", made_from, host(), source)
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.engine.get_function_address("run"))
+    function.code = code  # type: ignore[attr-defined]  # ctypes keeps its address alone
+    return function, tuple(header["used"])

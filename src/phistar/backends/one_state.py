@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.code.packed import module_text
-from phistar.backends.machine import cache
-from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.recent import Recent
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.single import single_of
@@ -28,20 +28,25 @@ def one_state(
     title: str, key: bytes, sizes: Sequence[int], shapes: Sequence[tuple[int, ...]], function: Callable[..., Any]
 ) -> Callable[..., Any]:
     """`function(*vectors)` → arrays, as machine code: vectors of the given sizes in, arrays of the given shapes out."""
+    return door(state_kernel(title, key, sizes, shapes, function))
+
+
+def state_kernel(
+    title: str, key: bytes, sizes: Sequence[int], shapes: Sequence[tuple[int, ...]], function: Callable[..., Any]
+) -> Any:
+    """The same as a gufunc."""
     signature = Signature(tuple(sizes), tuple(shapes))
     return _made.get((title, key), lambda: _compiled(title, key, signature, function))
 
 
-def _compiled(title: str, key: bytes, signature: Signature, function: Callable[..., Any]) -> Callable[..., Any]:
+def _compiled(title: str, key: bytes, signature: Signature, function: Callable[..., Any]) -> Any:
     target = host()
-    name = cache.key("one state", title, key, signature, target)
-    found = cache.load(name)
-    if found is None:
-        code = compile_object(module_text(_trace(signature, function), signature, LANES, target.fma), target)
-        cache.store(name, {}, code)
-    else:
-        code = found[1]
-    return door(gufunc(load_object(code), signature, title, f"{title}, compiled."))
+
+    def source() -> Source:
+        return Source(module_text(_trace(signature, function), signature, LANES, target.fma))
+
+    _, code = machine_code("one state", (title, key, signature), target, source)
+    return gufunc(code, signature, title, f"{title}, compiled.")
 
 
 def door(whole: Any) -> Callable[..., Any]:

@@ -1,5 +1,5 @@
-"""A function of arrays, recorded for a robot and compiled; for long robots link by link where `pairwise/` has it, else
-run on the arrays as it is."""
+"""A function of arrays, recorded for a robot and compiled; of tables over joints, or for long robots, as loops over
+pairs of joints or link by link."""
 
 from __future__ import annotations
 
@@ -9,24 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.choice import SOLVED, compilable, is_written, takes_pairs
 from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Loops, Unsolved
-from phistar.backends.kernel import Kernel, compilable
+from phistar.backends.kernel import Kernel, units_of
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.values import has_rotors
-from phistar.backends.machine import cache
-from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
-from phistar.backends.pairwise.forms import FORMS, has_many_pairs
+from phistar.backends.pairwise.forms import FORMS
 from phistar.backends.pairwise.kernel import pair_kernel
+from phistar.backends.pairwise.programs import pair_tables
 from phistar.backends.traces.arrays import is_traced, traced
-from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
+from phistar.backends.traces.calls import tape_of_calls
+from phistar.backends.traces.trace import Scalar, ShortTape, Tape, TooLong, Trace, finish
 from phistar.model import Model
+from phistar.model.check import check_robot
+from phistar.operators.nodes import Node, spelling
+from phistar.operators.symbols import Symbols
 from phistar.spatial.batches import leading_axes
 
-LARGEST_WRITTEN = 12  # joint rates; beyond, ℳ⁻¹X is a loop
+Nodes = tuple[tuple[str, Node], ...]
 FEW = 30  # states up to which room for the results is NumPy's business
 LANES = 4  # states at once: with hundreds of results, wider vectors spill more than they gain
 
@@ -36,7 +42,9 @@ class Recorded:
     """`function(model, q, *vectors)` gives `outputs`, an array each; it takes floats (…, n) and traced scalars (n,).
 
     `inputs` are "q" and names of (…, nv) vectors; `shapes` gives the results' shapes without leading axes; `fits` says
-    which robots are short enough to be written out, `long` makes the kernel of others.
+    which robots are short enough to be written out, `long` makes the kernel of others. Of tables over joints, `tables`
+    are the statements and the symbols that they are written in, and `slot` is where a robot keeps their kernel.
+    `vanishes`: without joints, all is zero.
     """
 
     name: str
@@ -46,39 +54,56 @@ class Recorded:
     shapes: Callable[[Model], tuple[tuple[int, ...], ...]]
     fits: Callable[[Model], bool] = compilable
     long: Callable[[Model], Kernel] | None = None
+    vanishes: bool = True  # for a robot without joints
+    tables: Callable[[], tuple[Nodes, Symbols]] | None = None
+    slot: Callable[[], str] | None = None
+
+    def kept_as(self) -> str:
+        """Under what name a robot keeps the kernel."""
+        return self.slot() if self.slot is not None else self.name
 
     def __call__(self, model: Model, *arrays: Any) -> Any:
         """An array per output, or the one output. Robots run one state at a time: a kernel is called at once."""
         try:
-            kernel = model.__dict__["_kernels"][self.name]
+            kernel = model.__dict__["_kernels"][self.kept_as()]
             made = kernel.single(*arrays)
             if made is not NotImplemented:
                 return made
-            if arrays[0].size < 2 * STATES_PER_THREAD * model.nq:
+            if arrays[0].size < 2 * STATES_PER_THREAD * model.nq and not model.quaternions:
                 batch = arrays[0].shape[:-1]
                 if arrays[0].size < FEW * model.nq or len({x.shape[:-1] for x in arrays}) > 1:
                     return kernel.function(*arrays)
                 return kernel.function(*arrays, out=together(batch, kernel.shapes))
         except (KeyError, AttributeError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
+        check_robot(self.name, (model,))
         given = self._checked(model, arrays)
         if is_traced(*given):
+            tape = tape_of_calls(*given) if self._is_called(model) else None
+            if tape is not None:
+                kernel = self.kernel(model)
+                return _unwrapped(tuple(tape.call(kernel.function, given, kernel.shapes, kernel.operations)))
             return _unwrapped(self._results(model, *(traced(x) if is_traced(x) else x for x in given)))
-        if model.nv and (self.fits(model) or self._is_known_of(model)):
+        if model.nv and (self.fits(model) or self.long is not None):
             kernel = self.kernel(model)
             return spread(kernel.function, tuple(given), list(kernel.shapes))
         return self._interpreted(model, given)
 
+    def _is_called(self, model: Model) -> bool:
+        """Whether a function that is recorded with calls calls this one, which is too long to be written out."""
+        by_pairs = self.tables is not None and takes_pairs(model)
+        return model.nv > 0 and (by_pairs or (self.long is not None and not self.fits(model)))
+
     def _interpreted(self, model: Model, given: list[np.ndarray]) -> Any:
         batch, shapes = np.broadcast_shapes(*(x.shape[:-1] for x in given)), self.shapes(model)
-        if not model.nv:
+        if not model.nv and self.vanishes:
             return _unwrapped(tuple(np.zeros((*batch, *shape)) for shape in shapes))
         found = zip(self._results(model, *given), shapes, strict=True)
         return _unwrapped(tuple(np.array(np.broadcast_to(x, (*batch, *shape))) for x, shape in found))
 
     def _checked(self, model: Model, arrays: tuple[Any, ...]) -> list[np.ndarray]:
         pairs = zip(self.inputs, arrays, strict=True)
-        given = [model.checked(x, model.nq if name == "q" else model.nv, name) for name, x in pairs]
+        given = [model.checked_q(x) if name == "q" else model.checked(x, model.nv, name) for name, x in pairs]
         leading_axes(dict(zip(self.inputs, given, strict=True)))
         return given
 
@@ -86,12 +111,27 @@ class Recorded:
         made = self.function(model, *arrays)
         return made.solved() if isinstance(made, Unsolved) else made
 
-    def trace(self, model: Model) -> tuple[Trace, Loops | None]:
-        """The instructions of one state and, for many joints, the loops that follow them."""
-        tape = Tape()
+    def is_written(self, model: Model, vectors: int) -> bool:
+        """Whether its instructions for a robot compile within the budget, as far as so many vectors swept over the
+        links let them be recorded."""
+        return is_written(self.name, model, vectors, lambda most: self.operations_within(model, most))
+
+    def operations_within(self, model: Model, most: int) -> int | None:
+        """Operations of one state, or None where there are more instructions than said."""
+        try:
+            trace = self.trace(model, most)
+        except TooLong:
+            return None
+        model.kept((self.name, "trace"), lambda: trace)
+        return trace[0].operations
+
+    def trace(self, model: Model, most: int | None = None) -> tuple[Trace, Loops | None]:
+        """The instructions of one state and, for many joints, the loops that follow them; TooLong where there are more
+        than `most`."""
+        tape = Tape() if most is None else ShortTape(most)
         given = [tape.inputs((model.nq if name == "q" else model.nv,)) for name in self.inputs]
         made, loops = self.function(model, *given), None
-        if isinstance(made, Unsolved) and model.nv > LARGEST_WRITTEN:
+        if isinstance(made, Unsolved) and model.nv > SOLVED:
             values, loops = made.recorded()
         else:
             results = made.solved() if isinstance(made, Unsolved) else made
@@ -100,38 +140,39 @@ class Recorded:
 
     def signature(self, model: Model) -> Signature:
         """The rows of the inputs and the shapes of the outputs."""
-        return Signature(tuple(model.nq if x == "q" else model.nv for x in self.inputs), self.shapes(model))
+        rows = tuple(model.nq if x == "q" else model.nv for x in self.inputs)
+        return Signature(rows, self.shapes(model), units_of(model, self.inputs.index("q")))
 
     def kernel(self, model: Model) -> Kernel:
         """Machine code for a robot: kept on the model, found on disk, or made."""
-        in_loops = self._is_known_of(model) and (has_many_pairs(model) or not self.fits(model))
-        return model.kept(self.name, lambda: self._made_of_links(model) if in_loops else self._made(model))
+        return model.kept(self.kept_as(), lambda: self._chosen(model))
 
-    def _is_known_of(self, model: Model) -> bool:
-        """Whether there are loops over the robot's links and pairs of joints for it."""
-        return self.long is not None or (self.name in FORMS and not has_rotors(model))
+    def _chosen(self, model: Model) -> Kernel:
+        if self.tables is not None and takes_pairs(model) and not has_rotors(model):
+            found = pair_tables(*self.tables())
+            if found is not None:
+                return self._pair_by_pair(model, self.name if self.name in FORMS else found.name, found.factors)
+        return self._made(model) if self.fits(model) or self.long is None else self.long(model)
 
-    def _made_of_links(self, model: Model) -> Kernel:
-        if self.long is not None:
-            return self.long(model)
+    def _pair_by_pair(self, model: Model, form: str, factors: tuple[float, ...]) -> Kernel:
         signature = self.signature(model)
-        function, operations = pair_kernel(self.name, single_axes(without_roundoff(model)), signature)
+        function, operations = pair_kernel(form, single_axes(without_roundoff(model)), signature, factors=factors)
         return Kernel(function, self.inputs[1:], self.outputs, operations, signature.outputs)
 
     def _made(self, model: Model) -> Kernel:
         target = host()
         lanes = min(target.lanes, LANES)
-        name = cache.key("recorded", self.name, model.key, target, lanes)
+        stated = [(name, spelling(node)) for name, node in self.tables()[0]] if self.tables is not None else []
         signature = self.signature(model)
-        found = cache.load(name)
-        if found is None:
-            trace, loops = self.trace(model)
-            code = compile_object(module_text(trace, signature, lanes, target.fma, loops), target)
+
+        def source() -> Source:
+            counted = model.__dict__.get("_kernels", {}).pop((self.name, "trace"), None)
+            trace, loops = counted or self.trace(model)
             header = {"operations": trace.operations + (loops.operations if loops else 0)}
-            cache.store(name, header, code)
-        else:
-            header, code = found
-        function = gufunc(load_object(code), signature, self.name, f"{self.name} of {model.name}, compiled.")
+            return Source(module_text(trace, signature, lanes, target.fma, loops), header)
+
+        header, code = machine_code("recorded", (self.name, stated, model.key, lanes), target, source)
+        function = gufunc(code, signature, self.name, f"{self.name} of {model.name}, compiled.")
         return Kernel(function, self.inputs[1:], self.outputs, header["operations"], signature.outputs)
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.executor import compile_plan
 from phistar.backends.kernel import Kernel
 from phistar.backends.links.values import links_at
 from phistar.backends.programs.interpret import run
 from phistar.backends.rolled.columns import column_by_column
+from phistar.backends.rolled.plan import Plan
+from phistar.backends.rolled_kernel import compile_plan
 from phistar.model import Model
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Call, Field, Program, Statement, Sweep, Times
@@ -30,7 +31,7 @@ def regressor(model: Model, q: Any, v: Any, a: Any) -> np.ndarray:
 
 def compile_regressor(model: Model) -> Kernel:
     """The same for a long mechanism: a joint's row of it after the other."""
-    plan = column_by_column(regression(), 0)
+    plan = column_by_column(Plan(regression(), 0))
     assert plan is not None
     return compile_plan(plan, model, (), "regressor")
 

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernel import Kernel
+from phistar.backends.kernel import Kernel, units_of
+from phistar.backends.kernels.emit_llvm import ATTRIBUTES, functions_text
 from phistar.backends.links.link_frames import ROOT, LinkFrames, link_frames
 from phistar.backends.links.values import has_rotors
-from phistar.backends.machine import cache
-from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls
-from phistar.backends.rolled.loop import Sizes, loop_text
+from phistar.backends.rolled.loop import Sizes, loop_functions
 from phistar.backends.rolled.memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.plan import Plan, total
 from phistar.backends.rolled.steps import Kind, Place, Recorder, Step, StepTracer
@@ -50,30 +51,46 @@ def weighted_forces(s: Symbols) -> Node:
 
 def compile_hessian_product(model: Model, target: Target | None = None, lanes: int | None = None) -> Kernel:
     """∇²(w*τ)·(δq, δv, δa) of (q, v, a, w, δq, δv, δa): a kernel of two sweeps."""
+    return _compiled(Gradient("inverse_dynamics_hessian_product", INPUTS, True), model, target, lanes)
+
+
+def compile_gradient(model: Model, target: Target | None = None, lanes: int | None = None) -> Kernel:
+    """∇(w*τ) of (q, v, a, w), tangent in q: a kernel of two sweeps. At a unit vector w, a row of ∂τ."""
+    return _compiled(Gradient("inverse_dynamics_gradient", INPUTS[:4], False), model, target, lanes)
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """What is made: its name and inputs, and whether it is how the gradient changes."""
+
+    title: str
+    inputs: tuple[str, ...]
+    changes: bool
+
+
+def _compiled(wanted: Gradient, model: Model, target: Target | None, lanes: int | None) -> Kernel:
     target = target or host()
     lanes = lanes or target.lanes
     plan = Plan(lower_all({"y": weighted_forces(Symbols(armature=True, rotors=has_rotors(model)))}), 0)
     frames = link_frames(model)
     kinds, numbers = kinds_of(model, frames)
-    signature = Signature((model.nq, *(model.nv for _ in INPUTS[1:])), ((model.nv,),) * 3)
-    name = cache.key("second order", plan, [kind.key for kind in kinds], target, lanes)
-    found = cache.load(name)
-    if found is None:
-        text, memory, operations = _text(plan, kinds, lanes, target.fma)
-        header, code = {"operations": operations, "memory": memory.data()}, compile_object(text, target)
-        cache.store(name, header, code)
-    else:
-        header, code = found
-    data = _data(model, frames, numbers, Rooms.from_data(header["memory"]), 2 * lanes)
-    title = "inverse_dynamics_hessian_product"
-    function = gufunc(load_object(code), signature, title, f"{title} of {model.name}, compiled link by link.", data)
-    operations = header["operations"] * len(model.bodies)
-    return Kernel(function, ("v", "a", "w", "dq", "dv", "da"), ("dq", "dv", "da"), operations, signature.outputs)
+    signature = Signature((model.nq, *(model.nv for _ in wanted.inputs[1:])), ((model.nv,),) * 3, units_of(model))
+
+    def source() -> Source:
+        text, memory, operations = _text(wanted, plan, kinds, lanes, target.fma)
+        return Source(text, {"operations": operations, "memory": memory.data()})
+
+    header, code = machine_code("second order", (wanted, plan, [kind.key for kind in kinds], lanes), target, source)
+    data = _data(wanted, model, frames, numbers, Rooms.from_data(header["memory"]), 2 * lanes)
+    doc = f"{wanted.title} of {model.name}, compiled link by link."
+    function = gufunc(code, signature, wanted.title, doc, data)
+    operations, names = header["operations"] * len(model.bodies), ("v", "a", "w", "dq", "dv", "da")
+    return Kernel(function, names[: len(wanted.inputs) - 1], ("dq", "dv", "da"), operations, signature.outputs)
 
 
-def _text(plan: Plan, kinds: list[Kind], lanes: int, fma: bool) -> tuple[str, Memory, int]:
+def _text(wanted: Gradient, plan: Plan, kinds: list[Kind], lanes: int, fma: bool) -> tuple[str, Memory, int]:
     """The module, where it keeps its numbers, and its operations a link."""
-    links = [_Differentiated(plan, kind) for kind in kinds]
+    links = [_Differentiated(plan, kind, wanted.changes) for kind in kinds]
     state = list(dict.fromkeys(place[1:] for each in links for place in each.step.stores if place[0] == "passing"))
     stages = [
         Stage(ir.OUTWARD, [each.forward() for each in links]),
@@ -83,14 +100,15 @@ def _text(plan: Plan, kinds: list[Kind], lanes: int, fma: bool) -> tuple[str, Me
     memory = laid_out(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
     code = stage_calls(made, memory, lanes, fma)
     sizes = Sizes(memory.lanes, code.scratch, max(len(memory.slot), 1), 0, 1, None)
-    arrays = len(INPUTS) + len(OUTPUTS)
-    text = "\n".join([*code.functions, loop_text(code.calls, [1] * arrays, len(INPUTS), sizes)])
+    arrays = len(wanted.inputs) + len(OUTPUTS)
+    loop = functions_text(loop_functions(code.calls, [1] * arrays, len(wanted.inputs), sizes), code.names)
+    text = "\n".join([*code.functions, loop, ATTRIBUTES])
     return text, memory, operations_per_link(made)
 
 
-def _data(model: Model, frames: LinkFrames, kinds: list[int], rooms: Rooms, lanes: int) -> list[Any]:
-    areas = Areas(model, kinds, rooms, ())
-    sizes = {name: [joint.nq if name == "q" else joint.nv for joint in model.joints] for name in (*INPUTS, *OUTPUTS)}
+def _data(wanted: Gradient, model: Model, frames: LinkFrames, kinds: list[int], rooms: Rooms, lanes: int) -> list[Any]:
+    areas, names = Areas(model, kinds, rooms, ()), (*wanted.inputs, *OUTPUTS)
+    sizes = {name: [joint.nq if name == "q" else joint.nv for joint in model.joints] for name in names}
     arrays = [over_links(kinds, areas.own, rooms, name, counts) for name, counts in sizes.items()]
     lift = list(range(rooms.flat["a_g"], rooms.flat["a_g"] + 6))
     given = Given(arrays, [len(x) for x in arrays], lift, [0.0, 0.0, 0.0, *(-model.gravity)])
@@ -107,10 +125,11 @@ def _adjoint(name: str) -> str:
 
 @dataclass
 class _Differentiated:
-    """The one step of a kind of link, and what is made of it."""
+    """The one step of a kind of link, and what is made of it; with how that `changes`, or without."""
 
     plan: Plan
     kind: Kind
+    changes: bool
 
     def __post_init__(self) -> None:
         (sweep,) = self.plan.program.passes
@@ -121,17 +140,21 @@ class _Differentiated:
         """What the step passes on, and how that changes, kept for the children and for the way back."""
         record, trace, stores = Recorder(self.turns), self.step.trace, []
         values = values_of(trace, self._loaded(record))
-        slopes = tangents(trace, values, self._seeds(record))
+        slopes = tangents(trace, values, self._seeds(record)) if self.changes else None
         for position, (memory, name, i) in enumerate(self.step.stores):
             if memory == "passing":
                 constant, place = trace.output_is_constant[position], trace.outputs[position]
                 stores.append((("own", name, i), place if constant else values[int(place)]))
-                stores.append((("own", _changed(name), i), slopes[position].get(0, 0.0)))
+                if slopes is not None:
+                    stores.append((("own", _changed(name), i), slopes[position].get(0, 0.0)))
         return record.finished(stores)
 
     def backward(self, state: list[tuple[Any, int]]) -> Step:
-        """The gradient by what the parent passed on, and how it and that by the link's own arguments change."""
+        """The gradient by what the parent passed on, and how it and that by the link's own arguments change; or that by
+        the link's own arguments itself."""
         gradient, record = self._gradient(state), Recorder(self.turns)
+        if not self.changes:
+            return self._pulled(gradient, record, state)
         received = [record.load("children", _adjoint(name), i) for name, i in state]
         turned = [record.load("children", _changed(_adjoint(name)), i) for name, i in state]
         count, seeds = len(self.step.loads), dict(self._seeds(record))
@@ -148,6 +171,18 @@ class _Differentiated:
         own = changes[len(state) :].reshape(len(OUTPUTS), -1)
         stores += [(("own", name, i), x) for name, row in zip(OUTPUTS, own, strict=True) for i, x in enumerate(row)]
         return record.finished(stores)
+
+    def _pulled(self, gradient: Trace, record: Recorder, state: list[tuple[Any, int]]) -> Step:
+        received = [record.load("children", _adjoint(name), i) for name, i in state]
+        values = values_of(gradient, [*self._loaded(record), *received])
+        found = zip(gradient.outputs, gradient.output_is_constant, strict=True)
+        made = [place if fixed else values[int(place)] for place, fixed in found]
+        stores: list[tuple[Place, Any]] = []
+        if self.kind.role != ROOT:
+            stores += [(("siblings", _adjoint(name), i), x) for (name, i), x in zip(state, made, strict=False)]
+        own = made[len(state) :]
+        nv = len(own) // len(OUTPUTS)
+        return record.finished([*stores, *((("own", OUTPUTS[i // nv], i % nv), x) for i, x in enumerate(own))])
 
     def _gradient(self, state: list[tuple[Any, int]]) -> Trace:
         """From what the step loads and the gradient by what it passes on to the gradient by what the parent passed on,

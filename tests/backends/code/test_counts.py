@@ -47,7 +47,7 @@ def arrays_for(form, model):
             size = sizes.get(form.scratch.get(name, ""), ROW * width if name == "rows" else width)
             size = 16 * model.nv**2 if name.startswith("out") else size
             setattr(m, name, [Counted(0.5) for _ in range(size)])
-    m.strides = np.ones(6)
+    m.strides, m.factors = np.ones(6), [Counted(x) for x in m.factors]
     m.drift = [Counted(x) if i % 4 == 2 else x for i, x in enumerate(m.drift)]
     return m
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import phistar as ps
 from phistar.backends.code.elimination import factored, inverted, supports
 from phistar.backends.code.elimination_plan import WHOLE, Carrying
 from phistar.backends.code.packed import module_text
@@ -131,3 +132,26 @@ def test_rows_are_cut_to_tiles_along_the_limbs():
     assert [row for tile in tiles for row in tile.rows] == list(range(18))
     assert all(tile.carrying == tuple(frozenset(above[k]) for k in tile.rows) for tile in tiles)
     assert not any(11 in tile.rows and 12 in tile.rows for tile in tiles)
+
+
+def test_a_factor_that_is_zero_by_structure_does_not_make_its_inverse_zero():
+    """L(2,0) = 0, yet N(2,0) = L(2,1)L(1,0)."""
+    inverse = inverted({(1, 2): 3.0, (0, 1): 2.0})
+    assert inverse == {(1, 2): -3.0, (0, 1): -2.0, (0, 2): 6.0}
+
+
+def test_reaction_wheels_answer_to_their_motors_as_the_mass_matrix_says():
+    """A wheel's axis is along the base's own: there ℳ is zero by structure, and ℳ⁻¹ is not."""
+    b, tensor = ps.ModelBuilder("wheels"), np.diag([0.3, 0.4, 0.5])
+    b.body("base", joint=ps.Free(), inertia=ps.Inertia(5.0, (0.1, 0.2, -0.1), tensor))
+    for k, axis in enumerate(np.eye(3)):
+        b.body(f"wheel{k}", "base", ps.Revolute(axis=axis), ps.Pose(xyz=0.2 * axis), ps.Inertia(1, (0.1, 0, 0), tensor))
+        b.body(f"arm{k}", f"wheel{k}", ps.Revolute(axis=axis), ps.Pose(xyz=(0.1, 0.3, 0)), ps.Inertia(1, axis, tensor))
+        b.body(f"tip{k}", f"arm{k}", ps.Universal(), ps.Pose(xyz=(0.1, 0.3, 0)), ps.Inertia(1, axis, tensor))
+    model, rng = b.build(), np.random.default_rng(0)
+    q, v, tau = model.random(rng), rng.standard_normal(model.nv), rng.standard_normal(model.nv)
+    made = ps.forward_dynamics_derivatives(model, q, v, tau)
+    by = ps.inverse_dynamics_derivatives(model, q, v, ps.forward_dynamics(model, q, v, tau))
+    inverse = np.linalg.inv(ps.mass_matrix(model, q))
+    assert np.abs(made.dtau - inverse).max() < 1e-11
+    assert np.abs(made.dv + inverse @ by.dv).max() < 1e-10 and np.abs(made.dq + inverse @ by.dq).max() < 1e-10

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import phistar as ps
 from phistar.backends.code import packed
 from phistar.backends.code.llvm import Body
 from phistar.backends.code.packed import PackedPlaces, module_text
@@ -120,3 +121,21 @@ def test_rows_make_again_what_is_read_once():
     given = np.random.default_rng(0).normal(size=(9, 20))
     found = gufunc(load_object(code), signature, "packed", "a test")(given)
     np.testing.assert_allclose(found, _expected(trace, [given], signature.outputs)[0], rtol=1e-13)
+
+
+def test_one_state_of_a_sparse_table_is_a_row_of_the_batch_to_the_sign_of_its_zeros():
+    """Constants of a single state go to its row, not to packed memory: zeros, minus zeros, ones and what is made."""
+
+    def table(x):
+        fixed = np.full(60, -0.0)
+        fixed[::7], fixed[1::5] = 2.5, 0.0
+        return np.concatenate([np.zeros(90), x * x[::-1], fixed, np.sin(x)])
+
+    made = ps.compile(table, ps.chain(2), rows={"x": 30})
+    rows = np.random.default_rng(0).standard_normal((9, 30))
+    batch = made(rows)
+    np.testing.assert_allclose(batch, [table(x) for x in rows], atol=1e-15)
+    for x, known in zip(rows, batch, strict=True):
+        one = made(x)
+        np.testing.assert_array_equal(one, known)
+        np.testing.assert_array_equal(np.signbit(one), np.signbit(known))

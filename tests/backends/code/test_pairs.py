@@ -5,24 +5,33 @@ import pytest
 
 import phistar as ps
 from phistar.backends.code.packed import module_text
-from phistar.backends.code.pairs import PRODUCTS, WIDE, Made, Pairs
+from phistar.backends.code.pairs import Made, Pairs
 from phistar.backends.code.unsolved import Unsolved
 from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature
-from phistar.backends.programs.linearized import (
-    forward_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    moved_by_forces,
-    tables_program,
-)
+from phistar.backends.programs.linearized import evaluated, moved_by_forces, tables_program
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Scalar, Tape, finish
 from phistar.operators.symbols import Symbols
 from tests.trees import mechanism, relative
 
-INVERSE = tables_program(ps.inverse_dynamics_derivatives.nodes, Symbols())
-FORWARD = tables_program(ps.forward_dynamics_derivatives.nodes, moved_by_forces(Symbols()))
+PRODUCTS = (((0, 2),), ((3, 0), (1, 1)), ((0, 3),), ((2, 0), (0, 1)))
+WIDE = 24  # numbers of a joint's rate on either side
+
+MOVED = moved_by_forces(Symbols())
+INVERSE = tables_program(tuple(ps.inverse_dynamics_derivatives.nodes(Symbols()).items()), Symbols())
+FORWARD = tables_program(tuple(ps.forward_dynamics_derivatives.nodes(MOVED).items()), MOVED)
+
+
+def inverse_dynamics_derivatives(program, frame, v, a):
+    return evaluated(program, frame, {"θ̇": v, "θ̈": a})
+
+
+def forward_dynamics_derivatives(program, frame, v, tau):
+    return evaluated(program, frame, {"θ̇": v, "T": tau})
+
+
 SIZE = 5
 CARRIED = ((0, 1), (0, 2), (1, 2), (0, 4))  # joint 3 is on the world alone
 
@@ -31,7 +40,7 @@ def traced(sign):
     """Tables of traced numbers with products left open, and the tape."""
     tape = Tape()
     left, right, own = (tape.inputs((SIZE * columns,)).reshape(SIZE, columns) for columns in (WIDE, WIDE, SIZE))
-    pairs = Pairs(left, right, CARRIED, sign)
+    pairs = Pairs(left, right, CARRIED, sign, PRODUCTS)
     diagonal = np.where(np.eye(SIZE, dtype=bool), own, 0.0)
     tables = pairs.table(diagonal, 0, 1), pairs.table(diagonal, 2, 3)
     return tape, Unsolved(np.eye(SIZE), tables, (), pairs)
@@ -84,7 +93,7 @@ def test_numbers_that_are_zero_by_structure_are_not_multiplied():
     full = open_tables.pairs
     right = full.right.copy()
     right[:, 9:12] = 0.0
-    pairs = Pairs(full.left, right, CARRIED, -1.0)
+    pairs = Pairs(full.left, right, CARRIED, -1.0, PRODUCTS)
     values, loops = Unsolved(np.eye(SIZE), open_tables.tables, (), pairs).recorded()
     assert loops.operations == open_tables.recorded()[1].operations - 12 * len(CARRIED)
     trace = finish(tape, [x if isinstance(x, Scalar) else float(x) for x in values])

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends import kernel
-from phistar.backends.machine import cache
+from phistar.backends.machine import cache, compiler
 from phistar.backends.programs import program
 from phistar.backends.programs.program import program_of
 
@@ -25,9 +24,10 @@ import json, sys
 import numpy as np
 import phistar as ps
 from phistar.backends import kernel
+from phistar.backends.machine import compiler
 compiled = []
-whole = kernel.compile_object
-kernel.compile_object = lambda *given: compiled.append(1) or whole(*given)
+whole = compiler.compile_object
+compiler.compile_object = lambda *given: compiled.append(1) or whole(*given)
 model = ps.load("planar3")
 q = np.array([0.3, -0.2, 0.5])
 results = [ps.forward_dynamics(model, q, q, q), ps.mass_matrix(model, q)[0]]
@@ -55,8 +55,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def compilations(monkeypatch):
     """A list that grows by one with every kernel compiled in this process."""
-    made, whole = [], kernel.compile_object
-    monkeypatch.setattr(kernel, "compile_object", lambda *given: made.append(1) or whole(*given))
+    made, whole = [], compiler.compile_object
+    monkeypatch.setattr(compiler, "compile_object", lambda *given: made.append(1) or whole(*given))
     return made
 
 
@@ -119,8 +119,8 @@ def test_a_damaged_entry_is_never_loaded_and_made_anew(folder, compilations, mon
     entry = only(folder)
     whole = entry.read_bytes()
     entry.write_bytes(damages(whole)[damage])
-    loaded, load = [], kernel.load_object
-    monkeypatch.setattr(kernel, "load_object", lambda code: loaded.append(code) or load(code))
+    loaded, load = [], compiler.load_object
+    monkeypatch.setattr(compiler, "load_object", lambda code: loaded.append(code) or load(code))
     with caplog.at_level(logging.WARNING, "phistar"):
         np.testing.assert_array_equal(masses(), expected)
     assert len(compilations) == 2 and "compiled again" in caplog.text
@@ -254,18 +254,29 @@ def test_another_robot_cpu_or_width_is_another_entry():
         bound = ps.algebra(model)
         return Statements((("y", bound.symbols.mass),), bound.symbols, bound.setting, True, model, {})
 
+    def named(model, target, lanes):
+        asked = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cache, "load", lambda name: asked.append(name))
+            with pytest.raises(NotImplementedError):
+                compiler.machine_code("statements", (statements(model).key, lanes), target, unavailable)
+        return asked[0]
+
+    def unavailable():
+        raise NotImplementedError
+
     model = ps.load("planar3")
     here = host()
     heavier = model.replace(inertias={"link1": ps.Inertia(9.0)})
     names = [
-        statements(model).key(here, 4),
-        statements(heavier).key(here, 4),
-        statements(model.replace(gravity=(0, 0, 0))).key(here, 4),
-        statements(model).key(here, 2),
-        statements(model).key(Target(here.triple, "x86-64", ""), 4),
+        named(model, here, 4),
+        named(heavier, here, 4),
+        named(model.replace(gravity=(0, 0, 0)), here, 4),
+        named(model, here, 2),
+        named(model, Target(here.triple, "x86-64", ""), 4),
     ]
     assert len(set(names)) == len(names)
-    assert statements(ps.load("planar3")).key(here, 4) == names[0]
+    assert named(ps.load("planar3"), here, 4) == names[0]
 
 
 def test_clear_removes_entries_and_what_was_left_unfinished(folder):
@@ -322,7 +333,7 @@ def test_a_second_robot_derives_nothing(folder, monkeypatch):
     program_of.cache_clear()
     ps.forward_dynamics(ps.planar_chain(3), Q, Q, Q)
     derived = []
-    monkeypatch.setattr(program, "simplify", lambda *given: derived.append(given))
+    monkeypatch.setattr(program, "cheapest", lambda *given: derived.append(given))
     program_of.cache_clear()
     four = np.append(Q, 0.1)
     found = ps.forward_dynamics(ps.planar_chain(4), four, four, four)

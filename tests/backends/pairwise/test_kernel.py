@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.choice import takes_pairs
 from phistar.backends.code.counts import operations
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.machine.jit import Target, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import spread
-from phistar.backends.pairwise.forms import FORMS, has_many_pairs, walked, whole_numbers
+from phistar.backends.pairwise.forms import FORMS, walked, whole_numbers
 from phistar.backends.pairwise.kernel import pair_kernel
 from phistar.backends.pairwise.loops import GROUP
 from phistar.derivatives import RECORDED
@@ -192,7 +193,7 @@ def test_threads_give_the_same_tables(monkeypatch):
 
 def test_chains_go_over_to_loops_before_trees_do():
     """What counts is how many rates carry others, not how many there are."""
-    assert not has_many_pairs(ps.chain(30)) and has_many_pairs(ps.chain(40))
+    assert not takes_pairs(ps.chain(30)) and takes_pairs(ps.chain(40))
     model, rng = ps.chain(38), np.random.default_rng(3)
     q, v, tau = model.random(rng), *rng.normal(size=(2, model.nv))
     found = ps.forward_dynamics_derivatives(model, q, v, tau)

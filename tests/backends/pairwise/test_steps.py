@@ -10,8 +10,8 @@ from phistar.backends.links.common_frame import single_axes
 from phistar.backends.machine.rows import Signature
 from phistar.backends.pairwise.forms import FORMS
 from phistar.backends.pairwise.kernel import pair_kernel
-from phistar.backends.pairwise.programs import LEFT, PROGRAMS, RIGHT
-from phistar.backends.programs.linearized import sides, tables_program
+from phistar.backends.pairwise.programs import PROGRAMS, called_sides
+from phistar.backends.programs.linearized import tables_program
 from phistar.operators.symbols import Symbols
 from tests.trees import mechanism, relative
 
@@ -46,10 +46,9 @@ def scaled(monkeypatch):
     """The tables of a statement with M and 𝓑 scaled, by sweeps and loops of long robots."""
 
     def tables(mass, velocity):
-        program = tables_program(statements(mass, velocity), Symbols())
-        left, right = sides(program.tables)
-        name = f"{mass} M, {velocity} 𝓑"
-        called = dict(zip((*left, *right), (*LEFT, *RIGHT), strict=True))
+        stated = statements(mass, velocity)(Symbols())
+        program = tables_program(tuple(stated.items()), Symbols()).program
+        name, called = f"{mass} M, {velocity} 𝓑", called_sides(program.tables)
         monkeypatch.setitem(PROGRAMS, name, lambda: (program, called))
         monkeypatch.setitem(FORMS, name, replace(FORMS[INVERSE], program=name))
         return np.stack(made(name, TREE, *state(TREE))[:2])

@@ -1,17 +1,18 @@
 """The compiled derivatives are their statements: other statements, other results."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.code.pairs import PRODUCTS
 from phistar.backends.dense.definitions import Dense
 from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.programs import linearized
 from phistar.backends.recorded import Recorded
 from phistar.derivatives import RECORDED
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.ir import Table
+from phistar.sweeps.lower import GIVEN
 from tests.trees import mechanism, relative
 
 MODELS = {
@@ -19,18 +20,22 @@ MODELS = {
     "floating tree": mechanism(32, serial=False, floating=True, armature=False, bodies=8, kind="revolute").model,
 }
 ROBOTS = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+NUMBERS = count()  # compiled functions are known by their names: each statement needs one of its own
 
 
 def compiled(name, statements, symbols, model):
     """The derivatives of other statements, by way of machine code."""
-    of, plain = getattr(linearized, name), RECORDED[name]
-    program = linearized.tables_program(statements, symbols)
+    plain = RECORDED[name]
+    program = linearized.tables_program(tuple(statements(symbols).items()), symbols)
+    given = [GIVEN[{"a": "qdd", "tau": "T"}.get(x, x)] for x in plain.inputs[1:]]
     made = Recorded(
-        f"other_{name}_{id(statements)}",
+        f"other_{name}_{next(NUMBERS)}",
         plain.inputs,
-        plain.outputs,
-        lambda model, q, *vectors: of(program, common_frame(single_axes(model), q), *vectors),
-        plain.shapes,
+        plain.outputs[: len(statements(symbols))],
+        lambda model, q, *vectors: linearized.evaluated(
+            program, common_frame(single_axes(model), q), dict(zip(given, vectors, strict=True))
+        ),
+        lambda model: plain.shapes(model)[: len(statements(symbols))],
     )
     return lambda *arrays: made(model, *arrays)
 
@@ -81,7 +86,21 @@ def test_forward_dynamics_meets_the_statement_at_its_own_acceleration(model):
     assert max(relative(x, -inverse @ y) for x, y in zip(found[:2], tables[:2], strict=True)) < 1e-10
 
 
-def test_products_that_the_loops_do_not_know_are_refused():
-    with pytest.raises(ps.PhistarError, match="do not know"):
-        linearized.sides((Table("dq", "own", (("a", "b"),), (("a", "b"),)),))
-    assert len(PRODUCTS) == 4
+def test_a_statement_that_is_no_table_is_refused():
+    s = Symbols()
+    with pytest.raises(ps.PhistarError, match="only ℳ is inverted"):
+        linearized.tables_program((("y", (s.mass + s.H @ s.M @ s.H.T).inv),), s)
+
+
+@ROBOTS
+def test_any_sum_of_products_over_pairs_is_a_table(model):
+    """Two tables added, one of them scaled: products that no public function has."""
+    q, v, a = state(model)
+
+    def stated(s):
+        return {"y": s.H @ s.phi @ s.M @ s.phi.T @ s.Psi_prime - 2 * (s.H @ s.phi @ s.M @ s.phi.T @ s.H.T)}
+
+    frame = common_frame(single_axes(model), q)
+    dense = Dense(frame.links, {"v": v, "qdd": a, "a_g": frame.base_acceleration})
+    found = compiled("inverse_dynamics_derivatives", stated, Symbols(), model)(q, v, a)
+    assert relative(found, dense(stated(Symbols())["y"])) < 1e-12

@@ -39,19 +39,25 @@ def factored(matrix: np.ndarray) -> tuple[Factors, list[Any]]:
 
 
 def inverted(factors: Factors) -> Factors:
-    """N = L⁻¹ without its ones, by the same pairs: N(k,i) = −L(k,i) − Σ L(k,j)N(j,i) over the joints j between."""
+    """N = L⁻¹ without its ones: N(k,i) = −L(k,i) − Σ L(k,j)N(j,i) over the joints j between.
+
+    It has the pairs of L, and those where L is zero by structure (a wheel's axis along that of a joint which carries
+    it) but not every way between is.
+    """
     carrying: dict[int, list[int]] = {}
     for i, k in factors:
         carrying.setdefault(k, []).append(i)
     result: Factors = {}
     for k in sorted(carrying):
-        for i in carrying[k]:
-            total = factors[i, k]
+        reached = {i for j in carrying[k] for i in carrying.get(j, ())} - set(carrying[k])
+        for i in (*carrying[k], *sorted(reached)):
+            total = factors.get((i, k), 0.0)
             for j in carrying[k]:
                 if (i, j) in result:
                     total = total + factors[j, k] * result[i, j]
             result[i, k] = -total
-    return {pair: result[pair] for pair in factors}
+        carrying[k] += sorted(reached)
+    return {pair: result[pair] for pair in (*factors, *(pair for pair in result if pair not in factors))}
 
 
 def supports(table: np.ndarray) -> tuple[frozenset[int], ...]:

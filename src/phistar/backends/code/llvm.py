@@ -12,7 +12,8 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from phistar.backends.code.sincos import sincos
+from phistar.backends.code.nearby import Address, Line, lines_text, nearby
+from phistar.backends.code.sincos import FUNCTIONS, Angle, less_turns_text, sincos, within_reach
 from phistar.backends.traces.fusing import fused_products
 from phistar.backends.traces.registers import WRITING, residence
 from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
@@ -26,7 +27,7 @@ SPARED = 3  # or, as side by side they do not fit into the registers, so many, a
 BEHIND = 12  # steps later
 REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
 LOADED = 4  # lanes up to which constants are whole vectors in memory; wider ones come from one number at no cost
-Store = Callable[[str, bool], list[str]]  # lines that store a vector, of which it is told whether it is read again
+Store = Callable[[str, bool], Sequence[Line]]  # lines that store a vector, of which it is told whether it is read again
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
@@ -41,28 +42,32 @@ class Places(Protocol):
         """Whether input `number` is in memory and stays there: it can be read at any time, as often as needed."""
         ...
 
-    def load(self, target: str, number: int) -> list[str]:
+    def load(self, target: str, number: int) -> Sequence[Line]:
         """Lines that make input `number` the vector %target."""
         ...
 
-    def store(self, position: int, value: str) -> list[str]:
+    def store(self, position: int, value: str) -> Sequence[Line]:
         """Lines that put the vector `value` where output `position` belongs."""
         ...
 
-    def again(self, target: str, position: int) -> list[str]:
+    def again(self, target: str, position: int) -> Sequence[Line]:
         """Lines that make output `position`, once it was put there, the vector %target; none where it is not kept."""
         ...
 
 
-def declarations(lanes: int) -> str:
-    vector = f"<{lanes} x double>"
-    return "\n".join(
-        [
+def declarations(*widths: int) -> str:
+    """What bodies with so many lanes call."""
+    lines = [FUNCTIONS]
+    for lanes in widths:
+        vector = f"<{lanes} x double>"
+        lines += [
             f"declare {vector} @llvm.fma.v{lanes}f64({vector}, {vector}, {vector})",
             f"declare {vector} @llvm.fmuladd.v{lanes}f64({vector}, {vector}, {vector})",
             f"declare {vector} @llvm.sqrt.v{lanes}f64({vector})",
+            f"declare {vector} @llvm.copysign.v{lanes}f64({vector}, {vector})",
+            less_turns_text(lanes),
         ]
-    )
+    return "\n".join(lines)
 
 
 def splat(value: float, lanes: int) -> str:
@@ -76,7 +81,8 @@ class Body:
     scratch pointer with room for `slot_count` vectors. `registers`: how many vectors are held at once; `writing`: as
     `residence` has it; `sparing`: where multipliers, not results, are waited for, few instructions are to move values:
     one register more is trusted, sums and products are made again instead of written, fewer sines go side by side, and
-    constants are read where they are used."""
+    constants are read where they are used; `sums_of_angles`: an angle that is a sum is exact, as if it were not
+    rounded; `near`: inputs, angles within the reach of `sincos`."""
 
     def __init__(
         self,
@@ -88,6 +94,8 @@ class Body:
         registers: int | None = None,
         writing: float = WRITING,
         sparing: bool = False,
+        sums_of_angles: bool = False,
+        near: frozenset[int] = frozenset(),
     ) -> None:
         self.name, self.trace, self.places, self.lanes = name, trace, places, lanes
         self.vector = f"<{lanes} x double>"
@@ -99,6 +107,7 @@ class Body:
         self.parts = cut(self._sequence())
         held = registers or (REGISTERS + sparing if lanes <= 4 else 2 * REGISTERS)  # wide vectors have twice as many
         found = {index for index in range(len(trace.code)) if self.is_found(index)}
+        self.sums_of_angles, self.near = sums_of_angles, near
         is_cheap, self.sparing = self.is_plain if sparing else None, sparing
         self.plan = residence(self.parts, self.operands, found.__contains__, held, writing, is_cheap)
         self.reads, self.slots, self.slot_count = self.plan.reads, self.plan.slots, self.plan.slot_count
@@ -153,9 +162,12 @@ class Body:
         """Vectors read from memory and written to it, results aside."""
         return len(self.slots) + self.plan.read_count
 
-    def functions(self, opening: Sequence[str] = (), stores: Mapping[int, Store] | None = None) -> list[str]:
-        """The text; `opening` comes first in each function, `stores` has other ways to store some outputs."""
-        made = [PartText(self, number, opening, stores or {}).text() for number in range(len(self.parts))]
+    def functions(
+        self, opening: Sequence[str] = (), stores: Mapping[int, Store] | None = None, near: bool = False
+    ) -> list[str]:
+        """The text; `opening` comes first in each function, `stores` has other ways to store some outputs; `near`:
+        addresses are to be short."""
+        made = [PartText(self, number, opening, stores or {}).text(near) for number in range(len(self.parts))]
         return [self._table(), *made] if self.constants else made
 
     def _table(self) -> str:
@@ -170,8 +182,13 @@ class Body:
         place = 8 * self.lanes * self.constants.setdefault(splat(value, self.lanes), len(self.constants))
         return f"getelementptr (i8, ptr @{self.name}.constants, i64 {place})"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of its functions, in the order in which they are to be called."""
+        return tuple(f"{self.name}{number}" for number in range(len(self.parts)))
+
     def calls(self, arguments: str) -> list[str]:
-        return [f"  call void @{self.name}{number}({arguments})" for number in range(len(self.parts))]
+        return [f"  call void @{name}({arguments})" for name in self.names]
 
 
 class PartText:
@@ -180,12 +197,13 @@ class PartText:
     def __init__(self, body: Body, number: int, opening: Sequence[str], stores: Mapping[int, Store]) -> None:
         self.body, self.number, self.sequence = body, number, body.parts[number]
         self.code, self.lanes, self.vector, self.fma = body.trace.code, body.lanes, body.vector, body.fma
-        self.lines, self.stores = list(opening), stores
+        self.lines: list[Line] = list(opening)
+        self.stores = stores
         self.names: dict[int, str] = {}
         self.turned: set[int] = set()
         self.time = 0
 
-    def text(self) -> str:
+    def text(self, near: bool) -> str:
         body, places = self.body, self.body.places
         for position in body.stores.get(-1, []) if self.number == 0 else []:
             self.lines += places.store(position, splat(float(body.trace.outputs[position]), self.lanes))
@@ -204,10 +222,11 @@ class PartText:
                 self.lines += store(value, is_read) if store else places.store(position, value)
         parameters = ", ".join(filter(None, (places.parameters(), "ptr %scratch")))  # a step may be zero by structure
         opening = f"define internal void @{body.name}{self.number}({parameters}) #0 {{"
-        return "\n".join([opening, *self.lines, "  ret void", "}"])
+        lines = lines_text(nearby(self.lines) if near else self.lines)
+        return "\n".join([opening, *lines, "  ret void", "}"])
 
-    def slot(self, name: str, index: int) -> list[str]:
-        return [f"  %{name} = getelementptr i8, ptr %scratch, i64 {8 * self.lanes * self.body.slots[index]}"]
+    def slot(self, name: str, index: int) -> list[Address]:
+        return [Address(name, "scratch", 8 * self.lanes * self.body.slots[index])]
 
     def read(self, index: int) -> None:
         """A value from memory, under a new name."""
@@ -273,14 +292,30 @@ class PartText:
         angles = list(dict.fromkeys((first, *others)))[:ABREAST]
         for angle in angles[1:]:
             self.read(angle)
+        known = {f"x{angle}": self.names[angle] for angle in angles if self.is_near(angle)}
+        others = {
+            f"x{angle}": Angle(self.names[angle], self.terms(angle)) for angle in angles if not self.is_near(angle)
+        }
+        self.lines += within_reach(f"turn{first}", others, self.lanes) if others else []
         side = SPARED if self.body.sparing else ABREAST
         steps = [
             (step + BEHIND * (number // side), number, line)
             for number, x in enumerate(angles)
-            for step, line in enumerate(sincos(f"x{x}", self.names[x], self.lanes, self.fma))
+            for step, line in enumerate(sincos(f"x{x}", known.get(f"x{x}", f"%x{x}"), self.lanes, self.fma))
         ]
         self.lines += [line for _, _, line in sorted(steps)]
         self.turned.update(angles)
+
+    def is_near(self, angle: int) -> bool:
+        """Whether an angle is an input from which whole turns were taken before the body runs."""
+        op, number, _ = self.code[angle]
+        return op == INPUT and number in self.body.near
+
+    def terms(self, angle: int) -> tuple[str, ...]:
+        """The terms of an angle that is a sum, where these are to be exact."""
+        op, left, right = self.code[angle]
+        known = self.body.sums_of_angles and op == ADD and angle not in self.body.fused
+        return tuple(self.names[x] for x in (left, right)) if known and {left, right} <= self.names.keys() else ()
 
     def fused_sum(self, name: str, index: int) -> list[str]:
         """A sum with a product: ±xy ± z."""
@@ -296,14 +331,12 @@ class PartText:
         return [*result, f"  %{name} = call {WRITTEN} {self.vector} @llvm.fma.v{self.lanes}f64({given})"]
 
     def sign(self, name: str, x: str) -> list[str]:
-        """±1 where x is beyond zero; zero and NaN stay what they are."""
-        zero, flags = splat(0.0, self.lanes), f"<{self.lanes} x i1>"
-        one, minus = splat(1.0, self.lanes), splat(-1.0, self.lanes)
+        """±1 where x is beyond zero; zero and NaN stay what they are, NaN without a flag: `one` compares quietly."""
+        given = f"{self.vector} {splat(1.0, self.lanes)}, {self.vector} {x}"
         return [
-            f"  %{name}.g = fcmp ogt {self.vector} {x}, {zero}",
-            f"  %{name}.l = fcmp olt {self.vector} {x}, {zero}",
-            f"  %{name}.n = select {flags} %{name}.l, {self.vector} {minus}, {self.vector} {x}",
-            f"  %{name} = select {flags} %{name}.g, {self.vector} {one}, {self.vector} %{name}.n",
+            f"  %{name}.o = fcmp one {self.vector} {x}, {splat(0.0, self.lanes)}",
+            f"  %{name}.s = call {self.vector} @llvm.copysign.v{self.lanes}f64({given})",
+            f"  %{name} = select <{self.lanes} x i1> %{name}.o, {self.vector} %{name}.s, {self.vector} {x}",
         ]
 
 

@@ -6,30 +6,50 @@ for the cache of decoded instructions runs as fast as its bytes are read.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
 
 REACH = 256  # bytes around a pointer that one byte tells apart
 POINTERS = 11  # as many as registers hold beside the arguments
 DECLARED = "declare ptr @llvm.ptrmask.p0.i64(ptr, i64)"
-_PLACE = re.compile(r"  (%\S+) = getelementptr i8, ptr %(in|out|scratch), i64 (\d+)$")
 
 
-def nearby(function: str) -> str:
-    """The text of the same function, with places in %in, %out and %scratch told from the pointers that most of them
-    are near to. A mask that changes nothing keeps the compiler from counting from the beginning again."""
-    head, *lines = function.splitlines()
-    found = [_PLACE.match(line) for line in lines]
-    windows = Counter((match[2], int(match[3]) // REACH) for match in found if match)
+class Address(NamedTuple):
+    """A line that gives a name to the place so many bytes from a pointer on."""
+
+    name: str
+    pointer: str
+    offset: int
+
+    @property
+    def text(self) -> str:
+        return f"  %{self.name} = getelementptr i8, ptr %{self.pointer}, i64 {self.offset}"
+
+
+Line = str | Address
+
+
+def lines_text(lines: Sequence[Line]) -> list[str]:
+    """Lines as IR."""
+    return [line.text if isinstance(line, Address) else line for line in lines]
+
+
+def nearby(lines: Sequence[Line]) -> list[Line]:
+    """The same lines, with places told from the pointers that most of them are near to. A mask that changes nothing
+    keeps the compiler from counting from the beginning again."""
+    windows = Counter((x.pointer, x.offset // REACH) for x in lines if isinstance(x, Address))
     chosen = {window for window, _ in windows.most_common(POINTERS)}
-    opening, result = [], []
+    opening: list[Line] = []
     for memory, window in sorted(chosen):
-        name, middle = f"%{memory}.near{window}", REACH * window + REACH // 2
-        opening.append(f"  {name}.p = getelementptr i8, ptr %{memory}, i64 {middle}")
-        opening.append(f"  {name} = call ptr @llvm.ptrmask.p0.i64(ptr {name}.p, i64 -8)")
-    for line, match in zip(lines, found, strict=True):
-        if match and (window := (match[2], int(match[3]) // REACH)) in chosen:
-            offset = int(match[3]) - REACH * window[1] - REACH // 2
-            line = f"  {match[1]} = getelementptr i8, ptr %{match[2]}.near{window[1]}, i64 {offset}"
-        result.append(line)
-    return "\n".join([head, *opening, *result])
+        name = f"{memory}.near{window}"
+        opening.append(Address(f"{name}.p", memory, REACH * window + REACH // 2))
+        opening.append(f"  %{name} = call ptr @llvm.ptrmask.p0.i64(ptr %{name}.p, i64 -8)")
+    return [*opening, *(_near(line, chosen) for line in lines)]
+
+
+def _near(line: Line, chosen: set[tuple[str, int]]) -> Line:
+    if not isinstance(line, Address) or (line.pointer, line.offset // REACH) not in chosen:
+        return line
+    window = line.offset // REACH
+    return Address(line.name, f"{line.pointer}.near{window}", line.offset - REACH * window - REACH // 2)

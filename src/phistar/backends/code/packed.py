@@ -7,25 +7,33 @@ derivatives compile in a fraction of the time that row pointers take.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
+from phistar.backends.code import nearby
+from phistar.backends.code.fill import fill_function
 from phistar.backends.code.llvm import MANY, Body, declarations, splat
-from phistar.backends.code.loop import loop_text
-from phistar.backends.code.nearby import DECLARED, nearby
-from phistar.backends.code.transpose import WRITTEN, Rows, Tile, copy_text, tiles
+from phistar.backends.code.loop import loop_functions
+from phistar.backends.code.nearby import Address, Line, lines_text
+from phistar.backends.code.sincos import nearer_inputs
+from phistar.backends.code.transpose import WRITTEN, Rows, Tile, chosen_copies, tiles
 from phistar.backends.code.unsolved import Loops
+from phistar.backends.kernels.copies import copy_function, copy_one_function
+from phistar.backends.kernels.emit_llvm import ATTRIBUTES, DECLARED, functions_text, table_text
+from phistar.backends.kernels.scratch import Scratch
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.machine.single import single_text
 from phistar.backends.traces.order import few_alive
-from phistar.backends.traces.trace import DIV, Trace, depth_first, restricted
+from phistar.backends.traces.trace import DIV, Trace, depth_first, only_turned, restricted
 
 ABREAST = 4  # blocks that take turns
 SHORT = 2000  # instructions: beyond, an order of their own keeps more values waiting, not fewer
 HOLDING = 3.0, 5.0, 8.0  # how much longer registers may keep what is written nowhere (`residence`'s `writing`)
 MOST_WRITTEN = 64  # entries of a table whose copies to its rows are written out; of more, they take long to compile
 DECODED = 700  # instructions of a trace: of more, the cache of decoded ones may hold too few, as they happen to lie
+MOST_PLACED = 256  # entries of a sparse table that are put into a single row one by one
+MOST_TURNS = 64  # steps that take turns in one function
 LONG = 4000  # instructions: code that is read from further away each time it runs
 
 
@@ -42,21 +50,21 @@ class PackedPlaces:
     def lasts(self, number: int) -> bool:
         return True
 
-    def load(self, target: str, number: int) -> list[str]:
+    def load(self, target: str, number: int) -> list[Line]:
         name = f"{target}.p"
         return [*self._at(name, "in", number), f"  %{target} = load {self._vector}, ptr %{name}{self._align}"]
 
-    def store(self, position: int, value: str) -> list[str]:
+    def store(self, position: int, value: str) -> list[Line]:
         name = f"o{position}"
         lines = self._at(name, "out", self.entries[position])
         return [*lines, f"  store {self._vector} {value}, ptr %{name}{self._align}"]
 
-    def again(self, target: str, position: int) -> list[str]:
+    def again(self, target: str, position: int) -> list[Line]:
         lines = self._at(f"{target}.p", "out", self.entries[position])
         return [*lines, f"  %{target} = load {self._vector}, ptr %{target}.p{self._align}"]
 
-    def _at(self, name: str, memory: str, entry: int) -> list[str]:
-        return [f"  %{name} = getelementptr i8, ptr %{memory}, i64 {8 * self.lanes * entry}"]
+    def _at(self, name: str, memory: str, entry: int) -> list[Line]:
+        return [Address(name, memory, 8 * self.lanes * entry)]
 
     @property
     def _vector(self) -> str:
@@ -73,20 +81,26 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
     orders = _orders(restricted(trace, places), sum(signature.inputs), fma)
     table, given = len(places) > sum(signature.inputs), (PackedPlaces(lanes, tuple(places)), lanes, fma)
-    planned = [Body("part", made, *given, sparing=not table) for made in orders]
+    near = only_turned(trace)
+    planned = [Body("part", made, *given, sparing=not table, near=near) for made in orders]
     body = min(planned, key=lambda body: body.traffic if table else body.plan.writes)
     if not table and len(body.trace.code) <= SHORT:
-        body = _fewer_writes(body, lambda writing: Body("part", body.trace, *given, writing=writing, sparing=True))
+        again = partial(Body, "part", body.trace, *given, sparing=True, near=near)
+        body = _fewer_writes(body, lambda writing: again(writing=writing))
     made = loops.made if loops else ()
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
     }
     more, calls = loops.text(lanes, len(signature.inputs)) if loops else ([], [])
-    blocks = Blocks(body, tuple(places), len(trace.outputs), signature, lanes, loops.kept if loops else None)
-    copies = (copy_text(name, lanes) for name in ("pack", "unpack"))
-    functions = [*blocks.parts(), *copies, *_constants(constants, lanes)]
-    doors = [loop_text(signature, lanes * blocks.abreast), single_text(signature, batches=True)]
-    return "\n".join([declarations(lanes), *functions, *more, *blocks.text(calls), *doors])
+    kept = loops.kept if loops else None
+    blocks = Blocks(body, tuple(places), len(trace.outputs), signature, lanes, kept, constants)
+    tables, fill = fill_function(constants, lanes)
+    copies = [copy_function(name, lanes, placed=False) for name in ("pack", "unpack")]
+    copies += [copy_one_function(name, lanes) for name in ("pack", "unpack")]
+    loop = functions_text(loop_functions(signature, lanes * blocks.abreast), ["block"])
+    head = [declarations(lanes), DECLARED, *map(table_text, tables), functions_text([*copies, fill])]
+    doors = [loop, ATTRIBUTES, single_text(signature, batches=True)]
+    return "\n".join([*head, *blocks.parts(), *more, *blocks.text(calls), *doors])
 
 
 def _fewer_writes(body: Body, planned: Callable[[float], Body]) -> Body:
@@ -107,28 +121,6 @@ def _orders(trace: Trace, inputs: int, fma: bool) -> list[Trace]:
     return [depth_first(trace, last_first) for last_first in ((False, True) if len(trace.code) <= MANY else (False,))]
 
 
-def _constants(constants: dict[int, float], lanes: int) -> list[str]:
-    """`fill` puts the outputs that are the same for every state where they belong: a loop over a table, because
-    thousands of stores in straight-line code take a compiler seconds."""
-    count, vector = len(constants), f"<{lanes} x double>"
-    places = ", ".join(f"i64 {8 * lanes * entry}" for entry in constants)
-    numbers = ", ".join(splat(value, 1)[1:-1] for value in constants.values())
-    lines = ["define internal void @fill(ptr %out) #0 {", "entry:"]
-    lines += [f"  br i1 {'true' if count else 'false'}, label %one, label %done"]
-    lines += ["one:", "  %k = phi i64 [0, %entry], [%k2, %one]"]
-    for name, kind in (("place", "i64"), ("number", "double")):
-        lines += [f"  %{name}p = getelementptr {kind}, ptr @{name}s, i64 %k"]
-        lines += [f"  %{name} = load {kind}, ptr %{name}p, align 8"]
-    lines += ["  %p = getelementptr i8, ptr %out, i64 %place"]
-    lines += [f"  %a = insertelement {vector} poison, double %number, i32 0"]
-    lines += [f"  %b = shufflevector {vector} %a, {vector} poison, <{lanes} x i32> zeroinitializer"]
-    lines += [f"  store {vector} %b, ptr %p, align {8 * lanes}", "  %k2 = add i64 %k, 1"]
-    lines += [f"  %more = icmp slt i64 %k2, {count}", "  br i1 %more, label %one, label %done"]
-    tables = [f"@places = internal constant [{count} x i64] [{places}]"]
-    tables += [f"@numbers = internal constant [{count} x double] [{numbers}]"]
-    return [*tables, "\n".join([*lines, "done:", "  ret void", "}"])]
-
-
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """`block`: states from %first on, at most to %last, `lanes` at once. Lanes beyond the end repeat the last state, so
@@ -144,6 +136,7 @@ class Blocks:
     signature: Signature
     lanes: int
     kept: tuple[int, ...] | None = None  # entries of each output in packed memory, where that is not all of them
+    constants: Mapping[int, float] = field(default_factory=dict)  # outputs that are the same for every state
 
     @property
     def sizes(self) -> list[int]:
@@ -175,6 +168,35 @@ class Blocks:
         return ABREAST if long and self.rooms["out"] <= self.rooms["in"] else 1
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether so many outputs are constants that these are better not packed for one state: its row is cleared, and
+        what is made is put there."""
+        long = all(count > WRITTEN for count in self.sizes[len(self.signature.inputs) :])
+        few = len(self.places) <= MOST_PLACED and 2 * len(self.places) < self.entries
+        return long and few and self.kept is None and self.abreast == 1 and not self.finished
+
+    def _filled(self) -> list[str]:
+        """The constants in packed memory; not for one state where its row takes them."""
+        call = "  call void @fill(ptr %out)"
+        return chosen_copies("fill", [call], []) if self.is_sparse else [call]
+
+    def _lone_row(self, array: int, start: int, count: int) -> list[str]:
+        """The row of one state: zeros, other constants, and what was made, from the first lane."""
+        row, lines = f"%a{array}l0", []
+        lines += [f"  call void @llvm.memset.p0.i64(ptr align 8 {row}, i8 0, i64 {8 * count}, i1 false)"]
+        for entry in range(start, start + count):
+            value, name = self.constants.get(entry), f"%lone{entry}"
+            if value is not None and str(value) == "0.0":
+                continue
+            lines += [f"  {name} = getelementptr i8, ptr {row}, i64 {8 * (entry - start)}"]
+            if value is None:
+                lines += [f"  {name}p = getelementptr i8, ptr %out, i64 {8 * self.lanes * entry}"]
+                lines += [f"  {name}x = load double, ptr {name}p, align 8"]
+            given = f"{name}x" if value is None else splat(value, 1)[8:-1]
+            lines += [f"  store double {given}, ptr {name}, align 8"]
+        return lines
+
+    @property
     def tiles(self) -> list[Tile]:
         """What goes to the rows as soon as it is made, while there is other work to do; nothing of what loops finish,
         or of a table too long to be written out."""
@@ -196,10 +218,10 @@ class Blocks:
     def parts(self) -> list[str]:
         """The body's functions, tiles copied in their turn."""
         last = {position: partial(self._last, tile, position) for tile, position in self.finished.items()}
-        functions = self.body.functions(self._pointers("load") if last else (), last)
-        return [DECLARED, *map(nearby, functions)] if self.is_long else functions
+        functions = self.body.functions(self._pointers("load") if last else (), last, near=self.is_long)
+        return [nearby.DECLARED, *functions] if self.is_long else functions
 
-    def _last(self, tile: Tile, position: int, value: str, is_read: bool) -> list[str]:
+    def _last(self, tile: Tile, position: int, value: str, is_read: bool) -> list[Line]:
         """The tile's last output, the vector `value`, which goes to packed memory only if it is read again there, or
         where a vector has more states than a tile has rows."""
         entry, wide = self.places[position] - tile.start, self.lanes > 4
@@ -221,38 +243,62 @@ class Blocks:
         """The functions; `finishing`: calls on %out after the body's."""
         arrays, inputs = self.signature.arrays, len(self.signature.inputs)
         given = ", ".join(f"ptr %b{a}, i64 %s{a}" for a in range(arrays))
-        pack = [*self._rows(range(inputs)), *self._copies("pack", "in", range(inputs)), "  call void @fill(ptr %out)"]
+        pack = [*self._rows(range(inputs)), *self._copies("pack", "in", range(inputs))]
+        pack += [*nearer_inputs(sorted(self.body.near), self.lanes), *self._filled()]
         rows = self._rows(range(inputs, arrays))
         if self.finished:
             pack += [*rows, *self._pointers("store")]
             left = (tile for tile in self.tiles if tile not in self.finished)
-            unpack = [line for tile in left for line in tile.lines(self.lanes)]
+            unpack = lines_text([line for tile in left for line in tile.lines(self.lanes)])
         else:
             unpack = [*rows, *finishing, *self._copies("unpack", "out", range(inputs, arrays))]
-        opening = f"define internal void @block({given}, i64 %first, i64 %last) #0 {{"
-        calls = self.body.calls("ptr %in, ptr %out, ptr %rows, ptr %scratch")
+        opening = "\n".join([*self._scratch().declared(), ""])
+        opening += f"define internal void @block({given}, i64 %first, i64 %last) #0 {{"
         if self.abreast == 1:
-            own = [line for name in self.rooms for line in self._room(name)]
-            return ["\n".join([opening, *own, *self._lanes(), *pack, *calls, *unpack, "  ret void", "}"])]
+            calls = self.body.calls("ptr %in, ptr %out, ptr %rows, ptr %scratch")
+            own = self._scratch()
+            lines = [*own.opening(), *self._lanes(), *pack, *calls, *unpack, *own.closing()]
+            return ["\n".join([opening, *lines, "  ret void", "}"])]
         memory = ", ".join(f"ptr %{name}" for name in self.rooms)
         functions = []
         for name, lines in (("before", pack), ("after", unpack)):
             head = f"define internal void @{name}({given}, i64 %first, i64 %last, {memory}) #0 {{"
             functions.append("\n".join([head, *self._lanes(), *lines, "  ret void", "}"]))
-        ends = [f"  call void @{name}({given}, i64 %now, i64 %last, {memory})" for name in ("before", "after")]
-        steps = [ends[0], *calls, ends[1]]
-        turns = [line for number, call in enumerate(steps) for line in self._turn(number, call)]
-        own = [line for name in self.rooms for line in self._room(f"{name}0", name)]
-        lines = [opening, "entry:", *own, *self._count(), *turns, f"turn{len(steps)}:", "  ret void", "}"]
-        return [*functions, "\n".join(lines)]
+        steps = ["before", *self.body.names, "after"]
+        own = self._scratch("0")
+        if len(steps) > MOST_TURNS:
+            more, steps = self._grouped(steps, given)
+            functions += more
+        else:
+            turns = [line for number, name in enumerate(steps) for line in self._turn(number, name, given)]
+            steps = [*turns, f"turn{len(steps)}:"]
+        lines = [opening, "entry:", *own.opening(), *self._count(), *steps, *own.closing()]
+        return [*functions, "\n".join([*lines, "  ret void", "}"])]
 
-    def _room(self, name: str, kind: str = "") -> list[str]:
-        vectors = self.abreast * self.rooms[kind or name]
-        return [f"  %{name} = alloca [{vectors * self.lanes} x double], align {8 * self.lanes}"]
+    def _grouped(self, steps: list[str], given: str) -> tuple[list[str], list[str]]:
+        """Functions of MOST_TURNS steps each, and their calls: a compiler goes through the blocks of a function with a
+        depth of its own stack, which thousands of loops in one function exceed."""
+        memory = ", ".join(f"ptr %{name}0" for name in self.rooms)
+        passed = f"{given}, i64 %first, i64 %last, i64 %count, {memory}"
+        functions, calls = [], []
+        for group, start in enumerate(range(0, len(steps), MOST_TURNS)):
+            chosen = steps[start : start + MOST_TURNS]
+            turns = [line for number, name in enumerate(chosen) for line in self._turn(number, name, given)]
+            head = [f"define internal void @turns{group}({passed}) #0 {{", "counting:", "  br label %turn0"]
+            functions.append("\n".join([*head, *turns, f"turn{len(chosen)}:", "  ret void", "}"]))
+            calls.append(f"  call void @turns{group}({passed})")
+        return functions, ["turn0:", *calls]
+
+    def _scratch(self, tag: str = "") -> Scratch:
+        """The memory of all blocks that take turns."""
+        rooms = {f"{name}{tag}": self.abreast * vectors * self.lanes for name, vectors in self.rooms.items()}
+        return Scratch(rooms, 8 * self.lanes, "block.aside")
 
     def _count(self) -> list[str]:
         """How many blocks there are up to the last state."""
         return [
+            "  br label %counting",
+            "counting:",
             "  %more = sub i64 %last, %first",
             f"  %whole = sdiv i64 %more, {self.lanes}",
             "  %all = add i64 %whole, 1",
@@ -261,19 +307,23 @@ class Blocks:
             "  br label %turn0",
         ]
 
-    def _turn(self, number: int, call: str) -> list[str]:
-        """The same call on each block."""
-        before = f"turn{number - 1}" if number else "entry"
+    def _turn(self, number: int, function: str, given: str) -> list[str]:
+        """The same call on each block: of a part of the body, or of what goes before or after them."""
+        before = f"turn{number - 1}" if number else "counting"
         lines = [f"turn{number}:", f"  %k{number} = phi i64 [0, %{before}], [%n{number}, %turn{number}]"]
+        rooms = {}
         for name, room in self.rooms.items():
             lines.append(f"  %{name}{number}o = mul i64 %k{number}, {8 * self.lanes * room}")
             lines.append(f"  %{name}x{number} = getelementptr i8, ptr %{name}0, i64 %{name}{number}o")
-            call = call.replace(f"ptr %{name}", f"ptr %{name}x{number}")
-        if "%now" in call:
+            rooms[name] = f"ptr %{name}x{number}"
+        if function in ("before", "after"):
             lines += [f"  %s{number}.o = mul i64 %k{number}, {self.lanes}"]
             lines += [f"  %now{number} = add i64 %first, %s{number}.o"]
-            call = call.replace("%now", f"%now{number}")
-        lines += [call, f"  %n{number} = add i64 %k{number}, 1", f"  %c{number} = icmp slt i64 %n{number}, %count"]
+            passed = [given, f"i64 %now{number}", "i64 %last", *rooms.values()]
+        else:
+            passed = [rooms[name] for name in ("in", "out", "rows", "scratch")]
+        lines += [f"  call void @{function}({', '.join(passed)})", f"  %n{number} = add i64 %k{number}, 1"]
+        lines += [f"  %c{number} = icmp slt i64 %n{number}, %count"]
         return [*lines, f"  br i1 %c{number}, label %turn{number}, label %turn{number + 1}"]
 
     def _lanes(self) -> list[str]:
@@ -298,15 +348,19 @@ class Blocks:
 
     def _copies(self, function: str, memory: str, arrays: range) -> list[str]:
         """Between the rows of some arrays and their packed copies, four states at a time."""
-        lines, start, lanes, width = [], 0, self.lanes, min(self.lanes, 4)
+        lines, several, alone, start = [], [], [], 0
+        lanes, width = self.lanes, min(self.lanes, 4)
         for a in arrays:
             count = self.sizes[a]
-            for lane in range(0, lanes, width):
-                if count <= WRITTEN:
-                    lines += Rows(a, lane, width, memory, start, lanes).copied(count, function == "pack")
-                    continue
-                rows = ", ".join(f"ptr %a{a}l{lane + i}" for i in range(width))
-                lines.append(f"  %m{a}l{lane} = getelementptr i8, ptr %{memory}, i64 {8 * (start * lanes + lane)}")
-                lines.append(f"  call void @{function}({rows}, ptr %m{a}l{lane}, i64 {count})")
+            if count <= WRITTEN:
+                for lane in range(0, lanes, width):
+                    lines += lines_text(Rows(a, lane, width, memory, start, lanes).copied(count, function == "pack"))
+            else:
+                lines.append(f"  %m{a} = getelementptr i8, ptr %{memory}, i64 {8 * start * lanes}")
+                sizes = f"i64 {8 * count}, i64 8, i64 {count}, i64 {count}"
+                rows = f"ptr %b{a}, i64 %s{a}, {sizes}, ptr %m{a}, i64 %first, i64 %last"
+                several.append(f"  call void @{function}({rows})")
+                one = [f"  call void @{function}.one(ptr %a{a}l0, ptr %m{a}, i64 {count})"]
+                alone += self._lone_row(a, start, count) if memory == "out" and self.is_sparse else one
             start += count
-        return lines
+        return lines + (chosen_copies(function, several, alone) if several else [])

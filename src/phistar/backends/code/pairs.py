@@ -14,10 +14,8 @@ import numpy as np
 
 from phistar.backends.code.llvm import FLAGS
 
-PRODUCTS = (((0, 2),), ((3, 0), (1, 1)), ((0, 3),), ((2, 0), (0, 1)))
-"""Of each entry the products (left, right) that it adds up: ∂τ(k)/∂θ(j), ∂τ(j)/∂θ(k), ∂τ(k)/∂θ̇(j), ∂τ(j)/∂θ̇(k)."""
-
-WIDE = 24  # numbers of a joint's rate on either side: four motions or forces
+Products = tuple[tuple[tuple[int, int], ...], ...]
+"""Of each entry of a pair the products (left, right) that it adds up; two entries a table, above and below."""
 FEW = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
 
 
@@ -28,7 +26,7 @@ def is_nonzero(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Made:
-    """An entry that the loop makes: which of `PRODUCTS`, of which carrying and carried joint rate."""
+    """An entry that the loop makes: which of the products, of which carrying and carried joint rate."""
 
     product: int
     left: int
@@ -37,13 +35,15 @@ class Made:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """`left` (…, nv, 24) holds H, Ψ̇, Ψ′, Ψ̈ of each joint rate, `right` (…, nv, 24) the columns that they meet;
-    `carried` the pairs of rates, the carrying one first. `sign`: of the entries."""
+    """`left` (…, nv, 6a) holds motions and forces of each joint rate, such as H, Ψ̇, Ψ′ and Ψ̈, `right` (…, nv, 6b) the
+    columns that they meet in the `products`; `carried` are the pairs of rates, the carrying one first. `sign`: of the
+    entries."""
 
     left: np.ndarray
     right: np.ndarray
     carried: tuple[tuple[int, int], ...]
     sign: float
+    products: Products
 
     def table(self, own: np.ndarray, upper: int, lower: int) -> np.ndarray:
         """A table (nv, nv) with the blocks of joints with themselves, and `Made` where one joint carries another and
@@ -59,7 +59,7 @@ class Pairs:
         """The same table of floats, (…, nv, nv), all products at once."""
         carries = np.zeros(own.shape[-2:])
         carries[tuple(np.array(self.carried, dtype=int).reshape(-1, 2).T)] = 1.0
-        sums = [carries * sum(self._products(a, b) for a, b in PRODUCTS[p]) for p in (upper, lower)]
+        sums = [carries * sum(self._products(a, b) for a, b in self.products[p]) for p in (upper, lower)]
         return own + self.sign * (sums[0] + np.swapaxes(sums[1], -1, -2))
 
     def _products(self, left: int, right: int) -> np.ndarray:
@@ -69,7 +69,7 @@ class Pairs:
     def value(self, made: Made) -> Any:
         """What the loop makes of an entry."""
         total: Any = 0.0
-        for left, right in PRODUCTS[made.product]:
+        for left, right in self.products[made.product]:
             for i in range(6):
                 total = total + self.left[made.left, 6 * left + i] * self.right[made.right, 6 * right + i]
         return self.sign * total
@@ -118,7 +118,7 @@ def pair_loop(pairs: Pairs, made: dict[Made, int], start: int) -> tuple[list[Any
         found.setdefault((x.left, x.right), {})[x.product] = place
     rates = [sorted({pair[side] for pair in found}) for side in (0, 1)]
     tables = [table[own] for table, own in zip((pairs.left, pairs.right), rates, strict=True)]
-    terms = _terms(*tables)
+    terms = _terms(tables[0], tables[1], pairs.products)
     numbers = [sorted({term[side] for product in terms for term in product}) for side in (0, 1)]
     values: list[Any] = []
     sides: list[dict[int, int]] = []
@@ -127,18 +127,18 @@ def pair_loop(pairs: Pairs, made: dict[Made, int], start: int) -> tuple[list[Any
         values += list(table[:, kept].reshape(-1))
     nowhere = start + len(values)
     rows = [
-        (sides[0][k], sides[1][j], *(places.get(product, nowhere) for product in range(len(PRODUCTS))))
+        (sides[0][k], sides[1][j], *(places.get(product, nowhere) for product in range(len(terms))))
         for (k, j), places in found.items()
     ]
     packed = tuple(tuple((numbers[0].index(a), numbers[1].index(b)) for a, b in product) for product in terms)
     return [*values, 0.0], PairLoop(tuple(rows), pairs.sign, packed)
 
 
-def _terms(left: np.ndarray, right: np.ndarray) -> Terms:
+def _terms(left: np.ndarray, right: np.ndarray, products: Products) -> Terms:
     """The numbers that products multiply, without those that are zero by structure for every rate: 𝓑 does not know
     which way a link slides, so that half of 2rᶜ*H* is."""
-    some = [[any(map(is_nonzero, side[:, number])) for number in range(WIDE)] for side in (left, right)]
-    wanted = [[(6 * a + i, 6 * b + i) for a, b in products for i in range(6)] for products in PRODUCTS]
+    some = [[any(map(is_nonzero, side[:, number])) for number in range(side.shape[1])] for side in (left, right)]
+    wanted = [[(6 * a + i, 6 * b + i) for a, b in entry for i in range(6)] for entry in products]
     return tuple(tuple((a, b) for a, b in product if some[0][a] and some[1][b]) for product in wanted)
 
 
@@ -147,7 +147,7 @@ def _loop(lanes: int, sign: float, terms: Terms) -> str:
     vector, align = f"<{lanes} x double>", f"align {8 * lanes}"
     lines = ["define internal void @pairs(ptr %m, ptr %table, i64 %count) #0 {", "entry:", "  br label %pair", "pair:"]
     lines += ["  %n = phi i64 [0, %entry], [%n2, %pair]", "  %t = phi ptr [%table, %entry], [%t2, %pair]"]
-    for i, name in enumerate(("left", "right", *(f"to{p}" for p in range(len(PRODUCTS))))):
+    for i, name in enumerate(("left", "right", *(f"to{p}" for p in range(len(terms))))):
         lines += [
             f"  %{name}.p = getelementptr i64, ptr %t, i64 {i}",
             f"  %{name}.o = load i64, ptr %{name}.p, align 8",
@@ -169,6 +169,6 @@ def _loop(lanes: int, sign: float, terms: Terms) -> str:
             lines += [f"  %p{p}n = fneg {FLAGS} {vector} {total}"]
             total = f"%p{p}n"
         lines += [f"  store {vector} {total}, ptr %to{p}, {align}"]
-    lines += [f"  %t2 = getelementptr i64, ptr %t, i64 {2 + len(PRODUCTS)}", "  %n2 = add i64 %n, 1"]
+    lines += [f"  %t2 = getelementptr i64, ptr %t, i64 {2 + len(terms)}", "  %n2 = add i64 %n, 1"]
     lines += ["  %more = icmp slt i64 %n2, %count", "  br i1 %more, label %pair, label %done"]
     return "\n".join([*lines, "done:", "  ret void", "}"])

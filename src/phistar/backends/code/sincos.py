@@ -1,17 +1,21 @@
 """Sine and cosine as branch-free vector IR: Cody-Waite reduction by π/2 in three parts, then fdlibm's polynomials.
 
-The reduction carries no fast-math flags: it is only right when evaluated as written. Within 2 ulp to 1e14; from 2⁵⁰ on,
-where doubles are 0.25 rad apart, the result is NaN, as for infinity.
+The reduction carries no fast-math flags: it is only right when evaluated as written. Within 2 ulp to 1e14. Angles from
+2⁵⁰ on, where doubles are 0.25 rad apart, are first replaced by the angle within ±π that has the C library's sine and
+cosine (`within_reach`); infinity becomes NaN.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import nextafter
 
 _MAGIC = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer and leaves that integer in the low bits
 _TWO_OVER_PI = 0.6366197723675814
-_HUGE = 2.0**974  # times 2⁵⁰ it is infinite; an infinite count makes a NaN of the remainder, and no branch is needed
+_REACH = 2.0**50  # beyond, the count of quarter turns has no place in the low bits
+_SUM_REACH = 2.0**7  # beyond, the rounding of a sum is to be seen in its sine
 _PI_2 = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 _HALVES = 134217729.0  # 2²⁷ + 1: splits a double into two of 26 bits, whose products are exact (Dekker 1971)
 _SIN = (
@@ -23,18 +27,108 @@ _COS = (
     *(-2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11),
 )
 _SIGN = -(2**63)
+TOGETHER = 64  # packed angles behind one branch: all of them wait on the stack while it is decided
 
 
 def sincos(name: str, argument: str, lanes: int, fma: str) -> list[str]:
     """Lines that define %name.sin and %name.cos of the vector `argument`; `fma` is "fma", or "fmuladd" without it."""
     w = _Writer(name, lanes, fma)
-    scaled = w.binary("huge", "fmul", argument, w.constant(_HUGE))
-    turns = w.fused("turns", scaled, w.constant(_TWO_OVER_PI / _HUGE), w.constant(_MAGIC))
+    turns = w.fused("turns", argument, w.constant(_TWO_OVER_PI), w.constant(_MAGIC))
     count = w.binary("count", "fsub", turns, w.constant(_MAGIC))
     r = _fused_remainder(w, argument, count) if fma == "fma" else _split_remainder(w, argument, count)
     sine, cosine = _polynomials(w, r)
     _quadrants(w, turns, sine, cosine)
     return w.lines
+
+
+@dataclass(frozen=True)
+class Angle:
+    """A vector of angles; of one that is a sum, its terms: from these whole turns are taken before they are added."""
+
+    vector: str
+    terms: tuple[str, ...] = ()
+
+    @property
+    def reach(self) -> float:
+        return _SUM_REACH if self.terms else _REACH
+
+    def turned(self, target: str, vector: str, function: str) -> list[str]:
+        """Lines that define %target.turned: the angle less whole turns."""
+        reach = f"double 0x{_word(self.reach):016X}"
+        if not self.terms:
+            return [f"  %{target}.turned = call {vector} {function}({vector} {self.vector}, {reach})"]
+        parts = [f"%{target}.term{number}" for number in range(len(self.terms))]
+        given = zip(parts, self.terms, strict=True)
+        lines = [f"  {part} = call {vector} {function}({vector} {term}, {reach})" for part, term in given]
+        return [*lines, f"  %{target}.turned = fadd {vector} {', '.join(parts)}"]
+
+
+def within_reach(name: str, angles: Mapping[str, Angle], lanes: int, stores: Sequence[str] = ()) -> list[str]:
+    """Lines that define %target for each target → angle: the same, less whole turns if it is beyond the reach of
+    `sincos`. One branch, labelled with `name`, for all of them; with `stores`, lines that store each %target.turned,
+    nothing is defined after it."""
+    w, signs = _Writer(name, lanes, ""), ""
+    for number, angle in enumerate(angles.values()):
+        # A difference whose sign is looked at: comparing a NaN, of which nothing is to be told, would raise a flag.
+        size = w.let(f"size{number}", f"call {w.vector} @llvm.fabs.v{lanes}f64({w.vector} {angle.vector})")
+        left = w.bits(f"left{number}", w.binary(f"room{number}", "fsub", w.constant(nextafter(angle.reach, 0)), size))
+        signs = w.whole(f"signs{number}", "or", signs, left) if signs else left
+    beyond = w.let("beyond", f"icmp slt {w.integers} {signs}, {w.integer(0)}")
+    lanes_beyond = w.let("lanes", f"bitcast <{lanes} x i1> {beyond} to i{lanes}")
+    some = w.let("some", f"icmp ne i{lanes} {lanes_beyond}, 0")
+    function = f"@less_turns.v{lanes}"
+    calls = [line for target, angle in angles.items() for line in angle.turned(target, w.vector, function)]
+    joined = [
+        f"  %{target} = phi {w.vector} [{angle.vector}, %{name}.near], [%{target}.turned, %{name}.far]"
+        for target, angle in angles.items()
+    ]
+    return [
+        *(f"  br label %{name}.near", f"{name}.near:", *w.lines),
+        f'  br i1 {some}, label %{name}.far, label %{name}.on, !prof !{{!"branch_weights", i32 1, i32 1000000}}',
+        *(f"{name}.far:", *calls, *stores, f"  br label %{name}.on"),
+        *(f"{name}.on:", *(joined if not stores else ())),
+    ]
+
+
+def nearer_inputs(entries: Sequence[int], lanes: int) -> list[str]:
+    """Lines that take whole turns from those of some vectors of %in, packed angles, that are beyond reach."""
+    lines = []
+    for start in range(0, len(entries), TOGETHER):
+        angles, stores = {}, []
+        for entry in entries[start : start + TOGETHER]:
+            lines += [f"  %angle{entry}.p = getelementptr i8, ptr %in, i64 {8 * lanes * entry}"]
+            lines += [f"  %angle{entry} = load <{lanes} x double>, ptr %angle{entry}.p, align {8 * lanes}"]
+            stores += [f"  store <{lanes} x double> %near{entry}.turned, ptr %angle{entry}.p, align {8 * lanes}"]
+            angles[f"near{entry}"] = Angle(f"%angle{entry}")
+        lines += within_reach(f"angles{start}", angles, lanes, stores)
+    return lines
+
+
+FUNCTIONS = "\n".join(
+    [
+        *(f"declare double @{name}(double)" for name in ("sin", "cos", "llvm.fabs.f64")),
+        "declare double @atan2(double, double)",
+    ]
+)
+"""The C library's, declared once in a module that has `less_turns_text`."""
+
+
+def less_turns_text(lanes: int) -> str:
+    """`less_turns.v{lanes}`: each angle of a vector that is beyond reach as the one within ±π with the same sine and
+    cosine; the others stay what they are."""
+    vector, last = f"<{lanes} x double>", "%x"
+    lines = [f"declare {vector} @llvm.fabs.v{lanes}f64({vector})"]
+    lines += [f"define internal {vector} @less_turns.v{lanes}({vector} %x, double %reach) nounwind noinline cold {{"]
+    for lane in range(lanes):
+        lines += [f"  %a{lane} = extractelement {vector} %x, i32 {lane}"]
+        lines += [f"  %{name}{lane} = call double @{name}(double %a{lane})" for name in ("sin", "cos")]
+        lines += [f"  %t{lane} = call double @atan2(double %sin{lane}, double %cos{lane})"]
+        lines += [f"  %z{lane} = call double @llvm.fabs.f64(double %a{lane})"]
+        lines += [f"  %b{lane} = fcmp oge double %z{lane}, %reach"]
+        lines += [f"  %y{lane} = select i1 %b{lane}, double %t{lane}, double %a{lane}"]
+        lines += [f"  %x{lane} = insertelement {vector} {last}, double %y{lane}, i32 {lane}"]
+        last = f"%x{lane}"
+    return "\n".join([*lines, f"  ret {vector} {last}", "}"])
 
 
 @dataclass

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.llvm import Body, declarations, splat
-from phistar.backends.code.timeloop_text import loop_text
+from phistar.backends.code.llvm import Body, declarations
+from phistar.backends.code.memory_places import ARGUMENT, MemoryPlaces, Spot
+from phistar.backends.code.stepping_loop import loop_functions
+from phistar.backends.kernels.build import Code, Local
+from phistar.backends.kernels.emit_llvm import ATTRIBUTES, DECLARED, functions_text
 from phistar.backends.machine.rows import size
 from phistar.backends.traces.trace import Tape, Trace, finish
 
@@ -24,11 +28,14 @@ _STATE = ("x", "y", "s")
 @dataclass(frozen=True)
 class Memory:
     """What a block of states keeps. x, y, s: q and v at the start of a step, in a stage, and summed up; u: the joint
-    forces held over a step; clock: t and the step h; gains: the controller's parameters; weights: (α, β) of a stage."""
+    forces held over a step; clock: t and the step h; gains: the controller's parameters; row: what it is given for
+    each step; noted: what it leaves for the finish, which must not read the x that it writes; weights: (α, β)."""
 
     nq: int
     nv: int
     gains: int = 0
+    row: int = 0
+    noted: int = 0
 
     @property
     def n(self) -> int:
@@ -36,16 +43,23 @@ class Memory:
 
     @property
     def sizes(self) -> dict[str, int]:
-        return {**dict.fromkeys(_STATE, self.n), "u": self.nv, "clock": 2, "gains": self.gains, "weights": 2}
+        held = {"u": self.nv, "clock": 2, "gains": self.gains, "row": self.row, "noted": self.noted}
+        return {**dict.fromkeys(_STATE, self.n), **held, "weights": 2}
 
     @property
     def held(self) -> dict[str, int]:
         """Where in %held the numbers of a step start."""
-        return {"u": 0, "clock": self.nv, "gains": self.nv + 2}
+        sizes = {"u": self.nv, "clock": 2, "gains": self.gains, "row": self.row, "noted": self.noted}
+        return {name: sum(list(sizes.values())[:k]) for k, name in enumerate(sizes)}
 
     @property
     def held_size(self) -> int:
-        return self.nv + 2 + self.gains
+        return self.nv + 2 + self.gains + self.row + self.noted
+
+    @property
+    def given(self) -> tuple[str, int]:
+        """Where what comes from an array for each step goes, and how many numbers it is."""
+        return ("row", self.row) if self.row else ("u", self.nv)
 
 
 @dataclass(frozen=True)
@@ -67,65 +81,24 @@ def recorded(memory: Memory, function: Callable[..., Mapping[str, Any]], reads: 
     return Phase(trace, tuple((name, i) for name in reads for i in range(sizes[name])), stores)
 
 
-@dataclass(frozen=True)
-class PhasePlaces:
-    """Places of a phase: %x, %held, what the phase before left in %from, and %to; weights are plain arguments."""
+def phase_places(phase: Phase, memory: Memory, lanes: int) -> MemoryPlaces:
+    """Places of a phase: %x, %held, what the phase before left in %from, and %to; weights are plain arguments. What a
+    phase replaces does not last, nor do weights, which are in no memory."""
+    replaced, width = {name for name, _ in phase.stores}, 8 * lanes
 
-    phase: Phase
-    memory: Memory
-    lanes: int
-
-    def parameters(self) -> str:
-        pointers = ", ".join(f"ptr noalias %{name}" for name in ("x", "from", "to", "held"))
-        return f"{pointers}, double %w0, double %w1"
-
-    def lasts(self, number: int) -> bool:
-        """Not what a phase replaces, nor weights, which are in no memory."""
-        name, entry = self.phase.loads[number]
+    def spot(name: str, entry: int, stage: str) -> Spot:
         if name == "weights":
-            return False
-        replaced = self.address(name, entry, "from")[0] != "from" and name in {
-            stored for stored, _ in self.phase.stores
-        }
-        return not replaced
+            return Spot(f"w{entry}", 0, ARGUMENT, lasts=False)
+        if name in memory.held:
+            return Spot("held", width * (memory.held[name] + entry), lasts=stage == "to" or name not in replaced)
+        start, place = memory.n if name == "s" else 0, "x" if name == "x" else stage
+        return Spot(place, width * (start + entry), lasts=place != "x" or stage == "to" or name not in replaced)
 
-    def load(self, target: str, number: int) -> list[str]:
-        name, entry = self.phase.loads[number]
-        vector = f"<{self.lanes} x double>"
-        if name == "weights":
-            return [
-                f"  %{target}.i = insertelement {vector} poison, double %w{entry}, i32 0",
-                f"  %{target} = shufflevector {vector} %{target}.i, {vector} poison, <{self.lanes} x i32> "
-                "zeroinitializer",
-            ]
-        place, offset = self.address(name, entry, "from")
-        return [
-            f"  %{target}.p = getelementptr i8, ptr %{place}, i64 {offset}",
-            f"  %{target} = load {vector}, ptr %{target}.p, align {8 * self.lanes}",
-        ]
-
-    def store(self, position: int, value: str) -> list[str]:
-        name, entry = self.phase.stores[position]
-        place, offset = self.address(name, entry, "to")
-        return [
-            f"  %o{position}.p = getelementptr i8, ptr %{place}, i64 {offset}",
-            f"  store <{self.lanes} x double> {value}, ptr %o{position}.p, align {8 * self.lanes}",
-        ]
-
-    def again(self, target: str, position: int) -> list[str]:
-        place, offset = self.address(*self.phase.stores[position], "to")
-        return [
-            f"  %{target}.p = getelementptr i8, ptr %{place}, i64 {offset}",
-            f"  %{target} = load <{self.lanes} x double>, ptr %{target}.p, align {8 * self.lanes}",
-        ]
-
-    def address(self, name: str, entry: int, stage: str) -> tuple[str, int]:
-        """Pointer and offset."""
-        width = 8 * self.lanes
-        if name in self.memory.held:
-            return "held", width * (self.memory.held[name] + entry)
-        start = self.memory.n if name == "s" else 0
-        return "x" if name == "x" else stage, width * (start + entry)
+    pointers = ", ".join(f"ptr noalias %{name}" for name in ("x", "from", "to", "held"))
+    loads, stores = (
+        [spot(*x, stage) for x in places] for places, stage in ((phase.loads, "from"), (phase.stores, "to"))
+    )
+    return MemoryPlaces(f"{pointers}, double %w0, double %w1", loads, stores, lanes)
 
 
 @dataclass(frozen=True)
@@ -147,34 +120,36 @@ class TimeLoop:
     def text(self, lanes: int, fma: bool) -> str:
         """The whole module; `loop` is the gufunc's inner loop."""
         bodies = {
-            name: Body(f"{name}part", phase.trace, PhasePlaces(phase, self.memory, lanes), lanes, fma)
+            name: Body(f"{name}part", phase.trace, phase_places(phase, self.memory, lanes), lanes, fma)
             for name, phase in (("control", self.control), ("stage", self.stage), ("finish", self.finish))
             if phase is not None
         }
         functions = [text for body in bodies.values() for text in body.functions()]
         scratch = max(body.slot_count for body in bodies.values())
-        signature = TimeSignature(self.memory, self.control is None)
-        swapped = len(self.weights) % 2 == 0  # stages and the finish hand over an odd number of times
-        loop = loop_text(signature, self._calls(bodies), swapped, scratch, lanes)
-        return "\n".join([declarations(lanes), *functions, loop])
+        signature = TimeSignature(self.memory, self.control is None or self.memory.row > 0)
+        step = partial(self._step, bodies=bodies)
+        names = [name for body in bodies.values() for name in body.names]
+        loop = functions_text(loop_functions(signature, step, scratch, lanes), names)
+        return "\n".join([declarations(lanes), DECLARED, *functions, loop, ATTRIBUTES])
 
-    def _calls(self, bodies: Mapping[str, Body]) -> list[str]:
-        """One step; stages and the finish hand over between %y0 and %y1."""
-        lines: list[str] = []
-        places, rows = ("%y0", "%y1"), [("stage", row) for row in self.weights]
-        phases = [*([("control", (0.0, 0.0))] if "control" in bodies else []), *rows, ("finish", (0.0, 0.0))]
-        for name, row in phases:
-            numbers = ", ".join(splat(weight, 1).strip("<>") for weight in row)
-            given = f"ptr %x, ptr {places[0]}, ptr {places[1]}, ptr %held, {numbers}, ptr %scratch"
-            lines += bodies[name].calls(given)
+    def _step(self, code: Code, places: Mapping[str, Local], k: Local, bodies: Mapping[str, Body]) -> None:
+        """One step; stages and the finish hand over between y and z, an odd number of times where the next step begins
+        with the other one."""
+        y, z = places["y"], places["z"]
+        if len(self.weights) % 2 == 0:
+            even = (k & 1).same(0)
+            y, z = even.select(y, z), even.select(z, y)
+        rows = [("stage", row) for row in self.weights]
+        for name, row in [*([("control", (0.0, 0.0))] if "control" in bodies else []), *rows, ("finish", (0.0, 0.0))]:
+            for part in bodies[name].names:
+                code.call(part, places["x"], y, z, places["held"], *map(code.number, row), places["scratch"])
             if name != "control":
-                places = places[::-1]
-        return lines
+                y, z = z, y
 
 
 @dataclass(frozen=True)
 class TimeSignature:
-    """(nq),(nv),(t)[,(c)][,(g)]->(t,nq),(t,nv): t times, c = (t − 1)·nv joint forces, g gains."""
+    """(nq),(nv),(t)[,(c)][,(g)]->(t,nq),(t,nv): t times, c = (t − 1)·nv joint forces or (t − 1)·row, g gains."""
 
     memory: Memory
     controls: bool

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from phistar.backends.code.nearby import Address, Line
+
 WRITTEN = 16  # entries of a row up to which its copy is written out; longer ones are loops
 
 
@@ -52,21 +54,21 @@ class Rows:
     start: int
     lanes: int
 
-    def copied(self, count: int, packing: bool) -> list[str]:
+    def copied(self, count: int, packing: bool) -> list[Line]:
         """Lines that copy `count` entries: `packing`, into the memory; else out of it."""
         return [line for entry, size in tiles(count, self.width) for line in self.tile(entry, size, packing)]
 
-    def tile(self, entry: int, size: int, packing: bool, known: Mapping[int, str] | None = None) -> list[str]:
+    def tile(self, entry: int, size: int, packing: bool, known: Mapping[int, str] | None = None) -> list[Line]:
         """Lines that copy `size` entries from `entry` on: as many as there are rows, or two, or one. Entries that are
         `known` are not read from the memory."""
         name = f"{self.memory}{self.array}x{self.lane}x{entry}"
         rows, cells = [f"%{name}r{i}" for i in range(self.width)], [f"%{name}c{i}" for i in range(size)]
-        lines = []
+        lines: list[Line] = []
         for i, row in enumerate(rows):
             lines.append(f"  {row} = getelementptr i8, ptr %a{self.array}l{self.lane + i}, i64 {8 * entry}")
-        for i, cell in enumerate(cells):
+        for i in range(size):
             place = 8 * ((self.start + entry + i) * self.lanes + self.lane)
-            lines.append(f"  {cell} = getelementptr i8, ptr %{self.memory}, i64 {place}")
+            lines.append(Address(f"{name}c{i}", self.memory, place))
         if not packing:
             values = [(known or {}).get(entry + i, f"%{name}v{i}") for i in range(size)]
             vector = f"<{self.width} x double>"
@@ -93,7 +95,7 @@ class Tile:
         """In packed memory."""
         return range(self.start + self.entry, self.start + self.entry + self.size)
 
-    def lines(self, lanes: int, known: Mapping[int, str] | None = None) -> list[str]:
+    def lines(self, lanes: int, known: Mapping[int, str] | None = None) -> list[Line]:
         """Lines that copy it; `known` entries of the array are vectors at hand."""
         width = min(lanes, 4)
         copies = (Rows(self.array, lane, width, "out", self.start, lanes) for lane in range(0, lanes, width))
@@ -161,44 +163,12 @@ def _single_out(name: str, rows: list[str], values: list[str]) -> list[str]:
     return lines
 
 
-def copy_text(name: str, lanes: int) -> str:
-    """`pack`: entries 0 … n of some rows into columns of packed memory; `unpack`: back. Squares of `width` entries are
-    transposed; the last square overlaps the one before it where n is no multiple."""
-    width = min(lanes, 4)
-    rows = [f"%r{i}" for i in range(width)]
-    given = ", ".join(f"ptr {row}" for row in rows)
-    lines = [f"define internal void @{name}({given}, ptr %p, i64 %n) #0 {{", "entry:"]
-    lines += [f"  %last = sub i64 %n, {width}", "  %wide = icmp sge i64 %last, 0"]
-    lines += ["  br i1 %wide, label %square, label %few", "square:", "  %e = phi i64 [0, %entry], [%e2, %square]"]
-    lines += _looped_square(rows, width, lanes, name == "pack")
-    lines += [f"  %next = add i64 %e, {width}", "  %more = icmp slt i64 %next, %n"]
-    lines += ["  %fits = icmp slt i64 %next, %last", "  %e2 = select i1 %fits, i64 %next, i64 %last"]
-    lines += ["  br i1 %more, label %square, label %done", "few:", "  %any = icmp sgt i64 %n, 0"]
-    lines += ["  br i1 %any, label %one, label %done", "one:", "  %k = phi i64 [0, %few], [%k2, %one]"]
-    for i, row in enumerate(rows):
-        lines += _pointer(f"a{i}", row, "%k", 8, 0) + _pointer(f"b{i}", "%p", "%k", 8 * lanes, 8 * i)
-        source, target = (f"%a{i}", f"%b{i}") if name == "pack" else (f"%b{i}", f"%a{i}")
-        lines += [f"  %x{i} = load double, ptr {source}, align 8", f"  store double %x{i}, ptr {target}, align 8"]
-    lines += ["  %k2 = add i64 %k, 1", "  %again = icmp slt i64 %k2, %n", "  br i1 %again, label %one, label %done"]
-    return "\n".join([*lines, "done:", "  ret void", "}"])
-
-
-def _looped_square(rows: list[str], width: int, lanes: int, packing: bool) -> list[str]:
-    """Load, transpose and store `width`² entries from %e on."""
-    vector, lines = f"<{width} x double>", []
-    for i, row in enumerate(rows):
-        lines += _pointer(f"f{i}", row, "%e", 8, 0)
-        lines += [f"  %g{i}e = add i64 %e, {i}", *_pointer(f"g{i}", "%p", f"%g{i}e", 8 * lanes, 0)]
-    source, target = ("f", "g") if packing else ("g", "f")
-    lines += [f"  %v{i} = load {vector}, ptr %{source}{i}, align 8" for i in range(width)]
-    made, shuffles = transposed([f"%v{i}" for i in range(width)], vector)
-    lines += shuffles
-    return lines + [f"  store {vector} {value}, ptr %{target}{i}, align 8" for i, value in enumerate(made)]
-
-
-def _pointer(name: str, start: str, index: str, step: int, offset: int) -> list[str]:
+def chosen_copies(name: str, several: list[str], alone: list[str]) -> list[str]:
+    """Lines that copy one state, or several, as there are from %first to %last."""
     return [
-        f"  %{name}.m = mul i64 {index}, {step}",
-        f"  %{name}.o = add i64 %{name}.m, {offset}",
-        f"  %{name} = getelementptr i8, ptr {start}, i64 %{name}.o",
+        f"  %{name}.single = icmp eq i64 %first, %last",
+        f"  br i1 %{name}.single, label %{name}.alone, label %{name}.several",
+        *(f"{name}.several:", *several, f"  br label %{name}.copied"),
+        *(f"{name}.alone:", *alone, f"  br label %{name}.copied"),
+        f"{name}.copied:",
     ]

@@ -89,7 +89,8 @@ class Unsolved:
     def _elimination(self, values: list[Any]) -> Elimination:
         """The loops that multiply the blocks by ℳ⁻¹; what they need is appended to the values."""
         factors, scales = factored(self.mass)
-        inverse, carrying = inverted(factors), Carrying.of(len(scales), tuple(factors))
+        inverse = inverted(factors)
+        carrying = Carrying.of(len(scales), tuple(inverse))
         jobs: list[Job] = []
         for block in self.blocks:
             table, columns = self.tables[block.table][block.row :], self.tables[block.table].shape[1]

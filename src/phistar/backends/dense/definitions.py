@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.dense.differences import RATES
 from phistar.backends.dense.linearized import LINEARIZED
 from phistar.backends.dense.mixed import MIXED
 from phistar.backends.dense.two_way import TWO_WAY
@@ -79,6 +80,8 @@ class Dense:
             return TWO_WAY[node.name](self, *node.of)
         if node.name in LINEARIZED:
             return LINEARIZED[node.name](self, *node.of)
+        if node.name in RATES:
+            return RATES[node.name](self, *node.of)
         if node.of and node.name not in ("r", "mass", "b"):
             return self.riccati(node.of)[node.name]
         return getattr(self, f"_{node.name}")(*node.of)

@@ -21,7 +21,7 @@ from phistar.spatial import skew
 if TYPE_CHECKING:
     from phistar.backends.dense.definitions import Dense
 
-_STEP, _POINTS = 0.01, ((1, 45.0), (2, -9.0), (3, 1.0))  # of sixty
+STEP, POINTS = 0.01, ((1, 45.0), (2, -9.0), (3, 1.0))  # of sixty
 
 
 def _motion(x: np.ndarray) -> np.ndarray:
@@ -102,7 +102,7 @@ def _by_vector(name: str) -> Callable[[Dense, Node], np.ndarray]:
 
     def result(dense: Dense, node: Node) -> np.ndarray:
         at = np.reshape(dense.vectors[name], -1)
-        moved = [_elsewhere(dense, node, dense.links.q, {name: at + e}) for e in (*np.eye(at.size), *-np.eye(at.size))]
+        moved = [elsewhere(dense, node, dense.links.q, {name: at + e}) for e in (*np.eye(at.size), *-np.eye(at.size))]
         ahead, behind = np.split(np.hstack(moved), 2, axis=1)
         return (ahead - behind) / 2
 
@@ -112,21 +112,21 @@ def _by_vector(name: str) -> Callable[[Dense, Node], np.ndarray]:
 def _by_place(dense: Dense, node: Node) -> np.ndarray:
     """A derivative by the tangent of q ⊕ δ."""
     model, total = dense.model, np.zeros((dense.size(node.codomain), dense.model.nv))
-    for steps, weight in _POINTS:
+    for steps, weight in POINTS:
         for sign in (1, -1):
-            moved = [model.integrate(dense.links.q, sign * steps * _STEP * e) for e in np.eye(model.nv)]
-            total = total + sign * weight * np.hstack([_elsewhere(dense, node, q, {}) for q in moved])
-    return total / (60 * _STEP)
+            moved = [model.integrate(dense.links.q, sign * steps * STEP * e) for e in np.eye(model.nv)]
+            total = total + sign * weight * np.hstack([elsewhere(dense, node, q, {}) for q in moved])
+    return total / (60 * STEP)
 
 
-def _elsewhere(dense: Dense, node: Node, q: np.ndarray, vectors: dict[str, np.ndarray]) -> np.ndarray:
+def elsewhere(dense: Dense, node: Node, q: np.ndarray, vectors: dict[str, np.ndarray]) -> np.ndarray:
     links = replace(links_at(dense.model, q, dense.links.frames), inertias=dense.links.inertias)
     return type(dense)(links, {**dense.vectors, **vectors}, dense.operators)(node)
 
 
 LINEARIZED: dict[str, Callable[..., np.ndarray]] = {
-    **dict.fromkeys(("V_tilde", "V_p_tilde", "V_J_tilde", "alpha_p_tilde"), _motions),
-    "F_hat": _forces,
+    **dict.fromkeys(("V_tilde", "V_p_tilde", "V_J_tilde", "alpha_p_tilde", "tilde"), _motions),
+    **dict.fromkeys(("F_hat", "hat"), _forces),
     "Psi_dot": _psi_dot,
     "Psi_prime": _psi_prime,
     "Psi_ddot": _psi_ddot,

@@ -1,4 +1,4 @@
-"""Explicit matrices of what two velocities make, and of Riccati's equation in motion; straight from the definitions."""
+"""Explicit matrices of what two velocities make, straight from the definitions."""
 
 from __future__ import annotations
 
@@ -94,42 +94,6 @@ def _C_ref(dense: Dense) -> np.ndarray:
     return result[:, None]
 
 
-# Riccati's equation differentiated along θ̇
-
-
-def _riccati_rate(dense: Dense, pair: tuple[Node, ...]) -> dict[str, np.ndarray]:
-    """dD/dt and dG/dt as fixed points, with dℰφ/dt = ℰφ[H*θ̇]×."""
-    found, h, shift = dense.riccati(pair), dense._H(), dense._E_phi()
-    p, d_inv, g = found["P"], np.linalg.inv(found["D"]), found["G"]
-    h_dot, shift_dot = _subspace_rate(dense), shift @ _relative_cross(dense)
-    p_plus, p_dot = p - g @ found["D"] @ g.T, np.zeros(p.shape)
-    for _ in range(dense.n + 1):
-        d_dot = h @ p_dot @ h.T + h_dot @ p @ h.T + h @ p @ h_dot.T
-        g_dot = (p_dot @ h.T + p @ h_dot.T - g @ d_dot) @ d_inv
-        spun = g_dot @ found["D"] @ g.T
-        plus_dot = p_dot - spun - spun.T - g @ d_dot @ g.T
-        turned = shift_dot @ p_plus @ shift.T
-        p_dot = turned + turned.T + shift @ plus_dot @ shift.T
-    return {"D_dot": d_dot, "G_dot": g_dot}
-
-
-def _subspace_rate(dense: Dense) -> np.ndarray:
-    result = np.zeros((dense.model.nv, 6 * dense.n))
-    for k, joint in enumerate(dense.model.joints):
-        turned = dense.links.subspace_rate(k, _split(dense, "v")[k][:, 0])
-        if turned is not None:
-            result[joint.v_slice, 6 * k : 6 * k + 6] = turned.T
-    return result
-
-
-def _relative_cross(dense: Dense) -> np.ndarray:
-    entries = {}
-    for k, v in enumerate(_split(dense, "v")):
-        twist = (dense.links.subspace[k] @ v)[:, 0]
-        entries[k, k] = np.block([[skew(twist[:3]), skew(twist[3:])], [np.zeros((3, 3)), skew(twist[:3])]])
-    return dense.blocks(entries)
-
-
 MIXED: dict[str, Callable[..., np.ndarray]] = {
     "V_ref": _V_ref,
     "a_ref": _a_ref,
@@ -137,7 +101,5 @@ MIXED: dict[str, Callable[..., np.ndarray]] = {
     "b_ref": _b_ref,
     "b_r_ref": _b_r_ref,
     "C_ref": _C_ref,
-    "D_dot": lambda dense, *pair: _riccati_rate(dense, pair)["D_dot"],
-    "G_dot": lambda dense, *pair: _riccati_rate(dense, pair)["G_dot"],
 }
 """What each symbol is, from a `Dense`."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from phistar.model import Model
+from phistar.model import Model, require_rigid
 from phistar.spatial import Pose
 
 
@@ -15,6 +15,7 @@ def without_roundoff(model: Model) -> Model:
 
     What is below the rounding of the numbers themselves is not information; as zeros it saves a third of the work.
     """
+    require_rigid(model, "what was asked")
     bodies = tuple(replace(body, placement=_rounded(body.placement)) for body in model.bodies)
     return replace(model, bodies=bodies)
 

@@ -47,6 +47,44 @@ def coriolis_block(mass: Any, moment: np.ndarray, second: np.ndarray, velocity: 
     return np.concatenate([left, np.zeros(left.shape)], axis=-1)
 
 
+def frame_turn(motions: np.ndarray) -> np.ndarray:
+    """[ω~, 0; 0, ω~] of task motions (…, 6m, 1), frame by frame, (…, 6m, 6m)."""
+    size = motions.shape[-2]
+    rows = []
+    for at in range(0, size, 3):
+        turn = skew(motions[..., 6 * (at // 6) : 6 * (at // 6) + 3, 0])
+        before, after = (np.zeros((*turn.shape[:-1], n)) for n in (at, size - at - 3))
+        rows.append(np.concatenate([before, turn, after], axis=-1))
+    return np.concatenate(rows, axis=-2)
+
+
+def frame_sweep(vectors: np.ndarray) -> np.ndarray:
+    """[y₁~, 0; y₂~, 0] of [y₁; y₂] at each frame, (…, 6m, 1) → (…, 6m, 6m)."""
+    size, rows = vectors.shape[-2], []
+    for at in range(0, size, 3):
+        turn, column = skew(vectors[..., at : at + 3, 0]), 6 * (at // 6)
+        before, after = (np.zeros((*turn.shape[:-1], n)) for n in (column, size - column - 3))
+        rows.append(np.concatenate([before, turn, after], axis=-1))
+    return np.concatenate(rows, axis=-2)
+
+
+def axial(block: np.ndarray) -> np.ndarray:
+    """The force f with f*m = tr(X m~) for every motion m, (…, 6, 6) → (…, 6, 1)."""
+    turn, slide = block[..., :3, :3] + block[..., 3:, 3:], block[..., :3, 3:]
+    entries = [x[..., i, j] - x[..., j, i] for x in (turn, slide) for i, j in ((1, 2), (2, 0), (0, 1))]
+    return np.stack(entries, axis=-1)[..., None]
+
+
+def _axes_axial(links: Links, k: int, block: np.ndarray) -> np.ndarray | None:
+    """t with t*w = tr(X ∂_wH*), (…, r, 6) → (…, r, 1)."""
+    if block is None:
+        return None
+    entries = [links.subspace_rate(k, e) for e in np.eye(block.shape[-2])]
+    if any(x is None for x in entries):
+        return None
+    return np.stack([np.asarray((np.swapaxes(block, -1, -2) * x).sum(axis=(-2, -1))) for x in entries], -1)[..., None]
+
+
 def _own(links: Links, k: int, v: np.ndarray) -> np.ndarray | None:
     h = links.subspace[k]
     return own_bracket(np.matmul(h, v), h) if h.shape[-1] > 1 else None
@@ -60,6 +98,10 @@ BRACKETS: dict[str, Callable[..., Any]] = {
     "motion_bracket": lambda links, k, motion: None if motion is None else bracket(motion),
     "force_bracket": lambda links, k, force: None if force is None else force_bracket(force),
     "own_bracket": _own,
+    "frame_turn": lambda links, k, motions: frame_turn(motions),
+    "frame_sweep": lambda links, k, vectors: frame_sweep(vectors),
+    "axes_axial": _axes_axial,
+    "axial": lambda links, k, block: None if block is None else axial(block),
     "coriolis_block": _coriolis,
 }
 """What programs call, at link k; what is zero by structure is None."""

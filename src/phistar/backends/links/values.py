@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links.turned import levered, turned, turns_in_a_row
-from phistar.model import Model
+from phistar.model import Model, require_rigid
 from phistar.spatial import cross, skew
 
 
@@ -84,7 +84,13 @@ class Links:
 
 
 def links_at(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
-    """The links of a model at q (…, nq), floats or traced scalars."""
+    """The links of a model of rigid bodies at q (…, nq), floats or traced scalars."""
+    require_rigid(model, "what was asked")
+    return joint_links(model, q, frames)
+
+
+def joint_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
+    """The same whatever the bodies are: what joints and placements alone say."""
     q = np.asarray(q)
     rotation, offset, subspace = [], [], []
     for body, joint in zip(model.bodies, model.joints, strict=True):

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
+from phistar.backends.machine.roomy import with_room
 from phistar.backends.machine.rows import Signature
 
 _log = logging.getLogger("phistar")
@@ -37,6 +39,8 @@ class Target:
         return "+fma," in self.features + "," or self.triple.startswith(("aarch64", "arm64"))
 
 
+ASIDE = ("block.aside", "loop.aside")
+"""Globals of a module that may point to memory that its functions have laid aside: freed with the code."""
 LONG = 3_000_000  # characters of a module: what a compiler does more thoroughly takes a second here and gains nothing
 
 
@@ -58,6 +62,10 @@ def _ready() -> None:
 def compile_object(text: str, target: Target, loops: str = "", quick: bool = False) -> bytes:
     """Object code of a module; `loops` is a second one that it calls, which LLVM's passes make faster: loops are to be
     vectorised, and locals to be in registers. `quick`: in two thirds of the time, where the rest gains nothing."""
+    return with_room(lambda: _compiled(text, target, loops, quick))
+
+
+def _compiled(text: str, target: Target, loops: str, quick: bool) -> bytes:
     began = perf_counter()
     machine, module = _parsed(text, target, quick)
     if loops:
@@ -80,8 +88,12 @@ def _run_passes(machine: Any, module: Any) -> None:
 
 def assembly(text: str, target: Target) -> str:
     """The instructions of a module as a person reads them."""
-    machine, module = _parsed(text, target)
-    return machine.emit_assembly(module)
+
+    def written() -> str:
+        machine, module = _parsed(text, target)
+        return machine.emit_assembly(module)
+
+    return with_room(written)
 
 
 def _parsed(text: str, target: Target, quick: bool = False) -> tuple[Any, Any]:
@@ -116,7 +128,19 @@ def load_object(data: bytes) -> Code:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
-    return Code(engine, engine.get_function_address("loop"))
+    code = Code(engine, engine.get_function_address("loop"))
+    laid = [place for name in ASIDE if (place := engine.get_global_value_address(name))]
+    if laid:
+        finalize(code, _free, laid).atexit = False
+    return code
+
+
+def _free(places: list[int]) -> None:
+    """Give back what functions have laid aside; nobody runs them any more."""
+    free = ctypes.CDLL(None).free if sys.platform != "win32" else ctypes.cdll.msvcrt.free
+    free.argtypes = [ctypes.c_void_p]
+    for place in places:
+        free(ctypes.c_void_p.from_address(place).value)
 
 
 _UFUNC_FROM_SIGNATURE = 31  # PyUFunc_FromFuncAndDataAndSignature in NumPy's ufunc C API
@@ -127,13 +151,13 @@ _FUNCTIONS, _OBJECT = 32, 88  # where a ufunc has `functions`, and `obj`, a refe
 @dataclass(eq=False)
 class Kept:
     """What a gufunc needs as long as it lives; NumPy keeps mere pointers to it. `tables` is where pointers to the data
-    are that the code is given, or 0; `single` is the door for one state, once it has been asked for."""
+    are that the code is given, or 0; `entries` are the doors for one state that have been asked for."""
 
     code: Code
     signature: Signature
     tables: int
     memory: tuple[Any, ...]
-    single: Any = None
+    entries: dict[str, Any] = field(default_factory=dict)
 
 
 def gufunc(code: Code, signature: Signature, name: str, doc: str, tables: list[np.ndarray] | None = None) -> Any:

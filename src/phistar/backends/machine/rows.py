@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Signature:
-    """Rows of each input, and the shape of each output; one state is one row of each."""
+    """Rows of each input, and the shape of each output; one state is one row of each. `units` says where unit
+    quaternions are among the inputs: of which input, from which entry on."""
 
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, ...], ...]
+    units: tuple[tuple[int, int], ...] = ()
+    flipped: bool = False  # whether the entry for one state gives matrices as their transposes
 
     @property
     def text(self) -> str:

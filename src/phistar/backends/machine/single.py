@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.machine import cache as kernels
-from phistar.backends.machine.jit import Code, compile_object, host, kept_by, load_object
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import Code, host, kept_by
 from phistar.backends.machine.many import HAS_FLAGS, MOST, many_text
 from phistar.backends.machine.rows import Signature
 
@@ -24,33 +24,47 @@ _PYTHON = ("PyTuple_New", "PyTuple_SetItem", "Py_IncRef", "Py_DecRef", "PyEval_S
 _ARRAY_TYPE, _EMPTY, _NEW, _BASE = 2, 184, 94, 282  # in NumPy's array C API: PyArray_Type, PyArray_Empty, …
 _NAMES = ("otherwise", "array", "double", "empty", "new", "base", *_PYTHON)  # what `context` holds
 _FASTCALL = 0x80  # METH_FASTCALL
+_OFF_UNIT = 1.9e-6  # by which a quaternion's square may differ from one: its length then differs by less than 1e-6
 
 
 def single_text(signature: Signature, batches: bool = False) -> str:
     """`single(self, args, n)`, METH_FASTCALL, over `block`; `context` is filled in when the code is loaded. `batches`:
     there is a `loop`, to which arrays with two axes go."""
-    batches = batches and HAS_FLAGS
+    batches = batches and HAS_FLAGS and not signature.flipped
     inputs, lines = len(signature.inputs), ["define ptr @single(ptr %self, ptr %args, i64 %n) #0 {", "entry:"]
     context = [line for number, name in enumerate(_NAMES) for line in _context(number, name)]
     lines += [*context, f"  %fits = icmp eq i64 %n, {inputs}", "  br i1 %fits, label %in0, label %other"]
     for number, rows in enumerate(signature.inputs):
-        following = f"in{number + 1}" if number + 1 < inputs else "made0"
+        following = f"in{number + 1}" if number + 1 < inputs else "units"
         lines += _checked(number, rows, following, "batch" if batches and not number else "other")
+    lines += ["units:", *_units(signature.units), "  br i1 %off, label %other, label %made0"]
     for number in range(len(signature.outputs)):
-        lines += _made(number, len(signature.outputs), len(signature.outputs[number]))
+        lines += _made(number, len(signature.outputs), len(signature.outputs[number]), signature.flipped)
     arrays = [f"ptr %i{a}, i64 0" for a in range(inputs)] + [f"ptr %d{a}, i64 0" for a in range(len(signature.outputs))]
     lines += ["run:", f"  call void @block({', '.join(arrays)}, i64 0, i64 0)", *_result(len(signature.outputs))]
     if batches:
         lines += ["batch:", "  %two = icmp eq i32 %x0, 2", "  br i1 %two, label %states, label %other"]
         lines += ["states:", "  %found = call ptr @many(ptr %args)", "  ret ptr %found"]
     lines += ["other:", "  call void %Py_IncRef(ptr %otherwise)", "  ret ptr %otherwise"]
-    lines += ["failed:", "  ret ptr null", "}"]
+    lines += ["failed:", "  ret ptr null", "}", *_FRAMED]
     lines += [many_text(signature, context, _checked_rows(signature))] if batches else []
     shapes = [
         f"@shape{number} = internal constant [{len(shape)} x i64] [{', '.join(f'i64 {n}' for n in shape)}]"
-        for number, shape in enumerate(signature.outputs)
+        for number, shape in enumerate(x[::-1] if signature.flipped else x for x in signature.outputs)
     ]
     return "\n".join([f"@context = global [{len(_NAMES)} x ptr] zeroinitializer", *shapes, *lines])
+
+
+_FRAMED = (
+    "define ptr @framed(ptr %self, ptr %args, i64 %n) #0 {",
+    "  %given = getelementptr ptr, ptr %args, i64 1",
+    "  %count = sub i64 %n, 2",
+    "  %made = call ptr @single(ptr %self, ptr %given, i64 %count)",
+    "  ret ptr %made",
+    "}",
+)
+"""`framed(model, *arrays, frame)`: its place on the model says what these two are. A tuple without them would take as
+long to make as a third of what a small kernel computes."""
 
 
 def _context(number: int, name: str) -> list[str]:
@@ -78,7 +92,7 @@ def _checked_rows(signature: Signature) -> list[str]:
     """Go on if all arguments are arrays of float64 with two axes, as many rows in each, entries 8 bytes apart."""
     lines: list[str] = []
     for number, rows in enumerate(signature.inputs):
-        n, following = str(number), f"in{number + 1}" if number + 1 < len(signature.inputs) else "made"
+        n, following = str(number), f"in{number + 1}" if number + 1 < len(signature.inputs) else "units"
         lines += [*_array(n, 2, "other"), f"  %c{n} = load i64, ptr %h{n}", f"  %b{n} = load i64, ptr %s{n}"]
         lines += [*_field(f"m{n}", f"h{n}", 8, "i64"), *_field(f"e{n}", f"s{n}", 8, "i64")]
         lines += [f"  %less{n} = sub i64 %c{n}, 1", f"  %few{n} = icmp ult i64 %less{n}, {MOST - 1}"]
@@ -86,7 +100,36 @@ def _checked_rows(signature: Signature) -> list[str]:
         lines += [f"  %dense{n} = icmp eq i64 %e{n}, 8", *_field(f"i{n}", f"a{n}", _DATA, "ptr")]
         lines += [f"  %u{n} = and i1 %few{n}, %same{n}", f"  %w{n} = and i1 %count{n}, %dense{n}"]
         lines += [f"  %row{n} = and i1 %u{n}, %w{n}", f"  br i1 %row{n}, label %{following}, label %other"]
-    return lines
+    if not signature.units:
+        return [*lines, "units:", "  br label %made"]
+    lines += ["units:", "  br label %unit", "unit:", "  %state = phi i64 [0, %units], [%state2, %turned]"]
+    lines += [*_units(signature.units, "%state"), "  br i1 %off, label %other, label %turned", "turned:"]
+    lines += ["  %state2 = add i64 %state, 1", "  %left = icmp slt i64 %state2, %c0"]
+    return [*lines, "  br i1 %left, label %unit, label %made"]
+
+
+def _units(units: tuple[tuple[int, int], ...], state: str = "") -> list[str]:
+    """%off: whether a quaternion of a state is not of length one, and no NaN. Whether it is to be refused is decided by
+    the long way."""
+    lines, found = [], "false"
+    for number, (array, start) in enumerate(units):
+        row, total = f"%i{array}", "0.0"
+        if state:
+            lines += [f"  %u{number}o = mul i64 {state}, %b{array}"]
+            lines += [f"  %u{number}r = getelementptr i8, ptr {row}, i64 %u{number}o"]
+            row = f"%u{number}r"
+        for i in range(4):
+            name = f"%u{number}x{i}"
+            lines += [f"  {name}p = getelementptr double, ptr {row}, i64 {start + i}"]
+            lines += [f"  {name} = load double, ptr {name}p, align 8", f"  {name}s = fmul double {name}, {name}"]
+            lines += [f"  {name}t = fadd double {total}, {name}s"]
+            total = f"{name}t"
+        lines += [f"  %u{number}d = fsub double {total}, 1.0", f"  %u{number}n = fneg double %u{number}d"]
+        for name, value in (("a", f"%u{number}d"), ("b", f"%u{number}n")):
+            lines += [f"  %u{number}{name} = fcmp ogt double {value}, {_OFF_UNIT}"]
+            lines += [f"  %u{number}{name}f = or i1 {found}, %u{number}{name}"]
+            found = f"%u{number}{name}f"
+    return [*lines, f"  %off = or i1 {found}, false"]
 
 
 def _array(n: str, axes: int, otherwise: str) -> list[str]:
@@ -100,11 +143,12 @@ def _array(n: str, axes: int, otherwise: str) -> list[str]:
     return [*lines, f"size{n}:", *_field(f"h{n}", f"a{n}", _SHAPE, "ptr"), *_field(f"s{n}", f"a{n}", _STRIDES, "ptr")]
 
 
-def _made(number: int, count: int, axes: int) -> list[str]:
-    """An array for output `number`. Its making takes over one reference to the dtype."""
+def _made(number: int, count: int, axes: int, flipped: bool) -> list[str]:
+    """An array for output `number`; flipped, its columns lie together. Its making takes over one reference to the
+    dtype."""
     n, following = str(number), f"made{number + 1}" if number + 1 < count else "run"
     lines = [f"made{n}:", "  call void %Py_IncRef(ptr %double)"]
-    lines += [f"  %y{n} = call ptr %empty(i32 {axes}, ptr @shape{n}, ptr %double, i32 0)"]
+    lines += [f"  %y{n} = call ptr %empty(i32 {axes}, ptr @shape{n}, ptr %double, i32 {int(flipped)})"]
     lines += [f"  %none{n} = icmp eq ptr %y{n}, null", f"  br i1 %none{n}, label %failed, label %got{n}", f"got{n}:"]
     return [*lines, *_field(f"d{n}", f"y{n}", _DATA, "ptr"), f"  br label %{following}"]
 
@@ -129,26 +173,20 @@ class _Method(ctypes.Structure):
     )
 
 
-def single_of(function: Any) -> Any:
+def single_of(function: Any, entry: str = "single") -> Any:
     """The door of a gufunc's code for plain arrays; where it has none, or this Python does not hold arrays as expected,
-    something that always gives NotImplemented."""
+    something that always gives NotImplemented. The entry "framed" takes a model first and a frame last."""
     kept = kept_by(function)
-    if kept.single is None:
+    if entry not in kept.entries:
         outside = kept.tables and isinstance(kept.signature, Signature) and layout_is_known()
         code = _door(kept.signature, kept.code, kept.tables) if outside else kept.code
-        kept.single = method_of(code, function.__name__, kept.memory)
-    return kept.single
+        kept.entries[entry] = method_of(code, function.__name__, kept.memory, entry)
+    return kept.entries[entry]
 
 
 def _door(signature: Signature, code: Code, tables: int) -> Code:
     """The door of code that takes a robot's sizes from tables, and so cannot have one inside."""
-    target = host()
-    name = kernels.key("door", signature, target)
-    found = kernels.load(name)
-    data = found[1] if found else compile_object(door_text(signature), target)
-    if not found:
-        kernels.store(name, {"operations": 0}, data)
-    made = load_object(data)
+    _, made = machine_code("door", (signature,), host(), lambda: Source(door_text(signature)))
     behind = (ctypes.c_void_p * 2).from_address(made.engine.get_global_value_address("behind"))
     behind[:] = code.address, tables
     made.keep.append(code)
@@ -173,9 +211,9 @@ def door_text(signature: Signature) -> str:
     return "\n".join([*lines, single_text(signature, batches=True), "attributes #0 = { nounwind }"])
 
 
-def method_of(code: Code, name: str, memory: Any = None) -> Any:
+def method_of(code: Code, name: str, memory: Any = None, entry: str = "single") -> Any:
     """The door for one state of loaded code, and of data that it is given."""
-    address = code.engine.get_function_address("single") if layout_is_known() else 0
+    address = code.engine.get_function_address(entry) if layout_is_known() else 0
     if not address:
         return _absent
     context = (ctypes.c_void_p * len(_NAMES)).from_address(code.engine.get_global_value_address("context"))

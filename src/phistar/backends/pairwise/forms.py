@@ -20,7 +20,6 @@ from phistar.backends.rolled.memory import Rooms
 from phistar.backends.rolled.tables import Areas
 from phistar.model import Model
 
-MANY = 600  # pairs of rates, one carrying the other: beyond, loops over them cost less than instructions written out
 ROWS, LAYERS, TABLE = "rows", "layers", "table"  # how long an array of scratch is
 
 Fields = tuple[tuple[str, int], ...]
@@ -104,15 +103,6 @@ FORMS = {
 """By the name of the public function."""
 
 
-def has_many_pairs(model: Model) -> bool:
-    """Whether so many joint rates carry others that loops over the pairs pay; a chain of 36 links, no humanoid."""
-    carried, rates = 0, [0] * len(model.bodies)
-    for k, (parent, joint) in enumerate(zip(model.parents, model.joints, strict=True)):
-        rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
-        carried += joint.nv * (rates[k] - joint.nv)
-    return carried > MANY
-
-
 @dataclass(frozen=True, eq=False)
 class Walk:
     """The rates in an order in which what a joint carries follows it: `steps` (places, STEP) as the loops read them,
@@ -181,7 +171,12 @@ class Record:
     numbers: np.ndarray
 
 
-def record_of(form: Form, model: Model, kinds: list[int], areas: Areas, memory: Rooms) -> Record:
+Factors = tuple[float, ...]
+
+
+def record_of(
+    form: Form, model: Model, kinds: list[int], areas: Areas, memory: Rooms, factors: Factors = (1.0,) * 3
+) -> Record:
     walk = walked(model)
     width, zero = len(walk.place), areas.slot_start  # the slot of no child stays zero
     by_rate = {joint.v_slice.start + i: (k, i) for k, joint in enumerate(model.joints) for i in range(joint.nv)}
@@ -208,12 +203,12 @@ def record_of(form: Form, model: Model, kinds: list[int], areas: Areas, memory: 
     for name, kind in form.scratch.items():
         scratch[name] = size
         size += width * {ROWS: 1, LAYERS: walk.layers, TABLE: width}[kind]
-    fixed, numbers = _fixed(model, walk)
+    fixed, numbers = _fixed(model, walk, factors)
     return Record(record, scratch, fixed, np.concatenate(parts), size, numbers)
 
 
-def _fixed(model: Model, walk: Walk) -> tuple[dict[str, int], np.ndarray]:
-    """Sizes, steps, places, runs, armature and the entries of −v~ on quaternion joints."""
+def _fixed(model: Model, walk: Walk, factors: Factors = (1.0,) * 3) -> tuple[dict[str, int], np.ndarray]:
+    """Sizes, steps, places, runs, armature, the entries of −v~ on quaternion joints, and what results are times."""
     runs, drift = walk.runs(), _drift(model, walk)
     armature = np.concatenate([*(joint.kind.armature_diagonal for joint in model.joints), [0.0]])
     parts = {
@@ -223,6 +218,7 @@ def _fixed(model: Model, walk: Walk) -> tuple[dict[str, int], np.ndarray]:
         "runs": np.array(runs, dtype=float).reshape(-1),
         "armature": armature[walk.place],
         "drift": np.array(drift, dtype=float).reshape(-1),
+        "factors": np.array(factors, dtype=float),
     }
     starts = np.concatenate([[0], np.cumsum([len(x) for x in parts.values()])])
     return dict(zip(parts, starts.tolist(), strict=False)), np.concatenate(list(parts.values()))

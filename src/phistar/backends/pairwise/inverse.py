@@ -130,7 +130,7 @@ def mass_matrix_inverse(m: Arrays) -> None:
     mirrored(m.ue, width)
     for row in range(width):
         if first_of(m, row) >= 0:
-            put(m, m.ue, m.out0, row, row * width, 0, int(m.strides[0]), int(m.strides[1]))
+            put(m, m.ue, m.out0, 0, row, row * width, 0, int(m.strides[0]), int(m.strides[1]))
 
 
 def forward_inward(m: Arrays, row: int, at: int) -> None:
@@ -188,9 +188,9 @@ def forward_dynamics_derivatives(m: Arrays) -> None:
     forward_tables(m)
     for row in range(width):
         if first_of(m, row) >= 0:
-            put(m, m.uq, m.out0, row, row * width, 0, int(m.strides[0]), int(m.strides[1]))
-            put(m, m.uv, m.out1, row, row * width, 0, int(m.strides[2]), int(m.strides[3]))
-            put(m, m.ue, m.out2, row, row * width, 0, int(m.strides[4]), int(m.strides[5]))
+            put(m, m.uq, m.out0, 0, row, row * width, 0, int(m.strides[0]), int(m.strides[1]))
+            put(m, m.uv, m.out1, 1, row, row * width, 0, int(m.strides[2]), int(m.strides[3]))
+            put(m, m.ue, m.out2, 2, row, row * width, 0, int(m.strides[4]), int(m.strides[5]))
 
 
 def linearize(m: Arrays) -> None:
@@ -206,9 +206,9 @@ def linearize(m: Arrays) -> None:
         m.out0[row * down + (count + row) * along] = 1.0
     for row in range(width):
         if first_of(m, row) >= 0:
-            put(m, m.uq, m.out0, row, row * width, count * down, down, along)
-            put(m, m.uv, m.out0, row, row * width, count * (down + along), down, along)
-            put(m, m.ue, m.out1, row, row * width, count * b_down, b_down, b_along)
+            put(m, m.uq, m.out0, 0, row, row * width, count * down, down, along)
+            put(m, m.uv, m.out0, 1, row, row * width, count * (down + along), down, along)
+            put(m, m.ue, m.out1, 2, row, row * width, count * b_down, b_down, b_along)
     for k in range(int(m.sizes[3])):
         to = int(m.drift[4 * k]) * down + int(m.drift[4 * k + 1]) * along
         m.out0[to] = m.drift[4 * k + 2] * m.rate[int(m.drift[4 * k + 3])]

@@ -14,15 +14,19 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.code.counts import operations
-from phistar.backends.code.native import arrays_used, module_text, tree_of
+from phistar.backends.code.native import Layout, arrays_used, module_text, tree_of
+from phistar.backends.kernels.emit_llvm import ATTRIBUTES, functions_text
+from phistar.backends.kernels.ir import F64, I64, U32
+from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.link_frames import LinkFrames, link_frames
-from phistar.backends.machine import cache
-from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature
-from phistar.backends.pairwise.forms import FORMS, Form, record_of, whole_numbers
+from phistar.backends.pairwise.forms import FORMS, Factors, Form, record_of, whole_numbers
 from phistar.backends.pairwise.steps import stages
 from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls
-from phistar.backends.rolled.loop import TABLES, Sizes, loop_text, pointer
+from phistar.backends.rolled.loop import TABLES, Block, Sizes, loop_functions
 from phistar.backends.rolled.memory import Memory, Rooms, laid_out, needed
 from phistar.backends.rolled.steps import Kind
 from phistar.backends.rolled.tables import Areas, Given, link_tables, over_links
@@ -30,30 +34,42 @@ from phistar.model import Model
 
 
 def pair_kernel(
-    name: str, model: Model, signature: Signature, target: Target | None = None, lanes: int | None = None
+    name: str,
+    model: Model,
+    signature: Signature,
+    target: Target | None = None,
+    lanes: int | None = None,
+    factors: Factors = (1.0,) * 3,
 ) -> tuple[Any, Callable[[], int]]:
-    """The gufunc of a table of `FORMS` for a model with single axes (`common_frame.single_axes`) and without spinning
-    rotors, and what counts its operations."""
+    """The gufunc of the tables of a form of `FORMS`, each times a factor, for a model with single axes
+    (`common_frame.single_axes`) and without spinning rotors, and what counts its operations."""
     form, target = FORMS[name], target or host()
     lanes = lanes or target.lanes
     frames = _with_second_moments(link_frames(model))
     kinds, numbers = kinds_of(model, frames)
     alone = model.parents.count(-1) == 1
     armature = any(np.any(joint.kind.armature_diagonal) for joint in model.joints)
-    key = cache.key("pairs", name, [kind.key for kind in kinds], alone, armature, target, lanes)
-    found = cache.load(key)
-    if found is None:
+
+    def source() -> Source:
         text, memory, per_link = _text(form, kinds, signature, alone, armature, lanes, target.fma)
         header = {"operations": per_link, "memory": memory.data(), "form": name}
-        header["arrays"] = list(_placed(form, _arrays(form)))
-        code = compile_object(text, target, _loops_text(form))
-        cache.store(key, header, code)
-    else:
-        header, code = found
+        return Source(text, header | {"arrays": list(_placed(form, _arrays(form)))}, _loops_text(form))
+
+    made_from = name, [kind.key for kind in kinds], alone, armature, lanes
+    header, code = machine_code("pairs", made_from, target, source)
     rooms = Rooms.from_data(header["memory"])
-    data = _data(form, model, frames, numbers, rooms, signature, header["arrays"], 2 * lanes)
-    function = gufunc(load_object(code), signature, name, f"{name} of {model.name}, compiled link by link.", data)
+    data = _data(form, model, frames, numbers, rooms, signature, header["arrays"], 2 * lanes, factors)
+    function = gufunc(code, signature, name, f"{name} of {model.name}, compiled link by link.", data)
     return function, partial(pair_operations, header, model)
+
+
+def pair_counts(name: str, model: Model) -> int:
+    """Operations per state of a kernel that has yet to be compiled."""
+    form, placed = FORMS[name], single_axes(without_roundoff(model))
+    kinds, numbers = kinds_of(placed, _with_second_moments(link_frames(placed)))
+    made = needed(stages(kinds, form.program, placed.parents.count(-1) == 1, True), form.fields, set())
+    per_link = sum(stage.steps[kind].trace.operations for stage in made for kind in numbers)
+    return per_link + operations(form.loops, whole_numbers(placed))
 
 
 def pair_operations(header: Mapping[str, Any], model: Model) -> int:
@@ -81,18 +97,16 @@ def _text(
     code = stage_calls(made, memory, lanes, fma)
     axes, inputs = [len(shape) for shape in signature.shapes], len(signature.inputs)
     sizes = Sizes(memory.lanes, code.scratch, max(len(memory.slot), 1), 0, 1, None)
-    outputs = range(inputs, signature.arrays)
-    given = ", ".join(f"ptr %base{a}, i64 %s{a}, i64 %k{a}x0, i64 %k{a}x1" for a in outputs)
-    call = f"  call void @finish(ptr %data, ptr %work, i64 %first, i64 %last, {given})"
-    loop = loop_text(code.calls, axes, inputs, sizes, call)
-    text = "\n".join([*code.functions, loop, *_finish(form, outputs, signature.arrays, memory.lanes)])
-    return text, memory, operations_per_link(made)
+    finish = partial(_finish, form=form, outputs=range(inputs, signature.arrays))
+    main = form.loops[-1].__name__
+    loop = functions_text(loop_functions(code.calls, axes, inputs, sizes, finish), [*code.names, main])
+    declared = f"declare void @{main}({', '.join('ptr' for _ in _arrays(form))})"
+    return "\n".join([*code.functions, declared, loop, ATTRIBUTES]), memory, operations_per_link(made)
 
 
 def _loops_text(form: Form) -> str:
-    main = form.loops[-1].__name__
-    text = module_text(form.loops, {}, {}).replace(f"define internal void @{main}(", f"define void @{main}(")
-    return text.replace("contract reassoc ", "contract ")  # sums in two halves are to stay so: half as long to wait for
+    # Sums in two halves are to stay so: half as long to wait for.
+    return module_text(form.loops, {}, Layout(entry=form.loops[-1].__name__, in_order=True))
 
 
 def _arrays(form: Form) -> list[str]:
@@ -101,41 +115,26 @@ def _arrays(form: Form) -> list[str]:
     return arrays_used(trees[form.loops[-1].__name__], trees)
 
 
-def _finish(form: Form, outputs: range, arrays: int, lanes: int) -> list[str]:
-    """`finish`: the records of a block's states, then the loops on each. Of the table of offsets, the first three are
-    where records begin, how many numbers each has, and where scratch begins; then those of the arrays, in bytes."""
-    names = _arrays(form)
-    placed = _placed(form, names)
-    given = ", ".join(f"ptr %base{a}, i64 %s{a}, i64 %k{a}x0, i64 %k{a}x1" for a in outputs)
-    lines = [f"define internal void @finish(ptr %data, ptr %work, i64 %first, i64 %last, {given}) #0 {{", "entry:"]
-    for position, name in enumerate(("places", "offsets", "fixed")):
-        lines += [pointer(f"{name}.p", "data", str(8 * (len(TABLES) + arrays + position)))]
-        lines += [f"  %{name} = load ptr, ptr %{name}.p, align 8"]
-    for position, name in enumerate(("start", "entries", "scratch.o", *(f"m.{name}.o" for name in placed))):
-        lines += [pointer(f"{name}.q", "offsets", str(8 * position)), f"  %{name} = load i64, ptr %{name}.q, align 8"]
-    lines += [pointer("record", "work", "%start"), pointer("scratch", "work", "%scratch.o")]
-    lines += ["  %row = mul i64 %entries, 8", "  %ahead = sub i64 %last, %first"]
-    lines += [f"  %few = icmp slt i64 %ahead, {lanes - 1}", f"  %most = select i1 %few, i64 %ahead, i64 {lanes - 1}"]
-    copied = "ptr %record, i64 %row, i64 %row, i64 8, i64 %entries, i64 %entries, ptr %places, ptr %work"
-    lines += [f"  call void @unpack({copied}, i64 0, i64 %most)"]
-    lines += [f"  %m.strides = alloca [{2 * len(outputs)} x double], align 8"]
-    for number, name in enumerate(f"k{a}x{axis}" for a in outputs for axis in range(2)):
-        lines += [f"  %{name}.n = sdiv i64 %{name}, 8", f"  %{name}.d = sitofp i64 %{name}.n to double"]
-        lines += [
-            pointer(f"{name}.p", "m.strides", str(8 * number)),
-            f"  store double %{name}.d, ptr %{name}.p, align 8",
-        ]
-    lines += ["  br label %state", "state:", "  %i = phi i64 [0, %entry], [%i2, %state]"]
-    lines += ["  %own.o = mul i64 %i, %row", pointer("own", "record", "%own.o"), "  %now = add i64 %first, %i"]
-    for number, a in enumerate(outputs):
-        lines += [f"  %to{a} = mul i64 %now, %s{a}", pointer(f"m.out{number}", f"base{a}", f"%to{a}")]
-    for name, where in placed.items():
-        lines += [pointer(f"m.{name}", where, f"%m.{name}.o")]
-    lines += [f"  call void @{form.loops[-1].__name__}({', '.join(f'ptr %m.{name}' for name in names)})"]
-    lines += ["  %i2 = add i64 %i, 1", "  %more = icmp sle i64 %i2, %most"]
-    lines += ["  br i1 %more, label %state, label %done", "done:", "  ret void", "}"]
-    declared = f"declare void @{form.loops[-1].__name__}({', '.join('ptr' for _ in names)})"
-    return [declared, "\n".join(lines)]
+def _finish(block: Block, form: Form, outputs: range) -> None:
+    """The records of a block's states, then the loops on each. Of the table of offsets, the first three are where
+    records begin, how many numbers each has, and where scratch begins; then those of the arrays."""
+    code, names, arrays = block.code, _arrays(form), block.arrays
+    data = code["data"].at(len(TABLES) + outputs.stop)
+    places, offsets, fixed = (data.at(i).load(kind=x.read) for i, x in enumerate((U32, I64, F64)))
+    start, entries, scratch, *numbers = (offsets.at(i).load() for i in range(3 + len(_placed(form, names))))
+    record, ahead, most = block.work.at(start), block.last - block.first, block.sizes.lanes - 1
+    most = (ahead < most).select(ahead, most)
+    code.call("unpack", record, entries * 8, entries * 8, 8, entries, entries, places, block.work, 0, most)
+    strides = code.room(2 * len(outputs), 8)
+    for number, step in enumerate(step for a in outputs for step in (arrays[a].row, arrays[a].column)):
+        strides.at(number).store((code.like(step, I64) // 8).floating())
+    with code.loop(0, most + 1) as i:
+        starts = {"own": record.at(i * entries), "scratch": block.work.at(scratch), "fixed": fixed}
+        known = {
+            name: starts[where].at(n) for (name, where), n in zip(_placed(form, names).items(), numbers, strict=True)
+        }
+        rows = {f"out{n}": x.base.bytes((block.first + i) * x.state) for n, x in enumerate(arrays[a] for a in outputs)}
+        code.call(form.loops[-1].__name__, *({**known, **rows, "strides": strides}[name] for name in names))
 
 
 def _placed(form: Form, names: list[str]) -> dict[str, str]:
@@ -146,7 +145,7 @@ def _placed(form: Form, names: list[str]) -> dict[str, str]:
         for component in range(components)
     }
     known = {"rows": "own"} | columns | dict.fromkeys(form.scratch, "scratch")
-    known |= dict.fromkeys(("sizes", "steps", "place", "runs", "armature", "drift"), "fixed")
+    known |= dict.fromkeys(("sizes", "steps", "place", "runs", "armature", "drift", "factors"), "fixed")
     return {name: known[name] for name in names if name in known}
 
 
@@ -159,10 +158,11 @@ def _data(
     signature: Signature,
     names: list[str],
     lanes: int,
+    factors: Factors,
 ) -> list[Any]:
     """The tables of the links, then the places of records, the offsets of arrays, and what is fixed."""
     areas = Areas(model, kinds, rooms, ())
-    record = record_of(form, model, kinds, areas, rooms)
+    record = record_of(form, model, kinds, areas, rooms, factors)
     sizes = [[joint.nq if name == "q" else joint.nv for joint in model.joints] for name in ("q", *form.inputs)]
     arrays = [over_links(kinds, areas.own, rooms, name, n) for name, n in zip(("q", *form.inputs), sizes, strict=True)]
     entries = len(record.places)
@@ -175,12 +175,12 @@ def _data(
         [0.0, 0.0, 0.0, *(-model.gravity)],
         -(-beyond // lanes),
     )
-    start = 8 * lanes * areas.room
+    start = lanes * areas.room
     places = {"own": record.record, "scratch": record.scratch, "fixed": record.fixed}
-    offsets = [8 * places[where][name] for name, where in _placed(form, names).items()]
+    offsets = [places[where][name] for name, where in _placed(form, names).items()]
     return [
         *link_tables(model, frames, kinds, areas, given, (), lanes),
-        (8 * lanes * record.places).astype(np.uint32),
-        np.array([start, entries, start + 8 * lanes * entries, *offsets], dtype=np.int64),
+        (lanes * record.places).astype(np.uint32),
+        np.array([start, entries, start + lanes * entries, *offsets], dtype=np.int64),
         record.numbers,
     ]

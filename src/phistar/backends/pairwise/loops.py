@@ -49,13 +49,14 @@ def left_behind(x0, x1, x2, x3, x4, x5, start: int, stop: int) -> None:
     filled(x5, start, stop, 0.0)
 
 
-def put(m: Arrays, table, out, row: int, at: int, start: int, down: int, along: int) -> None:
-    """out(row, ·) ← table, in the robot's own order of joints: run by run where the walk follows that."""
-    to = start + int(m.place[row]) * down
+def put(m: Arrays, table, out, number: int, row: int, at: int, start: int, down: int, along: int) -> None:
+    """out(row, ·) ← table times the result's factor, in the robot's own order of joints: run by run where the walk
+    follows that."""
+    to, factor = start + int(m.place[row]) * down, m.factors[number]
     for k in range(int(m.sizes[2])):
         source, count, target = int(m.runs[RUN * k]), int(m.runs[RUN * k + 1]), int(m.runs[RUN * k + 2])
         for c in range(count):
-            out[to + (target + c) * along] = table[at + source + c]
+            out[to + (target + c) * along] = factor * table[at + source + c]
 
 
 # ∂τ and ℳ: (Hφ̃X)(k,j) = H(k)X(j) where k carries j
@@ -106,7 +107,7 @@ def mass_matrix(m: Arrays) -> None:
             if row == first:
                 left_behind(m.h0, m.h1, m.h2, m.h3, m.h4, m.h5, int(m.steps[STEP * row + 3]), first)
             mass_row(m, row)
-            put(m, m.row, m.out0, row, 0, 0, down, along)
+            put(m, m.row, m.out0, 0, row, 0, 0, down, along)
 
 
 def inverse_row(m: Arrays, row: int) -> None:
@@ -116,10 +117,10 @@ def inverse_row(m: Arrays, row: int) -> None:
     inner = groups(last + 1)
     product_and_more(m.rows, m.p0, m.p1, m.p2, m.p3, m.p4, m.p5, m.w0, m.w1, m.w2, m.row, at + 6, inner)
     outer(m.rows, m.q0, m.q1, m.q2, m.q3, m.q4, m.q5, m.row, at, last + 1, end, width)
-    put(m, m.row, m.out0, row, 0, 0, int(m.strides[0]), int(m.strides[1]))
+    put(m, m.row, m.out0, 0, row, 0, 0, int(m.strides[0]), int(m.strides[1]))
     product_and_more(m.rows, m.s0, m.s1, m.s2, m.s3, m.s4, m.s5, m.h0, m.h1, m.h2, m.row, at + 6, inner)
     outer(m.rows, m.v0, m.v1, m.v2, m.v3, m.v4, m.v5, m.row, at, last + 1, end, width)
-    put(m, m.row, m.out1, row, 0, 0, int(m.strides[2]), int(m.strides[3]))
+    put(m, m.row, m.out1, 1, row, 0, 0, int(m.strides[2]), int(m.strides[3]))
 
 
 def inverse_dynamics_derivatives(m: Arrays) -> None:
@@ -137,4 +138,4 @@ def inverse_dynamics_derivatives(m: Arrays) -> None:
                 filled(m.w2, start, first, 0.0)
             inverse_row(m, row)
             mass_row(m, row)
-            put(m, m.row, m.out2, row, 0, 0, int(m.strides[4]), int(m.strides[5]))
+            put(m, m.row, m.out2, 2, row, 0, 0, int(m.strides[4]), int(m.strides[5]))

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 
-from phistar.backends.programs.linearized import kept_program, sides, tables_program
-from phistar.identities.linearized import inverse_derivatives
-from phistar.operators.linearized import together
-from phistar.operators.nodes import zero
+from phistar.backends.programs.linearized import kept_program, tables_program
+from phistar.identities.law import TREE
+from phistar.identities.linearized import forward_derivatives, inverse_derivatives
+from phistar.identities.polynomial import Polynomial, expand, letters
+from phistar.identities.rewriter import simplify
+from phistar.operators.linearized import PARTIALS, together
+from phistar.operators.nodes import Node, Symbol, zero
 from phistar.operators.spaces import RATES, SCALARS
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.ir import ONE, Field, FromChildren, Plus, Program, Statement, Term, Times, fields_anywhere
+from phistar.sweeps.ir import ONE, Field, FromChildren, Plus, Program, Statement, Table, Term, Times, fields_anywhere
 from phistar.sweeps.tables import lower_blocks, lower_tables
 from phistar.sweeps.validate import validate
 
 Named = tuple[Program, dict[str, tuple[str, int]]]
 """A program, and by field what it is called and how many of its rows are kept."""
 
-LEFT = ("h", 6), ("psi_dot", 3), ("psi_prime", 6), ("psi_ddot", 6)
-RIGHT = ("r_h", 6), ("against", 3), ("by_q", 6), ("by_v", 6)
-"""The sides of products, in the order of `sides`; 𝓑 and its composites meet angular parts only."""
-
 
 @cache
 def inverse_tables() -> Named:
     """∂τ/∂θ and ∂τ/∂θ̇ by composites."""
-    program = tables_program(inverse_derivatives, Symbols())
-    left, right = sides(program.tables)
-    return sooner(program), dict(zip((*left, *right), (*LEFT, *RIGHT), strict=True))
+    s = Symbols()
+    program = tables_program(tuple(inverse_derivatives(s).items()), s).program
+    return sooner(program), called_sides(program.tables)
+
+
+def called_sides(tables: tuple[Table, ...]) -> dict[str, tuple[str, int]]:
+    """Sides by their place in the products: ∂τ/∂θ is Hφ̃X above and Ψ̇*φ̃*Y + Ψ̈*φ̃*rH* below, ∂τ/∂θ̇ is Hφ̃Z and H*φ̃*Y +
+    Ψ́*φ̃*rH*. 𝓑 and its composites meet angular parts only."""
+    by_q, by_v = tables
+    ((h, above_q),), ((_, above_v),) = by_q.carries, by_v.carries
+    meeting_h, (r_h, psi_prime) = sorted(by_v.carried, key=lambda pair: pair[1] != h)
+    against, below = meeting_h[0], dict(by_q.carried)
+    named = {h: ("h", 6), below[against]: ("psi_dot", 3), psi_prime: ("psi_prime", 6), below[r_h]: ("psi_ddot", 6)}
+    named |= {r_h: ("r_h", 6), against: ("against", 3), above_q: ("by_q", 6), above_v: ("by_v", 6)}
+    assert len(named) == 8, named
+    return named
 
 
 @cache
@@ -42,7 +55,7 @@ def mass_table() -> Named:
 
     program = kept_program(("mass",), made)
     ((left, right),) = program.tables[0].carries
-    return program, {left: LEFT[0], right: RIGHT[0]}
+    return program, {left: ("h", 6), right: ("r_h", 6)}
 
 
 @cache
@@ -99,6 +112,53 @@ def _own_part(term: Term) -> Term | None:
         return None
     own = tuple((c, x) for c, x in term.terms if not isinstance(x, FromChildren))
     return Plus(own) if any(isinstance(x, Times) for _, x in own) else None
+
+
+@dataclass(frozen=True)
+class PairTables:
+    """Statements as multiples of the tables of a form: its name, the multiples, and the vectors that it takes."""
+
+    name: str
+    factors: tuple[float, ...]
+    inputs: tuple[str, ...]
+
+
+def pair_tables(nodes: tuple[tuple[str, Node], ...], symbols: Symbols) -> PairTables | None:
+    """The form whose tables some statements are, each up to a number, as the laws find; None if there is none."""
+    for armature in dict.fromkeys((symbols.armature, True)):
+        s = replace(symbols, armature=armature)
+        for name, inputs, stated in _STATED:
+            tables = tuple(stated(s).values())
+            if len(tables) == len(nodes):
+                found = [_multiple(node, table, s) for (_, node), table in zip(nodes, tables, strict=True)]
+                if None not in found:
+                    return PairTables(name, tuple(float(x) for x in found if x is not None), inputs)
+    return None
+
+
+_STATED: tuple[tuple[str, tuple[str, ...], Callable[[Symbols], Mapping[str, Node]]], ...] = (
+    ("mass_matrix", (), lambda s: {"mass": s.mass}),
+    ("mass_matrix_inverse", (), lambda s: {"inverse": s.mass.inv}),
+    ("inverse_dynamics_derivatives", ("v", "qdd"), inverse_derivatives),
+    ("forward_dynamics_derivatives", ("v", "T"), forward_derivatives),
+)
+"""Forms by the statements of their tables."""
+
+
+def _multiple(node: Node, table: Node, s: Symbols) -> Fraction | None:
+    """c where the statement is c times a table: as both are written, or as the laws write them."""
+    found = _ratio(expand(node), expand(table))
+    if found is not None or any(letter.name in PARTIALS for letter in letters(table) if isinstance(letter, Symbol)):
+        return found
+    return _ratio(*(expand(simplify(x, s, TREE, True).result) for x in (node, table)))
+
+
+def _ratio(left: Polynomial, right: Polynomial) -> Fraction | None:
+    if left.terms.keys() != right.terms.keys() or not right.terms:
+        return None
+    word = next(iter(right.terms))
+    scale = left.terms[word] / right.terms[word]
+    return scale if left.same_as(right.scaled(scale)) else None
 
 
 PROGRAMS: dict[str, Callable[[], Named]] = {

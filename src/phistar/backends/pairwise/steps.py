@@ -21,7 +21,7 @@ from phistar.backends.links.turned import turned
 from phistar.backends.links.values import Links, mirrored
 from phistar.backends.pairwise.programs import PROGRAMS
 from phistar.backends.pairwise.tracer import LinkTracer
-from phistar.backends.programs.blocks import Block, block_times, block_total, block_transposed
+from phistar.backends.programs.blocks import Block, BlockDomain, block_total, block_transposed
 from phistar.backends.rolled.memory import Stage
 from phistar.backends.rolled.plan import depending, parts
 from phistar.backends.rolled.steps import Kind, symbolic_link
@@ -174,48 +174,55 @@ class Run:
         sent = next((x for x in parts(statement.term) if isinstance(x, _FROM_CHILDREN)), None)
         if rate is not None and rate.before and sent is not None:
             return rate.before[sent.name]  # type: ignore[attr-defined]
-        value = self.value(t, statement.term, rate)
+        value = _AtRate(t).value(statement.term, rate)
         return mirrored(value) if statement.symmetric and value is not None and len(value) > 1 else value
 
-    def value(self, t: LinkTracer, term: Term, rate: Rate | None) -> Block:
-        """A term at the link, where φ = 1."""
-        match term:
-            case ir.Field(name=name):
-                return self.field(t, name, rate)
-            case ir.Times(left=left, right=right):
-                return block_times(self.value(t, left, rate), self.value(t, right, rate))
-            case ir.Plus(terms=terms):
-                return block_total([(float(c), self.value(t, inner, rate)) for c, inner in terms])
-            case ir.Transpose(of=inner):
-                return block_transposed(self.value(t, inner, rate))
-            case ir.Invert(of=inner):
-                return np.array([[1.0 / self.value(t, inner, rate)[0, 0]]], dtype=object)
-            case ir.Data(name="H"):
-                h = t.field("h")
-                return block_transposed(h if rate is None else h[:, rate.number : rate.number + 1])
-            case ir.Data(name="M"):
-                return _mass(t, t.field("parameters"))
-            case ir.Data(name="A") if rate is not None:
-                return np.array([[t.armature_of(rate.number)]], dtype=object)
-            case ir.Call(function=function, arguments=arguments):
-                return _called(t, function, *(self.value(t, x, rate) for x in arguments))
-        return self.transport(t, term, rate)
 
-    def field(self, t: LinkTracer, name: str, rate: Rate | None) -> Block:
+@dataclass(frozen=True)
+class _AtRate(BlockDomain):
+    """Terms at one link, where φ = 1; a site is a rate of its joint, or None: all of them."""
+
+    t: LinkTracer
+
+    def sites(self, sweep: Sweep) -> tuple[None]:
+        return (None,)
+
+    def put(self, statement: Statement, at: Rate | None, value: Block) -> None:
+        self.t.keep_block(statement.target, value)
+
+    def get(self, name: str, at: Rate | None) -> Block:
         """A field; of one that the joint's rates have side by side, the rate's own."""
-        if rate is not None and name in rate.made:
-            return rate.made[name]
+        t = self.t
+        if at is not None and name in at.made:
+            return at.made[name]
         block = t.given(GIVEN[name]) if name in GIVEN else t.block(name)
         axis = 0 if name in GIVEN else t.axes.get(name)
-        if rate is None or block is None or axis is None:
+        if at is None or block is None or axis is None:
             return block
-        return block[rate.number : rate.number + 1] if axis == 0 else block[:, rate.number : rate.number + 1]
+        return block[at.number : at.number + 1] if axis == 0 else block[:, at.number : at.number + 1]
 
-    def transport(self, t: LinkTracer, term: Term, rate: Rate | None) -> Block:
+    def data(self, name: str, at: Rate | None) -> Block:
+        if name == "H":
+            h = self.t.field("h")
+            return block_transposed(h if at is None else h[:, at.number : at.number + 1])
+        if name == "M":
+            return _mass(self.t, self.t.field("parameters"))
+        if name == "A" and at is not None:
+            return np.array([[self.t.armature_of(at.number)]], dtype=object)
+        raise NotImplementedError(name)
+
+    def invert(self, x: Block) -> Block:
+        return np.array([[1.0 / x[0, 0]]], dtype=object)
+
+    def apply(self, function: str, arguments: list[Block], at: Rate | None) -> Block:
+        return _called(self.t, function, *arguments)
+
+    def move(self, term: Term, at: Rate | None) -> Block:
+        t = self.t
         match term:
             case ir.FromParent(name=name):
-                if rate is not None and rate.before:
-                    return rate.before[name]
+                if at is not None and at.before:
+                    return at.before[name]
                 return None if t.is_root else t.passed(name, 6)
             case ir.FromBase(name=name):
                 return t.record.array("flat", name, (6, 1)) if t.is_root else None

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.traces.solve import solve_symmetric
+from phistar.backends.traces.solve import invert, solve, solve_symmetric, solve_task
+from phistar.sweeps.evaluate import Domain, Terms
+from phistar.sweeps.ir import Times
 
 Block = Any  # an array (…, rows, columns), a pose, or None
 
@@ -28,3 +30,25 @@ def block_divided(left: Block, matrix: np.ndarray) -> Block:
 def block_total(terms: list[tuple[float, Block]]) -> Block:
     scaled = [x if c == 1 else -x if c == -1 else c * x for c, x in terms if x is not None]
     return reduce(np.add, scaled) if scaled else None
+
+
+class BlockDomain(Domain):
+    """Abstract. Domains whose values are blocks: arrays (…, rows, columns), of numbers or of traced scalars."""
+
+    def product(self, left: Block, right: Block, term: Times, at: Any, half: bool) -> Block:
+        return block_times(left, right)
+
+    def total(self, terms: Terms, half: bool) -> Block:
+        return block_total([(float(c), x) for c, x in terms])
+
+    def transpose(self, x: Block) -> Block:
+        return block_transposed(x)
+
+    def invert(self, x: Block) -> Block:
+        return invert(x)
+
+    def divide(self, x: Block, matrix: Block) -> Block:
+        return block_divided(x, matrix)
+
+    def solve(self, matrix: Block, right: Block, symmetric: bool) -> Block:
+        return (solve_task if symmetric else solve)(matrix, right)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array, IntArray
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.solve import SMALLEST_PIVOT, scales, solve, solve_symmetric
 from phistar.errors import InfeasibleError, StatementError
@@ -36,27 +37,42 @@ class OperationalSpace(tuple[np.ndarray, np.ndarray, np.ndarray]):
         self._made = mobility
         return self
 
-    inertia = property(lambda self: self[0], doc="Λ(0) (KJR92 eq. 61); NaN where it does not exist.")
-    coriolis = property(lambda self: self[1], doc="c(0) (KJR92 eq. 64).")
-    gravity = property(lambda self: self[2], doc="g(0) (KJR92 eq. 71).")
+    @property
+    def inertia(self) -> Array:
+        """Λ(0) (KJR92 eq. 61); NaN where it does not exist."""
+        return self[0]
 
     @property
-    def mobility(self) -> np.ndarray:
+    def coriolis(self) -> Array:
+        """c(0) (KJR92 eq. 64)."""
+        return self[1]
+
+    @property
+    def gravity(self) -> Array:
+        """g(0) (KJR92 eq. 71)."""
+        return self[2]
+
+    @property
+    def mobility(self) -> Array:
         """Ω(0) = Jℳ⁻¹J*, (…, 6m, 6m), which exists everywhere (KJR92 eq. 11)."""
         return solve(self.inertia, np.eye(self.inertia.shape[-1])) if self._made is None else self._made()
 
     @property
-    def rank(self) -> np.ndarray:
+    def rank(self) -> IntArray:
         return rank(self.mobility)
 
     @property
-    def condition(self) -> np.ndarray:
+    def condition(self) -> Array:
         return condition(self.mobility)
 
     @property
     def report(self) -> str:
         """A sentence on rank and condition."""
         return report(self.mobility)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} {value.shape}" for name, value in self._asdict().items())
+        return f"OperationalSpace({shown})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OperationalSpace, tuple(self)

@@ -5,7 +5,7 @@ A field that is zero by structure is None: nothing is computed with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,13 @@ from phistar.backends.links.mixed import MIXED
 from phistar.backends.links.newton_euler import carried, inertial_force
 from phistar.backends.links.values import Links, space_sizes
 from phistar.backends.programs.biases import WAY
-from phistar.backends.programs.blocks import Block, block_divided, block_times, block_total, block_transposed
-from phistar.backends.traces.solve import invert, solve, solve_symmetric, solve_task
+from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_total, block_transposed
+from phistar.backends.traces.solve import solve, solve_symmetric
 from phistar.backends.traces.trace import Scalar
 from phistar.spatial import cross
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Program, Sweep, Term
+from phistar.sweeps.evaluate import evaluate
+from phistar.sweeps.ir import Program, Statement, Sweep, Term
 
 
 def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Mapping[str, Any] | None = None) -> Any:
@@ -44,16 +45,14 @@ def _run(program: Program, links: Links, inputs: Mapping[str, Any], operators: M
         machine.fields[name] = _stacked(links, np.asarray(inputs[name]), space)
         if name in program.columns:
             machine.columns = np.asarray(inputs[name]).shape[-1]
-    for sweep in program.sweeps:
-        machine.run(sweep)
+    evaluate(program, machine)
     return machine
 
 
 def poses(program: Program, links: Links) -> list[tuple[np.ndarray, np.ndarray]]:
     """Where each link is, (R, p), from the program that places them."""
     machine = _Machine(links, {})
-    for sweep in program.sweeps:
-        machine.run(sweep)
+    evaluate(program, machine)
     return machine.fields["X"]
 
 
@@ -69,7 +68,7 @@ def _stacked(links: Links, array: np.ndarray, space: str) -> Any:
     return array
 
 
-class _Machine:
+class _Machine(BlockDomain):
     """The fields of one run: a list with a block per link, or one flat array."""
 
     def __init__(self, links: Links, operators: Mapping[str, Any]) -> None:
@@ -79,60 +78,56 @@ class _Machine:
         self.columns = 1  # of what is zero by structure
         self.count = len(links.model.bodies)
 
-    def run(self, sweep: Sweep) -> None:
+    def sites(self, sweep: Sweep) -> Iterable[int]:
         if sweep.direction == "flat":
-            for statement in sweep.statements:
-                self.fields[statement.target] = self.value(statement.term, -1)
+            return (-1,)
+        return range(self.count) if sweep.direction == ir.OUTWARD else range(self.count - 1, -1, -1)
+
+    def begin(self, sweep: Sweep) -> None:
+        if sweep.direction == "flat":
             return
         for statement in sweep.statements:
             self.fields[statement.target] = [None] * self.count
             if isinstance(statement.term, ir.Invert) and isinstance(statement.term.of, ir.Field):
                 self.inverted[statement.target] = statement.term.of.name
-        links = range(self.count) if sweep.direction == ir.OUTWARD else range(self.count - 1, -1, -1)
-        for k in links:
-            for statement in sweep.statements:
-                value = self.value(statement.term, k)
-                self.fields[statement.target][k] = (
-                    link.mirrored(value) if statement.symmetric and value is not None else value
-                )
 
-    def value(self, term: Term, k: int) -> Block:
-        match term:
-            case ir.Field(name=name):
-                return self.fields[name] if k < 0 else self.fields[name][k]
-            case ir.Times(left=left, right=right):
-                return self.product(left, right, k)
-            case ir.Plus(terms=terms):
-                pairs = [(float(c), p) for c in (1, -1) for p in self.pairs([x for d, x in terms if d == c], k)]
-                done = {inner for _, pair in pairs for inner in pair}
-                apart = [(float(c), self.value(inner, k)) for c, inner in terms if inner not in done]
-                return block_total([*((c, self.joint_value(*pair, k)) for c, pair in pairs), *apart])
-            case ir.Data(name=name):
-                return self.data(name, k)
-            case ir.Transpose(of=inner):
-                return block_transposed(self.value(inner, k))
-            case ir.Invert(of=inner):
-                return invert(self.value(inner, k))
-            case ir.Divide(left=left, matrix=matrix):
-                return block_divided(self.value(left, k), self.value(matrix, k))
-            case ir.Call(function=function, arguments=arguments):
-                values = [self.value(x, k) for x in arguments]
-                known = BRACKETS.get(function) or MIXED.get(function)
-                return known(self.links, k, *values) if known else getattr(self, function)(k, *values)
-        return self.transport(term, k)
+    def put(self, statement: Statement, at: int, value: Block) -> None:
+        if at < 0:
+            self.fields[statement.target] = value
+        else:
+            if statement.symmetric and value is not None:
+                value = link.mirrored(value)
+            self.fields[statement.target][at] = value
 
-    def product(self, left: Term, right: Term, k: int) -> Block:
+    def get(self, name: str, at: int) -> Block:
+        return self.fields[name] if at < 0 else self.fields[name][at]
+
+    def apply(self, function: str, arguments: list[Block], at: int) -> Block:
+        known = BRACKETS.get(function) or MIXED.get(function)
+        return known(self.links, at, *arguments) if known else getattr(self, function)(at, *arguments)
+
+    def operator(self, name: str, transposed: bool, x: Block) -> Block:
+        if name == "U_task":
+            return x
+        operator = np.asarray(self.operators[name])
+        return np.matmul(operator.T if transposed else operator, x)
+
+    def product(self, left: Block, right: Block, term: ir.Times, at: int, half: bool) -> Block:
         """XY. Where D is large and G*φ*λ is none, on the world, D⁻¹y is solved for; there U is D and G = I if the joint
         is free."""
-        x, y = self.value(left, k), self.value(right, k)
-        inverse = self.inverted.get(getattr(left, "name", ""), ""), self.inverted.get(getattr(right, "name", ""), "")
-        if k >= 0 and self.links.parents[k] < 0 and any(inverse) and self.links.model.joints[k].nv > 1:
-            matrix = self.fields[inverse[0] or inverse[1]][k]
-            if inverse[0] and y is not None:
-                return solve_symmetric(matrix, y)
-            if x is not None and x.shape == matrix.shape and all(map(_is_same, x.flat, matrix.flat)):
-                return np.eye(len(x))
-        return block_times(x, y)
+        inverse = [self.inverted.get(getattr(x, "name", ""), "") for x in (term.left, term.right)]
+        if at >= 0 and self.links.parents[at] < 0 and any(inverse) and self.links.model.joints[at].nv > 1:
+            matrix = self.fields[inverse[0] or inverse[1]][at]
+            if inverse[0] and right is not None:
+                return solve_symmetric(matrix, right)
+            if left is not None and left.shape == matrix.shape and all(map(_is_same, left.flat, matrix.flat)):
+                return np.eye(len(left))
+        return block_times(left, right)
+
+    def paired(self, terms: Any, at: int) -> list[tuple[Any, tuple[ir.Call, Any]]]:
+        if not any(isinstance(x, ir.Call) for _, x in terms):
+            return []
+        return [(c, p) for c in (1, -1) for p in self.pairs([x for d, x in terms if d == c], at)]
 
     def pairs(self, terms: list[Term], k: int) -> list[tuple[ir.Call, Any]]:
         """b with Mα, a(k) with φ*α: what is cheaper together than apart."""
@@ -153,7 +148,7 @@ class _Machine:
                         found.setdefault(first, second)
         return list(found.items())
 
-    def joint_value(self, call: ir.Call, other: Any, k: int) -> Block:
+    def together(self, call: ir.Call, other: Any, k: int) -> Block:
         """Mα + b, φ*α + a(k), or φ*α and the way's part of a(k)."""
         if call.function == "bias_force":
             mass, velocity = (self.value(x, k) for x in call.arguments)
@@ -169,7 +164,7 @@ class _Machine:
         own = link.bias_acceleration(self.links, k, *(self.value(x, k) for x in call.arguments), reaching=False)
         return own + above
 
-    def transport(self, term: Term, k: int) -> Block:
+    def move(self, term: Term, k: int) -> Block:
         rotation, offset, parents = self.links.rotation, self.links.offset, self.links.parents
         match term:
             case ir.FromChildren(name=name) | ir.CongruentChildren(name=name) | ir.CarriedChildren(name=name):
@@ -248,14 +243,8 @@ class _Machine:
             case ir.ToScalar(left=left, right=right):
                 pairs = zip(self.fields[left], self.fields[right], strict=True)
                 return block_total([(1.0, block_times(block_transposed(x), y)) for x, y in pairs])
-            case ir.TaskOperator(name="U_task", of=inner):
-                return self.value(inner, -1)
-            case ir.TaskOperator(name=name, transposed=transposed, of=inner):
-                operator = np.asarray(self.operators[name])
-                return np.matmul(operator.T if transposed else operator, self.value(inner, -1))
-            case ir.SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
-                chosen = solve_task if symmetric else solve
-                return chosen(self.value(matrix, -1), self.value(right, -1))
+            case ir.Call(arguments=(ir.Field(name=name),)):
+                return self.bias_acceleration_at_frames(-1, self.fields[name])
             case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric, over=over):
                 chosen = solve_symmetric if symmetric else solve
                 return _stacked(self.links, chosen(self.whole(matrix, over), self.whole(right, over)), over)
@@ -282,7 +271,12 @@ class _Machine:
             unit = np.eye(6)
             blocks = [link.from_world_axes(self.fields["X"][k][0], self.point(f), unit) for f in own]
             return block_total([(1.0, np.matmul(b, np.swapaxes(b, -1, -2))) for b in blocks])
-        return np.asarray(self.operators[name])[..., 6 * k : 6 * k + 6, 6 * k : 6 * k + 6]
+        operator = np.asarray(self.operators[name])
+        return operator[..., self.rows_at(k, operator.shape[-2]), self.rows_at(k, operator.shape[-1])]
+
+    def rows_at(self, k: int, size: int) -> slice:
+        """Where link k, or its joint, stands in a stack; where both are as long, every joint has six rates."""
+        return slice(6 * k, 6 * k + 6) if size == 6 * self.count else self.links.model.joints[k].v_slice
 
     def frame_bodies(self) -> list[int]:
         return [self.links.model.frame(name).body for name in self.links.frames]

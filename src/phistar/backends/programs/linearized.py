@@ -13,15 +13,15 @@ and a pair of joints is a product of two blocks, which loops of the kernel may m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.pairs import PRODUCTS, Pairs
+from phistar.backends.code.pairs import Pairs, Products
 from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.links.brackets import bracket
 from phistar.backends.links.common_frame import CommonFrame
@@ -31,34 +31,85 @@ from phistar.backends.programs.interpret import tabled
 from phistar.backends.traces.trace import Scalar
 from phistar.errors import StatementError
 from phistar.identities.law import TREE
-from phistar.identities.linearized import composite_acceleration, composite_mass
+from phistar.identities.linearized import composite_acceleration, composite_mass, joint_forces
 from phistar.identities.rewriter import simplify
-from phistar.operators.nodes import Node, Product, Sum, product, spelling
+from phistar.operators.linearized import PLACE, partial
+from phistar.operators.nodes import Inverse, Node, Product, Sum, product, spelling
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program, Table
 from phistar.sweeps.stored import program_from, to_data
-from phistar.sweeps.tables import lower_tables
+from phistar.sweeps.tables import lower_tables, pair_form, ratio
 
-Statements = Callable[[Symbols], Mapping[str, Node]]
-TABLES = "dq", "dv"  # the statements that are tables; the third is ℳ or ℳ⁻¹
-MASS_OF_PLACE = "[rH*]", "[Ψ̈]"  # the product by which ∂τ/∂θ has HφMφ*Ψ̈ in it, with the columns that ℳ is made of
+MASS, UNIT = "ℳ", "I"
 
 
 # From statements to programs
 
 
+@dataclass(frozen=True)
+class TableStatement:
+    """A statement between joints, `factor` times a table of the program, ℳ or I, or ℳ⁻¹ (`solved`) times that; `falls`:
+    the table is how τ = ℳθ̈ + 𝒞 + 𝒢 changes with the place."""
+
+    factor: float
+    solved: bool
+    table: str
+    falls: bool
+
+
+@dataclass(frozen=True)
+class TableProgram:
+    """The program that makes the sides of tables and ℳ, and the statements that are made of these."""
+
+    program: Program
+    statements: tuple[TableStatement, ...]
+
+
 @cache
-def tables_program(statements: Statements, symbols: Symbols) -> Program:
-    """The program of derivatives by θ and θ̇, of −ℳ⁻¹X that of X, and of ℳ. Derivations do not depend on the robot, so
-    it is kept on disk."""
-    found = statements(symbols)
-    nodes = {name: _without_inverse(found[name], symbols) for name in TABLES}
+def tables_program(nodes: tuple[tuple[str, Node], ...], symbols: Symbols) -> TableProgram:
+    """The program of operators between joints, each a table or ℳ⁻¹ times one. Derivations do not depend on the robot,
+    so it is kept on disk."""
+    tables: dict[str, Node] = {}
+    found = [_table_statement(name, node, symbols, tables) for name, node in nodes]
 
     def made() -> Program:
-        tables = {name: simplify(node, symbols, TREE, True).result for name, node in nodes.items()}
         return lower_tables(tables, symbols, {"mass": composite_mass(symbols)})
 
-    return kept_program((symbols.spelling, *map(spelling, nodes.values())), made)
+    program = kept_program((symbols.spelling, *map(spelling, tables.values()), *tables), made)
+    return TableProgram(program, tuple(found))
+
+
+def _table_statement(name: str, node: Node, s: Symbols, tables: dict[str, Node]) -> TableStatement:
+    """The statement; what is neither ℳ nor I is one more table."""
+    factor, whole = _content(node)
+    factors = whole.factors if isinstance(whole, Product) else (whole,)
+    solved = isinstance(factors[0], Inverse)
+    if solved and _multiple(factors[0].of, s.mass, s) is None:  # type: ignore[attr-defined]
+        raise StatementError(f"{node!r} is no table over pairs of joints: only ℳ is inverted there.")
+    if solved:
+        factor /= _multiple(factors[0].of, s.mass, s)  # type: ignore[attr-defined, operator]
+    if solved and len(factors) == 1:
+        return TableStatement(float(factor), True, UNIT, False)
+    more, rest = _content(product(*factors[solved:]))
+    mass = _multiple(rest, s.mass, s)
+    if mass is not None:
+        return TableStatement(float(factor * more * mass), solved, MASS, False)
+    falls = _multiple(rest, partial(joint_forces(s), PLACE), s)
+    tables[name] = simplify(rest, s, TREE, True).result
+    return TableStatement(float(factor * more), solved, name, falls == 1)
+
+
+def _content(node: Node) -> tuple[Fraction, Node]:
+    """c and X of cX."""
+    return node.terms[0] if isinstance(node, Sum) and len(node.terms) == 1 else (Fraction(1), node)
+
+
+@cache
+def _multiple(node: Node, other: Node, s: Symbols) -> Fraction | None:
+    """c where a statement is, by the laws, c times another."""
+    if node is other:
+        return Fraction(1)
+    return ratio(*(pair_form(simplify(x, s, TREE, True).result, s) for x in (node, other)))
 
 
 def kept_program(named: tuple[str, ...], made: Callable[[], Program]) -> Program:
@@ -77,37 +128,40 @@ def moved_by_forces(symbols: Symbols) -> Symbols:
     return symbols.accelerated(composite_acceleration(symbols))
 
 
-def _without_inverse(node: Node, s: Symbols) -> Node:
-    """X of −ℳ⁻¹X."""
-    match node:
-        case Sum(terms=((-1, Product(factors=(inverse, *others))),)) if inverse is s.mass.inv:
-            return product(*others)
-    return node
-
-
 # From programs to numbers
 
 
-def inverse_dynamics_derivatives(program: Program, frame: CommonFrame, v: Any, a: Any) -> Unsolved:
-    """∂τ/∂θ, ∂τ/∂θ̇, ∂τ/∂θ̈ at v and a, (…, nv)."""
-    at = Tables.at(program, frame, {"θ̇": v, "θ̈": a})
-    by_q, by_v, pairs = at.tables(1.0)
-    return Unsolved(at.mass, (by_q, by_v, at.mass), (), pairs)
+def evaluated(stated: TableProgram, frame: CommonFrame, vectors: dict[str, Any]) -> Unsolved:
+    """The statements at vectors θ̇, θ̈ or T, (…, nv)."""
+    at = Tables.at(stated.program, frame, vectors)
+    signs = {s.table: s.factor for s in stated.statements}
+    sign = -1.0 if any(c < 0 for c in signs.values()) else 1.0
+    made, pairs = at.tables(sign)
+    tables, blocks, known = [], [], set()
+    for number, statement in enumerate(stated.statements):
+        scale = statement.factor * (sign if statement.table in made else 1.0)
+        table = made.get(statement.table, at.mass)
+        if statement.table == UNIT:
+            table = np.eye(at.mass.shape[-1])
+        if statement.falls and statement.solved and pairs is not None:
+            for column, values in falling(frame).items():
+                table[:, column] = -sign * values
+                known.add((number, column))
+        tables.append(table if scale == 1.0 else _scaled(table, scale, pairs))
+        if statement.solved:
+            blocks.append(Block(number, symmetric=statement.table == UNIT and scale == 1.0))
+    return Unsolved(at.mass, tuple(tables), tuple(blocks), pairs, frozenset(known))
 
 
-def forward_dynamics_derivatives(program: Program, frame: CommonFrame, v: Any, tau: Any) -> Unsolved:
-    """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇, ℳ⁻¹ at the acceleration that tau, (…, nv), gives."""
-    at = Tables.at(program, frame, {"θ̇": v, "T": tau})
-    by_q, by_v, pairs = at.tables(-1.0)
-    known = falling(frame) if by_q.dtype == object and MASS_OF_PLACE in program.tables[0].carried else {}
-    for column, values in known.items():
-        by_q[:, column] = values
-    return replace(unsolved(at.mass, by_q, by_v, pairs), known=frozenset((0, column) for column in known))
+def _scaled(table: np.ndarray, scale: float, pairs: Pairs | None) -> np.ndarray:
+    """A table with what loops would make of it written out, times a number."""
+    return scale * (table if pairs is None else pairs.filled(table))
 
 
-def unsolved(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray, pairs: Pairs | None = None) -> Unsolved:
-    """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇ and ℳ⁻¹ from ℳ and −∂τ."""
-    return Unsolved(mass, (by_q, by_v, np.eye(mass.shape[-1])), (Block(0), Block(1), Block(2, symmetric=True)), pairs)
+def unsolved(mass: np.ndarray, by_q: np.ndarray, by_v: np.ndarray, factor: float = 1.0) -> Unsolved:
+    """−ℳ⁻¹∂τ/∂θ, −ℳ⁻¹∂τ/∂θ̇ and ℳ⁻¹, times a factor, from ℳ and −∂τ."""
+    blocks = Block(0), Block(1), Block(2, symmetric=factor == 1.0)
+    return Unsolved(mass, (by_q, by_v, factor * np.eye(mass.shape[-1])), blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,14 +180,18 @@ class Tables:
         whole, fields = tabled(program, frame.links, given)
         return Tables(program, frame.links, mirrored(whole["mass"]), fields)
 
-    def tables(self, sign: float) -> tuple[np.ndarray, np.ndarray, Pairs | None]:
-        """The two tables, times ±1; of traced scalars with the products over pairs of joints left open."""
-        own = [sign * self.own(table) for table in self.program.tables]
-        left, right = sides(self.program.tables)
-        pairs = Pairs(self.by_rates(left), self.by_rates(right), self.carried(), sign)
-        if own[0].dtype == object:
-            return pairs.table(own[0], 0, 1), pairs.table(own[1], 2, 3), pairs
-        return pairs.dense(own[0], 0, 1), pairs.dense(own[1], 2, 3), None
+    def tables(self, sign: float) -> tuple[dict[str, np.ndarray], Pairs | None]:
+        """The tables by name, times ±1; of traced scalars with the products over pairs of joints left open."""
+        tables = self.program.tables
+        if not tables:
+            return {}, None
+        left, right, products = sides(tables)
+        pairs = Pairs(self.by_rates(left), self.by_rates(right), self.carried(), sign, products)
+        own = {table.name: sign * self.own(table) for table in tables}
+        is_open = next(iter(own.values())).dtype == object
+        make = pairs.table if is_open else pairs.dense
+        made = {name: make(x, 2 * i, 2 * i + 1) for i, (name, x) in enumerate(own.items())}
+        return made, pairs if is_open else None
 
     def blocks(self, name: str) -> list[np.ndarray]:
         """A field, zeros where it is zero by structure."""
@@ -169,17 +227,11 @@ class Tables:
 
 
 @cache
-def sides(tables: tuple[Table, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The fields of the carrying and of the carried joint, in the order in which `PRODUCTS` counts them."""
-    terms = [[x, tuple((b, a) for a, b in y)] for x, y in ((table.carries, table.carried) for table in tables)]
-    products = [product for pair in terms for product in pair]
-    left, right = (dict.fromkeys(pair[side] for product in products for pair in product) for side in (0, 1))
-    wanted = [set(product) for product in PRODUCTS]
-    for inner in permutations(left):
-        for outer in permutations(right):
-            if [{(inner.index(a), outer.index(b)) for a, b in product} for product in products] == wanted:
-                return inner, outer
-    raise StatementError(f"The loops over pairs of joints do not know the products {products}.")
+def sides(tables: tuple[Table, ...]) -> tuple[tuple[str, ...], tuple[str, ...], Products]:
+    """The fields of the carrying and of the carried joint, and of each table the products of these, above and below."""
+    terms = [part for x in tables for part in (x.carries, tuple((b, a) for a, b in x.carried))]
+    left, right = (tuple(dict.fromkeys(pair[side] for part in terms for pair in part)) for side in (0, 1))
+    return left, right, tuple(tuple((left.index(a), right.index(b)) for a, b in part) for part in terms)
 
 
 def falling(frame: CommonFrame) -> dict[int, np.ndarray]:

@@ -17,12 +17,12 @@ from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.arrays import traced as traced_array
 from phistar.errors import ShapeError
 from phistar.identities.law import Setting
-from phistar.identities.rewriter import simplify
 from phistar.model import Model
 from phistar.operators.nodes import Node, spelling
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
+from phistar.sweeps.search import cheapest
 from phistar.sweeps.stored import program_from, to_data
 
 ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and LDL*", "as written"
@@ -58,7 +58,7 @@ def derived_program(
     if form in (AS_WRITTEN, JOSEPH):
         return lower_all(dict(nodes), matrix, form == JOSEPH)
     innovations = form == ARTICULATED
-    return lower_all({name: simplify(n, symbols, setting, matrix, innovations).result for name, n in nodes}, matrix)
+    return lower_all({name: cheapest(n, symbols, setting, matrix, innovations).result for name, n in nodes}, matrix)
 
 
 def is_wide(node: Node) -> bool:
@@ -81,7 +81,7 @@ class Evaluation:
     def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Each output as (…, rows), or (…, rows, columns) where the operand is the identity."""
         model = self.model
-        q = model.checked(q, model.nq, "q")
+        q = model.checked_q(q)
         given = {GIVEN.get(name, name): value for name, value in vectors.items()}
         given.setdefault("a_g", np.concatenate([np.zeros(3), -model.gravity]))
         arrays = {name: self._input(name, space, given) for name, space in self.program.inputs}
@@ -101,7 +101,7 @@ class Evaluation:
         return x[..., 0] if x.shape[-1] else np.zeros(x.shape[:-1])  # over no joints there are no columns either
 
     def _input(self, name: str, space: str, given: Mapping[str, Any]) -> np.ndarray:
-        size = space_sizes(self.model, self.frames)
+        size = space_sizes(self.model, self.frames) | {"closures": len((self.operators or {}).get("Q", ()))}
         rows = size.get(space, 1 if space == "scalars" else -1)
         if name in self.program.columns:
             return identity(self.model, space, rows, self.blocks)
@@ -126,7 +126,7 @@ def identity(model: Model, space: str, rows: int, blocks: bool) -> np.ndarray:
 def frame_pose(model: Model, q: Any, frame: str) -> np.ndarray:
     """The pose of a frame, (…, 4, 4); of traced numbers, (4, 4)."""
     place = model.frame(frame)
-    q = model.checked(q, model.nq, "q")
+    q = model.checked_q(q)
     turn, shift = np.eye(3), np.zeros(3)
     if place.body >= 0:
         way = way_to(model, place.body)

@@ -7,22 +7,26 @@ thousand, and its memory is linear in the links.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from phistar.backends.code.llvm import Body, declarations
+from phistar.backends.kernels.emit_llvm import ATTRIBUTES, DECLARED, functions_text
 from phistar.backends.links.link_frames import LinkFrames
 from phistar.backends.rolled import flat_steps
-from phistar.backends.rolled.columns import finish_call, finish_text
+from phistar.backends.rolled.columns import finish
 from phistar.backends.rolled.flat_steps import FlatTracer, read_off
-from phistar.backends.rolled.loop import Calls, Sizes, loop_text
-from phistar.backends.rolled.memory import FLAT, FRAME, Memory, Stage, StepPlaces, laid_out, needed, used_pointers
-from phistar.backends.rolled.plan import Plan, total
-from phistar.backends.rolled.steps import Kind, Step, StepTracer
+from phistar.backends.rolled.loop import Calls, Finish, Sizes, loop_functions
+from phistar.backends.rolled.memory import FLAT, FRAME, Memory, Stage, StepEntries, laid_out, needed, used_pointers
+from phistar.backends.rolled.plan import Plan, inverted_fields, total
+from phistar.backends.rolled.steps import Kind, Place, Step, StepTracer
 from phistar.backends.traces.order import few_alive
 from phistar.model import Model
 from phistar.spatial import Pose
 from phistar.spatial.value import digest
+from phistar.sweeps import ir
 
 _Z = (0.0, 0.0, 1.0)
 HELD = {1: 14, 2: 8}  # values held at once, by how many of 16 registers each fills; wide ones come with twice as many
@@ -73,36 +77,57 @@ def _one_body(body: Any, kind: Any) -> Model:
     return Model("one", (replace(body, parent=-1, joint=joint, placement=Pose()),), ())
 
 
+@dataclass(frozen=True, eq=False)
+class Laid:
+    """The stages of a plan and where they keep their numbers."""
+
+    plan: Plan
+    stages: list[Stage]
+    memory: Memory
+    tracer: FlatTracer
+
+    def sizes(self, scratch: int, halves: bool) -> Sizes:
+        plan, memory, slot = self.plan, self.memory, max(len(self.memory.slot), 1)
+        return Sizes(memory.lanes, scratch, slot, plan.frames, plan.width, _totals(plan, memory), halves)
+
+    @property
+    def once(self) -> int:
+        """How many stages run but once, not for every column."""
+        return sum(stage.name != COLUMNS for stage in self.stages)
+
+    def finish(self, outputs: range) -> Finish | None:
+        """What runs the other stages, column by column."""
+        plan, inputs = self.plan, outputs.start
+        if not plan.operand:
+            return None
+        wide = {inputs + i for i, (name, _) in enumerate(plan.program.outputs) if name in plan.by_column}
+        columns, sums = range(self.once, len(self.stages)), _sums(plan, self.memory, self.tracer)
+        return partial(finish, outputs=outputs, wide=wide, stages=columns, across=plan.across, sums=sums)
+
+
+def laid(plan: Plan, kinds: list[Kind], lanes: int) -> Laid:
+    """What the plan comes to for such kinds of links, `lanes` states in a block."""
+    tracer = FlatTracer(plan)
+    flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
+    stages = needed(traced_stages(plan, kinds, tracer), set(plan.outputs), flat)
+    wide = set(plan.wide) | {read_off(name) for name in plan.wide}
+    memory = Memory(lanes, plan.width, wide=frozenset(wide))
+    laid_out(stages, len(kinds), _totals_last(plan, tracer.shapes), memory)
+    return Laid(plan, stages, memory, tracer)
+
+
 def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lanes: int, fma: bool) -> Rolled:
     """The module for these kinds of links; `loop` is the gufunc's inner loop over arrays with these core axes.
 
     A block of states is two vectors of `lanes`.
     """
-    tracer = FlatTracer(plan)
-    stages = traced_stages(plan, kinds, tracer)
-    flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
-    stages = needed(stages, set(plan.outputs), flat)
-    wide = set(plan.wide) | {read_off(name) for name in plan.wide}
-    memory = Memory(2 * lanes, plan.width, wide=frozenset(wide))
-    laid_out(stages, len(kinds), _totals_last(plan, tracer.shapes), memory)
-    made = stage_calls(stages, memory, lanes, fma)
-    slot = max(len(memory.slot), 1)
-    sizes = Sizes(memory.lanes, made.scratch, slot, plan.frames, plan.width, _totals(plan, memory))
-    if not plan.operand:
-        text = loop_text(made.calls, axes, inputs, sizes)
-    else:
-        outputs = range(inputs, len(axes))
-        once = sum(stage.name != COLUMNS for stage in stages)
-        wide = {inputs + i for i, (name, _) in enumerate(plan.program.outputs) if name in plan.by_column}
-        text = "\n".join(
-            [
-                loop_text(made.calls, axes, inputs, sizes, finish_call(outputs), once),
-                finish_text(outputs, wide, list(range(once, len(stages))), sizes),
-            ]
-        )
-    first, each = ([stage for stage in stages if (stage.name == COLUMNS) == again] for again in (False, True))
+    found = laid(plan, kinds, 2 * lanes)
+    made, finishing = stage_calls(found.stages, found.memory, lanes, fma), found.finish(range(inputs, len(axes)))
+    functions = loop_functions(made.calls, axes, inputs, found.sizes(made.scratch, halves=True), finishing, found.once)
+    text = functions_text(functions, made.names)
+    first, each = ([stage for stage in found.stages if (stage.name == COLUMNS) == again] for again in (False, True))
     counts = operations_per_link(first), operations_per_link(each)
-    return Rolled("\n".join([*made.functions, text]), memory, *counts)
+    return Rolled("\n".join([*made.functions, text, ATTRIBUTES]), found.memory, *counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,22 +138,26 @@ class StageCalls:
     calls: list[Calls]
     scratch: int
 
+    @property
+    def names(self) -> list[str]:
+        """Of the functions that the stages call."""
+        return [name for stage in self.calls for parts in (*stage.half, *stage.whole) for name in parts]
+
 
 def stage_calls(stages: list[Stage], memory: Memory, lanes: int, fma: bool) -> StageCalls:
     """Every stage's steps as code: for a vector of `lanes`, small ones also for two at once."""
-    functions, calls, scratch = [declarations(width) for width in (lanes, memory.lanes)], [], 1
+    functions, calls, scratch = [declarations(lanes, memory.lanes), DECLARED], [], 1
     for number, stage in enumerate(stages):
         pointers = {"flat": FLAT, "frames": FRAME}.get(stage.direction) or used_pointers(stage)
         small = max(len(step.trace.code) for step in stage.steps) <= SMALL
         made: dict[int, list[tuple[str, ...]]] = {lanes: [], memory.lanes: []}
         for kind, step in enumerate(stage.steps):
             for width in (lanes, memory.lanes) if small else (lanes,):
-                places = StepPlaces(step, memory, kind, pointers, width)
+                places = StepEntries(memory, kind).places(step, pointers, width)
                 name, held = f"stage{number}kind{kind}lanes{width}part", HELD[width // lanes] * (1 + (lanes > 4))
-                body = Body(name, few_alive(step.trace, fma), places, width, fma, held, WRITING)
+                body = Body(name, few_alive(step.trace, fma), places, width, fma, held, WRITING, sums_of_angles=True)
                 functions += body.functions()
-                arguments = ", ".join([*(f"ptr %{name}" for name in pointers), "ptr %scratch"])
-                made[width].append(tuple(body.calls(arguments)))
+                made[width].append(body.names)
                 scratch = max(scratch, body.slot_count)
         calls.append(Calls(stage.direction, tuple(made[lanes]), tuple(made[memory.lanes]), pointers))
     return StageCalls(functions, calls, scratch)
@@ -141,27 +170,68 @@ def operations_per_link(stages: list[Stage]) -> int:
 
 
 def traced_stages(plan: Plan, kinds: list[Kind], tracer: FlatTracer) -> list[Stage]:
-    """Every sweep as the stages that run it."""
-    links = [StepTracer(plan, kind) for kind in kinds]
+    """Every sweep as the stages that run it.
+
+    What links hand to each other is taken to be zero until a link is found that makes it something else, so that zeros
+    that hold at every link, such as the angular part of gravity, are known in each: the least set of other entries that
+    the steps agree with. Along the links that is sound by induction, from the base or from the tips, where it holds.
+    What is inverted is never taken to be zero.
+    """
+    other, inverted = set[Place](), inverted_fields(plan.program)
+    while True:
+        stages = _traced(plan, kinds, tracer, partial(_is_zero, other, inverted))
+        found = {place for stage in stages for step in stage.steps for place in _handed_on(step)}
+        if found <= other:
+            return stages
+        other |= found
+
+
+_HANDED_ON = {"passing": "passed", "siblings": "children", "own": "parent"}  # how the next link calls what is written
+_LIFT = tuple(("flat", "a_g", i) for i in range(3))  # E*a_g stands for gravity, which turns nothing
+
+
+def _is_zero(other: set[Place], inverted: frozenset[str], place: Place) -> bool:
+    handed_on = place[0] in _HANDED_ON.values() and str(place[1]).lstrip("Σ") not in inverted
+    return place in _LIFT or (handed_on and place not in other)
+
+
+def _handed_on(step: Step) -> list[Place]:
+    """What is not zero of what a step leaves for its neighbours, as they call it."""
+    made = zip(step.stores, step.trace.outputs, step.trace.output_is_constant, strict=True)
+    return [
+        (_HANDED_ON[x[0]], *x[1:]) for x, value, fixed in made if x[0] in _HANDED_ON and not (fixed and value == 0.0)
+    ]
+
+
+def _traced(plan: Plan, kinds: list[Kind], tracer: FlatTracer, zeros: Callable[[Place], bool]) -> list[Stage]:
+    links = [StepTracer(plan, kind, zeros) for kind in kinds]
     stages: list[Stage] = []
     for number, sweep in enumerate(plan.program.sweeps):
+        name = COLUMNS if plan.operand and number >= plan.once else ""
         if sweep.direction == "flat":
-            stages += _at_frames([flat_steps.at_frames(plan, sweep)])
-            stages.append(Stage("flat", [tracer.trace(sweep)]))
+            stages += _at_frames([flat_steps.at_frames(plan, sweep)], name)
+            stages.append(Stage("flat", [tracer.trace(sweep)], name))
         else:
-            stages += _at_frames([flat_steps.cleared(plan, sweep), flat_steps.brought(plan, sweep)])
-            name = COLUMNS if plan.operand and number >= plan.once else ""
+            stages += _at_frames([flat_steps.cleared(plan, sweep), flat_steps.brought(plan, sweep)], name)
             stages.append(Stage(sweep.direction, [link.trace(sweep) for link in links], name))
     return stages
 
 
-def _at_frames(steps: list[Step | None]) -> list[Stage]:
-    return [Stage("frames", [step]) for step in steps if step is not None]
+def _at_frames(steps: list[Step | None], name: str) -> list[Stage]:
+    return [Stage("frames", [step], name) for step in steps if step is not None]
 
 
 def _totals_last(plan: Plan, shapes: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    last = {total(term) for term in plan.totals}
-    return {name: shapes[name] for name in [*(n for n in shapes if n not in last), *(n for n in shapes if n in last)]}
+    """Flat fields in order: what is added up last, and of that what is so for every column."""
+    summed = {total(term): ir.fields_anywhere(term) <= plan.by_column for term in plan.totals}
+    return dict(sorted(shapes.items(), key=lambda item: (item[0] in summed, summed.get(item[0], False))))
+
+
+def _sums(plan: Plan, memory: Memory, tracer: FlatTracer) -> tuple[int, int]:
+    """The places of what is added up for every column: the first, and how many."""
+    again = [total(term) for term in plan.totals if ir.fields_anywhere(term) <= plan.by_column]
+    first = min((memory.flat[name] for name in again), default=memory.flat_size)
+    return first, memory.flat_size - first
 
 
 def _totals(plan: Plan, memory: Memory) -> tuple[int, int] | None:

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
-from phistar.backends.programs.blocks import Block, block_times, block_total, block_transposed
+from phistar.backends.links.brackets import BRACKETS
+from phistar.backends.programs.blocks import Block, BlockDomain, block_times
 from phistar.backends.programs.body_axes import LIFT
-from phistar.backends.rolled.plan import FRAME_POSES, Plan, parts, taken_in, total
+from phistar.backends.rolled.plan import AT_FRAMES, FRAME_POSES, Plan, parts, taken_in, total
 from phistar.backends.rolled.steps import Recorder, Step
-from phistar.backends.traces.solve import solve, solve_task
 from phistar.spatial import cross
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Sweep, Term
+from phistar.sweeps.evaluate import evaluate_sweep
+from phistar.sweeps.ir import Statement, Sweep, Term
 
 BIAS = "a(0)"  # of the frames, stacked
 POSE = ("R(0) 1", "R(0) 2")  # twelve numbers of each frame: its rotation by rows, then its origin
@@ -74,7 +75,7 @@ def at_frames(plan: Plan, sweep: Sweep) -> Step | None:
             stores += [(("row", read_off(term.name), i), x) for i, x in enumerate(moved.reshape(-1))]
         elif isinstance(term, ir.Call) and term.function == FRAME_POSES:
             stores += [(("row", POSE[i // 6], i % 6), x) for i, x in enumerate(_placed(record))]
-        elif isinstance(term, ir.Call) and term.function != LIFT:
+        elif isinstance(term, ir.Call) and term.function == "bias_acceleration_at_frames":
             omega = record.array("kept", "V", (3,))
             linear = np.matmul(_turn(record), cross(omega, cross(omega, record.array("point", "", (3,)))))
             stores += [(("row", BIAS, i), x) for i, x in enumerate([0.0, 0.0, 0.0, *linear])]
@@ -98,7 +99,7 @@ def _at_link(plan: Plan, record: Recorder, name: str) -> np.ndarray:
     return np.matmul(block, record.array("task", forces, (6, plan.columns(forces))))
 
 
-class FlatTracer:
+class FlatTracer(BlockDomain):
     """Runs flat statements; flat fields are stacks (rows, columns) in memory."""
 
     def __init__(self, plan: Plan) -> None:
@@ -120,8 +121,7 @@ class FlatTracer:
 
     def trace(self, sweep: Sweep) -> Step:
         self.record, self.made = Recorder({}), {}
-        for statement in sweep.statements:
-            self.made[statement.target] = self.value(statement.term)
+        evaluate_sweep(sweep, self)
         stores = []
         for name, value in self.made.items():
             self.shapes[name] = value.shape
@@ -133,30 +133,40 @@ class FlatTracer:
             return np.eye(self.shapes[name][0])
         return self.made[name] if name in self.made else self.record.array("flat", name, self.shapes[name])
 
-    def value(self, term: Term) -> Block:
+    def sites(self, sweep: Sweep) -> tuple[str]:
+        return ("flat",)
+
+    def put(self, statement: Statement, at: str, value: Block) -> None:
+        self.made[statement.target] = value
+
+    def get(self, name: str, at: str) -> np.ndarray:
+        return self.field(name)
+
+    def data(self, name: str, at: str) -> Block:
+        raise NotImplementedError(name)
+
+    def apply(self, function: str, arguments: list[Any], at: str) -> Block:
+        return self.called(function, arguments)
+
+    def operator(self, name: str, transposed: bool, x: Block) -> Block:
+        if name == "U_task":
+            return x
+        operator = np.array(dict(self.plan.operators)[name])
+        return block_times(operator.T if transposed else operator, x)
+
+    def move(self, term: Term, at: str) -> Block:
         match term:
-            case ir.Field(name=name):
-                return self.field(name)
             case ir.ToTask(name=name):
                 return self.field(read_off(name))
-            case ir.Call(function=function, arguments=arguments):
-                return self.called(function, [self.value(x) for x in arguments if function == LIFT])
             case ir.ToBase() | ir.ToRoot() | ir.ToScalar():
                 return self.field(total(term))
-            case ir.Times(left=left, right=right):
-                return block_times(self.value(left), self.value(right))
-            case ir.Plus(terms=terms):
-                return block_total([(float(c), self.value(inner)) for c, inner in terms])
-            case ir.Transpose(of=inner):
-                return block_transposed(self.value(inner))
-            case ir.TaskOperator(of=inner):
-                return self.value(inner)
-            case ir.SolveFlat(matrix=matrix, right=right, symmetric=symmetric):
-                chosen = solve_task if symmetric else solve
-                return chosen(self.value(matrix), self.value(right))
+            case ir.Call(function=function):
+                return self.called(function, [])
         raise NotImplementedError(term)
 
     def called(self, function: str, arguments: list[Any]) -> Block:
+        if function in AT_FRAMES:
+            return BRACKETS[function](None, -1, *arguments)
         if function == LIFT:  # E*a_g stands for gravity (KJR92 eq. 45)
             return np.concatenate([np.zeros((3, 1)), -arguments[0]])
         if function != FRAME_POSES:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from phistar.backends.code.memory_places import ADDED, NUMBER, VECTOR, MemoryPlaces, Spot
 from phistar.backends.rolled.steps import Place, Step
 from phistar.backends.traces.trace import INPUT, restricted
 
@@ -22,6 +23,8 @@ POINTERS = {"kept": "frame", "task": "frame", "total": "flat"}
 LINK = ("constant", "own", "parent", "passing", "passed", "children", "siblings", "frame", "flat")
 FRAME = ("point", "frame", "row1", "rows")
 FLAT = ("flat",)
+FIXED = ("constant", "point")  # memories of numbers that are the same for every state
+ADDED_TO = ("total", "task")  # memories that links add to
 
 
 @dataclass
@@ -98,6 +101,8 @@ def needed(stages: list[Stage], outputs: set[str], flat_outputs: set[str]) -> li
                 for memory, name, entry in loaded(step):
                     if memory == "own":
                         found.add((kind, name, entry))
+                    elif memory == "row":  # of every frame, each at its own rows
+                        found.add((memory, name))
                     else:
                         found.add((_READ_AS.get(memory, memory), name, entry))
         if found <= read:
@@ -111,7 +116,7 @@ def _only(step: Step, kind: int, read: set[Any], outputs: set[str], flat_outputs
         if memory == "own":
             return name in outputs or (kind, name, entry) in read or ("parent", name, entry) in read
         if memory in ("flat", "total", "row"):
-            return name in flat_outputs or any((m, name, entry) in read for m in ("flat", "row")) or memory == "row"
+            return memory == "row" or name in flat_outputs or ("flat", name, entry) in read or ("row", name) in read
         return (memory, name, entry) in read or memory == "task"
 
     kept = [i for i, place in enumerate(step.stores) if wanted(place)]
@@ -142,62 +147,33 @@ def _numbered(places: Iterable[Place]) -> Entries:
 
 
 @dataclass(frozen=True)
-class StepPlaces:
-    """The places of a step as addresses: loads and stores of vectors, constants spread over the lanes."""
+class StepEntries:
+    """Where in memory the places of a step at links of one kind are."""
 
-    step: Step
     memory: Memory
     kind: int
-    pointers: tuple[str, ...]
-    lanes: int  # of all that the memory holds, those that the step works on
 
-    def parameters(self) -> str:
-        return ", ".join(f"ptr %{name}" for name in self.pointers)
+    def places(self, step: Step, pointers: tuple[str, ...], lanes: int) -> MemoryPlaces:
+        """Loads and stores of vectors of so many of the memory's lanes, constants spread over them."""
+        read, stored = loaded(step), set(step.stores)
+        loads = [self._loaded(x, x not in stored) if x in read else Spot("", 0) for x in step.loads]
+        fixed = zip(step.stores, step.trace.output_is_constant, strict=True)
+        given = ", ".join(f"ptr %{name}" for name in pointers)
+        return MemoryPlaces(given, loads, [self._stored(x, known) for x, known in fixed], lanes)
 
-    def lasts(self, number: int) -> bool:
-        return self.step.loads[number] not in self.step.stores
+    def _loaded(self, place: Place, lasts: bool) -> Spot:
+        if place[0] in FIXED:
+            return Spot(place[0], 8 * place[2], NUMBER, lasts)
+        pointer, number = self.entry(place)
+        return Spot(pointer, 8 * self.memory.lanes * number, VECTOR, lasts)
 
-    def load(self, target: str, number: int) -> list[str]:
-        memory, name, entry = self.step.loads[number]
-        lanes = self.lanes
-        vector = f"<{lanes} x double>"
-        if memory in ("constant", "point"):
-            return [
-                f"  %{target}.p = getelementptr double, ptr %{memory}, i64 {entry}",
-                f"  %{target}.s = load double, ptr %{target}.p, align 8",
-                f"  %{target}.i = insertelement {vector} poison, double %{target}.s, i32 0",
-                f"  %{target} = shufflevector {vector} %{target}.i, {vector} poison, <{lanes} x i32> zeroinitializer",
-            ]
-        pointer, place = self.address((memory, name, entry))
-        return [
-            f"  %{target}.p = getelementptr i8, ptr %{pointer}, i64 {place}",
-            f"  %{target} = load {vector}, ptr %{target}.p, align {8 * lanes}",
-        ]
+    def _stored(self, place: Place, known: bool) -> Spot:
+        pointer, number = self.entry(place)
+        adds = place[0] in ADDED_TO
+        return Spot(pointer, 8 * self.memory.lanes * number, ADDED if adds and not known else VECTOR, not adds)
 
-    def store(self, position: int, value: str) -> list[str]:
-        place = self.step.stores[position]
-        pointer, offset = self.address(place)
-        lanes = self.lanes
-        vector, align = f"<{lanes} x double>", 8 * lanes
-        lines = [f"  %o{position}.p = getelementptr i8, ptr %{pointer}, i64 {offset}"]
-        if place[0] in ("total", "task") and not self.step.trace.output_is_constant[position]:
-            lines += [
-                f"  %o{position}.o = load {vector}, ptr %o{position}.p, align {align}",
-                f"  %o{position}.n = fadd {vector} %o{position}.o, {value}",
-            ]
-            value = f"%o{position}.n"
-        return [*lines, f"  store {vector} {value}, ptr %o{position}.p, align {align}"]
-
-    def again(self, target: str, position: int) -> list[str]:
-        if self.step.stores[position][0] in ("total", "task"):
-            return []
-        pointer, offset = self.address(self.step.stores[position])
-        return [
-            f"  %{target}.p = getelementptr i8, ptr %{pointer}, i64 {offset}",
-            f"  %{target} = load <{self.lanes} x double>, ptr %{target}.p, align {8 * self.lanes}",
-        ]
-
-    def address(self, place: Place) -> tuple[str, int]:
+    def entry(self, place: Place) -> tuple[str, int]:
+        """A pointer, and the number of the vector from it on."""
         memory, name, entry = place
         pointer, store = POINTERS.get(memory, memory), self.memory
         if memory == "own":
@@ -208,4 +184,4 @@ class StepPlaces:
         else:
             table = {"frame": store.frame, "passing": store.passing, "passed": store.passing, "parent": store.shared}
             number = table.get(pointer, store.slot)[name, entry]
-        return pointer, 8 * store.lanes * number
+        return pointer, number

@@ -3,6 +3,7 @@ which outlive their sweep."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,12 +11,21 @@ from typing import Any
 
 from phistar.backends.links import mixed
 from phistar.backends.links import values as link
+from phistar.backends.links.brackets import BRACKETS
 from phistar.backends.programs.blocks import Block, block_total
 from phistar.backends.programs.body_axes import AXES, LIFT
+from phistar.model import Model
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Statement, Term
 
 _DATA = ("H", "M", "A", "S", "N", "BUB*")
+
+
+def _of_one_link(name: str) -> Callable[..., Block]:
+    """A bracket of the one link that a step is about."""
+    return lambda links, x: BRACKETS[name](links, 0, x)
+
+
 CALLS: dict[str, Callable[..., Block]] = {
     "bias_acceleration": lambda links, *velocities: link.bias_acceleration(links, 0, *velocities),
     "rotor_moment": lambda links, *velocities: link.rotor_moment(links, 0, *velocities),
@@ -27,6 +37,7 @@ CALLS: dict[str, Callable[..., Block]] = {
     "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
     "diagonal": lambda links, weights: link.diagonal(weights),
     "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
+    **{name: _of_one_link(name) for name in ("motion_bracket", "force_bracket", "axial", "axes_axial")},
     "without": lambda links, whole, part: None if whole is None else block_total([(1.0, whole), (-1.0, part)]),
     "parameter_forces": lambda links, velocity, alpha: link.parameter_forces(velocity, alpha),
 }
@@ -34,10 +45,14 @@ CALLS: dict[str, Callable[..., Block]] = {
 
 _FROM_PARENT = ir.FromParent | ir.CongruentParent | ir.BackFromParent | ir.BackCongruentParent
 _AT_LINKS = ir.Field | ir.FromChildren | ir.CongruentChildren | _FROM_PARENT
-LARGEST_FLAT = 36  # rows of a task space whose equations are written out
-LARGEST_COLUMNS = 36
+LARGEST_FLAT = 72  # rows of a task space whose equations are written out
+LARGEST_COLUMNS = 36  # columns that travel abreast; more of them one after the other
+FLAT_COLUMNS = {"task", "base", "root", "closures"}  # spaces apart from the links whose identity is an operand
+Operators = tuple[tuple[str, tuple[tuple[float, ...], ...]], ...]
+OVER_JOINTS = ("joints", "inner")  # all of them, those between links
 _PER_LINK = {"links": 6, "parameters": 10}  # rows of a link's part of a vector over the links
 FRAME_POSES = "frame_poses"
+AT_FRAMES = ("frame_turn", "frame_sweep")  # functions of task motions
 
 
 def accumulator(term: Any) -> str:
@@ -92,14 +107,22 @@ def depending(program: Program, operand: str) -> frozenset[str]:
         found |= more
 
 
-def over_all_joints(program: Program) -> Program:
-    """The program with vectors over the joints between links stretched to all joints: N keeps out what the base's joint
-    is given, and makes zero of what it gives."""
+def inverted_fields(program: Program) -> frozenset[str]:
+    """The fields that some inverse depends on."""
+    made = {s.target: s.term for sweep in program.sweeps for s in sweep.statements}
+    found: set[str] = set()
+    for term in (x for s in made.values() for x in parts(s)):
+        match term:
+            case ir.Invert(of=matrix) | ir.Divide(matrix=matrix) | ir.SolveFlat(matrix=matrix):
+                found |= ir.fields_anywhere(matrix)
+    while more := {x for name in found if name in made for x in ir.fields_anywhere(made[name])} - found:
+        found |= more
+    return frozenset(found)
 
-    def stretched(ends: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-        return tuple((name, "joints" if space == "inner" else space) for name, space in ends)
 
-    return replace(program, inputs=stretched(program.inputs), outputs=stretched(program.outputs))
+def inner_rates(model: Model) -> int:
+    """Rates of the joints between links."""
+    return sum(joint.nv for joint, parent in zip(model.joints, model.parents, strict=True) if parent >= 0)
 
 
 def poses_first(program: Program) -> Program:
@@ -138,41 +161,48 @@ def siblings_by_parents(program: Program) -> Program:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program over `frames` task frames (how many). Where it makes operators column by column, `operand` is the
-    vector that is each unit vector in turn, and the first `once` sweeps do not depend on it."""
+    """A program over `frames` task frames (how many), with the numbers of constant `operators` on task space.
+
+    Where it makes operators column by column, `operand` is the vector that is each unit vector in turn, and the first
+    `once` sweeps do not depend on it; `across`: these columns are the result's own, else its rows. Where the blocks of
+    memoryless operators are wanted, the operand is the identity at every link; `blocks` are the rates of the largest
+    joint."""
 
     program: Program
     frames: int
     operand: str = ""
     once: int = 0
+    operators: Operators = ()
+    across: bool = False
+    blocks: int = 0
 
     @property
     def rollable(self) -> bool:
         """Vectors over joints, the base and task frames in and out; operators with few columns."""
         spaces = {space for _, space in (*self.program.inputs, *self.program.outputs)}
         solves = any(isinstance(part, ir.SolveFlat) for _, part in self.flat_parts())
-        small = self.width <= LARGEST_COLUMNS and (not solves or 6 * self.frames <= LARGEST_FLAT)
+        most = LARGEST_FLAT if solves else LARGEST_COLUMNS
+        small = self.width <= most and (not solves or 6 * self.frames <= LARGEST_FLAT)
         known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
         over = {space for name, space in self.program.inputs if name in self.program.columns}
         known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.flat_results)
-        alike = over <= {"task", "base", "root"} and len({self.flat_rows[space] for space in over}) <= 1
-        return spaces <= {"joints", *_PER_LINK, *self.flat_rows} and small and known and alike
+        alike = bool(self.blocks) or (over <= FLAT_COLUMNS and len({self.flat_rows[space] for space in over}) <= 1)
+        return spaces <= {*OVER_JOINTS, *_PER_LINK, *self.flat_rows} and small and known and alike
 
     @property
     def flat_results(self) -> list[Statement]:
         names = {name for name, _ in self.program.outputs if name not in self.outputs}
         return [s for sweep in self.program.sweeps for s in sweep.statements if s.target in names]
 
-    @staticmethod
-    def _known(part: Term, at_link: bool) -> bool:
+    def _known(self, part: Term, at_link: bool) -> bool:
         match part:
             case ir.Data(name=name):
                 return name in _DATA
             case ir.Call(function=function):
-                flat = (LIFT, FRAME_POSES, "bias_acceleration_at_frames")
+                flat = (LIFT, FRAME_POSES, "bias_acceleration_at_frames", *AT_FRAMES)
                 return (function in CALLS or function in AXES or function == "pose") if at_link else function in flat
             case ir.TaskOperator(name=name):
-                return name == "U_task"
+                return name == "U_task" or name in dict(self.operators)
             case ir.ToTask() | ir.ToBase() | ir.ToRoot() | ir.ToScalar() | ir.SolveFlat():
                 return not at_link
         blocks = ir.Times | ir.Plus | ir.Transpose | ir.Invert | ir.Divide
@@ -195,17 +225,28 @@ class Plan:
     def flat_rows(self) -> dict[str, int]:
         """Rows of the spaces that are not over the links."""
         frames = {"task": 6 * self.frames, "poses": 16 * self.frames}
-        return {"base": 6, "root": 6, "scalars": 1, "gravity": 3, **frames}
+        closures = len(dict(self.operators).get("Q", ()))
+        return {"base": 6, "root": 6, "scalars": 1, "gravity": 3, "closures": closures, **frames}
 
     @property
     def width(self) -> int:
         """Columns of what depends on an identity operand."""
         over = {space for name, space in self.program.inputs if name in self.program.columns}
-        return max([1, *(self.flat_rows.get(space, 1) for space in over)])
+        return max([1, *(self._columns_of(space) for space in over)])
+
+    def _columns_of(self, space: str) -> int:
+        """Columns of an identity operand."""
+        if self.blocks:
+            return _PER_LINK.get(space, self.blocks)
+        return self.flat_rows.get(space, 1)
 
     @cached_property
     def wide(self) -> frozenset[str]:
-        found = set(self.program.columns)
+        return self._with_columns_of(set(self.program.columns))
+
+    def _with_columns_of(self, operands: set[str]) -> frozenset[str]:
+        """The fields that have the columns of one of some operands."""
+        found = set(operands)
         statements = [s for sweep in self.program.sweeps for s in sweep.statements]
         while True:
             more = {s.target for s in statements if _has_columns_of(s.term, found)} - found
@@ -213,7 +254,15 @@ class Plan:
                 return frozenset(found)
             found |= more
 
+    @cached_property
+    def _block_columns(self) -> dict[str, int]:
+        spaces = dict(self.program.inputs)
+        operands = self.program.columns if self.blocks else ()
+        return {x: self._columns_of(spaces[name]) for name in operands for x in self._with_columns_of({name})}
+
     def columns(self, name: str) -> int:
+        if self.blocks:
+            return self._block_columns.get(name, 1)
         return self.width if name in self.wide else 1
 
     def shape(self, name: str) -> tuple[int, int]:
@@ -224,6 +273,13 @@ class Plan:
             isinstance(x, ir.CongruentParent | ir.BackCongruentParent) and x.name == name for x in self.everything
         )
         return (6, 6) if square else (6, self.columns(name))
+
+    def entries(self, name: str, model: Model) -> int:
+        """Numbers of an input that is one vector."""
+        space = dict(self.program.inputs)[name]
+        if space in OVER_JOINTS:
+            return model.nv if space == "joints" else inner_rates(model)
+        return self.flat_rows.get(space) or _PER_LINK[space] * len(model.bodies)
 
     @cached_property
     def by_column(self) -> frozenset[str]:
@@ -241,6 +297,12 @@ class Plan:
     def outputs(self) -> dict[str, str]:
         """Results of which every link has a part, and whether over joints or links."""
         return {name: space for name, space in self.program.outputs if space not in self.flat_rows}
+
+    def parts(self, name: str, model: Model) -> list[int]:
+        """How many entries of an input or result each link has; the joints on the world are not between links."""
+        inner = (self.given.get(name) or self.outputs[name]) == "inner"
+        counts = [math.prod(self.part(name, joint.nv)) for joint in model.joints]
+        return [0 if inner and parent < 0 else n for n, parent in zip(counts, model.parents, strict=True)]
 
     def part(self, name: str, dofs: int) -> tuple[int, int]:
         """The shape of a link's part of an input or result."""

@@ -7,6 +7,7 @@ here and addressed in `memory.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,14 +18,14 @@ from phistar.backends.links import moves
 from phistar.backends.links import values as link
 from phistar.backends.links.link_frames import ROOT, SCREW
 from phistar.backends.links.values import Links
-from phistar.backends.programs.blocks import Block, block_divided, block_times, block_total, block_transposed
+from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_transposed
 from phistar.backends.programs.body_axes import AXES, MOVED
 from phistar.backends.rolled.plan import CALLS, Plan, accumulator, gathered, total
-from phistar.backends.traces.solve import invert
 from phistar.backends.traces.trace import CONST, COS, INPUT, SIN, Scalar, Tape, Trace, finish
 from phistar.model import Helical, Model, Prismatic
 from phistar.sweeps import ir
-from phistar.sweeps.ir import Sweep, Term
+from phistar.sweeps.evaluate import evaluate_sweep
+from phistar.sweeps.ir import Statement, Sweep, Term
 
 # Where the constants of a link are in its row: a screw (with its pitch) and the inertia fill the first sixteen.
 PLACING, PITCH, INERTIA, PLACING_MORE, PITCH_MORE, ARMATURE, SPIN, BODY, CONSTANTS = 0, 5, 6, 16, 22, 23, 29, 35, 47
@@ -83,15 +84,18 @@ class StepTape(Tape):
 
 
 class Recorder:
-    """Instructions and the places that they load from."""
+    """Instructions and the places that they load from; of `zeros`, those that hold nothing but zero, none is loaded."""
 
-    def __init__(self, kept: dict[Any, int]) -> None:
+    def __init__(self, kept: dict[Any, int], zeros: Callable[[Place], bool] | None = None) -> None:
         self.loads: list[Place] = []
+        self.zeros = zeros
         self.seen: dict[Place, Any] = {}
         self.tape = StepTape(self, kept)
 
     def load(self, memory: str, name: Any, entry: int) -> Any:
         place = (memory, name, entry)
+        if self.zeros is not None and self.zeros(place):
+            return 0.0
         if place not in self.seen:
             self.seen[place] = self.tape.emit(INPUT, len(self.loads))
             self.loads.append(place)
@@ -151,29 +155,34 @@ def _about_z(joint: Any, q: np.ndarray, turn: Any, shift: Any) -> moves.Move:
     return moves.screw(2, np.cos(angle), np.sin(angle), shift + advance)
 
 
-class StepTracer:
+class StepTracer(BlockDomain):
     """Runs the statements of the sweeps, in order, at a symbolic link of one kind."""
 
-    def __init__(self, plan: Plan, kind: Kind) -> None:
-        self.plan, self.kind, self.model = plan, kind, kind.model
+    def __init__(self, plan: Plan, kind: Kind, zeros: Callable[[Place], bool] | None = None) -> None:
+        self.plan, self.kind, self.model, self.zeros = plan, kind, kind.model, zeros
         self.nv = kind.model.nv
         self.turns: dict[Any, int] = {}
         self.earlier: dict[str, np.ndarray | None] = {}
 
     def trace(self, sweep: Sweep) -> Step:
-        self.record = Recorder(self.turns)
+        self.record = Recorder(self.turns, self.zeros)
         self.made: dict[str, Block] = {}
         self.moves, self.links = symbolic_link(self.record, self.kind)
-        for statement in sweep.statements:
-            if statement.target in self.plan.only_at_frames:
-                continue
-            value = self.value(statement.term)
-            if statement.symmetric and value is not None:
-                value = link.mirrored(value)
-            self.made[statement.target] = value
+        evaluate_sweep(sweep, self)
         stores = [*self.fields(), *self.sent(sweep), *self.totals()]
         self.earlier |= {name: remembered(value) for name, value in self.made.items()}
         return self.record.finished(stores)
+
+    def sites(self, sweep: Sweep) -> tuple[Kind]:
+        return (self.kind,)
+
+    def skips(self, statement: Statement) -> bool:
+        return statement.target in self.plan.only_at_frames
+
+    def put(self, statement: Statement, at: Kind, value: Block) -> None:
+        if statement.symmetric and value is not None:
+            value = link.mirrored(value)
+        self.made[statement.target] = value
 
     # What is written
 
@@ -226,32 +235,14 @@ class StepTracer:
 
     # Terms
 
-    def value(self, term: Term) -> Block:
-        match term:
-            case ir.Field(name=name):
-                return self.field(name)
-            case ir.Times(left=left, right=right):
-                return block_times(self.value(left), self.value(right))
-            case ir.Plus(terms=terms):
-                return block_total([(float(c), self.value(inner)) for c, inner in terms])
-            case ir.Data(name=name):
-                return self.data(name)
-            case ir.Transpose(of=inner):
-                return block_transposed(self.value(inner))
-            case ir.Invert(of=inner):
-                return invert(self.value(inner))
-            case ir.Divide(left=left, matrix=matrix):
-                return block_divided(self.value(left), self.value(matrix))
-            case ir.Call(function="pose"):
-                return self.pose()
-            case ir.Call(function=function, arguments=(argument,)) if function in AXES:
-                value = self.value(argument)
-                return None if value is None else AXES[function](self.in_body(), value)
-            case ir.Call(function=function, arguments=arguments):
-                return CALLS[function](self.links, *(self.value(x) for x in arguments))
-        return self.transport(term)
+    def apply(self, function: str, arguments: list[Block], at: Kind) -> Block:
+        if function == "pose":
+            return self.pose()
+        if function in AXES:
+            return None if arguments[0] is None else AXES[function](self.in_body(), arguments[0])
+        return CALLS[function](self.links, *arguments)
 
-    def transport(self, term: Term) -> Block:
+    def move(self, term: Term, at: Kind) -> Block:
         record, path = self.record, self.moves
         match term:
             case ir.FromChildren(name=name):
@@ -294,22 +285,27 @@ class StepTracer:
         rotation, origin = moves.placed(self.moves, above[:9].reshape(3, 3), above[9:])
         return np.concatenate([rotation.reshape(-1), origin])[:, None]
 
+    def get(self, name: str, at: Kind) -> Block:
+        return self.field(name)
+
     def field(self, name: str) -> Block:
         if name in self.made:
             return self.made[name]
+        if name in self.plan.program.columns:
+            return np.eye(*self.plan.part(name, self.nv))
         if name in self.plan.given:
             return self.record.array("own", name, self.plan.part(name, self.nv))
         if (known := self.earlier.get(name)) is None:
             return None
         if name in self.plan.repeated:
-            return self.value(self.plan.repeated[name])
+            return self.value(self.plan.repeated[name], self.kind)
         result = np.empty(known.shape, dtype=object)
         for index in np.ndindex(*known.shape):
             number: Any = known[index]
             result[index] = number if isinstance(number, float) else self.record.load("own", name, number)
         return result
 
-    def data(self, name: str) -> Block:
+    def data(self, name: str, at: Kind) -> Block:
         if name == "H":
             return block_transposed(self.links.subspace[0])
         if name == "M":

@@ -54,8 +54,16 @@ def tables(
     made = link_tables(model, frames, kinds, areas, given, names, lanes)
     if not plan.operand:
         return made
-    entries = over_links(kinds, areas.own, memory, plan.operand, [joint.nv for joint in model.joints])
-    return [*made, (8 * lanes * entries).astype(np.uint32)]
+    entries = np.array(operand_places(model, kinds, areas.own, plan, memory), dtype=np.int64)
+    return [*made, (lanes * entries).astype(np.uint32)]
+
+
+def operand_places(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> Any:
+    """Where the entries of the vector are that is each unit vector in turn."""
+    space = dict(plan.program.inputs)[plan.operand]
+    if space in plan.flat_rows:
+        return range(memory.flat[plan.operand], memory.flat[plan.operand] + plan.flat_rows[space])
+    return over_links(kinds, own, memory, plan.operand, plan.parts(plan.operand, model))
 
 
 def link_tables(
@@ -64,14 +72,14 @@ def link_tables(
     """The same for arrays whose places are known."""
     constants, rows = _constants(model, frames, given)
     starts, more = _extras(model, areas.sent)
-    places = [np.array(kinds), *(8 * lanes * x for x in areas.of_links()), starts[:-1], starts[1:], 8 * rows]
+    places = [np.array(kinds), *(lanes * x for x in areas.of_links()), starts[:-1], starts[1:], rows]
     initial, sizes = given.initial, (len(x) for x in given.arrays)
     counts = [len(kinds), areas.room + given.beyond, areas.pass_start, len(initial), *sizes, *given.columns]
-    if areas.room * 8 * lanes >= 1 << 32:
-        raise ModelError(f"{model.name} has {len(kinds)} bodies, more than one call can keep in 4 GB of memory.")
+    if areas.room * lanes >= 1 << 32:
+        raise ModelError(f"{model.name} has {len(kinds)} bodies, more than one call can keep in 32 GB of memory.")
 
     def at(numbers: Any) -> np.ndarray:
-        return (8 * lanes * np.array(numbers, dtype=np.int64)).astype(np.uint32)
+        return (lanes * np.array(numbers, dtype=np.int64)).astype(np.uint32)
 
     return [
         np.array(counts, dtype=np.int64),
@@ -204,12 +212,12 @@ def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory:
     program = plan.program
     arrays: list[Any] = [over_links(kinds, own, memory, "q", [joint.nq for joint in model.joints])]
     columns = [model.nq]
+    matrices = {program.result_names[public] for public in program.matrices}  # of one column too
 
     def placed(name: str, space: str) -> Any:
         if space in plan.flat_rows:
             return range(memory.flat[name], memory.flat[name] + plan.flat_rows[space] * plan.columns(name))
-        shapes = [plan.part(name, joint.nv) for joint in model.joints]
-        return over_links(kinds, own, memory, name, [rows * c for rows, c in shapes])
+        return over_links(kinds, own, memory, name, plan.parts(name, model))
 
     for name, space in program.inputs:
         if name not in (*program.columns, "a_g", plan.operand):
@@ -217,9 +225,9 @@ def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory:
             columns.append(len(arrays[-1]))
     for name, space in program.outputs:
         arrays.append(placed(name, space))
-        columns.append(plan.columns(name) if plan.columns(name) > 1 else len(arrays[-1]))
+        columns.append(plan.columns(name) if name in matrices else len(arrays[-1]))
         if name in plan.by_column:
-            columns[-1] = model.nv
+            columns[-1] = plan.entries(plan.operand, model)
     return arrays, columns
 
 
@@ -242,13 +250,13 @@ def initial_numbers(
     """Gravity and the identities that operators are applied to; a unit vector is zero but for one entry."""
     places, numbers = [], []
     if plan.operand:
-        places += list(over_links(kinds, own, memory, plan.operand, [joint.nv for joint in model.joints]))
-        numbers += [0.0] * model.nv
+        places += list(operand_places(model, kinds, own, plan, memory))
+        numbers += [0.0] * plan.entries(plan.operand, model)
     for name, space in plan.program.inputs:
         if name == "a_g":
             places += range(memory.flat[name], memory.flat[name] + 6)
             numbers += [0.0, 0.0, 0.0, *(-model.gravity)]
-        elif name in plan.program.columns:
+        elif name in plan.program.columns and space in plan.flat_rows:
             size = plan.flat_rows[space]
             places += [memory.flat[name] + i * (size + 1) for i in range(size)]
             numbers += [1.0] * size

@@ -70,7 +70,12 @@ def matrix(rows: Sequence[Sparse], columns: int) -> np.ndarray:
 
 def tangent_map(model: Model, q: np.ndarray) -> list[Sparse]:
     """∂q_i/∂δ of q ⊕ δ (`model.integrate`) at δ = 0: a mapping from the entries of δ for each of the nq entries."""
+    if model.embedding is not None:
+        return _through(tangent_map(model.tree, q), model.embedding.rate_map(q))
     rows: list[Sparse] = [{} for _ in range(model.nq)]
+    for body in model.bodies:
+        for i in range(body.modes):
+            rows[body.mode_q_slice.start + i][body.mode_slice.start + i] = 1.0
     for joint in model.joints:
         start, first = joint.q_slice.start, joint.v_slice.start
         if joint.kind.flat:
@@ -85,6 +90,18 @@ def tangent_map(model: Model, q: np.ndarray) -> list[Sparse]:
             for i, value in enumerate(values):
                 _accumulate(rows[row], first + 3 + i, value)
     return rows
+
+
+def _through(rows: list[Sparse], across: np.ndarray) -> list[Sparse]:
+    """Rows over the rates of a spanning tree, through X (rates of the tree, independent ones)."""
+    result: list[Sparse] = []
+    for row in rows:
+        total: Sparse = {}
+        for i, value in row.items():
+            for j in range(across.shape[-1]):
+                _accumulate(total, j, value * across[i, j])
+        result.append(total)
+    return result
 
 
 def _accumulate(total: Sparse, key: int, value: Any) -> None:

@@ -68,6 +68,11 @@ def solve_task(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return _eliminated(matrix, right, SMALLEST_PIVOT * scales(matrix))
 
 
+def solve_above(matrix: np.ndarray, right: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """X⁻¹Y for a symmetric positive X: NaN where a pivot falls below `least` (…, m), in that row of the batch."""
+    return _eliminated(matrix, right, least)
+
+
 def scales(matrix: np.ndarray) -> np.ndarray:
     """The mean of the diagonal over each three rows, (…, rows); where rows do not come in threes, each its own."""
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)

@@ -44,6 +44,23 @@ class Tape:
         return result
 
 
+class TooLong(Exception):
+    """A trace grew beyond what it was allowed."""
+
+
+class ShortTape(Tape):
+    """A tape that ends after so many instructions: what would be too long is known before it is recorded."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def emit(self, op: int, left: Any, right: Any = None) -> Scalar:
+        if len(self.code) > self.most:
+            raise TooLong
+        return super().emit(op, left, right)
+
+
 class Scalar:
     """One number of a trace. Arithmetic with floats folds; no comparisons, no truth value. The tape knows nothing of
     it, so that it goes when nobody holds it."""
@@ -255,6 +272,15 @@ def restricted(trace: Trace, positions: list[int]) -> Trace:
     """The trace that makes only some of its outputs."""
     constant = tuple(trace.output_is_constant[position] for position in positions)
     return _needed(trace.code, tuple(trace.outputs[position] for position in positions), constant)
+
+
+def only_turned(trace: Trace) -> frozenset[int]:
+    """The numbers of inputs that nothing but sines and cosines are made of."""
+    turned, otherwise = set(), {int(x) for x, fixed in zip(trace.outputs, trace.output_is_constant) if not fixed}
+    for op, left, right in trace.code:
+        if op < INPUT:
+            (turned if op in (SIN, COS) else otherwise).update(x for x in (left, right) if x is not None)
+    return frozenset(trace.code[x][1] for x in turned - otherwise if trace.code[x][0] == INPUT)
 
 
 def depth_first(trace: Trace, last_first: bool = False) -> Trace:

@@ -1,0 +1,232 @@
+"""Which schedule a kernel takes: the one place that knows what schedules cost, and the only thresholds.
+
+A schedule is how the sweeps of statements are laid out for a robot. Candidates are counted on their traces, never
+timed; the fastest of those that compile within the budget is taken, and `kernel.choice` prints what was compared.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from phistar.backends.kernel import Statements
+from phistar.backends.links.concise import is_about_origins
+from phistar.backends.machine import cache
+from phistar.backends.machine.jit import host
+from phistar.backends.pairwise.kernel import pair_counts
+from phistar.backends.pairwise.programs import pair_tables
+from phistar.backends.rolled_kernel import rolled_counts, rolled_plan
+from phistar.errors import StatementError
+from phistar.model import Model
+
+WRITTEN, ROLLED, PAIRS = "written out", "link by link", "pair by pair"
+AT_FRAMES, ALONG_TREE, ROW_BY_ROW = "at the frames", "along the tree", "row by row"
+SCHEDULES = {
+    WRITTEN: "all links one after the other in straight-line code, constants folded",
+    ROLLED: "a loop over the links, each kind traced once; operators with many columns one column after the other",
+    PAIRS: "sweeps in one common frame, then a loop over pairs of joints",
+}
+CLOSINGS = {
+    WRITTEN: "the motion and its closures in straight-line code",
+    AT_FRAMES: "the motion and the compliance at the loops' frames link by link, the closures in straight-line code",
+    ALONG_TREE: "the motion link by link, each closure eliminated at the link where its ways meet",
+    ROW_BY_ROW: "the motion and a sweep a closure link by link, then a table of all closures",
+}
+"""Schedules of a mechanism with loops."""
+NANOSECONDS = {WRITTEN: 0.028, ROLLED: 0.027, PAIRS: 0.055, AT_FRAMES: 0.1}
+NANOSECONDS |= {ALONG_TREE: 0.25, ROW_BY_ROW: 0.5}
+"""Of an operation and state, in batches on one core with four lanes; measured on chains of 16 to 100."""
+CROWDED = 60_000  # operations of straight-line code that take twice as long: they leave the caches
+GATHERED = 13.0  # ns to bring a joint rate's numbers to the loops over pairs
+SECONDS = {WRITTEN: (0.05, 1e-4), ROLLED: (0.4, 0.0), PAIRS: (1.0, 0.0)}
+SECONDS |= {AT_FRAMES: (1.2, 0.0), ALONG_TREE: (1.0, 0.0), ROW_BY_ROW: (0.8, 0.0)}
+"""To compile: at least, and for each operation."""
+LEAST_SWEPT = 8  # operations of a link and a vector that is swept over it, in plane mechanisms; else some fifty
+SHORT = 12  # bodies up to which nothing but straight-line code is considered
+TRACED = 40  # bodies up to which straight-line code is always traced to be compared
+FULL = 60_000  # operations link by link beyond which, for more bodies, it is not
+DEAD = 2.0  # instructions recorded for each that is kept
+CLOSED_DEAD = 1.2  # the same of mechanisms with loops, of which statements are recorded without dead ones
+NEAR = 0.9  # what robots of a size usually take is left only for what needs less than this part of its time
+MANY = 600  # pairs of rates, one carrying the other: beyond, loops over them make derivatives in less time
+SOLVED = 12  # joint rates; beyond, ℳ⁻¹X of recorded tables is a loop
+PIVOTED = 8  # closures up to which straight-line code takes the largest pivot at each step: 2m³ instructions
+COMPOUND = 16  # bodies of a mechanism with compound links that is written out
+BENT = 6000  # pairs of monomials of all links that bend, a hundred for a node: some ten thousand instructions
+BUDGET = 3.0  # seconds
+VARIABLE = "PHISTAR_COMPILE_SECONDS"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A schedule with its operations per state, and what these take to run (ns a state) and to compile (s)."""
+
+    schedule: str
+    operations: int
+    nanoseconds: float
+    seconds: float
+
+    def __str__(self) -> str:
+        run = f"{self.operations:>9} operations {self.nanoseconds:>9.0f} ns a state"
+        return f"{self.schedule:<14} {run} {self.seconds:>6.1f} s to compile"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The schedule taken, what it was compared with, and why; `str()` is a table."""
+
+    schedule: str
+    candidates: tuple[Candidate, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.schedule}: {self.reason}", *(f"  {x}" for x in self.candidates)])
+
+
+def budget() -> float:
+    """Seconds that compiling one kernel may take where there is a choice; PHISTAR_COMPILE_SECONDS sets it."""
+    given = os.environ.get(VARIABLE, "")
+    try:
+        return float(given) if given else BUDGET
+    except ValueError:
+        raise StatementError(f"{VARIABLE} is {given!r}; it must be a number of seconds, e.g. 10.") from None
+
+
+def choose(wanted: Statements, schedule: str | None = None) -> Choice:
+    """The schedule of some statements for their robot; a given one is taken if there is such a form."""
+    if schedule is not None and schedule not in SCHEDULES:
+        known = ", ".join(repr(name) for name in SCHEDULES)
+        raise StatementError(f"There is no schedule {schedule!r}; it is one of {known}.")
+    if schedule is None and len(wanted.model.bodies) <= SHORT:
+        return Choice(WRITTEN, (), f"the robot has at most {SHORT} bodies")
+    seconds = budget()
+    key = wanted.key, seconds, schedule
+    return _remembered(key, lambda: _chosen(candidates(wanted, schedule), seconds, schedule, wanted))
+
+
+def _from_data(data: Mapping[str, Any]) -> Choice:
+    return Choice(data["schedule"], tuple(Candidate(**x) for x in data["candidates"]), data["reason"])
+
+
+def candidates(wanted: Statements, schedule: str | None = None) -> list[Candidate]:
+    """The schedules that there are for some statements, counted."""
+    found, model = [], wanted.model
+    plan = rolled_plan(wanted) if schedule in (None, ROLLED) else None
+    if plan is not None:
+        fixed = is_about_origins(node for _, node in wanted.nodes)
+        found.append(_candidate(ROLLED, rolled_counts(plan, model, fixed)[0], model.nv))
+    tables = pair_tables(wanted.nodes, wanted.symbols) if schedule in (None, PAIRS) and wanted.is_plain_table else None
+    if tables is not None:
+        found.append(_candidate(PAIRS, pair_counts(tables.name, model), model.nv))
+    most = min((x.operations for x in found), default=0)
+    comparable = schedule is None and (len(model.bodies) <= TRACED or most <= FULL)
+    if schedule == WRITTEN or not found or (comparable and wanted.traces_within(instructions_within())):
+        found.append(_candidate(WRITTEN, wanted.cheapest()[0].operations, model.nv))
+    return found
+
+
+def _candidate(schedule: str, operations: int, rates: int) -> Candidate:
+    least, each = SECONDS[schedule]
+    crowded = 1.0 + operations / CROWDED if schedule == WRITTEN else 1.0
+    more = GATHERED * rates if schedule == PAIRS else 0.0
+    nanoseconds = NANOSECONDS[schedule] * operations * crowded + more
+    return Candidate(schedule, operations, nanoseconds, least + each * operations)
+
+
+def _chosen(found: list[Candidate], seconds: float, schedule: str | None, wanted: Statements) -> Choice:
+    if schedule is not None:
+        known = [x for x in found if x.schedule == schedule]
+        if not known:
+            raise StatementError(
+                f"These statements of {wanted.model.name} have no form {schedule!r}; leave the choice open."
+            )
+        return Choice(schedule, tuple(known), "asked for")
+    return _fastest(found, seconds, WRITTEN if len(wanted.model.bodies) <= TRACED else ROLLED)
+
+
+def _fastest(found: list[Candidate], seconds: float, usual: str = "") -> Choice:
+    """The fastest that compiles in time, or what is usual where that is about as fast."""
+    quick = [x for x in found if x.seconds <= seconds]
+    if not quick:
+        best = min(found, key=lambda x: x.seconds)
+        return Choice(best.schedule, tuple(found), f"the quickest to compile; none within {seconds:g} s")
+    best = min(quick, key=lambda x: x.nanoseconds)
+    taken = next((x for x in quick if x.schedule == usual and NEAR * x.nanoseconds <= best.nanoseconds), best)
+    return Choice(taken.schedule, tuple(found), f"the fastest of those within {seconds:g} s of compiling")
+
+
+def instructions_within(dead: float = DEAD) -> int:
+    """Instructions of straight-line code, dead ones among them, that may be recorded to be counted."""
+    return int(dead * budget() / SECONDS[WRITTEN][1])
+
+
+def may_be_written(model: Model, vectors: int) -> bool:
+    """Whether sweeps of so many vectors over the links may come to few enough instructions to be recorded."""
+    return LEAST_SWEPT * len(model.bodies) * vectors <= instructions_within(CLOSED_DEAD)
+
+
+def is_written(name: str, model: Model, vectors: int, operations: Callable[[int], int | None]) -> bool:
+    """Whether a recorded function is compiled as straight-line code: `operations` counts it, or gives None where it has
+    more instructions than said. What was found is kept on disk."""
+
+    def found() -> Choice:
+        count = operations(instructions_within(CLOSED_DEAD)) if may_be_written(model, vectors) else None
+        compiled = [] if count is None else [_candidate(WRITTEN, count, model.nv)]
+        short = [x for x in compiled if x.seconds <= budget()]
+        return Choice(WRITTEN if short else "", tuple(compiled), "compiles within the budget or not")
+
+    return model.nv > 0 and _remembered(("written", name, model.key, budget()), found).schedule == WRITTEN
+
+
+def choose_closing(model: Model, counts: Callable[[], Mapping[str, tuple[int, int]]]) -> Choice:
+    """How closures are eliminated: `counts` gives the operations of each way there is for a mechanism, and of these the
+    ones in straight-line code."""
+
+    def found() -> Choice:
+        made = []
+        for schedule, (operations, straight) in counts().items():
+            plain = _candidate(schedule, operations, model.nv)
+            more = SECONDS[WRITTEN][1] * straight if schedule != WRITTEN else 0.0
+            made.append(replace(plain, seconds=plain.seconds + more))
+        return _fastest(made, budget())
+
+    return _remembered(("closing", model.key, budget()), found)
+
+
+def _remembered(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:
+    """A choice that is found on disk, or made and kept there."""
+    name = cache.key("choice", key, host())
+    found = cache.load(name, cache.PROGRAM)
+    if found is not None:
+        return _from_data(found[0])
+    made = make()
+    cache.store(name, asdict(made), b"", cache.PROGRAM)
+    return made
+
+
+def takes_pairs(model: Model) -> bool:
+    """Whether derivatives of a robot are made by loops over pairs of joints: so many rates carry others, as in a chain
+    of 36 links and in no humanoid, or there are too many links to be written out."""
+    if len(model.bodies) > TRACED:
+        return True
+    carried, rates = 0, [0] * len(model.bodies)
+    for k, (parent, joint) in enumerate(zip(model.parents, model.joints, strict=True)):
+        rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
+        carried += joint.nv * (rates[k] - joint.nv)
+    return carried > MANY
+
+
+def compilable(model: Model) -> bool:
+    """Whether functions that are recorded without a count are written out: few links, and joints that move."""
+    return 0 < len(model.bodies) <= TRACED and model.nv > 0
+
+
+def is_wide_written(model: Model) -> bool:
+    """Whether statements about links of any width are written out; else they are evaluated link by link on arrays."""
+    if model.embedding is not None:
+        return len(model.bodies) <= COMPOUND
+    bent = [body.flexible for body in model.bodies if body.flexible is not None]
+    terms = [len(body.monomials) ** 2 + 100 * int(sum(~body.is_point)) for body in bent]
+    return sum(terms) + 100 * len(model.bodies) <= BENT

@@ -1,0 +1,228 @@
+"""Functions of the kernel language, written down as Python runs: operators on `Local` values record statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from phistar.backends.kernels import ir
+from phistar.backends.kernels.ir import F64, I1, I64, U32, Type, Value, vector
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """A value inside a function that is being written."""
+
+    code: Code
+    value: Value
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+    # Numbers
+
+    def _with(self, whole: str, floating: str, other: Any, result: Type | None = None) -> Local:
+        if isinstance(self.value.name, int) and isinstance(other, int):  # an index that is known is a number
+            known = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}.get(whole)
+            if known is not None:
+                return self.code.whole(known(self.value.name, other))
+        operation = floating if self.type.kind == "f64" else whole
+        return self.code.let(result or self.type, operation, self, self.code.like(other, self.type))
+
+    def __add__(self, other: Any) -> Local:
+        return self if isinstance(other, int) and other == 0 else self._with("add", "fadd", other)
+
+    def __sub__(self, other: Any) -> Local:
+        return self._with("sub", "fsub", other)
+
+    def __mul__(self, other: Any) -> Local:
+        return self if isinstance(other, int) and other == 1 else self._with("mul", "fmul", other)
+
+    def __floordiv__(self, other: Any) -> Local:
+        return self._with("sdiv", "", other)
+
+    def __mod__(self, other: Any) -> Local:
+        return self._with("srem", "", other)
+
+    def __and__(self, other: Any) -> Local:
+        return self._with("and", "", other)
+
+    def __lt__(self, other: Any) -> Local:
+        return self._with("slt", "", other, I1)
+
+    def __le__(self, other: Any) -> Local:
+        return self._with("sle", "", other, I1)
+
+    def __gt__(self, other: Any) -> Local:
+        return self._with("sgt", "", other, I1)
+
+    def __ge__(self, other: Any) -> Local:
+        return self._with("sge", "", other, I1)
+
+    def same(self, other: Any) -> Local:
+        """Whether two whole numbers are equal."""
+        return self._with("eq", "", other, I1)
+
+    def select(self, one: Any, other: Any) -> Local:
+        """`one` where this is true, else `other`."""
+        kind = next((x.type for x in (one, other) if isinstance(x, Local)), I64)
+        return self.code.let(kind, "select", self, self.code.like(one, kind), self.code.like(other, kind))
+
+    def floating(self) -> Local:
+        """A whole number as a float."""
+        return self.code.let(F64, "float", self)
+
+    # Memory
+
+    def at(self, index: Any) -> Local:
+        """The place so many entries further on."""
+        if isinstance(index, int) and index == 0:
+            return self
+        return self.code.let(self.type, "at", self, self.code.like(index, I64))
+
+    def bytes(self, count: Any) -> Local:
+        """The place so many bytes further on."""
+        return self.code.let(self.type, "bytes", self, self.code.like(count, I64))
+
+    def load(self, lanes: int = 0, align: int = 8, kind: Type | None = None) -> Local:
+        """What stands there: a number, so many numbers abreast, or a pointer of some type. 32 bits become 64."""
+        if kind is None and self.type.kind == "u32":
+            return self.code.let(I64, "wide", self.code.let(U32, "load", self, detail=4))
+        return self.code.let(kind or Type(self.type.kind, lanes), "load", self, detail=align)
+
+    def store(self, value: Any, align: int = 8, whole: bool = False) -> None:
+        """Put a value there."""
+        given = self.code.like(value, Type(self.type.kind, 0, self.type.pointers - 1))
+        self.code.put(ir.Store(given.value, self.value, align, whole))
+
+    # Lanes
+
+    def every(self, lanes: int) -> Local:
+        """A number in every lane."""
+        return self.code.let(vector(lanes), "every", self)
+
+    def take(self, lane: int) -> Local:
+        """The number in a lane."""
+        return self.code.let(F64, "take", self, detail=lane)
+
+    def shuffle(self, other: Local | None, chosen: Sequence[int]) -> Local:
+        """Of the lanes of two vectors those that are chosen."""
+        return self.code.let(vector(len(chosen)), "shuffle", self, other or self, detail=tuple(chosen))
+
+
+class Code:
+    """A function as it is written: its parameters by name, then statements in order. One that is not `inner` can be
+    called from outside."""
+
+    def __init__(self, name: str, /, **parameters: Type) -> None:
+        self.name, self.inner, self.count = name, True, 0
+        self.parameters = tuple(Value(name, kind) for name, kind in parameters.items())
+        self.given = {str(value.name): Local(self, value) for value in self.parameters}
+        self.blocks: list[list[Any]] = [[]]
+
+    def __getitem__(self, name: str) -> Local:
+        return self.given[name]
+
+    @property
+    def function(self) -> ir.Func:
+        """What has been written."""
+        (body,) = self.blocks
+        return ir.Func(self.name, self.parameters, tuple(body), self.inner)
+
+    def put(self, statement: Any) -> None:
+        self.blocks[-1].append(statement)
+
+    def let(self, kind: Type, operation: str, *operands: Local, detail: Any = None) -> Local:
+        target = self.named(kind)
+        self.put(ir.Let(target.value, operation, tuple(x.value for x in operands), detail))
+        return target
+
+    def named(self, kind: Type) -> Local:
+        self.count += 1
+        return Local(self, Value(f"t{self.count}", kind))
+
+    def like(self, value: Any, kind: Type) -> Local:
+        """A value; of a number, one of such a type."""
+        return value if isinstance(value, Local) else Local(self, Value(value, kind))
+
+    def whole(self, value: int) -> Local:
+        return Local(self, Value(value, I64))
+
+    def number(self, value: float, lanes: int = 0) -> Local:
+        """A constant, in every lane."""
+        return Local(self, Value(float(value), Type("f64", lanes)))
+
+    def call(self, function: str, *arguments: Any) -> None:
+        self.put(ir.Call(function, tuple(self.like(x, I64).value for x in arguments)))
+
+    def clear(self, place: Local, size: Any) -> None:
+        """So many bytes become zero."""
+        self.put(ir.Clear(place.value, self.like(size, I64).value))
+
+    def room(self, entries: Any, align: int, kept: str = "") -> Local:
+        """Working memory of so many doubles; `kept` names what is laid aside for the next call."""
+        operands = (entries,) if isinstance(entries, Local) else ()
+        return self.let(F64.to, "room", *operands, detail=(0 if operands else entries, align, kept))
+
+    def table(self, name: str, kind: Type) -> Local:
+        """Where a table begins that stands in the code."""
+        return self.let(kind, "table", detail=name)
+
+    def gathered(self, numbers: Sequence[Local]) -> Local:
+        """Numbers side by side in one vector."""
+        kind, made = vector(len(numbers)), None
+        for lane, x in enumerate(numbers):
+            made = self.let(kind, "put", *(() if made is None else (made,)), x, detail=lane)
+        assert made is not None
+        return made
+
+    # Blocks
+
+    def written(self, function: Callable[[], Any] | None) -> tuple[Any, ...]:
+        """What a function writes."""
+        self.blocks.append([])
+        if function is not None:
+            function()
+        return tuple(self.blocks.pop())
+
+    def branch(self, test: Local, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None) -> None:
+        self.put(ir.If(test.value, self.written(then), self.written(otherwise)))
+
+    def switch(self, value: Local, cases: Sequence[Callable[[], Any]]) -> None:
+        self.put(ir.Switch(value.value, tuple(self.written(case) for case in cases)))
+
+    @contextmanager
+    def loop(self, start: Any, stop: Any, step: int = 1) -> Iterator[Local]:
+        """A block for each whole number from `start` on before `stop`."""
+        index, bounds = self.named(I64), (self.like(start, I64).value, self.like(stop, I64).value)
+        self.blocks.append([])
+        yield index
+        body = tuple(self.blocks.pop())
+        self.put(ir.For(index.value, *bounds, step, body))
+
+    @contextmanager
+    def squares(self, stop: Any, size: int) -> Iterator[Local]:
+        """A block for each `size` whole numbers; the last of them ends with `stop`."""
+        index, end = self.named(I64), self.like(stop, I64).value
+        self.blocks.append([])
+        yield index
+        body = tuple(self.blocks.pop())
+        self.put(ir.Squares(index.value, end, size, body))
+
+
+_INTERLEAVED = ((0, 4, 2, 6), (1, 5, 3, 7))
+_HALVES = ((0, 1, 4, 5), (2, 3, 6, 7))
+
+
+def transposed(rows: Sequence[Local]) -> list[Local]:
+    """The columns of a square of vectors: 1, 2 or 4 of them."""
+    if len(rows) == 1:
+        return list(rows)
+    if len(rows) == 2:
+        return [rows[0].shuffle(rows[1], (i, i + 2)) for i in range(2)]
+    upper = [rows[0].shuffle(rows[1], mask) for mask in _INTERLEAVED]
+    lower = [rows[2].shuffle(rows[3], mask) for mask in _INTERLEAVED]
+    return [upper[i % 2].shuffle(lower[i % 2], _HALVES[i // 2]) for i in range(4)]

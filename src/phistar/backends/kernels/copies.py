@@ -1,0 +1,73 @@
+"""Between rows of arrays, one state each, and the memory of a block of states, a vector of lanes for each entry.
+
+Where rows are contiguous, squares of entries and states are transposed in registers; else entry by entry.
+"""
+
+from __future__ import annotations
+
+from phistar.backends.kernels.build import Code, Local, transposed
+from phistar.backends.kernels.ir import F64, I64, U32, Func
+
+AT_ONCE = 8  # entries of one state
+
+
+def copy_function(name: str, lanes: int, placed: bool) -> Func:
+    """`pack`: entry e of lane l from base + row(l)·s + (e div columns)·k0 + (e mod columns)·k1 to its place; `unpack`:
+    back. Where they are `placed`, a table says where each entry goes, else they go one after the other. Lanes beyond
+    the end repeat the last row; of those that belong to one row, the first is written last."""
+    sizes = dict.fromkeys(("s", "k0", "k1", "columns", "count"), I64)
+    source, target = (F64.read, F64.to) if name == "pack" else (F64.to, F64.read)
+    table = {"table": U32.read} if placed else {}
+    code = Code(name, base=source, **sizes, **table, work=target, first=I64, last=I64)
+    width, packing, last, count = min(lanes, 4), name == "pack", code["last"], code["count"]
+    rows = []
+    for lane in range(lanes):
+        state = code["first"] + lane
+        rows.append(code["base"].bytes((state < last).select(state, last) * code["s"]))
+    dense = code["k0"].same(code["columns"] * 8) & code["k1"].same(8) & (count >= width)
+    code.branch(dense, lambda: _squares(code, rows, width, packing), lambda: _entries(code, rows, packing))
+    return code.function
+
+
+def _squares(code: Code, rows: list[Local], width: int, packing: bool) -> None:
+    """`width` entries of all lanes at a time."""
+    with code.squares(code["count"], width) as e:
+        cells = [_place(code, e + i, len(rows)) for i in range(width)]
+        for start in reversed(range(0, len(rows), width)):
+            outside = [rows[start + i].at(e) for i in range(width)]
+            inside = [cell.at(start) for cell in cells]
+            source, target = (outside, inside) if packing else (inside, outside)
+            values = transposed([place.load(width) for place in source])
+            for place, value in reversed(list(zip(target, values, strict=True))):
+                place.store(value)
+
+
+def _entries(code: Code, rows: list[Local], packing: bool) -> None:
+    with code.loop(0, code["count"]) as k:
+        cell, columns = _place(code, k, len(rows)), code["columns"]
+        offset = k // columns * code["k0"] + k % columns * code["k1"]
+        for lane in reversed(range(len(rows))):
+            outside, inside = rows[lane].bytes(offset), cell.at(lane)
+            source, target = (outside, inside) if packing else (inside, outside)
+            target.store(source.load())
+
+
+def _place(code: Code, entry: Local, lanes: int) -> Local:
+    """The place of an entry in memory."""
+    return code["work"].at(code["table"].at(entry).load() if "table" in code.given else entry * lanes)
+
+
+def copy_one_function(name: str, lanes: int) -> Func:
+    """`pack.one`: entries 0 … n of a row into every lane of packed memory; `unpack.one`: those of the first lane back.
+    What is called for one state would spend most of its time on copies for the others. There are at least `AT_ONCE`."""
+    packing = name == "pack"
+    code = Code(f"{name}.one", row=F64.read if packing else F64.to, work=F64.to if packing else F64.read, n=I64)
+    with code.squares(code["n"], AT_ONCE) as e:
+        outside, inside = code["row"].at(e), code["work"].at(e * lanes)
+        for i in range(AT_ONCE):
+            row, cell = outside.at(i), inside.at(lanes * i)
+            if packing:
+                cell.store(row.load().every(lanes))
+            else:
+                row.store(cell.load())
+    return code.function

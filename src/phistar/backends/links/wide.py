@@ -1,0 +1,344 @@
+"""Links of any width at a configuration: w(k) = 6 + m(k) for a body with m modes, V̄ = [η̇; V].
+
+Node j of a body is at x = r + Γη + ½ηᵀQη, turned by R = exp(Λη), in the body's axes; g = Γ + Qη, and L = J_l(Λη)Λ turns
+η̇ into the node's angular velocity. Its motion in its own axes is V_j = A_jV̄ with
+
+    A_j = [ R*[L; g], φ*(x, R) ]
+    a_j = R*[ ω×Lη̇ + J̇_lΛη̇ ; ω×(ω×x) + 2ω×gη̇ + η̇ᵀQη̇ ]                (what is left of V̇_j when V̄ does not change)
+
+so that M = ΣA_j*M_jA_j and b = ΣA_j*(M_ja_j + b_j). A link k on node c of its parent has ℰφ(p,k) = A_c*φ(c,k)[0 I] and
+a(k) = [0; φ*(c,k)a_c + a_joint]. Node rotations are exact, so that energy and momentum close.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.links import values as link
+from phistar.backends.links.values import Links
+from phistar.model import FlexibleInertia, Model
+from phistar.spatial import cross, force_transform, skew, times, transposed
+
+TERMS = 14  # of power series in |θ|²: exact to rounding up to half a turn, on traced scalars too
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node at η: place x (…, 3), turn R (…, 3, 3), L and g (…, 3, m), θ = Λη (…, 3), and Λ and Q as they are."""
+
+    place: np.ndarray
+    turn: np.ndarray
+    spin: np.ndarray
+    slide: np.ndarray
+    angle: np.ndarray
+    rotation: np.ndarray
+    bend: np.ndarray
+
+    @cached_property
+    def motion(self) -> np.ndarray:
+        """A, (…, 6, m + 6)."""
+        back, lever = transposed(self.turn), skew(self.place)
+        modal = np.concatenate([np.matmul(back, self.spin), np.matmul(back, self.slide)], axis=-2)
+        upper = np.concatenate([back, np.zeros(back.shape)], axis=-1)
+        lower = np.concatenate([-np.matmul(back, lever), back], axis=-1)
+        return np.concatenate([modal, np.concatenate([upper, lower], axis=-2)], axis=-1)
+
+    def bias(self, velocity: np.ndarray) -> np.ndarray:
+        """a, (…, 6, 1), at V̄ (…, m + 6, 1)."""
+        m = self.spin.shape[-1]
+        rates, omega = velocity[..., :m, :], velocity[..., m : m + 3, 0]
+        turning, moving = np.matmul(self.spin, rates)[..., 0], np.matmul(self.slide, rates)[..., 0]
+        angular = cross(omega, turning) + _bent_rate(self.angle, np.matmul(self.rotation, rates)[..., 0])
+        bent = times(np.matmul(self.bend, rates[..., None, :, :])[..., 0], rates[..., 0])
+        linear = cross(omega, cross(omega, self.place) + 2.0 * moving) + bent
+        back = transposed(self.turn)
+        return np.concatenate([np.matmul(back, angular[..., None]), np.matmul(back, linear[..., None])], axis=-2)
+
+
+def node_at(body: FlexibleInertia, j: int, eta: np.ndarray) -> Node:
+    """Node j at modal coordinates (…, m), floats or traced scalars."""
+    gamma, rotation, bend = body.modes[j], body.rotations[j], body.second_order[j]
+    bent = np.matmul(bend, eta[..., None, :, None])[..., 0]
+    slide = gamma + bent
+    place = body.nodes[j] + times(gamma, eta) + 0.5 * times(bent, eta)
+    angle = times(rotation, eta)
+    if not rotation.any():
+        unit = np.broadcast_to(np.eye(3), (*eta.shape[:-1], 3, 3))
+        return Node(place, unit, np.zeros((*eta.shape[:-1], *rotation.shape)), slide, angle, rotation, bend)
+    tilde = skew(angle)
+    square, size = np.matmul(tilde, tilde), np.sum(angle * angle, axis=-1, keepdims=True)[..., None]
+    sine, cosine, third = (_series(size, first) for first in (1, 2, 3))
+    turn = np.eye(3) + sine * tilde + cosine * square
+    spin = np.matmul(np.eye(3) + cosine * tilde + third * square, rotation)
+    return Node(place, turn, spin, slide, angle, rotation, bend)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The points of mass of a body at η, by shape integrals: u are the monomials of η that places x = Φu are made of,
+    `slope` ∂u/∂η (…, p, m), `first` ΣmΦ (3, p) and `second` ΣmΦ⊗Φ (3, p, 3, p)."""
+
+    eta: np.ndarray
+    monomials: tuple[tuple[int, ...], ...]
+    first: np.ndarray
+    second: np.ndarray
+    total: float
+
+    @cached_property
+    def u(self) -> np.ndarray:
+        """(…, p)."""
+        products = [self.eta[..., i : i + 1] * self.eta[..., k : k + 1] for i, k in self._pairs]
+        return np.concatenate([np.ones((*self.eta.shape[:-1], 1)), self.eta, *products], axis=-1)
+
+    @property
+    def _pairs(self) -> list[tuple[int, ...]]:
+        return [monomial for monomial in self.monomials if len(monomial) == 2]
+
+    @cached_property
+    def slope(self) -> np.ndarray:
+        """∂u/∂η, (…, p, m)."""
+        m, batch = self.eta.shape[-1], self.eta.shape[:-1]
+        result = np.zeros((*batch, len(self.monomials), m), dtype=self.eta.dtype)
+        result[..., 1 : m + 1, :] = np.eye(m)
+        for row, (i, k) in enumerate(self._pairs, m + 1):
+            result[..., row, i] = result[..., row, i] + self.eta[..., k]
+            result[..., row, k] = result[..., row, k] + self.eta[..., i]
+        return result
+
+    def growth(self, rates: np.ndarray) -> np.ndarray:
+        """Σ ∂²u/∂η² η̇η̇, (…, p), at η̇ (…, m)."""
+        products = [2.0 * rates[..., i : i + 1] * rates[..., k : k + 1] for i, k in self._pairs]
+        return np.concatenate([np.zeros((*rates.shape[:-1], 1 + rates.shape[-1])), *products], axis=-1)
+
+    def paired(self, right: np.ndarray) -> np.ndarray:
+        """ΣmΦ⊗(Φr), (…, 3, p, 3), for r (…, p)."""
+        return np.matmul(self.second, right[..., None, None, :, None])[..., 0]
+
+    def mass(self) -> np.ndarray:
+        """[[Σm g*g, Σm g*x̃*, Σm g*], [·, −Σm x̃x̃, Σm x̃], [·, ·, Σm]], (…, m + 6, m + 6)."""
+        own = self.paired(self.u)
+        square = np.sum(own * self.u[..., None, :, None], axis=-2)
+        across = np.matmul(transposed(self.slope)[..., None, :, :], own)  # Σm g_ai x_b, (…, 3, m, 3)
+        modal = sum(np.matmul(np.matmul(transposed(self.slope), self.second[a, :, a, :]), self.slope) for a in range(3))
+        lever, moved = skew(times(self.first, self.u)), np.matmul(self.first, self.slope)
+        turned = np.stack([across[..., c, :, b] - across[..., b, :, c] for b, c in ((1, 2), (2, 0), (0, 1))], axis=-2)
+        trace = square[..., :1, :1] + square[..., 1:2, 1:2] + square[..., 2:, 2:]
+        spin = trace * np.eye(3) - square
+        rows = [
+            [modal, transposed(turned), transposed(moved)],
+            [turned, spin, lever],
+            [moved, -lever, np.broadcast_to(self.total * np.eye(3), spin.shape)],
+        ]
+        return np.concatenate([np.concatenate(row, axis=-1) for row in rows], axis=-2)
+
+    def bias_force(self, velocity: np.ndarray) -> np.ndarray:
+        """ΣA*m(ω×(ω×x) + 2ω×ẋ + η̇ᵀQη̇), (…, m + 6, 1)."""
+        m = self.eta.shape[-1]
+        rates, omega = velocity[..., :m, 0], skew(velocity[..., m : m + 3, 0])
+        moving, growing = times(self.slope, rates), self.growth(rates)
+        twice = np.matmul(omega, omega)
+        # ΣmΦ⊗(ẍ) with ẍ = ω×(ω×x) + 2ω×ẋ + η̇ᵀQη̇
+        parts = np.matmul(self.paired(self.u), transposed(twice)[..., None, :, :])
+        parts = parts + 2.0 * np.matmul(self.paired(moving), transposed(omega)[..., None, :, :]) + self.paired(growing)
+        on_modes = sum(times(transposed(self.slope), parts[..., a, :, a]) for a in range(3))
+        pairs = np.sum(parts * self.u[..., None, :, None], axis=-2)
+        moment = np.stack([pairs[..., b, c] - pairs[..., c, b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=-1)
+        force = times(twice, times(self.first, self.u)) + 2.0 * times(omega, times(self.first, moving))
+        force = force + times(self.first, growing)
+        return np.concatenate([on_modes, moment, force], axis=-1)[..., None]
+
+
+def points_at(body: FlexibleInertia, eta: np.ndarray) -> Points:
+    """The points of mass of a body at modal coordinates (…, m)."""
+    first, second = body.point_moments
+    return Points(eta, body.monomials, first, second, body.point_mass)
+
+
+def _series(size: Any, first: int) -> Any:
+    """Σ (−s)ⁿ/(2n + first)!: sin t/t, (1 − cos t)/t² and (t − sin t)/t³ for s = t²."""
+    total: Any = (-1.0) ** TERMS / factorial(2 * TERMS + first)
+    for n in range(TERMS - 1, -1, -1):
+        total = (-1.0) ** n / factorial(2 * n + first) + size * total
+    return total
+
+
+def _slope(size: Any, first: int) -> Any:
+    """d/ds of the series."""
+    total: Any = (-1.0) ** TERMS * TERMS / factorial(2 * TERMS + first)
+    for n in range(TERMS - 1, 0, -1):
+        total = (-1.0) ** n * n / factorial(2 * n + first) + size * total
+    return total
+
+
+def _bent_rate(angle: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """J̇_l(θ)θ̇: with J_l = 1 + c θ̃ + d θ̃², ċ θ×θ̇ + ḋ θ×(θ×θ̇) + d θ̇×(θ×θ̇)."""
+    size = np.sum(angle * angle, axis=-1, keepdims=True)
+    growth = 2.0 * np.sum(angle * rate, axis=-1, keepdims=True)
+    once = cross(angle, rate)
+    result = growth * (_slope(size, 2) * once + _slope(size, 3) * cross(angle, once))
+    return result + _series(size, 3) * cross(rate, once)
+
+
+@dataclass(frozen=True, eq=False)
+class WideLinks:
+    """A mechanism at q with links of width w(k): what a program over any widths asks for."""
+
+    plain: Links
+    eta: tuple[np.ndarray | None, ...]
+
+    @property
+    def model(self) -> Model:
+        return self.plain.model
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return self.model.parents
+
+    @property
+    def rates(self) -> tuple[slice, ...]:
+        """Where the rates of each link stand in v: its joint's, then its modes'."""
+        return self._rates
+
+    @cached_property
+    def _rates(self) -> tuple[slice, ...]:
+        return tuple(slice(body.joint.v_slice.start, body.mode_slice.stop) for body in self.model.bodies)
+
+    def width(self, k: int) -> int:
+        """w(k)."""
+        return 6 + self.model.bodies[k].modes
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int], Any]:
+        return {}
+
+    def node(self, k: int, j: int) -> Node:
+        """Node j of body k."""
+        if (k, j) not in self._known:
+            body, eta = self.model.bodies[k].flexible, self.eta[k]
+            assert body is not None and eta is not None
+            self._known[k, j] = node_at(body, j, eta)
+        return self._known[k, j]
+
+    def held_at(self, k: int, node: int) -> np.ndarray:
+        """A_c (…, 6, w) of what is fixed to a node of body k, or with −1 to its own frame."""
+        if node >= 0:
+            return self.node(k, node).motion
+        return np.concatenate([np.zeros((6, self.width(k) - 6)), np.eye(6)], axis=-1)
+
+    def crossing(self, k: int) -> np.ndarray:
+        """ℰφ(p,k), (…, w(p), w(k)); of a link on the world, E(k), (…, 6, w(k))."""
+        parent, node = self.model.parents[k], self.model.bodies[k].node
+        across = force_transform(self.plain.rotation[k], self.plain.offset[k])
+        if parent >= 0:
+            across = np.matmul(transposed(self.held_at(parent, node)), across)
+        return np.concatenate([np.zeros((*across.shape[:-1], self.width(k) - 6)), across], axis=-1)
+
+    def subspace(self, k: int) -> np.ndarray:
+        """H*(k), (…, w, r): the joint's rates, then the modes'."""
+        own, m = self.plain.subspace[k], self.model.bodies[k].modes
+        if not m:
+            return own
+        blank = np.zeros((*own.shape[:-2], m, own.shape[-1]))
+        unit = np.broadcast_to(np.eye(m + 6)[:, :m], (*own.shape[:-2], m + 6, m))
+        return np.concatenate([np.concatenate([blank, own], axis=-2), unit], axis=-1)
+
+    def armature(self, k: int) -> np.ndarray:
+        """A(k), (r, r)."""
+        diagonal = self.model.joints[k].kind.armature_diagonal
+        return np.diag(np.concatenate([diagonal, np.zeros(self.model.bodies[k].modes)]))
+
+    def heavy(self, k: int) -> list[tuple[Node, np.ndarray]]:
+        """The nodes of body k whose inertia is more than a point's, with it."""
+        body = self.model.bodies[k].flexible
+        assert body is not None
+        return [(self.node(k, int(j)), body.masses[j]) for j in np.flatnonzero(~body.is_point)]
+
+    def points(self, k: int) -> Points:
+        """The points of mass of body k."""
+        if (k, -1) not in self._known:
+            body, eta = self.model.bodies[k].flexible, self.eta[k]
+            assert body is not None and eta is not None
+            self._known[k, -1] = points_at(body, eta)
+        return self._known[k, -1]
+
+    def mass(self, k: int) -> np.ndarray:
+        """M(k), (…, w, w)."""
+        if not self.model.bodies[k].modes:
+            return self.plain.mass(k)
+        parts = [np.matmul(transposed(node.motion), np.matmul(mass, node.motion)) for node, mass in self.heavy(k)]
+        return sum(parts, self.points(k).mass())
+
+    def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """b(k), (…, w, 1)."""
+        if not self.model.bodies[k].modes:
+            return link.bias_force(mass, velocity)
+        parts = [self.points(k).bias_force(velocity)]
+        for node, own in self.heavy(k):
+            moving = np.matmul(node.motion, velocity)
+            force = np.matmul(own, node.bias(velocity)) + link.bias_force(own, moving)
+            parts.append(np.matmul(transposed(node.motion), force))
+        return sum(parts[1:], parts[0])
+
+    def bias_acceleration(self, k: int, velocity: np.ndarray, above: np.ndarray | None, v: np.ndarray) -> np.ndarray:
+        """a(k), (…, w, 1); `above` is the parent's V̄, which a node that carries the link needs."""
+        m, joint = self.model.bodies[k].modes, self.model.joints[k]
+        own = link.bias_acceleration(self.plain, k, velocity[..., m:, :], v[..., : joint.nv, :])
+        parent, node = self.model.parents[k], self.model.bodies[k].node
+        if parent >= 0 and node >= 0 and above is not None:
+            carried = self.node(parent, node).bias(above)
+            own = own + link.outward(self.plain.rotation[k], self.plain.offset[k], carried)
+        return np.concatenate([np.zeros((*own.shape[:-2], m, 1)), own], axis=-2)
+
+    def pose(self, k: int, above: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Where link k is in the world, (R, p), given its parent's."""
+        body = self.model.bodies[k]
+        return self._in_world(body.parent, body.node, above, self.plain.rotation[k], self.plain.offset[k])
+
+    def _in_world(self, body: int, node: int, pose: Any, turn: np.ndarray, shift: np.ndarray) -> Any:
+        """A place in the axes of a node (or with −1 of its body), in the world."""
+        if body < 0:
+            return turn, shift
+        if node >= 0:
+            found = self.node(body, node)
+            turn, shift = np.matmul(found.turn, turn), found.place + times(found.turn, shift)
+        return np.matmul(pose[0], turn), pose[1] + times(pose[0], shift)
+
+    def link_of(self, frame: str) -> int:
+        """The link that a frame is on; −1 for the world."""
+        return self.model.frame(frame).body
+
+    def frame_pose(self, frame: str, pose: Any) -> tuple[np.ndarray, np.ndarray]:
+        """A frame in the world, given its link's pose."""
+        found = self.model.frame(frame)
+        return self._in_world(found.body, found.node, pose, found.placement.rotation, found.placement.translation)
+
+    def frame_motion(self, frame: str, pose: Any) -> np.ndarray:
+        """B*, (…, 6, w): [ω; ẋ] of a frame in world axes from its link's V̄."""
+        found = self.model.frame(frame)
+        turn = self._in_world(found.body, found.node, pose, np.eye(3), np.zeros(3))[0]
+        return link.to_world_axes(turn, found.placement.translation, self.held_at(found.body, found.node))
+
+    def frame_bias(self, frame: str, pose: Any, velocity: np.ndarray) -> np.ndarray:
+        """a(0), (…, 6, 1): what is left of a frame's acceleration when V̄ does not change."""
+        found = self.model.frame(frame)
+        point, m = found.placement.translation, self.model.bodies[found.body].modes
+        omega, left = velocity[..., m : m + 3, 0], np.zeros((6, 1))
+        if found.node >= 0:
+            node = self.node(found.body, found.node)
+            omega, left = np.matmul(node.motion, velocity)[..., :3, 0], node.bias(velocity)
+        swing = cross(omega, cross(omega, point))[..., None]
+        own = left + np.concatenate([np.zeros(swing.shape), swing], axis=-2)
+        turn = self._in_world(found.body, found.node, pose, np.eye(3), np.zeros(3))[0]
+        return link.to_world_axes(turn, point, own)
+
+
+def wide_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> WideLinks:
+    """The links of a model with bodies that bend at q (…, nq), floats or traced scalars."""
+    q = np.asarray(q)
+    eta = tuple(q[..., body.mode_q_slice] if body.modes else None for body in model.bodies)
+    return WideLinks(link.joint_links(model, q, frames), eta)

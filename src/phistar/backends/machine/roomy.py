@@ -1,0 +1,54 @@
+"""Calls with room on the stack: a compiler recurses over what it compiles, and its caller's thread may be a small one.
+
+LLVM needs up to some MB for long functions, and a stack that ends in the middle of it ends the process. How much a
+caller has left no one can ask in a way that holds everywhere, so a thread of our own is taken for each call: some
+50 µs, where the least module takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+ROOM = 256 * 2**20 if sys.maxsize > 2**32 else 32 * 2**20
+"""Bytes of stack: addresses, not memory, which only what is touched takes."""
+LEAST = 8 * 2**20  # what a main thread usually has
+_one_at_a_time = threading.Lock()  # the size for new threads belongs to the whole process
+
+
+def with_room(work: Callable[[], Any]) -> Any:
+    """The result of `work()`, done on a thread with a large stack; what it raises is raised here."""
+    outcome: list[Any] = []
+
+    def done() -> None:
+        try:
+            outcome.append((work(), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    size = ROOM
+    while not _finished(done, size):
+        size //= 2
+        if size < LEAST:  # no thread can be had: the interpreter is ending, or the process has as many as it may have
+            return work()
+    made, error = outcome[0]
+    if error is not None:
+        raise error
+    return made
+
+
+def _finished(work: Callable[[], None], size: int) -> bool:
+    """Whether a thread with a stack of `size` bytes was to be had; then it has done its work."""
+    thread = threading.Thread(target=work, name="phistar-compile")
+    with _one_at_a_time:
+        before = threading.stack_size(size)
+        try:
+            thread.start()
+        except RuntimeError:
+            return False
+        finally:
+            threading.stack_size(before)
+    thread.join()
+    return True

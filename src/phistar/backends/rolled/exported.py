@@ -1,0 +1,98 @@
+"""A rolled kernel for one robot as functions of the kernel language that take plain arrays of one state: what is
+exported as C. The robot's data are tables in the code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from phistar.backends.kernels.build import Code
+from phistar.backends.kernels.ir import F64, I1, I64, TABLES, U32, Entry, Func, Straight, Table, Value
+from phistar.backends.links.link_frames import link_frames
+from phistar.backends.rolled.code import kinds_of, laid
+from phistar.backends.rolled.loop import TABLES as NAMES
+from phistar.backends.rolled.loop import Array, Block, Calls, array_data, block_steps, called_functions, count, table
+from phistar.backends.rolled.memory import (
+    ADDED_TO,
+    FIXED,
+    FLAT,
+    FRAME,
+    Memory,
+    Rooms,
+    Stage,
+    StepEntries,
+    loaded,
+    used_pointers,
+)
+from phistar.backends.rolled.plan import Plan
+from phistar.backends.rolled.steps import Place
+from phistar.backends.rolled.tables import tables
+from phistar.model import Model
+
+ENTRY = "kernel"
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """Functions, the last of which takes work, the inputs and the outputs; tables; doubles of work."""
+
+    functions: tuple[Func | Straight, ...]
+    tables: tuple[Table, ...]
+    work: int
+
+
+def exported(plan: Plan, model: Model, frames: tuple[str, ...], inputs: int, outputs: int, fixed: bool) -> Exported:
+    """The functions of a plan for a robot; `fixed`: about the links' own origins."""
+    placed = link_frames(model, fixed or plan.keeps_origins)
+    kinds, numbers = kinds_of(model, placed)
+    found = laid(plan, kinds, 1)
+    steps, calls = _steps(found.stages, found.memory)
+    data = tables(model, placed, numbers, plan, Rooms.from_data(found.memory.data()), frames, 1)
+    sizes, names = found.sizes(1, halves=False), [*NAMES, *(f"places{n}" for n in range(len(data) - len(NAMES)))]
+    code = Code(
+        ENTRY, work=F64.to, **{f"array{n}": F64.read if n < inputs else F64.to for n in range(inputs + outputs)}
+    )
+    code.given["data"] = code.table("data", TABLES)
+    work = code["work"]
+    code.clear(work, count(code, "cleared") * 8)
+    code.call("fill", work, table(code, "places"), table(code, "numbers"), count(code, "initial"))
+    arrays = []
+    for n in range(inputs + outputs):
+        columns, entries, places = array_data(code, n, inputs + outputs)
+        arrays.append(Array(code[f"array{n}"], 0, columns * 8, 8, columns, entries, places))
+    never = code.like(0, I1)
+    block = Block(code, work, work, code.whole(0), code.whole(0), never, sizes, tuple(arrays))
+    block_steps(block, inputs, found.once, found.finish(range(inputs, inputs + outputs)))
+    functions = [*steps, *called_functions(calls, sizes), code.function]
+    kept = [_table(name, x) for name, x in zip(names, data, strict=True)]
+    return Exported(tuple(functions), (*kept, Table("data", TABLES, tuple(names))), int(data[0][1]))
+
+
+def _table(name: str, array: Any) -> Table:
+    kinds = {"f": F64, "i": I64, "u": U32}
+    return Table(name, kinds[array.dtype.kind], tuple(array.reshape(-1).tolist()))
+
+
+def _steps(stages: Sequence[Stage], memory: Memory) -> tuple[list[Straight], list[Calls]]:
+    """Every step as a function of the pointers to a link's memory, and scratch, which it does not need."""
+    made: list[Straight] = []
+    calls: list[Calls] = []
+    for number, stage in enumerate(stages):
+        pointers = {"flat": FLAT, "frames": FRAME}.get(stage.direction) or used_pointers(stage)
+        names = []
+        for kind, step in enumerate(stage.steps):
+            places = StepEntries(memory, kind)
+            read = loaded(step)  # what no longer is read has no place
+            loads = tuple(_entry(places, x) if x in read else Entry("", 0) for x in step.loads)
+            fixed = zip(step.stores, step.trace.output_is_constant, strict=True)
+            stores = tuple(Entry(*places.entry(x), x[0] in ADDED_TO and not known) for x, known in fixed)
+            given = [Value(name, F64.read if name in FIXED else F64.to) for name in (*pointers, "scratch")]
+            made.append(Straight(f"stage{number}kind{kind}", tuple(given), step.trace, loads, stores))
+            names.append((made[-1].name,))
+        calls.append(Calls(stage.direction, tuple(names), (), pointers))
+    return made, calls
+
+
+def _entry(places: StepEntries, place: Place) -> Entry:
+    return Entry(place[0], place[2]) if place[0] in FIXED else Entry(*places.entry(place))

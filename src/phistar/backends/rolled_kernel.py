@@ -1,0 +1,206 @@
+"""Kernels that run link by link: the plan of some statements, its machine code, the data of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.kernel import Kernel, Statements, units_of
+from phistar.backends.links.concise import is_about_origins
+from phistar.backends.links.link_frames import link_frames
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import Target, gufunc, host
+from phistar.backends.machine.rows import Signature
+from phistar.backends.operator_inputs import OperatorInput
+from phistar.backends.programs.body_axes import in_body_axes
+from phistar.backends.programs.program import BLOCKS, Evaluation
+from phistar.backends.rolled.code import COLUMNS, kinds_of, rolled_text, traced_stages
+from phistar.backends.rolled.columns import column_by_column
+from phistar.backends.rolled.exported import Exported, exported
+from phistar.backends.rolled.flat_steps import FlatTracer
+from phistar.backends.rolled.memory import Rooms, needed
+from phistar.backends.rolled.plan import Plan, inner_rates, poses_first, siblings_by_parents
+from phistar.backends.rolled.tables import tables
+from phistar.model import Model
+from phistar.operators.nodes import adjoint
+from phistar.operators.spaces import SCALARS
+from phistar.sweeps.ir import INWARD, OUTWARD, Program
+from phistar.sweeps.lower import GIVEN
+
+
+def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
+    """The kernel of the statements of a long mechanism, or None where they have no rolled form."""
+    title, plan = " ".join(public for public, _ in wanted.nodes), rolled_plan(wanted)
+    fixed = is_about_origins(node for _, node in wanted.nodes)
+    return plan and compile_plan(plan, wanted.model, wanted.frames, title, target, lanes, fixed)
+
+
+def rolled_plan(wanted: Statements) -> Plan | None:
+    """How the program of some statements runs link by link, or None where it does not. Operators over the joints are
+    made column by column; those of the adjoint are their rows, which is how they lie in memory."""
+    if any(isinstance(x, OperatorInput) for x in wanted.operators.values()):
+        return None
+    plan = _plan(wanted)
+    if not plan.rollable and wanted.matrix is True:
+        plan = _one_after_the_other(wanted, plan) or plan
+    distinct = len(plan.program.results) == len(plan.program.outputs)
+    placed = not plan.at_root or _has_plain_root(wanted.model)
+    return plan if wanted.model.nv and plan.rollable and distinct and placed else None
+
+
+def _plan(wanted: Statements) -> Plan:
+    operators = tuple((name, tuple(map(tuple, np.asarray(x).tolist()))) for name, x in wanted.operators.items())
+    blocks = max(joint.nv for joint in wanted.model.joints) if wanted.matrix == BLOCKS else 0
+    return Plan(poses_first(_rolled_program(wanted)), len(wanted.frames), operators=operators, blocks=blocks)
+
+
+def _one_after_the_other(wanted: Statements, plan: Plan) -> Plan | None:
+    """The rows of operators by the columns of their adjoints, which is how they lie in memory, or where these are
+    fewer, their own columns."""
+    rows = tuple((name, node if node.domain == SCALARS else adjoint(node)) for name, node in wanted.nodes)
+    found = [column_by_column(_plan(replace(wanted, nodes=rows))), column_by_column(plan, across=True)]
+    known = [plan for plan in found if plan is not None]
+    return min(known, key=lambda plan: plan.entries(plan.operand, wanted.model), default=None)
+
+
+def _has_plain_root(model: Model) -> bool:
+    """Whether one link hangs on the world, by a joint without axis: its frame is then its body's (`link_frames`)."""
+    return model.parents.count(-1) == 1 and not hasattr(model.joints[0].kind, "axis")
+
+
+def _rolled_program(wanted: Statements) -> Program:
+    program = siblings_by_parents(wanted.program())
+    return in_body_axes(program, _over_links(wanted), wanted.parameters)
+
+
+def _over_links(wanted: Statements) -> dict[str, str]:
+    """Of the fields over the links that are given or wanted, whether they hold motions or forces."""
+    program, nodes = wanted.program(), dict(wanted.nodes)
+    spaces = {name: nodes[public].codomain for public, name in program.results}
+    spaces |= {field: getattr(wanted.symbols, name).codomain for name, field in GIVEN.items()}
+    return {name: space.name for name, space in spaces.items() if space is not None} | dict(program.operands)
+
+
+def compile_plan(
+    plan: Plan,
+    model: Model,
+    frames: tuple[str, ...],
+    title: str,
+    target: Target | None = None,
+    lanes: int | None = None,
+    fixed: bool = False,
+) -> Kernel:
+    """The kernel of a program that runs link by link; `fixed`: about the links' own origins."""
+    target = target or host()
+    lanes = lanes or target.lanes
+    outputs = _result_names(plan.program)
+    placed = link_frames(model, fixed or plan.keeps_origins)
+    kinds, numbers = kinds_of(model, placed)
+    signature, inputs = _rolled_signature(plan, model)
+
+    def source() -> Source:
+        axes = [len(shape) for shape in signature.shapes]
+        made = rolled_text(plan, kinds, axes, len(signature.inputs), lanes, target.fma)
+        header = {"operations": made.operations_per_link, "memory": made.memory.data(), "by_column": made.by_column}
+        return Source(made.text, header, quick=True)
+
+    header, code = machine_code("rolled", (plan, [kind.key for kind in kinds], lanes), target, source)
+    doc = f"{title} of {model.name}, compiled link by link."
+    data = tables(model, placed, numbers, plan, Rooms.from_data(header["memory"]), frames, 2 * lanes)
+    function = gufunc(code, signature, title, doc, data)
+    counted = rolled_operations({**header, "columns": plan.entries(plan.operand, model) if plan.operand else 0}, model)
+    return Kernel(function, inputs, tuple(outputs), counted, signature.outputs, {}, signature.inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class RolledCall:
+    """Statements that run link by link, as what a recording calls: the names of the inputs after q and of the results,
+    the sizes of the inputs, the shapes of the results."""
+
+    wanted: Statements
+    plan: Plan
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    rows: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+    def __call__(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The results at one state, by the program on arrays."""
+        wanted = self.wanted
+        run = Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS)
+        made = run(arrays[0], dict(zip(self.inputs, arrays[1:], strict=True)))
+        return tuple(made[name] for name in self.outputs)
+
+    def exported(self) -> Exported:
+        """Its functions for the robot, on plain arrays."""
+        wanted = self.wanted
+        return exported(self.plan, wanted.model, wanted.frames, len(self.rows), len(self.shapes), self._fixed)
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic instructions per state."""
+        return rolled_counts(self.plan, self.wanted.model, self._fixed)[0]
+
+    @property
+    def _fixed(self) -> bool:
+        return is_about_origins(node for _, node in self.wanted.nodes)
+
+
+def rolled_call(wanted: Statements) -> RolledCall | None:
+    """Statements as what a recording calls; None where they do not run link by link."""
+    plan = rolled_plan(wanted) if not wanted.parameters else None
+    if plan is None:
+        return None
+    signature, inputs = _rolled_signature(plan, wanted.model)
+    return RolledCall(wanted, plan, inputs, tuple(_result_names(plan.program)), signature.inputs, signature.outputs)
+
+
+def _result_names(program: Program) -> list[str]:
+    return [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
+
+
+def rolled_counts(plan: Plan, model: Model, fixed: bool) -> tuple[int, int]:
+    """Operations per state of the kernel of a plan, without compiling it: in all, and those of one column of it."""
+    kinds, numbers = kinds_of(model, link_frames(model, fixed or plan.keeps_origins))
+    flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
+    stages = needed(traced_stages(plan, kinds, FlatTracer(plan)), set(plan.outputs), flat)
+    found = {True: 0, False: 0}
+    for stage in stages:
+        counts = [step.trace.operations for step in stage.steps]
+        of_links = sum(counts[kind] for kind in numbers) if stage.direction in (INWARD, OUTWARD) else 0
+        times = plan.frames if stage.direction == "frames" else 1
+        found[stage.name == COLUMNS] += of_links or times * counts[0]
+    columns = plan.entries(plan.operand, model) if plan.operand else 0
+    return found[False] + columns * found[True], found[True]
+
+
+def rolled_operations(header: Mapping[str, Any], model: Model) -> int:
+    """Operations per state of a rolled kernel with that header."""
+    return len(model.bodies) * (header["operations"] + header.get("columns", model.nv) * header["by_column"])
+
+
+def _rolled_signature(plan: Plan, model: Model) -> tuple[Signature, tuple[str, ...]]:
+    """Shapes of what a rolled kernel takes and gives, and the names of the inputs after q."""
+    program, bodies = plan.program, len(model.bodies)
+    sizes = {
+        "joints": model.nv,
+        "inner": inner_rates(model),
+        "links": 6 * bodies,
+        "parameters": 10 * bodies,
+        **plan.flat_rows,
+    }
+    inner = ("a_g", plan.operand, *program.columns)
+    given = [(name, space) for name, space in program.inputs if name not in inner]
+    matrices = {program.result_names[public] for public in program.matrices}
+    shapes = []
+    for name, space in program.outputs:
+        rows = () if space == "scalars" else (sizes[space],)
+        shapes.append((*rows, plan.columns(name)) if name in matrices else rows)
+        if name in plan.by_column:
+            count = plan.entries(plan.operand, model)
+            shapes[-1] = (*rows, count) if plan.across else (count, *rows)
+    rows = (model.nq, *(sizes[space] for _, space in given))
+    return Signature(rows, tuple(shapes), units_of(model)), tuple(name.removesuffix(" of bodies") for name, _ in given)

@@ -1,0 +1,86 @@
+"""Functions recorded with calls as one function of arrays: kernels of the traces between the calls, and what is called.
+
+A law around forward dynamics of a long robot runs that function's own kernel and a small one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.kernel import Kernel, compile_trace
+from phistar.backends.machine.threads import together
+from phistar.backends.traces.calls import Step
+from phistar.backends.traces.trace import Trace
+
+STATES = 256  # that are taken at once
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """`function(*arrays, out=None)` over leading axes: step after step, each on slots of what is there so far."""
+
+    steps: tuple[tuple[Callable[..., Any], tuple[int, ...], tuple[tuple[int, ...], ...]], ...]
+    last: Callable[..., Any]
+    taken: tuple[int, ...]
+    arguments: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        given = [_vector(x, rows) for x, rows in zip(arrays, self.arguments, strict=True)]
+        shapes = {x.shape[:-1] for x in given}
+        batch = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+        if len(batch) != 1 or batch[0] <= STATES:
+            return self._run(given, batch, out)
+        outputs = together(batch, self.shapes) if out is None else out if isinstance(out, tuple) else (out,)
+        for start in range(0, batch[0], STATES):
+            piece = slice(start, min(start + STATES, batch[0]))
+            cut = [x[piece] if x.ndim == 2 and len(x) > 1 else x for x in given]
+            self._run(cut, (piece.stop - start,), tuple(y[piece] for y in outputs))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def _run(self, slots: list[np.ndarray], batch: tuple[int, ...], out: Any) -> Any:
+        """Few enough states that what steps hand on stays in the caches."""
+        for function, taken, shapes in self.steps:
+            made = function(*(slots[slot] for slot in taken))
+            for x, shape in zip(made if isinstance(made, tuple) else (made,), shapes, strict=True):
+                slots.append(x if len(shape) == 1 else x.reshape(*x.shape[: x.ndim - len(shape)], prod(shape)))
+        given = [slots[slot] for slot in self.taken]
+        if out is None and all(x.shape[:-1] != batch for x in given):  # not all arguments are used
+            out = together(batch, self.shapes)
+        made = self.last(*given) if out is None else self.last(*given, out=out)
+        return made[0] if isinstance(made, tuple) and len(made) == 1 else made
+
+
+def _vector(x: Any, rows: int) -> np.ndarray:
+    array = np.asarray(x, dtype=float)
+    if array.ndim < 1 or array.shape[-1] != rows:
+        raise ValueError(f"an array of {rows} entries is needed where one of shape {array.shape} was given")
+    return array
+
+
+def staged_kernel(
+    steps: Sequence[Step],
+    sizes: Sequence[int],
+    title: str,
+    outputs: tuple[str, ...],
+    units: tuple[tuple[int, int], ...],
+) -> Kernel:
+    """The kernel of a recording with calls; `units` as a Signature has them, of the recording's arguments."""
+    known, made = list(sizes), []
+    for step in steps:
+        function = step.work
+        if isinstance(function, Trace):
+            own = tuple((step.slots.index(a), at) for a, at in units if a in step.slots)
+            rows = [known[slot] for slot in step.slots]
+            names = outputs if step is steps[-1] else tuple(f"argument{i}" for i in range(len(step.shapes)))
+            function = compile_trace(function, rows, step.shapes, title, names, own).function
+        made.append((function, step.slots, step.shapes))
+        known += [prod(shape) for shape in step.shapes]
+    last, taken, shapes = made[-1]
+    whole = Staged(tuple(made[:-1]), last, taken, tuple(sizes), shapes)
+    return Kernel(whole, (), outputs, sum(step.operations for step in steps), shapes, {}, tuple(sizes))

@@ -1,0 +1,99 @@
+"""The kernel language run by Python, one statement after the other: what an emitter's text must do, to the last bit."""
+
+import operator
+
+from phistar.backends.kernels import ir
+from phistar.backends.kernels.ir import Func, Straight
+from phistar.backends.traces.symbolic import replay
+
+OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "sdiv": operator.floordiv}
+OPERATORS |= {"srem": operator.mod, "and": operator.and_, "fadd": operator.add, "fsub": operator.sub}
+OPERATORS |= {"fmul": operator.mul, "slt": operator.lt, "sle": operator.le, "sgt": operator.gt, "sge": operator.ge}
+OPERATORS |= {"eq": operator.eq, "ne": operator.ne}
+
+
+class Pointer:
+    """A place in a list."""
+
+    def __init__(self, memory, place=0):
+        self.memory, self.place = memory, place
+
+    def at(self, entries):
+        return Pointer(self.memory, self.place + entries)
+
+    def __getitem__(self, index):
+        return self.memory[self.place + index]
+
+    def __setitem__(self, index, value):
+        self.memory[self.place + index] = value
+
+
+class Machine:
+    """Functions and tables of one lane."""
+
+    def __init__(self, functions, tables=()):
+        self.functions = {x.name: x for x in functions}
+        named = {x.name: list(x.entries) for x in tables if x.type != ir.TABLES}
+        self.tables = {name: Pointer(entries) for name, entries in named.items()}
+        for x in tables:
+            if x.type == ir.TABLES:
+                self.tables[x.name] = Pointer([self.tables[name] for name in x.entries])
+
+    def call(self, name, *arguments):
+        function = self.functions[name]
+        names = {x.name: y for x, y in zip(function.parameters, arguments, strict=True)}
+        if isinstance(function, Straight):
+            self.straight(function, names)
+        else:
+            assert isinstance(function, Func)
+            self.block(function.body, names)
+
+    def straight(self, function, names):
+        loads = [names[x.pointer][x.index] if x.pointer else None for x in function.loads]
+        for place, value in zip(function.stores, replay(function.trace, loads), strict=True):
+            pointer = names[place.pointer]
+            pointer[place.index] = pointer[place.index] + value if place.added else float(value)
+
+    def block(self, body, names):
+        def value(x):
+            return names[x.name] if isinstance(x.name, str) else x.name
+
+        for s in body:
+            match s:
+                case ir.Let(target=target, operation=operation, operands=operands, detail=detail):
+                    names[target.name] = self.made(operation, [value(x) for x in operands], detail)
+                case ir.Store():
+                    value(s.place)[0] = value(s.value)
+                case ir.Call():
+                    self.call(s.function, *map(value, s.arguments))
+                case ir.Clear():
+                    for k in range(value(s.size) // 8):
+                        value(s.place)[k] = 0.0
+                case ir.For():
+                    for i in range(value(s.start), value(s.stop), s.step):
+                        names[s.index.name] = i
+                        self.block(s.body, names)
+                case ir.Squares():
+                    for i in range(0, value(s.stop), s.size):
+                        names[s.index.name] = min(i, value(s.stop) - s.size)
+                        self.block(s.body, names)
+                case ir.If():
+                    self.block(s.then if value(s.test) else s.otherwise, names)
+                case ir.Switch():
+                    self.block(s.cases[value(s.value)], names)
+
+    def made(self, operation, given, detail):
+        match operation:
+            case "load":
+                return given[0][0]
+            case "at":
+                return given[0].at(given[1])
+            case "bytes":
+                return given[0].at(given[1] // 8)
+            case "wide" | "every":
+                return given[0]
+            case "select":
+                return given[1] if given[0] else given[2]
+            case "table":
+                return self.tables[detail]
+        return OPERATORS[operation](*given)

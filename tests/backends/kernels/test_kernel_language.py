@@ -1,0 +1,183 @@
+"""The kernel language: what is written down is what machine code does, and what breaks a rule is refused."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from phistar.backends.kernels import ir
+from phistar.backends.kernels.build import Code, transposed
+from phistar.backends.kernels.copies import AT_ONCE, copy_function, copy_one_function
+from phistar.backends.kernels.emit_llvm import ATTRIBUTES, DECLARED, functions_text
+from phistar.backends.kernels.ir import F64, I1, I64, U32, Let, Value
+from phistar.backends.kernels.show import show
+from phistar.backends.kernels.validate import validate
+from phistar.backends.machine.jit import compile_object, host, load_object
+from phistar.errors import StatementError
+
+
+def compiled(*codes):
+    """The last of some functions as Python calls it, on arrays and whole numbers."""
+    functions = [code.function if isinstance(code, Code) else code for code in codes]
+    last = functions[-1]
+    functions[-1] = ir.Func(last.name, last.parameters, last.body, inner=False)
+    text = "\n".join([DECLARED, functions_text(functions), ATTRIBUTES])
+    loaded = load_object(compile_object(text, host()))
+    address = loaded.engine.get_function_address(last.name)
+    kinds = [ctypes.c_void_p if x.type.pointers else ctypes.c_int64 for x in last.parameters]
+    call = ctypes.CFUNCTYPE(None, *kinds)(address)
+
+    def function(*arguments):
+        call(*(x.ctypes.data if isinstance(x, np.ndarray) else x for x in arguments))
+        return loaded  # which must outlive the call
+
+    return function
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+@pytest.mark.parametrize(("states", "count"), [(1, 1), (3, 2), (8, 3), (5, 7), (11, 16)])
+@pytest.mark.parametrize("strided", [False, True])
+def test_rows_are_packed_to_lanes_and_back(lanes, states, count, strided):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(states, 2 * count))[:, :: 2 if strided else 1][:, :count]
+    places = rng.permutation(count).astype(np.uint32)
+    functions = {name: compiled(copy_function(name, lanes, placed=True)) for name in ("pack", "unpack")}
+    back = np.zeros((states, count))
+    for first in range(0, states, lanes):
+        work = np.full((count, lanes), np.nan)
+        table = (lanes * places).astype(np.uint32)
+        given = (rows.strides[0], rows.strides[1] * count, rows.strides[1], count, count, table, work)
+        functions["pack"](rows, *given, first, states - 1)
+        chosen = np.minimum(first + np.arange(lanes), states - 1)
+        assert np.array_equal(work[places].T, rows[chosen])
+        given = (8 * count, 8 * count, 8, count, count, table, work)
+        functions["unpack"](back, *given, first, states - 1)
+    assert np.array_equal(back, rows)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("count", [AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE - 1])
+def test_one_state_fills_every_lane(lanes, count):
+    row, work, back = np.arange(float(count)), np.zeros((count, lanes)), np.zeros(count)
+    compiled(copy_one_function("pack", lanes))(row, work, count)
+    assert np.array_equal(work, np.repeat(row[:, None], lanes, axis=1))
+    compiled(copy_one_function("unpack", lanes))(back, work, count)
+    assert np.array_equal(back, row)
+
+
+@pytest.mark.parametrize("side", [1, 2, 4])
+def test_squares_are_transposed(side):
+    code = Code("turn", x=F64.read, y=F64.to)
+    rows = [code["x"].at(side * i).load(side) for i in range(side)]
+    for i, column in enumerate(transposed(rows)):
+        code["y"].at(side * i).store(column)
+    x, y = np.random.default_rng(0).normal(size=(side, side)), np.zeros((side, side))
+    compiled(code)(x, y)
+    assert np.array_equal(y, x.T)
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "step"), [(0, 5, 1), (0, 5, 2), (4, -1, -1), (3, 3, 1), (5, 2, 1), (2, 5, -1)]
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_a_loop_takes_the_turns_of_range(start, stop, step, known):
+    code = Code("count", x=F64.to, start=I64, stop=I64)
+    bounds = (start, stop) if known else (code["start"], code["stop"])
+    with code.loop(*bounds, step) as i:
+        place = code["x"].at(i)
+        place.store(place.load() + 1.0)
+    x, expected = np.zeros(8), np.zeros(8)
+    expected[list(range(start, stop, step))] = 1.0
+    compiled(code)(x, start, stop)
+    assert np.array_equal(x, expected)
+
+
+def test_branches_and_cases_are_taken_by_their_values():
+    code = Code("choose", x=F64.to, k=I64)
+    code.branch(code["k"] < 2, lambda: code["x"].store(1.0), lambda: code["x"].store(2.0))
+    code.switch(code["k"], [lambda: code["x"].at(1).store(3.0), lambda: code["x"].at(1).store(4.0)])
+    function, found = compiled(code), []
+    for k in range(3):
+        x = np.zeros(2)
+        function(x, k)
+        found.append(x.tolist())
+    assert found == [[1.0, 3.0], [1.0, 4.0], [2.0, 0.0]]
+
+
+@pytest.mark.parametrize("entries", [3, 100_000])
+def test_working_memory_is_aligned_and_as_long_as_it_is_asked_for(entries):
+    code = Code("sum", x=F64.to, n=I64)
+    known, asked = code.room(entries, 64), code.room(code["n"], 128)
+    for place in (known, asked):
+        with code.loop(0, code["n"]) as i:
+            place.at(i).store(i.floating())
+    with code.loop(0, code["n"]) as i:
+        code["x"].store(code["x"].load() + known.at(i).load() + asked.at(i).load())
+    x = np.zeros(1)
+    compiled(code)(x, entries)
+    assert x[0] == entries * (entries - 1)
+
+
+def test_lanes_are_taken_and_put():
+    code = Code("swap", x=F64.to)
+    x = code["x"].load(2)
+    code["x"].store(code.gathered([x.take(1), x.take(0)]) + code.number(1.0, 2))
+    given = np.array([1.0, 2.0])
+    compiled(code)(given)
+    assert given.tolist() == [3.0, 2.0]
+
+
+def broken(*statements):
+    return ir.Func("broken", (Value("x", F64.read), Value("n", I64)), statements)
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        (Let(Value("a", I64), "add", (Value("b", I64), Value(1, I64))), "a: i64 = b \\+ 1 is not known"),
+        (Let(Value("n", I64), "add", (Value("n", I64), Value(1, I64))), "is defined twice"),
+        (Let(Value("a", F64), "add", (Value("n", I64), Value(1, I64))), "does not fit together"),
+        (Let(Value("a", F64), "twist", (Value("n", I64),)), "does not fit together"),
+        (ir.Store(Value(1.0, F64), Value("x", F64.read)), "cannot be written there"),
+        (ir.Call("nowhere", ()), "calls what does not stand before it"),
+        (ir.For(Value("i", I64), Value(0, I64), Value("n", I64), 0, ()), "never ends"),
+        (ir.If(Value("n", I64), ()), "is no test"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(statement, reason):
+    with pytest.raises(StatementError, match=f"broken: .*{reason}"):
+        validate([broken(statement)])
+
+
+def test_what_is_defined_in_a_block_is_not_known_behind_it():
+    inside = Let(Value("a", I64), "add", (Value("n", I64), Value(1, I64)))
+    after = Let(Value("b", I64), "add", (Value("a", I64), Value(1, I64)))
+    test = Let(Value("c", I1), "slt", (Value("n", I64), Value(1, I64)))
+    with pytest.raises(StatementError, match="is not known"):
+        validate([broken(test, ir.If(Value("c", I1), (inside,)), after)])
+
+
+def test_a_call_gives_what_the_function_takes():
+    inner = Code("inner", x=F64.to)
+    code = Code("outer", x=F64.read)
+    code.call("inner", code["x"])
+    with pytest.raises(StatementError, match="does not give what inner takes"):
+        validate([inner.function, code.function])
+
+
+def test_a_function_is_shown_statement_by_statement():
+    code = Code("half", x=F64.to, table=U32.read, n=I64)
+    with code.loop(0, code["n"]) as i:
+        place = code["x"].at(code["table"].at(i).load())
+        place.store(place.load() * 0.5)
+    assert show(code.function).splitlines() == [
+        "half(x: f64*, table: const u32*, n: i64)",
+        "  for t1 in 0 … n by 1",
+        "    t2: const u32* = table + t1",
+        "    t3: u32 = [t2]",
+        "    t4: i64 = wide(t3)",
+        "    t5: f64* = x + t4",
+        "    t6: f64 = [t5]",
+        "    t7: f64 = t6 * 0.5",
+        "    [t5] = t7",
+    ]

@@ -1,0 +1,67 @@
+"""The shown statement is what runs: scaled, it is another result, at every size and through the public function."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from tests.trees import relative
+
+FACTOR = 3
+ARGUMENTS = {
+    "inverse_dynamics": "v a",
+    "forward_dynamics": "v tau",
+    "forward_dynamics_two_step": "v tau",
+    "mass_matrix": "",
+    "mass_matrix_inverse": "",
+    "bias": "v",
+    "gravity_load": "",
+    "jacobian": "frame",
+    "frame_velocity": "v frame",
+    "jacobian_dot_v": "v frame",
+    "innovations": "",
+    "operational_space": "v frame",
+    "task_mobility": "v frame",
+    "mobility": "frame",
+    "force_response": "tau",
+    "tip_acceleration_change": "frame force",
+    "momentum": "v",
+    "kinetic_energy": "v",
+    "composite_inertia": "",
+    "inverse_dynamics_derivatives": "v a",
+    "forward_dynamics_derivatives": "v tau",
+}
+# `linearize` puts the tables of its statements beside what is not of them: −v~ and 1.
+SIZES = [6, pytest.param(40, marks=pytest.mark.slow), 41, pytest.param(50, marks=pytest.mark.slow)]
+
+
+def called(name, model):
+    rng = np.random.default_rng(5)
+    given = {"q": model.random(rng), "frame": list(model.frames)[-1], "force": rng.normal(size=6)}
+    given |= {vector: rng.normal(size=model.nv) for vector in ("v", "a", "tau")}
+    found = getattr(ps, name)(model, given["q"], *(given[x] for x in ARGUMENTS[name].split()))
+    if isinstance(found, ps.dynamics.OperationalSpace):
+        return found.inertia, found.coriolis, found.gravity
+    return found if isinstance(found, tuple) else (found,)
+
+
+def scale(monkeypatch, name):
+    """The public function with its statement FACTOR times as large, and with nothing compiled for it yet."""
+    function = getattr(ps, name)
+    stated = function._statement
+
+    def scaled(symbols):
+        made = stated(symbols)
+        return {key: FACTOR * x for key, x in made.items()} if isinstance(made, dict) else FACTOR * made
+
+    monkeypatch.setattr(function, "_statement", scaled)
+    monkeypatch.setattr(function, "_slot", function._slot + " scaled")
+
+
+@pytest.mark.parametrize("bodies", SIZES)
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_a_scaled_statement_scales_the_compiled_result(name, bodies, monkeypatch):
+    model = ps.chain(bodies)
+    before = called(name, model)
+    scale(monkeypatch, name)
+    for found, plain in zip(called(name, model), before, strict=True):
+        assert relative(found, FACTOR * plain) < 1e-9
