@@ -9,32 +9,47 @@ from typing import Any, overload
 
 import numpy as np
 
-from phistar.backends.executor import Columns, executor
-from phistar.backends.kernel import Kernel, Statements, compile_trace
+from phistar.array_types import Array
+from phistar.backends.executor import executor, program_run
+from phistar.backends.kernel import Kernel, Statements, compile_trace, units_of
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread
-from phistar.backends.programs.program import COMPOSITE, derived_program, is_wide
+from phistar.backends.operator_inputs import OperatorInput
+from phistar.backends.programs.program import COMPOSITE, is_wide
+from phistar.backends.staged_kernel import staged_kernel
+from phistar.backends.wide_kernel import has_wide_links, statement_kernel
 from phistar.errors import ShapeError, StatementError
-from phistar.expression import Expression
+from phistar.expression import CompiledDerivative, Expression, OperatorDerivative, operators_or_inputs
 from phistar.identities.derivation import Derivation
-from phistar.identities.rewriter import simplify
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
 from phistar.recording import Recording, bound, check_model, checked_parameters, record
+from phistar.spatial.batches import real_numbers
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.lower import GIVEN
+from phistar.sweeps.search import cheapest
 
 _ASCII = {field: name for name, field in GIVEN.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledStatement:
-    """function(q, x, *vectors, *parameters): broadcasts over leading axes as NumPy does, takes `out=`."""
+    """function(q, x, *vectors, *operators, *parameters): broadcasts over leading axes as NumPy does, takes `out=`.
+    Operators of one's own that were not bound to numbers are given as matrices (…, rows, columns)."""
 
     expression: Expression
     kernel: Kernel
-    flipped: bool
-    matrix: bool
+    statements: Statements  # what was compiled: of an operator with few rows, its adjoint
+
+    @property
+    def flipped(self) -> bool:
+        """Whether the kernel makes the adjoint."""
+        return self.statements.flipped
+
+    @property
+    def matrix(self) -> bool:
+        """Whether the operator itself is given."""
+        return bool(self.statements.matrix)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -54,22 +69,29 @@ class CompiledStatement:
     def derivation(self) -> Derivation:
         """How the compiled form was reached."""
         e = self.expression
-        return simplify(e.node, e.symbols, e.setting, self.matrix, self.kernel.form != COMPOSITE)
+        return cheapest(e.node, e.symbols, e.setting, self.matrix, self.kernel.form != COMPOSITE)
 
     def algorithm(self) -> Algorithm:
-        """The recursion that was compiled."""
-        e = self.expression
-        node = adjoint(e.node) if self.flipped else e.node
-        return Algorithm(derived_program((("y", node),), e.symbols, e.setting, self.matrix, self.kernel.form))
+        """The recursion that runs: the program that was compiled, as its schedule takes it; of an operator with few
+        rows, that of its adjoint."""
+        return Algorithm(program_run(self.statements, self.kernel))
 
-    def __call__(self, *arrays: Any, out: Any = None) -> np.ndarray:
+    def __call__(self, *arrays: Any, out: Any = None) -> Array:
+        if self._operators and len(arrays) == len(self.kernel.rows):
+            arrays = tuple(self._operators[i].taken(x) if i in self._operators else x for i, x in enumerate(arrays))
         made = self._single(*arrays) if out is None else NotImplemented
         return self._called(arrays, out) if made is NotImplemented else made
 
     @cached_property
+    def _operators(self) -> dict[int, OperatorInput]:
+        """The operators among the arguments, by their places."""
+        there = {x.name: x for x in self.statements.operators.values() if isinstance(x, OperatorInput)}
+        return {i: there[name] for i, name in enumerate(self.inputs) if name in there}
+
+    @cached_property
     def _single(self) -> Any:
         """One state at a time, or NotImplemented."""
-        plain = isinstance(self.kernel.function, np.ufunc) and not self.flipped
+        plain = isinstance(self.kernel.function, np.ufunc) and self.flipped == self.kernel.flipped
         return self.kernel.single if plain else lambda *arrays: NotImplemented
 
     def _called(self, arrays: tuple[Any, ...], out: Any) -> np.ndarray:
@@ -78,6 +100,9 @@ class CompiledStatement:
         (room,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
         if room is not None and not isinstance(room, np.ndarray):
             raise self._misfit(arrays, "What `out` names must be an array.")
+        model = self.expression.model
+        if model is not None and model.quaternions:
+            model.checked_q(arrays[0])
         try:
             turned = room if room is None or not self.flipped else np.swapaxes(room, -1, -2)
             result = spread(self.kernel.function, arrays, list(self.kernel.shapes), turned)
@@ -121,11 +146,13 @@ class CompiledFunction:
         # A controller is called for one state at a time: that goes to the kernel at once.
         if len(arrays) == self._law and type(arrays[0]) is float and out is None:
             try:
-                if arrays[1].size + arrays[-1].size < STATES_PER_THREAD:
+                if arrays[1].size + arrays[-1].size < STATES_PER_THREAD and not self.recording.model.quaternions:
                     return self.kernel.function(arrays[:1], *arrays[1:])
             except (AttributeError, ValueError, TypeError):
                 pass  # the long way says what is wrong
-        wanted = self.recording.arguments
+        wanted, model = self.recording.arguments, self.recording.model
+        if model.quaternions and "q" in self.inputs and len(arrays) == len(wanted):
+            model.checked_q(arrays[self.inputs.index("q")])
         try:
             given = [_column(x) if name == "t" else x for (name, _), x in zip(wanted, arrays, strict=True)]
             results = spread(self.kernel.function, tuple(given), list(self.kernel.shapes), out)
@@ -141,13 +168,27 @@ class CompiledFunction:
 
 def _column(number: Any) -> np.ndarray:
     """Times (…) as the kernel takes them, (…, 1)."""
-    return np.asarray(number, dtype=float)[..., None]
+    return real_numbers(np.asarray(number))[..., None]
 
 
 @overload
 def compile(
-    expression: Expression, model: Model | None = None, parameters: Sequence[str] = (), matrix: bool = False
+    expression: Expression,
+    model: Model | None = None,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+    *,
+    schedule: str | None = None,
 ) -> CompiledStatement: ...
+@overload
+def compile(
+    expression: OperatorDerivative,
+    model: Model | None = None,
+    parameters: Sequence[str] = (),
+    matrix: bool = False,
+    *,
+    schedule: str | None = None,
+) -> CompiledDerivative: ...
 @overload
 def compile(
     expression: Callable[..., Any],
@@ -166,27 +207,68 @@ def compile(
     *,
     frame: str | Sequence[str] | None = None,
     rows: Mapping[str, int] | None = None,
-) -> CompiledStatement | CompiledFunction:
-    """e as machine code for a robot: gufunc(q, x, *parameters) giving e·x, or e itself with `matrix`.
+    schedule: str | None = None,
+) -> CompiledStatement | CompiledDerivative | CompiledFunction:
+    """Compile a statement, or a function of one state, to machine code for a robot.
 
-    `parameters` become inputs instead of constants: "inertia", (…, 10·bodies) in the order of `ps.regressor`, and
-    "gravity", (…, 3).
+    Parameters
+    ----------
+    expression : Expression or callable
+        A statement e; or one of phistar's functions, or one written with them and NumPy, such as a controller. Its
+        arguments are known by their names: q, v, a, tau, …; t is one number.
+    model : Model, optional
+        Of a function, or of a statement that is about no robot yet.
+    parameters : sequence of str
+        What becomes an input instead of a constant: "inertia", (…, 10·bodies) in the order of `ps.regressor`, and
+        "gravity", (…, 3).
+    matrix : bool
+        Give e itself instead of e·x.
+    frame : str or sequence of str, optional
+        The frame(s) a function is about.
+    rows : {argument: int}, optional
+        How many entries arguments with names of your own have.
+    schedule : "written out", "link by link" or "pair by pair", optional
+        Of a statement; by default the one that counts least, and `choice` of what is returned shows what was compared.
 
-    In place of a statement, a function of one state: one of phistar's, or one written with them and NumPy, such as a
-    controller. Its arguments are known by their names: q, v, a, tau, …; t is one number; `frame` is the frame it is
-    about; `rows` says how many entries others have. The function made takes them with leading axes, in order.
+    Returns
+    -------
+    CompiledStatement, CompiledDerivative or CompiledFunction
+        Called as (q, x, *parameters), or with the function's arguments; leading axes broadcast, `out=` is taken.
+
+    Examples
+    --------
+    >>> arm = ps.planar_chain(2)
+    >>> solve = ps.compile(ps.algebra(arm).mass.inv)
+    >>> solve([0, 0], [1, 0]).round(3)
+    array([ 1.708, -4.266])
     """
+    if isinstance(expression, OperatorDerivative):
+        one = _compiled_statement(expression.statement, model, checked_parameters(parameters), matrix, schedule)
+        return CompiledDerivative(expression, one)
     if not isinstance(expression, Expression):
         model = model if model is not None else getattr(expression, "model", None)
         if model is None:
             raise StatementError("A function is compiled for a robot; give a model: ps.compile(function, model).")
-        recording = record(expression, model, frame, parameters, matrix, rows)
-        entries, shapes = [n for _, n in recording.arguments], [shape for _, shape in recording.results]
-        outputs = tuple(name for name, _ in recording.results)
-        return CompiledFunction(recording, compile_trace(recording.trace, entries, shapes, recording.name, outputs))
+        if schedule is not None:
+            raise StatementError("`schedule` is for statements; a function is recorded as it is written.")
+        return _compiled_function(record(expression, model, frame, parameters, matrix, rows, calls=True))
     if frame is not None or rows is not None:
         raise StatementError("`frame` and `rows` are for functions; a statement has its frames from ps.algebra.")
-    parameters = checked_parameters(parameters)
+    return _compiled_statement(expression, model, checked_parameters(parameters), matrix, schedule)
+
+
+def _compiled_function(recording: Recording) -> CompiledFunction:
+    entries, shapes = [n for _, n in recording.arguments], [shape for _, shape in recording.results]
+    outputs, inputs = tuple(name for name, _ in recording.results), [name for name, _ in recording.arguments]
+    units = units_of(recording.model, inputs.index("q")) if "q" in inputs else ()
+    if recording.steps:
+        return CompiledFunction(recording, staged_kernel(recording.steps, entries, recording.name, outputs, units))
+    return CompiledFunction(recording, compile_trace(recording.trace, entries, shapes, recording.name, outputs, units))
+
+
+def _compiled_statement(
+    expression: Expression, model: Model | None, parameters: tuple[str, ...], matrix: bool, schedule: str | None
+) -> CompiledStatement:
     model = model if model is not None else expression.model
     if model is None:
         raise StatementError(f"{expression.show()} is abstract; give a model: ps.compile(e, model).")
@@ -195,11 +277,9 @@ def compile(
     matrix = matrix and e.node.domain != SCALARS
     flipped = matrix and is_wide(e.node)
     named = (("y", adjoint(e.node) if flipped else e.node),)
-    kernel = executor(Statements(named, e.symbols, e.setting, matrix, model, e.operators, parameters, e.form))
-    kernel = kernel.kernel() if isinstance(kernel, Columns) else kernel
+    operators = operators_or_inputs(e.node, e.operators, model, e.symbols.frames or ())
+    wanted = Statements(named, e.symbols, e.setting, matrix, model, operators, parameters, e.form, flipped)
+    kernel = statement_kernel(wanted) if has_wide_links(model) else executor(wanted, schedule)
     if not isinstance(kernel, Kernel):
-        raise StatementError(
-            f"{e.show()} of {model.name} ({len(model.bodies)} bodies) is too long to write out as machine code "
-            "and has no form that runs link by link; its value is had with e.apply(q, x)."
-        )
-    return CompiledStatement(e, kernel, flipped, matrix)
+        raise StatementError(f"{model.name} has no joints, so that there is nothing to compile; use e.apply(q, x).")
+    return CompiledStatement(e, kernel, wanted)

@@ -10,97 +10,199 @@ spanning tree's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends import regressor as regression
 from phistar.backends import second_order
 from phistar.backends.code.unsolved import Block, Unsolved
-from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
 from phistar.backends.links.values import has_rotors
+from phistar.backends.pairwise.programs import pair_tables
 from phistar.backends.programs import linearized
 from phistar.backends.recorded import Recorded
-from phistar.backends.traces.differentiate import adjoints, matrix, tangent_map, tangents, values_of
 from phistar.backends.traces.symbolic import replay
-from phistar.backends.traces.trace import Tape, Trace, finish
-from phistar.dynamics import forward_dynamics, inverse_dynamics
+from phistar.backends.wide_kernel import has_wide_links
+from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
-from phistar.expression import algebra
 from phistar.identities.linearized import forward_derivatives, inverse_derivatives
+from phistar.instruction_derivatives import (
+    by_instructions,
+    hessian_product_at,
+    on_tape,
+    rows_of_gradients,
+    solved_gradients,
+)
 from phistar.loops.derivatives import closed_derivatives
 from phistar.model import Model
+from phistar.model.check import check_robot
 from phistar.operators.symbols import Symbols
-from phistar.spatial import skew
-from phistar.stated import Stated, states_tables
+from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces, with_passive
+from phistar.short_repr import short_repr
+from phistar.spatial import skew, times
+from phistar.stated import StatedTables, batched, states_tables
 from phistar.sweeps.lower import GIVEN
 
 
+@short_repr
 class InverseDynamicsDerivatives(NamedTuple):
     """∂τ/∂q (tangent), ∂τ/∂v and ∂τ/∂a = ℳ; each (…, nv, nv), a row per joint force."""
 
-    dq: np.ndarray
-    dv: np.ndarray
-    da: np.ndarray
+    dq: Array
+    dv: Array
+    da: Array
 
 
+@short_repr
 class ForwardDynamicsDerivatives(NamedTuple):
     """∂a/∂q (tangent), ∂a/∂v and ∂a/∂τ = ℳ⁻¹; each (…, nv, nv), a row per joint acceleration."""
 
-    dq: np.ndarray
-    dv: np.ndarray
-    dtau: np.ndarray
+    dq: Array
+    dv: Array
+    dtau: Array
 
 
+@short_repr
 class Linearization(NamedTuple):
     """d/dt (δq, δv) = A (δq, δv) + B δτ: A (…, 2nv, 2nv), B (…, 2nv, nv)."""
 
-    A: np.ndarray
-    B: np.ndarray
+    A: Array
+    B: Array
 
 
+@short_repr
 class HessianProduct(NamedTuple):
     """How ∂(w*τ)/∂q (tangent), ∂(w*τ)/∂v and ∂(w*τ)/∂a change along a direction; each (…, nv)."""
 
-    dq: np.ndarray
-    dv: np.ndarray
-    da: np.ndarray
+    dq: Array
+    dv: Array
+    da: Array
 
 
 @states_tables(inverse_derivatives)
 def inverse_dynamics_derivatives(model: Model, q: Any, v: Any, a: Any) -> InverseDynamicsDerivatives:
-    """∂τ/∂q, ∂τ/∂v, ∂τ/∂a of τ = ℳθ̈ + 𝒞 + 𝒢, each (…, nv, nv)."""
+    """How the joint forces of `inverse_dynamics` change with q, v and a.
+
+    ∂τ/∂q, ∂τ/∂v and ∂τ/∂a = ℳ of τ = ℳθ̈ + 𝒞 + 𝒢, derived by the product rule and the laws of the algebra (SRW22).
+
+    Parameters
+    ----------
+    model : Model
+    q, v, a : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and accelerations.
+
+    Returns
+    -------
+    InverseDynamicsDerivatives
+        `dq` (by the tangent δ of q ⊕ δ), `dv` and `da`, each (…, nv, nv), a row per joint force.
+
+    Examples
+    --------
+    >>> ps.inverse_dynamics_derivatives(ps.planar_chain(2), [0, 1], [1, 0], [0, 0]).dv.round(3)
+    array([[ 0.   , -0.841],
+           [ 0.841,  0.   ]])
+    """
     return InverseDynamicsDerivatives(*_inverse(model, q, v, a))
 
 
 @states_tables(forward_derivatives)
 def forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> ForwardDynamicsDerivatives:
-    """−ℳ⁻¹∂τ/∂q, −ℳ⁻¹∂τ/∂v and ℳ⁻¹, each (…, nv, nv): how θ̈ = ℳ⁻¹(T − 𝒞 − 𝒢) changes.
+    """How the joint accelerations of `forward_dynamics` change with q, v and tau.
 
-    With loops, how the θ̈ changes that keeps them closed.
+    −ℳ⁻¹∂τ/∂q, −ℳ⁻¹∂τ/∂v and ℳ⁻¹. With loops, how the accelerations that keep them closed change.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, tau : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and forces.
+
+    Returns
+    -------
+    ForwardDynamicsDerivatives
+        `dq` (by the tangent δ of q ⊕ δ), `dv` and `dtau`, each (…, nv, nv), a row per joint acceleration.
+
+    Examples
+    --------
+    >>> arm = ps.planar_chain(2)
+    >>> found = ps.forward_dynamics_derivatives(arm, [0, 1], [0, 0], [0, 0])
+    >>> np.allclose(found.dtau, ps.mass_matrix_inverse(arm, [0, 1]))
+    True
     """
     if model.loops:
         return ForwardDynamicsDerivatives(*closed_derivatives(model, q, v, tau))
     return ForwardDynamicsDerivatives(*_forward(model, q, v, tau))
 
 
-def linearize(model: Model, q: Any, v: Any, tau: Any) -> Linearization:
-    """A = [[−v~, 1], [∂a/∂q, ∂a/∂v]], B = [[0], [ℳ⁻¹]]: the motion of a small deviation from q, v, tau.
+@states_tables(forward_derivatives)
+def linearize(model: Model, q: Any, v: Any, tau: Any, *, passive: bool = True) -> Linearization:
+    """The motion of a small deviation from q, v under joint forces tau, springs and damping of the joints included.
 
-    δq is the tangent of q ⊕ δq. On a quaternion joint it is seen from the moving link, which adds −v~: −ω×δ for a
-    spherical joint, −[ω×δ₁; ω×δ₂ + v×δ₁] for a free one. With loops, a deviation that keeps them closed.
+    A = [[−v~, 1], [∂a/∂q, ∂a/∂v]], B = [[0], [ℳ⁻¹]] of θ̈ = ℳ⁻¹(T + T_p − 𝒞 − 𝒢), T_p = −(d θ̇ + k (q ⊖ rest)). δq is
+    the tangent of q ⊕ δq. On a quaternion joint it is seen from the moving link, which adds −v~: −ω×δ for a spherical
+    joint, −[ω×δ₁; ω×δ₂ + v×δ₁] for a free one. With loops, a deviation that keeps them closed. Dry friction is left
+    out: it has no derivative where a joint sticks.
+
+    Parameters
+    ----------
+    model
+        The robot.
+    q, v, tau
+        (…, nq), (…, nv), (…, nv): where it is linearized, and the joint forces there besides springs and damping.
+    passive
+        Whether the joints' springs and damping act; without them, of `forward_dynamics` alone.
+
+    Returns
+    -------
+    Linearization
+        A (…, 2nv, 2nv) and B (…, 2nv, nv).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import phistar as ps
+    >>> b = ps.ModelBuilder("sprung", gravity=(0, 0, 0))
+    >>> hinge = ps.Revolute(axis=(0, 0, 1), stiffness=8.0, damping=0.4)
+    >>> b.body("wheel", joint=hinge, inertia=ps.Inertia(1.0, (0, 0, 0), 2.0 * np.eye(3)))
+    >>> ps.linearize(b.build(), [0.0], [0.0], [0.0]).A.tolist()
+    [[0.0, 1.0], [-4.0, -0.2]]
     """
-    if model.loops:
-        return Linearization(*_closed_linearization(model, q, v, tau))
-    return Linearization(*_linearized(model, q, v, tau))
+    check_robot("linearize", (model,))
+    acts = passive and has_springs_or_damping(model)
+    if acts:
+        q, v = batched(model, q, v)
+        tau = model.checked(tau, model.nv, "tau") + spring_and_damper_forces(model, q, v)
+    A, B = (_closed_linearization if model.loops else _linearized)(model, q, v, tau)
+    return Linearization(with_passive(model, q, v, A, B) if acts else A, B)
 
 
-def regressor(model: Model, q: Any, v: Any, a: Any) -> np.ndarray:
-    """Y with inverse_dynamics = Yπ + Aθ̈, (…, nv, 10·bodies).
+def regressor(model: Model, q: Any, v: Any, a: Any) -> Array:
+    """Joint forces as a linear function of the bodies' inertial parameters.
 
-    π stacks each body's mass, mass·com (3) and Ixx Ixy Iyy Ixz Iyz Izz about its origin (`Inertia.parameters`).
+    `inverse_dynamics` = Yπ + Aθ̈, with π stacking each body's mass, mass·com (3) and Ixx Ixy Iyy Ixz Iyz Izz about its
+    origin (`Inertia.parameters`).
+
+    Parameters
+    ----------
+    model : Model
+    q, v, a : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and accelerations.
+
+    Returns
+    -------
+    (…, nv, 10·bodies)
+        Y.
+
+    Examples
+    --------
+    >>> arm = ps.planar_chain(2)
+    >>> parameters = np.concatenate([body.inertia.parameters for body in arm.bodies])
+    >>> (ps.regressor(arm, [0, 0], [0, 0], [1, 0]) @ parameters).round(3)
+    array([2.668, 0.834])
     """
     return _regressor(model, q, v, a)
 
@@ -108,9 +210,31 @@ def regressor(model: Model, q: Any, v: Any, a: Any) -> np.ndarray:
 def inverse_dynamics_hessian_product(
     model: Model, q: Any, v: Any, a: Any, w: Any, dq: Any, dv: Any, da: Any
 ) -> HessianProduct:
-    """∇²(w*τ)·(dq, dv, da), three vectors (…, nv): d/dε of (∂τ*/∂q w, ∂τ*/∂v w, ∂τ*/∂a w) at (q ⊕ ε dq, v + ε dv, …).
+    """Second derivatives of inverse dynamics along a direction, weighted by `w`.
 
-    All arguments after q are (…, nv). Tangent gradients are compared as they stand, each in its own tangent space.
+    ∇²(w*τ)·(dq, dv, da): d/dε of (∂τ*/∂q w, ∂τ*/∂v w, ∂τ*/∂a w) at (q ⊕ ε dq, v + ε dv, a + ε da). Tangent gradients
+    are compared as they stand, each in its own tangent space.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, a : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and accelerations.
+    w : (…, nv)
+        Weights of the joint forces.
+    dq, dv, da : (…, nv)
+        The direction.
+
+    Returns
+    -------
+    HessianProduct
+        `dq`, `dv` and `da`, each (…, nv).
+
+    Examples
+    --------
+    >>> arm, zero, one = ps.planar_chain(2), np.zeros(2), np.ones(2)
+    >>> ps.inverse_dynamics_hessian_product(arm, [0, 1], one, zero, one, zero, one, zero).dv.shape
+    (2,)
     """
     return HessianProduct(*_hessian_product(model, q, v, a, w, dq, dv, da))
 
@@ -118,29 +242,53 @@ def inverse_dynamics_hessian_product(
 # What is recorded for a robot, or, for long mechanisms, run on arrays as it is.
 
 
+def _factors(tables: StatedTables[Any, Any], moved: bool = False) -> tuple[float, ...]:
+    """Of statements that are multiples of the derivatives: the multiples."""
+    found = pair_tables(*_stated(tables, moved)())
+    if found is None:
+        raise StatementError("With geared rotors, only multiples of the dynamics' own derivatives are had.")
+    return found.factors
+
+
 def _in_common_frame(model: Model, q: np.ndarray) -> CommonFrame:
     return common_frame(single_axes(without_roundoff(model)), q)
 
 
 def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...] | Unsolved:
-    if has_rotors(model):
-        return _by_instructions(model, q, v, a)
-    program = linearized.tables_program(inverse_dynamics_derivatives.nodes, Symbols())
-    return linearized.inverse_dynamics_derivatives(program, _in_common_frame(model, q), v, a)
+    if has_rotors(model) or has_wide_links(model):
+        made = by_instructions(model, q, v, a)
+        return tuple(c * x for c, x in zip(_factors(inverse_dynamics_derivatives), made, strict=True))
+    program = linearized.tables_program(*_stated(inverse_dynamics_derivatives)())
+    return linearized.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
+
+
+def _stated(tables: StatedTables[Any, Any], moved: bool = False) -> Callable[[], tuple[Any, Symbols]]:
+    """What gives the statements of tables and the symbols they are over; `moved`: θ̈ is what the joint forces give."""
+
+    def made() -> tuple[Any, Symbols]:
+        symbols = linearized.moved_by_forces(Symbols()) if moved else Symbols()
+        return tuple(tables.nodes(symbols).items()), symbols
+
+    return made
 
 
 def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
-    if not has_rotors(model):
-        program = linearized.tables_program(forward_dynamics_derivatives.nodes, linearized.moved_by_forces(Symbols()))
-        return linearized.forward_dynamics_derivatives(program, _in_common_frame(model, q), v, tau)
-    a = np.array(replay(*_on(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
-    by_q, by_v, mass = _by_instructions(model, q, v, a)
-    return linearized.unsolved(mass, -by_q, -by_v)
+    return _solved_at(forward_dynamics_derivatives, model, q, v, tau)
+
+
+def _solved_at(tables: StatedTables[Any, Any], model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
+    if not (has_rotors(model) or has_wide_links(model)):
+        program = linearized.tables_program(*_stated(tables, moved=True)())
+        return linearized.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["T"]: tau})
+    a = np.array(replay(*on_tape(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
+    by_q, by_v, mass = by_instructions(model, q, v, a)
+    c_q, c_v, c_tau = _factors(tables, moved=True)
+    return linearized.unsolved(mass, -c_q * by_q, -c_v * by_v, factor=c_tau)
 
 
 def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
-    forward, nv = _forward_at(model, q, v, tau), model.nv
-    (by_q, by_v, inverse), unit, drift = forward.tables, np.eye(nv), _drift(model, v)
+    forward, nv = _solved_at(linearize, model, q, v, tau), model.nv
+    (by_q, by_v, inverse), unit, drift = forward.tables, np.eye(nv), _drift(model, q, v)
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in (by_q, by_v, drift)))
     rows = [[drift, unit, np.zeros(unit.shape)], [by_q, by_v, inverse]]
     whole = [[np.broadcast_to(x, (*batch, *unit.shape)) for x in row] for row in rows]
@@ -152,14 +300,22 @@ def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) 
 def _closed_linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
     by_q, by_v, by_tau = closed_derivatives(model, q, v, tau)
     unit, shape = np.eye(model.nv), by_q.shape
-    upper = np.concatenate([np.broadcast_to(x, shape) for x in (_drift(model, v), unit)], axis=-1)
+    upper = np.concatenate([np.broadcast_to(x, shape) for x in (_drift(model, q, v), unit)], axis=-1)
     A = np.concatenate([upper, np.concatenate([by_q, by_v], axis=-1)], axis=-2)
     return A, np.concatenate([np.zeros(shape), by_tau], axis=-2)
 
 
-def _drift(model: Model, v: Any) -> np.ndarray:
-    """−v~ on quaternion joints, (…, nv, nv); from g exp(δ) with ġ = g v: δ̇ = δv − v~δ."""
+def _drift(model: Model, q: Any, v: Any) -> np.ndarray:
+    """−v~ on quaternion joints, (…, nv, nv); from g exp(δ) with ġ = g v: δ̇ = δv − v~δ. In independent rates, where the
+    tree's deviation is Xδ, S* of that."""
     v = np.asarray(v)
+    if model.embedding is not None:
+        own = model.embedding
+        if all(joint.kind.flat for joint in model.joints):
+            return np.zeros((*v.shape[:-1], model.nv, model.nv))
+        across = own.rate_map(q)
+        inner = np.matmul(_drift(model.tree, q, times(across, v)), across)
+        return np.swapaxes(own.independent_rates(np.swapaxes(inner, -1, -2)), -1, -2)
     result = np.full((*v.shape[:-1], model.nv, model.nv), 0.0, dtype=object if v.dtype == object else float)
     for joint in model.joints:
         if not joint.kind.flat:
@@ -172,67 +328,38 @@ def _drift(model: Model, v: Any) -> np.ndarray:
     return result
 
 
-def _by_instructions(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
-    """∂τ from the recorded statement, all 3nv directions at once."""
-    trace, inputs = _on(model, inverse_dynamics, q, v=v, qdd=a)
-    nv, seeds = model.nv, dict(enumerate(tangent_map(model, q)))
-    seeds |= {model.nq + i: {model.nv + i: 1.0} for i in range(2 * nv)}
-    found = matrix(tangents(trace, values_of(trace, inputs), seeds), 3 * nv)
-    return found[:, :nv], found[:, nv : 2 * nv], found[:, 2 * nv :]
-
-
-def _hessian_product_at(model: Model, q: np.ndarray, *vectors: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The gradient backward through the recorded statement, its change forward through the recorded gradient."""
-    nq, nv = model.nq, model.nv
-    gradient = _recorded_gradient(model)
-    *point, dq, dv, da = vectors
-    moved = [{0: sum((dq[j] * x for j, x in row.items()), 0.0)} for row in tangent_map(model, q)]
-    moved += [{0: x} for x in (*dv, *da)]
-    values = values_of(gradient, [*q, *(x for vector in point for x in vector)])
-    found = matrix(tangents(gradient, values, dict(enumerate(moved))), 1)[:, 0]
-    assert len(moved) == nq + 2 * nv
-    return found[:nv], found[nv : 2 * nv], found[2 * nv :]
-
-
-def _recorded_gradient(model: Model) -> Trace:
-    """The instructions from (q, v, a, w) to ∂(w*τ)/∂(q, v, a), tangent in q."""
-    tape, nq, nv = Tape(), model.nq, model.nv
-    q, v, a, w = (tape.inputs((size,)) for size in (nq, nv, nv, nv))
-    trace, inputs = _on(model, inverse_dynamics, q, v=v, qdd=a)
-    pulled = adjoints(trace, values_of(trace, inputs), [{0: x} for x in w])
-    plain = [pulled.get(i, {}).get(0, 0.0) for i in range(nq + 2 * nv)]
-    by_q = [0.0] * nv
-    for row, slope in zip(tangent_map(model, q), plain, strict=False):
-        for j, x in row.items():
-            by_q[j] = by_q[j] + x * slope
-    return finish(tape, [*by_q, *plain[nq:]])
-
-
-def _on(model: Model, stated: Stated[Any, Any], q: np.ndarray, **vectors: np.ndarray) -> tuple[Trace, list[Any]]:
-    """A stated function's instructions and their inputs: q, then the vectors in the order v, then the others."""
-    if q.dtype != object:
-        raise StatementError(f"{model.name} has geared rotors and more than 40 bodies; its derivatives are not there.")
-    bound = algebra(model)
-    nodes = tuple(stated.nodes(bound.symbols).items())
-    wanted = Statements(nodes, bound.symbols, bound.setting, False, model, {})
-    trace, names, _ = min((trace_statements(x) for x in wanted.forms()), key=lambda found: found[0].operations)
-    given = {GIVEN[name]: value for name, value in vectors.items()}
-    assert names == [name for name in given if name in names], names
-    return trace, [*q, *(x for value in given.values() for x in value)]
-
-
 def _square(model: Model) -> tuple[tuple[int, ...], ...]:
     return ((model.nv, model.nv),) * 3
 
 
-_inverse = Recorded("inverse_dynamics_derivatives", ("q", "v", "a"), ("dq", "dv", "da"), _inverse_at, _square)
-_forward = Recorded("forward_dynamics_derivatives", ("q", "v", "tau"), ("dq", "dv", "dtau"), _forward_at, _square)
+_inverse = Recorded(
+    "inverse_dynamics_derivatives",
+    ("q", "v", "a"),
+    ("dq", "dv", "da"),
+    _inverse_at,
+    _square,
+    long=lambda model: rows_of_gradients(model, _factors(inverse_dynamics_derivatives)),
+    tables=_stated(inverse_dynamics_derivatives),
+    slot=inverse_dynamics_derivatives.slot,
+)
+_forward = Recorded(
+    "forward_dynamics_derivatives",
+    ("q", "v", "tau"),
+    ("dq", "dv", "dtau"),
+    _forward_at,
+    _square,
+    long=lambda model: solved_gradients(model, _factors(forward_dynamics_derivatives, moved=True)),
+    tables=_stated(forward_dynamics_derivatives, moved=True),
+    slot=forward_dynamics_derivatives.slot,
+)
 _linearized = Recorded(
     "linearize",
     ("q", "v", "tau"),
     ("A", "B"),
     _linearized_at,
     lambda model: ((2 * model.nv, 2 * model.nv), (2 * model.nv, model.nv)),
+    tables=_stated(linearize, moved=True),
+    slot=linearize.slot,
 )
 _regressor = Recorded(
     "regressor",
@@ -246,7 +373,7 @@ _hessian_product = Recorded(
     "inverse_dynamics_hessian_product",
     ("q", "v", "a", "w", "dq", "dv", "da"),
     ("dq", "dv", "da"),
-    _hessian_product_at,
+    hessian_product_at,
     lambda model: ((model.nv,),) * 3,
     long=second_order.compile_hessian_product,
 )

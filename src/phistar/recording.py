@@ -16,14 +16,16 @@ import numpy as np
 from phistar.backends.kernel import Statements
 from phistar.backends.programs.program import is_wide
 from phistar.backends.traces.arrays import traced
+from phistar.backends.traces.calls import CallTape, Step, steps_of
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
+from phistar.backends.wide_kernel import has_wide_links, statement_trace
 from phistar.errors import PhistarError, ShapeError, StatementError
-from phistar.expression import Expression, algebra, check_frames
+from phistar.expression import Expression, algebra, check_frames, operators_or_inputs
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS, Space
-from phistar.stated import Stated, runtime_parameters
+from phistar.stated import Stated, called_statements, runtime_parameters
 from phistar.sweeps.lower import GIVEN
 
 PARAMETERS = ("inertia", "gravity")
@@ -43,6 +45,7 @@ class Recording:
     results: tuple[tuple[str, tuple[int, ...]], ...]  # name, shape
     spaces: tuple[Space, Space] | None = None  # of a statement: from, to
     structure: Callable[..., Any] | None = None  # of several results: what holds them, made from their arrays in order
+    steps: tuple[Step, ...] = ()  # of a function that calls others: traces and calls in order; `trace` is the last
 
 
 def record(
@@ -52,8 +55,11 @@ def record(
     parameters: Sequence[str] = (),
     matrix: bool = False,
     rows: Mapping[str, int] | None = None,
+    calls: bool | Callable[[Statements], Any] = False,
 ) -> Recording:
-    """The instructions of `function([model,] q, …)`, or of a statement: e·x, or e itself with `matrix`.
+    """The instructions of `function([model,] q, …)`, or of a statement: e·x, or e itself with `matrix`. With `calls`,
+    functions of phistar's that are too long to write out are called in it: compiled ones, or what `calls` gives of
+    their statements.
 
     Arguments are known by their names: q, v, a, tau, … as everywhere, t is one number, `frame` is what is given here;
     `rows` says how many entries others have (a function may carry it as its own `rows`).
@@ -65,7 +71,7 @@ def record(
     parameters = checked_parameters(parameters)
     if model.nv == 0:
         raise StatementError(f"{model.name} has no joint that moves, so there is nothing to write out.")
-    recorder = _Recorder(model, frames, parameters)
+    recorder = _Recorder(model, frames, parameters, _tape(calls))
     if isinstance(function, Expression):
         return recorder.statement(bound(function, model, frames), matrix)
     if matrix:
@@ -102,9 +108,8 @@ def bound(expression: Expression, model: Model, frames: tuple[str, ...] = ()) ->
 class _Recorder:
     """One tape, the arguments on it, and the parameters that replace constants of the robot."""
 
-    def __init__(self, model: Model, frames: tuple[str, ...], parameters: tuple[str, ...]) -> None:
-        self.model, self.frames, self.parameters = model, frames, parameters
-        self.tape = Tape()
+    def __init__(self, model: Model, frames: tuple[str, ...], parameters: tuple[str, ...], tape: Tape) -> None:
+        self.model, self.frames, self.parameters, self.tape = model, frames, parameters, tape
         self.arguments: dict[str, np.ndarray] = {}
 
     def argument(self, name: str, rows: int) -> np.ndarray:
@@ -124,8 +129,11 @@ class _Recorder:
         values = [_number(entry, name) for array in arrays.values() for entry in array.reshape(-1)]
         arguments = tuple((public, array.size) for public, array in self.arguments.items())
         shapes = tuple((public, array.shape) for public, array in arrays.items())
-        trace = finish(self.tape, values)
-        return Recording(name, self.model, self.frames, trace, arguments, shapes, structure=structure)
+        tape, steps = self.tape, ()
+        if isinstance(tape, CallTape) and tape.calls:
+            steps = tuple(steps_of(tape, [rows for _, rows in arguments], values, [shape for _, shape in shapes]))
+        trace = finish(tape, values)
+        return Recording(name, self.model, self.frames, trace, arguments, shapes, structure=structure, steps=steps)
 
     # Statements
 
@@ -134,22 +142,36 @@ class _Recorder:
         flipped = matrix and is_wide(expression.node)
         node = adjoint(expression.node) if flipped else expression.node
         e = expression
+        operators = operators_or_inputs(e.node, e.operators, self.model, e.symbols.frames or ())
         wanted = Statements(
-            (("y", node),), e.symbols, e.setting, matrix, self.model, e.operators, self.parameters, e.form
+            (("y", node),), e.symbols, e.setting, matrix, self.model, operators, self.parameters, e.form
         )
-        trace, names, signature = wanted.cheapest()
-        inputs = [self.argument("q", self.model.nq)]
-        for name, rows in zip(names, signature.inputs[1:], strict=True):
-            public = _VECTORS.get(name, name)
-            inputs.append(self.parameter(public) if public in PARAMETERS else self.argument(public, rows))
-        made = replay(trace, [entry for array in inputs for entry in np.asarray(array)])
-        out = np.empty(len(made), dtype=object)
-        out[:] = made
-        out = out.reshape(signature.outputs[0])
+        calls = isinstance(self.tape, CallTape) and not has_wide_links(self.model)
+        out = self._called(wanted) if calls else None
+        out = self._written_out(wanted) if out is None else out
         domain, codomain = expression.node.domain, expression.node.codomain
         assert domain is not None and codomain is not None
         self.frames = expression.symbols.frames or ()
         return replace(self.finished("statement", {"out": out.T if flipped else out}), spaces=(domain, codomain))
+
+    def _called(self, wanted: Statements) -> np.ndarray | None:
+        """The value of a statement that is too long to be written out."""
+        assert isinstance(self.tape, CallTape)
+        found = called_statements(self.tape, wanted, self._input)
+        return None if found is None else found["y"]
+
+    def _input(self, field: str, rows: int) -> np.ndarray:
+        """The argument or parameter that is a program's input."""
+        public = _VECTORS.get(field, field)
+        return self.parameter(public) if public in PARAMETERS else self.argument(public, rows)
+
+    def _written_out(self, wanted: Statements) -> np.ndarray:
+        trace, names, signature = statement_trace(wanted) if has_wide_links(self.model) else wanted.cheapest()
+        inputs = [self._input(name, rows) for name, rows in zip(("q", *names), signature.inputs, strict=True)]
+        made = replay(trace, [entry for array in inputs for entry in np.asarray(array)])
+        out = np.empty(len(made), dtype=object)
+        out[:] = made
+        return out.reshape(signature.outputs[0])
 
     # Functions
 
@@ -216,6 +238,11 @@ class _Recorder:
             return {}
         forces = self.argument("f_ext", 6 * len(self.frames)).reshape(-1, 6)
         return dict(zip(self.frames, forces, strict=True))
+
+
+def _tape(calls: bool | Callable[[Statements], Any]) -> Tape:
+    """A tape on which compiled functions are called, or what stands for them, or none."""
+    return CallTape(None if calls is True else calls) if calls else Tape()
 
 
 def _array(value: Any, name: str) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import ADD, CONST, DIV, INPUT, MUL, NEG, OP_NAMES, SUB, Scalar, Tape, Trace, finish
 from phistar.errors import PhistarError, StatementError
@@ -65,7 +66,7 @@ class SymbolicResult:
         lines.append(rf"\mathrm{{{name}}} &= {sympy.latex(_short(self.value, digits))}")
         return "\n".join([r"\begin{aligned}", *lines, r"\end{aligned}"])
 
-    def function(self) -> Callable[..., np.ndarray]:
+    def function(self) -> Callable[..., Array]:
         """The steps as a Python function of one array per argument, by SymPy's `lambdify`: a check, not a fast path."""
         import sympy
 
@@ -81,10 +82,27 @@ def symbolic(
     frame: str | Sequence[str] | None = None,
     parameters: Sequence[str] = (),
 ) -> SymbolicResult:
-    """A quantity of a robot, the mass matrix if no other is named, as scalar expressions in q1 … qn (and v, tau, …).
+    """Write a quantity of a robot as scalar SymPy expressions in q1 … qn (and v, tau, …), with shared steps.
 
-    `function` is one of phistar's, one written with them, or a statement whose matrix is wanted. `parameters` may name
-    "inertia", so that masses and moments (m1, mx1, …, Izz1: about body origins) stand as symbols, and "gravity".
+    Parameters
+    ----------
+    model : Model
+    function : callable or Expression, optional
+        One of phistar's, one written with them, or a statement whose matrix is wanted; by default the mass matrix.
+    frame : str or sequence of str, optional
+        The frame(s) it is about.
+    parameters : sequence of str
+        "inertia": masses and moments (m1, mx1, …, Izz1, about body origins) stand as symbols; "gravity" likewise.
+
+    Returns
+    -------
+    SymbolicResult
+        With `.explicit()`, `.latex()` and the shared steps.
+
+    Examples
+    --------
+    >>> ps.symbolic(ps.planar_chain(1), parameters=["inertia"]).explicit()
+    Matrix([[Izz1]])
     """
     try:
         import sympy

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import update_wrapper
+from inspect import signature
+from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from phistar.backends.choice import WRITTEN, choose
 from phistar.backends.executor import executor
-from phistar.backends.kernel import Kernel, Statements
+from phistar.backends.kernel import Statements
 from phistar.backends.links.values import space_sizes
-from phistar.backends.machine.threads import STATES_PER_THREAD
+from phistar.backends.machine import cache
 from phistar.backends.programs.program import ARTICULATED, Wanted, is_wide
 from phistar.backends.traces.arrays import is_traced, traced
+from phistar.backends.traces.calls import CallTape, tape_of_statements
 from phistar.backends.traces.symbolic import replay
+from phistar.backends.wide_kernel import evaluated, has_wide_links, link_rows
+from phistar.entries import Entries, Passed
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, setting_of, symbols_of
+from phistar.handles import Handle
 from phistar.identities.law import TREE
 from phistar.model import Model
+from phistar.model.check import check_robot
 from phistar.operators.nodes import Node, adjoint
 from phistar.operators.symbols import Symbols
 from phistar.spatial.batches import leading_axes
@@ -39,7 +48,70 @@ def states(
     return lambda function: Stated(function, statement, matrix, form)
 
 
-class Stated(Generic[Arguments, Result]):
+class StatedFunction(ABC, Generic[Arguments, Result]):
+    """A public function that shows the statements it evaluates."""
+
+    _function: Callable[..., Any]
+    _slot: str
+
+    @abstractmethod
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        """The function's value."""
+
+    @property
+    @abstractmethod
+    def statements(self) -> dict[str, Expression]:
+        """The abstract statements, for any tree with armature, by the names of the results."""
+
+    @property
+    def statement(self) -> Expression:
+        """The abstract statement; of several, the first."""
+        return next(iter(self.statements.values()))
+
+    def on(self, model: Model, frame: Any = None) -> Handle[Result]:
+        """Bind the function to a robot, and to a frame where it takes one: a handle for control loops.
+
+        Parameters
+        ----------
+        model : Model
+        frame : str or sequence of str, optional
+            For functions of a frame.
+
+        Returns
+        -------
+        Handle
+            `handle(q, …)`; with `out=` an array (or a tuple of them) the result is written there.
+
+        Examples
+        --------
+        >>> handle = ps.jacobian.on(ps.planar_chain(2), "tip")
+        >>> J = np.empty((6, 2))
+        >>> handle(np.zeros(2), out=J) is J
+        True
+        """
+        name, parameters = self._function.__name__, list(signature(self._function).parameters)
+        check_robot(f"{name}.on", (model,))
+        place = parameters.index("frame") if "frame" in parameters else 0
+        if (frame is not None) != bool(place):
+            needed = "needs a frame" if place else "takes no frame"
+            raise StatementError(f"{name} {needed}: {name}.on(model{', frame' if place else ''}).")
+        frames = frame if frame is None or isinstance(frame, str) else tuple(frame)
+        for each in (frames,) if isinstance(frames, str) else frames or ():
+            model.frame(each)
+        return Handle(self, self._slot, model, frames, place)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        # Functions have it, and by it help() and documentation tools know a function when they see one.
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return _described(self)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.statement.latex()}$"
+
+
+class Stated(StatedFunction[Arguments, Result]):
     """A public function and the statement behind it."""
 
     def __init__(
@@ -48,27 +120,37 @@ class Stated(Generic[Arguments, Result]):
         self._function, self._statement, self._form = function, statement, form
         self._matrix: Wanted = matrix
         self._slot = f"_compiled_{function.__module__}.{function.__name__}"
+        self._entries = Entries(function)
+        self._plain, self._frame_last = self._entries.plain, self._entries.frame_last
+        self._passed: Passed | None = None
         update_wrapper(self, function)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         # Robots are controlled one state at a time: a compiled function is found on the model and called at once.
-        if not kwargs:
-            try:
+        try:
+            if self._frame_last and not kwargs:
+                made = args[0].__dict__[self._slot][args[-1]](*args)  # type: ignore[union-attr]
+                if made is not NotImplemented:
+                    return made
+            if kwargs or len(args) > self._plain:
+                made = self._entries.call(self._slot, args, kwargs)
+                if made is not NotImplemented:
+                    return made
+            else:
                 single, function, count, size = args[0].__dict__[self._slot]  # type: ignore[union-attr]
                 made = single(*args[1:])
                 if made is not NotImplemented:
                     return made
                 if len(args) == count and getattr(args[1], "size", 0) < size:
                     return function(*args[1:])
-            except (KeyError, AttributeError, IndexError, ValueError, TypeError):
-                pass  # not compiled yet, or the long way says what is wrong with the arguments
-        _check_robot(self._function.__name__, args)
-        return self._function(*args, **kwargs)
-
-    @property
-    def statement(self) -> Expression:
-        """The abstract statement, for any tree with armature; of several, the first."""
-        return next(iter(self.statements.values()))
+        except (KeyError, AttributeError, IndexError, ValueError, TypeError):
+            pass  # not compiled yet, or the long way says what is wrong with the arguments
+        check_robot(self._function.__name__, args)
+        result = self._function(*args, **kwargs)
+        passed, self._passed = self._passed, None  # what another thread left has another result
+        if passed is not None:
+            self._entries.learn(self._slot, args, kwargs, passed, result)
+        return result
 
     @property
     def statements(self) -> dict[str, Expression]:
@@ -85,10 +167,17 @@ class Stated(Generic[Arguments, Result]):
         self, model: Model, q: Any, vectors: Mapping[str, Any] | None = None, f_ext: Any = None, frames: Any = ()
     ) -> np.ndarray:
         """The value of the one statement."""
-        vectors = dict(vectors or {})
+        own, vectors = (q, *(vectors or {}).values()), dict(vectors or {})
         if f_ext is not None and not (isinstance(f_ext, Mapping) and not f_ext):
             frames, vectors["f"] = external_forces(model, f_ext)
-        return self.evaluate_all(model, q, vectors, frames)["y"]
+        q, given = _checked(model, q, vectors, frames)
+        if (special := self._special(model, q, given, frames)) is not None:
+            return special["y"]
+        kernel, flipped = self.kernel(model, frames)
+        made = kernel(q, given)["y"]
+        result = np.swapaxes(made, -1, -2) if flipped else made
+        self._passed = Passed(model, own, f_ext, tuple(frames), kernel, tuple(given), flipped, result)
+        return result
 
     def evaluate_all(
         self, model: Model, q: Any, vectors: Mapping[str, Any] | None = None, frames: tuple[str, ...] = ()
@@ -98,33 +187,38 @@ class Stated(Generic[Arguments, Result]):
         Traced numbers (n,), one state, are answered with traced numbers: the statements are recorded, not run.
         """
         q, given = _checked(model, q, vectors or {}, frames)
-        if is_traced(q, *given.values()):
-            return self._recorded(model, q, given, frames)
-        kernel, flipped = self._kernel(model, frames, tuple(given))
+        if (special := self._special(model, q, given, frames)) is not None:
+            return special
+        kernel, flipped = self.kernel(model, frames)
         results = kernel(q, given)
         return {name: np.swapaxes(x, -1, -2) for name, x in results.items()} if flipped else results
 
-    def _kernel(self, model: Model, frames: tuple[str, ...], order: tuple[str, ...]) -> tuple[Any, bool]:
+    def _special(
+        self, model: Model, q: np.ndarray, given: Mapping[str, np.ndarray], frames: tuple[str, ...]
+    ) -> dict[str, np.ndarray] | None:
+        """The values where no kernel of the model's own is meant: links of any width, and traced numbers."""
+        if has_wide_links(model):
+            return evaluated(self.wanted(model, frames, flip=False)[0], self._slot, q, given)
+        return self._recorded(model, q, given, frames) if is_traced(q, *given.values()) else None
+
+    def kernel(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
         """Compiled code, kept on the model; operators with few rows are made as their adjoints and flipped."""
-        return model.kept((self._slot, frames), lambda: self._compiled(model, frames, order))
+        return model.kept((self._slot, frames), lambda: self._compiled(model, frames))
 
-    def _compiled(self, model: Model, frames: tuple[str, ...], order: tuple[str, ...]) -> tuple[Any, bool]:
+    def _compiled(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
         wanted, flipped = self.wanted(model, frames)
-        kernel = executor(wanted)
-        plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and kernel.inputs == order
-        if plain and not (frames or flipped or model.loops):
-            size = 2 * STATES_PER_THREAD * model.nq
-            model.__dict__[self._slot] = kernel.single, kernel.function, len(order) + 2, size
-        return kernel, flipped
+        return executor(wanted), flipped
 
-    def wanted(self, model: Model, frames: tuple[str, ...], parameters: Any = ()) -> tuple[Statements, bool]:
+    def wanted(
+        self, model: Model, frames: tuple[str, ...], parameters: Any = (), flip: bool = True
+    ) -> tuple[Statements, bool]:
         """What is compiled for a robot, and whether that is the statements' adjoints."""
         symbols = symbols_of(model, frames)
         nodes = self.nodes(symbols)
-        flipped = self._matrix is True and all(is_wide(node) for node in nodes.values())
+        flipped = flip and self._matrix is True and all(is_wide(node) for node in nodes.values())
         named = tuple((name, adjoint(node) if flipped else node) for name, node in nodes.items())
         setting = setting_of(model, frames)
-        wanted = Statements(named, symbols, setting, self._matrix, model, {}, tuple(parameters), self._form)
+        wanted = Statements(named, symbols, setting, self._matrix, model, {}, tuple(parameters), self._form, flipped)
         return wanted, flipped
 
     def _recorded(
@@ -135,6 +229,12 @@ class Stated(Generic[Arguments, Result]):
             if array.ndim != 1:
                 raise ShapeError(f"Traced numbers are one state, (n,); an argument has shape {array.shape}.")
         runtime = _RUNTIME.get({})
+        if (tape := tape_of_statements(q, *given.values())) is not None:
+            wanted, flipped = self.wanted(model, frames, tuple(runtime))
+            known = {**runtime, **given, "q": q}
+            called = called_statements(tape, wanted, lambda name, _: known[name])
+            if called is not None:
+                return {name: np.swapaxes(x, -1, -2) for name, x in called.items()} if flipped else called
         key = (self._slot, frames, "recorded", tuple(runtime))
         trace, names, signature, flipped = model.kept(key, lambda: self._instructions(model, frames, tuple(runtime)))
         arrays = [q, *(given[name] if name in given else runtime[name] for name in names)]
@@ -151,6 +251,25 @@ class Stated(Generic[Arguments, Result]):
         return *wanted.cheapest(), flipped
 
 
+def called_statements(
+    tape: CallTape, wanted: Statements, given: Callable[[str, int], np.ndarray]
+) -> dict[str, np.ndarray] | None:
+    """The results of a call of what is too long to be written out, on inputs that are `given` by name and size; None
+    where it is not too long."""
+    if choose(wanted).schedule == WRITTEN:
+        return None
+    if tape.callee is None:
+        kernel = wanted.model.kept(cache.key("called", wanted.key), lambda: executor(wanted))
+        function: Any = kernel.function
+    else:
+        function = kernel = tape.callee(wanted)
+    if kernel is None:
+        return None
+    arrays = [given(name, rows) for name, rows in zip(("q", *kernel.inputs), kernel.rows, strict=True)]
+    made = tape.call(function, arrays, kernel.shapes, kernel.operations)
+    return dict(zip(kernel.outputs, made, strict=True))
+
+
 def states_tables(
     statements: Callable[[Symbols], Mapping[str, Node]],
 ) -> Callable[[Callable[Arguments, Result]], StatedTables[Arguments, Result]]:
@@ -158,35 +277,42 @@ def states_tables(
     return lambda function: StatedTables(function, statements)
 
 
-class StatedTables(Generic[Arguments, Result]):
+class StatedTables(StatedFunction[Arguments, Result]):
     """A public function and the statements of its tables, which are compiled pair by pair of joints."""
 
     def __init__(
         self, function: Callable[Arguments, Result], statements: Callable[[Symbols], Mapping[str, Node]]
     ) -> None:
-        self._function, self.nodes = function, statements
+        self._function, self._statement = function, statements
+        self._slot = function.__name__
         update_wrapper(self, function)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        _check_robot(self._function.__name__, args)
+        check_robot(self._function.__name__, args)
         return self._function(*args, **kwargs)
-
-    @property
-    def statement(self) -> Expression:
-        """The abstract statement of the first table."""
-        return next(iter(self.statements.values()))
 
     @property
     def statements(self) -> dict[str, Expression]:
         """By the names of the results; each an operator, for any tree with armature."""
         symbols = Symbols()
-        return {name: Expression(node, symbols, TREE) for name, node in self.nodes(symbols).items()}
+        return {name: Expression(node, symbols, TREE) for name, node in self._statement(symbols).items()}
+
+    def nodes(self, symbols: Symbols) -> Mapping[str, Node]:
+        """The statements over given symbols."""
+        return self._statement(symbols)
+
+    def slot(self) -> str:
+        """Under what name a robot keeps the kernel."""
+        return self._slot
 
 
-def _check_robot(name: str, args: tuple[Any, ...]) -> None:
-    if args and not isinstance(args[0], Model):
-        given = type(args[0]).__name__
-        raise StatementError(f"{name} takes the robot first, {name}(model, …); it was given {given}.")
+def _described(stated: StatedFunction[Any, Any]) -> str:
+    """How a function is called and what it states: 'gravity_load(model, q): 𝒢'."""
+    call = signature(stated)
+    plain = [parameter.replace(annotation=parameter.empty) for parameter in call.parameters.values()]
+    call = call.replace(parameters=plain, return_annotation=call.empty)
+    named = [x.show() if name == "y" else f"{name} = {x.show()}" for name, x in stated.statements.items()]
+    return f"<{vars(stated)['__name__']}{call}: {'; '.join(named)}>"
 
 
 @contextmanager
@@ -205,14 +331,25 @@ def _checked(
     """Arrays of the right shape, under the names that programs use."""
     for name in frames:
         model.frame(name)
-    sizes = {"a_b": 6, "f": 6 * len(frames), "u": 6 * len(frames), "F": 6 * len(model.bodies)}
-    sizes |= dict.fromkeys(("v_i", "qdd_i"), space_sizes(model, frames)["inner"])
-    sizes |= dict.fromkeys(("a_delayed", "b_delayed", "f_delayed"), 6 * len(model.bodies))
-    sizes["a0_delayed"] = 6 * len(frames)
-    q = model.checked(q, model.nq, "q")
-    given = {GIVEN[name]: model.checked(x, sizes.get(name, model.nv), SHOWN[name]) for name, x in vectors.items()}
+    q = model.checked_q(q)
+    given = {GIVEN[name]: model.checked(x, _rows(model, name, frames), SHOWN[name]) for name, x in vectors.items()}
     leading_axes({"q": q} | {SHOWN[name]: given[GIVEN[name]] for name in vectors})
     return q, given
+
+
+def _rows(model: Model, name: str, frames: tuple[str, ...]) -> int:
+    """Entries of a vector that statements are given, by its name."""
+    match name:
+        case "a_b":
+            return 6
+        case "f" | "u" | "a0_delayed":
+            return 6 * len(frames)
+        case "v_i" | "qdd_i":
+            return space_sizes(model, frames)["inner"]
+        case "F" | "a_delayed" | "b_delayed" | "f_delayed":
+            return link_rows(model)
+        case _:
+            return model.nv
 
 
 SHOWN = {"v": "v", "a_b": "the acceleration of the base", "qdd": "a", "T": "tau", "f": "the force"}
@@ -240,6 +377,8 @@ def external_forces(model: Model, f_ext: Any) -> tuple[tuple[str, ...], np.ndarr
 
 def batched(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """q and v with common leading axes."""
-    q, v = model.checked(q, model.nq, "q"), model.checked(v, model.nv, "v")
+    q, v = model.checked_q(q), model.checked(v, model.nv, "v")
+    if q.shape[:-1] == v.shape[:-1]:
+        return q, v
     batch = leading_axes({"q": q, "v": v})
     return np.broadcast_to(q, (*batch, model.nq)), np.broadcast_to(v, (*batch, model.nv))

@@ -137,3 +137,12 @@ def test_several_frames_where_one_is_wanted_are_refused():
 def test_a_misspelt_function_is_answered_with_the_near_ones():
     with pytest.raises(AttributeError, match="did you mean forward_dynamics"):
         ps.forward_dynamic  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["linearize", "regressor", "joint_friction", "forward_kinematics", "center_of_mass"])
+def test_every_function_says_that_the_robot_stands_first(name):
+    model, function = ps.chain(2), getattr(ps, name)
+    arguments = [np.zeros(2)] * (3 if name in ("linearize", "regressor") else 1)
+    last = {"forward_kinematics": ["tip"], "joint_friction": [np.zeros(2)]}.get(name, [])
+    with pytest.raises(ps.StatementError, match=rf"{name} takes the robot first"):
+        function(arguments[0], model, *arguments[1:], *last)

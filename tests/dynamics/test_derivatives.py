@@ -8,17 +8,12 @@ import pytest
 
 import phistar as ps
 from phistar import derivatives
+from phistar.backends.choice import SOLVED
 from phistar.backends.dense.definitions import Dense
 from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.links.values import links_at
-from phistar.backends.programs.linearized import (
-    forward_dynamics_derivatives,
-    inverse_dynamics_derivatives,
-    moved_by_forces,
-    tables_program,
-)
-from phistar.backends.recorded import LARGEST_WRITTEN
+from phistar.backends.programs.linearized import evaluated, moved_by_forces, tables_program
 from phistar.backends.traces.differentiate import matrix, tangents, values_of
 from phistar.backends.traces.trace import Scalar, Tape, finish
 from phistar.operators.symbols import Symbols
@@ -124,13 +119,21 @@ def force_bracket(x):
     return -np.block([[skew(x[:3]), skew(x[3:])], [skew(x[3:]), np.zeros((3, 3))]])
 
 
+def on_arrays(name, model, q, v, given):
+    """The statements of derivatives, run on arrays in one common frame."""
+    symbols = {"inverse": Symbols(), "forward": moved_by_forces(Symbols())}[name]
+    nodes = getattr(ps, f"{name}_dynamics_derivatives").nodes(symbols)
+    vectors = {"θ̇": v, {"inverse": "θ̈", "forward": "T"}[name]: given}
+    program = tables_program(tuple(nodes.items()), symbols)
+    return evaluated(program, common_frame(single_axes(model), q), vectors).solved()
+
+
 def test_many_joints_are_eliminated_in_loops_of_the_kernel_with_the_same_result():
     model = mechanism(7, serial=False, bodies=6, floating=True, kind="universal").model
-    assert model.nv > LARGEST_WRITTEN
+    assert model.nv > SOLVED
     rng = np.random.default_rng(0)
     q, v, tau = model.random(rng, (5,)), rng.normal(size=(5, model.nv)), rng.normal(size=(5, model.nv))
-    program = tables_program(ps.forward_dynamics_derivatives.nodes, moved_by_forces(Symbols()))
-    arrays = forward_dynamics_derivatives(program, common_frame(single_axes(model), q), v, tau).solved()
+    arrays = on_arrays("forward", model, q, v, tau)
     found = ps.forward_dynamics_derivatives(model, q, v, tau)
     assert max(relative(x, y) for x, y in zip(found, arrays, strict=True)) <= 1e-11
     a, b = ps.linearize(model, q, v, tau)
@@ -141,10 +144,7 @@ def test_many_joints_are_eliminated_in_loops_of_the_kernel_with_the_same_result(
 @pytest.mark.parametrize("name", ["inverse", "forward"])
 def test_long_mechanisms_run_on_arrays_and_agree_with_the_kernel(case, name):
     model, q, v, given = case
-    on_arrays = {"inverse": inverse_dynamics_derivatives, "forward": forward_dynamics_derivatives}[name]
-    symbols = {"inverse": Symbols(), "forward": moved_by_forces(Symbols())}[name]
-    program = tables_program(getattr(ps, f"{name}_dynamics_derivatives").nodes, symbols)
-    arrays = on_arrays(program, common_frame(single_axes(model), q), v, given).solved()
+    arrays = on_arrays(name, model, q, v, given)
     kernel = getattr(ps, f"{name}_dynamics_derivatives")(model, q, v, given)
     assert max(relative(x, y) for x, y in zip(arrays, kernel, strict=True)) <= 1e-11
 

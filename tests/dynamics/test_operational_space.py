@@ -268,3 +268,18 @@ def test_quantities_together_take_the_sweeps_of_the_paper():
     for symbols, setting, count in ((Symbols(armature=False), Setting(), 2), (Symbols(), TREE, 3)):
         named = tuple((name, node(symbols)) for name, node in nodes.items())
         assert len(program_of(named, symbols, setting, True).passes) == count
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_a_frame_that_stands_on_the_world_feels_nothing(count):
+    chain = ps.chain(count)
+    builder = ps.ModelBuilder("standing")
+    builder.attach(chain, "world")
+    builder.frame("stand", body="world", placement=ps.Pose(xyz=(1, 2, 3)))
+    model = builder.build()
+    q, v = model.random(1), np.ones(model.nv)
+    for _ in range(2):
+        found = ps.task_mobility(model, q, v, "stand")
+        for part, shape in ((found.mobility, (6, 6)), (found.coriolis, (6,)), (found.gravity, (6,))):
+            np.testing.assert_array_equal(part, np.zeros(shape))
+    assert ps.operational_space(model, q, v, "stand", damping=0.1).inertia.shape == (6, 6)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from tests.dynamics.test_hybrid import HEAVY, driven_accelerations, partitioned
 from tests.trees import relative
 
 pin = pytest.importorskip("pinocchio", reason="pin is not installed")
@@ -111,3 +112,20 @@ class Peer:
         """Only the upper triangle is promised."""
         whole = np.triu(upper) + np.triu(upper, 1).T
         return whole[np.ix_(self.columns, self.columns)]
+
+
+@EVERY
+def test_hybrid_dynamics_is_a_partition_of_pinocchios_mass_matrix(path, base):
+    """Every third joint prescribed; the statement run as sweeps, against crba and rnea by blocks."""
+    model = loaded(path, base, ARMATURE)
+    (q, v, tau), theirs = state(model), Peer(model, path, base)
+    is_told = np.zeros(model.nv, dtype=bool)
+    for joint in model.joints[::3]:
+        is_told[joint.v_slice] = True
+    mass, bias = theirs.mass_matrix(q), theirs.inverse_dynamics(q, v, np.zeros(model.nv))
+    want, told = partitioned(mass, bias, tau, v, is_told), np.where(is_told, v, 0.0)
+    nodes = driven_accelerations.nodes(ps.algebra(model).symbols)["y"]
+    given = {"v": v, "qdd": told, "T": np.where(is_told, 0.0, tau), "R": np.where(is_told, HEAVY, 0.0)}
+    found = ps.algebra(model).expression(nodes).apply(q, **given)
+    assert relative(found, want[0]) < 1e-11
+    assert relative(theirs.inverse_dynamics(q, v, found)[is_told], want[1][is_told]) < 1e-9

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.executor import compile_rolled
 from phistar.backends.kernel import Statements
+from phistar.backends.rolled_kernel import compile_rolled
 from phistar.expression import setting_of, symbols_of
 
 GEARS, ROTORS = (30.0, -20.0, 50.0), (0.002, 0.003, 0.001)

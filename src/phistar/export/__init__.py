@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from phistar.backends.code.c import CFunction, identifier, variables
+from phistar.backends.code.c import CCall, CFunction, CTrace, identifier, variables
+from phistar.backends.rolled_kernel import RolledCall, rolled_call
+from phistar.backends.traces.calls import Step
 from phistar.backends.traces.symbolic import casadi_function as symbolic_function
-from phistar.export.files import texts, write
+from phistar.backends.traces.trace import Trace
+from phistar.export.files import steps_of, texts, write
 from phistar.expression import Expression
 from phistar.model import Model
 from phistar.recording import Recording, record
@@ -27,10 +31,27 @@ def casadi_function(
     matrix: bool = False,
     rows: Mapping[str, int] | None = None,
 ) -> Any:
-    """function(q, v, …) of one robot as a `casadi.Function` of column vectors, with the arguments' names.
+    """Give a function of one robot as a `casadi.Function` of column vectors, with the arguments' names.
 
-    `function` is one of phistar's (ps.forward_dynamics, ps.jacobian, …), one written with them, or a statement; `frame`
-    names the frame(s) it is about, or where f_ext acts. `parameters`, `matrix` and `rows` as in `ps.compile`.
+    Parameters
+    ----------
+    function : callable or Expression
+        One of phistar's (ps.forward_dynamics, ps.jacobian, …), one written with them, or a statement.
+    model : Model
+    frame : str or sequence of str, optional
+        The frame(s) it is about, or where f_ext acts.
+    parameters, matrix, rows
+        As in `ps.compile`.
+
+    Returns
+    -------
+    casadi.Function
+
+    Examples
+    --------
+    >>> gravity = ps.casadi_function(ps.gravity_load, ps.planar_chain(2, gravity=(0, -9.81, 0)))
+    >>> gravity.name_in(), gravity.size1_out(0)
+    (['q'], 2)
     """
     name, found = _named(record(function, model, frame, parameters, matrix, rows))
     return symbolic_function(name, found.trace, found.arguments, found.results)
@@ -47,14 +68,51 @@ def export_c(
     matrix: bool = False,
     rows: Mapping[str, int] | None = None,
 ) -> tuple[Path, ...]:
-    """Write NAME.c, NAME.h, NAME_example.c and README.md: `void NAME(const double *q, …, double *out)` in C99.
+    """Write a function of one robot as C99 without dependencies.
 
-    NAME is the robot's and the function's name unless given. The other options are those of `casadi_function`.
-    Files are written whole or not at all; the paths written are returned.
+    NAME.c, NAME.h, NAME_example.c, which checks itself, and README.md: `void NAME(const double *q, …, double *out)`.
+    Quantities of long robots are loops over the links, as they run here; the function then grows with the robot by its
+    data alone. Where they need more memory than a stack should give, the function takes it as a last argument, `work`.
+    Files are written whole or not at all.
+
+    Parameters
+    ----------
+    function : callable or Expression
+        As in `casadi_function`.
+    model : Model
+    directory : path
+    frame : str or sequence of str, optional
+        The frame(s) it is about, or where f_ext acts.
+    name : str, optional
+        NAME; by default the robot's and the function's.
+    parameters, matrix, rows
+        As in `ps.compile`.
+
+    Returns
+    -------
+    tuple of Path
+        What was written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in ps.export_c(ps.gravity_load, ps.planar_chain(2), folder, name="weight")]
+    ['weight.c', 'weight.h', 'weight_example.c', 'README.md']
     """
-    name, found = _named(record(function, model, frame, parameters, matrix, rows), name)
-    code = CFunction(name, found.trace, found.arguments, found.results)
+    name, found = _named(record(function, model, frame, parameters, matrix, rows, calls=rolled_call), name)
+    code = CFunction(name, tuple(map(_step, steps_of(found))), found.arguments, found.results)
     return write(Path(directory), texts(found, code), code)
+
+
+def _step(step: Step) -> CTrace | CCall:
+    """A step of a recording as C has it."""
+    sizes = tuple(math.prod(shape) for shape in step.shapes)
+    if isinstance(step.work, Trace):
+        return CTrace(step.work, step.slots, sizes)
+    assert isinstance(step.work, RolledCall)
+    made = step.work.exported()
+    return CCall(step.slots, sizes, made.functions, made.tables, made.work)
 
 
 def _named(found: Recording, name: str | None = None) -> tuple[str, Recording]:

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from phistar.backends.code.c import CFunction, number, plain
+from phistar.backends.code.c import WORK, CFunction, plain
+from phistar.backends.kernels.emit_c import number
+from phistar.backends.traces.calls import Step
 from phistar.backends.traces.symbolic import replay
+from phistar.backends.traces.trace import Trace
 from phistar.errors import FileError
 from phistar.export.described import described
 from phistar.recording import Recording
@@ -20,11 +23,13 @@ MARK = "Written by phistar"
 
 def texts(found: Recording, code: CFunction) -> dict[str, str]:
     """Name and text of every file but the README."""
-    about = [f"{code.name}: {found.name} of {plain(found.model.name)}, {found.trace.operations} operations."]
+    operations = sum(step.operations for step in steps_of(found))
+    about = [f"{code.name}: {found.name} of {plain(found.model.name)}, {operations} operations."]
     about.append(f"{MARK}{_version()}; write it anew rather than change it.")
+    work = [f"{WORK}[{code.work}]: memory to work in; what it holds does not matter.", ""] if code.work else []
     return {
         f"{code.name}.c": "".join(["/*\n", *(f" * {line}\n" for line in about), " */\n"]) + code.source(),
-        f"{code.name}.h": code.header([*about, "", *described(found)]),
+        f"{code.name}.h": code.header([*about, "", *work, *described(found)]),
         f"{code.name}_example.c": _example(found, code),
     }
 
@@ -39,7 +44,7 @@ def _version() -> str:
 def _example(found: Recording, code: CFunction) -> str:
     """A program that evaluates the function at one state and compares it with what phistar computes there."""
     values = _state(found)
-    expected = np.array(replay(found.trace, list(np.concatenate(list(values.values())))), dtype=float)
+    expected = _expected(found, list(values.values()))
     lines = [f"/* {code.name} at one state, against the numbers that phistar finds there. */"]
     lines += ["#include <math.h>", "#include <stdio.h>", "", f'#include "{code.name}.h"', ""]
     lines += ["int main(void)", "{"]
@@ -50,8 +55,10 @@ def _example(found: Recording, code: CFunction) -> str:
         lines += _array(f"const double {name}_expected", expected[start : start + size])
         lines.append(f"    double {name}[{size}];")
         start += size
+    lines += [f"    static double {WORK}[{code.work}];"] if code.work else []
     lines += ["    double worst = 0.0;", "    int i;", ""]
-    lines.append(f"    {code.name}({', '.join([*values, *(name for name, _ in code.outputs)])});")
+    given = [*values, *(name for name, _ in code.outputs), *([WORK] if code.work else [])]
+    lines.append(f"    {code.name}({', '.join(given)});")
     for name, size in code.outputs:
         lines += [
             f"    for (i = 0; i < {size}; i++) {{",
@@ -65,6 +72,29 @@ def _example(found: Recording, code: CFunction) -> str:
         lines.append("    }")
     lines += ['    printf("largest relative difference from phistar: %.1e\\n", worst);']
     return "\n".join([*lines, "    return worst < 1e-9 ? 0 : 1;", "}"]) + "\n"
+
+
+def steps_of(found: Recording) -> tuple[Step, ...]:
+    """What a recording does, in order."""
+    if found.steps:
+        return found.steps
+    shapes, slots = tuple(shape for _, shape in found.results), tuple(range(len(found.arguments)))
+    return (Step(found.trace, slots, shapes, found.trace.operations),)
+
+
+def _expected(found: Recording, arguments: list[np.ndarray]) -> np.ndarray:
+    """The results at one state, one after the other."""
+    slots, made = list(arguments), []
+    for step in steps_of(found):
+        given = [slots[n] for n in step.slots]
+        if isinstance(step.work, Trace):
+            numbers = replay(step.work, [x for array in given for x in array])
+            sizes = [int(np.prod(shape)) for shape in step.shapes]
+            made = np.split(np.array(numbers, dtype=float), np.cumsum(sizes)[:-1])
+        else:
+            made = [np.ravel(x) for x in step.work(*given)]
+        slots += made
+    return np.concatenate(made)
 
 
 def _state(found: Recording) -> dict[str, np.ndarray]:

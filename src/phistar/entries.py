@@ -1,0 +1,113 @@
+"""One state at a time: the kernels of a public function, by frames, found on the model and called at once.
+
+A control loop pays for everything between its call and the machine code. What a function computes with which kernel is
+seen at its first call: when what it returns is what the kernel made of just its arguments, the next call goes there
+straight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.kernel import Kernel
+from phistar.backends.machine.threads import STATES_PER_THREAD
+from phistar.model import Model
+
+AT = " at"  # after a slot's name: the entries by their frames
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """A kernel that was run: on what, and what it gave."""
+
+    model: Model
+    given: tuple[Any, ...]  # q and the vectors, as the function was given them
+    f_ext: Any
+    frames: tuple[str, ...]
+    kernel: Any
+    order: tuple[str, ...]
+    flipped: bool
+    result: Any
+
+
+class Entries:
+    """Which of a function's arguments say which of its entries is meant. Those that no frame belongs to are in a slot
+    of the model by themselves, as (single, function, arguments and the model, entries of q for one thread); `plain` is
+    how many arguments a call for them has at most. Where the frame is the last argument, that slot has the kernels'
+    `framed` by frame."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        names = list(signature(function).parameters)
+        self.frame = names.index("frame") if "frame" in names else 0
+        self.forces = names.index("f_ext") if "f_ext" in names else 0
+        self.plain = 0 if self.frame else self.forces or len(names)
+        self.frame_last = self.frame == len(names) - 1 > 0
+
+    def call(self, slot: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result where there is an entry for these frames that takes the arguments; else NotImplemented, or one of
+        the errors that arguments of other kinds give."""
+        key, given = self._split(args, kwargs)
+        single, function, count, size, flipped, order = args[0].__dict__[slot + AT][key]
+        if order:
+            given = order(given)
+        made = single(*given)
+        if made is not NotImplemented or len(given) != count or getattr(given[0], "size", 0) >= size:
+            return made
+        made = function(*given)
+        return made.swapaxes(-1, -2) if flipped else made
+
+    def _split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+        """The frames, and what the kernel takes; a KeyError where other arguments are named."""
+        if self.frame:
+            if len(kwargs) > 1:
+                raise KeyError
+            frame = kwargs["frame"] if kwargs else args[self.frame]
+            given = args[1:] if kwargs else args[1 : self.frame] + args[self.frame + 1 :]
+            return tuple(frame) if type(frame) is list else frame, given
+        by_place = self.forces and len(args) > self.forces
+        if kwargs and (not self.forces or by_place or len(kwargs) > 1):
+            raise KeyError
+        f_ext = args[self.forces] if by_place else kwargs["f_ext"] if kwargs else None
+        if f_ext is None or f_ext == {}:
+            return (), args[1 : self.forces or None]
+        forces = tuple(f_ext.values())
+        if len(forces) > 1 and any(force.shape[-1:] != (6,) for force in forces):
+            raise ValueError  # 5 numbers and 7 are 12 as well
+        force = forces[0] if len(forces) == 1 else np.concatenate(forces, axis=-1)
+        return tuple(f_ext), (*args[1 : self.forces], force)
+
+    def learn(self, slot: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], passed: Passed, result: Any) -> None:
+        """Keep an entry if the result is what a kernel gave, made of these arguments in their order."""
+        kernel, model = passed.kernel, passed.model
+        plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and set(kernel.inputs) == set(passed.order)
+        if not plain or passed.result is not result or model is not args[0]:
+            return
+        try:
+            key, given = self._split(args, kwargs)
+            hash(key)
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError):
+            return
+        own = given[:-1] if passed.f_ext and key else given
+        same = len(own) == len(passed.given) and all(a is b for a, b in zip(own, passed.given, strict=True))
+        if not same or passed.frames != ((key,) if isinstance(key, str) else key):
+            return
+        size = 0 if model.quaternions else 2 * STATES_PER_THREAD * model.nq  # quaternions are looked at first
+        places = (0, *(1 + passed.order.index(name) for name in kernel.inputs))
+        order = itemgetter(*places) if places != tuple(range(len(places))) else None
+        single = kernel.single if passed.flipped == kernel.flipped else _never
+        if key == () and not order and not passed.flipped:
+            model.__dict__[slot] = kernel.single, kernel.function, len(places) + 1, size
+        elif self.frame_last and not order:
+            model.__dict__.setdefault(slot, {})[key] = _never if single is _never else kernel.framed
+        found = single, kernel.function, len(places), size, passed.flipped, order
+        model.__dict__.setdefault(slot + AT, {})[key] = found
+
+
+def _never(*arrays: Any) -> Any:
+    return NotImplemented

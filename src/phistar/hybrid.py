@@ -1,0 +1,198 @@
+"""Hybrid dynamics: some joints move as told, the others as their forces make them.
+
+A prescribed joint is one whose rotor is so heavy that nothing else moves it. With a rotor inertia R on the prescribed
+rates and the force Rθ̈_p that accelerates it,
+
+    θ̈ = (ℳ + R)⁻¹(T + Rθ̈_p − 𝒞 − 𝒢 + J*f)
+
+which the laws turn into the two sweeps of forward dynamics, Riccati's equation with D = HPH* + A + R. For R beyond what
+a float can tell from infinity beside HPH*, D⁻¹ and the gain G = PH*D⁻¹ vanish at the prescribed joints, and ψ = φ
+there: it is lemma 3 with the free joints' H alone, and prescribed rates pass through to the last digit. Which joints
+are prescribed is an input: one kernel serves every choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.array_types import Array
+from phistar.backends.traces.arrays import is_traced, traced
+from phistar.dynamics import Forces, frame_poses, inverse_dynamics
+from phistar.errors import InfeasibleError, ModelError, ShapeError
+from phistar.loops.closure import closures, loop_frames
+from phistar.loops.effective import generalized_inverse
+from phistar.loops.equations import frame_acceleration, row_scale
+from phistar.loops.feasible_rates import closure_jacobian
+from phistar.model import Joint, Model
+from phistar.model.check import check_robot
+from phistar.short_repr import short_repr
+from phistar.spatial import times, transposed
+from phistar.stated import states
+
+HEAVY = 2.0**200  # kg m²: the rotor of a prescribed rate; a power of two, so that scaling by it is exact
+OPENS = 1e-8  # of the accelerations that closures see: more, and a prescription contradicts them
+
+
+@short_repr
+class HybridDynamics(NamedTuple):
+    """Accelerations of all joints and forces of all joints, where some were prescribed.
+
+    Parameters
+    ----------
+    accelerations : (…, nv)
+        Joint accelerations, the prescribed ones as told [rad/s², m/s²].
+    forces : (…, nv)
+        Joint forces, those of free rates as given [N m, N].
+
+    Examples
+    --------
+    >>> float(ps.hybrid_dynamics(ps.planar_chain(2), [0, 0], [0, 0], [0, 0], {"joint1": 1.0}).accelerations[0])
+    1.0
+    """
+
+    accelerations: Array
+    forces: Array
+
+
+@states(lambda s: (s.mass + s.R).inv @ (s.T + s.R @ s.qdd - s.C - s.g + s.load))
+def driven_accelerations(model: Model, q: Any, v: Any, a: Any, tau: Any, weights: Any, f_ext: Forces = None) -> Array:
+    """(ℳ + R)⁻¹(T + Rθ̈_p − 𝒞 − 𝒢 + J*f), (…, nv): θ̈ where rotors of inertia R are pushed by Rθ̈_p."""
+    return driven_accelerations.evaluate(model, q, {"v": v, "qdd": a, "T": tau, "R": weights}, f_ext)
+
+
+@states(lambda s: (s.mass + s.R).inv @ s.T)
+def yielding(model: Model, q: Any, tau: Any, weights: Any) -> Array:
+    """(ℳ + R)⁻¹T, (…, nv): what joint forces do where rotors of inertia R are in the way."""
+    return yielding.evaluate(model, q, {"T": tau, "R": weights})
+
+
+def hybrid_dynamics(
+    model: Model, q: Any, v: Any, tau: Any, prescribed: Mapping[str, Any], f_ext: Forces = None
+) -> HybridDynamics:
+    """Accelerations of the joints that forces drive, and forces of the joints that move as prescribed.
+
+    RJK91's lemma 3 with the free joints' H: θ̈ = (ℳ + R)⁻¹(T + Rθ̈_p − 𝒞 − 𝒢 + J*f), an immovable rotor R on every
+    prescribed rate, then T = ℳθ̈ + 𝒞 + 𝒢 − J*f there. With loops, accelerations that keep them closed.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, tau
+        (…, nq), (…, nv), (…, nv); joint forces of prescribed rates are not used.
+    prescribed
+        {joint: acceleration}, one number for a joint of one rate, else (…, rates); None leaves one of several free.
+    f_ext
+        {frame: (…, 6)}, forces on frames in world axes.
+
+    Returns
+    -------
+    HybridDynamics
+        accelerations (…, nv) and forces (…, nv).
+
+    Raises
+    ------
+    InfeasibleError
+        Where what is prescribed would open a loop.
+
+    Examples
+    --------
+    >>> import phistar as ps
+    >>> arm = ps.load("planar2")
+    >>> moved = ps.hybrid_dynamics(arm, [0.3, -0.7], [0.1, 0.2], [1.0, 0.0], prescribed={"joint2": 0.5})
+    >>> float(moved.accelerations[1])
+    0.5
+    >>> bool(abs(ps.inverse_dynamics(arm, [0.3, -0.7], [0.1, 0.2], moved.accelerations)[0] - 1.0) < 1e-12)
+    True
+    """
+    check_robot("hybrid_dynamics", (model,))
+    if model.embedding is not None:
+        raise ModelError(f"{model.name} is in independent rates; prescribe joints of model.embedding.closed.")
+    told, is_told = _prescription(model, prescribed)
+    tau = model.checked(tau, model.nv, "tau")
+    driving = np.where(is_told, 0.0, 1.0) * tau
+    heavy = np.where(is_told, HEAVY, 0.0)
+    found, pull = driven_accelerations(model.tree, q, v, told, driving, heavy, f_ext), 0.0
+    if model.loops:
+        found, pull = _closed(model, q, v, found, heavy)
+    accelerations = _chosen(is_told, told, found)
+    needed = inverse_dynamics(model.tree, q, v, accelerations, f_ext) + pull
+    return HybridDynamics(accelerations, _chosen(is_told, needed, tau))
+
+
+def _chosen(mask: np.ndarray, those: Any, others: Any) -> np.ndarray:
+    """Rate by rate, on floats and on traced numbers."""
+    if not is_traced(np.asarray(those), np.asarray(others)):
+        return np.where(mask, those, others)
+    pairs = zip(mask, np.broadcast_to(those, mask.shape), np.broadcast_to(others, mask.shape), strict=True)
+    return traced(np.array([this if chosen else other for chosen, this, other in pairs], dtype=object))
+
+
+def _prescription(model: Model, prescribed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """θ̈_p (…, nv), zero on free rates, and which rates are prescribed, (nv,)."""
+    if not isinstance(prescribed, Mapping):
+        raise ShapeError("prescribed must map joint names to accelerations, e.g. {'joint2': 0.5}.")
+    parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    for name, given in prescribed.items():
+        joint = model.joint(name)
+        parts[joint.body] = _joint_prescription(model, joint, given)
+    columns, mask = [], np.zeros(model.nv, dtype=bool)
+    batch = np.broadcast_shapes(*(value.shape[:-1] for value, _ in parts.values()))
+    for k, joint in enumerate(model.joints):
+        value, chosen = parts.get(k, (np.zeros(joint.nv), np.zeros(joint.nv, dtype=bool)))
+        columns += [np.broadcast_to(value, (*batch, joint.nv)), np.zeros((*batch, model.bodies[k].modes))]
+        mask[joint.v_slice] = chosen
+    whole = np.concatenate([np.zeros((*batch, 0)), *columns], axis=-1)
+    return (traced(whole) if is_traced(whole) else whole), mask
+
+
+def _joint_prescription(model: Model, joint: Joint, given: Any) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(given, (list, tuple)) and any(x is None for x in given):
+        if len(given) != joint.nv:
+            raise ShapeError(f"prescribed[{joint.name!r}] has {len(given)} entries; the joint has {joint.nv} rates.")
+        entries = [np.asarray(0.0 if x is None else x) for x in given]
+        stacked = np.stack(np.broadcast_arrays(*entries), axis=-1)
+        return model.checked(stacked, joint.nv, f"prescribed[{joint.name!r}]"), np.array([x is not None for x in given])
+    array = np.asarray(given)
+    if joint.nv == 1 and array.shape[-1:] != (1,):
+        array = array[..., None]
+    return model.checked(array, joint.nv, f"prescribed[{joint.name!r}]"), np.ones(joint.nv, dtype=bool)
+
+
+def _closed(model: Model, q: Any, v: Any, free: np.ndarray, heavy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """θ̈ that keeps every loop closed, and A*λ: (Aℳ_f⁻¹A*)λ = Aθ̈_f + Ȧθ̇ over the rates that are free."""
+    if is_traced(np.asarray(q), np.asarray(free)):
+        raise ModelError(f"{model.name} has loops, whose rank under a prescription is told by values; not compiled.")
+    tree, ends = model.tree, loop_frames(model)
+    q, v = model.checked_q(q), model.checked(v, model.nv, "v")
+    rows = closure_jacobian(model, q)
+    moved = frame_acceleration(tree, q, v, np.zeros(model.nv), ends)
+    motions = {frame: moved["motion"][..., 6 * i : 6 * i + 6] for i, frame in enumerate(ends)}
+    found = closures(model, q, frame_poses(tree, q, ends), v, motions)
+    drift = times(found.on_frames, moved["at_frames"]) + found.drift
+    across = yielding(tree, q[..., None, :], rows, heavy)
+    matrix = np.matmul(rows, transposed(across))
+    scale = row_scale(model, np.diagonal(matrix, axis1=-2, axis2=-1))
+    opening = times(rows, free) + drift
+    forces = times(generalized_inverse(matrix, scale), opening)
+    accelerations = free - times(transposed(across), forces)
+    _refuse_contradictions(model, times(rows, accelerations) + drift, np.abs(rows), accelerations, drift)
+    return accelerations, times(transposed(rows), forces)
+
+
+def _refuse_contradictions(
+    model: Model, left: np.ndarray, rows: np.ndarray, accelerations: np.ndarray, drift: np.ndarray
+) -> None:
+    largest = times(rows, np.abs(accelerations)) + np.abs(drift)
+    bound = OPENS * np.maximum(np.max(largest, axis=-1, keepdims=True, initial=0.0), 1e-12)
+    if np.any(np.abs(left) > bound):
+        start, worst = 0, int(np.argmax(np.max(np.abs(left).reshape(-1, left.shape[-1]), axis=0)))
+        for loop in model.loops:
+            if start <= worst < start + loop.rows:
+                raise InfeasibleError(
+                    f"What is prescribed would open the loop {loop.name!r} of {model.name}: it is left with a relative "
+                    f"acceleration of {np.abs(left)[..., worst].max():.3g}. Leave a joint of the loop free."
+                )
+            start += loop.rows

@@ -1,0 +1,148 @@
+"""Hybrid dynamics is what a partition of the mass matrix gives, whatever is prescribed."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.hybrid import HEAVY, driven_accelerations
+from tests.dynamics.test_vibration import mixed
+from tests.loops.mechanisms import four_bar, two_arms
+from tests.trees import mechanism, relative
+
+RNG = np.random.default_rng(7)
+
+
+def state(model, batch=()):
+    return model.random(RNG, batch), *RNG.standard_normal((2, *batch, model.nv))
+
+
+def partitioned(mass, bias, tau, told, is_told):
+    """θ̈ and T of one state from ℳ and 𝒞 + 𝒢, by blocks."""
+    free, acceleration, forces = ~is_told, np.where(is_told, told, 0.0), tau.copy()
+    right = tau[free] - bias[free] - mass[np.ix_(free, is_told)] @ told[is_told]
+    acceleration[free] = np.linalg.solve(mass[np.ix_(free, free)], right)
+    forces[is_told] = (mass @ acceleration + bias)[is_told]
+    return acceleration, forces
+
+
+def drawn(model, share=0.4):
+    """A prescription of some joints, and the same rate by rate."""
+    prescribed, told, is_told = {}, np.zeros(model.nv), np.zeros(model.nv, dtype=bool)
+    for joint in model.joints:
+        if RNG.random() < share:
+            value = RNG.standard_normal(joint.nv)
+            prescribed[joint.name] = float(value[0]) if joint.nv == 1 else value
+            told[joint.v_slice], is_told[joint.v_slice] = value, True
+    return prescribed, told, is_told
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_on_random_trees_it_is_the_partition_of_the_mass_matrix(seed):
+    rng = np.random.default_rng(seed)
+    model = mechanism(rng, rotors=seed % 4 == 3).model
+    q, v, tau = state(model)
+    prescribed, told, is_told = drawn(model)
+    found = ps.hybrid_dynamics(model, q, v, tau, prescribed)
+    want = partitioned(ps.mass_matrix(model, q), ps.bias(model, q, v), tau, told, is_told)
+    assert relative(found.accelerations, want[0]) < 1e-11
+    assert relative(found.forces, want[1]) < 1e-11
+    assert np.array_equal(found.accelerations[is_told], told[is_told])
+    assert np.array_equal(found.forces[~is_told], tau[~is_told])
+
+
+def test_nothing_prescribed_is_forward_dynamics_and_everything_inverse_dynamics():
+    model = mixed()
+    q, v, tau = state(model)
+    free = ps.hybrid_dynamics(model, q, v, tau, {})
+    assert relative(free.accelerations, ps.forward_dynamics(model, q, v, tau)) < 1e-12
+    everything = {joint.name: tau[joint.v_slice] for joint in model.joints}
+    assert (
+        relative(ps.hybrid_dynamics(model, q, v, 0 * tau, everything).forces, ps.inverse_dynamics(model, q, v, tau))
+        < 1e-13
+    )
+
+
+def test_single_rates_of_a_joint_can_be_prescribed():
+    model = mixed()
+    q, v, tau = state(model)
+    prescribed, is_told = {"b0": [None, 0.3, None, None, -0.2, None], "b3": (0.1, None, None)}, np.zeros(model.nv, bool)
+    is_told[[1, 4, model.joint("b3").v_slice.start]] = True
+    told = np.where(is_told, 0.0, 0.0)
+    told[[1, 4, model.joint("b3").v_slice.start]] = 0.3, -0.2, 0.1
+    found = ps.hybrid_dynamics(model, q, v, tau, prescribed)
+    want = partitioned(ps.mass_matrix(model, q), ps.bias(model, q, v), tau, told, is_told)
+    assert relative(found.accelerations, want[0]) < 1e-11 and relative(found.forces, want[1]) < 1e-11
+
+
+def test_batches_external_forces_and_compiled_functions():
+    model = ps.load("puma560")
+    q, v, tau = state(model, (5,))
+    name, push = model.joints[2].name, {"tool": RNG.standard_normal((5, 6))}
+    rate = RNG.standard_normal(5)
+    found = ps.hybrid_dynamics(model, q, v, tau, {name: rate}, push)
+    needed = ps.inverse_dynamics(model, q, v, found.accelerations, push)
+    assert relative(found.forces, needed) < 1e-10
+    assert np.array_equal(found.accelerations[:, 2], rate)
+
+    def moved(q, v, tau, told):
+        return ps.hybrid_dynamics(model, q, v, tau, {name: told})
+
+    kernel = ps.compile(moved, model, rows={"told": 1})
+    want = ps.hybrid_dynamics(model, q, v, tau, {name: rate})
+    for got, expected in zip(kernel(q, v, tau, rate[:, None]), want, strict=True):
+        assert relative(got, expected) < 1e-12
+
+
+def test_a_free_base_whose_joints_are_prescribed_is_the_free_flying_robot():
+    model = ps.load("freeflyer")
+    q, v, _ = state(model)
+    joints = model.joints[1:]
+    a = RNG.standard_normal(model.nv - 6)
+    prescribed = {joint.name: a[joint.v_slice.start - 6 : joint.v_slice.stop - 6] for joint in joints}
+    found = ps.hybrid_dynamics(model, q, v, np.zeros(model.nv), prescribed)
+    assert relative(found.forces[6:], ps.freeflying.inverse_dynamics(model, q, v, a)) < 1e-11
+
+
+def test_long_chains_are_driven_link_by_link():
+    model = ps.chain(60)
+    q, v, tau = state(model)
+    prescribed = {joint.name: 0.5 for joint in model.joints[::3]}
+    found = ps.hybrid_dynamics(model, q, v, tau, prescribed)
+    assert relative(ps.inverse_dynamics(model, q, v, found.accelerations), found.forces) < 1e-10
+
+
+def test_loops_stay_closed_under_what_is_prescribed():
+    model = two_arms(ps.Universal(), links=3, couplings=True)
+    q = ps.assemble(model, model.random(RNG))
+    v = ps.loops.assemble_velocity(model, q, RNG.standard_normal(model.nv))
+    tau = RNG.standard_normal(model.nv)
+    told = ps.forward_dynamics(model, q, v, RNG.standard_normal(model.nv))
+    joint = model.joint("left1")
+    found = ps.hybrid_dynamics(model, q, v, tau, {"left1": told[joint.v_slice]})
+    assert relative(ps.forward_dynamics(model, q, v, found.forces), found.accelerations) < 1e-9
+    assert np.array_equal(np.delete(found.forces, np.r_[joint.v_slice]), np.delete(tau, np.r_[joint.v_slice]))
+
+
+def test_a_prescription_that_opens_a_loop_is_refused():
+    model, q = four_bar(), np.array([-1.2, 1.2, -1.2])
+    with pytest.raises(ps.InfeasibleError, match="closure"):
+        ps.hybrid_dynamics(model, q, np.zeros(3), np.zeros(3), {"crank": 1.0, "rocker": 2.0})
+    both = ps.hybrid_dynamics(model, q, np.zeros(3), np.zeros(3), {"crank": 1.0, "rocker": 1.0})
+    np.testing.assert_allclose(both.accelerations, [1.0, -1.0, 1.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("prescribed", "words"),
+    [({"elbow": 1.0}, "elbow"), ({"b1": 1.0}, r"b1"), ({"b0": [None, 1.0]}, "6 rates"), ([1.0], "joint names")],
+)
+def test_a_prescription_that_means_nothing_is_refused_in_a_sentence(prescribed, words):
+    model = mixed()
+    with pytest.raises(ps.PhistarError, match=words):
+        ps.hybrid_dynamics(model, model.neutral(), np.zeros(model.nv), np.zeros(model.nv), prescribed)
+
+
+def test_the_statement_costs_what_forward_dynamics_does():
+    ours, plain = driven_accelerations.statement, ps.forward_dynamics.statement
+    assert len(ours.sweeps) == len(plain.sweeps)
+    assert ours.cost(20).total - plain.cost(20).total <= 4 * 20
+    assert HEAVY == 2.0**200

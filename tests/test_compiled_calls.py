@@ -1,0 +1,83 @@
+"""Functions around long robots: what is too long to write out is called by its own kernel, not flattened."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.backends.executor import executor
+from phistar.recording import record
+from tests.loops.test_many_loops import cells, closed_states
+from tests.trees import relative
+
+CHAIN = ps.chain(60)
+
+
+def states(batch=(5,)):
+    return np.random.default_rng(0).standard_normal((4, *batch, CHAIN.nv))
+
+
+def falling(q, v, tau):
+    return 2.0 * ps.forward_dynamics(CHAIN, q, v, tau) + v
+
+
+def damped(t, q, v, tau):
+    """Calls of calls: arguments that are computed, an operator, and several results."""
+    a = ps.forward_dynamics(CHAIN, q, v, tau - 0.1 * v)
+    return {"first": ps.mass_matrix(CHAIN, q)[0] * a[0] + t, "again": ps.forward_dynamics(CHAIN, q, a, 0.0 * tau)}
+
+
+def test_a_law_around_forward_dynamics_adds_its_own_operations_alone():
+    made = ps.compile(falling, CHAIN)
+    alone = executor(ps.forward_dynamics.wanted(CHAIN, ())[0])
+    assert made.operations == alone.operations + 2 * CHAIN.nv
+    q, v, tau, _ = states()
+    assert np.array_equal(made(q, v, tau), falling(q, v, tau))
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+def test_calls_take_what_is_computed_and_give_what_is_computed_with(batch):
+    q, v, tau, _ = states(batch)
+    made = ps.compile(damped, CHAIN)(0.5, q, v, tau)
+    a = ps.forward_dynamics(CHAIN, q, v, tau - 0.1 * v)
+    assert relative(made["first"], ps.mass_matrix(CHAIN, q)[..., 0, :] * a[..., :1] + 0.5) < 1e-13
+    assert relative(made["again"], ps.forward_dynamics(CHAIN, q, a, 0.0 * tau)) < 1e-9
+
+
+def test_arguments_broadcast_and_a_wrong_shape_is_told():
+    q, v, tau, _ = states((4,))
+    made = ps.compile(falling, CHAIN)
+    assert np.array_equal(made(q[0], v, tau[0]), falling(q[0], v, tau[0]))
+    room = np.empty((4, CHAIN.nv))
+    assert made(q, v, tau, out=room) is room and np.array_equal(room, falling(q, v, tau))
+    with pytest.raises(ps.ShapeError, match="falling takes q"):
+        made(q[:, :5], v, tau)
+
+
+def test_results_that_need_no_call_of_all_arguments_have_the_batch_of_all():
+    made = ps.compile(lambda q, v, tau: ps.forward_dynamics(CHAIN, q, 0.0 * v, 0.0 * tau), CHAIN)
+    q, v, tau, _ = states((4,))
+    found = made(q[0], v, tau)
+    assert found.shape == (4, CHAIN.nv)
+    assert relative(found[3], ps.forward_dynamics(CHAIN, q[0], 0.0 * v[0], 0.0 * tau[0])) < 1e-12
+
+
+def test_derivatives_and_runtime_parameters_are_called_too():
+    q, v, tau, _ = states((2,))
+    made = ps.compile(lambda q, v, tau: ps.forward_dynamics_derivatives(CHAIN, q, v, tau).dq @ v, CHAIN)
+    want = np.matmul(ps.forward_dynamics_derivatives(CHAIN, q, v, tau).dq, v[..., None])[..., 0]
+    assert relative(made(q, v, tau), want) < 1e-10
+    loaded = ps.compile(ps.gravity_load, CHAIN, parameters=("gravity",))
+    assert relative(loaded(q, np.array([0.0, 0.0, -9.81])), ps.gravity_load(CHAIN, q)) < 1e-12
+
+
+def test_many_loops_are_called():
+    model = cells(20)
+    q, v, tau = closed_states(model, 3)
+    made = ps.compile(lambda q, v, tau: 3.0 * ps.forward_dynamics(model, q, v, tau), model)
+    assert np.array_equal(made(q, v, tau), 3.0 * ps.forward_dynamics(model, q, v, tau))
+
+
+def test_what_is_exported_is_written_out():
+    assert not record(falling, CHAIN).steps and record(falling, CHAIN, calls=True).steps
+    short = ps.chain(6)
+    assert not record(lambda q, v, tau: ps.forward_dynamics(short, q, v, tau), short, calls=True).steps

@@ -1,0 +1,110 @@
+"""One state at a time: the entry kept on the model gives what the long way gives, and takes nothing else."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.entries import AT
+
+ARM = ps.load("puma560")
+RNG = np.random.default_rng(0)
+Q, V, TAU, FORCE = ARM.random(RNG), *RNG.standard_normal((2, ARM.nv)), RNG.standard_normal(6)
+FRAME, OTHER = list(ARM.frames)[-1], list(ARM.frames)[3]
+CALLS = {
+    "jacobian": lambda m: ps.jacobian(m, Q, FRAME),
+    "jacobian by name": lambda m: ps.jacobian(m, Q, frame=OTHER),
+    "frame_velocity": lambda m: ps.frame_velocity(m, Q, V, FRAME),
+    "frame_velocity of two": lambda m: ps.frame_velocity(m, Q, V, [FRAME, OTHER]),
+    "jacobian_dot_v": lambda m: ps.jacobian_dot_v(m, Q, V, FRAME),
+    "mobility": lambda m: ps.mobility(m, Q, FRAME),
+    "tip_acceleration_change": lambda m: ps.tip_acceleration_change(m, Q, FRAME, FORCE),
+    "forward_dynamics": lambda m: ps.forward_dynamics(m, Q, V, TAU),
+    "forward_dynamics f_ext": lambda m: ps.forward_dynamics(m, Q, V, TAU, f_ext={FRAME: FORCE}),
+    "forward_dynamics two f_ext": lambda m: ps.forward_dynamics(m, Q, V, TAU, {FRAME: FORCE, OTHER: 2 * FORCE}),
+    "forward_dynamics no f_ext": lambda m: ps.forward_dynamics(m, Q, V, TAU, f_ext={}),
+    "inverse_dynamics f_ext": lambda m: ps.inverse_dynamics(m, Q, V, TAU, {FRAME: FORCE}),
+    "force_response": lambda m: ps.force_response(m, Q, TAU, {FRAME: FORCE}),
+    "forward_kinematics": lambda m: ps.forward_kinematics(m, Q, FRAME),
+    "center_of_mass": lambda m: ps.center_of_mass(m, Q),
+    "joint_friction": lambda m: ps.joint_friction(m, Q, V),
+    "integrate": lambda m: m.integrate(Q, V),
+    "difference": lambda m: m.difference(Q, V),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_second_call_gives_what_the_first_gave(call):
+    model = ARM.replace(name="another")
+    first = call(model)
+    for _ in range(2):
+        np.testing.assert_array_equal(call(model), first)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [(ps.jacobian, (Q, FRAME)), (ps.frame_velocity, (Q, V, FRAME)), (ps.forward_dynamics, (Q, V, TAU, {FRAME: FORCE}))],
+)
+def test_functions_with_frames_have_an_entry_per_robot_and_frames(function, arguments):
+    model = ARM.replace(name="fresh")
+    slot = function._slot + AT
+    assert slot not in model.__dict__
+    function(model, *arguments)
+    assert len(model.__dict__[slot]) == 1
+    other = ({OTHER: FORCE},) if isinstance(arguments[-1], dict) else (OTHER,)
+    function(model, *arguments[:-1], *other)
+    assert len(model.__dict__[slot]) == 2
+
+
+def test_batches_lists_and_mistakes_go_the_long_way_after_single_states():
+    model = ARM.replace(name="mixed")
+    one = ps.jacobian(model, Q, FRAME)
+    assert ps.jacobian(model, np.stack([Q] * 3), FRAME).shape == (3, 6, ARM.nv)
+    np.testing.assert_allclose(ps.jacobian(model, Q.tolist(), FRAME), one, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(ps.jacobian(model, np.stack([Q] * 3)[None], FRAME)[0, 1], one, rtol=0, atol=1e-15)
+    with pytest.raises(ps.UnknownNameError):
+        ps.jacobian(model, Q, "nowhere")
+    with pytest.raises(ps.ShapeError):
+        ps.jacobian(model, Q[:3], FRAME)
+    with pytest.raises(ps.ShapeError):
+        ps.forward_dynamics(model, Q, V, TAU, {FRAME: FORCE[:5]})
+    ps.forward_dynamics(model, Q, V, TAU, {FRAME: FORCE})
+    forces = np.stack([FORCE, 2 * FORCE])
+    assert ps.forward_dynamics(model, Q, V, TAU, {FRAME: forces}).shape == (2, ARM.nv)
+
+
+def test_known_entries_refuse_what_the_first_call_refuses():
+    """Forces of five and seven numbers are twelve together; words that no function knows are not passed over."""
+    model = ARM.replace(name="learned")
+    for f_ext in (None, {FRAME: FORCE}, {FRAME: FORCE, OTHER: FORCE}):
+        ps.forward_dynamics(model, Q, V, TAU, f_ext)
+    with pytest.raises(ps.ShapeError, match=FRAME):
+        ps.forward_dynamics(model, Q, V, TAU, {FRAME: FORCE[:5], OTHER: np.append(FORCE, 1.0)})
+    for nothing in (0, [], "", False):
+        with pytest.raises(ps.ShapeError, match="f_ext must map"):
+            ps.forward_dynamics(model, Q, V, TAU, nothing)
+    with pytest.raises(TypeError, match="unexpected"):
+        ps.forward_dynamics(model, Q, V, TAU, f_ext={FRAME: FORCE}, forces=1)
+    with pytest.raises(TypeError, match="multiple values"):
+        ps.forward_dynamics(model, Q, V, TAU, {FRAME: FORCE}, f_ext={OTHER: FORCE})
+
+
+def test_closed_chains_keep_their_own_answers():
+    """The spanning tree's kernel is no entry of a function that answers for the closed chain."""
+    builder = ps.ModelBuilder("bars", gravity=(0, -9.81, 0))
+    inertia = ps.Inertia(1.0, (0.5, 0, 0), np.diag([0.01, 0.1, 0.1]))
+    for name, parent, place in (("a", "world", 0.0), ("b", "a", 1.0), ("c", "b", 1.0)):
+        joint = ps.Revolute(axis=(0, 0, 1))
+        builder.body(name, parent=parent, joint=joint, placement=ps.Pose(xyz=(place, 0, 0)), inertia=inertia)
+    builder.frame("end", body="c", placement=ps.Pose(xyz=(1, 0, 0)))
+    builder.frame("ground", body="world", placement=ps.Pose(xyz=(1, 0, 0)))
+    builder.loop("closure", "end", "ground", joint=ps.Revolute(axis=(0, 0, 1)))
+    closed = builder.build()
+    q = ps.assemble(closed, closed.random(1))
+    v, tau = np.zeros(closed.nv), np.ones(closed.nv)
+    expected = ps.forward_dynamics(closed, q, v, tau)
+    ps.forward_dynamics.evaluate(closed, q, {"v": v, "T": tau})
+    for _ in range(2):
+        np.testing.assert_array_equal(ps.forward_dynamics(closed, q, v, tau), expected)
+        for batch in (2, 5, 40):
+            many = ps.forward_dynamics(closed, *(np.tile(x, (batch, 1)) for x in (q, v, tau)))
+            np.testing.assert_allclose(many, np.tile(expected, (batch, 1)), rtol=0, atol=1e-12 * np.abs(expected).max())
