@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.choice import PIVOTED
 from phistar.loops import forward
-from phistar.loops.effective import MOST_CHOSEN, Eliminated, eliminated
+from phistar.loops.effective import Eliminated, eliminated
 from tests.loops.mechanisms import four_bar
 
 ROWS = 6
@@ -49,6 +50,6 @@ def test_a_state_all_but_singular_is_solved_by_the_kernel_alone(monkeypatch):
 
 
 def test_many_closures_keep_their_doubt():
-    matrix = np.eye(MOST_CHOSEN + 1)
+    matrix = np.eye(PIVOTED + 1)
     matrix[-1, -1] = 1e-10
     assert eliminated(matrix, np.ones(len(matrix)), np.ones(len(matrix))).doubt == 1.0

@@ -11,10 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
+from phistar.backends.choice import may_be_written
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import ModelError, PhistarError
-from phistar.loops.closure import Closures, closures, linear_rows, loop_frames, loop_slices, relative_rows
+from phistar.loops.closure import closures, linear_rows, loop_frames, loop_slices, relative_rows, row_count
+from phistar.loops.tree_closing import fits_along_tree, rows_along_tree
 from phistar.model import Helical, Model, Revolute, Universal
+from phistar.model.check import check_robot
 from phistar.model.parts import CoupledJoints, Loop
 from phistar.spatial.batches import leading_axes
 
@@ -25,12 +29,39 @@ STALLED = 1e-5  # a step that gains less than this part of the cost stands in a 
 SAME = 1e-6  # two configurations nearer than this are one
 
 
-def assemble(model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 12, seed: int = 0) -> np.ndarray:
-    """The configuration that closes every loop near q_guess, (…, nq); the joints named in `locked` stay as they are.
+def assemble(model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 12, seed: int = 0) -> Array:
+    """Find the configuration near `q_guess` that closes every loop.
 
-    Raises where no attempt closes them, naming the loop that stays open most and by how much.
+    Parameters
+    ----------
+    model : Model
+    q_guess : (…, nq)
+        Where to begin [rad, m].
+    locked : sequence of str
+        Joints that stay as they are.
+    attempts : int
+        How many starts are tried, the first of them q_guess.
+    seed : int
+        Of the other starts.
+
+    Returns
+    -------
+    (…, nq)
+
+    Raises
+    ------
+    InfeasibleError
+        No attempt closes the loops; the one that stays open most is named, and by how much.
+
+    Examples
+    --------
+    >>> model = ps.load("wd89_fig1")
+    >>> q = ps.assemble(model, model.neutral())
+    >>> bool(np.abs(ps.loop_residual(model, q)).max() < 1e-10)
+    True
     """
-    q_guess = _guess(model, q_guess, model.nq, "q_guess")
+    check_robot("assemble", (model,))
+    q_guess = _guess(model.checked_q(q_guess, "q_guess"), "q_guess")
     free = _free(model, locked)
     result = [_assembled(model, q, free, attempts, seed) for q in q_guess.reshape(-1, model.nq)]
     return np.reshape(result, q_guess.shape)
@@ -38,12 +69,35 @@ def assemble(model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: i
 
 def assemblies(
     model: Model, q_guess: Any, locked: Sequence[str] = (), attempts: int = 12, seed: int = 0
-) -> list[np.ndarray]:
-    """The configurations (nq,) found from q_guess and from `attempts` scattered guesses, the nearest to it first.
+) -> list[Array]:
+    """Configurations in which the loops are closed, the nearest to a guess first.
 
-    Locked joints stay as they are. Where the loops leave freedom beside them, the alternatives are samples of it.
+    Sought from the guess and from scattered ones. Where the loops leave freedom beside the locked joints, the
+    alternatives are samples of it.
+
+    Parameters
+    ----------
+    model : Model
+    q_guess : (nq,)
+    locked : sequence of str
+        Joints that stay as they are.
+    attempts : int
+        Scattered guesses.
+    seed : int
+        Of their random numbers.
+
+    Returns
+    -------
+    list of (nq,)
+
+    Examples
+    --------
+    >>> arm = ps.load("planar2")
+    >>> model = arm.with_loop("gear", "joint2", "joint1", ps.Coupling((0.0, 2.0)))
+    >>> ps.loops.assemblies(model, [0.5, 0.0], locked=["joint1"])[0].round(9)
+    array([0.5, 1. ])
     """
-    q_guess = _guess(model, q_guess, model.nq, "q_guess")
+    q_guess = _guess(model.checked_q(q_guess, "q_guess"), "q_guess")
     if q_guess.ndim != 1:
         raise PhistarError(f"assemblies takes one guess, ({model.nq},); it was given {q_guess.shape}. See ps.assemble.")
     if not model.loops:
@@ -60,9 +114,30 @@ def assemblies(
     return sorted(found, key=lambda q: float(np.linalg.norm(_apart(model, q_guess, q))))
 
 
-def assemble_velocity(model: Model, q: Any, v_guess: Any, locked: Sequence[str] = ()) -> np.ndarray:
-    """The rates nearest to v_guess, (…, nv), with which every loop stays closed at q; locked joints keep theirs."""
-    q, v = _guess(model, q, model.nq, "q"), _guess(model, v_guess, model.nv, "v_guess")
+def assemble_velocity(model: Model, q: Any, v_guess: Any, locked: Sequence[str] = ()) -> Array:
+    """Joint rates nearest to given ones with which every loop stays closed.
+
+    Parameters
+    ----------
+    model : Model
+    q : (…, nq)
+        A configuration in which the loops are closed.
+    v_guess : (…, nv)
+    locked : sequence of str
+        Joints that keep their rates.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("planar2")
+    >>> model = arm.with_loop("gear", "joint2", "joint1", ps.Coupling((0.0, 2.0)))
+    >>> ps.loops.assemble_velocity(model, [0, 0], [1.0, 0.0], locked=["joint1"])
+    array([1., 2.])
+    """
+    q, v = _guess(model.checked_q(q), "q"), _guess(model.checked(v_guess, model.nv, "v_guess"), "v_guess")
     free = _free(model, locked)
     batch = leading_axes({"q": q, "v_guess": v})
     q, v = np.broadcast_to(q, (*batch, model.nq)), np.array(np.broadcast_to(v, (*batch, model.nv)))
@@ -82,14 +157,16 @@ def assemble_velocity(model: Model, q: Any, v_guess: Any, locked: Sequence[str] 
     return v
 
 
-def closure_rows(model: Model, q: np.ndarray) -> tuple[Closures, np.ndarray]:
-    """The closures at rest, and A = QJ + C, (…, m, nv)."""
+def closure_rows(model: Model, q: np.ndarray) -> tuple[Array, Array]:
+    """g, (…, m), and A = QJ + C, (…, m, nv)."""
+    if fits_along_tree(model) and not may_be_written(model, 6 + row_count(model)):
+        return rows_along_tree(model, q)
     frames, tree = loop_frames(model), model.tree
     found = closures(model, q, {frame: forward_kinematics(tree, q, frame) for frame in frames})
     rows = found.on_rates
     for i, frame in enumerate(frames):
         rows = rows + np.matmul(found.on_frames[..., 6 * i : 6 * i + 6], jacobian(tree, q, frame))
-    return found, rows
+    return found.residual, rows
 
 
 def _assembled(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> np.ndarray:
@@ -116,27 +193,27 @@ def _descended(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarra
     """Where the damped iteration ends, and the largest residual there."""
     damping, best = 1e-3, q
     found, rows = closure_rows(model, q)
-    cost = float(found.residual @ found.residual)
+    cost = float(found @ found)
     for _ in range(ITERATIONS):
         own = rows[:, free]
         square = own @ own.T
         step = np.zeros(model.nv)
         unit = damping * max(np.trace(square) / len(square), 1e-30) * np.eye(len(square))
-        step[free] = -own.T @ np.linalg.lstsq(square + unit, found.residual, rcond=1e-15)[0]
+        step[free] = -own.T @ np.linalg.lstsq(square + unit, found, rcond=1e-15)[0]
         step *= min(1.0, STEP / max(np.max(np.abs(step)), 1e-30))
         q = model.integrate(best, step)
         there, rows_there = closure_rows(model, q)
-        cost_there = float(there.residual @ there.residual)
+        cost_there = float(there @ there)
         if cost_there < cost:
             best, found, rows, gained, cost = q, there, rows_there, cost - cost_there, cost_there
             damping = max(0.1 * damping, 1e-14)
             if gained < STALLED * cost or cost < 1e-32:
                 break
-        elif damping > 1e8 or np.max(np.abs(found.residual)) <= 0.01 * CLOSED:
+        elif damping > 1e8 or np.max(np.abs(found)) <= 0.01 * CLOSED:
             break
         else:
             damping *= 10.0
-    size = float(np.max(np.abs(found.residual), initial=0.0))
+    size = float(np.max(np.abs(found), initial=0.0))
     return best, max(size, _half_turns(model, best))
 
 
@@ -158,7 +235,7 @@ def _nearest(model: Model, q: np.ndarray, free: np.ndarray) -> np.ndarray:
 
     def cost(step: np.ndarray) -> tuple[float, np.ndarray]:
         found, rows = closure_rows(model, model.integrate(q, step))
-        return 0.5 * float(found.residual @ found.residual), np.where(free, found.residual @ rows, 0.0)
+        return 0.5 * float(found @ found), np.where(free, found @ rows, 0.0)
 
     start = np.zeros(model.nv)
     step = minimize(cost, start, jac=True, method="BFGS").x
@@ -167,9 +244,9 @@ def _nearest(model: Model, q: np.ndarray, free: np.ndarray) -> np.ndarray:
 
 def _open(model: Model, q: np.ndarray, free: np.ndarray, locked: Sequence[str]) -> ModelError:
     found, _ = closure_rows(model, _nearest(model, q, free))
-    name, _ = _worst(model, found.residual)
+    name, _ = _worst(model, found)
     loop = model.loop(name)
-    gap = found.residual[loop_slices(model)[name]]
+    gap = found[loop_slices(model)[name]]
     held = f" with {_listed(locked)} locked" if len(locked) else ""
     return ModelError(
         f"{model.name} cannot be assembled{held}: the loop '{name}' {_ends(loop)} stays open by {_measured(loop, gap)} "
@@ -207,8 +284,7 @@ def _free(model: Model, locked: Sequence[str]) -> np.ndarray:
     return free
 
 
-def _guess(model: Model, array: Any, size: int, what: str) -> np.ndarray:
-    numbers = model.checked(array, size, what)
+def _guess(numbers: np.ndarray, what: str) -> np.ndarray:
     if not np.isfinite(numbers).all():
         raise PhistarError(f"{what} must be finite to start from; it has {numbers[~np.isfinite(numbers)][0]}.")
     return numbers

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernel import LARGEST_TRACE, compilable
+from phistar.backends.choice import TRACED, compilable
 from phistar.backends.traces.differentiate import matrix, tangent_map, tangents, values_of
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_kinematics, frame_load, inverse_dynamics
@@ -50,7 +50,7 @@ def _slopes(model: Model) -> CompiledFunction:
     if not compilable(model):
         raise StatementError(
             f"{model.name} is too long for the derivatives of its closed motion: they are compiled for at most "
-            f"{LARGEST_TRACE} bodies. The spanning tree's are had with model.tree."
+            f"{TRACED} bodies. The spanning tree's are had with model.tree."
         )
     rows = {"forces": row_count(model)}
     return model.kept("closed_slopes", lambda: compile(_recorded_slopes(model), model, rows=rows))

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.backends.choice import PIVOTED
 from phistar.backends.traces.arrays import is_traced, sign
 from phistar.spatial import times, transposed
 
 EMPTY = 1e-11  # of the largest scaled eigenvalue: below it a combination of closures is redundant
 ZERO, KEPT, CLEAR = 1e-13, 1e-10, 1e-7  # scaled pivots in any order: rounding; taken all the same; above any doubt
-MOST_CHOSEN = 8  # closures up to which the largest pivot is chosen at each step: 2m³ instructions, without a branch
 
 
 class Solved(NamedTuple):
@@ -91,7 +91,7 @@ def eliminated(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Elim
     units: list[Any] = [scale[..., i][()] for i in range(size)]
     if not size:
         return Eliminated(right, 0.0, 0.0)
-    if size <= MOST_CHOSEN and is_traced(matrix):
+    if size <= PIVOTED and is_traced(matrix):
         return _largest_first(s, y, units)
     return _in_order(s, y, units)
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.kernel import compilable
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
 from phistar.dynamics import force_response, forward_dynamics, frame_poses
@@ -29,7 +28,8 @@ from phistar.stated import states
 ELSEWHERE = 1e-9  # of what other loops give: a loop that gives nothing beside it gives nothing
 
 
-def _free(s: Symbols) -> Node:
+def free_acceleration(s: Symbols) -> Node:
+    """θ̈_f = ℳ⁻¹(T − 𝒞 − 𝒢), of the tree without its closures."""
     return s.mass.inv @ (s.T - s.C - s.g)
 
 
@@ -37,7 +37,13 @@ def _innovation(s: Symbols) -> Node:
     return s.whitening @ s.T if s.frames == () else s.whitening @ s.T + s.H @ s.psi @ s.B @ s.f
 
 
-@states(lambda s: {"acceleration": _free(s), "at_frames": s.J @ _free(s) + s.Jdot_v, "motion": s.J @ s.v})
+@states(
+    lambda s: {
+        "acceleration": free_acceleration(s),
+        "at_frames": s.J @ free_acceleration(s) + s.Jdot_v,
+        "motion": s.J @ s.v,
+    }
+)
 def free_motion(model: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
     """θ̈_f (…, nv), Jθ̈_f + J̇θ̇ and Jθ̇ (…, 6f): the tree without its closures (eqs. 24, 25)."""
     if not frames:
@@ -87,7 +93,7 @@ class Equations(NamedTuple):
 
 def equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
     """The closures' equations of motion, on floats (…, n) or traced scalars (n,)."""
-    if is_traced(q, v, tau) or not compilable(model):
+    if is_traced(q, v, tau) or not _compiled_equations.is_written(model, 6 + row_count(model)):
         return _equations(model, q, v, tau)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
         made = _compiled_equations(model, q, v, tau)
@@ -105,12 +111,12 @@ def _equations(model: Model, q: Any, v: Any, tau: Any) -> Equations:
     right, rate = times(found.on_frames, made["at_frames"]) + found.drift, times(found.on_frames, made["motion"])
     if any(isinstance(loop, CoupledJoints) for loop in model.loops):
         right, rate = right + times(found.on_rates, made["acceleration"]), rate + times(found.on_rates, np.asarray(v))
-    innovations, matrix = _effective(tree, q, found, frames)
+    innovations, matrix = effective(tree, q, found, frames)
     scale = row_scale(model, np.stack([matrix[..., i, i] for i in range(matrix.shape[-1])], axis=-1))
     return Equations(matrix, right, scale, rate, made["acceleration"], innovations, found)
 
 
-def _effective(tree: Model, q: Any, found: Closures, frames: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+def effective(tree: Model, q: Any, found: Closures, frames: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Y* (…, m, nv) and S = Y*D⁻¹Y (…, m, m)."""
     if not is_traced(q, found.on_frames, found.on_rates):
         made = innovation(tree, np.asarray(q)[..., None, :], found.on_rates, found.on_frames, frames)
@@ -161,11 +167,11 @@ def _scaling(model: Model) -> np.ndarray:
         lengths[own.stop - linear_rows(loop) : own.stop] = True
         joined[:, own] = ELSEWHERE * at_frames[:, None]
         joined[own, own] = 1.0
-    unit = np.where(lengths, _reach(model), 1.0) ** 2
+    unit = np.where(lengths, reach(model), 1.0) ** 2
     return joined / unit[:, None] * unit
 
 
-def _reach(model: Model) -> float:
+def reach(model: Model) -> float:
     """The longest way from the world to a frame of a loop, along placements."""
     ways: list[float] = []
     for body in model.bodies:

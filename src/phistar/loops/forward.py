@@ -2,31 +2,48 @@
 
     θ̈ = θ̈_f − ℳ⁻¹A*λ,   S λ = A θ̈_f + Ȧθ̇
 
-For robots that are written out it is one kernel; long ones are loops over the links around a small kernel for the
-closures. Of many closures, rows of a batch whose rank an elimination in their order cannot tell are done again by
-eigenvectors; of a few, the kernel itself tells it.
+Short mechanisms are one kernel. Of longer ones with few frames the motion and the compliance at these are found link by
+link, and the closures in a small kernel; where there are many loops, each is closed at the link where its ways meet
+(`tree_closing.py`). The counted cost chooses (`closing_choice`). Rows of a batch whose rank an elimination cannot tell
+are done again by eigenvectors.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.kernel import compilable
+from phistar.backends.choice import (
+    ALONG_TREE,
+    AT_FRAMES,
+    CLOSED_DEAD,
+    ROW_BY_ROW,
+    WRITTEN,
+    Choice,
+    candidates,
+    choose,
+    choose_closing,
+    instructions_within,
+    may_be_written,
+)
+from phistar.backends.kernel import Statements
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
+from phistar.backends.traces.calls import tape_of_calls
+from phistar.backends.wide_kernel import has_wide_links
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_dynamics, frame_poses
 from phistar.loops.branches import branches, joined
+from phistar.loops.closing_layout import closing_layout
 from phistar.loops.closure import Closures, closures, loop_frames, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
 from phistar.loops.equations import Equations, answered, equations, free_motion, response, row_scale
+from phistar.loops.tree_closing import accelerated_along_tree, fits_along_tree
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
 from phistar.stated import states
-
-LARGEST_CLOSED = 1200  # links times vectors swept over them; 60,000 instructions
 
 
 def _accelerated(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -36,26 +53,53 @@ def _accelerated(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) ->
     return made.free - answered(model, q, made, found.forces), np.asarray(found.rank), np.asarray(found.doubt)
 
 
-def is_written_out(model: Model) -> bool:
-    """Whether one state's instructions, a sweep for the motion and one for each closure, are few enough to write out:
-    a long mechanism with few closures runs several times faster so than link by link."""
-    return compilable(model) or 0 < len(model.bodies) * (6 + row_count(model)) <= LARGEST_CLOSED
-
-
 _compiled = Recorded(
     "forward_dynamics_with_loops",
     ("q", "v", "tau"),
     ("acceleration", "rank", "doubt"),
     _accelerated,
     lambda model: ((model.nv,), (), ()),
-    is_written_out,
+    lambda model: closing_choice(model).schedule == WRITTEN,
 )
+
+
+def closing_choice(model: Model) -> Choice:
+    """The schedule of a mechanism with loops, with what it was compared with."""
+    return model.kept("closing_choice", lambda: choose_closing(model, lambda: _counts(model)))
+
+
+def _counts(model: Model) -> dict[str, tuple[int, int]]:
+    """Operations of one state for each way there is, and of these the ones in straight-line code."""
+    found, rows, frames = {}, row_count(model), loop_frames(model)
+    count = None
+    if may_be_written(model, 6 + rows):
+        count = _compiled.operations_within(model, instructions_within(CLOSED_DEAD))
+    if count is not None:
+        found[WRITTEN] = count, count
+    closing = 72 * len(frames) ** 2 * rows + rows**3
+    coupled = any(isinstance(loop, CoupledJoints) for loop in model.loops)
+    if frames and not coupled and not has_wide_links(model) and closing <= instructions_within(CLOSED_DEAD):
+        parts = _free_statements(model.tree, frames)
+        swept = [min(x.operations for x in choose(wanted).candidates or candidates(wanted)) for wanted in parts]
+        found[AT_FRAMES] = sum(swept) + closing, closing
+    if fits_along_tree(model):
+        found[ALONG_TREE] = closing_layout(model).operations(model), 0
+    links = len(model.bodies)
+    return found | {ROW_BY_ROW: (60 * links * (6 + rows) + links * rows**2 + rows**3, 0)}
 
 
 @states(lambda s: {**free_motion.nodes(s), "compliance": s.J @ s.mass.inv @ s.J.T}, matrix=True)
 def compliant_motion(model: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
     """`free_motion`, and Jℳ⁻¹J* (…, 6f, 6f): the Ω blocks at the frames (eq. 26)."""
     return compliant_motion.evaluate_all(model, q, {"v": v, "T": tau}, frames)
+
+
+def _free_statements(tree: Model, frames: tuple[str, ...]) -> list[Statements]:
+    """The statements of `_branched_motion`: branch by branch where frames stand on several, else the whole tree."""
+    apart = branches(tree, frames)
+    if sum(bool(branch.frames) for branch in apart) < 2:
+        return [compliant_motion.wanted(tree, frames)[0]]
+    return [(compliant_motion if x.frames else forward_dynamics).wanted(x.model, x.frames)[0] for x in apart]
 
 
 class Closing(NamedTuple):
@@ -83,11 +127,9 @@ def _closing(model: Model) -> CompiledFunction:
     return model.kept("closing", lambda: compile(closing, model, rows=rows))
 
 
-def _accelerated_long(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, ...]:
-    """The same for mechanisms too long to write out: loops over the links, and the closures written out."""
+def accelerated_at_frames(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, ...]:
+    """The same for long mechanisms with few frames: loops over the links, and the closures written out."""
     tree, frames = model.tree, loop_frames(model)
-    if any(isinstance(loop, CoupledJoints) for loop in model.loops):
-        return _accelerated(model, q, v, tau)
     made, poses = _branched_motion(tree, q, v, tau, frames), frame_poses(tree, q, frames)
     stacked = np.stack(list(poses.values()), axis=-3)
     compliance = made["compliance"].reshape(*made["compliance"].shape[:-2], -1)
@@ -115,6 +157,14 @@ def _branched_motion(tree: Model, q: Any, v: Any, tau: Any, frames: tuple[str, .
     return joined(tree, frames, parts)
 
 
+_WAYS = {
+    WRITTEN: _compiled,
+    AT_FRAMES: accelerated_at_frames,
+    ALONG_TREE: accelerated_along_tree,
+    ROW_BY_ROW: _accelerated,
+}
+
+
 class Motion(NamedTuple):
     """θ̈ (…, nv), λ (…, m), rank and condition (…) of the closures, and the closures themselves."""
 
@@ -140,17 +190,16 @@ def solved_motion(model: Model, q: Any, made: Equations) -> Motion:
 def closed_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarray:
     """θ̈ that keeps every loop closed, (…, nv). Robots run one state at a time: a kernel is called at once."""
     kernel = model.__dict__.get("_kernels", {}).get(_compiled.name)
-    if kernel is not None and getattr(q, "ndim", 0) == 1:
-        try:
-            acceleration, _, doubt = kernel.function(q, v, tau)
-            if isinstance(doubt, float) and doubt == 0.0:
-                return acceleration
-        except (TypeError, ValueError):
-            pass  # the long way says what is wrong with the arguments, or records them
+    if kernel is not None and (made := kernel.single(q, v, tau)) is not NotImplemented and not np.any(made[2]):
+        return made[0]
     if is_traced(q, v, tau):
-        return _accelerated(model, q, v, tau)[0]
+        tape = tape_of_calls(q, v, tau)
+        if tape is None or (choice := closing_choice(model)).schedule == WRITTEN:
+            return _accelerated(model, q, v, tau)[0]
+        count = next(x.operations for x in choice.candidates if x.schedule == choice.schedule)
+        return tape.call(partial(closed_forward_dynamics, model), (q, v, tau), [(model.nv,)], count)[0]
     with np.errstate(invalid="ignore"):
-        acceleration, _, doubt = (_compiled if is_written_out(model) else _accelerated_long)(model, q, v, tau)
+        acceleration, _, doubt = _WAYS[closing_choice(model).schedule](model, q, v, tau)
     doubtful = doubt != 0.0
     if doubtful.any():
         q, v, tau = (np.broadcast_to(x, (*doubtful.shape, np.shape(x)[-1])) for x in (q, v, tau))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from phistar.backends.kernel import compilable
+from phistar.array_types import Array, ArrayLike
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
 from phistar.loops.closure import loop_slices, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
 from phistar.loops.equations import answered, equations
+from phistar.loops.tree_closing import corrected_along_tree, fits_along_tree
 from phistar.model import Model
+from phistar.model.check import check_robot
 from phistar.stated import batched
 
 ITERATIONS = 12
@@ -23,11 +25,11 @@ ROUNDING = 4e-15  # of what the rows act on: residuals below it are the last dig
 class Corrections(NamedTuple):
     """g and ġ (…, m); δq = −ℳ⁻¹A*S⁺g (tangent) and δv = −ℳ⁻¹A*S⁺ġ (…, nv); doubts about the rank (…)."""
 
-    residual: np.ndarray
-    rate: np.ndarray
-    shift: np.ndarray
-    change: np.ndarray
-    doubt: np.ndarray
+    residual: Array
+    rate: Array
+    shift: Array
+    change: Array
+    doubt: Array
 
 
 def _corrections(model: Model, q: np.ndarray, v: np.ndarray) -> Corrections:
@@ -60,13 +62,44 @@ def corrections(model: Model, q: Any, v: Any) -> Corrections:
     if is_traced(q, v):
         return _corrections(model, q, v)
     with np.errstate(invalid="ignore"):  # a NaN spoils its own row
-        made = Corrections(*(_compiled if compilable(model) else _corrections)(model, q, v))
+        if _compiled.is_written(model, 6 + row_count(model)):
+            made = Corrections(*_compiled(model, q, v))
+        elif fits_along_tree(model):
+            residual, rate, shift, change, doubt = corrected_along_tree(model, q, v)
+            made = Corrections(residual, rate, -shift, -change, doubt)
+        else:
+            made = _corrections(model, q, v)
     return _corrections_by_rank(model, q, v) if np.any(made.doubt != 0.0) else made
 
 
+@overload
+def loop_residual(model: Model, q: ArrayLike, v: None = None) -> Array: ...
+@overload
+def loop_residual(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]: ...
 def loop_residual(model: Model, q: Any, v: Any = None) -> Any:
-    """g(q), (…, m): how far each loop is from closed, in loop order, angular first (radians, metres; q's units for
-    couplings). With v, a pair: g and its rate ġ = Aθ̇."""
+    """How far each loop is from closed, and with rates how fast it opens.
+
+    g(q), and ġ = Aθ̇.
+
+    Parameters
+    ----------
+    model : Model
+    q : (…, nq)
+        Joint coordinates [rad, m].
+    v : (…, nv), optional
+        Joint rates.
+
+    Returns
+    -------
+    (…, m) or a pair of them
+        In loop order, angular first [rad, m]; q's units for couplings. With v, the pair (g, ġ).
+
+    Examples
+    --------
+    >>> ps.loop_residual(ps.chain(2), [0, 0]).shape
+    (0,)
+    """
+    check_robot("loop_residual", (model,))
     given = np.zeros(model.nv) if v is None else v
     if not is_traced(q, given):
         q, given = batched(model, q, given)
@@ -99,7 +132,7 @@ def left_open(model: Model, residual: np.ndarray, rank: np.ndarray) -> str | Non
     )
 
 
-def projected(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def projected(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[Array, Array]:
     """The state nearest to (…, nq), (…, nv) that keeps every loop closed: Newton on positions, then velocities."""
     best, found = np.inf, corrections(model, q, v)
     for _ in range(ITERATIONS):

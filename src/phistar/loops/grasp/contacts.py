@@ -33,7 +33,21 @@ class Contact(CutKind):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftFinger(Contact):
-    """p = 0 and n·ω = 0: a point with friction that also resists turning about the normal, 4 equations."""
+    """A point contact that also resists turning about the normal: a cut joint of four equations.
+
+    p = 0 and n·ω = 0.
+
+    Parameters
+    ----------
+    normal : (3,)
+        Of the plane, in frame_a.
+
+    Examples
+    --------
+
+    >>> ps.loops.SoftFinger().normal
+    array([0., 0., 1.])
+    """
 
     normal: Any = (0.0, 0.0, 1.0)
 
@@ -50,9 +64,22 @@ class SoftFinger(Contact):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PointContact(Contact):
-    """p = 0, 3 equations, like Spherical, on a surface with a normal: it can be one-sided, and slip.
+    """A point that neither slips nor lifts off a surface: a cut joint of three equations.
 
-    The normal points from frame_a's side to frame_b's. `friction` is Coulomb's coefficient; see `one_sided_dynamics`.
+    p = 0, like `ps.Spherical`, on a surface with a normal, so that it can be one-sided and slip (`one_sided_dynamics`).
+
+    Parameters
+    ----------
+    friction : float
+        Coulomb's coefficient.
+    normal : (3,)
+        From frame_a's side to frame_b's.
+
+    Examples
+    --------
+
+    >>> ps.loops.PointContact(0.5).friction
+    0.5
     """
 
     friction: float
@@ -71,7 +98,21 @@ class PointContact(Contact):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SlidingPoint(Contact):
-    """n·p = 0: frame_b's origin slides without friction on the plane of frame_a, 1 equation."""
+    """A point that slides without friction on a plane: a cut joint of one equation.
+
+    n·p = 0 for frame_b's origin on the plane of frame_a.
+
+    Parameters
+    ----------
+    normal : (3,)
+        Of the plane, in frame_a.
+
+    Examples
+    --------
+
+    >>> ps.loops.SlidingPoint().normal
+    array([0., 0., 1.])
+    """
 
     normal: Any = (0.0, 0.0, 1.0)
 
@@ -87,7 +128,23 @@ class SlidingPoint(Contact):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SlidingLine(Contact):
-    """n·Rl = 0 and n·p = 0: a line l of frame_b slides without friction on the plane of frame_a, 2 equations."""
+    """A line that slides without friction on a plane: a cut joint of two equations.
+
+    n·Rl = 0 and n·p = 0 for a line l of frame_b on the plane of frame_a.
+
+    Parameters
+    ----------
+    normal : (3,)
+        Of the plane, in frame_a.
+    line : (3,)
+        Its direction, in frame_b.
+
+    Examples
+    --------
+
+    >>> ps.loops.SlidingLine().line
+    array([1., 0., 0.])
+    """
 
     normal: Any = (0.0, 0.0, 1.0)
     line: Any = (1.0, 0.0, 0.0)
@@ -109,9 +166,23 @@ class SlidingLine(Contact):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingSphere(Contact):
-    """ṗ − r ω × n = 0: a sphere about frame_b's origin rolls on the plane of frame_a, 3 equations.
+    """A sphere that rolls on a plane: a cut joint of three equations.
 
-    Two bind rates across the normal; the third, n·p = r, binds the height too.
+    ṗ − r ω × n = 0 for a sphere about frame_b's origin. Two rows bind rates across the normal; the third, n·p = r,
+    binds the height too.
+
+    Parameters
+    ----------
+    radius : float
+        In metres.
+    normal : (3,)
+        Of the plane, in frame_a.
+
+    Examples
+    --------
+
+    >>> ps.loops.RollingSphere(0.1).radius
+    0.1
     """
 
     radius: float
@@ -134,10 +205,25 @@ class RollingSphere(Contact):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingDisc(Contact):
-    """ṗ + ω × ρ = 0: a thin disc about frame_b's origin rolls on its edge on the plane of frame_a, 3 equations.
+    """A thin disc that rolls on its edge on a plane: a cut joint of three equations.
 
-    ρ = r (c d − n)/√(1 − c²), c = n·d, leads from the centre to the lowest point; d is the disc's axis, in frame_b. Two
-    rows bind rates across the normal, the third, n·(p + ρ) = 0, binds the height too.
+    ṗ + ω × ρ = 0 with ρ = r (c d − n)/√(1 − c²), c = n·d, from the centre to the lowest point; d is the disc's axis, in
+    frame_b. Two rows bind rates across the normal, the third, n·(p + ρ) = 0, binds the height too.
+
+    Parameters
+    ----------
+    radius : float
+        In metres.
+    axis : (3,)
+        Of the disc, in frame_b.
+    normal : (3,)
+        Of the plane, in frame_a.
+
+    Examples
+    --------
+
+    >>> ps.loops.RollingDisc(0.1).radius
+    0.1
     """
 
     radius: float

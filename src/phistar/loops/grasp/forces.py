@@ -6,24 +6,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.traces.solve import solve
 from phistar.errors import ShapeError
 from phistar.loops.grasp.holding import Grasp, Hold, shifted
+from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
 
 
+@short_repr
 class Split(NamedTuple):
     """How contact forces λ (…, m) make a wrench on the object: W⁻¹Z(Z*W⁻¹Z)⁻¹ is `carrying` (…, m, 6), Z* is `map`."""
 
-    map: np.ndarray
-    carrying: np.ndarray
+    map: Array
+    carrying: Array
 
-    def forces(self, wrench: np.ndarray, internal: np.ndarray) -> np.ndarray:
+    def forces(self, wrench: np.ndarray, internal: np.ndarray) -> Array:
         """λ that makes the wrench (…, 6), with the part of `internal` (…, m) that makes none."""
         return internal + times(self.carrying, wrench - times(self.map, internal))
 
 
-def checked_weights(grasp: Grasp, weights: Any) -> np.ndarray:
+def checked_weights(grasp: Grasp, weights: Any) -> Array:
     """W, (l,): a positive number per contact, ones where None."""
     count = len(grasp.loops)
     try:
@@ -46,7 +49,7 @@ def load_split(grasp: Grasp, holds: list[Hold], weights: Any = None) -> Split:
     return Split(transposed(rows), transposed(solve(np.matmul(transposed(rows), back), transposed(back))))
 
 
-def internal_forces(grasp: Grasp, q: Any, forces: Any) -> np.ndarray:
+def internal_forces(grasp: Grasp, q: Any, forces: Any) -> Array:
     """f − X(X*X)⁻¹X*f, (…, l, 6): the part of contact forces on the object that squeezes it and moves nothing.
 
     Forces are [moment; force], world axes at the contact frames, as `grasp_dynamics` and `constraint_forces` give them.
@@ -65,10 +68,10 @@ def internal_forces(grasp: Grasp, q: Any, forces: Any) -> np.ndarray:
     return given - times(shifts, solve(square, total[..., None])[..., None, :, 0])
 
 
-def carried(grasp: Grasp, q: Any, forces: np.ndarray) -> np.ndarray:
+def carried(grasp: Grasp, q: Any, forces: np.ndarray) -> Array:
     """X*f, (…, l, 6): each contact force as a wrench at the object's frame."""
     return times(transposed(_seats(grasp, q)), forces)
 
 
 def _seats(grasp: Grasp, q: Any) -> np.ndarray:
-    return shifted(grasp.offsets(grasp.model.checked(q, grasp.model.nq, "q")))
+    return shifted(grasp.offsets(grasp.model.checked_q(q)))

@@ -239,7 +239,7 @@ def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
     NaN where they lock it: it is infinite there.
     """
     still = np.zeros(grasp.model.nv)
-    q = grasp.model.checked(q, grasp.model.nq, "q")
+    q = grasp.model.checked_q(q)
     estimate, motion = grasp.object_estimate(q, still, still)
     for name in grasp.contacts or ():
         estimate, _ = take_hold(estimate, grasp.hold(name, q, still, still, motion))

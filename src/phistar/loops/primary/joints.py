@@ -47,10 +47,27 @@ class JointMotion(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class PrimaryJoints:
-    """The mechanism as a function of its primary joints, named in `joints`: Q (…, their coordinates).
+    """A mechanism with loops as a function of its primary joints (WD89 §2.3).
 
-    `position` is U: a function of Q (n,) that gives q (nq,), written with NumPy, so that Taylor numbers run through it.
-    Without it U is found by Newton's method from `guess` (nq,), which also says which of several assemblies is meant.
+    Parameters
+    ----------
+    model : Model
+        With loops.
+    joints : sequence of str
+        The primary joints, as many freedoms as the loops leave.
+    position : callable, optional
+        U, a function of Q (n,) that gives q (nq,), written with NumPy so that Taylor numbers run through it.
+        Without it U is found by Newton's method.
+    guess : (nq,), optional
+        Where Newton's method begins, which also says which of several assemblies is meant.
+
+    Examples
+    --------
+    >>> arm = ps.load("planar2")
+    >>> model = arm.with_loop("gear", "joint2", "joint1", ps.Coupling((0.0, 2.0)))
+    >>> geared = ps.loops.PrimaryJoints(model, ["joint1"])
+    >>> geared.configuration([0.25])
+    array([0.25, 0.5 ])
     """
 
     model: Model
@@ -121,7 +138,7 @@ class PrimaryJoints:
 
     def influence(self, q: Any) -> np.ndarray:
         """E, (…, m + r, n): rates of the tree's joints and, after them, of the cut joints, for rates Q̇ (WD89 eq. 7)."""
-        q = self.model.checked(q, self.model.nq, "q")
+        q = self.model.checked_q(q)
         return self._influence(q, closed_state(self.model, q))
 
     def _influence(self, q: np.ndarray, state: State) -> np.ndarray:

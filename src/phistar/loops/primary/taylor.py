@@ -302,10 +302,27 @@ def derivatives_of(numbers: Any, order: int, batch: tuple[int, ...] = ()) -> lis
 
 
 def time_derivatives(function: Callable[[np.ndarray], Any], *path: Any) -> list[np.ndarray]:
-    """[f, ḟ, f̈, …] of f(x(t)) along x, ẋ, ẍ, … = path, each (…, n): as many derivatives as the path has.
+    """Values and time derivatives of a function along a path.
 
-    `function` takes an array (n,) and gives an array of any shape; it is written with NumPy (`np.stack`, `np.sin`,
-    `np.arctan2`, `np.sqrt`, @, …) and run once, on Taylor numbers that carry the leading axes (WD89 §2.3).
+    [f, ḟ, f̈, …] of f(x(t)) from x, ẋ, ẍ, …; the function is run once, on Taylor numbers (WD89 §2.3).
+
+    Parameters
+    ----------
+    function : callable
+        Of an array (n,), gives an array of any shape; written with NumPy (`np.stack`, `np.sin`, `np.arctan2`,
+        `np.sqrt`, @, …).
+    *path : (…, n)
+        x, ẋ, ẍ, …; as many derivatives as there are.
+
+    Returns
+    -------
+    list of arrays
+
+    Examples
+    --------
+
+    >>> [float(x) for x in ps.loops.time_derivatives(lambda x: x[0] ** 2, [3.0], [1.0], [0.0])]
+    [9.0, 6.0, 2.0]
     """
     numbers = taylor_array(*path)
     try:

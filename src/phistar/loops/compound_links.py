@@ -1,0 +1,160 @@
+"""Links single and compound at a configuration: what a program over links of any width asks of the mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phistar.backends.links import values as link
+from phistar.backends.links.values import Links
+from phistar.loops.group_links import GroupLinks
+from phistar.model import Model
+from phistar.spatial import force_transform, times, transposed
+
+if TYPE_CHECKING:
+    from phistar.loops.embedding import Embedding
+
+
+@dataclass(frozen=True, eq=False)
+class CompoundLinks:
+    """Links single and compound at q: what a program over any widths asks for."""
+
+    embedding: Embedding
+    plain: Links
+
+    @property
+    def model(self) -> Model:
+        return self.plain.model
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        return tuple(group.parent for group in self.embedding.groups)
+
+    @property
+    def rates(self) -> tuple[slice, ...]:
+        return self.embedding.rates
+
+    @cached_property
+    def members(self) -> tuple[GroupLinks, ...]:
+        """The groups at this configuration."""
+        return tuple(GroupLinks(self.embedding.closed, group, self.plain) for group in self.embedding.groups)
+
+    @cached_property
+    def maps(self) -> tuple[np.ndarray, ...]:
+        """X of each link."""
+        return tuple(self.embedding.map_of(k, own) for k, own in enumerate(self.members))
+
+    def width(self, k: int) -> int:
+        return self.embedding.width(k)
+
+    def crossing(self, k: int) -> np.ndarray:
+        """ℰ_C(p,k); of a link on the world, E_C(k)."""
+        group = self.embedding.groups[k]
+        above = self.embedding.groups[group.parent].bodies if group.parent >= 0 else (-1,)
+        columns = []
+        for body in group.bodies:
+            parent = self.model.parents[body]
+            across = force_transform(self.plain.rotation[body], self.plain.offset[body])
+            parts = [across if parent == other else np.zeros(across.shape) for other in above]
+            columns.append(np.concatenate(parts, axis=-2))
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in columns))
+        whole = np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in columns], axis=-1)
+        whole = np.matmul(whole, self.members[k].inside) if len(group.bodies) > 1 else whole
+        extra = len(self.embedding.heavy(group.parent)) if group.parent >= 0 else 0
+        whole = np.concatenate([whole, np.zeros((*whole.shape[:-2], extra, whole.shape[-1]))], axis=-2)
+        return np.concatenate([whole, np.zeros((*whole.shape[:-1], len(self.embedding.heavy(k))))], axis=-1)
+
+    def subspace(self, k: int) -> np.ndarray:
+        """H_C* = φ_𝔊*H_𝔊*X, and below it X of the rates with armature."""
+        group = self.embedding.groups[k]
+        if not self.embedding.is_compound(k):
+            return self.plain.subspace[group.bodies[0]]
+        x, heavy = self.maps[k], self.embedding.heavy(k)
+        moved = np.matmul(self.members[k].motions, x)
+        spun = np.broadcast_to(x[..., heavy, :], (*moved.shape[:-2], len(heavy), x.shape[-1]))
+        return np.concatenate([moved, spun], axis=-2)
+
+    def armature(self, k: int) -> np.ndarray:
+        """A of single links that are free; others have it in M."""
+        group = self.embedding.groups[k]
+        if self.embedding.is_compound(k):
+            count = self.embedding.choices[k].shape[-1]
+            return np.zeros((count, count))
+        return np.diag([self.model.armature[rate] for rate in group.rates])
+
+    def mass(self, k: int) -> np.ndarray:
+        """M_C."""
+        group = self.embedding.groups[k]
+        if not self.embedding.is_compound(k):
+            return self.plain.mass(group.bodies[0])
+        whole = np.zeros((self.width(k), self.width(k)))
+        for j, body in enumerate(group.bodies):
+            whole[6 * j : 6 * j + 6, 6 * j : 6 * j + 6] = self.plain.mass(body)
+        for j, i in enumerate(self.embedding.heavy(k), 6 * len(group.bodies)):
+            whole[j, j] = self.model.armature[group.rates[i]]
+        return whole
+
+    def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """b_C: that of each member."""
+        group = self.embedding.groups[k]
+        parts = [
+            link.bias_force(self.plain.mass(body), velocity[..., 6 * j : 6 * j + 6, :])
+            for j, body in enumerate(group.bodies)
+        ]
+        parts.append(np.zeros((*parts[0].shape[:-2], len(self.embedding.heavy(k)), 1)))
+        return np.concatenate(parts, axis=-2)
+
+    def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
+        """a_C = φ_𝔊*(a_𝔊 + H_𝔊*Ẋθ̇_i), and Ẋθ̇_i of the rates with armature."""
+        own, rates = self.members[k], np.matmul(self.maps[k], v)
+        bias = own.bias(velocity, rates)
+        if not self.embedding.is_compound(k):
+            return bias
+        drift = self.embedding.drift_of(k, own, rates[..., 0])[..., None]
+        moved = np.matmul(transposed(own.inside), bias + np.matmul(own.axes, drift))
+        return np.concatenate([moved, drift[..., self.embedding.heavy(k), :]], axis=-2)
+
+    # Places
+
+    def pose(self, k: int, above: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Where the members are, by body."""
+        found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        for body in self.embedding.groups[k].bodies:
+            parent = self.model.parents[body]
+            turn, shift = self.plain.rotation[body], self.plain.offset[body]
+            if parent >= 0:
+                base = found[parent] if parent in found else above[parent]
+                turn, shift = np.matmul(base[0], turn), base[1] + times(base[0], shift)
+            found[body] = turn, shift
+        return found
+
+    def link_of(self, frame: str) -> int:
+        body = self.model.frame(frame).body
+        return next((k for k, group in enumerate(self.embedding.groups) if body in group.bodies), -1)
+
+    def frame_pose(self, frame: str, pose: Any) -> tuple[np.ndarray, np.ndarray]:
+        found = self.model.frame(frame)
+        if found.body < 0:
+            return found.placement.rotation, found.placement.translation
+        turn, shift = pose[found.body]
+        return np.matmul(turn, found.placement.rotation), shift + times(turn, found.placement.translation)
+
+    def _picked(self, k: int, body: int) -> np.ndarray:
+        """(6, w): a member's motion out of the link's."""
+        at = 6 * self.embedding.groups[k].bodies.index(body)
+        return np.eye(self.width(k))[at : at + 6]
+
+    def frame_motion(self, frame: str, pose: Any) -> np.ndarray:
+        found = self.model.frame(frame)
+        own = self._picked(self.link_of(frame), found.body)
+        return link.to_world_axes(pose[found.body][0], found.placement.translation, own)
+
+    def frame_bias(self, frame: str, pose: Any, velocity: np.ndarray) -> np.ndarray:
+        found = self.model.frame(frame)
+        omega = np.matmul(self._picked(self.link_of(frame), found.body), velocity)[..., :3, 0]
+        swing = link.cross(omega, link.cross(omega, found.placement.translation))[..., None]
+        turned = np.matmul(pose[found.body][0], swing)
+        return np.concatenate([np.zeros(turned.shape), turned], axis=-2)
