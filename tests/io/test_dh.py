@@ -185,3 +185,30 @@ def test_a_bad_table_is_refused_with_its_row(rows, sentence):
 def test_an_unknown_convention_is_refused():
     with pytest.raises(ps.ModelError, match="'craig'; it must be 'standard' or 'modified'"):
         from_dh([(0, 0, 0, 0)], convention="craig")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([{"theta": "1"}], "Row 1 .*numbers"),
+        ([{"a": None}], "Row 1 .*numbers"),
+        ([{"mass": "1"}], "Row 1"),
+        ([{"com": "abc"}], "Row 1"),
+        ([{"limits": ("a", "b")}], "Row 1"),
+        ([{"geometry": 5}], "Row 1"),
+        ([{"offset": 10**400}], "Row 1 .*numbers"),
+        (5, "list of rows"),
+        ("standard", "list of rows"),
+        ({"a": 1}, "list of rows"),
+    ],
+)
+def test_a_table_with_something_else_than_numbers_is_refused_with_a_sentence(rows, words):
+    with pytest.raises(ps.ModelError, match=words):
+        from_dh(rows)
+
+
+@pytest.mark.parametrize("convention", [np.array(["standard", "modified"]), None, 3, ["standard"], "x" * 5000])
+def test_a_convention_that_is_none_is_refused_with_a_sentence(convention):
+    with pytest.raises(ps.ModelError, match=r"DH convention is .* must be 'standard' or 'modified'") as refusal:
+        from_dh([(0.1, 0.0, 0.0, 0.0)], convention=convention)
+    assert len(str(refusal.value)) < 300

@@ -64,8 +64,8 @@ def test_what_is_not_xml_is_refused_with_a_line(what, tmp_path):
 
 
 def test_another_root_element_is_refused(tmp_path):
-    with pytest.raises(ps.FileError, match=r"root element is <sdf>; <robot> .* or <mujoco>"):
-        ps.load(write(tmp_path, "<sdf/>"))
+    with pytest.raises(ps.FileError, match=r"root element is <usd>; <robot> .* or <sdf>"):
+        ps.load(write(tmp_path, "<usd/>"))
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import phistar as ps
+from tools.attack.mutate import TAGS
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 SEEDS = [*sorted((DATA / "urdf").glob("*.urdf")), *sorted((DATA / "mjcf").glob("*.xml"))]
@@ -33,21 +34,6 @@ VALUES = [
         "%s{}",
     ],
     *["fixed", "floating", "planar", "continuous", "prismatic", "revolute", "true", "false"],
-]
-
-TAGS = [
-    "link",
-    "joint",
-    "inertial",
-    "geometry",
-    "robot",
-    "odd",
-    "origin",
-    "body",
-    "geom",
-    "freejoint",
-    "default",
-    "frame",
 ]
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from phistar.errors import ModelError, UnknownNameError
 from phistar.io.robots import freeflyer, puma560, rj2w_tree, wd89_fig1
@@ -45,8 +44,14 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(SOURCES))
 
 
+def is_bundled(name: str) -> bool:
+    """Whether a name is that of a bundled robot, a planar chain of any length among them."""
+    return name in _ROBOTS or _PLANAR.fullmatch(name) is not None
+
+
 def load_bundled(
     name: str,
+    /,
     floating: bool = False,
     gravity: Sequence[float] | None = None,
     strict: bool = False,
@@ -75,9 +80,7 @@ def _find(name: str) -> Bundled:
     planar = _PLANAR.fullmatch(name)
     if planar:
         return Bundled(lambda gravity, strict: planar_chain(int(planar[1])).replace(name=name, gravity=gravity), _R87)
-    near = get_close_matches(name, names(), n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names())}."
-    raise UnknownNameError(f"There is no bundled robot '{name[:80]}'; {hint}")
+    raise UnknownNameError(f"There is no bundled robot '{name[:80]}'; there are {', '.join(names())}.")
 
 
 def _is_free(model: Model) -> bool:

@@ -70,14 +70,39 @@ def from_dh(
     base_geometry: Sequence[Geometry] = (),
     strict: bool = False,
 ) -> Model:
-    """T_0^n = base · T_1(q_1) … T_n(q_n) · tool: the serial arm of a Denavit-Hartenberg table.
+    """Build the serial arm of a Denavit-Hartenberg table.
 
-    A row is a `DHRow`, a mapping of its fields, or a sequence of them in order: `(a, alpha, d, theta, …)`.
-    Bodies are `link1` …, joints `joint1` …, and `tool` is the last frame. A table without masses gives a model for
-    kinematics; that, and unphysical inertias, go to `model.warnings`, or raise with `strict=True`.
+    T_0^n = base · T_1(q_1) … T_n(q_n) · tool. Bodies are `link1` …, joints `joint1` …, and `tool` is the last frame.
+
+    Parameters
+    ----------
+    rows : iterable of DHRow, mapping or sequence
+        A row for each link [m, rad]: a `DHRow`, a mapping of its fields, or their values in order,
+        `(a, alpha, d, theta, …)`.
+    convention : "standard" or "modified"
+    name : str
+    gravity : (3,)
+        In world axes [m/s²].
+    base, tool : Pose
+        The first frame in the world, and the tool in the last frame.
+    base_geometry : sequence of Geometry
+    strict : bool
+        Raise for unphysical inertias, and for a table without masses, instead of telling them in `model.warnings`.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> arm = ps.from_dh([{"a": 1.0}, {"a": 0.5}], name="elbow")
+    >>> ps.forward_kinematics(arm, [0, 0], "tool")[:3, 3]
+    array([1.5, 0. , 0. ])
     """
-    if convention not in ("standard", "modified"):
-        raise ModelError(f"The DH convention is {convention!r}; it must be 'standard' or 'modified'.")
+    if not isinstance(convention, str) or convention not in ("standard", "modified"):
+        raise ModelError(f"The DH convention is {convention!r:.100}; it must be 'standard' or 'modified'.")
+    if not isinstance(rows, Iterable) or isinstance(rows, str | bytes | Mapping):
+        raise ModelError(f"A DH table is a list of rows, one for each joint; it was given {rows!r:.80}.")
     table = [_row(given, number) for number, given in enumerate(rows, start=1)]
     if not table:
         raise ModelError("The DH table has no rows; give one row for each joint.")
@@ -130,6 +155,8 @@ def _row(given: DHRow | Mapping[str, Any] | Iterable[Any], number: int) -> DHRow
         row = DHRow(*entries)
     if not (isinstance(row.joint, str) and row.joint in _JOINTS):
         raise ModelError(f"Row {number} of the DH table has joint {row.joint!r}; it must be 'revolute' or 'prismatic'.")
+    if not isinstance(row.geometry, Iterable):
+        raise ModelError(f"Row {number} of the DH table has geometry {row.geometry!r:.80}; a list of shapes is needed.")
     lengths_and_angles = [row.a, row.alpha, row.d, row.theta, row.offset]
     checked_numbers(lengths_and_angles, (5,), f"Row {number} of the DH table", "a, alpha, d, theta and offset")
     return row

@@ -1,18 +1,20 @@
 """XML from a stranger, read safely: no DTD, no entities, bounded size, depth and count; every element knows its line.
 
-Robot files say everything in elements and attributes, so text between tags is skipped.
+URDF and MJCF say everything in elements and attributes; SDF says it in the text between tags, which is kept without the
+space around it.
 """
 
 import os
-import stat
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
 
+from phistar import safe_files
 from phistar.errors import FileError
 
+WHAT = "a robot file (URDF, MJCF or SDF)"
 MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 500
 MAX_ELEMENTS = 500_000
@@ -20,17 +22,19 @@ MAX_ATTRIBUTES = 1_000_000
 MAX_ATTRIBUTE = 1_000_000  # characters in one
 MAX_TAG = 4 * 1024 * 1024  # bytes
 _CHUNK = 1024 * 1024
+_HEAD = 64 * 1024  # characters in which a declaration is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Element:
-    """One element: its tag, attributes and children in file order, and the line on which it starts."""
+    """One element: its tag, attributes and children in file order, the line on which it starts, and its own text."""
 
     tag: str
     attributes: Mapping[str, str]
     children: tuple["Element", ...]
     file: str
     line: int
+    text: str = ""
 
     def all(self, tag: str) -> tuple["Element", ...]:
         return tuple(child for child in self.children if child.tag == tag)
@@ -46,37 +50,25 @@ def quote(text: str, longest: int = 60) -> str:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a regular UTF-8 file of at most MAX_BYTES."""
-    try:
-        status = Path(path).stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise FileError(f"{path} is a folder; a robot file (URDF or MJCF) was expected.")
-        if not stat.S_ISREG(status.st_mode):  # a pipe or a device could block for ever or never end
-            raise FileError(f"{path} is not a regular file; a robot file (URDF or MJCF) was expected.")
-        with open(path, "rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise FileError(f"{path} cannot be read ({reason}); give the path of a URDF or MJCF file.") from None
-    if len(content) > MAX_BYTES:
-        raise FileError(f"{path} is larger than {MAX_BYTES // 1024**2} MB, the largest robot file that is read.")
-    return decode(content, str(path))
-
-
-def decode(content: bytes, file: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = content.count(b"\n", 0, problem.start) + 1
-        raise FileError(
-            f"{file}:{line}: this is not UTF-8 text (byte 0x{content[problem.start]:02x}); "
-            "a robot file is XML text: save it as UTF-8."
-        ) from None
+    """The text of a robot file, by the rules of `phistar.safe_files`."""
+    return safe_files.read_text(path, WHAT, MAX_BYTES)
 
 
 def parse(text: str, file: str) -> Element:
     """The root element of XML text; `file` is the name used in messages."""
-    return _Reader(file).read(text)
+    return _Reader(file).read(_tidied(text))
+
+
+def _tidied(text: str) -> str:
+    """The text as other readers take it: without an end-of-file mark of old systems, and without an XML declaration
+    that stands below comments or empty lines; line numbers stay."""
+    text = text.rstrip("\0\x1a \t\r\n")
+    start = text.find("<?xml", 0, _HEAD)
+    if start > 0 and not re.sub(r"<!--.*?-->", "", text[:start], flags=re.DOTALL).strip():
+        end = text.find("?>", start, start + 1000) + 2
+        if end > start:
+            return text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return text
 
 
 def read(path: str | os.PathLike[str]) -> Element:
@@ -91,6 +83,7 @@ class _Open(NamedTuple):
     attributes: dict[str, str]
     line: int
     children: list[Element]
+    words: list[str]
 
 
 class _Reader:
@@ -106,6 +99,7 @@ class _Reader:
         self.parser.StartDoctypeDeclHandler = self.doctype
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.said
 
     def read(self, text: str) -> Element:
         content = text.encode("utf-8", "surrogatepass")
@@ -144,11 +138,16 @@ class _Reader:
         for name, value in attributes.items():
             if len(value) > MAX_ATTRIBUTE:
                 raise self.refuse(f"attribute {quote(name)} of <{tag[:60]}> is longer than {MAX_ATTRIBUTE} characters.")
-        self.open.append(_Open(tag, attributes, self.parser.CurrentLineNumber, []))
+        self.open.append(_Open(tag, attributes, self.parser.CurrentLineNumber, [], []))
+
+    def said(self, text: str) -> None:
+        if self.open and not text.isspace():
+            self.open[-1].words.append(text)  # together never more than the file
 
     def end(self, _: str) -> None:
         done = self.open.pop()
-        element = Element(done.tag, done.attributes, tuple(done.children), self.file, done.line)
+        text = "".join(done.words).strip()
+        element = Element(done.tag, done.attributes, tuple(done.children), self.file, done.line, text)
         if self.open:
             self.open[-1].children.append(element)
         else:

@@ -189,9 +189,36 @@ def test_limits_without_a_place_are_listed(load):
             "Limits of tendons were left out (1).",
             "Limits of ball joints were left out (1).",
         ),
-        "Limits of joint forces that differ in the two directions were left out (1).",
+        "Smaller limits of forces that differ in the two directions were left out (1).",
     }
-    assert load(pendulum('<joint actuatorfrcrange="-2 2"/>')).joints[0].effort.tolist() == [2.0]
+    motor = '<actuator><motor joint="j"/></actuator>'
+    assert load(pendulum('<joint name="j" actuatorfrcrange="-2 2"/>') + motor).joints[0].effort.tolist() == [2.0]
+
+
+def test_a_joint_that_no_actuator_acts_on_takes_no_force(load):
+    arm = pendulum('<joint name="j"/>', '<body><joint name="k"/><geom size="1"/></body>')
+    arm = arm.replace("</worldbody>", f'<body><joint name="b" type="ball"/>{BALL}</body></worldbody>')
+    assert load(arm).effort_limits.tolist() == [0.0] * 5
+    assert load(arm + '<actuator><motor joint="k"/></actuator>').effort_limits.tolist() == [0.0, np.inf, 0.0, 0.0, 0.0]
+    through = (
+        '<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon><actuator><motor tendon="t"/></actuator>'
+    )
+    assert load(arm + through).effort_limits.tolist() == [np.inf, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_ranges_of_actuators_bound_the_effort_of_joints(load):
+    names = [f"j{number}" for number in range(1, 8)]
+    bodies = "".join(f'<body><joint name="{name}"/><geom size="1"/></body>' for name in names)
+    arm = f"<worldbody>{bodies}</worldbody>".replace('name="j4"', 'name="j4" actuatorfrcrange="-5 3"')
+    arm += '<tendon><fixed name="t"><joint joint="j5" coef="-0.5"/></fixed></tendon>'
+    model = load(
+        f"""{arm}<actuator><motor joint="j1" gear="100 7" ctrlrange="-1 1"/>
+        <position joint="j2" kp="50" ctrlrange="-1 1" forcerange="-12 20"/><motor joint="j3"/>
+        <motor joint="j4" forcerange="-9 9"/><motor tendon="t" gear="4" forcerange="-3 3"/>
+        <motor joint="j6" forcerange="-1 1"/><velocity joint="j6" kv="3" gear="2" forcerange="-3 3"/></actuator>"""
+    )
+    assert model.effort_limits.tolist() == [100.0, 20.0, np.inf, 5.0, 6.0, 7.0, 0.0]
+    assert "Smaller limits of forces that differ in the two directions were left out (2)." in model.warnings
 
 
 def test_strict_raises_where_something_is_left_out(load):

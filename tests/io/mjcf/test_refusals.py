@@ -87,3 +87,45 @@ def test_what_mujoco_refuses_is_told_with_the_files_own_line(tmp_path):
     part.write_text('<mujoco>\n<worldbody>\n<body>\n<geom size="a"/></body></worldbody></mujoco>')
     with pytest.raises(ps.FileError, match=r"part\.xml:4: .*bad format in attribute 'size' \(element 'geom'\)"):
         ps.load(path)
+
+
+WITHOUT = {
+    "fluid": ('<option density="1.2"/>', "", ""),
+    "armature": ("", "", '<body><joint type="free" armature="0.1"/><geom size="1"/></body>'),
+    "gravcomp": ("", "", '<body gravcomp="1"><joint/><geom size="1"/></body>'),
+    "tendons": (
+        "",
+        '<tendon><fixed name="t" stiffness="3"><joint joint="a" coef="1"/></fixed></tendon>',
+        '<body><joint name="a"/><geom size="1"/></body>',
+    ),
+    "equalities": (
+        '<equality><tendon tendon1="t"/></equality>',
+        '<tendon><fixed name="t">' + "".join(f'<joint joint="{n}" coef="1"/>' for n in "abc") + "</fixed></tendon>",
+        "".join(f'<body><joint name="{name}"/><geom size="1"/></body>' for name in "abc"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT)
+def test_a_refusal_names_what_to_do_without_and_then_the_file_loads_and_says_so(kind, tmp_path):
+    more, tendons, bodies = WITHOUT[kind]
+    body = '<body><joint name="own"/><geom size="1"/></body>'
+    path = tmp_path / "robot.xml"
+    path.write_text(f"<mujoco>{more}<worldbody>{body}{bodies}</worldbody>{tendons}</mujoco>")
+    with pytest.raises(ps.FileError, match=rf"without=\['{kind}'\] .* --without {kind}\.$"):
+        ps.load(path)
+    with pytest.raises(ps.FileError, match="without="):
+        ps.load(path, without=["springs"])
+    model = ps.load(path, without=[kind])
+    assert any("as asked for, were left out" in warning for warning in model.warnings)
+    assert model.nv >= 1 and not model.loops
+
+
+def test_without_takes_kinds_that_there_are_and_of_mjcf_alone(tmp_path):
+    path = tmp_path / "robot.xml"
+    path.write_text("<mujoco/>")
+    with pytest.raises(ps.FileError, match="what can be left out is fluid, gravcomp"):
+        ps.load(path, without=["everything"])
+    (tmp_path / "robot.urdf").write_text('<robot><link name="a"/></robot>')
+    with pytest.raises(ps.FileError, match="of MJCF files alone"):
+        ps.load(tmp_path / "robot.urdf", without=["fluid"])

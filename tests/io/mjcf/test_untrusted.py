@@ -263,3 +263,16 @@ def test_package_folders_may_hold_includes(tmp_path):
     write(tmp_path / "shared", g='<mujoco><option gravity="0 0 3"/></mujoco>')
     model = ps.load(tmp_path / "robots" / "robot.xml", packages=[tmp_path / "shared"])
     assert model.gravity.tolist() == [0, 0, 3]
+
+
+def test_a_refused_include_names_the_folder_to_give_and_loads_with_it(tmp_path):
+    """As in packages whose robots lie beside the folder of their parts."""
+    for name in ("robots", "parts"):
+        (tmp_path / name).mkdir()
+    write(tmp_path / "robots", robot='<mujoco><include file="../parts/one.xml"/></mujoco>')
+    write(tmp_path / "parts", one=f'<mujocoinclude>{ARM}<include file="two.xml"/></mujocoinclude>')
+    write(tmp_path / "parts", two='<mujoco><option gravity="0 0 1"/></mujoco>')
+    with pytest.raises(ps.FileError) as refusal:
+        ps.load(tmp_path / "robots" / "robot.xml")
+    assert f"packages={str(tmp_path)!r}, on the command line --packages {tmp_path}" in str(refusal.value)
+    assert ps.load(tmp_path / "robots" / "robot.xml", packages=tmp_path).gravity.tolist() == [0, 0, 1]

@@ -256,3 +256,51 @@ def test_ten_thousand_links_in_a_chain_load(tmp_path):
     model = ps.load(robot(tmp_path, body))
     assert model.nv == count - 1
     assert model.is_serial
+
+
+PLACED = (
+    '<link name="a"/><link name="b"/><joint name="j" type="fixed"><parent link="a"/><child link="b"/><origin xyz="{}"/>'
+)
+LENIENT = {
+    "a fourth number": (
+        '<link name="a"><visual><geometry><mesh filename="m.stl" scale="1 2 3 4"/></geometry></visual></link>',
+        "Of scale with more than 3 numbers the first 3 were read",
+    ),
+    "commas": (PLACED.format("1, 2, 3") + "</joint>", "Commas between the numbers of xyz were read as spaces"),
+    "an environment of ROS": (PLACED.format("$(optenv P 1 2 3)") + "</joint>", "was read as what it is by default"),
+}
+
+
+@pytest.mark.parametrize("what", LENIENT)
+def test_what_other_readers_pass_over_loads_with_a_warning(what, tmp_path):
+    content, words = LENIENT[what]
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r">{content}</robot>')
+    model = ps.load(path)
+    assert any(words in warning for warning in model.warnings), model.warnings
+    if "b" in model.frames:
+        assert ps.forward_kinematics(model, model.neutral(), "b")[:3, 3].tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ps.PhistarError):
+        ps.load(path, strict=True)
+
+
+@pytest.mark.parametrize("around", [("\n\n", ""), ("<!-- made by hand -->\n", "\n"), ("", "\n\0"), ("", "\x1a")])
+def test_a_declaration_below_empty_lines_and_marks_at_the_end_are_passed_over(around, tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'{around[0]}<?xml version="1.0"?>\n<robot name="r"><link name="a"/></robot>{around[1]}')
+    assert ps.load(path).name == "r"
+    path.write_text(f'{around[0]}<?xml version="1.0"?>\n<robot name="r"><link/></robot>{around[1]}')
+    line = around[0].count("\n") + 2
+    with pytest.raises(ps.FileError, match=rf"robot.urdf:{line}: <link> has no name"):
+        ps.load(path)
+
+
+def test_a_spherical_joint_is_read(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="spherical"><parent link="a"/>'
+        '<child link="b"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint></robot>'
+    )
+    model = ps.load(path)
+    assert isinstance(model.joint("j").kind, ps.Spherical)
+    assert any("<limit> of a spherical joint" in warning for warning in model.warnings)

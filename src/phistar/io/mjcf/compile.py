@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,26 @@ _MAX_DOFS = 4000
 _LINE = re.compile(r",? *\bline (\d+)")
 
 
+class Drive(NamedTuple):
+    """An actuator's gain, and bias force b₀ + b₁ length + b₂ rate; ranges of its force and its control; whether it is
+    of this kind at all, without muscles or dynamics of its own."""
+
+    name: str
+    gain: float
+    bias: tuple[float, ...]
+    force_range: tuple[float, float]
+    control_range: tuple[float, float]
+    plain: bool
+
+    @property
+    def strongest(self) -> float:
+        """The largest force it can exert, whichever way; infinity where nothing bounds it."""
+        by_range = max(abs(bound) for bound in self.force_range)
+        if not self.plain or any(self.bias):
+            return by_range
+        return min(by_range, abs(self.gain) * max(abs(bound) for bound in self.control_range)) if self.gain else 0.0
+
+
 @dataclass(frozen=True)
 class Compiled:
     """MuJoCo's model of a file (`mj`), with what it does not hold: actuator rotors, meshes, lines, things left out."""
@@ -38,6 +58,7 @@ class Compiled:
     meshes: dict[int, MeshFile | None]
     left_out: Mapping[str, int]
     heard: tuple[str, ...]
+    drives: tuple[Drive, ...] = ()
 
     def enabled(self, effect: str) -> bool:
         """Whether <option><flag> leaves an effect on: "SPRING", "EQUALITY", … as in MuJoCo's mjtDisableBit."""
@@ -60,6 +81,25 @@ class Compiled:
         joints = np.where(on_joint, mj.actuator_trnid[:, 0], -1)
         scalar = np.append(np.isin(mj.jnt_type, [int(kinds.mjJNT_HINGE), int(kinds.mjJNT_SLIDE)]), False)
         return np.where(scalar[joints], joints, -1)
+
+    @cached_property
+    def efforts(self) -> np.ndarray:
+        """(njnt,): the largest force or moment that actuators exert on each joint, themselves or through fixed tendons;
+        infinity where nothing bounds it, 0 where none acts."""
+        mj, targets = self.mj, self.mujoco.mjtTrn
+        found = np.zeros(mj.njnt)
+        for number, (kind, drive) in enumerate(zip(mj.actuator_trntype, self.drives, strict=True)):
+            gear, target = mj.actuator_gear[number], mj.actuator_trnid[number, 0]
+            if kind in (int(targets.mjTRN_JOINT), int(targets.mjTRN_JOINTINPARENT)):
+                ball = mj.jnt_type[target] == int(self.mujoco.mjtJoint.mjJNT_BALL)
+                found[target] += _scaled(drive, float(np.linalg.norm(gear[:3])) if ball else gear[0])
+            elif kind == int(targets.mjTRN_TENDON):
+                wraps = slice(mj.tendon_adr[target], mj.tendon_adr[target] + mj.tendon_num[target])
+                over_joints = mj.wrap_type[wraps] == int(self.mujoco.mjtWrap.mjWRAP_JOINT)
+                shares = zip(mj.wrap_objid[wraps][over_joints], mj.wrap_prm[wraps][over_joints], strict=True)
+                for joint, share in shares:
+                    found[joint] += _scaled(drive, gear[0] * share)
+        return found
 
     @cached_property
     def reflected(self) -> tuple[np.ndarray, np.ndarray]:
@@ -90,9 +130,29 @@ def compile_document(document: Document, folders: Folders, floating: bool) -> Co
             _free_base(mujoco, spec, document)
         left_out = Counter(document.left_out)
         meshes = settle_meshes(mujoco, spec, folders, partial(_origin, document))
+        drives = tuple(_drive(mujoco, actuator) for actuator in spec.actuators)
         _prune(mujoco, spec, left_out)
         mj = _trying(document, spec.compile)
-    return Compiled(mujoco, mj, spec, document, meshes.by_id(), left_out + meshes.left_out, tuple(heard))
+    gone = left_out + meshes.left_out
+    return Compiled(mujoco, mj, spec, document, meshes.by_id(), gone, tuple(heard), drives)
+
+
+def _drive(mujoco: Any, actuator: Any) -> Drive:
+    """The gains of an actuator as they were written; the compiled model has motors in their places."""
+    spans = []
+    for limited, span in ((actuator.forcelimited, actuator.forcerange), (actuator.ctrllimited, actuator.ctrlrange)):
+        given = limited == mujoco.mjtLimited.mjLIMITED_TRUE
+        given |= limited == mujoco.mjtLimited.mjLIMITED_AUTO and span[0] < span[1]
+        spans.append((float(span[0]), float(span[1])) if given else (-np.inf, np.inf))
+    affine = actuator.biastype == mujoco.mjtBias.mjBIAS_AFFINE
+    fixed = actuator.gaintype == mujoco.mjtGain.mjGAIN_FIXED and actuator.dyntype == mujoco.mjtDyn.mjDYN_NONE
+    bias = tuple(float(x) for x in actuator.biasprm[:3]) if affine else (0.0, 0.0, 0.0)
+    return Drive(actuator.name, float(actuator.gainprm[0]), bias, spans[0], spans[1], bool(fixed))
+
+
+def _scaled(drive: Drive, gear: float) -> float:
+    """The largest force behind a gear: nothing passes one of 0."""
+    return abs(gear) * drive.strongest if gear else 0.0
 
 
 def _import_mujoco() -> Any:

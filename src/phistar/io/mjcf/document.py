@@ -140,12 +140,11 @@ class _Writer:
     def _include(self, element: Element, level: _Level) -> None:
         """MuJoCo's rule: relative to the main file, else to the including one, and each file once."""
         name = element.attributes.get("file", "")
-        found = self.folders.find(name)
-        if found.path is None:
-            beside = os.path.join(os.path.dirname(os.path.abspath(element.file)), name)
+        found, beside = self.folders.find(name), os.path.join(os.path.dirname(os.path.abspath(element.file)), name)
+        if found.path is None and name:
             found = self.folders.find(beside)
         if found.path is None:
-            raise element.refuse(f"the included file {quote(name)} {found.reason}.")
+            raise element.refuse(f"the included file {quote(name)} {found.reason}; {self.folders.advice(beside)}.")
         if str(found.path) in self.included:
             raise element.refuse(f"the file {quote(name)} is included a second time; include each file once.")
         self.included.add(str(found.path))

@@ -20,15 +20,15 @@ def geometries(compiled: Compiled, body: int) -> tuple[Geometry, ...]:
         mesh = compiled.meshes.get(geom)
         if mesh is None and geom in compiled.meshes:
             continue  # a height field, or a mesh that cannot be told by a path
-        shape = _shape(compiled, geom) if mesh is None else Mesh(mesh.path or "", mesh.scale)
-        placement = pose(mj.geom_pos[geom], mj.geom_quat[geom]) @ _inside(mj, geom, mesh)
+        shape = shape_of(compiled, geom) if mesh is None else Mesh(mesh.path or "", mesh.scale)
+        placement = pose(mj.geom_pos[geom], mj.geom_quat[geom]) @ inside_geom(mj, geom, mesh)
         collides = mj.geom_contype[geom] or mj.geom_conaffinity[geom] if mesh is None else mesh.collides
         for role in _roles(mj.geom_group[geom] <= _LAST_VISIBLE_GROUP, collides):
             made.append(Geometry(shape, placement, mj.geom(geom).name, _color(mj, geom), role))
     return tuple(made)
 
 
-def _inside(mj: Any, geom: int, mesh: MeshFile | None) -> Pose:
+def inside_geom(mj: Any, geom: int, mesh: MeshFile | None) -> Pose:
     """Where the shape's frame is in the geom's: MuJoCo moves the frame of a mesh that it has read to its centre."""
     if mesh is None:
         return Pose()
@@ -37,7 +37,7 @@ def _inside(mj: Any, geom: int, mesh: MeshFile | None) -> Pose:
     return moved.inverse @ mesh.placement
 
 
-def _shape(compiled: Compiled, geom: int) -> Any:
+def shape_of(compiled: Compiled, geom: int) -> Any:
     kinds, size = compiled.mujoco.mjtGeom, compiled.mj.geom_size[geom].tolist()
     shapes = {
         kinds.mjGEOM_PLANE: lambda: Plane(),

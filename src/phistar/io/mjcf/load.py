@@ -6,14 +6,14 @@ tree: bodies, joints, sites → loops: equality constraints. What only draws, se
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from phistar.errors import FileError, ModelError
 from phistar.io.mjcf.compile import Compiled, compile_document
 from phistar.io.mjcf.document import read_document
 from phistar.io.mjcf.loops import add_loops
-from phistar.io.mjcf.refusals import refuse_other_physics, unknown_limits
+from phistar.io.mjcf.refusals import check_without, other_physics, unknown_limits
 from phistar.io.mjcf.tree import add_tree, read_names
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Model, ModelBuilder
@@ -29,27 +29,37 @@ def load_mjcf(
     packages: FolderList = (),
     gravity: Sequence[float] | None = None,
     strict: bool = False,
+    without: Collection[str] = (),
 ) -> Model:
     """The model of an MJCF file; the arguments are those of `phistar.load`.
 
     q is MuJoCo's qpos with quaternions as (x, y, z, w); v is its qvel with a free joint's six as [ω; v] in body axes.
     """
     folders = Folders.around(path, packages)
+    check_without(without)
     try:
         compiled = compile_document(read_document(path, folders), folders, floating)
-        refuse_other_physics(compiled)
-        return _build(compiled, path, gravity, strict)
+        left_out = other_physics(compiled, without)
+        return _build(compiled, path, gravity, strict, without, left_out)
     except ModelError as problem:
         raise ModelError(f"{path}: {problem}") from None
 
 
-def _build(compiled: Compiled, path: str | os.PathLike[str], gravity: Sequence[float] | None, strict: bool) -> Model:
+def _build(
+    compiled: Compiled,
+    path: str | os.PathLike[str],
+    gravity: Sequence[float] | None,
+    strict: bool,
+    without: Collection[str],
+    left_out: Counter[str],
+) -> Model:
     if gravity is None:
         gravity = compiled.mj.opt.gravity.tolist() if compiled.enabled("GRAVITY") else _NO_GRAVITY
     name, names = compiled.spec.modelname.strip()[:512], read_names(compiled.mj)
     builder = ModelBuilder(Path(path).stem if name in ("", _UNNAMED) else name, gravity=gravity)
     add_tree(builder, compiled, names)
-    left_out = Counter(compiled.left_out) + unknown_limits(compiled) + add_loops(builder, compiled, names)
+    left_out = left_out + Counter(compiled.left_out) + unknown_limits(compiled)
+    left_out += add_loops(builder, compiled, names, "equalities" in without)
     for warning in _warnings(left_out, compiled.heard, path, strict):
         builder.warn(warning)
     return builder.build(strict=strict)

@@ -8,14 +8,16 @@ from numpy.polynomial import Polynomial
 
 from phistar.io.mjcf.compile import Compiled
 from phistar.io.mjcf.meshes import pose
+from phistar.io.mjcf.refusals import KINDS, refusal
 from phistar.io.mjcf.tree import Names
 from phistar.io.xml import quote
 from phistar.model import Coupling, Fixed, ModelBuilder, Spherical
 from phistar.spatial import Pose
 
 
-def add_loops(builder: ModelBuilder, compiled: Compiled, names: Names) -> Counter[str]:
-    """Those that are active, each with its name; gives how many of each kind were left out."""
+def add_loops(builder: ModelBuilder, compiled: Compiled, names: Names, lenient: bool = False) -> Counter[str]:
+    """Those that are active, each with its name; gives how many of each kind were left out. `lenient` leaves out those
+    that no loop here can be, too."""
     mj, kinds, left_out = compiled.mj, compiled.mujoco.mjtEq, Counter[str]()
     taken = Counter(mj.equality(number).name for number in range(mj.neq))
     for element in compiled.spec.equalities:
@@ -33,12 +35,11 @@ def add_loops(builder: ModelBuilder, compiled: Compiled, names: Names) -> Counte
                 _add_coupling(builder, compiled, names, name, number)
             case kinds.mjEQ_TENDON if _joints_of_tendon(compiled, number):
                 _add_tendon(builder, compiled, names, name, number)
+            case _ if lenient:
+                left_out[f"{KINDS['equalities']}, as asked for,"] += 1
             case kind:
-                raise compiled.refuse(
-                    element,
-                    f"the equality constraint {quote(name)} (<{kind.name[5:].lower()}>) ties together more than two "
-                    "joints or bodies, which no loop here can; take it out to load the mechanism without it.",
-                )
+                told = f"the equality constraint {quote(name)} (<{kind.name[5:].lower()}>) ties together more than two"
+                raise refusal(compiled, element, "equalities", f"{told} joints or bodies, which no loop here can")
     return left_out
 
 

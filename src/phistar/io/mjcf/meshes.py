@@ -17,9 +17,11 @@ import numpy as np
 from phistar.errors import FileError
 from phistar.io.packages import Folders, Found
 from phistar.io.xml import quote
+from phistar.model.mesh_files import LARGEST_MESH
+from phistar.safe_files import read_bytes
 from phistar.spatial import Pose
 
-_MAX_MESH_BYTES = 256 * 1024 * 1024
+_MUJOCO_FORMATS = (".stl", ".obj", ".msh")
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,17 @@ class _Settler:
         if fitted:
             self.meshes.left_out["shapes fitted to missing meshes"] += 1
 
+    def _address(self, asset: Any) -> str:
+        """The mesh's file in the main file's mesh folder; empty of a mesh whose vertices are in the robot file."""
+        name = Path(asset.file).name if self.spec.strippath else asset.file
+        return str(Path(self.spec.compiler.meshdir) / name) if name else ""
+
     def _find(self, asset: Any) -> Found:
         """MuJoCo's rule: in the main file's mesh folder, else beside the file that names the mesh."""
         name = Path(asset.file).name if self.spec.strippath else asset.file
         if not name:
             return Found(None)
-        found = self.folders.find(str(Path(self.spec.compiler.meshdir) / name))
+        found = self.folders.find(self._address(asset))
         beside = Found(None)
         if found.path is None:
             beside = self.folders.find(str(Path(self.origin(asset)[0]).absolute().parent / name))
@@ -102,13 +109,11 @@ class _Settler:
             file, line = self.origin(geom)
             raise FileError(
                 f"{file}:{line}: the inertia of body {quote(geom.parent.name)} follows from the mesh "
-                f"{quote(asset.file)}, which {found.reason}; put it there, give its folder in packages, "
-                "or give the body an <inertial>."
+                f"{quote(asset.file)}, which {found.reason}; put it there, name its folder "
+                f"({self.folders.advice(self._address(asset))}), or give the body an <inertial>."
             )
-        if found.path.stat().st_size > _MAX_MESH_BYTES:
-            raise FileError(
-                f"{found.path} is larger than {_MAX_MESH_BYTES // 1024**2} MB, the largest mesh that is read."
-            )
+        if found.path.suffix.lower() not in _MUJOCO_FORMATS:
+            raise FileError(f"{found.path} is of no format of meshes that MuJoCo reads: STL, OBJ and MSH.")
         self.opened[asset.name] = found.path
 
     def _file(self, asset: Any, found: Found, collides: bool) -> MeshFile | None:
@@ -121,7 +126,9 @@ class _Settler:
             self.meshes.left_out["meshes scaled along turned axes"] += 1
             return None
         if found.path is None:
-            self.meshes.left_out[f"paths of meshes whose file {found.reason}"] += 1
+            address = self._address(asset)
+            advice = f" ({self.folders.advice(address)})" if self.folders.above(address) else ""
+            self.meshes.left_out[f"paths of meshes whose file {found.reason}{advice}"] += 1
         offset = -scale * (reference.rotation.T @ reference.translation)
         placement = Pose(xyz=offset, rotation=reference.rotation.T)
         return MeshFile(found.path and str(found.path), tuple(scale.tolist()), placement, collides)
@@ -144,7 +151,7 @@ def settle_meshes(mujoco: Any, spec: Any, folders: Folders, origin: Callable[[An
     for number, (name, path) in enumerate(settler.opened.items()):
         mesh = spec.mesh(name)
         mesh.file = re.sub(r"[^\w.-]", "_", f"{number}_{path.name}", flags=re.ASCII)
-        spec.assets[mesh.file] = path.read_bytes()
+        spec.assets[mesh.file] = read_bytes(path, "a mesh", LARGEST_MESH)
     spec.compiler.meshdir = ""
     used = {geom.meshname for geom in geoms}
     for asset in spec.meshes:

@@ -1,42 +1,67 @@
 """What an MJCF file may hold that changes masses, motion or passive forces and that no model here can express.
 
-Each is refused by name, with the line to change; limits that no joint here can have are counted for the warnings.
+Each is refused by name, with its line and the way to do without it; limits that no joint here can have are counted for
+the warnings.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from phistar.errors import FileError
 from phistar.io.mjcf.compile import Compiled
 from phistar.io.xml import quote
 
-Refusal = tuple[Any, str]  # an element of the spec, and what is wrong with it
+KINDS = {
+    "fluid": "forces of a fluid",
+    "gravcomp": "bodies held up against gravity",
+    "springs": "springs that are not linear or of free joints",
+    "dampers": "dampers that are not linear",
+    "armature": "armatures of free joints",
+    "friction": "dry friction of free joints",
+    "tendons": "tendons with forces or inertia",
+    "actuators": "armatures and dampers of actuators on something else than one joint",
+    "equalities": "equality constraints of more than two joints or bodies",
+}
+Refusal = tuple[Any, str, str]  # an element of the spec, the kind of thing, and what is wrong with it
 
 
-def refuse_other_physics(compiled: Compiled) -> None:
-    """Raises a FileError about the first thing that a model cannot express."""
-    _refuse_fluid(compiled)
-    for check in (_bodies, _joints, _tendons, _actuators):
-        for element, sentence in check(compiled):
-            raise compiled.refuse(element, f"{sentence}; take it out to load the mechanism without it.")
+def check_without(without: Collection[str]) -> None:
+    """Refuse kinds of things to leave out that there are not."""
+    for kind in [without] if isinstance(without, str) else without:
+        if kind not in KINDS:
+            raise FileError(f"without names {quote(str(kind))}; what can be left out is {', '.join(KINDS)}.")
 
 
-def _refuse_fluid(compiled: Compiled) -> None:
+def other_physics(compiled: Compiled, without: Collection[str]) -> Counter[str]:
+    """Refuse what a model cannot express, but for kinds that the caller wants to do `without`: these are counted."""
+    left_out: Counter[str] = Counter()
+    for check in (_fluid, _bodies, _joints, _tendons, _actuators):
+        for element, kind, sentence in check(compiled):
+            if kind not in without:
+                raise refusal(compiled, element, kind, sentence)
+            left_out[f"{KINDS[kind]}, as asked for,"] += 1
+    return left_out
+
+
+def refusal(compiled: Compiled, element: Any, kind: str, sentence: str) -> FileError:
+    """The refusal of one thing, with the way to load the mechanism all the same."""
+    way = f"{sentence}; without=[{kind!r}] loads the mechanism without it, on the command line --without {kind}."
+    return FileError(f"{compiled.document.origins[0][0]}: {way}") if element is None else compiled.refuse(element, way)
+
+
+def _fluid(compiled: Compiled) -> Iterator[Refusal]:
     option = compiled.mj.opt
     if (option.density or option.viscosity) and compiled.has_passive_forces:
-        raise FileError(
-            f"{compiled.document.origins[0][0]}: <option> fills the world with a fluid (density {option.density:g}, "
-            f"viscosity {option.viscosity:g}), whose forces a model cannot express; "
-            "set both to 0 to load the mechanism without it."
-        )
+        told = f"density {option.density:g}, viscosity {option.viscosity:g}"
+        yield None, "fluid", f"<option> fills the world with a fluid ({told}), whose forces a model cannot express"
 
 
 def _bodies(compiled: Compiled) -> Iterator[Refusal]:
     for body in compiled.spec.bodies:
         name = quote(body.name)
         if compiled.mj.body_gravcomp[body.id] and compiled.has_passive_forces:
-            yield body, f"body {name} is held up against gravity (gravcomp), which a model cannot express"
+            yield body, "gravcomp", f"body {name} is held up against gravity (gravcomp), which a model cannot express"
 
 
 def _joints(compiled: Compiled) -> Iterator[Refusal]:
@@ -45,20 +70,28 @@ def _joints(compiled: Compiled) -> Iterator[Refusal]:
         name, dof = quote(joint.name), mj.jnt_dofadr[joint.id]
         springs, dampers = compiled.enabled("SPRING"), compiled.enabled("DAMPER")
         if springs and mj.jnt_plasticadr[joint.id] >= 0:
-            yield joint, f"the spring of joint {name} yields (springyield), and a model's springs are elastic"
+            yield (
+                joint,
+                "springs",
+                f"the spring of joint {name} yields (springyield), and a model's springs are elastic",
+            )
         if springs and mj.jnt_stiffnesspoly[joint.id].any():
-            yield joint, f"the spring of joint {name} is not linear (stiffness with several coefficients)"
+            yield joint, "springs", f"the spring of joint {name} is not linear (stiffness with several coefficients)"
         if dampers and mj.dof_dampingpoly[dof].any():
-            yield joint, f"the damper of joint {name} is not linear (damping with several coefficients)"
+            yield joint, "dampers", f"the damper of joint {name} is not linear (damping with several coefficients)"
         if mj.jnt_type[joint.id] != free:
             continue
         # MuJoCo's rates of a free joint are in world axes and a model's in the body's: only linear damping is the same.
         if springs and mj.jnt_stiffness[joint.id]:
-            yield joint, f"the free joint {name} has a spring (stiffness), which a model cannot express"
+            yield joint, "springs", f"the free joint {name} has a spring (stiffness), which a model cannot express"
         if mj.dof_armature[dof]:
-            yield joint, f"the free joint {name} has an armature, which a model cannot express"
+            yield joint, "armature", f"the free joint {name} has an armature, which a model cannot express"
         if compiled.enabled("FRICTIONLOSS") and mj.dof_frictionloss[dof]:
-            yield joint, f"the free joint {name} has dry friction (frictionloss), which a model cannot express"
+            yield (
+                joint,
+                "friction",
+                f"the free joint {name} has dry friction (frictionloss), which a model cannot express",
+            )
 
 
 def _tendons(compiled: Compiled) -> Iterator[Refusal]:
@@ -72,7 +105,7 @@ def _tendons(compiled: Compiled) -> Iterator[Refusal]:
     for tendon in compiled.spec.tendons:
         for attribute, (linear, more, flag) in forces.items():
             if (linear[tendon.id] or more[tendon.id].any()) and (flag is None or compiled.enabled(flag)):
-                yield tendon, f"tendon {quote(tendon.name)} has {attribute}, and a model has no tendons"
+                yield tendon, "tendons", f"tendon {quote(tendon.name)} has {attribute}, and a model has no tendons"
 
 
 def _actuators(compiled: Compiled) -> Iterator[Refusal]:
@@ -82,9 +115,10 @@ def _actuators(compiled: Compiled) -> Iterator[Refusal]:
         number, name = actuator.id, quote(actuator.name)
         damping = dampers and (mj.actuator_damping[number] or mj.actuator_dampingpoly[number].any())
         if (damping or mj.actuator_armature[number]) and compiled.driven[number] < 0:
-            yield actuator, f"actuator {name} adds armature or damping to something else than a hinge or slide joint"
+            told = f"actuator {name} adds armature or damping to something else than a hinge or slide joint"
+            yield actuator, "actuators", told
         if damping and mj.actuator_dampingpoly[number].any():
-            yield actuator, f"the damping of actuator {name} is not linear (several coefficients)"
+            yield actuator, "dampers", f"the damping of actuator {name} is not linear (several coefficients)"
 
 
 def unknown_limits(compiled: Compiled) -> Counter[str]:
@@ -93,9 +127,10 @@ def unknown_limits(compiled: Compiled) -> Counter[str]:
     mj, kinds = compiled.mj, compiled.mujoco.mjtJoint
     balls = mj.jnt_limited.astype(bool) & (mj.jnt_type == kinds.mjJNT_BALL)
     uneven = mj.jnt_actfrclimited.astype(bool) & (mj.jnt_actfrcrange[:, 0] != -mj.jnt_actfrcrange[:, 1])
+    pulling = sum(low != -high for low, high in (drive.force_range for drive in compiled.drives))
     counts = {
         "limits of ball joints": balls.sum(),
-        "limits of joint forces that differ in the two directions": uneven.sum(),
+        "smaller limits of forces that differ in the two directions": uneven.sum() + pulling,
         "tendons": mj.ntendon,
         "limits of tendons": mj.tendon_limited.sum(),
         "motions that mocap bodies, fixed where the file puts them, are given from outside": mj.nmocap,

@@ -115,9 +115,9 @@ def _joints(compiled: Compiled, names: Names, body: int) -> Iterator[_Joint]:
         anchor, axis = mj.jnt_pos[joint].copy(), mj.jnt_axis[joint].copy()
         reference = float(mj.qpos0[mj.jnt_qposadr[joint]])
         if mj.jnt_type[joint] == kinds.mjJNT_FREE:
-            yield _Joint(name, Free(**common), Pose(), np.zeros(3))
+            yield _Joint(name, Free(damping=common["damping"]), Pose(), np.zeros(3))  # the rest is refused or left out
         elif mj.jnt_type[joint] == kinds.mjJNT_BALL:
-            yield _Joint(name, Spherical(**common), Pose(), anchor)
+            yield _Joint(name, Spherical(**common, effort=_effort(compiled, joint)), Pose(), anchor)
         elif mj.jnt_type[joint] == kinds.mjJNT_HINGE:
             back = Pose(rotation=from_axis_angle(axis, -reference))
             yield _Joint(name, Revolute(axis=axis, **common, **_scalar(compiled, joint)), back, anchor)
@@ -142,12 +142,20 @@ def _scalar(compiled: Compiled, joint: int) -> dict[str, Any]:
     """What joints of one coordinate have besides."""
     mj = compiled.mj
     limited = mj.jnt_limited[joint] and compiled.enabled("LIMIT")
-    forces = mj.jnt_actfrcrange[joint]
     return {
         "rest": float(mj.qpos_spring[mj.jnt_qposadr[joint]]),
         "limits": tuple(mj.jnt_range[joint].tolist()) if limited else None,
-        "effort": float(forces[1]) if mj.jnt_actfrclimited[joint] and forces[0] == -forces[1] else None,
+        "effort": _effort(compiled, joint),
     }
+
+
+def _effort(compiled: Compiled, joint: int) -> float | None:
+    """What the actuators can exert, by their ranges of force and control behind their gears, within the joint's own
+    range; 0 where none acts: nothing but the file's own springs, dampers and friction does anything there."""
+    most, mj = float(compiled.efforts[joint]), compiled.mj
+    if mj.jnt_actfrclimited[joint]:
+        most = min(most, float(np.abs(mj.jnt_actfrcrange[joint]).max()))
+    return most if np.isfinite(most) else None
 
 
 def _inertia(mj: Any, body: int) -> Inertia:

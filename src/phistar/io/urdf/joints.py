@@ -9,12 +9,12 @@ from phistar.errors import ModelError
 from phistar.io.urdf.notes import Notes
 from phistar.io.urdf.values import first, name_of, number, origin, vector
 from phistar.io.xml import Element, quote
-from phistar.model import Fixed, Free, Planar, Prismatic, Revolute
+from phistar.model import Fixed, Free, Planar, Prismatic, Revolute, Spherical
 from phistar.model.joints import JointKind
 from phistar.spatial import Pose
 
 _ANY = float(np.finfo(float).max)  # a limit may be as large as a number gets; it enters no product
-_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,15 @@ def _link(element: Element, role: str, notes: Notes) -> str:
 def _kind(element: Element, notes: Notes) -> JointKind:
     kind = element.attributes.get("type", "")
     axis = first(element, "axis", notes)
-    direction = None if axis is None else vector(axis, "xyz", 3)
+    direction = None if axis is None else vector(axis, "xyz", 3, notes)
     direction = np.array([1.0, 0.0, 0.0]) if direction is None else direction  # URDF's default
     if kind == "fixed":
         return Fixed()
     properties = _dynamics(element, notes) | _limits(element, notes)
     if kind == "floating":
         return Free(**properties)
+    if kind == "spherical":  # PyBullet's; its limits are of another kind
+        return Spherical(**{name: value for name, value in properties.items() if name in ("damping", "friction")})
     if kind == "planar":
         return Planar(normal=direction, **properties)
     if kind == "revolute" or kind == "continuous":
@@ -98,6 +100,8 @@ def _limits(element: Element, notes: Notes) -> dict[str, Any]:
         return {}
     limits = {name: _magnitude(found, name, notes) for name in ("effort", "velocity")}
     lower, upper = (number(found, name, 0.0, largest=_ANY) for name in ("lower", "upper"))
+    if element.attributes.get("type") == "spherical":
+        notes.add("the <limit> of a spherical joint was ignored", found)
     if not bounded:
         return limits
     if lower > upper:

@@ -84,7 +84,7 @@ def _geometries(link: Element, colors: Mapping[str, Color], folders: Folders, no
 
 def _color(material: Element, notes: Notes) -> Color | None:
     found = first(material, "color", notes)
-    rgba = None if found is None else vector(found, "rgba", 4)
+    rgba = None if found is None else vector(found, "rgba", 4, notes)
     return None if rgba is None else tuple(np.clip(rgba, 0.0, 1.0).tolist())
 
 
@@ -114,19 +114,19 @@ def _shape(element: Element, folders: Folders, notes: Notes) -> Shape | None:
 
 
 def _box(shape: Element, folders: Folders, notes: Notes) -> Box:
-    return Box(_needed(shape, "size"))
+    return Box(_needed(shape, "size", notes))
 
 
 def _mesh(shape: Element, folders: Folders, notes: Notes) -> Mesh:
-    address, scale = name_of(shape, "filename", longest=4096), vector(shape, "scale", 3)
+    address, scale = name_of(shape, "filename", longest=4096), vector(shape, "scale", 3, notes)
     found = folders.find(address)
     if found.path is None:
         notes.add(f"a mesh file {found.reason} and is left out; {folders.advice(address)}", shape, address)
     return Mesh("" if found.path is None else str(found.path), np.ones(3) if scale is None else scale)
 
 
-def _needed(shape: Element, attribute: str) -> np.ndarray:
-    values = vector(shape, attribute, 3)
+def _needed(shape: Element, attribute: str, notes: Notes) -> np.ndarray:
+    values = vector(shape, attribute, 3, notes)
     if values is None:
         raise shape.refuse(f"<{shape.tag}> has no {attribute}; three numbers were expected.")
     return values

@@ -36,9 +36,10 @@ def load_urdf(
     packages: FolderList = (),
     gravity: Sequence[float] | None = None,
     strict: bool = False,
+    element: Element | None = None,
 ) -> Model:
-    """The model of a URDF file; the arguments are those of `phistar.load`."""
-    robot, notes = xml.read(path), Notes()
+    """The model of a URDF file, or of its root element, read before; the arguments are those of `phistar.load`."""
+    robot, notes = xml.read(path) if element is None else element, Notes()
     elements, folders, colors = _links(robot), Folders.around(path, packages), materials(robot, notes)
     joints = tuple(read_joint(joint, notes) for joint in unique(robot.all("joint")).values())
     root, order = depth_first(elements, joints)
@@ -63,7 +64,11 @@ def _links(robot: Element) -> dict[str, Element]:
         raise robot.refuse(f"the root element is <{robot.tag[:60]}>; <robot> was expected.")
     if not robot.all("link"):
         macros = any(child.tag.startswith("xacro:") for child in robot.children)
-        advice = "it is a xacro macro file: expand it with xacro first" if macros else "a robot has at least one link"
+        advice = (
+            "it is a file of xacro macros: give it the ending .xacro, or expand it with xacro first"
+            if macros
+            else "a robot has at least one link"
+        )
         raise robot.refuse(f"the file has no <link>; {advice}.")
     return unique(robot.all("link"))
 

@@ -12,6 +12,7 @@ from phistar.spatial import Pose
 # float() also reads "nan", "inf", "1_000" and digits of other scripts; a robot file may hold none of them.
 # No two parts of the pattern can match the same digits, so that it stays linear on any text.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_OPTENV = re.compile(r"\$\(optenv\s+\S+\s+([^()]*)\)")
 _LARGEST = 1e30  # products of a few such lengths and masses stay finite
 _LONGEST_NUMBER = 200
 _LONGEST_NAME = 512
@@ -34,7 +35,7 @@ def number(element: Element, attribute: str, default: None = ..., largest: float
 def number(element: Element, attribute: str, default: float | None = None, largest: float = _LARGEST) -> float | None:
     """One finite number; the default when the attribute is absent."""
     text = element.attributes.get(attribute)
-    return default if text is None else _parse(element, attribute, text.strip(), largest)
+    return default if text is None else parse_number(element, attribute, text.strip(), largest)
 
 
 def required(element: Element, attribute: str) -> float:
@@ -45,15 +46,28 @@ def required(element: Element, attribute: str) -> float:
     return value
 
 
-def vector(element: Element, attribute: str, size: int) -> np.ndarray | None:
-    """(size,) finite numbers separated by spaces; None when the attribute is absent."""
+def vector(element: Element, attribute: str, size: int, notes: Notes) -> np.ndarray | None:
+    """(size,) finite numbers separated by spaces; None when the attribute is absent.
+
+    Commas between them and numbers in surplus are passed over as in other readers, and noted; so is a `$(optenv …)` of
+    ROS, of which the numbers that it gives by default are taken.
+    """
     text = element.attributes.get(attribute)
     if text is None:
         return None
-    words = text.split()
+    default = _OPTENV.fullmatch(text.strip())
+    if default:
+        notes.add("a $(optenv …) was read as what it is by default", element, text)
+    words = (default[1] if default else text).split()
+    if any("," in word for word in words):
+        notes.add(f"commas between the numbers of {attribute} were read as spaces", element, text)
+        words = " ".join(words).replace(",", " ").split()
+    if len(words) > size:
+        notes.add(f"of {attribute} with more than {size} numbers the first {size} were read", element, text)
+        words = words[:size]
     if len(words) != size:
         raise element.refuse(f"{attribute}={quote(text)} has {len(words)} numbers; {size} were expected.")
-    return np.array([_parse(element, attribute, word, _LARGEST) for word in words])
+    return np.array([parse_number(element, attribute, word) for word in words])
 
 
 def origin(element: Element, notes: Notes) -> Pose:
@@ -61,7 +75,8 @@ def origin(element: Element, notes: Notes) -> Pose:
     found = first(element, "origin", notes)
     if found is None:
         return Pose()
-    xyz, rpy, quaternion = vector(found, "xyz", 3), vector(found, "rpy", 3), vector(found, "quat_xyzw", 4)
+    xyz, rpy = vector(found, "xyz", 3, notes), vector(found, "rpy", 3, notes)
+    quaternion = vector(found, "quat_xyzw", 4, notes)
     xyz = np.zeros(3) if xyz is None else xyz
     if quaternion is None:
         return Pose(xyz=xyz, rpy=rpy)
@@ -81,7 +96,8 @@ def first(element: Element, tag: str, notes: Notes) -> Element | None:
     return found[0] if found else None
 
 
-def _parse(element: Element, attribute: str, text: str, largest: float) -> float:
+def parse_number(element: Element, attribute: str, text: str, largest: float = _LARGEST) -> float:
+    """One finite number; else a refusal with file and line."""
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         advice = " Expand the file with xacro first." if "${" in text else ""
         raise element.refuse(
