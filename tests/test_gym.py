@@ -65,6 +65,19 @@ def test_it_moves_as_a_run_does_and_senses_what_a_controller_would(path):
     assert (env._moment.state.q == run.arrays["q"][-1]).all()
 
 
+def test_the_episode_so_far_is_a_trajectory(path):
+    env = environment(path)
+    env.reset(seed=3)
+    for _ in range(4):
+        env.step(np.full(6, 2.0))
+    run = env.trajectory
+    np.testing.assert_allclose(run.t, 0.01 * np.arange(5), atol=1e-12)
+    np.testing.assert_array_equal(run.q[-1], env._moment.state.q)
+    np.testing.assert_array_equal(run["arm"].tau[1:], 2.0)
+    env.reset()
+    assert len(env.trajectory) == 1
+
+
 def test_the_same_seed_gives_the_same_episode_and_the_next_reset_another(path):
     env = environment(path)
     first, told = env.reset(seed=3)

@@ -15,9 +15,11 @@ from phistar.errors import PhistarError, ShapeError
 from phistar.sim.motion import Moment, Motion
 from phistar.sim.scenes.controllers import driven_rates, effort_limits
 from phistar.sim.scenes.loop import Continuous, Drive
+from phistar.sim.scenes.parts import parts_of
 from phistar.sim.scenes.readings import Line, Readings
 from phistar.sim.scenes.run import SENSED
 from phistar.sim.scenes.scene import Scene, Setting
+from phistar.sim.trajectory import Trajectory
 
 try:
     import gymnasium
@@ -53,6 +55,7 @@ class SceneEnv(gymnasium.Env):
     observation is a dict of what the scene's sensors read; where there are none, of `q` and `v`. `reward` and
     `terminated` are functions of a `View`; a run that cannot go on ends with its reason in `info`; the scene's duration
     truncates. Every `reset` draws the scene anew: `phistar run SCENE --seed` draws the same from `info["seed"]`.
+    `env.trajectory` is the episode so far.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium's own way
@@ -95,17 +98,30 @@ class SceneEnv(gymnasium.Env):
         try:
             for moment in self._onward():
                 self._moment = moment
-                if moment.step is not None and moment.step.forces is not None:
-                    force = max(force, float(moment.step.forces.table[:, 2].max()))
+                if moment.step is not None:
+                    force = max(force, moment.step.peak)
         except PhistarError as error:
             ended, info = True, {"reason": str(error)}
         self._sense()
+        self._keep()
         state = self._moment.state
         view = View(self._moment.time, state.q, state.v, self._sensed, self._law.tau, force, self._setting)
         reward = float(self._reward(view)) if self._reward else 0.0
         ended = ended or bool(self._terminated is not None and self._terminated(view))
         over = self._moment.time >= self._setting.timing.duration - 1e-9
         return self._seen(), reward, ended, over, info | {"t": self._moment.time, "force": force}
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The episode so far: the true state and the joint forces at the start and after every step."""
+        t, q, v, tau = (np.array(column) for column in zip(*self._rows, strict=True))
+        setting = self._setting
+        parts = parts_of(setting.model, setting.parts)
+        return Trajectory(setting.model, t, q, v, tau, name=self.scene.name, parts=parts)
+
+    def _keep(self) -> None:
+        state = self._moment.state
+        self._rows.append((self._moment.time, state.q, state.v, self._law.tau.copy()))
 
     def _draw(self, rng: np.random.Generator) -> int:
         """The seed of a scene that can start, and has; draws that cannot, where bodies intersect, are passed."""
@@ -131,6 +147,8 @@ class SceneEnv(gymnasium.Env):
         self._line: Line = self._readings.start(np.random.SeedSequence(seed, spawn_key=(SENSED,)))
         self._count = 0
         self._sense()
+        self._rows: list[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = []
+        self._keep()
 
     def _onward(self) -> Any:
         """Moments up to the next sample; none after the scene's duration."""
@@ -157,3 +175,8 @@ class SceneEnv(gymnasium.Env):
 
 
 gymnasium.register(id="phistar/Scene-v0", entry_point="phistar.gym:SceneEnv")
+gymnasium.register(
+    id="phistar/Plant-v0",
+    entry_point="phistar.gym_plants:PlantEnv",
+    vector_entry_point="phistar.gym_plants:PlantVectorEnv",
+)

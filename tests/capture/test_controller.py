@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from importlib.resources import files
 
 import numpy as np
@@ -14,6 +15,7 @@ from phistar.capture.settings import GAINS, Settings
 from phistar.errors import FileError
 from phistar.sim.scenes.plain import packed, unpacked
 from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.source import BUNDLED
 
 pytest.importorskip("coal")
 FINGERS = [f"{side}_finger{number}" for side in ("left", "right") for number in (1, 2, 3)]
@@ -194,3 +196,13 @@ def test_a_free_base_captures_and_keeps_the_momentum(seed):
 @pytest.mark.parametrize("seed", [0, 7, 9])
 def test_ten_degrees_per_second_are_captured(seed):
     check_capture(scene("grapple", spin={"vector": [0.1745, 0.1745]}).run(seed))
+
+
+@pytest.mark.slow
+def test_half_the_step_moves_the_peak_force_by_what_the_scene_says(tmp_path):
+    """Seed 2 is the worst of the four."""
+    text = (BUNDLED / "grapple.toml").read_text("utf-8")
+    stated = float(re.search(r"peak forces of seeds 0 to 3 by up to ([\d.]+) %", text)[1])
+    (tmp_path / "half.toml").write_text(text.replace("step = 0.004", "step = 0.002"), "utf-8")
+    whole, half = (Scene.load(name).run(2).summary["peak_force"] for name in ("grapple", tmp_path / "half.toml"))
+    assert stated - 0.5 < 100.0 * abs(half / whole - 1.0) <= stated

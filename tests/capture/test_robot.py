@@ -8,6 +8,7 @@ import pytest
 import phistar as ps
 from phistar.capture.robot import BASE, Arms, without
 from phistar.errors import ModelError, UnknownNameError
+from phistar.sim.scenes.source import BUNDLED
 from phistar.spatial.rotations import to_quaternion
 
 SCENES = ("grapple", "grapple-free")
@@ -94,3 +95,46 @@ def test_an_object_off_its_origin_and_hands_that_differ_are_refused_with_what_to
     bodies[number] = replace(hand, geometry=tuple(turned))
     with pytest.raises(ModelError, match="fingertips of both hands must lie in the same way"):
         Arms.of(replace(scene, bodies=tuple(bodies)))
+
+
+def grapple_with(folder, old, new):
+    """The bundled scene, with something else in the place of a thing."""
+    text = (BUNDLED / "grapple.toml").read_text("utf-8")
+    assert old in text
+    text = text.replace(old, new).replace("torque_limit", "# torque_limit")
+    (folder / "other.toml").write_text(text, "utf-8")
+    return ps.Scene.load(folder / "other.toml")
+
+
+@pytest.mark.parametrize("shape", ["sphere = 0.2", "cylinder = [0.2, 0.4]", "capsule = [0.1, 0.4]"])
+def test_a_body_without_flat_faces_is_found_unfit_when_the_scene_is_read(tmp_path, shape):
+    with pytest.raises(ps.FileError, match="'satellite' has no two opposite flat faces with room for a hand"):
+        grapple_with(tmp_path, "box = [0.4, 0.4, 0.4]", shape)
+
+
+def six_joints(wrist, effort):
+    """An arm whose fourth, fifth and sixth joint are `wrist` apart, as UR's are."""
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    text, parent = '<link name="base"/><link name="tool"/>', "base"
+    places = [(0, 0, 0.1), (0, 0, 0), (0, 0, 0.4), (0, 0, 0.4), (wrist, 0, 0), (0, wrist, 0)]
+    axes = ["0 0 1", "0 1 0", "0 1 0", "0 1 0", "1 0 0", "0 0 1"]
+    for number, (xyz, axis) in enumerate(zip(places, axes, strict=True), 1):
+        text += f'<link name="link{number}">{inertia}</link><joint name="j{number}" type="continuous">'
+        text += f'<origin xyz="{xyz[0]} {xyz[1]} {xyz[2]}"/><axis xyz="{axis}"/><parent link="{parent}"/>'
+        text += f'<child link="link{number}"/><limit effort="{effort}" velocity="9"/></joint>'
+        parent = f"link{number}"
+    text += '<joint name="hand" type="fixed"><parent link="link6"/><child link="tool"/></joint>'
+    return f'<robot name="six">{text}</robot>'
+
+
+@pytest.mark.parametrize(
+    ("arm", "sentence"),
+    [
+        ((0.1, 99), "the last three axes that move .* do not meet in one point"),
+        ((0.0, 0), "the joint left/j1 of an arm has no motor: its effort limit is 0"),
+    ],
+)
+def test_arms_that_no_plan_can_be_for_are_found_unfit_when_the_scene_is_read(tmp_path, arm, sentence):
+    (tmp_path / "six.urdf").write_text(six_joints(*arm))
+    with pytest.raises(ps.FileError, match=sentence):
+        grapple_with(tmp_path, 'robot = "puma560"', 'robot = "six.urdf"')

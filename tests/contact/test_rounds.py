@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.gaps import Penetration
+from phistar.constraints import columns as c
 from phistar.contact.pairs import all_pairs
+from phistar.contact.shapes import convex
 from phistar.contact.surface import Surface
 from phistar.sim.world import World
 from phistar.spatial import exp_quaternion
@@ -27,27 +28,47 @@ def world_of(one, other, swapped):
 @pytest.mark.parametrize("other", [ps.Box((0.3, 0.2, 0.4)), ps.Plane()], ids=["box", "plane"])
 def test_distance_point_and_normal_are_coals(one, other, swapped):
     world, rng, seen = world_of(one, other, swapped), np.random.default_rng(1), 0
-    near = world.nearness
+    session, pair = world.session(), world.pairs.pairs[0]
+    shapes = [convex(site.shape) for site in (pair.a, pair.b)]
+    measure, request = coal.ComputeDistance(*shapes), coal.DistanceRequest()
     for _ in range(200):
         q = np.concatenate(
             [np.concatenate([rng.uniform(-0.4, 0.4, 3), exp_quaternion(rng.normal(size=3))]) for _ in "ab"]
         )
-        try:
-            gaps = world.gaps(world.start(q, np.zeros(12)), 1e-3)
-        except Penetration:
+        poses = []
+        for site in (pair.a, pair.b):
+            own = ps.forward_kinematics(world.model, q, world.model.bodies[site.body].name)
+            turn = own[:3, :3] @ site.placement.rotation
+            poses.append(coal.Transform3s(turn, own[:3, 3] + own[:3, :3] @ site.placement.translation))
+        result = coal.DistanceResult()
+        known = measure(*poses, request, result)
+        if known <= 1e-6:
             continue
-        poses = [near._transform(gaps.known.rotation[site], gaps.known.center[site]) for site in near._numbers[0]]
-        known = near._measure(near._between[0], *poses)
-        if not gaps.slots:
-            assert known[0] > 1.0
+        contacts, sign = looked(world, session, q)
+        if not len(contacts):
+            assert known > 1.0
             continue
         seen += 1
-        assert gaps.distance[0] == pytest.approx(known[0], abs=2e-6)
-        assert gaps.distance[0] <= known[0] + 1e-9  # coal stops within its tolerance
-        if known[0] > 0.01:
-            np.testing.assert_allclose(gaps.normal[0], known[4:], atol=2e-3)
-            np.testing.assert_allclose(gaps.point[0], known[1:4], atol=2e-3)
+        nearest = contacts[np.argmin(contacts[:, c.GAP])]
+        assert nearest[c.GAP] == pytest.approx(known, abs=2e-6)
+        assert nearest[c.GAP] <= known + 1e-9  # coal stops within its tolerance
+        if known > 0.01:
+            normal = sign * nearest[c.NORMAL : c.NORMAL + 3]
+            np.testing.assert_allclose(normal, -np.array(result.normal), atol=2e-3)
+            middle = 0.5 * (np.array(result.getNearestPoint1()) + np.array(result.getNearestPoint2()))
+            if isinstance(one, ps.Sphere):  # where a capsule lies along a face, points are many
+                np.testing.assert_allclose(nearest[c.POINT : c.POINT + 3], middle, atol=2e-3)
     assert seen > 40
+
+
+def looked(world, session, q):
+    """The contacts of a state, and 1 where their first shape is their pair's first, −1 where it is not."""
+    session.load(world.start(q, np.zeros(world.model.nv)))
+    session.engine.look(1e-3)
+    engine = session.engine
+    count = engine.counts[c.CONTACTS]
+    sign = world.pair_numbers[1][tuple(engine.tables["contact_wholes"][0, :2])]
+    return engine.tables["contacts"][:count], sign
 
 
 def test_a_capsule_along_a_face_touches_with_its_middle():
@@ -56,7 +77,9 @@ def test_a_capsule_along_a_face_touches_with_its_middle():
     rod = ps.Geometry(ps.Capsule(0.05, 0.4), ps.Pose(rpy=(0, np.pi / 2, 0)), role="collision")
     builder.body("rod", "world", ps.Free(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)), geometry=[rod])
     world = World(all_pairs(builder.build(), Surface()))
-    gaps = world.gaps(world.start([0.3, 0.2, 0.551, 0, 0, 0, 1], np.zeros(6)), 1e-3)
-    assert gaps.distance[0] == pytest.approx(1e-3, rel=1e-9)
-    np.testing.assert_allclose(gaps.normal[0], [0, 0, 1], atol=1e-12)
-    assert abs(gaps.point[0][0] - 0.3) < 0.2 + 1e-9 and gaps.point[0][2] == pytest.approx(0.5005)
+    contacts, _ = looked(world, world.session(), [0.3, 0.2, 0.551, 0, 0, 0, 1])
+    for contact in contacts:
+        assert contact[c.GAP] == pytest.approx(1e-3, rel=1e-9)
+        np.testing.assert_allclose(np.abs(contact[c.NORMAL : c.NORMAL + 3]), [0, 0, 1], atol=1e-12)
+        assert abs(contact[c.POINT] - 0.3) < 0.2 + 1e-9 and contact[c.POINT + 2] == pytest.approx(0.5005)
+    assert len(contacts)

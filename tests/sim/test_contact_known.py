@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.constraints import columns as c
 from phistar.contact.pairs import Pairs, all_pairs, chosen_pairs
 from phistar.contact.surface import Surface, normal_energy
 from phistar.sim.extrapolation import long_step
@@ -36,13 +37,17 @@ def axes(world, state):
     return ps.forward_kinematics(world.model, state.q, "body")[:3, :3]
 
 
-def energy(world, step):
-    """Kinetic, potential, and elastic in gaps and bristles."""
-    state, gaps, model = step.state, step.ahead, world.model
-    chosen = type(world.parameters)(*(array[gaps.slot] for array in world.parameters))
-    bent = 0.5 * world.parameters.bristle_stiffness * np.sum(state.held[:, :3] ** 2, axis=1)
-    kept = float(np.sum(normal_energy(chosen, gaps.distance)) + np.sum(bent))
-    return float(ps.kinetic_energy(model, state.q, state.v) + ps.potential_energy(model, state.q)) + kept
+def energies_of(world, motion, moments):
+    """Kinetic, potential, and elastic in gaps and bristles, of moments as they are made."""
+    surface, found = world.pairs.pairs[0].surface, []
+    for moment in moments:
+        state, model, engine = moment.state, world.model, motion.session.engine
+        table = engine.tables["contacts"][: engine.counts[c.CONTACTS]]
+        bent = 0.5 * surface.bristle_stiffness * np.sum(table[:, c.BENT : c.BENT + 3] ** 2)
+        kept = float(np.sum(normal_energy(surface.margin, surface.strength, table[:, c.GAP])) + bent)
+        moving = ps.kinetic_energy(model, state.q, state.v) + ps.potential_energy(model, state.q)
+        found.append((moment, float(moving) + kept))
+    return [moment for moment, _ in found], np.array([each for _, each in found])
 
 
 def test_a_sliding_block_rests_after_coulombs_time_and_way():
@@ -109,7 +114,7 @@ def slid_rod(friction, speed):
     for moment in free(world).fixed(begin, 0.0, [0.01], 1e-4):
         own, v = axes(world, moment.state), moment.state.v
         tips.append((own @ (v[3:] + np.cross(v[:3], [0, 0, -1.0])))[0])
-        forces.append(0.0 if moment.step.forces is None else float(moment.step.forces.force[0, 2]))
+        forces.append(moment.step.peak)
     return np.array(tips), np.array(forces)
 
 
@@ -134,12 +139,12 @@ def test_a_tippe_top_stands_up_on_its_stem_and_its_energy_never_grows():
     q = [0, 0, radius + 1e-4, np.sin(0.05), 0, 0, np.cos(0.05)]
     turn = ps.forward_kinematics(world.model, np.array(q), "body")[:3, :3]
     start = world.start(q, [*(turn.T @ [0, 0, 180.0]), 0, 0, 0])
-    moments = list(free(world).fixed(start, 0.0, [1.6], 4e-4))
+    motion = free(world)
+    moments, energies = energies_of(world, motion, motion.fixed(start, 0.0, [1.6], 4e-4))
     upright = [axes(world, moment.state)[2, 2] for moment in moments[::50]]
     assert upright[0] > 0.99 and upright[-1] < -0.9
     rise = moments[-1].state.q[2] - low * upright[-1] - (q[2] - low * np.cos(0.1))
     assert rise > 1.8 * low  # the centre of mass has climbed
-    energies = [energy(world, moment.step) for moment in moments]
     assert np.max(np.diff(energies)) < 1e-6 * energies[0]
 
 
@@ -150,14 +155,13 @@ def elastic_ball(surface, gravity=9.81, mass=1.0):
 
 def test_errors_fall_at_the_methods_order():
     """A ball that swings inside the margin: first order by steps of one length, fifth extrapolated."""
-    world = elastic_ball(Surface(restitution=1.0, strength=15.0))
+    world = elastic_ball(Surface(damping=0.0, strength=15.0))
     start = world.start([0.1012], [0.0])
 
     def long(count):
-        state, gaps = start, world.gaps(start, 1e-3)
+        state, session = start, world.session()
         for _ in range(count):
-            tried = long_step(world, state, gaps, lambda t, q, v: np.zeros(1), 0.0, 0.02 / count, 1e-6, 1e-9)
-            state, gaps = tried.step.state, tried.step.ahead
+            state = long_step(world, session, state, lambda *given: None, 0.0, 0.02 / count, 1e-6, 1e-9).state
         return state.q[0]
 
     exact = long(160)
@@ -173,10 +177,9 @@ def test_bounces_keep_more_energy_than_the_best_of_simbenchmark():
     known = KNOWN["simbenchmark"]["bouncing"]
     world = elastic_ball(Surface(restitution=1.0, friction=0.0, margin=1e-3, strength=1e6), mass=known["mass"])
     motion = Motion(world, lambda t, q, v: np.zeros(1), rtol=1e-10, atol=1e-13)
-    whole, errors = known["mass"] * known["gravity"] * known["height"], []
+    whole = known["mass"] * known["gravity"] * known["height"]
     samples = np.arange(1, 401) * known["duration"] / 400
-    for moment in motion.moments(world.start([known["height"]], [0.0]), 0.0, samples):
-        errors.append(energy(world, moment.step) - whole)
+    errors = energies_of(world, motion, motion.moments(world.start([known["height"]], [0.0]), 0.0, samples))[1] - whole
     assert np.max(errors) < 1e-9 * whole
     assert known["balls"] ** 2 * np.mean(np.square(errors)) < known["best_mean_squared_energy_error"]
 
@@ -185,7 +188,7 @@ def test_a_thin_hard_barrier_holds_at_steps_of_4_ms():
     world = elastic_ball(Surface(margin=5e-4, damping=200.0), mass=2.0)
     moments = list(free(world).fixed(world.start([0.2], [-3.0]), 0.0, [0.4], 4e-3))
     assert 0.0 < min(moment.step.nearest for moment in moments) < 5e-4
-    force = moments[-1].step.forces.force[0, 2]
+    force = moments[-1].step.places.normal[0]
     assert force == pytest.approx(2 * 9.81, rel=1e-6) and abs(moments[-1].state.v[0]) < 1e-9
 
 
@@ -194,9 +197,9 @@ def test_a_box_that_falls_on_a_corner_loses_energy_in_every_step(step):
     inertia = ps.Inertia(2.0, (0, 0, 0), np.eye(3) * 0.02)
     world = on_the_floor(inertia, shape(ps.Box((0.3, 0.2, 0.1))), Surface(friction=0.4))
     start = world.start([0, 0, 0.4, 0.3, 0.2, 0.1, np.sqrt(1 - 0.14)], [1.0, 2.0, 0.5, 0.5, 0, 0])
-    moments = list(free(world).fixed(start, 0.0, [0.8], step))
-    energies = np.array([energy(world, moment.step) for moment in moments])
-    assert np.max(np.diff(energies)) < 0.0
+    motion = free(world)
+    moments, energies = energies_of(world, motion, motion.fixed(start, 0.0, [0.8], step))
+    assert np.max(np.diff(energies)) < 1e-14 * energies[0]  # in flight it is kept
     assert energies[-1] < 0.4 * energies[0] and min(moment.step.nearest for moment in moments) > 0.0
 
 

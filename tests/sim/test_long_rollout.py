@@ -8,6 +8,7 @@ from phistar.backends.code.timeloop import Memory
 from phistar.backends.machine.jit import Target, host
 from phistar.sim import rollout as module
 from phistar.sim.controller import control_phase
+from phistar.sim.drives import Drives
 from phistar.sim.integrators import METHODS
 from phistar.sim.long_rollout import long_rollout
 from tests.sim.test_rollout import states, tree, with_passive_forces
@@ -34,7 +35,7 @@ def test_every_joint_steps_as_in_the_kernel_written_out(kind):
     q0, v0 = states(model, (7,))
     controls = np.random.default_rng(1).normal(size=(7, 12, model.nv))
     run = ps.rollout(model, q0, v0, controls, dt=2e-3, method=method)
-    assert apart(run_link_by_link(model, method, q0, v0, run.t, controls), run[1:]) < 1e-11
+    assert apart(run_link_by_link(model, method, q0, v0, run.t, controls), (run.q, run.v)) < 1e-11
 
 
 @pytest.mark.parametrize("method", ["euler", "rk4"])
@@ -42,7 +43,7 @@ def test_trees_on_a_free_base_step_on_the_manifold(method):
     model = mechanism(72, serial=False, floating=True, armature=True, rotors=False, bodies=6).model
     q0, v0 = states(model, (3,))
     run = ps.rollout(model, q0, v0, dt=2e-3, steps=15, method=method)
-    assert apart(run_link_by_link(model, method, q0, v0, run.t), run[1:]) < 1e-11
+    assert apart(run_link_by_link(model, method, q0, v0, run.t), (run.q, run.v)) < 1e-11
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -51,14 +52,14 @@ def test_passive_joint_forces_act_at_every_link(method):
     q0, v0 = states(model, (5,))
     controls = np.random.default_rng(2).normal(size=(5, 10, model.nv))
     run = ps.rollout(model, q0, v0, controls, dt=1e-3, method=method)
-    assert apart(run_link_by_link(model, method, q0, v0, run.t, controls), run[1:]) < 1e-12
+    assert apart(run_link_by_link(model, method, q0, v0, run.t, controls), (run.q, run.v)) < 1e-12
 
 
 def stepped(q0, v0, t, method, controls=None, law=None, gains=None):
     """The loop in NumPy around `ps.forward_dynamics`."""
     memory = Memory(CHAIN.nq, CHAIN.nv, 0 if gains is None else gains.shape[-1])
     control = law and control_phase(law, memory)
-    return module._stepped(CHAIN, method, memory, control, (q0, v0), t, controls, gains)
+    return module._stepped(Drives(CHAIN), method, memory, control, (q0, v0), t, controls, gains)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -68,9 +69,9 @@ def test_a_long_chain_steps_as_the_loop_in_numpy(method, count):
     controls = np.random.default_rng(3).normal(size=(count, 8, CHAIN.nv))
     run = ps.rollout(CHAIN, q0, v0, controls, dt=np.linspace(1e-4, 2e-4, 8), method=method)
     assert any(key[0] == "long rollout" for key in CHAIN.__dict__["_kernels"])
-    assert apart(run[1:], stepped(q0, v0, run.t, method, controls)) < 1e-12
+    assert apart((run.q, run.v), stepped(q0, v0, run.t, method, controls)) < 1e-12
     free = ps.rollout(CHAIN, q0, v0, dt=1e-4, steps=8, method=method)
-    assert apart(free[1:], stepped(q0, v0, free.t, method, np.zeros_like(controls))) < 1e-12
+    assert apart((free.q, free.v), stepped(q0, v0, free.t, method, np.zeros_like(controls))) < 1e-12
 
 
 def test_a_controller_of_a_long_chain_is_in_the_kernel():
@@ -80,9 +81,9 @@ def test_a_controller_of_a_long_chain_is_in_the_kernel():
     q0, v0 = states(CHAIN, (6,))
     gains = np.random.default_rng(4).uniform(0.0, 0.1, size=(6, 46))
     run = ps.rollout(CHAIN, q0, v0, dt=1e-4, steps=8, method="rk4", controller=law, parameters=gains)
-    assert apart(run[1:], stepped(q0, v0, run.t, "rk4", None, law, gains)) < 1e-12
+    assert apart((run.q, run.v), stepped(q0, v0, run.t, "rk4", None, law, gains)) < 1e-12
     alone = ps.rollout(CHAIN, q0[2], v0[2], dt=1e-4, steps=8, controller=law, parameters=gains[2])
-    assert apart(alone[1:], (run.q[2], run.v[2])) < 1e-15
+    assert apart((alone.q, alone.v), (run.q[2], run.v[2])) < 1e-15
 
 
 @pytest.mark.parametrize("options", [{"target": BASELINE}, {"lanes": 2}, {"lanes": 8}], ids=str)
@@ -90,7 +91,7 @@ def test_any_width_gives_the_same(options):
     model = tree("spherical")
     q0, v0 = states(model, (13,))
     run = ps.rollout(model, q0, v0, dt=2e-3, steps=10, method="rk4")
-    assert apart(run_link_by_link(model, "rk4", q0, v0, run.t, **options), run[1:]) < 1e-11
+    assert apart(run_link_by_link(model, "rk4", q0, v0, run.t, **options), (run.q, run.v)) < 1e-11
 
 
 def test_a_nan_spoils_its_own_row_alone():

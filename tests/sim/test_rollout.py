@@ -6,6 +6,7 @@ import pytest
 import phistar as ps
 from phistar.backends.code.timeloop import Memory
 from phistar.sim import rollout as module
+from phistar.sim.drives import Drives
 from phistar.sim.floating import MORE
 from phistar.sim.integrators import METHODS
 from tests.trees import KINDS, mechanism
@@ -20,7 +21,7 @@ def stepped(model, method, q0, v0, controls, t):
     floating = METHODS[method].floating(model)
     if floating is not None:
         arrays, memory = floating.entered(*arrays), Memory(model.nq + MORE, model.nv)
-    made = module._stepped(model, method, memory, None, arrays, t, np.asarray(controls), None)
+    made = module._stepped(Drives(model), method, memory, None, arrays, t, np.asarray(controls), None)
     return made if floating is None else floating.left(*made)
 
 
@@ -279,7 +280,7 @@ def test_a_spring_on_a_ball_joint_is_stepped_too():
         ({"controls": None, "steps": -1}, "whole number"),
         ({"controls": None, "steps": 2.5}, "whole number"),
         ({"method": "leapfrog"}, "choose from euler, midpoint, rk4"),
-        ({"controller": lambda t, q, v: v}, "both controls and a controller"),
+        ({"controller": lambda t, q, v: v}, "more than one of controls, a controller"),
         ({"parameters": [1.0]}, "no controller"),
         ({"controls": None, "controller": lambda t, q, v, g: v, "parameters": 3.0}, "parameters has shape"),
         ({"controls": None, "controller": lambda t, q, v, g: v, "parameters": "x"}, "parameters must be"),

@@ -31,10 +31,10 @@ def test_a_pushed_joint_rests_before_its_limit_and_the_stop_carries_the_push(ste
     last = moments[-1]
     assert abs(last.state.v[0]) < 1e-4
     load = 30.0 - 9.81 * 0.5 * np.sin(last.state.q[0])
-    assert last.step.stops == pytest.approx([0.0, load], rel=1e-3)
+    assert last.step.stops == pytest.approx({1: load}, rel=1e-3)
     events = [event for moment in moments for event in moment.events]
     assert events[0].what == "limit" and events[0].where == "rod"
-    arrival = next(moment.time for moment in moments if moment.state.q[0] > 0.8 - 0.01)
+    arrival = next(moment.time for moment in moments if moment.state.q[0] > 0.8 - 0.001)
     assert abs(events[0].time - arrival) < 5e-3
 
 
@@ -60,10 +60,10 @@ def test_a_stop_holds_an_arm_that_a_falling_ball_strikes():
     moments = list(motion.fixed(world.start([0.0, 0.3, 0, 0.1, 0, 0, 0, 1], np.zeros(7)), 0.0, [0.2], 2e-3))
     assert max(moment.state.q[0] for moment in moments) < 0.02
     assert min(moment.step.nearest for moment in moments) > 0.0
-    assert any(moment.step.stops[1] > 2.0 * 9.81 * 0.3 for moment in moments)
+    assert any(moment.step.stops.get(1, 0.0) > 2.0 * 9.81 * 0.3 for moment in moments)
 
 
-@pytest.mark.parametrize("q", (-0.6, 0.8, np.nan))
+@pytest.mark.parametrize("q", (-0.6, 0.81, np.nan))
 def test_a_start_outside_the_limits_is_refused_by_joint_and_limits(q):
     with pytest.raises(ps.PhistarError, match=r"rod starts at .* not inside its limits -0\.5 and 0\.8|finite"):
         pendulum().start([q], [0.0])

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends import native_door, one_state
-from phistar.sim.roots import Roots
+from phistar.backends import one_state
+from phistar.backends.machine import compiler
 from phistar.sim.scenes.scene import Scene
+from tests.worlds import stepper
 
 pytest.importorskip("coal")
 AT_THE_FACES = {  # the hands face each other, with a satellite of 0.4 m between them
@@ -50,11 +51,11 @@ def squeezed(world, state, push, start):
 
 
 def moved(world, start, state, count, push):
-    gaps, step = world.gaps(state, STEP), None
+    made, advance = None, stepper(world)
     for _ in range(count):
-        step = world.advance(state, squeezed(world, state, push, start), STEP, gaps)
-        state, gaps = step.state, step.ahead
-    return step
+        made = advance(state, squeezed(world, state, push, start), STEP)
+        state = made.state
+    return made
 
 
 @pytest.mark.parametrize("name", ["grapple", "grapple-free"])
@@ -63,65 +64,43 @@ def test_another_seed_has_other_masses_and_compiles_nothing(name, monkeypatch):
     first, second = (scene.setting(seed) for seed in (0, 1))
     states = [setting.world.start(*setting.start) for setting in (first, second)]
     tau = np.linspace(-1.0, 1.0, first.model.nv)
-    first.world.advance(states[0], tau, STEP)
+    stepper(first.world)(states[0], tau, STEP)
 
     def refused(*given):
         raise AssertionError("something was compiled")
 
-    for module, what in ((one_state, "_trace"), (one_state, "compile_object"), (native_door, "compile_object")):
+    for module, what in ((one_state, "_trace"), (compiler, "compile_object")):
         monkeypatch.setattr(module, what, refused)
     assert first.model.total_mass != second.model.total_mass
-    made = second.world.advance(states[1], tau, STEP)
+    made = stepper(second.world)(states[1], tau, STEP)
     monkeypatch.undo()
     assert made.state.v.shape == (second.model.nv,)
-    q, v, _ = states[1]
-    free, roots = second.world.dynamics.free(q, v, tau, np.array([STEP])), Roots(second.model)
-    momenta = roots.momenta(q, v) + STEP * roots.pushed(q, tau)
-    known = roots.carried(q, v + STEP * ps.forward_dynamics(second.model, q, v, tau), momenta)
-    np.testing.assert_allclose(free.rates, known, rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(free.momenta, momenta.reshape(-1), rtol=1e-11, atol=1e-13)
+    before, after = (ps.momentum(second.model, state.q, state.v) for state in (states[1], made.state))
+    if name == "grapple-free":  # the other masses are those of the second model
+        np.testing.assert_allclose(after - before, made.step.outside, rtol=0, atol=1e-12)
 
 
-def test_pairs_that_are_far_are_not_looked_at_again_and_never_nearer_than_known(monkeypatch):
-    setting = Scene.load("grapple").setting(3)
-    world, state = setting.world, setting.world.start(*setting.start)
-    assert len(world.pairs.pairs) > 300
-    state.v[:6] = [0.3, -0.2, 0.2, 0.5, 0.4, -0.6]
-    near, looks = world.nearness, []
-    measure = near._measure
-    monkeypatch.setattr(near, "_measure", lambda *given: looks.append(1) or measure(*given))
-    gaps, still = world.gaps(state, STEP), np.zeros(world.model.nv)
-    begun = len(looks)
-    for _ in range(200):
-        step = world.advance(state, still, STEP, gaps)
-        state, gaps = step.state, step.ahead
-    assert len(looks) - begun < 40  # of 200 × 322
-    fresh = world.gaps(state, STEP).known.clear  # measured, or the distance of balls
-    for index in np.flatnonzero(gaps.known.clear > fresh):
-        a, b = near._numbers[index]
-        poses = [near._transform(gaps.known.rotation[site], gaps.known.center[site]) for site in (a, b)]
-        assert measure(near._between[index], *poses)[0] >= gaps.known.clear[index] - 1e-12
-
-
-def test_joints_with_dry_friction_stay_where_they_are_to_the_last_digit():
+def test_joints_with_dry_friction_stay_where_they_are():
     setting = Scene.load("grapple").setting(0)
     world, state = setting.world, setting.world.start(*setting.start)
     ahead, back = np.concatenate([joint.kind.friction for joint in world.model.joints], axis=-1)
     tau = 0.9 * np.where(np.arange(len(ahead)) % 2, ahead, -back)
-    gaps, q = world.gaps(state, STEP), state.q.copy()
-    for _ in range(50):
-        step = world.advance(state, tau, STEP, gaps)
-        state, gaps = step.state, step.ahead
-    assert np.all(state.v[:12] == 0.0) and np.all(state.q[:12] == q[:12])
-    pushed = world.advance(state, 1.2 / 0.9 * tau, STEP, gaps).state.v[:12]
-    assert np.any(pushed != 0.0)
+    advance, states = stepper(world), [state]
+    for _ in range(200):
+        states.append(advance(states[-1], tau, STEP).state)
+    assert np.abs(states[-1].v[:12]).max() < 1e-10 and np.abs(states[-1].q[:12] - states[150].q[:12]).max() < 1e-11
+    assert np.abs(states[-1].q[:12] - states[0].q[:12]).max() < 1e-4  # bristles bend first
+    for _ in range(20):
+        state = advance(states[-1], 1.2 / 0.9 * tau, STEP).state
+        states.append(state)
+    assert np.abs(state.v[:12]).max() > 1e-3
 
 
 def test_fingers_hold_a_satellite_by_friction_and_it_does_not_creep():
     world = (setting := scene_of("grapple", {"xyz": [0.466, 0.0, 0.0], "spin": [0.0, 0.02, 0.03]}).setting(0)).world
     start = world.start(*setting.start)
     step = moved(world, start, start, 700, 40.0)
-    assert len(step.gaps.slots) == 6 and step.forces.force[:, 2].min() > 1.0 and step.nearest > 0.0
+    assert len(step.step.pair) == 6 and step.step.normal.min() > 1.0 and step.step.nearest > 0.0
     later = moved(world, start, step.state, 100, 40.0)
     assert np.max(np.abs(held(world, later.state) - held(world, step.state))) < 1e-4
 
@@ -144,10 +123,11 @@ def test_grooves_make_twelve_contacts_of_six_fingers():
     ).world
     start = world.start(*setting.start)
     step = moved(world, start, start, 400, 40.0)
-    force = step.forces.force
-    assert len(step.gaps.slots) == 12 and np.all(force[:, :2] == 0.0) and force[:, 2].min() > 0.5
+    places = step.step.places
+    across = np.linalg.norm(places.force, axis=1) - places.normal
+    assert len(places.pair) == 12 and np.abs(across).max() < 1e-12 and places.normal.min() > 0.5
     later = moved(world, start, step.state, 100, 40.0)
-    assert np.max(np.abs(held(world, later.state) - held(world, step.state))) < 2e-4 and later.nearest > 0.0
+    assert np.max(np.abs(held(world, later.state) - held(world, step.state))) < 2e-4 and later.step.nearest > 0.0
 
 
 def test_a_floating_base_keeps_the_momentum_of_a_whole_grasp():
@@ -155,11 +135,10 @@ def test_a_floating_base_keeps_the_momentum_of_a_whole_grasp():
     world = (setting := scene_of("grapple-free", satellite).setting(0)).world
     state = world.start(*setting.start)
     before = ps.momentum(world.model, state.q, state.v)
-    largest, gaps, touched, start = 0.0, world.gaps(state, STEP), 0.0, state
+    largest, touched, start, advance = 0.0, 0.0, state, stepper(world)
     for _ in range(400):
-        step = world.advance(state, squeezed(world, state, 40.0, start), STEP, gaps)
-        state, gaps = step.state, step.ahead
+        state, step = advance(state, squeezed(world, state, 40.0, start), STEP)
         largest = max(largest, np.max(np.abs(ps.momentum(world.model, state.q, state.v) - before)))
-        touched = max(touched, 0.0 if step.forces is None else step.forces.force[:, 2].sum())
+        touched = max(touched, step.normal.sum())
     assert touched > 50.0
     assert largest < 1e-10 * np.linalg.norm(before)

@@ -42,15 +42,16 @@ def moments(world):
 def test_loops_stay_closed_through_impact(world, moments):
     states = [moment.state for moment in moments]
     residual, rate = ps.loop_residual(world.model, [s.q for s in states], [s.v for s in states])
-    assert any(moment.step.forces is not None for moment in moments)
-    assert np.abs(residual).max() < 1e-13
-    assert np.abs(rate).max() < 1e-12
+    assert any(len(moment.step.pair) for moment in moments)
+    # A step closes rates; what q ⊕ h v⁺ leaves open, h² times the rates squared, is drawn together by the next ones.
+    assert np.abs(residual).max() < 5e-5 and np.abs(rate).max() < 2e-2
+    assert np.abs(residual[-100:]).max() < 1e-9 and np.abs(rate[-100:]).max() < 1e-8
 
 
 def test_the_floor_holds_the_linkage_at_rest(world, moments):
     model, last = world.model, moments[-1]
     assert np.abs(last.state.v).max() < 1e-8
-    lift = {"knob": np.array([0.0, 0.0, 0.0, 0.0, 0.0, last.step.forces.force[0, 2]])}
+    lift = {"knob": np.array([0.0, 0.0, 0.0, 0.0, 0.0, last.step.places.normal[0]])}
     held = ps.forward_dynamics(model, last.state.q, np.zeros(3), np.zeros(3), f_ext=lift)
     falling = ps.forward_dynamics(model, last.state.q, np.zeros(3), np.zeros(3))
     assert np.abs(held).max() < 1e-6 * np.abs(falling).max()
@@ -60,7 +61,7 @@ def test_energy_never_grows(world, moments):
     states = [moment.state for moment in moments]
     q, v = np.array([s.q for s in states]), np.array([s.v for s in states])
     energy = ps.kinetic_energy(world.model, q, v) + ps.potential_energy(world.model, q)
-    touched = next(i for i, moment in enumerate(moments) if moment.step.forces is not None)
+    touched = next(i for i, moment in enumerate(moments) if len(moment.step.pair))
     assert energy[-1] < energy[touched] - 1.0
 
 

@@ -92,6 +92,12 @@ class Robot:
             if abs(abs(way) - 1.0) > 1e-9:
                 raise ModelError(f"The last axis of the {side} arm is not along its fingers; planning needs that.")
         every = self._grasps(shift)
+        if not every:
+            raise ModelError(
+                f"{arms.scene.name}: '{OBJECT}' has no two opposite flat faces with room for a hand, which a capture "
+                "takes hold of; balls, capsules and cylinders have none. Give it a box, or points or a hull with such "
+                "faces."
+            )
         self.centred = tuple(grasp for grasp in every if not np.any(grasp.shift))
         self.shifted = tuple(grasp for grasp in every if np.any(grasp.shift))
         self.clearance = Clearance(arms)

@@ -318,4 +318,6 @@ def from_scene(model: Model, settings: Mapping[str, Any]) -> CaptureController:
     for phase in supervisor.phases:
         if phase not in GAINS:
             raise FileError(f"{path}: {unknown('phase', phase, GAINS, 'the grapple')}")
-    return CaptureController(Arms.of(model), Settings.of(given), supervisor)
+    made = CaptureController(Arms.of(model), Settings.of(given), supervisor)
+    assert made.planner is not None  # arms and bodies that no plan can be for are refused now, not in the run
+    return made

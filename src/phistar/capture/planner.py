@@ -87,7 +87,8 @@ class Refusal(NamedTuple):
 
 
 class Planner:
-    """plan(sighting, t) for one robot and body; it holds nothing that depends on the state."""
+    """plan(sighting, t) for one robot and body; it holds nothing that depends on the state. Arms and bodies that no
+    plan can be for are refused when it is made."""
 
     def __init__(self, arms: Arms, settings: Preferences | None = None) -> None:
         self.settings = settings or Preferences()
@@ -95,8 +96,6 @@ class Planner:
 
     def plan(self, sighting: Sighting, t: float, tried: tuple[tuple[str, str], ...] = ()) -> Plan | Refusal:
         """The best of all choices from time t on whose way is clear. `tried` are the `faces` of plans that failed."""
-        if not self.robot.centred:
-            return Refusal("the body has no two opposite flat faces with room for a hand")
         joints = np.asarray(sighting.joints, dtype=float)
         if joints.shape != (12,) or not np.isfinite(joints).all():
             raise ShapeError(f"A sighting has twelve finite joint angles; it was given {sighting.joints!r:.200}.")

@@ -179,7 +179,8 @@ class Arms:
 
 
 def _check_joints(model: Model, hands: tuple[Hand, ...]) -> None:
-    """Refuses what moves besides both arms, their base and the object: no reading tells its state."""
+    """Refuses what moves besides both arms, their base and the object: no reading tells its state; and arms whose
+    joints have no motor."""
     known = {start for hand in hands for start in hand.joints.tolist()}
     for body, joint in enumerate(model.joints):
         base = body == model.frame(BASE).body and isinstance(joint.kind, Free)
@@ -188,6 +189,8 @@ def _check_joints(model: Model, hands: tuple[Hand, ...]) -> None:
                 f"{model.name}: the joint {joint.name} belongs to no arm; a capture knows two arms, '{BASE}' and "
                 f"'{OBJECT}', and nothing else that moves."
             )
+        if not base and not np.all(joint.kind.effort > 0.0):
+            raise ModelError(f"{model.name}: the joint {joint.name} of an arm has no motor: its effort limit is 0.")
 
 
 def _check_object(scene: Model, hands: tuple[Hand, ...]) -> None:

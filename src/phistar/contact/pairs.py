@@ -12,7 +12,7 @@ from phistar.contact.shapes import corners, faces, reach
 from phistar.contact.surface import Surface
 from phistar.errors import ModelError
 from phistar.model import Model
-from phistar.model.geometry import Plane, Shape
+from phistar.model.geometry import Shape
 from phistar.model.names import unknown
 from phistar.spatial import Pose
 
@@ -53,48 +53,13 @@ class Pair:
     def name(self) -> str:
         return f"{self.a.name} / {self.b.name}"
 
-    @cached_property
-    def slots(self) -> int:
-        """Points where the pair can touch: its nearest points, the corners of a and those of b."""
-        flat = min(len(self.a.corners), 1) + min(len(self.b.corners), 1)
-        plane = isinstance(self.a.shape, Plane) or isinstance(self.b.shape, Plane)
-        return 1 + (len(self.a.corners) + len(self.b.corners) if flat == 2 or (flat and plane) else 0)
-
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of a model, with a running number for each point where one can touch."""
+    """The pairs of a model."""
 
     model: Model
     pairs: tuple[Pair, ...] = field(default_factory=tuple)
-
-    @cached_property
-    def starts(self) -> np.ndarray:
-        """The first slot of each pair, and the number of all."""
-        return np.concatenate([[0], np.cumsum([pair.slots for pair in self.pairs])]).astype(int)
-
-    @cached_property
-    def slots(self) -> int:
-        return int(self.starts[-1])
-
-    @cached_property
-    def of_slot(self) -> np.ndarray:
-        """The number of the pair of every slot."""
-        return np.repeat(np.arange(len(self.pairs)), np.diff(self.starts))
-
-    @cached_property
-    def bodies(self) -> tuple[int, ...]:
-        """The moving bodies that can be touched, in order."""
-        touched = {site.body for pair in self.pairs for site in (pair.a, pair.b)}
-        return tuple(sorted(touched - {-1}))
-
-    @cached_property
-    def frames(self) -> tuple[str, ...]:
-        """Their frames."""
-        return tuple(self.model.bodies[body].name for body in self.bodies)
-
-    def slot_pair(self, slot: int) -> Pair:
-        return self.pairs[self.of_slot[slot]]
 
 
 def sites(model: Model) -> tuple[Site, ...]:

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
-from scipy.optimize import root_scalar
 
+from phistar.constraints.laws import FADE
 from phistar.errors import ModelError
-from phistar.spatial.value import Value
-
-FADE = 0.25  # of the margin: damping fades in over it, so that forces do not jump when bodies come near
+from phistar.geometry.shape_records import DAMPING as ALPHA
+from phistar.spatial.value import LARGEST, Value
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Surface(Value):
-    """f = K_p(ε − d)/d − K_d ḋ along the normal for gaps d < ε, so that bodies never meet (WD89 §2.5).
+    """How two bodies push on each other where they come near.
 
-    `margin` ε in m, `strength` K_p in N, `damping` K_d in N s/m. Where the law as printed jumps and pulls, its damping
-    fades in and the force is clamped at zero; `pulls` keeps it as printed. With a `restitution` e in place of the
-    damping, a body leaves at e times the speed it came with. `friction` μ is Coulomb's, held by bristles of
-    `bristle_stiffness` N/m and `bristle_damping` N s/m, so that what sticks does not creep; `patch` in m is the radius
-    of a soft finger: it resists turning up to μ f · patch.
+    f = K_p(ε − d)/d − K_d ḋ along the normal for gaps d < ε, so that bodies never meet (WD89 §2.5). Where the law as
+    printed jumps and pulls, its damping fades in and the force is clamped at zero; `pulls` keeps it as printed.
+
+    Parameters
+    ----------
+    margin, strength, damping : float
+        ε [m], K_p [N] and K_d [N s/m].
+    restitution : float, optional
+        In place of the damping: a body leaves at this times the speed it came with, at once, when it reaches the
+        margin.
+    friction : float
+        Coulomb's μ.
+    bristle_stiffness, bristle_damping : float
+        Of the bristles that hold what sticks, so that it does not creep [N/m, N s/m].
+    patch : float
+        Radius of a soft finger [m]: it resists turning up to μ f · patch.
+    pulls : bool
+
+    Examples
+    --------
+    >>> ps.Surface(restitution=0.6, friction=0.3).margin
+    0.002
     """
 
     margin: float = 2e-3
@@ -53,90 +67,30 @@ class Surface(Value):
     def _check(self, name: str, expected: str, holds: Any) -> None:
         value = getattr(self, name)
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and np.isfinite(value) and holds(value)):
-            raise ModelError(f"A surface needs {name} {expected}; it was given {value!r}.")
-
-    @cached_property
-    def dissipation(self) -> float:
-        """α with f = f_e(d)(1 − α ḋ/v), v the speed of touching: m v dv = −f dδ has the same potential before and
-        after when α − ln(1 + α) = −αe − ln(1 − αe), whatever the elastic law f_e (Hunt and Crossley 1975)."""
-        e = self.restitution
-        if e is None or e == 1.0:
-            return 0.0
-
-        def imbalance(alpha: float) -> float:
-            return alpha - np.log1p(alpha) + alpha * e + np.log1p(-alpha * e)
-
-        largest = (1.0 - 1e-15) / e
-        if imbalance(largest) >= 0.0:  # e < 0.03: the root is nearer to 1/e than numbers can be
-            return largest
-        return float(root_scalar(imbalance, bracket=(1e-6, largest)).root)
+        if not (number and -LARGEST < value < LARGEST and holds(value)):  # NaN fails too
+            raise ModelError(f"A surface needs {name} {expected}; it was given {value!r:.50}.")
 
 
-class Parameters(NamedTuple):
-    """The numbers of surfaces as arrays, an entry per place of contact."""
-
-    margin: np.ndarray
-    strength: np.ndarray
-    damping: np.ndarray
-    dissipation: np.ndarray
-    friction: np.ndarray
-    bristle_stiffness: np.ndarray
-    bristle_damping: np.ndarray
-    patch: np.ndarray
-    pulls: np.ndarray
-
-    @staticmethod
-    def of(surfaces: Sequence[Surface]) -> Parameters:
-        rows = [[float(getattr(s, name)) for name in Parameters._fields] for s in surfaces]
-        table = np.array(rows).reshape(-1, len(Parameters._fields))
-        table[:, 2] *= [s.restitution is None for s in surfaces]
-        return Parameters(*table.T)
+def law_numbers(surface: Surface) -> tuple[float, ...]:
+    """A stated law in the order of `constraints.columns`. What rebounds by a restitution, its rests are damped as those
+    of materials are, in place of K_d."""
+    e = surface.restitution
+    damping, linear = (0.0, surface.damping) if e is None else (ALPHA, 0.0)
+    grips = surface.friction, surface.bristle_stiffness, surface.bristle_damping
+    return surface.margin, surface.strength, damping, *grips, e or 0.0, linear, surface.patch, float(surface.pulls)
 
 
-# The law of one place of contact: loops that are compiled, see backends/code/native.py. `surface` (n, 9) has a row of
-# Parameters a place.
-
-MARGIN, STRENGTH, DAMPING, DISSIPATION, FRICTION, STIFFNESS, BRISTLE_DAMPING, PATCH, PULLS = range(9)
-
-
-def push(surface: Any, i: int, gap: float, rate: float, touch: float) -> float:
-    """f = f_e(1 − α ḋ/v) − K_d ḋ, f_e = K_p(ε − d)/d, along the normal for a gap d that changes at ḋ."""
-    elastic = surface[i, STRENGTH] * max(surface[i, MARGIN] - gap, 0.0) / gap
-    lively = 1.0 - surface[i, DISSIPATION] * rate / touch
-    force = elastic * lively - surface[i, DAMPING] * fade(surface, i, gap) * rate
-    return force if surface[i, PULLS] > 0.5 else max(force, 0.0)
+def normal_force(surface: Surface, gap: Any, rate: Any) -> Any:
+    """The law K_p(ε − d)/d − K_d w ḋ without a restitution, at gaps d > 0 that change at ḋ: arrays of one shape."""
+    gap, rate = np.asarray(gap, dtype=float), np.asarray(rate, dtype=float)
+    inside = np.maximum(surface.margin - gap, 0.0)
+    share = (inside > 0.0) * 1.0 if surface.pulls else np.minimum(inside / (FADE * surface.margin), 1.0)
+    damping = surface.damping if surface.restitution is None else 0.0
+    force = surface.strength * inside / gap - damping * share * rate
+    return force if surface.pulls else np.maximum(force, 0.0)
 
 
-def push_slope(surface: Any, i: int, gap: float, rate: float, touch: float, step: float) -> float:
-    """−df/dd⁺ ≥ 0 of an implicit step, where ḋ⁺ = (d⁺ − d)/h: what Newton's method divides by."""
-    inside = 1.0 if surface[i, MARGIN] > gap else 0.0
-    elastic = inside * surface[i, STRENGTH] * (surface[i, MARGIN] - gap) / gap
-    slope = inside * surface[i, STRENGTH] * surface[i, MARGIN] / (gap * gap)
-    lively = 1.0 - surface[i, DISSIPATION] * rate / touch
-    damping = surface[i, DAMPING] * fade(surface, i, gap)
-    pushes = surface[i, PULLS] > 0.5 or elastic * lively - damping * rate > 0.0
-    stiffness = slope * max(lively, 0.0) + (elastic * surface[i, DISSIPATION] / touch + damping) / step
-    return stiffness if pushes else 0.0
-
-
-def fade(surface: Any, i: int, gap: float) -> float:
-    """0 outside the margin, 1 well inside it."""
-    inside = surface[i, MARGIN] - gap
-    printed = 1.0 if inside > 0.0 else 0.0
-    return printed if surface[i, PULLS] > 0.5 else min(max(inside / (FADE * surface[i, MARGIN]), 0.0), 1.0)
-
-
-LAW = (fade, push, push_slope)
-
-
-def normal_force(p: Parameters, gap: Any, rate: Any, touch_speed: Any) -> np.ndarray:
-    """The law at n places, (n,)."""
-    table = np.stack(p, axis=-1)
-    return np.array([push(table, i, *x) for i, x in enumerate(zip(gap, rate, touch_speed, strict=True))])
-
-
-def normal_energy(p: Parameters, gap: Any) -> Any:
+def normal_energy(margin: Any, strength: Any, gap: Any) -> Any:
     """K_p(ε ln(ε/d) − (ε − d)) within the margin: what the elastic force keeps, and gives back."""
-    inside = np.minimum(gap, p.margin)
-    return p.strength * (p.margin * np.log(p.margin / inside) - (p.margin - inside))
+    inside = np.minimum(gap, margin)
+    return strength * (margin * np.log(margin / inside) - (margin - inside))

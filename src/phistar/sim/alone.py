@@ -18,12 +18,14 @@ import numpy as np
 from phistar.dynamics import kinetic_energy, mass_matrix, momentum
 from phistar.io import load
 from phistar.io.bundled import SOURCES
+from phistar.io.packages import Folders
 from phistar.loops.assembly import assemble
 from phistar.model import Model
-from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.summary import kept_as
 from phistar.sim.scenes.toml import text_of
-from phistar.sim.simulate import simulate
+from phistar.sim.simulate import simulated
+from phistar.sim.trajectory import Trajectory
 
 SAMPLE = 0.01  # s
 NEAR = 0.02  # rad or m: a robot whose neutral place is nearer to a limit starts this far from it
@@ -39,14 +41,19 @@ def alone(
     floating: bool = False,
     packages: Sequence[str | os.PathLike[str]] = (),
     progress: Callable[[float], None] | None = None,
-) -> Result:
+    without: Sequence[str] = (),
+) -> Trajectory:
     """The motion of a robot file or a bundled robot from q (nq,) and v (nv,) for `duration`; None is at rest in its
     neutral place, moved inside its limits. Raises `Stopped` where it cannot go on."""
-    model = load(source, floating=floating, packages=[os.fspath(each) for each in packages])
-    start = resting_place(model) if q is None else model.checked(q, model.nq, "q")
+    model = load(source, floating=floating, packages=[os.fspath(each) for each in packages], without=without)
+    start = resting_place(model) if q is None else model.checked_q(q)
     rates = np.zeros(model.nv) if v is None else model.checked(v, model.nv, "v")
-    text = _text(source, model, start, rates, duration, floating, packages)
-    scene = Scene(model.name, tomllib.loads(text), Path.cwd(), f"the scene of {model.name}", text)
+    text = _text(source, model, start, rates, duration, floating, packages, without)
+    is_bundled = source in SOURCES
+    where = f"the scene of {model.name}" if is_bundled else os.path.abspath(source)
+    allowed = Folders.around(Path.cwd() if is_bundled else where, packages).packages
+    folder = Path.cwd() if is_bundled else Path(where).parent
+    scene = Scene(model.name, tomllib.loads(text), folder, where, text, allowed)
     return _closed(scene, progress) if model.loops else scene.run(0, progress=progress)
 
 
@@ -62,12 +69,20 @@ def resting_place(model: Model) -> np.ndarray:
 
 
 def _text(
-    source: Any, model: Model, q: np.ndarray, v: np.ndarray, duration: float, floating: bool, packages: Sequence[Any]
+    source: Any,
+    model: Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    duration: float,
+    floating: bool,
+    packages: Sequence[Any],
+    without: Sequence[str],
 ) -> str:
     """The scene, in TOML."""
     robot = source if source in SOURCES else os.path.abspath(source)
     options = {"floating": floating} if floating else {}
     options |= {"packages": [os.path.abspath(each) for each in packages]} if packages else {}
+    options |= {"without": list(without)} if without else {}
     part = {"name": model.name, "robot": os.fspath(robot), "q": q.tolist(), "v": v.tolist(), "options": options}
     time = {"duration": float(duration), "sample": min(SAMPLE, duration), "rtol": 1e-7}
     gravity = model.gravity.tolist()
@@ -76,7 +91,7 @@ def _text(
     return text_of(content | {"time": time, "parts": [part]})
 
 
-def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Result:
+def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Trajectory:
     """The run of a robot with loops."""
     setting, begun = scene.setting(0), clock.perf_counter()
     model, timing = setting.model, setting.timing
@@ -89,8 +104,7 @@ def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Result:
             progress(t)
         return stops(q, v)
 
-    made = simulate(model, *setting.start, timing.duration, force, rtol=1e-7, atol=1e-10, t_eval=times)
-    none = np.zeros((len(times), 0))
+    made = simulated(model, *setting.start, timing.duration, force, rtol=1e-7, atol=1e-10, t_eval=times)
     arrays = {
         "t": made.t,
         "q": made.q,
@@ -98,7 +112,7 @@ def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Result:
         "tau": np.array([stops(*state) for state in zip(made.q, made.v)]),
         "energy": made.energy,
     }
-    arrays |= {"work": made.work, "momentum": momentum(model, made.q, made.v), "contact_force": none}
+    arrays |= {"work": made.work, "momentum": momentum(model, made.q, made.v)}
     arrays |= {"loop_residual": made.loop_residual}
     scale = max(float(np.max(kinetic_energy(model, made.q, made.v))), float(np.max(np.abs(made.work))), 1e-6)
     change = float(made.energy[-1] - made.energy[0])
@@ -113,7 +127,7 @@ def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Result:
         "sim_time": timing.duration,
         "wall_time": clock.perf_counter() - begun,
     }
-    return Result(scene.name, model, (), arrays, (), summary, text=scene.text)
+    return kept_as(scene, setting, arrays, (), summary, {})
 
 
 def _springy_stops(model: Model, start: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

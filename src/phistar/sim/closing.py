@@ -20,6 +20,11 @@ NEWTON_STEPS = 2  # a step of a method leaves loops open by 1e-6 or less: each N
 def closed_again(coordinates: Coordinates, x: np.ndarray) -> np.ndarray:
     """The state (…, nq + nv) after a step, its loops closed in position and velocity; on floats and traced numbers."""
     model = coordinates.model
+    if model.embedding is not None:
+        q, v = coordinates.split(x)
+        for _ in range(NEWTON_STEPS + 1):
+            q = coordinates.unit(coordinates.moved_tree(q, np.asarray(model.embedding.closing_step(q)[0])))
+        return np.concatenate([q, v], axis=-1)
     if not model.loops:
         return x
     q, v = coordinates.split(x)
@@ -32,6 +37,8 @@ def closed_again(coordinates: Coordinates, x: np.ndarray) -> np.ndarray:
 
 def check_closed(model: Model, q: Any, v: Any) -> None:
     """Raises where a state (…, nq), (…, nv) does not have its loops closed, naming the worst."""
+    if model.embedding is not None:
+        model, v = model.embedding.closed, model.embedding.full_rates(q, v)
     if not model.loops:
         return
     gap, rate = (np.abs(x).reshape(-1, x.shape[-1]) for x in loop_residual(model, q, v))

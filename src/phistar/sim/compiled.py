@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.code.timeloop import Memory, Phase, TimeLoop, TimeSignature, recorded
-from phistar.backends.machine import cache
-from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
-from phistar.backends.traces.arrays import sign
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.sim.closing import closed_again
 from phistar.sim.coordinates import Coordinates
+from phistar.sim.drives import Drives
 from phistar.sim.integrators import Flow, Method, method_named
 from phistar.sim.passive import Passive
 
@@ -25,32 +25,34 @@ def compiled_rollout(
     control: Phase | None,
     target: Target | None = None,
     lanes: int | None = None,
+    drives: Drives | None = None,
 ) -> Any:
     """The gufunc (q0, v0, times[, controls, flat][, parameters]) → (q, v), kept on the model."""
-    key = ("rollout", method, memory, control, target, lanes)
-    return model.kept(key, lambda: _made(model, method, memory, control, target or host(), lanes))
+    drives = drives or Drives(model)
+    key = ("rollout", method, memory, control, target, lanes, drives.names)
+    return model.kept(key, lambda: _made(drives, method, memory, control, target or host(), lanes))
 
 
-def _made(model: Model, method: str, memory: Memory, control: Phase | None, target: Target, lanes: int | None) -> Any:
-    lanes = lanes or target.lanes
+def _made(drives: Drives, method: str, memory: Memory, control: Phase | None, target: Target, lanes: int | None) -> Any:
+    model, lanes = drives.model, lanes or target.lanes
     chosen = method_named(method)
     how = method, chosen.weights, chosen.keeps_momentum
-    name = cache.key("rollout", model.key, how, memory, control, target, lanes)
-    found = cache.load(name)
-    if found is None:
-        loop = time_loop(model, method, memory, control)
-        code = compile_object(loop.text(lanes, target.fma), target)
-        cache.store(name, {"operations": loop.operations}, code)
-    else:
-        code = found[1]
-    signature: Any = TimeSignature(memory, control is None)
-    return gufunc(load_object(code), signature, "rollout", f"rollout of {model.name} by {method}, compiled.")
+
+    def source() -> Source:
+        loop = time_loop(model, method, memory, control, drives)
+        return Source(loop.text(lanes, target.fma), {"operations": loop.operations})
+
+    _, code = machine_code("rollout", (model.key, how, memory, control, lanes, *drives.names), target, source)
+    signature: Any = TimeSignature(memory, control is None or memory.row > 0)
+    return gufunc(code, signature, "rollout", f"rollout of {model.name} by {method}, compiled.")
 
 
-def time_loop(model: Model, method: str, memory: Memory, control: Phase | None) -> TimeLoop:
+def time_loop(
+    model: Model, method: str, memory: Memory, control: Phase | None, drives: Drives | None = None
+) -> TimeLoop:
     """The phases of a step, recorded."""
     chosen = method_named(method)
-    flow = traced_flow(model, chosen)
+    flow = traced_flow(drives or Drives(model), chosen)
 
     def stage(x: Any, y: Any, s: Any, u: Any, clock: Any, weights: Any) -> Any:
         return chosen.stage(flow, x, y, s, u, clock[1:], weights[:1], weights[1:])
@@ -62,12 +64,14 @@ def time_loop(model: Model, method: str, memory: Memory, control: Phase | None) 
     return TimeLoop(memory, stage_phase, recorded(memory, finish, ("s",)), control, chosen.weights)
 
 
-def traced_flow(model: Model, method: Method) -> Flow:
+def traced_flow(drives: Drives, method: Method) -> Flow:
     """The mechanism in motion, on traced numbers (n,)."""
-    passive = Passive(model)
+    model, passive = drives.model, Passive(drives.model)
 
     def acceleration(q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
-        forces = u + passive.smooth(q, v) + passive.coulomb(sign(v))
+        forces = drives.forces(u) + passive.smooth(q, v) + passive.sliding(q, v)
+        if np.any(drives.told):
+            return np.asarray(drives.moved(q, v, forces, u).accelerations)
         return np.asarray(forward_dynamics(model, q, v, forces))
 
     return Flow(Coordinates(model), acceleration, method.floating(model))

@@ -31,16 +31,23 @@ class Coordinates:
     def flat(self) -> tuple[np.ndarray, np.ndarray]:
         """Indices into q and v of the joints whose q̇ is v."""
         joints = [joint for joint in self.model.joints if joint.kind.flat]
-        q, v = np.arange(self.model.nq), np.arange(self.model.nv)
+        q, v = np.arange(self.model.nq), np.arange(self.model.tree.nv)
         chosen = [
             np.concatenate([np.zeros(0, int), *(x[s] for s in slices)])
-            for x, slices in ((q, [j.q_slice for j in joints]), (v, [j.v_slice for j in joints]))
+            for x, slices in (
+                (q, [j.q_slice for j in joints] + [body.mode_q_slice for body in self.model.bodies if body.modes]),
+                (v, [j.v_slice for j in joints] + [body.mode_slice for body in self.model.bodies if body.modes]),
+            )
         ]
         return chosen[0], chosen[1]
 
     def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and v of a state (…, nq + nv)."""
         return x[..., : self.model.nq], x[..., self.model.nq :]
+
+    def tree_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The rates of the spanning tree: v itself, or Xv of a mechanism in independent rates."""
+        return v if self.model.embedding is None else self.model.embedding.full_rates(self.unit(q), v)
 
     def unit(self, q: np.ndarray) -> np.ndarray:
         """q with its quaternions normalised."""
@@ -55,6 +62,7 @@ class Coordinates:
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q̇: v itself; for quaternions ½ q ⊗ ω, for places R(q) v."""
+        v = self.tree_rates(q, v)
         result = self._empty(q, v)
         result[..., self.flat[0]] = v[..., self.flat[1]]
         for joint in self.curved:
@@ -66,6 +74,11 @@ class Coordinates:
 
     def moved(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """q ⊕ dv as `model.integrate`, without its branches and without normalising."""
+        dv = self.tree_rates(q, dv)
+        return self.moved_tree(q, dv)
+
+    def moved_tree(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """q ⊕ dv for rates of the spanning tree, (…, nv of the tree)."""
         result = self._empty(q, dv)
         result[..., self.flat[0]] = q[..., self.flat[0]] + dv[..., self.flat[1]]
         for joint in self.curved:

@@ -1,99 +1,147 @@
 """Steps of high order from the implicit one: 1, 2, 3 … short steps over the same time, extrapolated to infinitely many.
 
-The step of `World.advance` is of first order and takes stiff contact; where motion is smooth its error is a series in
-h, whose first terms cancel in Aitken-Neville's tableau (Hairer and Wanner, Solving ODEs II, §IV.9). The last two
-columns say how far to trust the result.
+A plant's step is of first order and takes stiff contact; where motion is smooth its error is a series in h, whose first
+terms cancel in Aitken-Neville's tableau (Hairer and Wanner, Solving ODEs II, §IV.9). The last two columns say how far
+to trust the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from phistar.contact.gaps import Gaps, Penetration
-from phistar.sim.world import State, Step, World
+from phistar.constraints import columns as c
+from phistar.plant.session import Diverged, PlantState, Session
+from phistar.sim.roots import Roots
+from phistar.sim.steps import Step, told
+from phistar.sim.world import World
 
-NO_TIME = np.zeros(1)
 COUNTS = (1, 2, 3, 4, 5)  # short steps in each row of the tableau: fifth order
+BENT = slice(c.BENT, c.TWIST + 1)  # what a contact remembers of bristle and twist
 
-Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
+Drive = Callable[[Session, float, np.ndarray, np.ndarray], None]  # gives a session its forces at (t, q, v)
 
 
 class Tried(NamedTuple):
-    """A long step: its last short step, with the state extrapolated, and the error of it in units of the tolerance."""
+    """A long step: what it did, the state it led to, and the error of it in units of the tolerance."""
 
     step: Step
+    state: PlantState
     error: float
 
 
 def long_step(
-    world: World, state: State, gaps: Gaps, control: Control, t: float, h: float, rtol: float, atol: float
+    world: World, session: Session, state: PlantState, drive: Drive, t: float, h: float, rtol: float, atol: float
 ) -> Tried | None:
     """A step of length h; None where short steps cannot be made or the extrapolated bodies would meet."""
     rows: list[list[np.ndarray]] = []
-    last, nearest, unsettled = None, np.inf, 0.0
+    made: list[tuple[Step, PlantState]] = []
     for count in COUNTS:
         try:
-            last = _short_steps(world, state, gaps, control, t, h, count)
-        except Penetration:
+            made.append(_short_steps(world, session, state, drive, t, h, count))
+        except Diverged:
             return None
-        nearest, unsettled = min(nearest, last.nearest), max(unsettled, last.unsettled)
-        column = [_changes(world, state, last.state)]
+        column = [_changes(world, state, *made[-1])]
         for k, before in enumerate(rows[-1] if rows else ()):
             ratio = COUNTS[len(rows)] / COUNTS[len(rows) - 1 - k]
             column.append(column[k] + (column[k] - before) / (ratio - 1.0))
         rows.append(column)
-    assert last is not None
     best, second = rows[-1][-1], rows[-1][-2]
-    count = 2 * world.model.nv
-    scale = atol + rtol * np.maximum(np.abs(_numbers(world, state)), np.abs(best[:count]))
+    count, step = 2 * world.model.nv, made[-1][0]
+    sizes = np.concatenate([np.zeros(world.model.nv), state.v])  # of changes of q, none
+    scale = atol + rtol * np.maximum(np.abs(sizes), np.abs(best[:count]))
     error = float(np.sqrt(np.mean(((best - second)[:count] / scale) ** 2)))
-    after, room = _changed(world, state, best, last.state)
-    if not room > 0.0:
+    after = _changed(world, state, best, [own for _, own in made])
+    if not world.room(after.q) > 0.0:
         return None
-    try:
-        ahead = world.gaps(after, h)
-    except Penetration:
-        return None
-    nearest = min(nearest, ahead.nearest)
-    return Tried(last._replace(state=after, ahead=ahead, nearest=nearest, unsettled=unsettled), error)
+    work, loss, *outside = best[-8:]
+    unsettled = max(each.unsettled for each, _ in made)
+    step = step._replace(work=work, loss=loss, outside=np.array(outside), unsettled=unsettled, error=error)
+    return Tried(step, after, error)
 
 
-def _short_steps(world: World, state: State, gaps: Gaps, control: Control, t: float, h: float, count: int) -> Step:
-    step, at, nearest, unsettled = h / count, t, np.inf, 0.0
-    made = None
-    for _ in range(count):
-        made = world.advance(state, control(at, state.q, state.v), step, gaps)
-        state, gaps, at, nearest = made.state, made.ahead, at + step, min(nearest, made.nearest)
-        unsettled = max(unsettled, made.unsettled)
-    assert made is not None
-    return made._replace(nearest=nearest, unsettled=unsettled)
+def _short_steps(
+    world: World, session: Session, state: PlantState, drive: Drive, t: float, h: float, count: int
+) -> tuple[Step, PlantState]:
+    """Short steps, told as one, and the state at their end."""
+    short, parts = h / count, []
+    session.load(state)
+    q, v = state.q, state.v
+    for number in range(count):
+        drive(session, t + number * short, q, v)
+        session.advance(short)
+        parts.append(told(world, session, short))
+        q, v = session.engine.q[: len(q)].copy(), session.engine.v[: len(v)].copy()
+    return joined(parts), session.state()
 
 
-# A state as numbers that can be added: the change of q in its tangent space, v, bristles and twists, and the momenta of
-# free trees. What these have together is in every row the same, so that extrapolation keeps it.
+def joined(parts: list[Step]) -> Step:
+    """Several steps as one: impulses and books are sums, peaks the largest, the rest as in the last."""
+    if len(parts) == 1:
+        return parts[0]
+    rows: dict[int, np.ndarray] = {}
+    elapsed = 0.0
+    for part in parts:
+        for each in rows.values():
+            each[[c.MET_LAST, c.MET_SLIDES]] = 0.0
+        for pair, met in zip(part.pair.tolist(), part.met, strict=True):
+            own = rows.setdefault(pair, np.zeros(c.MET_FLOATS))
+            first = own[c.MET_WHEN] if own.any() else np.inf
+            peak = max(own[c.MET_PEAK], met[c.MET_PEAK])
+            own += met
+            own[c.MET_PEAK], own[c.MET_WHEN] = peak, min(first, elapsed + met[c.MET_WHEN])
+        elapsed += part.length
+    last = parts[-1]
+    table = np.array(list(rows.values())).reshape(-1, c.MET_FLOATS)
+    return last._replace(
+        length=elapsed,
+        pair=np.array(list(rows), dtype=int),
+        met=table,
+        nearest=min(part.nearest for part in parts),
+        unsettled=max(part.unsettled for part in parts),
+        work=sum(part.work for part in parts),
+        loss=sum(part.loss for part in parts),
+        outside=np.sum([part.outside for part in parts], axis=0),
+    )
 
 
-def _changes(world: World, start: State, end: State) -> np.ndarray:
+# A state as numbers that can be added: the change of q in its tangent space, v, the momenta of free trees, and the
+# books. What momenta have together is in every row the same, so that extrapolation keeps it.
+
+
+def _changes(world: World, start: PlantState, step: Step, end: PlantState) -> np.ndarray:
     moved = world.model.difference(start.q, end.q)
-    momenta = world.dynamics.free(end.q, end.v, np.zeros(world.model.nv), NO_TIME).momenta
-    return np.concatenate([moved, end.v, end.held[:, :4].reshape(-1), momenta])
+    roots = Roots(world.model)
+    momenta = roots.momenta(end.q, end.v).reshape(-1) if roots.bodies else np.zeros(0)
+    return np.concatenate([moved, end.v, momenta, [step.work, step.loss], step.outside])
 
 
-def _numbers(world: World, state: State) -> np.ndarray:
-    """Sizes to measure errors by: of changes of q, none."""
-    count = world.model.nv
-    return np.concatenate([np.zeros(count), state.v])
-
-
-def _changed(world: World, start: State, numbers: np.ndarray, last: State) -> tuple[State, float]:
-    """The state, and how far its joints are from their limits."""
-    nv, slots = world.model.nv, world.pairs.slots
-    moved, v, bristle, momenta = np.split(numbers, np.cumsum([nv, nv, 4 * slots]))
-    touching = last.touch_speed > 0.0
-    held = np.concatenate([bristle.reshape(slots, 4) * touching[:, None], last.held[:, 4:]], axis=-1)
+def _changed(world: World, start: PlantState, numbers: np.ndarray, ends: list[PlantState]) -> PlantState:
+    nv, roots = world.model.nv, Roots(world.model)
+    moved, v, momenta, _ = np.split(numbers, np.cumsum([nv, nv, 6 * len(roots.bodies)]))
     q = world.model.integrate(start.q, moved)
-    q, v, room = world.dynamics.after(q, v, momenta, NO_TIME)
-    return State(q, v, held), float(room[0])
+    if roots.bodies:
+        v = roots.moved(q, v, momenta.reshape(-1, 6))
+    return PlantState(q, v, _remembered(ends))
+
+
+def _remembered(ends: list[PlantState]) -> tuple[np.ndarray, ...]:
+    """What contacts remember at the end: extrapolated where every row has the same, else that of the finest."""
+    wholes, floats, *rest = ends[-1].memory
+    tables = [end.memory for end in ends]
+    if not all(np.array_equal(own[0], wholes) for own in tables):
+        return ends[-1].memory
+    rows: list[list[np.ndarray]] = []
+    for own in tables:
+        column = [np.concatenate([own[1][:, BENT].reshape(-1), own[2]])]
+        for k, before in enumerate(rows[-1] if rows else ()):
+            ratio = COUNTS[len(rows)] / COUNTS[len(rows) - 1 - k]
+            column.append(column[k] + (column[k] - before) / (ratio - 1.0))
+        rows.append(column)
+    floats = floats.copy()
+    bent, dry = np.split(rows[-1][-1], [4 * len(floats)])
+    pushes = floats[:, c.IMPULSE + 2] > 0.0
+    floats[pushes, BENT] = bent.reshape(-1, 4)[pushes]
+    return (wholes, floats, dry, *rest[1:])

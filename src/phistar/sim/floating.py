@@ -35,12 +35,12 @@ TINY = 1e-300
 
 
 def floats(model: Model) -> bool:
-    """Whether nothing holds the robot: one free base, and no loop that might close over the world."""
+    """Whether nothing holds the robot: one free base of rigid bodies, and no loop that might close over the world."""
     try:
         check_free_base(model)
     except ModelError:
         return False
-    return not model.loops
+    return not model.loops and model.embedding is None and not model.is_flexible
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,19 @@ import numpy as np
 
 from phistar.backends.code.timeloop import Memory as State
 from phistar.backends.code.timeloop import Phase, TimeSignature
-from phistar.backends.executor import rolled_plan
+from phistar.backends.kernels.emit_llvm import ATTRIBUTES, functions_text
 from phistar.backends.links.link_frames import link_frames
-from phistar.backends.machine import cache
-from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls, traced_stages
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.loop import Sizes
 from phistar.backends.rolled.memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.plan import Plan
 from phistar.backends.rolled.tables import Areas, Given, initial_numbers, link_tables, over_links
-from phistar.backends.rolled.timeloop import Control, Phases, time_text
+from phistar.backends.rolled.timeloop import Control, Phases, time_functions
+from phistar.backends.rolled_kernel import rolled_plan
+from phistar.backends.wide_kernel import has_wide_links
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.sim.coordinates import Coordinates
@@ -57,7 +59,8 @@ class LongRollout:
     def __init__(self, model: Model, method: str, state: State, control: Phase | None, controls: bool) -> None:
         self.model, self.method, self.state, self.control = model, method, state, control
         self.chosen, self.signature = method_named(method), TimeSignature(state, controls)
-        fits = model.nv and not model.loops and not self.chosen.floating(model) and Passive(model).traceable
+        wide = has_wide_links(model) or model.loops
+        fits = model.nv and not wide and not self.chosen.floating(model) and Passive(model).traceable
         self.plan = rolled_plan(forward_dynamics.wanted(model, ())[0]) if fits else None
         self.acting = acting(model)
 
@@ -69,22 +72,21 @@ class LongRollout:
         steps = LinkSteps(plan, self.chosen, self.signature.controls or self.control is not None, tuple(self.acting))
         how = self.method, self.chosen.weights, self.signature.names, steps.forces, steps.acting
         own = (model.key, self.control, self.state) if self.control else None  # a controller is about one robot
-        name = cache.key("long rollout", plan, [kind.key for kind in kinds], how, own, target, lanes)
-        found = cache.load(name)
-        if found is None:
+
+        def source() -> Source:
             stages = _stages(steps, kinds, plan)
             text, memory = self._text(stages, numbers, len(kinds), lanes, target.fma)
             header = {"operations": self._operations(stages), "by_column": 0, "memory": memory.data()}
-            code = compile_object(text, target, quick=True)
-            cache.store(name, header, code)
-        else:
-            header, code = found
+            return Source(text, header, quick=True)
+
+        made_from = plan, [kind.key for kind in kinds], how, own, lanes
+        header, code = machine_code("long rollout", made_from, target, source)
         rooms = Rooms.from_data(header["memory"])
         areas = Areas(model, numbers, rooms, ())
         data = link_tables(model, frames, numbers, areas, self._given(numbers, areas, rooms, plan), (), 2 * lanes)
         title = f"rollout of {model.name} by {self.method}, compiled link by link."
         signature: Any = self.signature
-        return gufunc(load_object(code), signature, "rollout", title, data)
+        return gufunc(code, signature, "rollout", title, data)
 
     def _text(self, stages: list[Stage], numbers: list[int], kinds: int, lanes: int, fma: bool) -> tuple[str, Memory]:
         """The module, and where it keeps its numbers."""
@@ -98,7 +100,10 @@ class LongRollout:
         scratch = max(made.scratch, control.body.slot_count if control else 0)
         sizes = Sizes(memory.lanes, scratch, max(len(memory.slot), 1), 0, 1, None)
         phases = Phases(1, len(stages) - 2, self.chosen.weights, memory.flat[WEIGHTS])
-        return "\n".join([*made.functions, time_text(made.calls, phases, self.signature, sizes, control)]), memory
+        own, names = (control.body.functions(), control.body.names) if control else ([], ())
+        functions = time_functions(made.calls, phases, self.signature, sizes, control)
+        loop = functions_text(functions, [*made.names, *names])
+        return "\n".join([*made.functions, *own, loop, ATTRIBUTES]), memory
 
     def _operations(self, stages: list[Stage]) -> int:
         """Per link and step; a controller's are not among them."""

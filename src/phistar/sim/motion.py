@@ -1,215 +1,272 @@
-"""Motion with contact over time: steps as long as the tolerance allows, cut where bodies come near, events logged."""
+"""Motion with contact over time: steps of one length, or as long as the tolerance allows; events are logged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.contact.gaps import Gaps, Penetration
+from phistar.constraints import columns as c
 from phistar.errors import PhistarError
-from phistar.sim.extrapolation import Control, Tried, long_step
-from phistar.sim.world import State, Step, World
+from phistar.plant.session import Diverged, PlantState, Session
+from phistar.sim.extrapolation import Tried, long_step
+from phistar.sim.steps import Step, told
+from phistar.sim.trajectory import Event
+from phistar.sim.world import Penetration, World
+
+Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
 
 ORDER = 5
 LARGEST_TURN = 0.2  # rad or m that a joint may change in one step
 SHORTEST = 1e-10  # s
+FASTEST = 1e6  # rad/s and m/s: no mechanism moves so fast; what does has diverged
 LAST = 1e-5  # of the margin: nearer to it, what leaves has left
-SLIPS = 0.999  # of μ f
 
 
-class Event(NamedTuple):
-    """What happened when: "touch", "release", "slip" or "stick" of a pair; "limit" or "release" of a joint."""
-
-    time: float
-    what: str
-    where: str
+class Missed(PhistarError):
+    """A tolerance that no step is short enough for."""
 
 
 class Touching(NamedTuple):
-    """The pairs in touch, those of them that slip, and the stops that push; `seen` is what they were found from."""
+    """The pairs in touch, those of them that slip, and the stops that push."""
 
-    pairs: frozenset[int]
-    slipping: frozenset[int]
-    stops: frozenset[int]
-    seen: tuple[Any, ...]
+    pairs: frozenset[int] = frozenset()
+    slipping: frozenset[int] = frozenset()
+    stops: frozenset[int] = frozenset()
+
+
+NOTHING = Touching()
 
 
 class Moment(NamedTuple):
-    """A point of a motion: its time and state, the gaps there, what touches, how long a step is wanted next; the step
+    """A point of a motion: its time and state, what touches, the smallest gap, how long a step is wanted next; the step
     that led there from the state `before` in `length` seconds (none at the start), and the events of that step."""
 
     time: float
-    state: State
-    ahead: Gaps
+    state: PlantState
     touching: Touching
+    nearest: float
     wanted: float
-    before: State
+    before: PlantState
     length: float = 0.0
     step: Step | None = None
     events: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True)
 class Motion:
-    """A world in motion under `control(t, q, v)`, to the tolerances rtol and atol."""
+    """A world in motion under `control(t, q, v)`, by steps of one length or to the tolerances rtol and atol. Without a
+    control, its session keeps the forces and servos that it was given."""
 
-    world: World
-    control: Control
-    rtol: float = 1e-6
-    atol: float = 1e-9
-    longest: float = 0.1
+    def __init__(
+        self,
+        world: World,
+        control: Control | None = None,
+        rtol: float = 1e-6,
+        atol: float = 1e-9,
+        longest: float = 0.1,
+        session: Session | None = None,
+    ) -> None:
+        self.world, self.control, self.rtol, self.atol, self.longest = world, control, rtol, atol, longest
+        self.session = session or world.session()
+        self._now: PlantState | None = None
 
-    def moments(self, start: State, begin: float, stops: Iterable[float]) -> Iterator[Moment]:
+    def moments(self, start: PlantState, begin: float, stops: Iterable[float]) -> Iterator[Moment]:
         """From `begin` on, through moments at all `stops`, which rise, exactly."""
         yield from self.onward(self.first(start, begin, min(self.longest, 1e-3)), stops)
 
-    def fixed(self, start: State, begin: float, stops: Iterable[float], step: float) -> Iterator[Moment]:
+    def fixed(self, start: PlantState, begin: float, stops: Iterable[float], step: float) -> Iterator[Moment]:
         """The same by steps of one length (or a little less, to arrive at the stops), without a look at the error."""
         yield from self.onward_by(step, self.first(start, begin, step), stops)
 
-    def first(self, start: State, begin: float, step: float) -> Moment:
-        """Where a motion begins; bodies that intersect there are refused."""
-        try:
-            gaps = self.world.gaps(start, step)
-        except Penetration as error:
-            raise Penetration(f"At t = {begin:.6g} s {error} Start them apart.") from None
-        return Moment(begin, start, gaps, _touching(self.world, start, None, None), step, start)
+    def first(self, start: PlantState, begin: float, step: float) -> Moment:
+        """Where a motion begins. Bodies that touch or overlap by less than their margin are let apart slowly; those
+        that intersect are refused."""
+        nearest = self._looked(start, step)
+        table = self._contacts
+        if len(table):
+            deep = np.argmin(table[:, c.GAP] + table[:, c.MARGIN])
+            gap, margin = table[deep, [c.GAP, c.MARGIN]]
+            if gap <= -margin:
+                depth = f" by {-gap:.3g} m" if gap < -margin else ""  # of hulls no more is known than that they overlap
+                raise Penetration(
+                    f"At t = {begin:.6g} s {self._pair_name(int(deep))} intersect{depth}. Start them apart."
+                )
+        self._now = None
+        return Moment(begin, start, NOTHING, nearest, step, start)
+
+    def now(self) -> PlantState:
+        """The state that the motion stands at, with what contacts remember: to be written down and gone on from."""
+        return self.session.state()
 
     def onward(self, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
         """Moments that follow one; the same whether it was the last of others or comes from a file."""
-        time, state, gaps, before, wanted = moment[:5]
         ahead = iter(stops)
-        end = next(ahead, None)
+        end, wanted = next(ahead, None), moment.wanted
         while end is not None:
+            time, state = moment.time, moment.state
             if time >= end:
                 end = next(ahead, None)
                 continue
-            step = min(wanted, end - time, self._limit(state, gaps))
-            tried = long_step(self.world, state, gaps, self._driven, time, step, self.rtol, self.atol)
+            step = min(wanted, end - time, self._limit(state, min(wanted, end - time)))
+            tried = long_step(self.world, self.session, state, self._drive, time, step, self.rtol, self.atol)
+            if tried is not None and self._looked(tried.state, step) <= 0.0:
+                tried = None
             if tried is None or tried.error > 1.0 or not np.isfinite(tried.error):
-                wanted = self._shorter(tried, step, time, state, gaps)
+                wanted = self._shorter(tried, step, time, state)
                 continue
             grown = step * float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
             wanted = min(max(grown, wanted if tried.error < 0.1 else 0.0), self.longest)  # a cut step tells little
-            begun, time = time, end if time + step >= end - SHORTEST else time + step
-            moment = self._arrived(tried.step, begun, time, state, gaps, before, wanted)
-            _, state, gaps, before, wanted = moment[:5]
+            until = end if time + step >= end - SHORTEST else time + step
+            self._now = None
+            moment = self._arrived(moment, tried.step, tried.state, until, wanted)
             yield moment
 
     def onward_by(self, step: float, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
         """The same by steps of one length."""
-        time, state, gaps, before, wanted = moment[:5]
         for end in stops:
-            count = max(1, ceil((end - time) / step - 1e-9))
-            short, origin = (end - time) / count, time
+            count, origin = max(1, ceil((end - moment.time) / step - 1e-9)), moment.time
+            short = (end - origin) / count
             for k in range(1, count + 1):
-                try:
-                    made = self.world.advance(state, self._driven(time, state.q, state.v), short, gaps)
-                except Penetration as error:
-                    raise Penetration(f"At t = {time:.6g} s {error}") from None
-                begun, time = time, end if k == count else origin + k * short
-                moment = self._arrived(made, begun, time, state, gaps, before, wanted)
-                _, state, gaps, before, _ = moment[:5]
+                moment = self._plain_step(moment, end if k == count else origin + k * short, short)
                 yield moment
 
-    def _arrived(
-        self, step: Step, begun: float, time: float, state: State, gaps: Gaps, before: Touching, wanted: float
-    ) -> Moment:
-        after = _touching(self.world, step.state, step, before)
-        events = _events(self.world, begun, time, (state, gaps), before, after)
-        return Moment(time, step.state, step.ahead, after, wanted, state, time - begun, step, events)
+    def _plain_step(self, moment: Moment, until: float, length: float) -> Moment:
+        time, state, session = moment.time, moment.state, self.session
+        if state is not self._now:
+            session.load(state)
+        engine, self._now = session.engine, None
+        try:
+            self._drive(session, time, state.q, state.v)
+            session.advance(length)
+        except Diverged as error:
+            raise Diverged(f"At t = {time:.6g} s {self._stuck(state, length, error)}") from None
+        after = PlantState(engine.q[: len(state.q)].copy(), engine.v[: len(state.v)].copy())
+        moved = self._arrived(moment, told(self.world, session, length), after, until, moment.wanted)
+        self._now = after
+        return moved
 
-    def _driven(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _arrived(self, moment: Moment, step: Step, after: PlantState, time: float, wanted: float) -> Moment:
+        v, begun = after.v, moment.time
+        if not float(v @ v) < FASTEST**2:
+            raise Diverged(self._diverging(begun, time, v))
+        before = moment.touching
+        touching = _touching(step, before)
+        events = _events(self.world, begun, time, step, before, touching)
+        return Moment(time, after, touching, step.nearest, wanted, moment.state, time - begun, step, events)
+
+    def _drive(self, session: Session, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """The controller's joint forces, checked."""
+        if self.control is None:
+            return
         tau = np.asarray(self.control(t, q, v), dtype=float)
         if tau.shape != v.shape or not isfinite(tau @ tau):
             count = len(v)
             what = f"shape {tau.shape}" if tau.shape != (count,) else f"{tau.tolist()}"
             raise PhistarError(f"At t = {t:.6g} s the controller gives {what}; it must give ({count},) finite numbers.")
-        return tau
+        session.engine.force[: len(v)] = tau
 
-    def _shorter(self, tried: Tried | None, step: float, time: float, state: State, gaps: Gaps) -> float:
-        if step < SHORTEST:
-            raise PhistarError(
-                f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance; "
-                f"nearest to meeting are {self.world.nearest(state, gaps)}. Give their surface more strength, which "
-                "fast bodies need, or loosen rtol."
-            )
-        known = tried is not None and np.isfinite(tried.error)
-        return step * (float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7)) if known else 0.25)  # type: ignore[union-attr]
+    # Near and far
 
-    def _limit(self, state: State, gaps: Gaps) -> float:
+    @property
+    def _contacts(self) -> np.ndarray:
+        engine = self.session.engine
+        return engine.tables["contacts"][: engine.counts[c.CONTACTS]]
+
+    def _looked(self, state: PlantState, step: float) -> float:
+        """The smallest gap of a state, ∞ where nothing may touch within a step; contacts stand in the tables."""
+        self.session.load(state)
+        self.session.engine.look(step)
+        nearest = float(self.session.engine.numbers[c.NEAREST])
+        return nearest if nearest < 1e299 else np.inf
+
+    def _limit(self, state: PlantState, step: float) -> float:
         """No joint changes by more than LARGEST_TURN; what comes near arrives at its margin first, (d − ε)/(−ḋ)
-        (WD89 §2.6), and what leaves does too: short steps that all end outside would miss its last push."""
+        (WD89 §2.5), and what leaves does too: short steps that all end outside would miss its last push."""
         fastest = float(np.max(np.abs(state.v), initial=0.0))
         limit = LARGEST_TURN / fastest if fastest > 0.0 else np.inf
-        margin = self.world.parameters.margin[gaps.slot]
-        outside, rates = gaps.distance - margin, self.world.closing(state, gaps)
-        arriving = (outside > 1e-3 * margin) & (rates < 0.0) | (outside < -LAST * margin) & (rates > 0.0)
-        if np.any(arriving):
-            limit = min(limit, 0.999 * float(np.min(-outside[arriving] / rates[arriving])))
+        self._looked(state, min(step, limit))
+        table = self._contacts
+        if len(table):
+            margin, rates = table[:, c.MARGIN], table[:, c.RATE + 2]
+            outside = table[:, c.GAP] + table[:, c.OFFSET] - margin
+            arriving = (outside > 1e-3 * margin) & (rates < 0.0) | (outside < -LAST * margin) & (rates > 0.0)
+            if np.any(arriving):
+                limit = min(limit, 0.999 * float(np.min(-outside[arriving] / rates[arriving])))
         return max(limit, 10 * SHORTEST)
 
+    def _pair_name(self, contact: int) -> str:
+        a, b = self.session.engine.tables["contact_wholes"][contact, [c.SHAPE_A, c.SHAPE_B]]
+        return self.world.pairs.pairs[self.world.pair_numbers[0][a, b]].name
 
-def _touching(world: World, state: State, step: Step | None, before: Touching | None) -> Touching:
-    far = step is not None and step.forces is None and not any(step.stops.tolist())
-    if far and before is not None and not (before.pairs or before.stops):
-        return before  # nothing was near, and nothing is
-    touching, sliding = state.touch_speed > 0.0, ()
-    if step is not None and step.forces is not None:
-        sliding = _sliding(step.gaps.slots, step.forces.table.tolist(), world.frictions)
-    stops = b"" if step is None else (step.stops > 0.0).tobytes()
-    seen = touching.tobytes(), sliding, stops
-    if before is not None and before.seen == seen:
-        return before
-    pairs, numbers = frozenset(world.pairs.of_slot[touching].tolist()), world.pairs.of_slot[list(sliding)]
-    pushing = frozenset(np.frombuffer(stops, dtype=bool).nonzero()[0].tolist())
-    return Touching(pairs, pairs & frozenset(numbers.tolist()), pushing, seen)
+    def _nearest(self, state: PlantState, step: float) -> str:
+        """What meets first if all goes on as it does; where nothing closes, what is nearest."""
+        self._looked(state, step)
+        table = self._contacts
+        if not len(table):
+            return f"the joints of {self.world.model.name} and their stops"
+        return self._pair_name(int(np.argmin(table[:, c.GAP] / np.maximum(-table[:, c.RATE + 2], 1e-12))))
+
+    # What cannot go on
+
+    def _shorter(self, tried: Tried | None, step: float, time: float, state: PlantState) -> float:
+        if step < SHORTEST:
+            raise Missed(
+                f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance; "
+                f"nearest to meeting are {self._nearest(state, step)}. Give their surface more strength, which "
+                "fast bodies need, or loosen rtol."
+            )
+        if tried is None or not np.isfinite(tried.error):
+            return 0.25 * step
+        return step * float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7))
+
+    def _stuck(self, state: PlantState, length: float, error: Diverged) -> str:
+        if "kept apart" in str(error):
+            return (
+                f"{self._nearest(state, length)} cannot be kept apart in steps as short as {length / 2**14:.1e} s: "
+                "they come too fast for their surface. Raise its strength to about m v²/(10 margin), in N."
+            )
+        return "joint rates grow beyond all numbers. Are the forces or the gains meant to be so large?"
+
+    def _diverging(self, begun: float, time: float, v: np.ndarray) -> str:
+        worst = int(np.argmax(np.where(np.isfinite(v), np.abs(v), np.inf)))
+        joint = next(joint for joint in self.world.model.joints if joint.v_slice.stop > worst)
+        return (
+            f"At t = {begun:.6g} s the motion diverges: {joint.name} reaches {abs(v[worst]):.3g} rad/s or m/s in the "
+            f"step of {time - begun:.3g} s. Take a shorter step or a tolerance (rtol) if springs or gains are too "
+            "stiff for it; else look for what feeds energy in."
+        )
 
 
-def _sliding(slots: tuple[int, ...], forces: list[list[float]], frictions: list[float]) -> tuple[int, ...]:
-    """The slots whose friction is at its limit, μ f."""
-    found = []
-    for slot, (x, y, pressing, *_) in zip(slots, forces, strict=True):
-        limit = SLIPS * frictions[slot] * pressing
-        if pressing > 0.0 and x * x + y * y > limit * limit:
-            found.append(slot)
-    return tuple(found)
-
-
-def _arrivals(world: World, state: State, gaps: Gaps) -> dict[int, float]:
-    """When, from now, each pair that comes near is at its margin: (d − ε)/(−ḋ)."""
-    outside = gaps.distance - world.parameters.margin[gaps.slot]
-    coming = outside > 0.0
-    if not np.any(coming):
-        return {}
-    after = outside[coming] / np.maximum(-world.closing(state, gaps)[coming], 1e-12)
-    pairs = world.pairs.of_slot[gaps.slot[coming]]
-    found: dict[int, float] = {}
-    for pair, wait in zip(pairs.tolist(), after.tolist(), strict=True):
-        found[pair] = min(wait, found.get(pair, np.inf))
-    return found
+def _touching(step: Step, before: Touching) -> Touching:
+    stops = frozenset(step.stops)
+    if not len(step.pair):
+        found = Touching(stops=stops) if stops else NOTHING
+        return before if found == before else found
+    on = step.normal > 0.0
+    sliding = on & (step.met[:, c.MET_SLIDES] > 0.0)
+    found = Touching(frozenset(step.pair[on].tolist()), frozenset(step.pair[sliding].tolist()), stops)
+    return before if found == before else found
 
 
 def _events(
-    world: World, begun: float, ended: float, start: tuple[State, Gaps], before: Touching, after: Touching
+    world: World, begun: float, ended: float, step: Step, before: Touching, after: Touching
 ) -> tuple[Event, ...]:
-    """What changed in a step; a touch at the moment that it was foreseen for, the rest at the step's end."""
-    if after is before:
+    """What changed in a step: a touch at its moment, the rest at the step's end. What bounces within a step touches and
+    is released in it."""
+    met = frozenset(step.pair.tolist()) if len(step.pair) else frozenset[int]()
+    if after is before and met <= after.pairs:
         return ()
-    both, names = before.pairs & after.pairs, [pair.name for pair in world.pairs.pairs]
-    touched = sorted(after.pairs - before.pairs)
-    arrivals = _arrivals(world, *start) if touched else {}
-    found = [Event(min(begun + arrivals.get(i, np.inf), ended), "touch", names[i]) for i in touched]
+    touched, both = sorted(met - before.pairs), before.pairs & after.pairs
+    when = dict(zip(step.pair.tolist(), step.met[:, c.MET_WHEN].tolist(), strict=True))
+    names, joints = [pair.name for pair in world.pairs.pairs], world.stops[1]
+    found = [Event(min(begun + when[i], ended), "touch", names[i]) for i in touched]
     others = [
-        ("release", before.pairs - after.pairs, names),
+        ("release", (before.pairs | met) - after.pairs, names),
         ("slip", after.slipping - before.slipping, names),
         ("stick", (before.slipping - after.slipping) & both, names),
-        ("limit", after.stops - before.stops, world.limits.names),
-        ("release", before.stops - after.stops, world.limits.names),
+        ("limit", after.stops - before.stops, joints),
+        ("release", before.stops - after.stops, joints),
     ]
     return (*found, *(Event(ended, what, where[i]) for what, those, where in others for i in sorted(those)))

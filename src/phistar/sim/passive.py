@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from phistar.backends.traces.arrays import sign
 from phistar.model import Model
 from phistar.sim.coordinates import Coordinates
+from phistar.spatial import times
 
 
 @dataclass(frozen=True)
@@ -17,9 +19,21 @@ class Passive:
 
     model: Model
 
+    @cached_property
+    def _tree(self) -> Passive:
+        """Those of the spanning tree of a mechanism in independent rates."""
+        return Passive(self.model.tree)
+
+    @cached_property
+    def acts(self) -> bool:
+        """Whether anything is there."""
+        own = self if self.model.embedding is None else self._tree
+        parts = (own.damping, own.stiffness, own.model.gather(lambda kind: kind.friction[0] + kind.friction[1]))
+        return self.model.is_flexible or any(np.any(part) for part in parts)
+
     def _gathered(self, name: str) -> np.ndarray:
-        parts = [np.zeros(0), *(getattr(joint.kind, name) for joint in self.model.joints)]
-        return np.concatenate(parts)
+        """What joints have; zero on the modes of bodies that bend, whose stiffness and damping are matrices."""
+        return self.model.gather(lambda kind: getattr(kind, name))
 
     @cached_property
     def damping(self) -> np.ndarray:
@@ -35,8 +49,11 @@ class Passive:
 
     @cached_property
     def friction(self) -> np.ndarray:
-        """(2, nv): magnitudes for positive and for negative rates."""
-        return np.concatenate([np.zeros((2, 0)), *(joint.kind.friction for joint in self.model.joints)], axis=-1)
+        """(2, nv): magnitudes for positive and for negative rates; of independent joints, in independent rates."""
+        whole = np.stack([self.model.gather(lambda kind, i=i: kind.friction[i]) for i in range(2)])
+        if self.model.embedding is None:
+            return whole
+        return np.stack([self.model.embedding.joint_values(each, "Dry friction that sticks") for each in whole])
 
     @property
     def traceable(self) -> bool:
@@ -56,18 +73,45 @@ class Passive:
 
     def smooth(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """−(d θ̇ + k (q ⊖ rest)), (…, nv)."""
+        if self.model.embedding is not None:
+            if not (np.any(self.damping) or np.any(self.stiffness)):
+                return np.zeros(v.shape)
+            embedding = self.model.embedding
+            return embedding.independent_forces(q, self._tree.smooth(q, embedding.full_rates(q, v)))
         if not np.any(self.stiffness):
-            return -(self.damping * v)
-        return smooth_force(self.damping, self.stiffness, self.deflection(q), v)
+            found = -(self.damping * v)
+        else:
+            found = smooth_force(self.damping, self.stiffness, self.deflection(q), v)
+        for body in self.model.bodies:
+            if body.flexible is not None:
+                eta, rate = q[..., body.mode_q_slice], v[..., body.mode_slice]
+                found[..., body.mode_slice] = body.flexible.elastic_force(eta, rate)
+        return found
 
-    def coulomb(self, sign: np.ndarray) -> np.ndarray:
-        """−friction₊ where the sign is 1, friction₋ where it is −1, 0 where it is 0."""
+    def sliding(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Dry friction by the signs of the rates alone, (…, nv)."""
+        if self.model.embedding is None:
+            return self.coulomb(sign(v))
+        if not np.any(self._tree.friction):
+            return np.zeros(v.shape)
+        embedding = self.model.embedding
+        return embedding.independent_forces(q, self._tree.coulomb(sign(embedding.full_rates(q, v))))
+
+    def coulomb(self, way: np.ndarray) -> np.ndarray:
+        """−friction₊ where the way is 1, friction₋ where it is −1, 0 where it is 0."""
         ahead, back = self.friction
-        return coulomb_force(ahead, back, sign)
+        return coulomb_force(ahead, back, way)
 
     def elastic_energy(self, q: np.ndarray) -> np.ndarray:
-        """½ k (q ⊖ rest)², (…)."""
-        return 0.5 * np.sum(self.stiffness * self.deflection(q) ** 2, axis=-1)
+        """½ k (q ⊖ rest)² and ½ηᵀK_fη of modes, (…)."""
+        if self.model.embedding is not None:
+            return self._tree.elastic_energy(q)
+        total = 0.5 * np.sum(self.stiffness * self.deflection(q) ** 2, axis=-1)
+        for body in self.model.bodies:
+            if body.flexible is not None:
+                eta = q[..., body.mode_q_slice]
+                total = total + 0.5 * np.sum(eta * times(body.flexible.stiffness, eta), axis=-1)
+        return total
 
 
 def smooth_force(damping: np.ndarray, stiffness: np.ndarray, deflection: np.ndarray, v: np.ndarray) -> np.ndarray:

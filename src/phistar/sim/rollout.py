@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from phistar.backends.choice import compilable, is_wide_written
 from phistar.backends.code.timeloop import Memory, Phase
-from phistar.backends.kernel import compilable
 from phistar.backends.machine.threads import spread
-from phistar.backends.traces.arrays import sign
+from phistar.backends.wide_kernel import has_wide_links
 from phistar.dynamics import forward_dynamics
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
+from phistar.model.check import check_robot
 from phistar.sim.closing import check_closed, closed_again
 from phistar.sim.compiled import compiled_rollout
 from phistar.sim.controller import Controller, compiled_control, control_phase
 from phistar.sim.coordinates import Coordinates
+from phistar.sim.drives import Drives
+from phistar.sim.feedback import feedback_forces, feedback_phase, feedback_rows
 from phistar.sim.floating import MORE
 from phistar.sim.integrators import Flow, Method, method_named
+from phistar.sim.left_out import tell_left_out
 from phistar.sim.long_rollout import long_rollout
 from phistar.sim.passive import Passive
+from phistar.sim.trajectory import Trajectory
 
-
-class Rollout(NamedTuple):
-    """t (steps+1,), q (…, steps+1, nq), v (…, steps+1, nv); the initial state comes first."""
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
+FASTEST = 1e6  # rad/s and m/s: what moves so fast has diverged
+_log = logging.getLogger("phistar")
 
 
 def rollout(
@@ -43,40 +45,115 @@ def rollout(
     *,
     controller: Controller | None = None,
     parameters: Any = None,
-) -> Rollout:
-    """States over time from q0 (…, nq), v0 (…, nv), all rows at once; dt is a number, or (steps,).
+    feedback: Any = None,
+    around: Any = None,
+    prescribed: Sequence[str] = (),
+    locked: Sequence[str] = (),
+    passive: Sequence[str] = (),
+) -> Trajectory:
+    """Step many states forward in time at once, in one compiled kernel.
 
-    `controls` (…, steps, nv) are joint forces held over each step. Instead, a `controller(t, q, v)` → (nv,), written
-    with NumPy for one state, is evaluated at the start of each step, inside the kernel; with `parameters` (…, g) it is
-    `controller(t, q, v, parameters)`, and they may change from row to row and call to call without compiling again.
-    With neither the joint forces are zero. Passive joint forces (`ps.joint_friction`) act throughout.
+    Passive joint forces (`ps.joint_friction`) act throughout: dry friction by the sign of the rate alone, so that a
+    joint that it would hold creeps. Limits of joints are left out. A model that has either is told of once to the
+    logger `phistar`, and so are states that grow beyond 1e6: steps too long for what is stiff. (Scenes have stops and
+    friction that sticks; `ps.simulate` has the latter.) Quaternions stay unit. Loops, which must start closed, are
+    closed again after every step, in position and in velocity; in independent rates (`model.embedded()`) they stay
+    closed, and from a dead point of those on the motion is NaN.
 
-    Methods: "rk4", fourth order; "euler", semi-implicit, first order; "midpoint", implicit and symmetric, second order:
-    its energy error stays bounded, and a robot on a free base keeps its momentum and energy to rounding. Quaternions
-    stay unit. Loops, which must start closed, are closed again after every step, in position and in velocity.
+    Parameters
+    ----------
+    model : Model
+    q0, v0 : (…, nq), (…, nv)
+        Where to start.
+    controls : (…, steps, nv), optional
+        Joint forces held over each step; by default zero.
+    dt, steps : float or (steps,), int
+        Length of a step [s], and how many; known from `controls`.
+    method : "rk4", "euler" or "midpoint"
+        Fourth order; semi-implicit, first order; implicit and symmetric, second order, its energy error bounded.
+    controller : callable, optional
+        controller(t, q, v) → (nv,), written with NumPy for one state, in place of `controls`: evaluated at the start of
+        each step, inside the kernel. With parameters, controller(t, q, v, parameters).
+    parameters : (…, g), optional
+        May change from row to row and call to call without compiling again.
+    feedback : (…, steps, nv, 2nv), optional
+        Gains K that vary in time, in place of `controls`: u_k − K_k [q ⊖ q_k; v − v_k], inside the kernel.
+    around : (q, v, u), with `feedback`
+        The motion it holds to, (…, steps, nq) or a row more, (…, steps, nv) or a row more, and (…, steps, nv).
+    prescribed, locked, passive : sequences of str, optional
+        Joints that controls do not drive by force: of prescribed ones their entries are accelerations, locked ones stay
+        at rest, on passive ones springs and damping alone act, as in `ps.simulate`.
 
-    Robots of any length have one kernel, controller included; long ones run link by link. What is stepped in NumPy:
-    long robots with loops, or by "midpoint" on a free base, and springs on spherical and free joints.
+    Returns
+    -------
+    Trajectory
+        `t` (steps + 1,), `q` (…, steps + 1, nq), `v` (…, steps + 1, nv), the initial state first; `tau` where controls
+        were given. `member(i)` is one motion of a batch.
+
+    Examples
+    --------
+    >>> run = ps.rollout(ps.planar_chain(2), [0, 0], [1, 0], dt=0.01, steps=100)
+    >>> run.q.shape
+    (101, 2)
     """
-    _refuse(controls, controller, parameters)
-    start = model.checked(q0, model.nq, "q0"), model.checked(v0, model.nv, "v0")
+    check_robot("rollout", (model,))
+    _refuse(controls, controller, parameters, feedback, around)
+    tell_left_out("ps.rollout", model, limits=True, dry_friction=True)
+    start = model.checked_q(q0, "q0"), model.checked(v0, model.nv, "v0")
     check_closed(model, *start)
+    drives = Drives(model, tuple(prescribed), tuple(locked), tuple(passive))
+    drives.check(start[1])
     given = None if controls is None else _controls(model, controls, steps)
+    fed = None if feedback is None else feedback_rows(model, feedback, around, steps)
+    given = given if fed is None else fed
     gains = None if parameters is None else _gains(parameters)
     count = _count(steps if given is None else given.shape[-2])
     times = _times(dt, count)
     _common([x.shape[:-1] for x in start] + [x.shape[:-2] for x in (given,) if x is not None] + _leading(gains))
-    memory = Memory(model.nq, model.nv, 0 if gains is None else gains.shape[-1])
-    floating = method_named(method).floating(model)
+    sizes = 0 if gains is None else gains.shape[-1], 0 if fed is None else fed.shape[-1]
+    memory, floating = Memory(model.nq, model.nv, *sizes), method_named(method).floating(model)
     if floating is not None:
+        if fed is not None:
+            raise PhistarError(
+                f'{model.name} floats, and "{method}" works on its momentum: feedback needs another method.'
+            )
+        if drives.any:
+            raise PhistarError("The midpoint method of a floating robot drives all joints by force; take 'rk4'.")
         start, memory = floating.entered(*start), replace(memory, nq=model.nq + MORE)
         controller = controller and floating.seen_by(controller)
-    made = _run(model, method, memory, controller, start, times, given, gains)
-    return Rollout(times, *(made if floating is None else floating.left(*made)))
+    made = _run(drives, method, memory, controller, start, times, given, gains)
+    q, v = made if floating is None else floating.left(*made)
+    _tell_divergence(model, times, v, start[1])
+    if fed is not None:
+        given = feedback_forces(model, fed, q[..., :-1, :], v[..., :-1, :])
+    return Trajectory(model, times, q, v, None if given is None else _held(given, q.shape[:-2]))
+
+
+def _held(controls: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """Joint forces (…, steps+1, nv) from each sample on; the last step's after it too."""
+    after = controls[..., -1:, :] if controls.shape[-2] else np.zeros((*controls.shape[:-2], 1, controls.shape[-1]))
+    last = np.concatenate([controls, after], axis=-2)
+    return np.broadcast_to(last, (*batch, *last.shape[-2:]))
+
+
+def _tell_divergence(model: Model, times: np.ndarray, v: np.ndarray, start: np.ndarray) -> None:
+    """Rows that end beyond all sense though they started within it: when the first did."""
+    with np.errstate(invalid="ignore"):
+        ended = ~(np.max(np.abs(v[..., -1, :]), axis=-1, initial=0.0) < FASTEST)
+        if not ended.any():
+            return
+        began = (
+            np.max(np.abs(np.broadcast_to(v[..., 0, :], v.shape[:-2] + v.shape[-1:])), axis=-1, initial=0.0) < FASTEST
+        )
+        rows = v.reshape(-1, *v.shape[-2:])[(ended & began).reshape(-1)]
+        if len(rows):
+            first = int(np.argmax(~(np.max(np.abs(rows), axis=(0, 2)) < FASTEST)))
+            told = "ps.rollout of %s: %d of %d motions diverge, the first at t = %.6g s; take a shorter dt."
+            _log.warning(told, model.name, len(rows), ended.size, times[first])
 
 
 def _run(
-    model: Model,
+    drives: Drives,
     method: str,
     memory: Memory,
     controller: Controller | None,
@@ -86,23 +163,28 @@ def _run(
     gains: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """q and v over time: by the kernel written out, by that which runs link by link, or in NumPy."""
-    written = compilable(model) and Passive(model).traceable
+    model = drives.model
+    written = (is_wide_written(model) if has_wide_links(model) else compilable(model)) and Passive(model).traceable
     held = given is not None or not (written or controller)
     control = None if held else control_phase(controller or _nothing(model), memory)
+    if memory.row:
+        control = feedback_phase(model, memory)
     if written:
-        function = compiled_rollout(model, method, memory, control)
+        function = compiled_rollout(model, method, memory, control, drives=drives)
+    elif memory.row:
+        function = None
     else:
-        function = long_rollout(model, method, memory, control, given is not None)
+        function = None if drives.any else long_rollout(model, method, memory, control, given is not None)
     if function is None:
-        return _stepped(model, method, memory, control, start, times, given, gains)
+        return _stepped(drives, method, memory, control, start, times, given, gains)
     count = len(times) - 1
-    arrays = [*start, times, *([] if given is None else [given.reshape(*given.shape[:-2], count * model.nv)])]
+    arrays = [*start, times, *([] if given is None else [given.reshape(*given.shape[:-2], count * given.shape[-1])])]
     arrays += [] if gains is None or not memory.gains else [gains]
     return spread(function, tuple(arrays), [(count + 1, memory.nq), (count + 1, model.nv)])
 
 
 def _stepped(
-    model: Model,
+    drives: Drives,
     method: str,
     memory: Memory,
     control: Phase | None,
@@ -112,33 +194,37 @@ def _stepped(
     gains: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same step by step in NumPy, around the compiled forward dynamics: for what no kernel does."""
-    chosen = method_named(method)
-    flow = numeric_flow(model, chosen)
+    model, chosen = drives.model, method_named(method)
+    flow = numeric_flow(drives, chosen)
     leading = [x.shape[:-1] for x in start] + [x.shape[:-2] for x in (given,) if x is not None] + _leading(gains)
     batch = np.broadcast_shapes(*leading)
     x = np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in start], axis=-1)
-    law, u = control and compiled_control(control, memory), np.zeros((*batch, model.nv))
+    law, u = control and not memory.row and compiled_control(control, memory), np.zeros((*batch, model.nv))
     q, v = (np.empty((*batch, len(times), size)) for size in (memory.nq, model.nv))
     q[..., 0, :], v[..., 0, :] = x[..., : memory.nq], x[..., memory.nq :]
     for k, h in enumerate(np.diff(times)):
-        if given is not None:
+        if memory.row and given is not None:
+            u = feedback_forces(model, given[..., k, :], x[..., : memory.nq], x[..., memory.nq :])
+        elif given is not None:
             u = given[..., k, :]
-        elif law is not None:
+        elif law:
             u = law([times[k], h], x, *([gains] if memory.gains else []))
         x = closed_again(flow.coordinates, chosen.step(flow, x, u, h))
         q[..., k + 1, :], v[..., k + 1, :] = x[..., : memory.nq], x[..., memory.nq :]
     return q, v
 
 
-def numeric_flow(model: Model, method: Method) -> Flow:
+def numeric_flow(drives: Drives, method: Method) -> Flow:
     """The mechanism in motion, on floats (…, n)."""
-    passive = Passive(model)
-    acts = any(np.any(x) for x in (passive.damping, passive.stiffness, passive.friction))
+    model, passive = drives.model, Passive(drives.model)
 
     def acceleration(q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
-        if not acts:
-            return forward_dynamics(model, q, v, u)
-        return forward_dynamics(model, q, v, u + passive.smooth(q, v) + passive.coulomb(sign(v)))
+        forces = drives.forces(u)
+        if passive.acts:
+            forces = forces + passive.smooth(q, v) + passive.sliding(q, v)
+        if np.any(drives.told):
+            return np.asarray(drives.moved(q, v, forces, u).accelerations)
+        return forward_dynamics(model, q, v, forces)
 
     return Flow(Coordinates(model), acceleration, method.floating(model))
 
@@ -147,9 +233,11 @@ def _nothing(model: Model) -> Controller:
     return lambda t, q, v: np.zeros(model.nv)
 
 
-def _refuse(controls: Any, controller: Any, parameters: Any) -> None:
-    if controls is not None and controller is not None:
-        raise PhistarError("rollout was given both controls and a controller; give one of them.")
+def _refuse(controls: Any, controller: Any, parameters: Any, feedback: Any, around: Any) -> None:
+    if sum(x is not None for x in (controls, controller, feedback)) > 1:
+        raise PhistarError("rollout was given more than one of controls, a controller and feedback; give one of them.")
+    if around is not None and feedback is None:
+        raise PhistarError("rollout was given a motion to stay around, but no feedback that keeps it there.")
     if parameters is not None and controller is None:
         raise PhistarError("rollout was given parameters, but no controller to take them.")
 

@@ -18,31 +18,34 @@ import numpy as np
 from phistar.backends.traces.solve import solve_symmetric
 from phistar.dynamics import forward_kinematics, gravity_load, mass_matrix
 from phistar.model import Free, Model
+from phistar.model.parts import Loop
 from phistar.spatial import cross
 
 
 @dataclass(frozen=True)
 class Roots:
-    """The k free joints of a model that stand on the world; floats or traced numbers of one state."""
+    """The k free joints that stand on the world and carry trees on their own; floats or traced numbers of one state."""
 
     model: Model
 
     @cached_property
     def bodies(self) -> tuple[int, ...]:
-        """The bodies at the roots; none where loops pass momentum from tree to tree, or to the world."""
-        model = self.model
-        if model.loops:
-            return ()
-        return tuple(i for i, up in enumerate(model.parents) if up < 0 and isinstance(model.joints[i].kind, Free))
+        """The bodies at the roots of those trees whose momentum no loop passes on, to another tree or to the world.
 
-    @cached_property
-    def tree(self) -> tuple[int, ...]:
-        """Of each body: the number of its root, −1 where that is held."""
-        found: list[int] = []
-        for body, parent in enumerate(self.model.parents):
-            number = self.bodies.index(body) if body in self.bodies else -1
-            found.append(found[parent] if parent >= 0 else number)
-        return tuple(found)
+        The forces of a loop within one tree, and those of couplings, which act on joints, are inner forces of it.
+        """
+        model = self.model
+        root: list[int] = []
+        for body, parent in enumerate(model.parents):
+            root.append(body if parent < 0 else root[parent])
+        tied: set[int] = set()
+        for loop in model.loops:
+            if isinstance(loop, Loop):
+                ends = [model.frame(end).body for end in (loop.frame_a, loop.frame_b)]
+                roots = {root[body] if body >= 0 else -1 for body in ends}
+                tied |= roots if len(roots) > 1 else set()
+        free = (i for i, up in enumerate(model.parents) if up < 0 and isinstance(model.joints[i].kind, Free))
+        return tuple(i for i in free if i not in tied)
 
     def momenta(self, q: Any, v: Any) -> Any:
         """(k, 6): of each tree, about the world's origin, world axes."""
@@ -59,14 +62,6 @@ class Roots:
         parts, done = [], 0
         for own, inertia, missing in self._owed(q, v, momenta):
             parts += [v[done : own.start], v[own] + solve_symmetric(inertia, missing[:, None])[:, 0]]
-            done = own.stop
-        return np.concatenate([*parts, v[done:]])
-
-    def carried(self, q: Any, v: Any, momenta: Any) -> Any:
-        """v (nv,) with those velocities of the roots that make the trees' linear momenta what is given; spins stay."""
-        parts, done = [], 0
-        for own, inertia, missing in self._owed(q, v, momenta):
-            parts += [v[done : own.start + 3], v[own][3:] + missing[3:] / inertia[3, 3]]
             done = own.stop
         return np.concatenate([*parts, v[done:]])
 

@@ -3,176 +3,222 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
+from phistar.control.sampled import SampledController, is_sampled
 from phistar.dynamics import kinetic_energy, potential_energy
 from phistar.errors import PhistarError, ShapeError
 from phistar.loops.forces import loop_report
 from phistar.loops.residual import left_open, loop_residual, projected
 from phistar.model import Model
 from phistar.sim.closing import check_closed
-from phistar.sim.coordinates import Coordinates
+from phistar.sim.course import Course, Piece
+from phistar.sim.drives import Drives
+from phistar.sim.left_out import tell_left_out
 from phistar.sim.passive import Passive
-from phistar.sim.stepping import Segment, integrated
-from phistar.sim.sticking import Sticking
+from phistar.sim.sample_and_hold import Held
+from phistar.sim.topology import Latch, Release
+from phistar.sim.trajectory import Stopped, Trajectory
 
-Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
+Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau, pure
 
 _log = logging.getLogger("phistar")
-FEWEST_STEPS = 50  # so that a control that acts for a moment is not stepped over, and a plot has points
-MOST_CHANGES = 100  # of dry friction at one instant
+RTOL, ATOL = 1e-9, 1e-12
 
 
-class Simulation(NamedTuple):
-    """t (T,), q (T, nq), v (T, nv), energy (T,): kinetic, potential and elastic; loop_residual (T, rows).
+class Steps(Protocol):
+    """What goes through time by steps of its own, as a plant does."""
 
-    `work` (T,) is what joint forces other than springs have done since the start, so that energy − work stays where it
-    was; `loop_rate` (T, rows) is ġ; `loop_rank` and `loop_condition` (T,) are those of `ps.loops.loop_report`.
-    """
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    energy: np.ndarray
-    loop_residual: np.ndarray
-    work: np.ndarray
-    loop_rate: np.ndarray
-    loop_rank: np.ndarray
-    loop_condition: np.ndarray
+    def simulate(self, duration: float, **options: Any) -> Trajectory: ...
 
 
 def simulate(
+    model: Model | Steps,
+    q0: Any = None,
+    v0: Any = None,
+    duration: float | None = None,
+    control: Control | SampledController[Any] | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    t_eval: Any = None,
+    *,
+    prescribed: Sequence[str] = (),
+    locked: Sequence[str] = (),
+    passive: Sequence[str] = (),
+    changes: Sequence[Latch | Release] = (),
+    **options: Any,
+) -> Trajectory:
+    """Simulate the motion of a robot to a tolerance, or of a plant by its own steps.
+
+    A plant is given as `ps.simulate(plant, duration, control=…, step=0.002)`, with q0 and v0 by name: contact, joint
+    limits, dry friction and servos are in its step, and `control(t, q, v)` gives a command, once a step.
+
+    Passive joint forces act: damping, springs, and dry friction that can hold a joint at rest. Limits of joints are
+    left out: a model that has them is told of once to the logger `phistar` (scenes have stops there). Loops are kept
+    closed, in position and in velocity, after every step; they must be closed at the start (see `ps.assemble`). A loop
+    that cannot be kept closed to 1e-10, where redundant equations of it disagree, is told to the logger too.
+
+    Parameters
+    ----------
+    model : Model or Plant
+    q0, v0 : (nq,), (nv,)
+        Where to start.
+    duration : float
+        [s].
+    control : callable or SampledController, optional
+        control(t, q, v) → (nv,), joint forces; by default zero. A function must be pure: the integrator tries steps,
+        rejects some and looks back, so that it is called at times that fall as well as rise. One that remembers goes in
+        as `ps.control.SampledFunction(function, period)`, or as a `SampledController`, which is given q and v: they are
+        asked once a period, in the order of time.
+    rtol, atol : float, optional
+        Tolerances of a step, by default 1e-9 and 1e-12. A plant goes by steps of one length unless it is given rtol;
+        `step` is then the time between samples.
+    t_eval : (T,), optional
+        Times of the samples [s]; by default the integrator's own steps.
+    prescribed, locked, passive : sequences of str, optional
+        Joints of a model that the control does not drive by force: of prescribed ones its entries are accelerations
+        (`ps.hybrid_dynamics`), locked ones stay at rest, on passive ones springs and damping alone act. `tau` of the
+        trajectory is then the force that each joint needs.
+    changes : sequence of Latch and Release, optional
+        Loops of a model that close and open on the way, at a time or at an event; rates jump by the least kinetic
+        energy. `events` tells them, `summary["changes"]` their impulses and the energy they take.
+    **options
+        Those of `Plant.simulate`.
+
+    Returns
+    -------
+    Trajectory
+        `t` (T,), `q` (T, nq), `v` (T, nv), `tau` (T, nv). Its signals are `energy` (T,): kinetic, potential and
+        elastic; `work` (T,), what joint forces other than springs have done since the start, so that energy − work
+        stays where it was; `loop_residual` and `loop_rate` (T, rows), g and ġ; `loop_rank` and `loop_condition` (T,),
+        those of `ps.loops.loop_report`.
+
+    Raises
+    ------
+    Stopped
+        Where the motion cannot go on; its `result` is the trajectory up to there.
+
+    Examples
+    --------
+    >>> run = ps.simulate(ps.planar_chain(1), [0.0], [1.0], 2.0, t_eval=[0.0, 1.0, 2.0])
+    >>> run.q[:, 0].round(6)
+    array([0., 1., 2.])
+    """
+    if not isinstance(model, Model):
+        if prescribed or locked or passive or changes:
+            raise PhistarError("prescribed, locked, passive and changes are a model's; a plant has actuators.")
+        if not hasattr(model, "simulate"):
+            raise PhistarError(f"ps.simulate takes a Model or a Plant; it was given {type(model).__name__}.")
+        if t_eval is not None:
+            raise PhistarError("A plant keeps a state every step=… seconds; t_eval is a model's.")
+        options |= {name: own for name, own in (("rtol", rtol), ("atol", atol)) if own is not None}
+        if duration is None:  # simulate(plant, duration, …)
+            return model.simulate(q0, control=control, v0=v0, **options)
+        return model.simulate(duration, control=control, q0=q0, v0=v0, **options)
+    if options or q0 is None or v0 is None or duration is None:
+        raise ShapeError("A model is simulated from q0 and v0 for a duration; step=… and the like are a plant's.")
+    tell_left_out("ps.simulate", model, limits=True)
+    tolerances = RTOL if rtol is None else rtol, ATOL if atol is None else atol
+    drives = Drives(model, tuple(prescribed), tuple(locked), tuple(passive))
+    return simulated(model, q0, v0, duration, control, *tolerances, t_eval, drives, tuple(changes))
+
+
+def simulated(
     model: Model,
     q0: Any,
     v0: Any,
     duration: float,
-    control: Control | None = None,
-    rtol: float = 1e-9,
-    atol: float = 1e-12,
-    t_eval: Any = None,
-) -> Simulation:
-    """The motion from q0 (nq,), v0 (nv,) under joint forces control(t, q, v) → (nv,); None is zero.
-
-    Samples are at the times `t_eval` (T,), or at the integrator's own steps. Passive joint forces act: damping,
-    springs, and dry friction that can hold a joint at rest. Loops are kept closed, in position and in velocity, after
-    every step; they must be closed at the start (see `ps.assemble`). A loop that cannot be kept closed to 1e-10, where
-    redundant equations of it disagree, is told to the logger `phistar`.
-    """
-    start = _start(model, q0, v0)
+    control: Any,
+    rtol: float,
+    atol: float,
+    t_eval: Any,
+    drives: Drives | None = None,
+    changes: tuple[Latch | Release, ...] = (),
+) -> Trajectory:
+    """`simulate`, without a word on limits."""
+    start, drives = _start(model, q0, v0), drives or Drives(model)
+    drives.check(start[model.nq : -1])
     length, wanted = _span(duration, t_eval)
-    passive, coordinates = Passive(model), Coordinates(model)
-    control = control or (lambda t, q, v: np.zeros(model.nv))
+    held = Held(control) if is_sampled(control) else None
+    if held is not None and changes:
+        raise PhistarError("Loops change under a control(t, q, v); a sampled controller does not see them come.")
+    given = held or control or (lambda t, q, v: np.zeros(model.nv))
+    run = Course(drives, lambda t, q, v: _checked(model, given(t, q, v), t), rtol, atol, length, changes)
+    parts, failure = list[Piece](), None
+    try:
+        for part in run.pieces(start, wanted, held):
+            parts.append(part)
+    except ShapeError:
+        raise
+    except PhistarError as error:
+        failure = error
+    if failure is not None and (not parts or (held is not None and not held.history)):
+        raise failure
+    made = _trajectory(drives, parts, given, held, run)
+    if failure is not None:
+        raise Stopped(f"The simulation of {model.name}: {failure}", made) from failure
+    return made
 
-    def force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return _checked(model, control(t, q, v), t) + passive.smooth(q, v)
 
-    run = _Run(coordinates, Sticking(model, force), rtol, atol, length)
-    parts = list(run.segments(start, wanted))
-    times, states = np.concatenate([t for t, _ in parts]), np.concatenate([x for _, x in parts], axis=0)
-    states = run.settle(states)
-    (q, v), work = coordinates.split(states[:, :-1]), states[:, -1].copy()
-    q, v = np.ascontiguousarray(coordinates.unit(q)), np.ascontiguousarray(v)
-    energy = kinetic_energy(model, q, v) + potential_energy(model, q) + passive.elastic_energy(q)
+def _trajectory(drives: Drives, parts: list[Piece], given: Any, held: Held | None, run: Course) -> Trajectory:
+    """The pieces put together, with what is known of their states."""
+    model = drives.model
+    whole = Piece(*(np.concatenate(each, axis=0) for each in zip(*parts, strict=True)))
+    times, q, v, rates = whole.t, np.ascontiguousarray(whole.q), np.ascontiguousarray(whole.v), whole.rates
+    closed, tree = model if model.embedding is None else model.embedding.closed, model.tree
+    energy = kinetic_energy(tree, q, rates) + potential_energy(tree, q) + Passive(model).elastic_energy(q)
+    signals = {"energy": energy, "work": whole.work, **_loop_signals(closed, q, rates)}
+    signals |= {} if model.embedding is None else {"tree_rates": rates}
+    tau = _sampled_forces(given, held, times, q, v, drives)
+    summary = {"changes": run.told_changes} if run.told_changes else {}
+    return Trajectory(model, times, q, v, tau, signals=signals, events=tuple(run.events), summary=summary)
+
+
+def _loop_signals(model: Model, q: np.ndarray, rates: np.ndarray) -> dict[str, np.ndarray]:
+    """What is known of the loops of the model that a motion started with."""
     report = loop_report(model, q)
-    gap, rate = loop_residual(model, q, v)
+    gap, rate = loop_residual(model, q, rates)
     told = left_open(model, gap, report.rank)
     if told is not None:
         _log.warning("%s", told)
-    return Simulation(times, q, v, energy, gap, work, rate, report.rank, report.condition)
+    return {"loop_residual": gap, "loop_rate": rate, "loop_rank": report.rank, "loop_condition": report.condition}
+
+
+def _sampled_forces(
+    given: Any, held: Held | None, t: np.ndarray, q: np.ndarray, v: np.ndarray, drives: Drives
+) -> np.ndarray:
+    """The joints' forces at the samples, (T, nv): the control's, and those that prescribed and locked joints need."""
+    model = drives.model
+    if held is not None:
+        forces = held.at(t)
+    else:
+        each = [_checked(model, given(*sample), sample[0]) for sample in zip(t.tolist(), q, v, strict=True)]
+        forces = np.reshape(each, (len(t), model.nv))
+    if not drives.any:
+        return forces
+    own, resisting = drives.forces(forces), Passive(model).smooth(q, v)
+    found = drives.moved(q, v, own + resisting, forces)
+    return np.where(drives.told, found.forces - resisting, own)
 
 
 def _start(model: Model, q0: Any, v0: Any) -> np.ndarray:
     """The state to start from with no work done yet; its loops closed to the last digit."""
-    q, v = _one(model, q0, model.nq, "q0"), _one(model, v0, model.nv, "v0")
+    q, v = _one(model.checked_q(q0, "q0"), "q0"), _one(model.checked(v0, model.nv, "v0"), "v0")
     check_closed(model, q, v)
+    if model.embedding is not None:
+        q = model.embedding.closing(q)
     if model.loops:
         q, v = projected(model, q, v)
     return np.concatenate([q, v, [0.0]])
 
 
-class _Run:
-    """The integration in segments of smooth motion."""
-
-    def __init__(self, coordinates: Coordinates, motion: Sticking, rtol: float, atol: float, length: float) -> None:
-        self.coordinates, self.motion, self.length = coordinates, motion, length
-        self.options = {"rtol": rtol, "atol": atol, "max_step": length / FEWEST_STEPS or np.inf}
-
-    def segments(self, x: np.ndarray, wanted: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Times (T,) and states (T, nq + nv + 1) of each segment; a state where two meet is given once."""
-        if wanted is None or (len(wanted) and wanted[0] == 0.0):
-            yield np.zeros(1), x[None]
-        t, changes, modes = 0.0, 0, self.decide(0.0, x)
-        while t < self.length:
-            ahead = None if wanted is None else wanted[wanted > t]
-            found = self.solve(t, x, modes, ahead)
-            yield found.t, found.x
-            if not found.events:
-                return
-            after, x = found.end
-            changes = changes + 1 if after <= t + 1e-12 * self.length else 0
-            t = after
-            if changes > MOST_CHANGES:
-                raise PhistarError(f"Dry friction does not settle at t = {t:.6g} s; is the control discontinuous?")
-            x, modes = self.change(t, x, modes, self.motion.dry[list(found.events)])
-
-    def solve(self, t: float, x: np.ndarray, modes: np.ndarray, wanted: np.ndarray | None) -> Segment:
-        motion, split, unit = self.motion, self.coordinates.split, self.coordinates.unit
-
-        def rate(t: float, x: np.ndarray) -> np.ndarray:
-            if not np.isfinite(x).all():
-                return np.full_like(x, np.nan)  # a step too long, tried beyond all numbers: the method takes a shorter
-            q, v = split(x[:-1])
-            acceleration, power = motion.driven(t, unit(q), v, modes)
-            return np.concatenate([self.coordinates.rate(q, v), acceleration, [power]])
-
-        def margin(dof: int) -> Any:
-            def value(t: float, x: np.ndarray) -> float:
-                q, v = split(x[:-1])
-                return motion.margin(t, unit(q), v, modes, dof)
-
-            return value
-
-        margins = [margin(dof) for dof in motion.dry]
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = integrated(rate, (t, self.length), x, wanted, self.settle, margins, self.options)
-        if found.message is not None:
-            raise PhistarError(
-                f"The simulation of {motion.model.name} stopped after t = {found.end[0]:.6g} s: {found.message} "
-                "The motion may be unstable or the control discontinuous; try a larger rtol, or ps.rollout."
-            )
-        return found
-
-    def settle(self, x: np.ndarray) -> np.ndarray:
-        """States (…, nq + nv + 1) with their loops closed."""
-        model = self.motion.model
-        if not model.loops:
-            return x
-        q, v = self.coordinates.split(x[..., :-1])
-        q, v = projected(model, self.coordinates.unit(q), v)
-        return np.concatenate([q, v, x[..., -1:]], axis=-1)
-
-    def decide(self, t: float, x: np.ndarray) -> np.ndarray:
-        q, v = self.coordinates.split(x[:-1])
-        return self.motion.decide(t, self.coordinates.unit(q), v)
-
-    def change(self, t: float, x: np.ndarray, modes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """State and modes after the dofs `at` came to rest or broke loose."""
-        resting = np.concatenate([at, self.motion.stuck(modes)])
-        x = x.copy()
-        q, v = self.coordinates.split(x[:-1])
-        v[resting], q[...] = 0.0, self.coordinates.unit(q)
-        x = self.settle(x)
-        self.coordinates.split(x[:-1])[1][resting] = 0.0  # closing loops leaves a last digit, which is no direction
-        return x, self.decide(t, x)
-
-
-def _one(model: Model, array: Any, size: int, what: str) -> np.ndarray:
-    numbers = model.checked(array, size, what)
+def _one(numbers: np.ndarray, what: str) -> np.ndarray:
     if numbers.ndim != 1:
-        raise ShapeError(f"{what} has shape {numbers.shape}; simulate takes one state, ({size},). See ps.rollout.")
+        taken = f"({numbers.shape[-1]},)"
+        raise ShapeError(f"{what} has shape {numbers.shape}; simulate takes one state, {taken}. See ps.rollout.")
     if not np.isfinite(numbers).all():
         raise PhistarError(f"{what} must be finite to start from; it is {numbers.tolist()}.")
     return numbers

@@ -11,19 +11,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.errors import PhistarError, ShapeError
+
 Rate = Callable[[float, np.ndarray], np.ndarray]
 Margin = Callable[[float, np.ndarray], float]  # positive until the event
 
 
 class Segment(NamedTuple):
-    """Samples after the start, t (T,) and x (T, n); where it ended, and the events that ended it, if any did; or the
-    message with which it failed."""
+    """Samples after the start, t (T,) and x (T, n); where it ended, and the events that ended it, if any did; or why it
+    failed."""
 
     t: np.ndarray
     x: np.ndarray
     end: tuple[float, np.ndarray]
     events: tuple[int, ...] = ()
-    message: str | None = None
+    failure: PhistarError | None = None
 
 
 def integrated(
@@ -43,10 +45,9 @@ def integrated(
     times, states, events = [np.zeros(0)], [np.zeros((0, len(x)))], ()
     t = span[0]
     while solver.status == "running" and not events:
-        start, message = solver.t, solver.step()
-        if solver.status == "failed":
-            end = solver.t, solver.y
-            return Segment(np.concatenate(times), np.concatenate(states), end, (), message or "the step is too small")
+        start, failure = solver.t, _stepped(solver)
+        if failure is not None:
+            return Segment(np.concatenate(times), np.concatenate(states), (solver.t, solver.y), (), failure)
         between: Any = solver.dense_output() if wanted is not None or margins else None
         solver.y = settle(solver.y)
         after = [margin(solver.t, solver.y) for margin in margins]
@@ -57,6 +58,22 @@ def integrated(
         states.append(np.reshape([x if each == t else between(each) for each in inside], (-1, len(x))))
         solver.f, before = rate(solver.t, solver.y), after
     return Segment(np.concatenate(times), np.concatenate(states), (t, x), events)
+
+
+def _stepped(solver: Any) -> PhistarError | None:
+    """Why a step could not be made, if it could not."""
+    try:
+        message = solver.step()
+    except ShapeError:
+        raise
+    except PhistarError as error:
+        return error
+    if solver.status != "failed":
+        return None
+    return PhistarError(
+        f"stopped after t = {solver.t:.6g} s: {message or 'the step is too small'} The motion may be unstable or the "
+        "control discontinuous; try a larger rtol, or ps.rollout."
+    )
 
 
 def _first_event(

@@ -18,6 +18,7 @@ import numpy as np
 
 from phistar.dynamics import forward_dynamics, mass_matrix_inverse
 from phistar.model import Model
+from phistar.sim.drives import Drives
 from phistar.sim.passive import Passive
 
 EXCESS = 1e-9  # of the friction: a force on the very bound still holds, so that no change is decided by rounding
@@ -34,6 +35,8 @@ class Sticking:
 
     model: Model
     force: Force
+    drives: Drives | None = None
+    control: Force | None = None  # (t, q, v) → what the drives are told
 
     @cached_property
     def passive(self) -> Passive:
@@ -42,7 +45,8 @@ class Sticking:
     @cached_property
     def dry(self) -> np.ndarray:
         """The dofs that have dry friction."""
-        return np.flatnonzero(np.any(self.passive.friction > 0.0, axis=0))
+        rough = np.any(self.passive.friction > 0.0, axis=0)
+        return np.flatnonzero(rough if self.drives is None else rough & ~self.drives.told)
 
     def stuck(self, modes: np.ndarray) -> np.ndarray:
         return self.dry[modes[self.dry] == 0]
@@ -65,8 +69,13 @@ class Sticking:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """θ̈ as if nothing stuck; the dofs that do; how θ̈ answers to joint forces, ℳ⁻¹ without loops (if any do); and
         the joint forces."""
-        forces = self.force(t, q, v) + self.passive.coulomb(modes)
-        free, at = forward_dynamics(self.model, q, v, forces), self.stuck(modes)
+        forces, at = self.force(t, q, v) + self.passive.coulomb(modes), self.stuck(modes)
+        if self.drives is not None and self.control is not None:
+            told = self.control(t, q, v)
+            found = self.drives.moved(q, v, forces, told)
+            more = self.drives.moved(q, v, forces + np.eye(self.model.nv), told).accelerations if len(at) else 0.0
+            return found.accelerations, at, (np.asarray(more) - found.accelerations).T, found.forces
+        free = forward_dynamics(self.model, q, v, forces)
         if len(at) and self.model.loops:
             return free, at, (forward_dynamics(self.model, q, v, forces + np.eye(self.model.nv)) - free).T, forces
         inverse = mass_matrix_inverse(self.model, q) if len(at) else np.zeros((0, 0))
@@ -94,10 +103,12 @@ class Sticking:
         block, wanted = inverse[np.ix_(at, at)], free[at]
         root, side = _rooted(block, wanted, np.abs(inverse).max())
         ahead, back = self.passive.friction[:, at]
-        force = lsq_linear(root, -side, (-ahead, back), method="bvls").x
+        found = lsq_linear(root, -side, (-ahead, back), method="bvls")
+        force, bound = found.x, found.active_mask  # a force on its bound may miss it by the last digit
         leaving = wanted + block @ force
         rounding = 1e-12 * (np.abs(wanted) + np.abs(block) @ np.abs(force))
-        modes[at] = 1.0 * ((force <= -ahead) & (leaving > rounding)) - 1.0 * ((force >= back) & (leaving < -rounding))
+        ahead_slips, back_slips = (force <= -ahead) | (bound < 0), (force >= back) | (bound > 0)
+        modes[at] = 1.0 * (ahead_slips & (leaving > rounding)) - 1.0 * (back_slips & (leaving < -rounding))
         return modes
 
 

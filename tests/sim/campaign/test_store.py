@@ -1,10 +1,12 @@
 """The folder of a campaign: whole files only, taken up again, and no other campaign's."""
 
 import json
+import os
 
 import pytest
 
 from phistar.errors import FileError
+from phistar.sim.campaign import store as store_module
 from phistar.sim.campaign.perform import Done
 from phistar.sim.campaign.store import FOLD_AFTER, Store, read_rows
 
@@ -134,4 +136,58 @@ def test_damaged_rows_are_told(tmp_path):
     store.close()
     (tmp_path / "c" / "runs.parquet").write_bytes(b"nothing")
     with pytest.raises(FileError, match="damaged"):
+        Store.open(tmp_path / "c", SAME, resume=True)
+
+
+def test_rows_are_read_under_the_lock_so_that_no_stale_ones_are_written_back(tmp_path, monkeypatch):
+    """Two resume at once: the second reads what the first left, never what stood there before it."""
+    first = Store.open(tmp_path / "c", SAME, resume=True)
+    for run in range(3):
+        first.add(Done(row(run), {}))
+    plain, opened = store_module._lock, []
+
+    def late(folder):
+        """The first goes on and ends while the second is about to take the lock."""
+        if not opened:
+            opened.append(True)
+            for run in range(3, 8):
+                first.add(Done(row(run), {}))
+            first.close()
+        return plain(folder)
+
+    monkeypatch.setattr(store_module, "_lock", late)
+    second = Store.open(tmp_path / "c", SAME, resume=True)
+    assert sorted(second.rows) == list(range(8))
+    second.close()
+    assert sorted(read_rows(tmp_path / "c")) == list(range(8))
+
+
+def test_a_lock_that_was_removed_meanwhile_is_not_taken_for_the_new_one(tmp_path):
+    pytest.importorskip("fcntl")
+    first = Store.open(tmp_path / "c", SAME, resume=True)
+    with pytest.raises(FileError, match="at this moment"):
+        Store.open(tmp_path / "c", SAME, resume=True)
+    (tmp_path / "c" / ".lock").unlink()
+    second = Store.open(tmp_path / "c", SAME, resume=True)
+    assert (tmp_path / "c" / ".lock").stat().st_ino == os.fstat(second.lock.fileno()).st_ino
+    first.lock.close()
+    second.close()
+
+
+def test_a_refused_folder_is_left_as_it_was(tmp_path):
+    (tmp_path / "mine.txt").write_text("x")
+    with pytest.raises(FileError, match="other things"):
+        Store.open(tmp_path, SAME, resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_parquet_that_stands_for_a_billion_rows_is_refused_before_they_are_made(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    Store.open(tmp_path / "c", SAME, resume=False).close()
+    many = {f"c{k}": pyarrow.array([0] * 1_000_000, pyarrow.int8()) for k in range(101)}
+    parquet.write_table(pyarrow.table(many), tmp_path / "c" / "runs.parquet")
+    with pytest.raises(FileError, match="more than are read"):
+        Store.open(tmp_path / "c", SAME, resume=True)
+    parquet.write_table(pyarrow.table({"other": [1, 2]}), tmp_path / "c" / "runs.parquet")
+    with pytest.raises(FileError, match="no run or no outcome"):
         Store.open(tmp_path / "c", SAME, resume=True)

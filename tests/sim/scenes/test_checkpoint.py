@@ -10,20 +10,21 @@ import pytest
 import phistar as ps
 from phistar.control.sampled import Command, Switch
 from phistar.sim.scenes.checkpoint import MAGIC
-from phistar.sim.scenes.result import CHECKPOINT
+from phistar.sim.scenes.run_folder import CHECKPOINT
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
 BALL = ball(mass={"uniform": [1.0, 2.0]}, xyz=[0.0, 0.0, 0.11], velocity=[0.3, 0.1, 0.0])
 NOISE = {"noise": 0.001, "turn_noise": 0.01, "rate_noise": 0.01, "bias": {"vector": [0.0, 0.01]}}
+ARM = {"name": "arm", "robot": "planar2", "xyz": [0.0, 0.0, 3.0]}
 EYE = {"name": "eye", "kind": "pose", "of": "ball", "delay": 0.013, "period": 0.004, **NOISE}
 
 
 def scene_in(**steps):
-    """A ball that slides, and is seen late and wrong."""
+    """A ball that slides, and is seen late and wrong; and an arm that waves at it."""
     time = {"duration": 0.4, "sample": 0.01} | (steps or {"step": 0.002})
-    return little_scene(FLOOR, BALL, time=time, surface={"friction": 0.4}, sensors=[EYE])
+    return little_scene(FLOOR, BALL, ARM, time=time, surface={"friction": 0.4}, sensors=[EYE])
 
 
 class Remembered(NamedTuple):
@@ -42,12 +43,7 @@ class Pusher:
 
     def command(self, memory, t, sensed):
         memory = Remembered(memory.sum + sensed["eye"], memory.count + 1, memory.seen)
-        push = np.concatenate(
-            [
-                np.zeros(3),
-                3.0 * np.sin(memory.sum[:3]),
-            ]
-        )
+        push = np.concatenate([np.zeros(6), 3.0 * np.sin(memory.sum[:2])])
         phase, switches = ("early", ()) if t < 0.3 else ("late", ())
         if phase == "late" and "late" not in memory.seen:
             memory, switches = memory._replace(seen=("late",)), (Switch(t, "early", "late", "time"),)
@@ -88,7 +84,7 @@ def test_a_run_taken_up_again_ends_as_if_it_had_not_been_stopped(tmp_path, steps
 
 
 def test_the_same_without_a_controller_in_samples(tmp_path):
-    compared(tmp_path, scene_in(), lambda t, q, v: np.concatenate([np.zeros(3), -v[3:]]))
+    compared(tmp_path, scene_in(), lambda t, q, v: np.concatenate([np.zeros(6), -v[6:]]))
 
 
 @pytest.fixture
@@ -180,9 +176,43 @@ def test_a_memory_that_is_not_data_is_told(tmp_path):
 
     class Careless(Pusher):
         def command(self, memory, t, sensed):
-            return (lambda: 1), Command(np.zeros(6))
+            return (lambda: 1), Command(np.zeros(8))
 
     with pytest.raises(
         ps.PhistarError, match="function cannot be written to a checkpoint; a memory is made of numbers"
     ):
         Scene.load(tmp_path / "ball.toml").run(control=Careless(), checkpoint=(0.1, tmp_path))
+
+
+def test_a_run_that_is_taken_up_and_kept_elsewhere_leaves_no_checkpoint(kept, tmp_path):
+    pytest.importorskip("h5py")
+    scene, path = kept
+    scene.run(3, control=Pusher(), resume=path.parent).save(tmp_path / "elsewhere")
+    assert not path.exists() and (tmp_path / "elsewhere" / "summary.json").exists()
+
+
+def test_a_result_does_not_take_the_place_of_another_run_that_has_not_ended(kept):
+    pytest.importorskip("h5py")
+    scene, path = kept
+    content = path.read_bytes()
+    with pytest.raises(ps.FileError, match="of a run that has not ended"):
+        scene.run(4, control=Pusher()).save(path.parent)
+    assert path.read_bytes() == content and not (path.parent / "summary.json").exists()
+
+
+def test_a_checkpoint_of_a_run_that_has_ended_does_not_survive_in_a_reused_folder(kept, tmp_path):
+    pytest.importorskip("h5py")
+    scene, folder = kept[0], tmp_path / "reused"
+    first = scene.run(3, control=Pusher(), checkpoint=(0.1, folder))
+    assert (folder / "checkpoint").exists()  # until the run is kept
+    first.save(folder)
+    scene.run(4, control=Pusher(), checkpoint=(0.1, folder)).save(folder)
+    assert not (folder / "checkpoint").exists()
+    assert json.loads((folder / "summary.json").read_text())["seed"] == 4
+
+
+def test_events_that_the_first_release_wrote_are_known():
+    from phistar.sim.scenes.plain import unpacked
+
+    told = {"class": "phistar.sim.motion:Event", "fields": [0.1, "touch", "a / b"]}
+    assert unpacked(told, b"", frozenset()) == (0.1, "touch", "a / b")

@@ -36,7 +36,8 @@ BALL = ball(mass={"uniform": [1.0, 2.0]}, xyz=[0.0, 0.0, 1.0], **TURNING)
 BALL["shapes"] = [{"sphere": 0.1, "color": [1.0, 0.0, 0.0, 1.0]}]
 HAT = {"name": "hat", "parent": "ball", "mass": 0.1, "com": [0.0, 0.0, 0.1], "inertia": [0.001, 0.001, 0.001]}
 HAT["shapes"] = [{"name": "hat", "box": [0.1, 0.1, 0.1], "xyz": [0.0, 0.0, 0.2]}]
-TEXT = little_scene(FLOOR, BALL, HAT, **TABLES)
+ARM = {"name": "arm", "robot": "planar2", "xyz": [0.0, 3.0, 1.0], "q": [0.1, 0.2]}
+TEXT = little_scene(FLOOR, BALL, HAT, ARM, **TABLES)
 WHOLE = tomllib.loads(TEXT)
 
 

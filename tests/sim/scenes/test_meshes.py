@@ -5,6 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar.errors import PhistarError
+from phistar.model.mesh_files import FORMATS
 from phistar.sim.scenes import meshes
 from phistar.sim.scenes.scene import Scene
 
@@ -76,8 +77,8 @@ def test_pieces_are_cut_once_and_fill_the_mesh(angle, monkeypatch, tmp_path, cap
 
 @pytest.mark.parametrize("way", ["hull", "pieces"])
 def test_a_mesh_that_is_too_large_is_refused_before_it_is_read(angle, monkeypatch, way):
-    monkeypatch.setattr("phistar.model.geometry.LARGEST_MESH", 1000)
-    with pytest.raises(ps.ModelError, match=r"angle\.stl has 0 MB; 0 MB is the most that is read. Give one with fewer"):
+    monkeypatch.setitem(FORMATS, ".stl", 1000)
+    with pytest.raises(ps.FileError, match=r"angle\.stl is larger than .* MB, the most that is read of a mesh in STL"):
         meshes.solids(ps.Mesh(str(angle)), way)
 
 
@@ -109,7 +110,7 @@ def test_a_robot_with_meshes_is_told_what_to_write(angle):
     scene = SCENE.format(way="hull", height=9.0) + '[[parts]]\nname = "arm"\nrobot = "robot.urdf"\n'
     (angle.parent / "scene.toml").write_text(scene)
     with pytest.raises(PhistarError, match='meshes = "hull" or "pieces"'):
-        Scene.load(angle.parent / "scene.toml").run()
+        Scene.load(angle.parent / "scene.toml")  # at once, not when something comes near
     (angle.parent / "scene.toml").write_text(scene + 'meshes = "hull"\nxyz = [0.0, 0.0, -9.0]\n')
     assert Scene.load(angle.parent / "scene.toml").run().summary["completed"]
 
@@ -124,7 +125,7 @@ def test_a_mesh_without_triangles_is_a_sentence(tmp_path, content, way):
 
 
 def test_a_mesh_that_is_not_there_is_a_sentence(tmp_path):
-    for path, words in (("", "packages"), (str(tmp_path / "no.stl"), "cannot be read"), ("a\0b", "cannot be read")):
+    for path, words in (("", "packages"), (str(tmp_path / "no.stl"), "cannot be read"), ("a\0b.stl", "cannot be read")):
         for way in ("hull", "pieces"):
             with pytest.raises(PhistarError, match=words):
                 meshes.solids(ps.Mesh(path), way)

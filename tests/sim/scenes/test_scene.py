@@ -76,11 +76,11 @@ def test_an_intersecting_start_stops_the_run_with_time_pair_depth_and_what_there
     assert not summary["completed"] and (out / "trajectory.h5").exists()
 
 
-def test_what_cannot_be_kept_apart_is_named_though_others_are_nearer(tmp_path):
+def test_a_bullet_is_stopped_by_the_floor_however_fast_it_comes(tmp_path):
     rest, bullet = ball("rest", xyz=[0.0, 0.0, 0.1005]), ball("bullet", xyz=[1.0, 0.0, 1.0], velocity=[0.0, 0.0, -1e7])
     (tmp_path / "scene.toml").write_text(little_scene(FLOOR, rest, bullet))
-    with pytest.raises(Stopped, match="bullet / floor cannot be kept apart"):
-        Scene.load(tmp_path / "scene.toml").run()
+    run = Scene.load(tmp_path / "scene.toml").run()
+    assert run.summary["min_distance"] > 0.0 and run.q[:, [2, 9]].min() > 0.1
 
 
 def test_a_joint_that_starts_outside_its_limits_is_told_when_the_file_is_read(tmp_path):

@@ -80,3 +80,16 @@ def test_a_foot_that_stands_reads_floor_and_weight_and_the_floor_what_the_sole_d
     assert last["ankle"][:3] == pytest.approx(np.zeros(3), abs=1e-6)
     assert last["sole"] == pytest.approx([3 * 9.81, 3 * 9.81], rel=1e-6)  # action and reaction
     assert last["sole"][0] == pytest.approx(result.arrays["contact_force"][-1].sum())
+
+
+def test_the_pose_of_what_slides_and_never_turns_is_read_too(tmp_path):
+    rail = """<robot name="rail"><link name="base"/><link name="cart"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="slide" type="prismatic">
+    <parent link="base"/><child link="cart"/><axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="9" velocity="9"/>
+    </joint></robot>"""
+    (tmp_path / "rail.urdf").write_text(rail)
+    part = {"name": "robot", "robot": "rail.urdf", "q": [0.1], "v": [0.5], "rpy": [0.0, 0.0, 1.5707963267948966]}
+    eye = {"name": "eye", "kind": "pose", "of": "robot/cart"}
+    shown, _, _ = seen(tmp_path, little_scene(part, sensors=[eye]), period=0.005)
+    half = np.sqrt(0.5)
+    assert shown[0][1]["eye"] == pytest.approx([0, 0.1, 0, 0, 0, half, half, 0, 0, 0, 0, 0.5, 0], abs=1e-12)

@@ -66,7 +66,7 @@ def test_a_list_that_has_no_names_takes_the_place_of_the_other(falling):
 
 def test_a_run_keeps_the_scene_written_out_from_which_the_same_is_drawn(falling, tmp_path):
     pytest.importorskip("h5py")
-    from phistar.view.finished import model_of_run
+    from phistar.sim.scenes.kept_model import model_of_run
 
     scene = Scene.load(falling / "other.toml")
     run = scene.run(5)
@@ -87,12 +87,14 @@ def test_a_run_keeps_the_scene_written_out_from_which_the_same_is_drawn(falling,
         ('"graple"', "There is no scene 'graple'; bundled are bouncing, grapple"),
         ('"no.toml"', r"no\.toml cannot be read"),
         ('"../falling.toml"', "lies in another folder"),
+        ('"linked.toml"', "lies in another folder"),
         ('"self.toml"', r"self\.toml extends self\.toml, and so itself"),
         ('"round.toml"', r"self\.toml extends round\.toml extends self\.toml, and so itself"),
     ],
 )
 def test_what_cannot_be_extended_is_a_sentence(falling, value, sentence):
     (falling / "self.toml").write_text(f"format_version = 1\nextends = {value}\n")
+    (falling / "linked.toml").symlink_to(falling.parent / "elsewhere.toml")
     (falling / "round.toml").write_text('format_version = 1\nextends = "self.toml"\n')
     with pytest.raises(ps.FileError, match=sentence):
         Scene.load(falling / "self.toml")

@@ -43,12 +43,36 @@ def campaign(
     resume: bool = False,
     progress: Callable[[Row], None] | None = None,
 ) -> Campaign:
-    """Run i of `runs` draws from child i of the seed: the same rows on one worker or many, in whatever order they end.
+    """Run a scene many times, each with its own draw of what is random in it.
 
-    `workers` processes of this machine (None: one for each core), or the workers of the dask scheduler at an address.
-    With a folder `out` every finished run is kept at once, trajectories as `keep` says ("failed", "all", "none"), and
-    `resume` does what is missing there. A run that fails, stops or kills its process is a row with its reason.
-    `progress` is given each row when it is there, those of an earlier time first.
+    Run i draws from child i of the seed: the same rows on one worker or many, in whatever order they end. A run that
+    fails, stops or kills its process is a row with its reason.
+
+    Parameters
+    ----------
+    scene : Scene, str or path
+    runs : int
+    seed : int
+    out : path, optional
+        A folder in which every finished run is kept at once.
+    workers : int, optional
+        Processes of this machine; by default one for each core.
+    scheduler : str, optional
+        Address of a dask scheduler whose workers run instead.
+    keep : "failed", "all" or "none"
+        Whose trajectories are kept in `out`.
+    resume : bool
+        Do what is missing in `out`.
+    progress : callable, optional
+        Given each row when it is there, those of an earlier time first.
+
+    Returns
+    -------
+    Campaign
+
+    Examples
+    --------
+    >>> found = ps.campaign("bouncing", 1, workers=1)  # doctest: +SKIP
     """
     if scheduler is not None and workers is not None:
         raise PhistarError("A scheduler has its own workers; give workers or scheduler, not both.")
@@ -57,12 +81,25 @@ def campaign(
     source = scene if isinstance(scene, Scene) else Scene.load(scene)
     plan = Plan(source, runs, seed, "none" if out is None else keep)
     store = None if out is None else Store.open(Path(out), plan.identity, resume)
+    return _run_all(
+        plan, store, lambda left: _performed(plan, left, workers, scheduler), progress or (lambda row: None)
+    )
+
+
+def _run_all(
+    plan: Plan,
+    store: Store | None,
+    performed: Callable[[list[int]], Iterator[Done]],
+    tell: Callable[[Row], None],
+) -> Campaign:
+    """The runs that are not in the store yet; what is there when it ends, or is ended, is summed up."""
+    runs = plan.runs
     rows: dict[int, Row] = {} if store is None else {run: row for run, row in store.rows.items() if run < runs}
-    began, tell = time.perf_counter(), progress or (lambda row: None)
+    began = time.perf_counter()
     try:
         for row in list(rows.values()):
             tell(row)
-        for done in _performed(plan, [run for run in range(runs) if run not in rows], workers, scheduler):
+        for done in performed([run for run in range(runs) if run not in rows]):
             if store is not None:
                 store.add(done)
             rows[done.row["run"]] = done.row

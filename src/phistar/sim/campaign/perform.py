@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from phistar.errors import PhistarError
 from phistar.sim.campaign.plan import Plan
 from phistar.sim.campaign.rows import Row, of_chance, of_summary
-from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.run import Stopped
+from phistar.sim.trajectory import Trajectory
 
 GOOD = ("captured", "completed")
 ENDED = (*GOOD, "aborted", "failed")  # the others are stopped, refused, broken and died
@@ -74,6 +74,6 @@ def _row(plan: Plan, run: int, outcome: str, reason: str | None, found: Row) -> 
 
 
 def _files(result: Any) -> Mapping[str, bytes]:
-    assert isinstance(result, Result)
+    assert isinstance(result, Trajectory)
     with tempfile.TemporaryDirectory() as folder:
         return {path.name: path.read_bytes() for path in map(Path, result.save(folder))}

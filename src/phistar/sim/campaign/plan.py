@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import PhistarError
+from phistar.model.mesh_files import LARGEST_MESH
+from phistar.safe_files import read_bytes
 from phistar.sim.scenes.scene import Scene
 
 KEEP = ("failed", "all", "none")
@@ -52,9 +54,9 @@ def _content(scene: Scene) -> str:
     """SHA-256 of what a scene says and of the files that it reads; neither comments nor where it lies matter."""
     state = hashlib.sha256(json.dumps(scene.content, sort_keys=True, default=str).encode())
     for text in _texts(scene.content):
-        path = scene.folder / text
-        if Path(text).suffix and path.is_file():
-            state.update(hashlib.sha256(path.read_bytes()).digest())
+        path = scene.folders.find(text).path if Path(text).suffix else None
+        if path is not None:
+            state.update(hashlib.sha256(read_bytes(path, "a file of a scene", LARGEST_MESH)).digest())
     return state.hexdigest()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from phistar.errors import FileError, PhistarError
+from phistar.safe_files import MEGABYTE, check_file, read_text
 from phistar.sim.campaign.perform import Done
 from phistar.sim.campaign.pools import own_version
 from phistar.sim.campaign.rows import Row
-from phistar.sim.scenes.result import whole
+from phistar.sim.scenes.run_folder import whole
 
 FORMAT_VERSION = 1
+LARGEST, MOST_VALUES = 1024 * MEGABYTE, 100_000_000
 FOLD_AFTER = 256  # parts: reading many small files takes long
 OURS = re.compile(r"parts$|\.lock$|\.campaign\.json\.")  # a process killed at the very start leaves these
 _log = logging.getLogger("phistar")
@@ -28,9 +31,8 @@ _log = logging.getLogger("phistar")
 class Store:
     """Rows by run, and the files of them. `open` begins one, or takes one up."""
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], rows: dict[int, Row]) -> None:
-        self.folder, self.identity, self.rows, self.loose = folder, identity, rows, 0
-        self.lock = _lock(folder)
+    def __init__(self, folder: Path, identity: Mapping[str, Any], rows: dict[int, Row], lock: Any) -> None:
+        self.folder, self.identity, self.rows, self.loose, self.lock = folder, identity, rows, 0, lock
 
     @staticmethod
     def open(folder: Path, identity: Mapping[str, Any], resume: bool) -> Store:
@@ -38,16 +40,15 @@ class Store:
         known = described(folder)
         if known is None and folder.is_dir() and any(not OURS.match(path.name) for path in folder.iterdir()):
             raise FileError(f"{folder} holds other things and no campaign; give another folder.")
-        rows = {} if known is None else read_rows(folder)
-        if rows and not resume:
-            raise FileError(
-                f"{folder} holds {len(rows)} runs of a campaign already; --resume does the rest of it, or give another "
-                "folder."
-            )
-        if known is not None and rows:
-            _compare(folder, known, identity)
-        _make(folder / "parts")
-        store = Store(folder, identity, rows)
+        _make(folder)
+        lock = _lock(folder)
+        try:  # rows are read under the lock: another campaign may have added to them until a moment ago
+            rows = _checked_rows(folder, identity, resume)
+            _make(folder / "parts")
+        except BaseException:
+            _unlock(folder, lock)
+            raise
+        store = Store(folder, identity, rows, lock)
         for left in (*folder.glob(".*.parquet.*"), *folder.glob("parts/.*"), *folder.glob(".campaign.json.*")):
             left.unlink(missing_ok=True)  # what a killed process had not finished
         if not rows:
@@ -87,28 +88,50 @@ class Store:
         if self.rows:
             self.fold()
         shutil.rmtree(self.folder / "parts", ignore_errors=True)
-        if self.lock is not None:
-            (self.folder / ".lock").unlink(missing_ok=True)
-            self.lock.close()
+        _unlock(self.folder, self.lock)
+
+
+def _checked_rows(folder: Path, identity: Mapping[str, Any], resume: bool) -> dict[int, Row]:
+    """The rows that a folder holds already, of the same campaign."""
+    known = described(folder)
+    rows = {} if known is None else read_rows(folder)
+    if rows and not resume:
+        raise FileError(
+            f"{folder} holds {len(rows)} runs of a campaign already; --resume does the rest of it, or give another "
+            "folder."
+        )
+    if known is not None and rows:
+        _compare(folder, known, identity)
+    return rows
 
 
 def read_rows(folder: Path) -> dict[int, Row]:
     """The rows of a campaign's folder by run, finished or not; a part that cannot be read counts as not done."""
-    parquet, found = _parquet(), {}
+    parquet = _parquet()
     kept = folder / "runs.parquet"
     try:
-        tables = [parquet.read_table(kept)] if kept.exists() else []
-    except (OSError, ValueError) as error:
+        found = _rows_of(parquet, kept) if kept.exists() else {}
+    except (OSError, ValueError, FileError) as error:
         raise FileError(f"{kept} is damaged ({error}); begin the campaign again in another folder.") from None
     for part in sorted((folder / "parts").glob("*.parquet")):
         try:
-            tables.append(parquet.read_table(part))
-        except (OSError, ValueError):
+            found |= _rows_of(parquet, part)
+        except (OSError, ValueError, FileError):
             _log.warning("%s is damaged; its run is done again.", part)
             part.unlink()
-    for table in tables:
-        found |= {row["run"]: row for row in table.to_pylist()}
     return found
+
+
+def _rows_of(parquet: Any, path: Path) -> dict[int, Row]:
+    """The rows of one file, counted first: a few bytes of Parquet can stand for any number of equal ones."""
+    check_file(path, "the runs of a campaign, in Parquet,", LARGEST)
+    told = parquet.read_metadata(path)
+    if told.num_rows * told.num_columns > MOST_VALUES:
+        raise ValueError(f"{told.num_rows} rows of {told.num_columns} values are more than are read")
+    rows = parquet.read_table(path).to_pylist()
+    if not all(type(row.get("run")) is int and type(row.get("outcome")) is str for row in rows):
+        raise ValueError("a row has no run or no outcome")
+    return {row["run"]: row for row in rows}
 
 
 def _write(path: Path, rows: Sequence[Row]) -> None:
@@ -137,12 +160,12 @@ def described(folder: Path) -> Mapping[str, Any] | None:
     """The campaign.json of a folder."""
     path = folder / "campaign.json"
     try:
-        known = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
-        raise FileError(f"{folder} is a file; a campaign needs a folder.") from None
-    except (OSError, ValueError) as error:
+        if folder.exists() and not folder.is_dir():
+            raise FileError(f"{folder} is a file; a campaign needs a folder.")
+        if not path.exists():
+            return None
+        known = json.loads(read_text(path, "the summary of a campaign"))
+    except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"{path} cannot be read ({error}); give another folder.") from None
     if not isinstance(known, dict) or known.get("format_version") != FORMAT_VERSION:
         raise FileError(f"{path} is not of format_version {FORMAT_VERSION}, which this phistar reads.")
@@ -175,13 +198,28 @@ def _lock(folder: Path) -> Any:
         import fcntl
     except ImportError:  # Windows
         return None
-    file = (folder / ".lock").open("w")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise FileError(f"A campaign is running in {folder} at this moment; wait for it or stop it.") from None
-    return file
+    path = folder / ".lock"
+    while True:
+        try:
+            file = path.open("w")
+        except OSError as error:
+            raise FileError(f"{path} cannot be written: {error.strerror}.") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                return file
+            file.close()  # removed by the one before between opening and locking: a third would lock another file
+        except FileNotFoundError:
+            file.close()
+        except OSError:
+            file.close()
+            raise FileError(f"A campaign is running in {folder} at this moment; wait for it or stop it.") from None
+
+
+def _unlock(folder: Path, lock: Any) -> None:
+    if lock is not None:
+        (folder / ".lock").unlink(missing_ok=True)
+        lock.close()
 
 
 def _parquet() -> Any:

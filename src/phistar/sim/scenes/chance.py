@@ -48,6 +48,7 @@ def _number(kind: str, value: Any, rng: np.random.Generator, where: str) -> Any:
         expected = "mean and standard deviation" if kind == "normal" else "two numbers, the smaller first"
         expected = f"true, or {expected}" if kind == "turn" else expected
         raise FileError(f"{where}: {kind} takes {expected}; it is {value!r:.100}.")
+    value = [each + 0.0 for each in value]  # −0 below 0 is a range that NumPy refuses
     if kind == "uniform":
         return float(rng.uniform(*value))
     if kind == "normal":

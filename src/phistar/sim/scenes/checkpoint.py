@@ -6,21 +6,31 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from phistar.control.sampled import Switch
 from phistar.errors import FileError, PhistarError
-from phistar.sim.motion import Moment, Touching
+from phistar.plant.session import PlantState
+from phistar.safe_files import MEGABYTE, read_bytes
+from phistar.sim.motion import Event, Moment, Touching
 from phistar.sim.scenes.loop import Sampled
-from phistar.sim.scenes.plain import packed, unpacked
-from phistar.sim.scenes.result import CHECKPOINT, Result, check_ended, whole
-from phistar.sim.scenes.run import Course, Watch, finished
+from phistar.sim.scenes.plain import check_alike, packed, unpacked
+from phistar.sim.scenes.run import Course, Stopped, Watch, finished
+from phistar.sim.scenes.run_folder import CHECKPOINT, check_ended, whole
 from phistar.sim.scenes.scene import Scene
+from phistar.sim.trajectory import Trajectory
+from phistar.sim.world import World
 
-MAGIC = b"phistar checkpoint 2 "
+LARGEST = 2048 * MEGABYTE
+_WRONG = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError, MemoryError)
+MAGIC, ANY = b"phistar checkpoint 3 ", b"phistar checkpoint "
 LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "unsettled", "gripped")
+CONTACTS = ("contact_pair", "contact_point", "contact_vector")
+VARYING = (*CONTACTS, "sensed", "facts")
 LAWFUL = ("memory", "command", "tau", "clipped", "switches")
 
 
@@ -32,9 +42,23 @@ def run(
     watch: Watch | None,
     checkpoint: tuple[float, str | os.PathLike[str]] | None,
     resume: str | os.PathLike[str] | None,
-) -> Result:
+) -> Trajectory:
     """What `Scene.run` does."""
     course = Course(scene, seed, control) if resume is None else resumed(read(Path(resume)), scene, control)
+    folders = [Path(each).resolve() for each in (resume, checkpoint and checkpoint[1]) if each is not None]
+    try:
+        return replace(_to_the_end(course, progress, watch, checkpoint, resume), checkpoints=tuple(folders))
+    except Stopped as stopped:
+        raise Stopped(str(stopped), replace(stopped.result, checkpoints=tuple(folders))) from None
+
+
+def _to_the_end(
+    course: Course,
+    progress: Callable[[float], None] | None,
+    watch: Watch | None,
+    checkpoint: tuple[float, str | os.PathLike[str]] | None,
+    resume: str | os.PathLike[str] | None,
+) -> Trajectory:
     if checkpoint is None:
         return finished(course, progress, watch)
     every, folder = checkpoint
@@ -68,11 +92,13 @@ def write(course: Course, folder: Path) -> Path:
 def read(folder: Path) -> dict[str, Any]:
     """What `write` wrote, checked: its tree, its bytes and its head, for `resumed`."""
     path = folder / CHECKPOINT
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}; --checkpoint SECONDS writes one.") from None
+    content = read_bytes(path, "a checkpoint (--checkpoint SECONDS writes one)", LARGEST)
     head, _, payload = content.partition(b"\n")
+    if head.startswith(ANY) and not head.startswith(MAGIC):
+        raise FileError(
+            f"{path} is a checkpoint of another version of phistar, whose contacts remembered other things; run the "
+            "scene from its start."
+        )
     if not head.startswith(MAGIC):
         raise FileError(f"{path} is not a checkpoint of this version of phistar.")
     if hashlib.sha256(payload).hexdigest().encode() != head.removeprefix(MAGIC):
@@ -82,9 +108,11 @@ def read(folder: Path) -> dict[str, Any]:
         tree, held = json.loads(payload[8:end]), payload[end:]
         head = unpacked(tree["dict"][0][1], held, frozenset())
         told = {name: head[name] for name in ("scene", "source", "seed", "content")}
+        if type(told["seed"]) is not int or told["seed"] < 0 or not isinstance(told["source"], str):
+            raise ValueError("its seed or its source is none")
         return {"tree": tree, "held": held, "path": path, "head": told}
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        raise FileError(f"{path} cannot be understood: {error}.") from None
+    except _WRONG as error:
+        raise FileError(f"{path} cannot be understood: {error!s:.200}.") from None
 
 
 def resumed(kept: dict[str, Any], scene: Scene, control: Any = None) -> Course:
@@ -96,10 +124,96 @@ def resumed(kept: dict[str, Any], scene: Scene, control: Any = None) -> Course:
     modules = {type(course.law.controller).__module__} if isinstance(course.law, Sampled) else set()
     try:
         state = unpacked(kept["tree"], kept["held"], frozenset(modules))
+        _check(state, Course(scene, head["seed"], control))
         _restore(course, state)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        raise FileError(f"{path} cannot be taken up: {error}.") from None
+    except _WRONG as error:
+        raise FileError(f"{path} cannot be taken up: {error!s:.200}.") from None
     return course
+
+
+def _check(state: Any, begun: Course) -> None:
+    """Refuse a state that is not built as that of a course which has just begun; `begun` is one, and goes a sample."""
+    next(begun.rows())
+    fresh = _state(begun)
+    if state["sampled"] != fresh["sampled"]:
+        raise ValueError("its controller lived in samples and this one does not, or the other way round")
+    log, own = dict(state["log"]), dict(fresh["log"])
+    check_alike(_plain(state["moment"]), _plain(fresh["moment"]), "its moment")
+    own |= {"events": [Event(0.0, "", "")], "phases": [(0.0, "")]}
+    for row in log["rows"]:  # facts may be others at each sample
+        check_alike(list(row.get("facts", {}).items()), [("", 0.0)], "facts")
+    log["rows"] = [row | {"facts": None} for row in log["rows"]]
+    own["rows"] = [row | {"facts": None} for row in own["rows"]]
+    for name in LOGGED:
+        check_alike(log[name], own[name], name)
+    _check_sizes(log, own)
+    for name in LAWFUL if fresh["sampled"] else ():
+        check_alike(state["law"][name], fresh["law"][name], name)
+    if fresh["sampled"]:
+        check_alike(list(state["law"]["switches"]), [Switch(0.0, "", "", "")], "switches")
+    times, moment = begun.schedule.times, state["moment"]
+    reached, ended = state["reached"], state["end"]
+    if type(reached) is not int or not 0 <= reached < len(times):
+        raise ValueError("it has reached no time of the run")
+    if not times[reached] - 1e-9 <= moment.time <= times[min(reached + 1, len(times) - 1)] + 1e-9:
+        raise ValueError("its time is another than it has reached")
+    if not all(isinstance(each, int | float) and each >= 0.0 for each in (ended, state["spent"])):
+        raise ValueError("its times are none")
+    if (
+        not np.isfinite(moment.state.q).all()
+        or not np.isfinite(moment.state.v).all()
+        or not 0.0 < moment.wanted < np.inf
+    ):
+        raise ValueError("its state is not finite")
+    own = fresh["moment"].state
+    for each in (moment.state, moment.before):
+        if each.q.shape != own.q.shape or each.v.shape != own.v.shape:
+            raise ValueError("its state has another size")
+    like = *own.memory[:4], *begun.motion.session.engine.exact(), own.q, own.v
+    _check_memory(moment.state.memory, like, len(begun.setting.world.system.shapes))
+    _check_touching(moment.touching, begun.setting.world)
+
+
+def _plain(moment: Moment) -> Moment:
+    """A moment without the memory of contacts, whose sizes change."""
+    return moment._replace(state=moment.state._replace(memory=()))
+
+
+def _check_memory(memory: Any, own: tuple[np.ndarray, ...], shapes: int) -> None:
+    """Arrays like those of a state that has just begun; contacts come and go, and are of shapes that there are."""
+    if type(memory) is not tuple or len(memory) not in (4, len(own)):
+        raise ValueError("its contacts are not what they should be")
+    for number, (each, like) in enumerate(zip(memory, own, strict=False)):
+        start = 1 if number in (0, 1, 3) else 0  # contacts, and commands on their way, come and go
+        if type(each) is not np.ndarray or each.dtype != like.dtype or each.shape[start:] != like.shape[start:]:
+            raise ValueError("its contacts are not what they should be")
+    wholes, floats = memory[:2]
+    if len(wholes) != len(floats) or not ((wholes >= 0) & (wholes < max(shapes, 1))).all():
+        raise ValueError("its contacts are of no shapes")
+    if len(memory) > 4 and sorted(memory[5].tolist()) != sorted(own[5].tolist()):
+        raise ValueError("its shapes are not in order")
+    if not all(np.isfinite(each).all() for each in memory):
+        raise ValueError("its contacts are not finite")
+
+
+def _check_touching(touching: Touching, world: World) -> None:
+    pairs, stops = len(world.pairs.pairs), len(world.stops[1])
+    for numbers, count in ((touching.pairs, pairs), (touching.slipping, pairs), (touching.stops, stops)):
+        if not all(type(number) is int and 0 <= number < count for number in numbers):
+            raise ValueError("what touches is not there")
+
+
+def _check_sizes(log: dict[str, Any], fresh: dict[str, Any]) -> None:
+    """Contacts come and go; everything else in a row keeps its size."""
+    for row in log["rows"]:
+        for name, value in fresh["rows"][0].items():
+            if name not in VARYING and np.shape(row[name]) != np.shape(value):
+                raise ValueError(f"{name} has another size")
+        touching, own = ([np.shape(each[name]) for name in CONTACTS] for each in (row, fresh["rows"][0]))
+        if len({shape[:1] for shape in touching}) > 1 or [x[1:] for x in touching] != [x[1:] for x in own]:
+            raise ValueError("what a row tells of contacts is not of one number of them")
+    if len(log["unsettled"]) != len(fresh["unsettled"]):
+        raise ValueError("unsettled is no pair")
 
 
 def _state(course: Course) -> dict[str, Any]:
@@ -108,7 +222,9 @@ def _state(course: Course) -> dict[str, Any]:
     head = {"scene": course.scene.name, "source": course.scene.source, "seed": course.seed}
     head["content"] = course.scene.digest
     state = {"head": head, "reached": course.reached, "end": course.end, "spent": course.spent}
-    state["moment"] = moment._replace(step=None, events=(), touching=moment.touching._replace(seen=()))
+    now = moment.state if moment.state.memory else course.motion.now()
+    before = PlantState(moment.before.q, moment.before.v)
+    state["moment"] = moment._replace(step=None, events=(), state=now, before=before)
     state["log"] = {name: getattr(log, name) for name in LOGGED}
     state["sampled"] = isinstance(law, Sampled)
     if isinstance(law, Sampled):
@@ -119,13 +235,8 @@ def _state(course: Course) -> dict[str, Any]:
 
 def _restore(course: Course, state: dict[str, Any]) -> None:
     law = course.law
-    if state["sampled"] != isinstance(law, Sampled):
-        raise ValueError("its controller lived in samples and this one does not, or the other way round")
     course.reached, course.end, course.spent = state["reached"], state["end"], state["spent"]
-    moment = state["moment"]
-    if not isinstance(moment, Moment) or not isinstance(moment.touching, Touching):
-        raise ValueError("it has no moment to go on from")
-    course.moment = moment
+    course.moment = state["moment"]
     for name in LOGGED:
         setattr(course.log, name, state["log"][name])
     if isinstance(law, Sampled):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernel import compilable
+from phistar.backends.choice import compilable
 from phistar.backends.machine.recent import Recent
 from phistar.backends.one_state import door
 from phistar.compiled import compile

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from phistar.control.sampled import Command, SampledController, Switch
+from phistar.control.sampled import (
+    Command,
+    SampledController,
+    SampledFunction,
+    Switch,
+    asked,
+    commanded,
+    period_of,
+)
 from phistar.dynamics import jacobian
 from phistar.errors import PhistarError
+from phistar.model import Free
 from phistar.sim.motion import Moment
 from phistar.sim.passive import Passive
 from phistar.sim.scenes.controllers import Control, effort_limits
 from phistar.sim.scenes.readings import Line, Readings
 from phistar.sim.scenes.scene import Setting
 
+ROUNDING = 1e-9  # of the largest force: less than that where no motor is was meant to be nothing
+
 
 class Continuous:
-    """A function (t, q, v) → joint forces, asked at every step; `tau` is what it gave last."""
+    """A pure function (t, q, v) → joint forces, asked at every step, tried ones too; `tau` is what it gave last."""
 
     period: float | None = None
     phase = ""
@@ -30,18 +40,20 @@ class Continuous:
         self.tau, self.switches = np.zeros(setting.model.nv), list[Switch]()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        self.tau, _ = self.limits.kept(_asked(t, self.law, t, q, v), t)
+        self.tau, _ = self.limits.kept(asked(t, self.law, t, q, v), t)
         return self.tau
 
 
 class Sampled:
-    """A controller at work: its memory, its last command, which is held, and what its sensors remember."""
+    """A controller at work: its memory, its last command, which is held, and what its sensors remember. Where a scene
+    has no sensors it is given the true q and v."""
 
     def __init__(self, setting: Setting, controller: SampledController[Any], seed: np.random.SeedSequence) -> None:
-        self.controller, self.period, self.limits = controller, _period(controller), Limits(setting)
+        self.controller, self.period, self.limits = controller, period_of(controller), Limits(setting)
         self.readings = Readings(setting.sensing, self.period)
         self.line: Line = self.readings.start(seed)
-        self.memory, self.clipped = _asked(0.0, controller.start), 0
+        self.sees_all = isinstance(controller, SampledFunction) or not setting.sensors
+        self.memory, self.clipped = asked(0.0, controller.start), 0
         self.tau, self.command = np.zeros(setting.model.nv), Command(np.zeros(setting.model.nv))
         self.switches: list[Switch] = []
 
@@ -56,9 +68,9 @@ class Sampled:
         """Senses, and asks what to do until the next sample."""
         time = moment.time
         self.line, sensed = self.readings.next(self.line, moment)
-        made = _asked(time, self.controller.command, self.memory, time, sensed)
-        if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[1], Command):
-            raise PhistarError(f"At t = {time:.6g} s the controller gives {made!r:.100}, not its memory and a Command.")
+        if self.sees_all:
+            sensed = {"q": moment.state.q, "v": moment.state.v}
+        made = commanded(self.controller, self.memory, time, sensed)
         _check_facts(made[1].facts, time)
         self.memory, self.command = made
         self.tau, clipped = self.limits.kept(self.command.tau, time)
@@ -72,7 +84,8 @@ class Limits:
 
     def __init__(self, setting: Setting) -> None:
         self.model, self.most = setting.model, effort_limits(setting)
-        self.finite = bool(np.isfinite(self.most).any())
+        self.finite, self.passive = bool(np.isfinite(self.most).any()), self.most == 0.0
+        self.anywhere = not self.passive.any()
 
     def kept(self, given: Any, time: float) -> tuple[np.ndarray, bool]:
         """(nv,) numbers, checked and clipped, and whether they had to be."""
@@ -86,41 +99,58 @@ class Limits:
                 f"{self.most.shape}."
             )
         if not isfinite(tau @ tau):
-            worst = int(np.argmax(np.where(np.isfinite(tau), np.abs(tau), np.inf)))
-            joint = next(joint for joint in self.model.joints if joint.v_slice.stop > worst)
-            value = tau[joint.v_slice].tolist()
-            raise PhistarError(f"At t = {time:.6g} s the controller gives {value} on {joint.name}; it must be finite.")
+            name, value = self._worst(tau, np.abs(np.nan_to_num(tau, nan=np.inf)))
+            raise PhistarError(f"At t = {time:.6g} s the controller gives {value} on {name}; it must be finite.")
         if not self.finite or not (np.abs(tau) > self.most).any():
             return tau, False
-        return np.clip(tau, -self.most, self.most), True
+        if not self.anywhere:
+            self._refuse_phantoms(tau, time)
+        within = np.clip(tau, -self.most, self.most)
+        return within, bool((np.abs(tau - within)[~self.passive] > 0.0).any())
+
+    def _refuse_phantoms(self, tau: np.ndarray, time: float) -> None:
+        """Forces where there is no motor: refused, unless they are rounding of the others."""
+        pushed = np.abs(np.where(self.passive, tau, 0.0))
+        if pushed.max() > ROUNDING * np.abs(tau).max():
+            name, value = self._worst(tau, pushed)
+            raise PhistarError(
+                f"At t = {time:.6g} s the controller gives {value} on {name}, which has no motor: free joints, joints "
+                "that no actuator of an MJCF file acts on, joints whose effort limit is 0 and joints that follow "
+                "others have none. Give 0 there; a [[disturbances]] table pushes what it likes."
+            )
+
+    def _worst(self, tau: np.ndarray, sizes: np.ndarray) -> tuple[str, list[float]]:
+        """The joint where a size is largest, and the forces on it."""
+        joint = next(joint for joint in self.model.joints if joint.v_slice.stop > int(np.argmax(sizes)))
+        return joint.name, tau[joint.v_slice].tolist()
 
 
 class Drive:
-    """All forces on the joints: the controller's, passive ones and disturbances; `applied` is what they were last."""
+    """Joint forces of a step: the controller's, disturbances, and what passive joints do that a step does not know:
+    springs of joints that turn about no axis of their own, and drag on free bodies."""
 
     def __init__(self, setting: Setting, law: Continuous | Sampled) -> None:
         self.model, self.law, self.disturbances = setting.model, law, setting.disturbances
         self.passive = Passive(self.model)
-        self.sprung = bool(self.passive.stiffness.any())
-        self.applied = np.zeros(self.model.nv)
+        self.damping, self.stiffness = np.zeros(self.model.nv), np.zeros(self.model.nv)
+        for body, joint in enumerate(self.model.joints):
+            own = joint.v_slice
+            if not joint.kind.flat:
+                self.stiffness[own] = self.passive.stiffness[own]
+            if isinstance(joint.kind, Free) and self.model.parents[body] < 0:
+                self.damping[own] = self.passive.damping[own]
+        self.dragged, self.sprung = bool(self.damping.any()), bool(self.stiffness.any())
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         tau = self.law(t, q, v)
         for each in self.disturbances:
             if each.start <= t < each.start + each.duration:
                 tau = tau + jacobian(self.model, q, each.frame).T @ each.force
-        self.applied = tau + self.passive.smooth(q, v) if self.sprung else tau - self.passive.damping * v
-        return self.applied
-
-
-def _asked(time: float, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a user's function gives; what it raises becomes a sentence with the time."""
-    try:
-        return function(*arguments)
-    except PhistarError as error:
-        raise PhistarError(f"At t = {time:.6g} s the controller stops: {error}") from error
-    except Exception as error:
-        raise PhistarError(f"At t = {time:.6g} s the controller fails: {type(error).__name__}: {error}") from error
+        if self.dragged:
+            tau = tau - self.damping * v
+        if self.sprung:
+            tau = tau - self.stiffness * self.passive.deflection(q)
+        return tau
 
 
 def _check_facts(facts: Any, time: float) -> None:
@@ -133,10 +163,3 @@ def _check_facts(facts: Any, time: float) -> None:
         raise PhistarError(
             f"At t = {time:.6g} s the controller tells {name} = {given!r:.100}; a fact is a number."
         ) from None
-
-
-def _period(controller: SampledController[Any]) -> float:
-    period = controller.period
-    if isinstance(period, bool) or not isinstance(period, int | float) or not 1e-6 <= period < np.inf:
-        raise PhistarError(f"A controller's period must be a number of seconds from 1e-6 on; it is {period!r:.50}.")
-    return float(period)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from phistar.backends.machine import cache
 from phistar.errors import ModelError
 from phistar.model import Geometry, Mesh, Model, Polytope
 from phistar.model.geometry import Shape
+from phistar.model.mesh_files import mesh_bytes
 
 _log = logging.getLogger("phistar")
 WAYS = ("hull", "pieces", "none")
@@ -32,11 +32,7 @@ def solids(mesh: Mesh, way: str) -> tuple[Polytope, ...]:
 
 def pieces(mesh: Mesh) -> tuple[Polytope, ...]:
     """`Polytope.pieces`, kept on disk by the mesh's content: cutting takes seconds, and a scene is read many times."""
-    mesh.check_size()
-    try:
-        content = Path(mesh.path).read_bytes()
-    except OSError as error:
-        raise ModelError(f"The mesh {mesh.path} cannot be read: {error}.") from None
+    content = mesh_bytes(mesh.path)
     name = cache.key("pieces", content, mesh.scale.tobytes())
     found = cache.load(name, cache.PIECES)
     if found is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 
 from phistar.errors import FileError, PhistarError
 from phistar.io import load
+from phistar.io.packages import Folders, Found
+from phistar.io.xml import quote
 from phistar.model import (
     Box,
     Capsule,
@@ -28,11 +31,13 @@ from phistar.model import (
 from phistar.model.geometry import Shape
 from phistar.sim.scenes.meshes import WAYS, named, solids, without_meshes
 from phistar.sim.scenes.table import Table
+from phistar.sim.trajectory import Part as PartMotion
 from phistar.spatial import Inertia, Pose
 from phistar.spatial.inertia import MASSLESS
 from phistar.spatial.rotations import to_quaternion
 
 _SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "points", "hull", "pieces")
+_FLAGS = ("floating", "strict", "motors", "friction")
 
 
 @dataclass(frozen=True)
@@ -51,17 +56,15 @@ class Part:
     where: str
 
 
-def read_part(table: Table, folder: Path) -> Part:
+def read_part(table: Table, folders: Folders) -> Part:
     """One [[parts]] table: a robot with q and v, or a body of shapes; a free one has spin and velocity in its axes."""
     name, parent = table.text("name"), table.text("parent", "world")
     placement, robot = table.pose(), None
     source = table.text("robot", None)
-    shapes = _named(name, [shape for each in table.tables("shapes") for shape in _read_shape(each, folder)])
+    shapes = _named(name, [shape for each in table.tables("shapes") for shape in _read_shape(each, folders)])
     free, inertia = False, MASSLESS
     if source is not None:
-        options = table.table("options").rest()
-        robot = load(source if (folder / source).suffix == "" else folder / source, **options)
-        robot = _solid(robot, table) if "meshes" in table else robot
+        robot = _read_robot(table, source, folders)
     else:
         free = table.text("joint", "fixed", ("fixed", "free")) == "free"
         inertia = _read_inertia(table, shapes, free)
@@ -71,6 +74,53 @@ def read_part(table: Table, folder: Path) -> Part:
         v = np.concatenate([table.vector("spin", 3, np.zeros(3)), table.vector("velocity", 3, np.zeros(3))])
     table.done()
     return Part(name, parent, placement, robot, free, inertia, shapes, q, v, table.where)
+
+
+def named_file(table: Table, key: str, folders: Folders) -> str:
+    """The path of a file that a scene names: in its own folder, below it, or in one that the caller gave."""
+    name = table.text(key)
+    found = folders.find(name)
+    if found.path is None:
+        raise FileError(
+            f"{table.where}, {key}: the file {quote(name)} {found.reason}; a scene's files lie in its folder, or in "
+            "folders that are given as packages, on the command line --packages DIR."
+        )
+    return str(found.path)
+
+
+def _read_robot(table: Table, source: str, folders: Folders) -> Model:
+    """The robot of a part, by its name or its file, with its options; its meshes made solid where that is asked."""
+    options = _options(table.table("options"), folders)
+    is_path = Path(source).suffix or os.path.basename(source) != source
+    robot = load(named_file(table, "robot", folders) if is_path else source, **options)
+    return _solid(robot, table) if "meshes" in table else robot
+
+
+def _options(table: Table, folders: Folders) -> dict[str, Any]:
+    """Those of `ps.load`; folders and files among them under the rules of the scene's own."""
+    given: dict[str, Any] = {key: table.flag(key) for key in _FLAGS if key in table}
+    if "gravity" in table:
+        given["gravity"] = table.vector("gravity", 3)
+    if "loops" in table:
+        given["loops"] = named_file(table, "loops", folders)
+    given |= {"without": _texts(table, "without")} if "without" in table else {}
+    named = table.take("packages", [])
+    packages: list[Any] = [*folders.packages]
+    for name in [named] if isinstance(named, str) else named if isinstance(named, list) else [None]:
+        found = folders.folder(name) if isinstance(name, str) else Found(None, "is no text")
+        if found.path is None:
+            told = quote(str(name))
+            raise FileError(f"{table.where}, packages: {told} {found.reason}; give it when the scene is loaded.")
+        packages.append(found.path)
+    table.done()
+    return given | ({"packages": packages} if packages else {})
+
+
+def _texts(table: Table, key: str) -> list[str]:
+    value = table.take(key)
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise table.wrong(key, "a list of texts")
+    return value
 
 
 def _solid(robot: Model, table: Table) -> Model:
@@ -86,12 +136,12 @@ def _named(part: str, shapes: list[Geometry]) -> tuple[Geometry, ...]:
     return tuple(replace(shape, name=shape.name or name) for shape, name in zip(shapes, own, strict=True))
 
 
-def _read_shape(table: Table, folder: Path) -> list[Geometry]:
+def _read_shape(table: Table, folders: Folders) -> list[Geometry]:
     given = [kind for kind in _SHAPES if kind in table]
     if len(given) != 1:
         raise FileError(f"{table.where}: give one shape, one of {', '.join(_SHAPES)}; it has {len(given)}.")
     try:
-        shapes = _shapes(given[0], table, folder)
+        shapes = _shapes(given[0], table, folders)
     except FileError:
         raise
     except PhistarError as error:
@@ -102,9 +152,9 @@ def _read_shape(table: Table, folder: Path) -> list[Geometry]:
     return named(geometry, shapes)
 
 
-def _shapes(kind: str, table: Table, folder: Path) -> tuple[Shape, ...]:
+def _shapes(kind: str, table: Table, folders: Folders) -> tuple[Shape, ...]:
     if kind in ("hull", "pieces"):
-        return solids(Mesh(str(folder / table.text(kind)), table.number("scale", 1.0)), kind)
+        return solids(Mesh(named_file(table, kind, folders), table.number("scale", 1.0)), kind)
     return (_shape(kind, table),)
 
 
@@ -197,3 +247,23 @@ def _place_robot(model: Model, part: Part, q: np.ndarray, v: np.ndarray) -> None
             q[joint.q_slice] = part.q[own.q_slice]
         if part.v is not None:
             v[joint.v_slice] = part.v[own.v_slice]
+
+
+def parts_of(model: Model, parts: tuple[Part, ...]) -> dict[str, PartMotion]:
+    """The robots and free bodies of a whole: their own models, and where their q and v stand in the whole's."""
+    found = {}
+    for part in parts:
+        own = part.robot
+        if own is None:
+            if not part.free:
+                continue
+            builder = ModelBuilder(part.name, gravity=model.gravity)
+            builder.body(part.name, "world", Free(), inertia=part.inertia, geometry=list(part.geometry))
+            own, joints = builder.build(strict=False), [model.joints[model.body_index(part.name)]]
+        else:
+            joints = [model.joint(f"{part.name}/{joint.name}") for joint in own.joints]
+        places = [np.arange(model.nq)[joint.q_slice] for joint in joints]
+        rates = [np.arange(model.nv)[joint.v_slice] for joint in joints]
+        none = np.zeros(0, int)
+        found[part.name] = PartMotion(own, np.concatenate([none, *places]), np.concatenate([none, *rates]))
+    return found

@@ -9,26 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.control.sampled import is_sampled
 from phistar.errors import PhistarError
 from phistar.sim.motion import Moment, Motion
-from phistar.sim.scenes.controllers import controller_of, is_sampled
+from phistar.sim.scenes.controllers import controller_of
 from phistar.sim.scenes.log import Log, Row
 from phistar.sim.scenes.loop import Continuous, Drive, Sampled
-from phistar.sim.scenes.result import Result
 from phistar.sim.scenes.scene import Scene, Setting
 from phistar.sim.scenes.summary import result_of
+from phistar.sim.trajectory import Stopped as Stopped
+from phistar.sim.trajectory import Trajectory
 
 _log = logging.getLogger("phistar")
 MOST_SAMPLES = 100_000_000
 SENSED = 1  # which child of a run's seed draws the noise of its sensors
-
-
-class Stopped(PhistarError):
-    """A run that could not go on; `result` has everything up to there."""
-
-    def __init__(self, sentence: str, result: Result) -> None:
-        super().__init__(sentence)
-        self.result = result
 
 
 class Contacts(NamedTuple):
@@ -52,9 +46,9 @@ class Course:
             self.law = Sampled(self.setting, law, np.random.SeedSequence(seed, spawn_key=(SENSED,)))
         else:
             self.law = Continuous(self.setting, law)
-        self.drive, self.log = Drive(self.setting, self.law), Log(self.setting, self.law)
         timing = self.setting.timing
-        self.motion = Motion(self.setting.world, self.drive, timing.rtol, timing.atol)
+        self.motion = Motion(self.setting.world, Drive(self.setting, self.law), timing.rtol, timing.atol)
+        self.log = Log(self.setting, self.law, self.motion.session)
         self.schedule = Schedule.of(self.setting, self.law.period)
         self.reached, self.end, self.spent = 0, np.inf, 0.0
         self.moment: Moment | None = None
@@ -69,7 +63,7 @@ class Course:
         times, asked, kept = self.schedule
         for moment in self._onward(self.moment):
             self.moment = moment
-            self.log.add(moment, self.drive)
+            self.log.add(moment)
             if moment.time < times[self.reached + 1]:
                 continue
             self.reached += 1
@@ -98,7 +92,7 @@ class Course:
             elif timing.stop:
                 self.end = np.inf
 
-    def result(self, reason: str | None) -> Result:
+    def result(self, reason: str | None) -> Trajectory:
         """What there is; of a run that must stop, its last state too."""
         if reason is not None and self.moment is not None:
             rows = self.log.rows
@@ -133,7 +127,7 @@ def finished(
     progress: Callable[[float], None] | None = None,
     watch: Watch | None = None,
     kept: Callable[[Course], None] | None = None,
-) -> Result:
+) -> Trajectory:
     """The result of a course, run to its end; one that must stop raises `Stopped`, with what there is.
 
     After each row, `progress` is told its time, `watch` is shown it, and `kept` may write the course down.
@@ -153,7 +147,7 @@ def finished(
     course.spent = before + clock.perf_counter() - begun
     result = course.result(reason)
     if course.log.unsettled[0]:
-        told = "%s: after %d steps friction had not settled, and still changed by up to %.1e of the largest force."
+        told = "%s: after %d steps forces had not settled, and still missed by up to %.1e of themselves."
         _log.warning(told, course.scene.name, *course.log.unsettled)
     if reason is not None:
         raise Stopped(f"{course.scene.name}: {reason}", result)

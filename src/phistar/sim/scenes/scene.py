@@ -15,8 +15,10 @@ import numpy as np
 
 from phistar.contact.pairs import Pair, Pairs, all_pairs, chosen_pairs
 from phistar.contact.surface import Surface
+from phistar.control.sampled import SampledFunction
 from phistar.errors import FileError, ModelError, PhistarError
-from phistar.model import Free, Model
+from phistar.io.packages import FolderList, Folders
+from phistar.model import Free, Mesh, Model
 from phistar.sim.scenes.chance import drawn
 from phistar.sim.scenes.controllers import Controlling, check_controller, read_controller
 from phistar.sim.scenes.parts import Part, assembled, initial_state, read_part
@@ -88,6 +90,13 @@ class Setting:
     def check(self) -> None:
         """Builds everything once: what cannot be is found while the file is at hand."""
         _check_inertias(self.model)
+        for pair in self.world.pairs.pairs:  # a mesh may come near only later
+            for site in (pair.a, pair.b):
+                if isinstance(site.shape, Mesh):
+                    raise ModelError(
+                        f"{site.name} collides by a mesh, which has no distance of its own: give its robot "
+                        'meshes = "hull" or "pieces" (its convex hull, or convex pieces), or "none".'
+                    )
         self.world.start(*self.start)
         check_controller(self)
         assert self.sensing is not None
@@ -105,13 +114,28 @@ class Setting:
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene file as it stands; `setting(seed)` draws what is random in it."""
+    """A scene file as it stands: robots, objects, controllers, sensors and what is random; `run(seed)` runs it.
+
+    Made by `Scene.load`, from a path or the name of a bundled scene.
+
+    Examples
+    --------
+    >>> scene = ps.Scene.load("bouncing")
+    >>> scene.name
+    'bouncing'
+    """
 
     name: str
     content: Mapping[str, Any]
     folder: Path
     where: str
     text: str = ""
+    packages: tuple[Path, ...] = ()
+
+    @property
+    def folders(self) -> Folders:
+        """Where it may name files: its own folder, and those that the caller gave."""
+        return Folders(self.folder.resolve(), self.packages)
 
     @property
     def source(self) -> str:
@@ -124,10 +148,12 @@ class Scene:
         return hashlib.sha256(json.dumps(self.content, sort_keys=True, default=str).encode()).hexdigest()
 
     @staticmethod
-    def load(source: str | os.PathLike[str]) -> Scene:
-        """The scene of a TOML file, or a bundled one by its name."""
+    def load(source: str | os.PathLike[str], packages: FolderList = ()) -> Scene:
+        """The scene of a TOML file, or a bundled one by its name. Robots, meshes and rules that it names lie in its own
+        folder, below it, or in the folders of `packages`; nothing else is opened."""
         path, text, content = source_of(source)
-        scene = Scene(str(content.get("name", path.stem)), content, path.parent, str(path), text)
+        name, allowed = str(content.get("name", path.stem)), Folders.around(path, packages).packages
+        scene = Scene(name, content, path.parent, str(path), text, allowed)
         scene.setting(0)
         return scene
 
@@ -135,7 +161,7 @@ class Scene:
         """The scene with its random numbers drawn; the same for the same seed, everywhere."""
         try:
             content = drawn(dict(self.content), np.random.default_rng(seed), self.where)
-            return _read(Table(content, self.where), self.name, self.folder)
+            return _read(Table(content, self.where), self.name, self.folders)
         except FileError:
             raise
         except PhistarError as error:
@@ -152,25 +178,32 @@ class Scene:
         checkpoint: tuple[float, str | os.PathLike[str]] | None = None,
         resume: str | os.PathLike[str] | None = None,
     ) -> Any:
-        """The scene over its duration: a `Result`.
+        """The scene over its duration: a `Trajectory`.
 
-        `control`, a function (t, q, v) → joint forces or a `SampledController`, takes the place of the file's.
+        `control`, a function (t, q, v) → joint forces or a `SampledController`, takes the place of the file's. A
+        function must be pure: steps are tried and made again, so that it is called back in time. One that remembers
+        goes in as `ps.control.SampledFunction(function, period)`; it cannot be written down half-way.
         `progress` is told the time reached, `watch` is shown (t, q, contacts), both at every sample kept. With
         `checkpoint` = (seconds, folder) the run is written down there so often of its time; `resume` takes up the one
         of a folder, which goes on as if it had not been stopped.
         """
         from phistar.sim.scenes.checkpoint import run
 
+        if isinstance(control, SampledFunction) and (checkpoint is not None or resume is not None):
+            raise PhistarError(
+                "A SampledFunction keeps its memory to itself, so that a run of it cannot be taken up from a "
+                "checkpoint. Make it a SampledController, whose memory is data."
+            )
         return run(self, seed, control, progress, watch, checkpoint, resume)
 
 
-def _read(table: Table, name: str, folder: Path) -> Setting:
+def _read(table: Table, name: str, folders: Folders) -> Setting:
     version = table.take("format_version")
     if version != FORMAT_VERSION:
         raise FileError(f"{table.where}: format_version is {version!r}; this phistar reads {FORMAT_VERSION}.")
     table.text("name", name)
     gravity = table.vector("gravity", 3, np.array([0.0, 0.0, -9.81]))
-    parts = tuple(read_part(each, folder) for each in table.tables("parts"))
+    parts = tuple(read_part(each, folders) for each in table.tables("parts"))
     if not parts:
         raise FileError(f"{table.where}: a scene needs at least one [[parts]].")
     surface = _surface(table.table("surface"), Surface())
@@ -180,7 +213,7 @@ def _read(table: Table, name: str, folder: Path) -> Setting:
     if contacts and ignored:
         raise FileError(f"{table.where}: contacts lists the only pairs there are, ignored leaves some out; give one.")
     disturbances = tuple(_disturbance(each) for each in table.tables("disturbances"))
-    sensors, controller = read_sensors(table), read_controller(table.table("controller"), folder)
+    sensors, controller = read_sensors(table), read_controller(table.table("controller"), folders)
     timing, task = _timing(table.table("time")), read_task(table.table("task"))
     table.done()
     setting = Setting(name, gravity, parts, surface, contacts, ignored, disturbances, sensors, controller, timing, task)

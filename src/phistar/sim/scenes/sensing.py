@@ -18,18 +18,17 @@ from phistar.sim.motion import Moment
 from phistar.sim.scenes.kernels import kernel, moving
 from phistar.sim.scenes.mounted import Mounted, inward, mounted
 from phistar.sim.scenes.parts import Part
-from phistar.sim.scenes.pushes import mean_pushes
 from phistar.sim.scenes.sensors import Sensor
 from phistar.sim.world import World
 from phistar.spatial import cross, multiply
 
 POSE = 13  # numbers of a pose
 TINY, TIE = 1e-300, 1e-9
-MOST_PATTERNS = 4096  # of near places that are remembered
+MOST_PATTERNS = 4096  # of pairs that meet, which are remembered
 
 
 class _Pattern(NamedTuple):
-    """How the near places push on wrists, (wrists, n), and on tactile shapes, (shapes, n)."""
+    """How pairs that meet push on wrists, (wrists, n), and on tactile shapes, (shapes, n)."""
 
     wrists: np.ndarray
     tips: np.ndarray
@@ -114,11 +113,12 @@ class Sensing:
         if not self.size:
             return np.zeros(0)
         touch, tips = self._untouched
-        if step is not None and (step.forces is not None or step.parts):
+        if step is not None and len(step.pair):
+            pattern = self._pattern(tuple(step.pair.tolist()))
             if self.mounted:
-                touch = mean_pushes(step, moment.length, self._on_wrists).reshape(-1)
-            if self.tips and step.forces is not None:
-                tips = self._pattern(step.gaps.slots).tips @ step.forces.table[:, 2]
+                touch = (pattern.wrists @ step.impulse).reshape(-1) / moment.length
+            if self.tips:
+                tips = pattern.tips @ step.normal
         often = np.array([1.0 / moment.length if moment.length > 0.0 else 0.0])
         return self._readings(state.q, state.v, before.q, before.v, touch, tips, often, bias, noise)
 
@@ -126,19 +126,16 @@ class Sensing:
     def _untouched(self) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(max(6 * len(self.mounted), 1)), np.zeros(max(len(self.tips), 1))
 
-    def _on_wrists(self, slots: tuple[int, ...]) -> np.ndarray:
-        return self._pattern(slots).wrists
-
-    def _pattern(self, slots: tuple[int, ...]) -> _Pattern:
-        found = self._patterns.get(slots)
+    def _pattern(self, numbers: tuple[int, ...]) -> _Pattern:
+        found = self._patterns.get(numbers)
         if found is None:
             if len(self._patterns) >= MOST_PATTERNS:
                 self._patterns.clear()
-            pairs = [self.world.pairs.slot_pair(slot) for slot in slots]
+            pairs = [self.world.pairs.pairs[number] for number in numbers]
             wrists = [[float(each.carries(p.a)) - float(each.carries(p.b)) for p in pairs] for each in self.mounted]
             tips = [[float(name in (p.a.name, p.b.name)) for p in pairs] for name in self.tips]
-            found = self._patterns[slots] = _Pattern(
-                *(np.array(rows, dtype=float).reshape(len(rows), len(slots)) for rows in (wrists, tips))
+            found = self._patterns[numbers] = _Pattern(
+                *(np.array(rows, dtype=float).reshape(len(rows), len(numbers)) for rows in (wrists, tips))
             )
         return found
 
@@ -198,6 +195,8 @@ def small_turn(vector: Any) -> Any:
 
 def quaternion(rotation: Any) -> Any:
     """The unit quaternion of R: the row of 4 q q* whose diagonal entry is largest, made unit (Shepperd 1978)."""
+    if all(isinstance(entry, float) for entry in np.asarray(rotation).flat):  # traced, of what never turns
+        rotation = np.asarray(rotation, dtype=float)
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = ([rotation[i, j] for j in range(3)] for i in range(3))
     rows = [
         [1.0 + xx - yy - zz, xy + yx, xz + zx, zy - yz],

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from phistar.errors import FileError
+from phistar.safe_files import MEGABYTE, is_inside, read_text
 from phistar.sim.scenes.chance import is_drawn
 from phistar.sim.scenes.toml import text_of
 
 BUNDLED = Path(str(files("phistar.sim.scenes") / "bundled"))
+LARGEST = 16 * MEGABYTE
 TOO_DEEP = "{}: tables and lists are nested too deeply for a scene."
 NAMED = ("parts", "sensors")  # lists whose entries are known by their names
 
@@ -63,7 +65,7 @@ def _extended(path: Path, other: Any) -> Path:
     if not Path(other).suffix:
         return _bundled(other)
     place = path.parent / other
-    if place.parent.resolve() != path.parent.resolve():
+    if place.parent.resolve() != path.parent.resolve() or not is_inside(place, path.parent):
         raise FileError(f"{path}, extends: {other} lies in another folder; put both beside the files that they name.")
     return place
 
@@ -94,12 +96,7 @@ def _bundled(name: str) -> Path:
 
 
 def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise FileError(f"The scene {path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError as error:
-        raise FileError(f"{path}: {error}; a scene is a TOML file.") from None
+    return read_text(path, "a scene, which is a TOML file,", LARGEST)
 
 
 def _merged(

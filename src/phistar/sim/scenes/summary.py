@@ -9,14 +9,15 @@ import numpy as np
 
 from phistar.dynamics import forward_kinematics
 from phistar.sim.scenes.log import Log, Row
-from phistar.sim.scenes.result import Result
+from phistar.sim.scenes.parts import parts_of
 from phistar.sim.scenes.scene import Scene, Setting
+from phistar.sim.trajectory import Contacts, Event, Trajectory
 
 PLAIN = ("t", "q", "v", "tau", "energy", "work", "momentum", "contact_force", "distance")
 BEGAN = "the run began"
 
 
-def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float) -> Result:
+def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float) -> Trajectory:
     """The result of a log; `reason` says why the run could not go on."""
     setting = log.setting
     names = {"phase_names": list(dict.fromkeys(row["phase"] for row in log.rows if "phase" in row))}
@@ -40,8 +41,29 @@ def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float
         "sim_time": end,
         "wall_time": wall,
     }
-    pairs, told = tuple(pair.name for pair in setting.world.pairs.pairs), _told(summary)
-    return Result(scene.name, setting.model, pairs, arrays, tuple(log.events), told, names, scene.source, scene.text)
+    return kept_as(scene, setting, arrays, tuple(log.events), _told(summary), names)
+
+
+def kept_as(
+    scene: Scene,
+    setting: Setting,
+    arrays: dict[str, np.ndarray],
+    events: tuple[Event, ...],
+    summary: Mapping[str, Any],
+    labels: Mapping[str, Sequence[str]],
+) -> Trajectory:
+    """The trajectory of a scene's arrays by name."""
+    rest, model = dict(arrays), setting.model
+    empty: dict[str, Any] = {"t": np.zeros(0), "q": np.zeros((0, model.nq)), "v": np.zeros((0, model.nv)), "tau": None}
+    states = {name: rest.pop(name, none) for name, none in empty.items()}
+    pairs = tuple(pair.name for pair in setting.world.pairs.pairs)
+    touched = [rest.pop(f"contact_{name}", None) for name in ("force", "pair", "point", "vector")]
+    contacts = None if any(array is None for array in touched) else Contacts(pairs, *touched)  # type: ignore[arg-type]
+    own = {name: tuple(names) for name, names in labels.items()}
+    parts = parts_of(model, setting.parts)
+    known = {"contacts": contacts, "events": events, "signals": rest, "labels": own, "parts": parts}
+    told = {"name": scene.name, "summary": summary, "source": scene.source, "text": scene.text}
+    return Trajectory(model, **states, **known, **told)
 
 
 def _told(value: Any) -> Any:
@@ -91,19 +113,21 @@ def _phases(log: Log, end: float) -> list[dict[str, Any]]:
 def _audited(log: Log) -> dict[str, Any]:
     """Momentum and energy that the books do not explain."""
     if not log.rows:
-        return {"momentum_drift": None, "energy_residual": None, "energy_change": None}
+        return {"momentum_drift": None, "energy_residual": None, "energy_change": None, "numerical_loss": None}
     first, last = log.rows[0], log.rows[-1]
     drift: float | None = max(float(np.max(np.abs(row["imbalance"] - first["imbalance"]))) for row in log.rows)
-    by_rule = log.setting.timing.step is not None or not np.any(log.books.impulse)
-    if not log.audit.roots.bodies or not by_rule:
+    one_by_one = log.setting.timing.step is not None
+    if not log.audit.floating.any() or not (one_by_one or not np.any(log.books.impulse)):
         drift = None  # nothing is free; or forces within steps of high order are not known one by one
     scale = max(max(row["kinetic"] for row in log.rows), log.books.throughput, 1e-300)
-    residual = (last["mechanical"] - first["mechanical"] - (last["work"] - first["work"])) / scale
-    known = log.setting.timing.step is not None or log.peak == 0.0
+    loss = last["loss"] - first["loss"]
+    residual = (last["mechanical"] - first["mechanical"] - (last["work"] - first["work"]) + loss) / scale
+    known = one_by_one or log.peak == 0.0
     return {
         "momentum_drift": drift,
         "energy_residual": float(residual) if known else None,
         "energy_change": float(last["energy"] - first["energy"]),
+        "numerical_loss": float(loss) if known else None,
     }
 
 

@@ -10,8 +10,14 @@ import numpy as np
 
 from phistar.errors import FileError
 from phistar.spatial import Pose
+from phistar.spatial.value import LARGEST
 
 _MISSING = object()
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is one that can be computed with; whole numbers of TOML may have any number of digits."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
 
 
 class Table:
@@ -56,7 +62,7 @@ class Table:
         value = self.take(key, default)
         if key not in self:
             return value
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        if not _is_number(value):
             raise self.wrong(key, "a number")
         if not low <= value <= high:
             raise self.wrong(
@@ -76,12 +82,11 @@ class Table:
         if key not in self:
             return value
         wanted = f"a list of {size if size is not None else 'some'} numbers"
-        if not isinstance(value, list) or any(isinstance(x, bool) or not isinstance(x, int | float) for x in value):
+        if not isinstance(value, list) or not all(map(_is_number, value)):
             raise self.wrong(key, wanted)
-        numbers = np.array(value, dtype=float)
-        if (size is not None and len(numbers) != size) or not np.isfinite(numbers).all():
+        if size is not None and len(value) != size:
             raise self.wrong(key, wanted)
-        return numbers
+        return np.array(value, dtype=float)
 
     def pose(self) -> Pose:
         """xyz in m and rpy in rad, each zero unless given."""
@@ -98,7 +103,7 @@ class Table:
             raise self.wrong(key, f"a list of tables, [[{key}]],")
         for number, item in enumerate(content, start=1):
             name = item.get("name") if isinstance(item, Mapping) else None
-            yield Table(item, f"{self.where}, [[{key}]] {name if isinstance(name, str) else number}")
+            yield Table(item, f"{self.where}, [[{key}]] {name[:60] if isinstance(name, str) else number}")
 
     def rest(self) -> dict[str, Any]:
         """Everything that was not asked for yet."""
@@ -112,4 +117,4 @@ class Table:
             if key not in self._asked:
                 near = get_close_matches(str(key), sorted(self._asked), n=1)
                 known = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(self._asked))}."
-                raise FileError(f"{self.where}: {key} is not known here; {known}")
+                raise FileError(f"{self.where}: {key!s:.100} is not known here; {known}")

@@ -1,0 +1,266 @@
+"""Islands of nodes that contacts and rows hold together, and the solve of each."""
+
+from __future__ import annotations
+
+from phistar.backends.code.native import Arrays
+from phistar.constraints.blocks import cholesky
+from phistar.constraints.columns import (
+    AT,
+    BLOCK,
+    CONTACTS,
+    GAP,
+    IMPULSE,
+    ISLAND,
+    ISLANDS,
+    LAW,
+    LIMIT_LAW,
+    MARGIN,
+    NODE_A,
+    NODE_B,
+    NODES,
+    OFFSET,
+    PRINTED,
+    RATE,
+    ROW_IMPULSE,
+    ROW_ISLAND,
+    ROW_NODE_A,
+    ROW_NODE_B,
+    ROW_SPEED,
+    ROWS,
+    SIZE,
+    TOUCHED,
+    VALUE,
+)
+from phistar.constraints.newton import SHRINKS, TOLD, newton, update_rates
+
+
+def root_of(m: Arrays, node: int) -> int:
+    while m.parent[node] != node:
+        m.parent[node] = m.parent[m.parent[node]]
+        node = m.parent[node]
+    return node
+
+
+def join(m: Arrays, a: int, b: int) -> None:
+    a, b = root_of(m, a), root_of(m, b)
+    if a < b:
+        m.parent[b] = a
+    else:
+        m.parent[a] = b
+
+
+def find_islands(m: Arrays, impact: int) -> None:
+    """Numbers of islands for nodes (−1: nothing acts on it), contacts and rows, each sorted by them."""
+    nodes, contacts, rows = m.counts[NODES], m.counts[CONTACTS], m.counts[ROWS]
+    for i in range(nodes):
+        m.parent[i] = i
+        m.nodes[i, TOUCHED] = 0
+    for c in range(contacts):
+        if impact == 0 or m.closing[c] > 0:
+            a, b = m.contact_wholes[c, NODE_A], m.contact_wholes[c, NODE_B]
+            if a >= 0:
+                m.nodes[a, TOUCHED] = 1
+            if b >= 0:
+                m.nodes[b, TOUCHED] = 1
+            if a >= 0 and b >= 0:
+                join(m, a, b)
+    if impact == 0:
+        for r in range(rows):
+            a, b = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B]
+            if a >= 0:
+                m.nodes[a, TOUCHED] = 1
+            if b >= 0:
+                m.nodes[b, TOUCHED] = 1
+            if a >= 0 and b >= 0:
+                join(m, a, b)
+    count = 0
+    for i in range(nodes):
+        m.island[i] = -1
+        if m.nodes[i, TOUCHED] > 0 and root_of(m, i) == i:
+            m.island[i] = count
+            count += 1
+    for i in range(nodes):
+        if m.nodes[i, TOUCHED] > 0:
+            m.island[i] = m.island[root_of(m, i)]
+    m.counts[ISLANDS] = count
+    sort_contacts(m, count, impact)
+    sort_rows(m, count, impact)
+    sort_nodes(m, count)
+
+
+def sort_contacts(m: Arrays, count: int, impact: int) -> None:
+    for i in range(count + 1):
+        m.contact_start[i] = 0
+    for c in range(m.counts[CONTACTS]):
+        m.contact_wholes[c, ISLAND] = -1
+        if impact == 0 or m.closing[c] > 0:
+            node = m.contact_wholes[c, NODE_A]
+            node = node if node >= 0 else m.contact_wholes[c, NODE_B]
+            m.contact_wholes[c, ISLAND] = m.island[node]
+            m.contact_start[m.island[node] + 1] += 1
+    for i in range(count):
+        m.contact_start[i + 1] += m.contact_start[i]
+        m.fill[i] = m.contact_start[i]
+    for c in range(m.counts[CONTACTS]):
+        i = m.contact_wholes[c, ISLAND]
+        if i >= 0:
+            m.sorted[m.fill[i]] = c
+            m.fill[i] += 1
+
+
+def sort_rows(m: Arrays, count: int, impact: int) -> None:
+    for i in range(count + 1):
+        m.row_start[i] = 0
+    if impact > 0:
+        return
+    for r in range(m.counts[ROWS]):
+        node = m.row_wholes[r, ROW_NODE_A]
+        node = node if node >= 0 else m.row_wholes[r, ROW_NODE_B]
+        m.row_wholes[r, ROW_ISLAND] = m.island[node]
+        m.row_start[m.island[node] + 1] += 1
+    for i in range(count):
+        m.row_start[i + 1] += m.row_start[i]
+        m.fill[i] = m.row_start[i]
+    for r in range(m.counts[ROWS]):
+        i = m.row_wholes[r, ROW_ISLAND]
+        m.sorted_rows[m.fill[i]] = r
+        m.fill[i] += 1
+
+
+def sort_nodes(m: Arrays, count: int) -> None:
+    for i in range(count + 1):
+        m.node_start[i] = 0
+    for i in range(m.counts[NODES]):
+        if m.island[i] >= 0:
+            m.node_start[m.island[i] + 1] += 1
+    for i in range(count):
+        m.node_start[i + 1] += m.node_start[i]
+        m.fill[i] = m.node_start[i]
+    for i in range(m.counts[NODES]):
+        if m.island[i] >= 0:
+            m.sorted_nodes[m.fill[m.island[i]]] = i
+            m.fill[m.island[i]] += 1
+
+
+def gather(m: Arrays, island: int) -> int:
+    """The island's nodes in `members`, their numbers in `local`, and which of them meet in `adjacent`."""
+    first, k = m.node_start[island], m.node_start[island + 1] - m.node_start[island]
+    for i in range(k):
+        node = m.sorted_nodes[first + i]
+        m.members[i] = node
+        m.local[node] = i
+    for i in range(k * k):
+        m.adjacent[i] = 0
+    for x in range(m.contact_start[island], m.contact_start[island + 1]):
+        meet(m, m.contact_wholes[m.sorted[x], NODE_A], m.contact_wholes[m.sorted[x], NODE_B], k)
+    for x in range(m.row_start[island], m.row_start[island + 1]):
+        meet(m, m.row_wholes[m.sorted_rows[x], ROW_NODE_A], m.row_wholes[m.sorted_rows[x], ROW_NODE_B], k)
+    return k
+
+
+def meet(m: Arrays, a: int, b: int, k: int) -> None:
+    if a >= 0 and b >= 0 and a != b:
+        m.adjacent[m.local[a] * k + m.local[b]] = 1
+        m.adjacent[m.local[b] * k + m.local[a]] = 1
+
+
+def is_free(m: Arrays, first: int, last: int, h: float) -> bool:
+    """Whether no contact reaches its margin at the rates v*; their impulses are then none."""
+    for x in range(first, last):
+        c = m.sorted[x]
+        gap, margin = m.contacts[c, GAP] + m.contacts[c, OFFSET], m.contacts[c, MARGIN]
+        if gap + h * m.contacts[c, RATE + 2] < margin or (m.contacts[c, PRINTED] > 0.0 and gap < margin):
+            return False
+    for x in range(first, last):
+        for j in range(4):
+            m.contacts[m.sorted[x], IMPULSE + j] = 0.0
+    return True
+
+
+def begin(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int, h: float) -> None:
+    """v at the rates from before the step, as far as no gap shrinks too much: at v = 0 none does."""
+    most = 1.0
+    for i in range(k):
+        at = m.nodes[m.members[i], AT]
+        for j in range(m.nodes[m.members[i], SIZE]):
+            m.v[at + j] = m.before[at + j]
+    update_rates(m, k, first, last, row_first, row_last)
+    for x in range(first, last):
+        c = m.sorted[x]
+        y = m.contacts[c, GAP] + m.contacts[c, OFFSET]
+        if -h * m.contacts[c, RATE + 2] * most > SHRINKS * y:
+            most = SHRINKS * y / (-h * m.contacts[c, RATE + 2])
+    for x in range(row_first, row_last):
+        r = m.sorted_rows[x]
+        if m.row_wholes[r, LAW] == LIMIT_LAW and -h * m.rows[r, ROW_SPEED] * most > SHRINKS * m.rows[r, VALUE]:
+            most = SHRINKS * m.rows[r, VALUE] / (-h * m.rows[r, ROW_SPEED])
+    if most < 1.0:
+        for i in range(k):
+            at = m.nodes[m.members[i], AT]
+            for j in range(m.nodes[m.members[i], SIZE]):
+                m.v[at + j] *= most
+
+
+def settle(m: Arrays, node: int) -> None:
+    """v = v* + A⁻¹J*λ of a node: its momentum is exactly that of the impulses."""
+    n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
+    for i in range(n * n):
+        m.blocks[i] = m.mass[block + i]
+    cholesky(m, 0, n)
+    for i in range(n):
+        total = m.pushed[at + i]
+        for j in range(i):
+            total -= m.blocks[i * n + j] * m.side[at + j]
+        m.side[at + i] = total / m.blocks[i * n + i]
+    for up in range(n):
+        i = n - 1 - up
+        total = m.side[at + i]
+        for j in range(i + 1, n):
+            total -= m.blocks[j * n + i] * m.side[at + j]
+        m.side[at + i] = total / m.blocks[i * n + i]
+    for i in range(n):
+        m.v[at + i] = m.free[at + i] + m.side[at + i]
+
+
+def solve_island(m: Arrays, island: int, h: float, impact: int) -> None:
+    first, last = m.contact_start[island], m.contact_start[island + 1]
+    row_first, row_last = m.row_start[island], m.row_start[island + 1]
+    k = m.node_start[island + 1] - m.node_start[island]
+    for i in range(k):
+        node = m.sorted_nodes[m.node_start[island] + i]
+        m.members[i] = node
+        m.local[node] = i
+        for j in range(m.nodes[node, SIZE]):
+            m.v[m.nodes[node, AT] + j] = m.free[m.nodes[node, AT] + j]
+    if impact == 0 and row_first == row_last:
+        update_rates(m, k, first, last, row_first, row_last)
+        if is_free(m, first, last, h):
+            for i in range(k):
+                m.nodes[m.members[i], TOUCHED] = 0
+            return
+    gather(m, island)
+    if impact == 0:
+        begin(m, k, first, last, row_first, row_last, h)
+    if newton(m, k, first, last, row_first, row_last, h, impact) < TOLD:
+        for i in range(k):
+            settle(m, m.members[i])
+
+
+def solve_islands(m: Arrays, h: float, impact: int) -> None:
+    """v of every node at the step's end, and the impulses."""
+    find_islands(m, impact)
+    for i in range(m.counts[NODES]):
+        if m.island[i] < 0:
+            for j in range(m.nodes[i, SIZE]):
+                m.v[m.nodes[i, AT] + j] = m.free[m.nodes[i, AT] + j]
+    if impact == 0:
+        for r in range(m.counts[ROWS]):
+            m.rows[r, ROW_IMPULSE] = 0.0
+    for island in range(m.counts[ISLANDS]):
+        solve_island(m, island, h, impact)
+
+
+SOLVE = (
+    *(root_of, join, sort_contacts, sort_rows, sort_nodes, find_islands, meet, gather, is_free, begin, settle),
+    *(solve_island, solve_islands),
+)

@@ -1,0 +1,269 @@
+"""A plant as a Gymnasium environment, one at a time or many at once: commands in, q and v (or readings) out.
+
+    env = PlantEnv(plant, reward=lambda view: view.v[0])
+    envs = PlantVectorEnv(plant, 1024, reward=lambda view: view.v[:, 0])
+
+A reward and an end of your own see a `PlantView`: of one environment, or of all of them with a leading axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.backends.machine.threads import thread_count
+from phistar.errors import PhistarError, ShapeError
+from phistar.plant.measurements import Instant, Measurements
+from phistar.plant.plant import Plant
+from phistar.plant.scene_batch import SceneBatch
+from phistar.plant.session import Diverged
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.vector.utils import batch_space
+except ImportError:
+    raise PhistarError("phistar.gym_plants needs the package gymnasium: pip install 'phistar[gym]'.") from None
+
+
+class PlantView(NamedTuple):
+    """After a step: time (…,), coordinates (…, nq), rates (…, nv), the command (…, nu) that acted, and readings."""
+
+    t: Any
+    q: np.ndarray
+    v: np.ndarray
+    command: np.ndarray
+    sensed: Mapping[str, np.ndarray]
+
+
+Start = Callable[[np.random.Generator], tuple[Any, Any]]  # (q, v) of an episode's beginning
+
+
+class _Task:
+    """What both environments share: spaces, times, beginnings and judgements."""
+
+    def __init__(
+        self, plant: Plant, period: float, step: float, duration: float, start: Start | None, largest: float
+    ) -> None:
+        steps = round(period / step) if step > 0.0 else 0
+        if steps < 1 or abs(period / step - steps) > 1e-6 or not duration >= period:
+            raise PhistarError(
+                f"An environment needs a period of whole steps, and a duration from it on; it was given a period of "
+                f"{period!r}, steps of {step!r} and a duration of {duration!r} s."
+            )
+        if not plant.actuators:
+            raise PhistarError(f"The plant '{plant.name}' has no actuators, and so no actions; see plant.actuate(…).")
+        self.plant, self.step, self.steps, self.period, self.duration = plant, step, steps, period, duration
+        self.start = start or (lambda rng: plant.state()[:2])
+        self.action_space = spaces.Box(*_bounds(plant, largest), dtype=np.float64)
+
+    def begin(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A state that an episode begins with, checked."""
+        state = self.plant.state(*self.start(rng))
+        return state.q, state.v
+
+
+def _bounds(plant: Plant, largest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Of a command: its range, what its force can be, or ± largest where nothing bounds it."""
+    low, high = [], []
+    for actuator in plant.actuators:
+        below, above = actuator.command_range
+        if actuator.kind == "force" and np.isfinite(actuator.limit) and actuator.gear:
+            strongest = abs(actuator.limit / actuator.gear)
+            below, above = max(below, -strongest), min(above, strongest)
+        low += [below if np.isfinite(below) else -largest, *[-largest] * (actuator.entries - 1)]
+        high += [above if np.isfinite(above) else largest, *[largest] * (actuator.entries - 1)]
+    return np.array(low), np.array(high)
+
+
+class PlantEnv(gymnasium.Env):
+    """A plant, one `period` of seconds at each step.
+
+    Parameters
+    ----------
+    plant : Plant
+        What moves; it needs actuators.
+    reward, terminated : callable, optional
+        Of a `PlantView`: a number, and whether the episode has ended. By default 0 and never.
+    start : callable, optional
+        rng → (q, v), where an episode begins; by default the plant's own start.
+    period, step, duration : float
+        In s: of an action, of the plant's steps, of an episode, which is then truncated.
+    largest : float
+        The bound of actions that nothing else bounds.
+
+    Observations are a dict of the sensors' readings; of a plant without sensors, [q; v].
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium's own way
+
+    def __init__(
+        self,
+        plant: Plant,
+        reward: Callable[[PlantView], float] | None = None,
+        terminated: Callable[[PlantView], bool] | None = None,
+        start: Start | None = None,
+        period: float = 0.02,
+        step: float = 0.002,
+        duration: float = 10.0,
+        largest: float = 100.0,
+    ) -> None:
+        self._task = _Task(plant, period, step, duration, start, largest)
+        self._reward, self._terminated = reward, terminated
+        self.action_space = self._task.action_space
+        self.reset(seed=0)
+        seen = self._seen()
+        self.observation_space = (
+            spaces.Dict({name: spaces.Box(-np.inf, np.inf, x.shape, np.float64) for name, x in seen.items()})
+            if isinstance(seen, dict)
+            else spaces.Box(-np.inf, np.inf, seen.shape, np.float64)
+        )
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        plant = self._task.plant
+        self._session = plant.session
+        self._session.load(plant.state(*self._task.begin(self.np_random)))
+        self._lines = Measurements(plant, self._task.period, int(self.np_random.integers(2**32)))
+        self._count, self._before = 0, None
+        self._sense()
+        return self._seen(), {"t": 0.0}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        task, session = self._task, self._session
+        given = np.asarray(action, dtype=float)
+        if given.shape != self.action_space.shape or not np.isfinite(given).all():
+            raise ShapeError(f"An action is {task.plant.nu} finite numbers, the plant's command; it is {action!r:.80}.")
+        self._before = self._state()
+        ended, info = False, {}
+        try:
+            for number in range(task.steps):
+                if number == 0 or session.late > 0.0:
+                    session.drive(given, h=task.step)
+                session.advance(task.step)
+        except Diverged as error:
+            ended, info = True, {"reason": str(error)}
+        self._count += 1
+        self._sense()
+        t, (q, v) = self._count * task.period, self._state()
+        view = PlantView(t, q, v, given, self._sensed)
+        reward = float(self._reward(view)) if self._reward else 0.0
+        ended = ended or bool(self._terminated is not None and self._terminated(view))
+        return self._seen(), reward, ended, t >= task.duration - 1e-9, info | {"t": t}
+
+    def _state(self) -> tuple[np.ndarray, np.ndarray]:
+        engine, model = self._session.engine, self._task.plant.model
+        return engine.q[: model.nq].copy(), engine.v[: model.nv].copy()
+
+    def _sense(self) -> None:
+        self._sensed: Mapping[str, np.ndarray] = {}
+        if self._task.plant.sensors:
+            model = self._task.plant.model
+            tau = np.zeros(model.nv)
+            self._session.forces(self._task.step, tau)
+            instant = Instant(self._session, model, self._before, tau, self._task.period)
+            self._sensed = self._lines.read(instant)
+
+    def _seen(self) -> Any:
+        if self._sensed:
+            return {name: np.array(value, dtype=np.float64) for name, value in self._sensed.items()}
+        return np.concatenate(self._state())
+
+
+class PlantVectorEnv(gymnasium.vector.VectorEnv):
+    """Many environments of one plant, stepped at once over the cores.
+
+    The parameters are those of `PlantEnv`; `reward` and `terminated` see a `PlantView` with a leading axis and give
+    (num_envs,). Observations are [q; v], (num_envs, nq + nv). An environment whose episode has ended begins anew with
+    the next step (`AutoresetMode.NEXT_STEP`).
+    """
+
+    metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}  # noqa: RUF012 - gymnasium's own way
+
+    def __init__(
+        self,
+        plant: Plant,
+        num_envs: int = 1,
+        reward: Callable[[PlantView], Any] | None = None,
+        terminated: Callable[[PlantView], Any] | None = None,
+        start: Start | None = None,
+        period: float = 0.02,
+        step: float = 0.002,
+        duration: float = 10.0,
+        largest: float = 100.0,
+        threads: int | None = None,
+    ) -> None:
+        if num_envs < 1:
+            raise ShapeError(f"A vector of environments has one at least; it was asked for {num_envs}.")
+        self._task = _Task(plant, period, step, duration, start, largest)
+        self._reward, self._terminated, self.num_envs = reward, terminated, num_envs
+        size = plant.model.nq + plant.model.nv
+        self.single_action_space = self._task.action_space
+        self.single_observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        count = max(1, min(thread_count() if threads is None else threads, num_envs))
+        self._cuts = [
+            slice(*pair) for pair in np.linspace(0, num_envs, count + 1).astype(int).repeat(2)[1:-1].reshape(-1, 2)
+        ]
+        self._sessions = plant.sessions(count)
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+        self.reset(seed=0)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        plant = self._task.plant
+        rows = len(plant.system.rows) + plant.closures
+        made = [self._task.begin(self.np_random) for _ in range(self.num_envs)]
+        q, v = (np.array(x) for x in zip(*made, strict=True))
+        self._parts = [SceneBatch(q[cut], v[cut], rows, plant.nu) for cut in self._cuts]
+        self._t, self._over = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        return self._seen(), {}
+
+    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        given = np.asarray(actions, dtype=float)
+        if given.shape != self.action_space.shape or not np.isfinite(given).all():
+            raise ShapeError(f"Actions are {self.action_space.shape} finite numbers; they have shape {given.shape}.")
+        begun = self._over.copy()
+        failed = self._through(given)
+        self._t += self._task.period
+        self._begin_anew(begun)
+        q, v = (np.concatenate([getattr(part, name) for part in self._parts]) for name in ("q", "v"))
+        view = PlantView(self._t.copy(), q, v, given, {})
+        reward = np.asarray(self._reward(view), dtype=float) if self._reward else np.zeros(self.num_envs)
+        ended = np.asarray(self._terminated(view), dtype=bool) if self._terminated else np.zeros(self.num_envs, bool)
+        ended, cut = ended | failed, self._t >= self._task.duration - 1e-9
+        reward, ended, cut = np.where(begun, 0.0, reward), ended & ~begun, cut & ~begun
+        self._over = ended | cut
+        return np.concatenate([q, v], axis=1), reward, ended, cut, {}
+
+    def _through(self, given: np.ndarray) -> np.ndarray:
+        """All environments by a period; which of them diverged."""
+        task = self._task
+
+        def work(number: int) -> None:
+            self._parts[number].run(self._sessions[number], given[self._cuts[number]], task.step, task.steps)
+
+        numbers = range(len(self._parts))
+        if self._pool is None:
+            work(0)
+        else:
+            list(self._pool.map(work, numbers))
+        return np.concatenate([part.failed < task.steps for part in self._parts])
+
+    def _begin_anew(self, scenes: np.ndarray) -> None:
+        for cut, part in zip(self._cuts, self._parts, strict=True):
+            for number in np.flatnonzero(scenes[cut]):
+                part.put(int(number), *self._task.begin(self.np_random))
+        self._t[scenes] = 0.0
+
+    def _seen(self) -> np.ndarray:
+        return np.concatenate([np.concatenate([part.q, part.v], axis=1) for part in self._parts])
+
+    def close_extras(self, **options: Any) -> None:
+        """Lets the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown()

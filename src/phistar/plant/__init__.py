@@ -1,0 +1,1 @@
+"""Models, shapes, actuators and sensors as one system with one step."""

@@ -1,0 +1,102 @@
+"""Actuators: what a command does to joints. A joint without one is passive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from phistar.errors import ModelError
+from phistar.plant.batch_loop import (
+    BATCH,
+    DRIVE_FLOATS,
+    DRIVE_WHOLES,
+    DRIVES,
+    ENTRIES,
+    FORCE_DRIVE,
+    IMPEDANCE_DRIVE,
+    LINE_AT,
+    LINE_ROOM,
+    NV,
+    POSITION_DRIVE,
+    VELOCITY_DRIVE,
+)
+from phistar.plant.single_rows import SingleRow, servo_row
+
+Kind = Literal["force", "position", "velocity", "impedance"]
+KINDS: tuple[str, ...] = ("force", "position", "velocity", "impedance")
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """A motor on one rate of a plant.
+
+    The command is multiplied by `gear`, and `offset` added. `force` takes a force (N or N m); `position` a coordinate,
+    held with `stiffness` and `damping`; `velocity` a rate, held with `damping`; `impedance` three numbers, coordinate,
+    rate and force: K(r − q) + B(ṙ − q̇) + f. Gains are implicit in the step, so that they may be as large as one
+    likes. `limit` bounds the force, `command_range` the command (its first number); it acts `delay` s late.
+    """
+
+    name: str
+    kind: Kind
+    joint: str
+    rate: int
+    coordinate: int
+    stiffness: float = 0.0
+    damping: float = 0.0
+    limit: float = np.inf
+    gear: float = 1.0
+    command_range: tuple[float, float] = (-np.inf, np.inf)
+    delay: float = 0.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ModelError(f"An actuator is of the kind {', '.join(KINDS)}; it was given {self.kind!r:.50}.")
+        for name in ("stiffness", "damping", "limit", "delay"):
+            if not getattr(self, name) >= 0.0:
+                given = getattr(self, name)
+                raise ModelError(f"The actuator '{self.name}' needs {name} ≥ 0; it was given {given!r:.50}.")
+        if self.kind in ("position", "impedance") and self.stiffness == 0.0:
+            raise ModelError(f"The actuator '{self.name}' holds a position with no stiffness; give stiffness=….")
+        if self.kind == "velocity" and self.damping == 0.0:
+            raise ModelError(f"The actuator '{self.name}' holds a velocity with no damping; give damping=….")
+
+    @property
+    def entries(self) -> int:
+        """How many numbers its command has."""
+        return 3 if self.kind == "impedance" else 1
+
+    @property
+    def row(self) -> SingleRow | None:
+        """The servo's row; a motor that is given its force has none."""
+        if self.kind == "force":
+            return None
+        stiffness = 0.0 if self.kind == "velocity" else self.stiffness
+        return servo_row(self.rate, self.coordinate, stiffness, self.damping, self.limit)
+
+
+def entries_of(actuators: Sequence[Actuator]) -> int:
+    """Numbers of a command."""
+    return sum(actuator.entries for actuator in actuators)
+
+
+def drive_tables(actuators: Sequence[Actuator], nv: int) -> dict[str, np.ndarray]:
+    """What the compiled step drives them by: see `batch_loop.py`."""
+    kinds = {"force": FORCE_DRIVE, "position": POSITION_DRIVE, "velocity": VELOCITY_DRIVE, "impedance": IMPEDANCE_DRIVE}
+    wholes, floats = (
+        np.zeros((max(len(actuators), 1), DRIVE_WHOLES), np.int64),
+        np.zeros((max(len(actuators), 1), DRIVE_FLOATS)),
+    )
+    row = entry = 0
+    for number, each in enumerate(actuators):
+        wholes[number] = kinds[each.kind], each.rate, row, entry
+        floats[number] = each.gear, each.offset, *each.command_range, each.limit, each.delay
+        row, entry = row + (each.kind != "force"), entry + each.entries
+    batch = np.zeros(BATCH, np.int64)
+    batch[[NV, ENTRIES, DRIVES, LINE_ROOM, LINE_AT]] = nv, entry, len(actuators), 1, -1
+    line, command = np.zeros(max(entry, 1)), np.zeros(max(entry, 1))
+    made = {"drive_wholes": wholes, "drives": floats, "batch": batch, "line": line, "command": command}
+    return made | {"outer": np.zeros(max(nv, 1))}

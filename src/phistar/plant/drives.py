@@ -1,0 +1,84 @@
+"""The actuators that `plant.actuate` gives to the joints of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phistar.errors import ModelError, PhistarError
+from phistar.model.names import unknown
+from phistar.plant.actuators import Actuator, Kind
+
+if TYPE_CHECKING:
+    from phistar.plant.plant import Plant
+
+
+def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) -> Iterable[Actuator]:
+    """One for each joint that is named, or for all with one rate."""
+    prefix, model = plant.prefix(robot), plant.model
+    own = [joint.name for joint in plant.robot(robot).model.joints]
+    names = [n for n in own if model.joints[model.joint_indices[prefix + n]].nv == 1]
+    if given["joints"] is not None:
+        for name in given["joints"]:
+            if name not in own:
+                raise unknown("joint", name, own, robot)
+            if name not in names:
+                raise ModelError(f"The joint '{name}' has several rates; an actuator drives one.")
+        names = list(given["joints"])
+    limits = given["limits"]
+    for number, name in enumerate(names):
+        joint = model.joints[model.joint_indices[prefix + name]]
+        own_limit = joint.kind.effort[0] if limits is None else np.broadcast_to(limits, (len(names),))[number]
+        limit = float(own_limit)
+        yield Actuator(
+            prefix + name, kind, prefix + name, joint.v_slice.start, joint.q_slice.start, given["stiffness"],
+            given["damping"], limit, given["gear"], given["command_range"], given["delay"],
+        )  # fmt: skip
+
+
+def actuate(
+    plant: Plant,
+    robot: str,
+    kind: Kind,
+    joints: Iterable[str] | None = None,
+    stiffness: float = 0.0,
+    damping: float = 0.0,
+    limits: float | Sequence[float] | None = None,
+    gear: float = 1.0,
+    command_range: tuple[float, float] = (-np.inf, np.inf),
+    delay: float = 0.0,
+) -> None:
+    """Gives the joints of a robot actuators of one kind; those without one are passive.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name in the plant.
+    kind : {"force", "position", "velocity", "impedance"}
+        What the command is; an impedance takes three numbers: a coordinate, a rate and a force.
+    joints : names, optional
+        Of joints with one rate each; all of them by default.
+    stiffness, damping : float
+        Gains, implicit in the step, in N m/rad and N m s/rad, or N/m and N s/m.
+    limits : float or one per joint, optional
+        Largest forces; the joints' own effort by default.
+    gear : float
+        What a command is multiplied by.
+    command_range : pair
+        The command is cut to it.
+    delay : float
+        How late it acts, s: a whole number of steps.
+    """
+    given = {"joints": None if joints is None else tuple(joints), "stiffness": stiffness, "damping": damping}
+    given |= {"limits": limits, "gear": gear, "command_range": tuple(command_range), "delay": delay}
+    plant.robot(robot)
+    plant.drives.append((robot, kind, given))
+    plant.changed()
+    try:
+        _ = plant.actuators
+    except PhistarError:
+        plant.drives.pop()
+        plant.changed()
+        raise

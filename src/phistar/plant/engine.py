@@ -1,0 +1,341 @@
+"""The tables of a plant's step, filled for one model, and the compiled step on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.native_door import bound
+from phistar.constraints import columns as c
+from phistar.contact.surface import Surface, law_numbers
+from phistar.errors import PhistarError
+from phistar.geometry import shape_columns as s
+from phistar.geometry.report import OLD_FLOATS
+from phistar.geometry.shape_records import PlacedShape, margin_of, record_of
+from phistar.loops.closure import row_count
+from phistar.model import Free, Model
+from phistar.plant.actuators import Actuator, drive_tables
+from phistar.plant.batch_loop import DRIVE_ONLY, MODE, SERVES, STEP_ONLY
+from phistar.plant.free_bodies import INERTIA_FLOATS
+from phistar.plant.loop_rows import looped_bodies
+from phistar.plant.scene_batch import no_scenes
+from phistar.plant.single_rows import SingleRow
+from phistar.plant.tree_moves import TreeMoves
+from phistar.plant.world_screws import RateOrder
+from phistar.spatial import to_quaternion
+
+FEWEST = 16  # contacts there is room for at first
+SLOWEST = 5e-3  # m/s: what closes more slowly does not bounce
+
+
+@dataclass(frozen=True)
+class System:
+    """A model with shapes that may touch, which groups of them meet (g, g), and single rows on its rates.
+
+    Where groups meet there is a 1: their materials make the law; 2 and more is the number of a law that is stated, in
+    `laws`, plus 2.
+    """
+
+    model: Model
+    shapes: tuple[PlacedShape, ...]
+    meets: np.ndarray
+    rows: tuple[SingleRow, ...] = ()
+    laws: tuple[Surface, ...] = ()
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """Bodies that are free and carry nothing."""
+        model = self.model
+        held = looped_bodies(model)
+        alone = [i for i, up in enumerate(model.parents) if up < 0 and not model.children[i] and i not in held]
+        return tuple(i for i in alone if isinstance(model.joints[i].kind, Free))
+
+    @property
+    def trees(self) -> tuple[tuple[int, ...], ...]:
+        """The bodies of every other tree."""
+        root: list[int] = []
+        for body, parent in enumerate(self.model.parents):
+            root.append(body if parent < 0 else root[parent])
+        free = set(self.free)
+        return tuple(
+            tuple(i for i, top in enumerate(root) if top == body) for body in dict.fromkeys(root) if body not in free
+        )
+
+
+class Engine:
+    """One plant's tables. It holds the state between steps, for one thread at a time."""
+
+    def __init__(self, system: System, checked: bool = False, actuators: Sequence[Actuator] = ()) -> None:
+        self.system, self.checked = system, checked
+        self.tables = _tables(system) | drive_tables(actuators, system.model.nv) | no_scenes()
+        self.moves = TreeMoves(system.model, system.trees, self.tables, len(system.free), len(system.rows))
+        flat = sorted(system.shapes, key=lambda shape: record_of(shape.shape).kind == s.HALFSPACE)
+        self.shape_names = tuple(shape.name for shape in flat)
+        self._kept_q, self._kept_v = np.zeros_like(self.tables["q"]), np.zeros_like(self.tables["rates"])
+        self.changing: tuple[Any, ...] | None = None  # the narrow phase's derivative, once it was asked for
+        self.bind()
+
+    @cached_property
+    def rate_order(self) -> RateOrder:
+        """How its rates stand in the model and before each other."""
+        return RateOrder.of(self)
+
+    def bind(self) -> None:
+        t = self.tables
+        self.serve, self.batch = bound(SERVES, t, {}, self.checked), t["batch"]
+        self.q, self.v, self.force = t["q"], t["rates"], t["force"]
+        self.counts, self.numbers = t["counts"], t["numbers"]
+
+    def load(self, q: np.ndarray, v: np.ndarray) -> None:
+        """A state without memory of contacts."""
+        self.q[:], self.v[:] = q, v
+        self.counts[c.READY] = self.counts[c.CONTACTS] = 0
+        self.numbers[c.SETTLED] = 0.0
+        self.tables["rows"][:, c.MEMORY] = 0.0
+
+    def step(self, h: float) -> None:
+        """The state after h. Room for contacts grows ahead of need; where a step needs more than twice as much at once,
+        it is made again, without the bristles of the one before."""
+        self.numbers[c.LENGTH], self.batch[MODE] = h, STEP_ONLY
+        self._kept_q[:], self._kept_v[:] = self.q, self.v
+        self._run()
+        if 2 * self.counts[c.CONTACTS] > self.counts[c.ROOM]:
+            self.grow()
+
+    def look(self, h: float) -> None:
+        """The contacts that may act within h, with their gaps and rates, of the state as it stands."""
+        self.numbers[c.LENGTH], self.counts[c.LOOKING], self.batch[MODE] = h, 1, STEP_ONLY
+        self._kept_q[:], self._kept_v[:] = self.q, self.v
+        self.counts[c.READY] = 0
+        try:
+            self._run()
+        finally:
+            self.counts[c.LOOKING] = 0
+
+    def _run(self) -> None:
+        self.serve()
+        self.check()
+        while self.counts[c.FULL]:
+            self.grow()
+            self.q[:], self.v[:] = self._kept_q, self._kept_v
+            self.counts[c.READY] = 0
+            self.serve()
+            self.check()
+
+    def drive(self) -> None:
+        """The forces and servos of `command` and `outer`, for the next step."""
+        self.batch[MODE] = DRIVE_ONLY
+        self.serve()
+
+    def check(self) -> None:
+        """Raises what a function that is no kernel raised."""
+        if self.moves.error is not None:
+            error, self.moves.error = self.moves.error, None
+            raise error
+
+    def exact(self) -> tuple[np.ndarray, np.ndarray]:
+        """(f, 22): centres, orientations and rates of free bodies as the step holds them, which q and v only round; and
+        the order of the shapes."""
+        t, count = self.tables, len(self.system.free)
+        rates = t["before"][: 6 * count].reshape(-1, 6)
+        parts = [t["center"][:count], t["quaternion"][:count], t["rotation"][:count], rates]
+        return np.concatenate(parts, axis=-1), t["swept"].copy()
+
+    def set_exact(self, rows: np.ndarray, swept: np.ndarray) -> None:
+        """The same, to go on from as if nothing had come between."""
+        t, count = self.tables, len(self.system.free)
+        t["center"][:count], t["quaternion"][:count] = rows[:, :3], rows[:, 3:7]
+        t["rotation"][:count], t["before"][: 6 * count] = rows[:, 7:16], rows[:, 16:].reshape(-1)
+        t["swept"][:], self.counts[c.READY] = swept, 2
+
+    def grow(self) -> None:
+        grown = _sized(self.system, 2 * int(self.counts[c.ROOM]))
+        for name, array in grown.items():
+            old = self.tables[name]
+            array[: len(old)] = old
+            self.tables[name] = array
+        self.counts[c.ROOM] *= 2
+        self.counts[c.ROOM_BLOCKS] *= 2
+        self.counts[c.FULL] = 0
+        self.bind()
+
+
+def _tables(system: System) -> dict[str, np.ndarray]:
+    """Every table of the step, by name."""
+    model = system.model
+    free, trees = system.free, system.trees
+    nodes, bodies = len(free) + len(trees), len(model.bodies)
+    sizes = [6] * len(free) + [sum(model.joints[i].nv for i in tree) for tree in trees]
+    largest, shapes = max(sizes, default=6), len(system.shapes)
+    rows = len(system.rows) + row_count(model)
+    table: dict[str, np.ndarray] = {}
+
+    def floats(**given: Any) -> None:
+        table.update({name: np.zeros(shape) for name, shape in given.items()})
+
+    def wholes(**given: Any) -> None:
+        table.update({name: np.zeros(shape, dtype=np.int64) for name, shape in given.items()})
+
+    rates, squares = sum(sizes), sum(n * n for n in sizes)
+    floats(q=max(model.nq, 1), rates=max(model.nv, 1), force=max(model.nv, 1), numbers=c.NUMBERS)
+    floats(v=rates, before=rates, free=rates, given=rates, side=rates, pushed=rates, generalized=rates, applied=rates)
+    floats(mass=squares, inertias=squares, viscous=rates, elastic=rates, screws=(rates, 6), wrench=(nodes, 6))
+    floats(stated_laws=(len(system.laws), c.LAW_FLOATS))
+    floats(pose=(bodies, 12), speed=bodies, extent=bodies, carries=(bodies, largest), twist=6)
+    one = max(len(free), 1)
+    floats(center=(one, 3), quaternion=(one, 4), rotation=(one, 9), placement=(one, 16), inertia=(one, INERTIA_FLOATS))
+    floats(kept=(one, 13), moment=(one, 3), spin=24)
+    floats(shapes=(shapes, s.SHAPE_FLOATS), placed=(shapes, 12), moves=shapes, lowest=(shapes, 3), highest=(shapes, 3))
+    floats(far=3, lone=3, simplex=(4, 10), trial=4, normal=16, closest=6, touching=6, apart=3, middle=3)
+    floats(segment=6, polygon=48, corners=48, frame=24, ray=16, nearest=8, law=c.LAW_FLOATS)
+    floats(rows=(rows, c.ROW_FLOATS), row_jacobian=max(2 * row_count(model) * largest, 1), row_wrench=(rows, 6))
+    wholes(nodes=(nodes, c.NODE_WHOLES), counts=c.COUNTS, free_wholes=(one, 2), shape_wholes=(shapes, s.SHAPE_WHOLES))
+    wholes(parent=nodes, island=nodes, local=nodes, members=nodes, degree=nodes, position=nodes, order=nodes)
+    wholes(pivot=nodes, below=nodes + 1, adjacent=nodes * nodes, sorted_nodes=nodes, node_start=nodes + 2)
+    wholes(contact_start=nodes + 2, row_start=nodes + 2, fill=nodes + 2, swept=shapes, cursor=1)
+    wholes(tree_of=bodies, body_number=bodies)
+    wholes(rate_of=rates, row_wholes=(rows, c.ROW_WHOLES), sorted_rows=rows)
+    table["powers"], table["chosen"] = 2 ** np.arange(6, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    hulls = [record_of(shape.shape).points for shape in system.shapes]
+    table["points"] = np.concatenate([np.zeros((1, 3)), *hulls])
+    table["meets"] = np.ascontiguousarray(system.meets, dtype=np.int64).reshape(-1)
+    table = {name: x if x.size else np.zeros((1, *x.shape[1:]), x.dtype) for name, x in table.items()}
+    _count(system, table, sizes)
+    table.update(_sized(system, FEWEST))
+    _fill_bodies(system, table)
+    _fill_shapes(system, table)
+    for number, row in enumerate(system.rows):
+        row.fill(number, table, *_place_of(system, row.rate))
+    for number, law in enumerate(system.laws):
+        table["stated_laws"][number] = law_numbers(law)
+    return table
+
+
+def _count(system: System, table: dict[str, np.ndarray], sizes: Sequence[int]) -> None:
+    """How many of everything there are, and where nodes begin."""
+    counts = table["counts"]
+    counts[c.NODES], counts[c.FIRST_TREE], counts[c.BODIES] = len(sizes), len(system.free), len(system.model.bodies)
+    counts[c.SHAPES], counts[c.ROWS], counts[c.GROUPS] = (
+        len(system.shapes),
+        len(system.rows) + row_count(system.model),
+        len(system.meets),
+    )
+    counts[c.STRIDE] = 8 * max(sizes, default=6)
+    counts[c.ROOM] = FEWEST
+    counts[c.ROOM_BLOCKS] = _blocks(system, FEWEST)
+    table["numbers"][c.GRAVITY : c.GRAVITY + 3] = system.model.gravity
+    table["numbers"][c.SLOWEST] = SLOWEST
+    at = block = 0
+    for i, n in enumerate(sizes):
+        table["nodes"][i, [c.SIZE, c.AT, c.BLOCK, c.TREE]] = n, at, block, i >= len(system.free)
+        at, block = at + n, block + n * n
+
+
+def _blocks(system: System, room: int) -> int:
+    """Blocks of 36 entries that there is room for."""
+    largest = max([6, *(sum(system.model.joints[i].nv for i in tree) for tree in system.trees)])
+    nodes = len(system.free) + len(system.trees)
+    return (2 * nodes + 2 * room) * max(1, -(-largest * largest // 36))
+
+
+def _sized(system: System, room: int) -> dict[str, np.ndarray]:
+    """The tables whose length is the number of contacts there is room for."""
+    largest = max([6, *(sum(system.model.joints[i].nv for i in tree) for tree in system.trees)])
+    blocks = _blocks(system, room)
+    floats = {"contacts": (room, c.CONTACT_FLOATS), "old": (room, OLD_FLOATS), "jacobian": room * 8 * largest}
+    floats |= {"stiff": room, "excused": room, "blocks": 36 * blocks}
+    floats |= {"places": (room, c.PLACE_FLOATS), "met": (room, c.MET_FLOATS)}
+    wholes = {"contact_wholes": (room, c.CONTACT_WHOLES), "old_wholes": (room, 3), "sorted": room, "closing": room}
+    wholes |= {"lower": blocks, "lower_at": blocks, "place_shapes": (room, 2), "met_shapes": (room, 2)}
+    made = {name: np.zeros(shape) for name, shape in floats.items()}
+    return made | {name: np.zeros(shape, dtype=np.int64) for name, shape in wholes.items()}
+
+
+def _place_of(system: System, rate: int) -> tuple[int, int]:
+    """The node of a model's rate, and its number there."""
+    model, free = system.model, system.free
+    for node, tree in enumerate([(body,) for body in free] + list(system.trees)):
+        own = [k for i in tree for k in range(model.joints[i].v_slice.start, model.joints[i].v_slice.stop)]
+        if rate in own:
+            return node, own.index(rate)
+    raise PhistarError(f"The model has no rate {rate}.")
+
+
+def _fill_bodies(system: System, table: dict[str, np.ndarray]) -> None:
+    """Bodies are numbered free ones first, then tree by tree: `order` of `numbers_of`."""
+    model = system.model
+    for f, body in enumerate(system.free):
+        joint, found = model.joints[body], model.bodies[body]
+        tensor = np.asarray(found.inertia.tensor)
+        table["free_wholes"][f] = joint.q_slice.start, joint.v_slice.start
+        table["inertia"][f] = [
+            found.inertia.mass, *found.inertia.com, *tensor.reshape(-1), *np.linalg.inv(tensor).reshape(-1)
+        ]  # fmt: skip
+        pose = found.placement
+        turn = np.asarray(pose.rotation)
+        table["placement"][f] = [*pose.translation, *to_quaternion(turn), *turn.reshape(-1)]
+    number = numbers_of(system)
+    for body in range(len(model.bodies)):
+        table["body_number"][body] = number[body]
+    for node, tree in enumerate(system.trees, start=len(system.free)):
+        at = 0
+        starts = {}
+        for body in tree:
+            starts[body] = at
+            at += model.joints[body].nv
+        for body in tree:
+            table["tree_of"][number[body]] = node
+            up = body
+            while up >= 0:
+                table["carries"][number[body], starts[up] : starts[up] + model.joints[up].nv] = 1.0
+                up = model.parents[up]
+
+
+def numbers_of(system: System) -> dict[int, int]:
+    """The step's number of each body of the model; the world is −1."""
+    order = [*system.free, *(body for tree in system.trees for body in tree)]
+    return {-1: -1} | {body: number for number, body in enumerate(order)}
+
+
+def _fill_shapes(system: System, table: dict[str, np.ndarray]) -> None:
+    """Half-spaces stand last."""
+    numbers, masses = numbers_of(system), _masses(system)
+    records = [(shape, record_of(shape.shape)) for shape in system.shapes]
+    records.sort(key=lambda pair: pair[1].kind == s.HALFSPACE)
+    table["counts"][c.PLANES] = sum(record.kind == s.HALFSPACE for _, record in records)
+    point = 1
+    for i, (shape, record) in enumerate(records):
+        node, count = masses[shape.body][0], len(record.points)
+        table["shape_wholes"][i] = record.kind, numbers[shape.body], node, point, count, shape.group
+        table["points"][point : point + count] = record.points
+        point += count
+        row = table["shapes"][i]
+        row[s.TURN : s.TURN + 9] = np.asarray(shape.placement.rotation).reshape(-1)
+        row[s.PLACE : s.PLACE + 3] = shape.placement.translation
+        row[s.SIZES : s.SIZES + 3], row[s.REACH] = record.sizes, record.reach
+        m = shape.material
+        row[s.SHAPE_FRICTION], row[s.SHAPE_RESTITUTION], row[s.SHAPE_TIME] = m.friction, m.restitution, m.time_constant
+        stated = [system.laws[number - 2].margin for number in set(system.meets[shape.group].tolist()) if number > 1]
+        row[s.SHAPE_MARGIN], row[s.SHAPE_DAMPING] = max([margin_of(m, record.reach), *stated]), m.damping
+        row[s.SHAPE_MASS], row[s.SHAPE_STRENGTH] = masses[shape.body][1], m.strength or 0.0
+        if shape.body >= 0:
+            out = float(np.linalg.norm(shape.placement.translation)) + record.reach
+            body = numbers[shape.body]
+            table["extent"][body] = max(table["extent"][body], out)
+        else:
+            table["placed"][i] = [*row[s.TURN : s.TURN + 9], *row[s.PLACE : s.PLACE + 3]]
+    table["swept"][:] = np.arange(len(table["swept"]))
+
+
+def _masses(system: System) -> dict[int, tuple[int, float]]:
+    """Of each body, its node and the mass of that; the world's is 0."""
+    found: dict[int, tuple[int, float]] = {-1: (-1, 0.0)}
+    trees: Sequence[Sequence[int]] = [*((body,) for body in system.free), *system.trees]
+    for node, tree in enumerate(trees):
+        mass = sum(system.model.bodies[i].inertia.mass for i in tree)
+        found.update(dict.fromkeys(tree, (node, mass)))
+    return found

@@ -1,0 +1,135 @@
+"""Closures, couplings and welds as rows of the step: nearly rigid equalities, g + hġ → 0, between at most two trees."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.backends.choice import compilable
+from phistar.backends.one_state import state_kernel
+from phistar.constraints import columns as c
+from phistar.dynamics import forward_kinematics, jacobian
+from phistar.loops.closure import closures, loop_frames, row_count
+from phistar.model import Model
+from phistar.model.parts import CoupledJoints
+from phistar.model.submodel import submodel
+from phistar.plant.tree_calls import LOOP_ENTRIES
+from phistar.spatial import cross
+from phistar.spatial.value import digest
+
+MOST_RATES = 48
+
+
+class ClosedAt(NamedTuple):
+    """m equations at q: g (m,), its Jacobian QJ + C (m·nv,), and what a unit of each does to the tree of frame_a,
+    [moment; force] about the world's origin (6m,); to that of frame_b it does the opposite."""
+
+    residual: Any
+    jacobian: Any
+    wrench: Any
+
+
+class LoopRows:
+    """The rows of a model's loops, from row `first` of the table on."""
+
+    def __init__(self, model: Model, bodies: list[int], tables: dict[str, np.ndarray], first: int) -> None:
+        self.model, self.tables = submodel(model, bodies, "loops"), tables
+        joints = [model.joints[i] for i in sorted(bodies)]
+        none = np.zeros(0, int)
+        self.q_index = np.concatenate([none, *(np.arange(j.q_slice.start, j.q_slice.stop) for j in joints)])
+        v_index = np.concatenate([none, *(np.arange(j.v_slice.start, j.v_slice.stop) for j in joints)])
+        self.rows = slice(first, first + row_count(self.model))
+        self._number(model, {rate: number for number, rate in enumerate(v_index.tolist())})
+
+    def _number(self, model: Model, column: dict[int, int]) -> None:
+        """Nodes of every row, and where its Jacobians stand."""
+        table, at, row = self.tables, 0, self.rows.start
+        for loop in self.model.loops:
+            a, b = (self._node(model, end) for end in _ends(self.model, loop))
+            nodes = [a] if b in (a, -1) else [b] if a < 0 else [a, b]
+            for _ in range(loop.rows):
+                whole = table["row_wholes"][row]
+                table["rows"][row, c.SIGN] = 0.0 if a == b else 1.0  # inside a tree forces cancel
+                whole[[c.LAW, c.ROW_NODE_A, c.ROW_NODE_B, c.ROW_RATE]] = c.EQUAL_LAW, -1, -1, -1
+                for side, node in enumerate(nodes):
+                    start, size = table["nodes"][node, [c.AT, c.SIZE]]
+                    chosen = np.array([column[rate] for rate in table["rate_of"][start : start + size].tolist()])
+                    whole[c.ROW_NODE_A + side], whole[c.ROW_JAC_A + side] = node, at
+                    table["jacobian_from"][at : at + size] = (row - self.rows.start) * self.model.nv + chosen
+                    at += int(size)
+                row += 1
+        table["loop_wholes"][LOOP_ENTRIES] = at
+
+    def _node(self, model: Model, body: str | None) -> int:
+        if body is None:
+            return -1
+        number = self.tables["body_number"][model.body_indices[body]]
+        return int(self.tables["tree_of"][number])
+
+    def _formulas(self, q: Any) -> ClosedAt:
+        model = self.model.tree
+        frames = loop_frames(self.model)
+        poses = {frame: forward_kinematics(model, q, frame) for frame in frames}
+        found = closures(self.model, q, poses)
+        whole, wrench = np.asarray(found.on_rates), np.zeros((len(found.residual), 6))
+        for number, frame in enumerate(frames):
+            own = found.on_frames[:, 6 * number : 6 * number + 6]
+            whole = whole + np.matmul(own, jacobian(model, q, frame))
+        first = 0
+        parts = []
+        for loop in self.model.loops:
+            rows = slice(first, first + loop.rows)
+            first += loop.rows
+            if isinstance(loop, CoupledJoints):
+                parts.append(wrench[rows])
+                continue
+            end = loop.frame_a if loop.frame_a in frames else loop.frame_b
+            number = frames.index(end)
+            own, place = found.on_frames[rows, 6 * number : 6 * number + 6], poses[end][:3, 3]
+            parts += [np.concatenate([x[:3] + cross(place, x[3:]), x[3:]])[None] for x in own]
+        return ClosedAt(found.residual, whole.reshape(-1), np.concatenate(parts).reshape(-1))
+
+    @cached_property
+    def compiled(self) -> bool:
+        """Whether `at_state` is a kernel; a function of arrays otherwise."""
+        return compilable(self.model) and self.model.nv <= MOST_RATES
+
+    @cached_property
+    def at_state(self) -> Any:
+        """q → ClosedAt."""
+        model = self.model
+        if not self.compiled:
+            return self._formulas
+        rows = row_count(model)
+        key = digest([(b.parent, b.joint, b.placement) for b in model.bodies], model.frame_list, model.loops)
+        shapes = [(rows,), (rows * model.nv,), (6 * rows,)]
+        return state_kernel("closures at a state", key, [model.nq], shapes, self._formulas)
+
+
+def _ends(model: Model, loop: Any) -> list[str | None]:
+    """The bodies that a loop is between; the world is None."""
+    if isinstance(loop, CoupledJoints):
+        joints = [loop.joint_a, loop.joint_b or loop.joint_a]
+        return [model.bodies[model.joint_indices[name]].name for name in joints]
+    numbers = [model.frame(end).body for end in (loop.frame_a, loop.frame_b)]
+    return [None if number < 0 else model.bodies[number].name for number in numbers]
+
+
+def loop_bodies(model: Model) -> list[tuple[int, int]]:
+    """Of each row of a model's loops, the bodies that its wrench acts on and acts back on; −2 where there is none."""
+    found: list[tuple[int, int]] = []
+    for loop in model.loops:
+        if isinstance(loop, CoupledJoints):
+            found += [(-2, -2)] * loop.rows
+            continue
+        a, b = (model.frame(end).body for end in (loop.frame_a, loop.frame_b))
+        found += [(a, b) if a >= 0 else (b, -2)] * loop.rows
+    return found
+
+
+def looped_bodies(model: Model) -> set[int]:
+    """Bodies that loops are on."""
+    named = {end for loop in model.loops for end in _ends(model, loop)}
+    return {model.body_indices[name] for name in named if name is not None}

@@ -1,0 +1,391 @@
+"""A plant: robots, things and the world as one system, with one step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from phistar.contact.surface import Surface
+from phistar.errors import ModelError, PhistarError, ShapeError
+from phistar.geometry.shape_records import Material, record_of
+from phistar.io import load
+from phistar.io.packages import FolderList
+from phistar.loops.closure import row_count
+from phistar.model import Fixed, Model, ModelBuilder
+from phistar.model.geometry import Shape
+from phistar.model.names import unknown
+from phistar.plant.actuators import Actuator, Kind, entries_of
+from phistar.plant.collision_groups import WORLD, convex, placed_shapes
+from phistar.plant.drives import actuate, actuators_of
+from phistar.plant.engine import System
+from phistar.plant.ignored_pairs import ignore_overlaps, read_srdf
+from phistar.plant.joint_rows import check_curved_joints, joint_rows
+from phistar.plant.measurements import sense
+from phistar.plant.robot_view import RobotView
+from phistar.plant.rollouts import rollout, worker_sessions
+from phistar.plant.sensor_kinds import Sensor
+from phistar.plant.session import PlantState, Session
+from phistar.plant.step_derivatives import step_derivatives
+from phistar.spatial import Pose
+from phistar.spatial.pose import IDENTITY
+
+PLAIN = Material()
+
+
+class Robot(NamedTuple):
+    """A model as it was added: its name, where it stands, and the material of its shapes."""
+
+    name: str
+    model: Model
+    at: Pose
+    material: Material
+    collides: bool
+    file: str = ""
+
+
+@final
+class Plant:
+    """Robots, shapes, actuators and constraints as one system with one step.
+
+    v⁺ = argmin ½‖v − v*‖²_A + Σ ℓ(Jv), A = ℳ + hB + h²K tree by tree: contact, joint limits, dry friction and servo
+    gains are rows of one convex problem, solved implicitly; impacts with restitution are resolved inside the step.
+
+    Parameters
+    ----------
+    gravity : (3,)
+        In m/s².
+    name : str
+        What the plant is called.
+
+    Examples
+    --------
+    >>> import phistar as ps
+    >>> plant = ps.Plant()
+    >>> plant.add_shape(ps.Plane())
+    >>> plant.add(ps.load("planar2"), "arm", at=ps.Pose(xyz=(0, 0, 2)))
+    >>> plant["arm"].q(plant.state()).shape
+    (2,)
+    """
+
+    def __init__(self, gravity: Sequence[float] = (0.0, 0.0, -9.81), name: str = "plant") -> None:
+        self.name, self.gravity = name, tuple(float(x) for x in gravity)
+        self.robots: dict[str, Robot] = {}
+        self.shapes: list[tuple[str, Shape, Pose, Material, str]] = []
+        self.drives: list[tuple[str, Kind, dict[str, Any]]] = []
+        self.ignored: list[tuple[str, str]] = []
+        self.contacts: list[tuple[str, str, Surface]] = []
+        self.welds: list[tuple[str, str]] = []
+        self.sensors: tuple[Sensor, ...] = ()
+        self.apart: list[tuple[str, str]] = []  # by bodies of a file
+        self.masks: list[tuple[int, int]] = []  # contype and conaffinity of the shapes, where a file has them
+        self.motors: tuple[Actuator, ...] = ()  # a file's own
+        self.source = ""
+        self.warnings: tuple[str, ...] = ()  # what a file has and the plant leaves out
+        self.start: np.ndarray | None = None
+
+    # Building
+
+    def add(
+        self, model: Model | str, name: str = "", at: Pose = IDENTITY, material: Material = PLAIN, collides: bool = True
+    ) -> None:
+        """Adds a model, its world at `at`; its collision shapes have `material`.
+
+        Parameters
+        ----------
+        model : Model or path
+            A robot or a thing; a body on a Free joint is free. A path is loaded by `ps.load`.
+        name : str
+            What it is called in the plant: `plant[name]`, and "name/joint" for its joints; "" takes the model's name.
+        at : Pose
+            Where the model's world is in the plant's.
+        material : Material
+            Friction, restitution and margin of its shapes.
+        collides : bool
+            Whether its shapes touch anything.
+        """
+        file, model = (model, load(model)) if isinstance(model, str) else ("", model)
+        name = name or model.name
+        if name in self.robots or name == WORLD:
+            raise ModelError(f"The plant already has something called '{name}'; give each its own name.")
+        check_curved_joints(model)
+        self.robots[name] = Robot(name, model, at, material, collides, file)
+        self.changed()
+
+    def add_shape(
+        self, shape: Shape, body: str = WORLD, at: Pose = IDENTITY, material: Material = PLAIN, name: str = ""
+    ) -> None:
+        """Adds a shape that collides to a body, "robot/body", or to the world.
+
+        Parameters
+        ----------
+        shape : Shape
+            A sphere, capsule, box or plane.
+        body : str
+            The body that carries it.
+        at : Pose
+            Where it is on that body.
+        material : Material
+            Friction, restitution and margin.
+        name : str
+            What it is called.
+        """
+        record_of(convex(shape))
+        self.shapes.append((body, shape, at, material, name))
+        self.changed()
+
+    actuate = actuate
+    sense = sense
+
+    def weld(self, a: str, b: str) -> None:
+        """Holds the frames "robot/frame" a and b, of which one may be the world's, together.
+
+        Parameters
+        ----------
+        a, b : str
+            Frames of the plant's model; where they are not together at the start, they are drawn there.
+        """
+        self.welds.append((a, b))
+        self.changed()
+        try:
+            _ = self.model
+        except PhistarError:
+            self.welds.pop()
+            self.changed()
+            raise
+
+    def ignore(self, a: str, b: str) -> None:
+        """Bodies "robot/body", or whole robots, that pass through each other."""
+        self.ignored.append((a, b))
+        self.changed()
+
+    ignore_overlaps = ignore_overlaps
+    read_srdf = read_srdf
+
+    def contact(self, a: str, b: str, surface: Surface) -> None:
+        """States how two bodies touch, in place of what their materials make.
+
+        Parameters
+        ----------
+        a, b : str
+            Bodies "robot/body", whole robots, or the world; of several that name the same two, the last counts.
+        surface : Surface
+            The law in newtons and metres, which scales with nothing: margin, strength, damping, friction, bristles.
+
+        Examples
+        --------
+        >>> import phistar as ps
+        >>> plant = ps.Plant()
+        >>> plant.add_shape(ps.Plane())
+        >>> plant.add(ps.load("planar2"), "arm", at=ps.Pose(xyz=(0, 0, 2)))
+        >>> plant.contact("arm", "world", ps.Surface(margin=0.002, strength=15.0, friction=0.3))
+        """
+        if not isinstance(surface, Surface):
+            raise ModelError(f"plant.contact takes a ps.Surface; it was given {type(surface).__name__}.")
+        for name in (a, b):
+            self.bodies_of(name)
+        self.contacts.append((a, b, surface))
+        self.changed()
+
+    def changed(self) -> None:
+        """What was made of its parts is made anew."""
+        for name in ("model", "actuators", "system", "session", "_workers", "_neutral"):
+            self.__dict__.pop(name, None)
+
+    def robot(self, name: str) -> Robot:
+        """A robot as it was added."""
+        if name not in self.robots:
+            raise unknown("robot", name, list(self.robots), self.name)
+        return self.robots[name]
+
+    # What it is
+
+    @cached_property
+    def model(self) -> Model:
+        """Everything that moves, as one model: names are "robot/body"."""
+        builder = ModelBuilder(self.name, gravity=self.gravity)
+        for robot in self.robots.values():
+            builder.attach(robot.model, placement=robot.at, prefix=self.prefix(robot.name))
+        for number, (a, b) in enumerate(self.welds):
+            builder.loop(f"weld{number}", a, b, joint=Fixed())
+        return builder.build(strict=False)
+
+    def prefix(self, name: str) -> str:
+        """What stands before the names of a robot's own parts in the plant's model."""
+        return "" if len(self.robots) == 1 and name == self.name else f"{name}/"
+
+    def __getitem__(self, name: str) -> RobotView:
+        robot = self.robot(name)
+        prefix = self.prefix(name)
+        joints = [self.model.joints[self.model.joint_indices[prefix + joint.name]] for joint in robot.model.joints]
+        places = [np.arange(joint.q_slice.start, joint.q_slice.stop) for joint in joints]
+        rates = [np.arange(joint.v_slice.start, joint.v_slice.stop) for joint in joints]
+        none = np.zeros(0, int)
+        return RobotView(name, robot.model, np.concatenate([none, *places]), np.concatenate([none, *rates]))
+
+    @cached_property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """In the order of the commands."""
+        return (*self.motors, *(actuator for drive in self.drives for actuator in actuators_of(self, *drive)))
+
+    @property
+    def nu(self) -> int:
+        """Entries of a command."""
+        return entries_of(self.actuators)
+
+    @cached_property
+    def system(self) -> System:
+        """The tables' source: model, shapes, groups that meet, rows."""
+        shapes, groups = placed_shapes(self)
+        rows = [actuator.row for actuator in self.actuators]
+        return System(
+            self.model,
+            tuple(shapes),
+            groups,
+            (*(row for row in rows if row), *joint_rows(self.model, self._neutral)),
+            tuple(surface for _, _, surface in self.contacts),
+        )
+
+    def bodies_of(self, name: str) -> set[int]:
+        """Numbers of the bodies of a robot, or of the one body "robot/body"; the world is −1."""
+        if name in self.robots:
+            prefix = self.prefix(name)
+            return {self.model.body_indices[prefix + body.name] for body in self.robots[name].model.bodies}
+        if name == WORLD:
+            return {-1}
+        if name in self.model.body_indices:
+            return {self.model.body_indices[name]}
+        raise unknown("body", name, [*self.model.body_indices, *self.robots], self.name)
+
+    # State and step
+
+    @cached_property
+    def _neutral(self) -> np.ndarray:
+        return np.asarray(self.model.neutral() if self.start is None else self.start, dtype=float)
+
+    def state(self, q: Any = None, v: Any = None) -> PlantState:
+        """A state at rest in the plant's start, or as given, without memory of contacts.
+
+        Parameters
+        ----------
+        q, v : (nq,), (nv,), optional
+            Coordinates and rates of `plant.model`.
+
+        Returns
+        -------
+        PlantState
+        """
+        model = self.model
+        q = self._neutral if q is None else model.checked_q(q)
+        v = np.zeros(model.nv) if v is None else model.checked(v, model.nv, "v")
+        if q.ndim != 1 or v.ndim != 1:
+            raise ShapeError("A plant's state is one state: q (nq,) and v (nv,).")
+        return PlantState(q.copy(), v.copy())
+
+    @cached_property
+    def session(self) -> Session:
+        """The plant at work: it holds the state between steps, for one thread at a time."""
+        return Session(self.system, self.actuators, self.name)
+
+    def sessions(self, count: int) -> list[Session]:
+        """So many of them, for as many threads."""
+        return worker_sessions(self, self._workers, count)
+
+    @cached_property
+    def _workers(self) -> list[Session]:
+        return []
+
+    @property
+    def closures(self) -> int:
+        """Rows of the loops of its model."""
+        return row_count(self.model) if self.model.loops else 0
+
+    def step(self, state: PlantState, command: Any = None, h: float = 0.002, force: Any = None) -> PlantState:
+        """The state after a step of h seconds under a command, held over it.
+
+        Parameters
+        ----------
+        state : PlantState
+            Where it starts: `plant.state()`, or what a step returned.
+        command : (nu,), optional
+            One entry per actuator, three of an impedance: forces, coordinates or rates, as it says; None is zero.
+        h : float
+            In s.
+        force : (nv,), optional
+            Generalized forces from outside, on any rate.
+
+        Returns
+        -------
+        PlantState
+
+        Examples
+        --------
+        >>> import phistar as ps
+        >>> plant = ps.Plant()
+        >>> plant.add(ps.load("planar2"), "arm")
+        >>> plant.step(plant.state(), h=0.01).v.shape
+        (2,)
+        """
+        session = self.session
+        session.resume(state)
+        session.drive(command, force, h)
+        session.advance(h)
+        return session.state()
+
+    rollout = rollout
+    step_derivatives = step_derivatives
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant:
+        """A plant from a file: MJCF (.xml), or TOML as `plant.save` writes it.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        packages : path or list of paths
+            Folders beside the file's own in which the files that it names may lie.
+
+        Returns
+        -------
+        Plant
+        """
+        from phistar.plant.scene_files import load_plant
+
+        return load_plant(path, packages)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plant as TOML; `Plant.load` reads it again."""
+        from phistar.plant.scene_files import save_plant
+
+        save_plant(self, path)
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """JSON Schema of a plant's TOML file, for editors that complete and check it.
+
+        Returns
+        -------
+        dict
+            To be written by `json.dump`; a file names it in its first line, `#:schema plant.schema.json`.
+
+        Examples
+        --------
+        >>> sorted(ps.Plant.json_schema()["properties"])[:3]
+        ['actuator', 'contact', 'format_version']
+        """
+        from phistar.plant.scene_schema import json_schema
+
+        return json_schema()
+
+    def simulate(self, duration: float, **options: Any) -> Any:
+        """See `ps.simulate`."""
+        from phistar.plant.run_loop import simulate_plant
+
+        return simulate_plant(self, duration, **options)
+
+    def __repr__(self) -> str:
+        return f"<Plant {self.name!r}: {len(self.robots)} robots, nv={self.model.nv}, {self.nu} actuators>"

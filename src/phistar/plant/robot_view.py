@@ -1,0 +1,35 @@
+"""One robot of a plant: its own model, and its own coordinates, rates and forces out of the plant's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class RobotView:
+    """`plant["ur5"]`: the model as it was added, and where its q and v stand in the plant's."""
+
+    name: str
+    model: Model
+    places: np.ndarray
+    rates: np.ndarray
+
+    def q(self, state: Any) -> np.ndarray:
+        """Its coordinates (…, nq) in a plant's state, or in an array of plant coordinates."""
+        return np.asarray(getattr(state, "q", state))[..., self.places]
+
+    def v(self, state: Any) -> np.ndarray:
+        """Its rates (…, nv) in a plant's state, or in an array of plant rates."""
+        return np.asarray(getattr(state, "v", state))[..., self.rates]
+
+    def tau(self, forces: Any) -> np.ndarray:
+        """Its joint forces (…, nv) out of a plant's."""
+        return np.asarray(getattr(forces, "tau", forces))[..., self.rates]
+
+    def __repr__(self) -> str:
+        return f"<Robot {self.name!r}: nq={self.places.size}, nv={self.rates.size}>"

@@ -1,0 +1,160 @@
+"""A plant through time: the control sampled at every step, the state, forces and contacts kept."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from phistar.constraints import columns as c
+from phistar.errors import PhistarError, ShapeError
+from phistar.plant.commands import Asking, command_of
+from phistar.plant.measurements import Instant, Measurements
+from phistar.plant.plant import Plant
+from phistar.plant.session import Diverged
+from phistar.plant.tolerance import ToTolerance
+from phistar.sim.motion import Missed
+from phistar.sim.trajectory import Contacts, Event, Part, Stopped, Trajectory
+from phistar.sim.world import Penetration
+
+_log = logging.getLogger("phistar")
+
+
+def simulate_plant(
+    plant: Plant,
+    duration: float,
+    control: Any = None,
+    step: float = 0.002,
+    q0: Any = None,
+    v0: Any = None,
+    seed: int = 0,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> Trajectory:
+    """The motion of a plant from q0, v0 for `duration` seconds in steps of `step`.
+
+    `control` is a function (t, q, v) or (t, q, v, sensed), asked once a step, forward in time, an object with
+    step(t, sensed) (and reset(), called first), or a `ps.control.SampledController`; it gives a command, one entry per
+    actuator. Readings of the sensors, whose noise is drawn from `seed`, are kept as `signals["sensed/NAME"]`. A run
+    that cannot go on raises `Stopped`, which has the trajectory so far. Steps whose residual misses its tolerance are
+    told to the logger. With `rtol` (and `atol`, by default a thousandth of it) `step` is the time between samples, and
+    within it steps are as long as their error allows: `signals["error"]` has the largest in units of the tolerance,
+    `signals["steps"]` how many there were.
+    """
+    _check(plant, duration, step, control)
+    session = plant.session
+    session.load(plant.state(q0, v0))
+    asking = (
+        None
+        if control is None
+        else Asking(control, step, lambda x: command_of(x, plant.actuators, plant.model, plant.name))
+    )
+    tolerance = None if rtol is None else ToTolerance(plant.system, session, rtol, atol)
+    record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed))
+    problem, unsettled = None, 0
+    for number in range(record.steps):
+        record.keep(number, step)
+        try:
+            command = None if asking is None else asking.command(number, number * step, record.sensed)
+            session.drive(command, h=step)
+            if tolerance is None:
+                session.advance(step)
+            else:
+                tolerance.advance(number * step, step)
+                record.errors[number + 1] = tolerance.error, tolerance.steps
+            unsettled += int(session.engine.counts[c.FAILED] > 0)
+        except (Diverged, Penetration, Missed) as error:
+            problem = f"After {number * step:.6g} s: {error}"
+            break
+    else:
+        number = record.steps
+        record.keep(number, step)
+    run = record.trajectory(number + 1, step)
+    if unsettled:
+        _log.warning(
+            "The plant '%s': %d of %d steps ended before their forces had settled (run.signals['residual']); "
+            "take a shorter step.",
+            *(plant.name, unsettled, record.steps),
+        )
+    if problem:
+        raise Stopped(problem, run)
+    return run
+
+
+def _check(plant: Plant, duration: float, step: float, control: Any) -> None:
+    if not (np.isfinite(duration) and duration > 0.0 and np.isfinite(step) and step > 0.0):
+        raise ShapeError(f"A run needs a duration and a step greater than 0 s; it was given {duration!r} and {step!r}.")
+    if control is not None and not plant.actuators:
+        raise PhistarError(f"The plant '{plant.name}' has no actuators, and was given a control; see plant.actuate(…).")
+
+
+class _Record:
+    """Rows of what is kept; contacts as tuples, since their number changes."""
+
+    def __init__(self, plant: Plant, steps: int, measurements: Measurements) -> None:
+        self.plant, self.steps, self.engine = plant, steps, plant.session.engine
+        self.measurements = measurements
+        self.sensed: Mapping[str, np.ndarray] = {}
+        self.readings: dict[str, list[np.ndarray]] = {sensor.name: [] for sensor in plant.sensors}
+        nq, nv = plant.model.nq, plant.model.nv
+        self.q, self.v, self.tau = np.zeros((steps + 1, nq)), np.zeros((steps + 1, nv)), np.zeros((steps + 1, nv))
+        self.residual, self.contacts, self.errors = np.zeros(steps + 1), [], np.zeros((steps + 1, 2))
+        self.pairs: dict[tuple[int, int], int] = {}
+        self.touching: set[int] = set()
+        self.events: list[Event] = []
+
+    def sense(self, number: int) -> None:
+        """The readings at a sample, and the true q and v, which a function of them is given."""
+        if self.readings:
+            before = None if number == 0 else (self.q[number - 1], self.v[number - 1])
+            instant = Instant(self.plant.session, self.plant.model, before, self.tau[number])
+            self.sensed = self.measurements.read(instant)
+            for name, value in self.sensed.items():
+                self.readings[name].append(value)
+        self.sensed = {"q": self.q[number].copy(), "v": self.v[number].copy()} | dict(self.sensed)
+
+    def keep(self, number: int, step: float) -> None:
+        engine = self.engine
+        self.q[number], self.v[number] = engine.q[: self.q.shape[1]], engine.v[: self.v.shape[1]]
+        self.residual[number] = engine.numbers[c.RESIDUAL]
+        self.plant.session.forces(step, self.tau[number])
+        count = int(engine.counts[c.CONTACTS])
+        table, shapes = engine.tables["contacts"][:count], engine.tables["contact_wholes"][:count, :2]
+        pushing = table[:, c.IMPULSE + 2] > 0.0
+        rows, pairs = table[pushing], [tuple(pair) for pair in shapes[pushing].tolist()]
+        numbers = [self.pairs.setdefault(pair, len(self.pairs)) for pair in pairs]
+        for what, found in (("touch", set(numbers) - self.touching), ("release", self.touching - set(numbers))):
+            self.events += [Event(number * step, what, self._name(pair)) for pair in sorted(found)]
+        self.touching = set(numbers)
+        part = engine.numbers[c.STEP] or step  # impulses are those of the last part of the step
+        axes = rows[:, c.NORMAL : c.NORMAL + 9].reshape(-1, 3, 3)[:, [1, 2, 0]]
+        force = np.einsum("nk,nki->ni", rows[:, c.IMPULSE : c.IMPULSE + 3], axes) / part
+        self.contacts.append((numbers, rows[:, c.POINT : c.POINT + 3].copy(), force, rows[:, c.IMPULSE + 2] / part))
+        self.sense(number)
+
+    def _name(self, number: int) -> str:
+        names = self.engine.shape_names
+        return " / ".join(names[i] for i in list(self.pairs)[number])
+
+    def trajectory(self, count: int, step: float) -> Trajectory:
+        most = max((len(numbers) for numbers, *_ in self.contacts[:count]), default=0)
+        pair, point = np.full((count, most), -1), np.zeros((count, most, 3))
+        force, normal = np.zeros((count, most, 3)), np.zeros((count, len(self.pairs)))
+        for number, (numbers, points, forces, normals) in enumerate(self.contacts[:count]):
+            pair[number, : len(numbers)], point[number, : len(numbers)] = numbers, points
+            force[number, : len(numbers)] = forces
+            np.add.at(normal[number], numbers, normals)
+        names = tuple(self._name(number) for number in range(len(self.pairs)))
+        plant = self.plant
+        parts = {name: Part(plant[name].model, plant[name].places, plant[name].rates) for name in plant.robots}
+        signals = {"residual": self.residual[:count]}
+        if self.errors.any():
+            signals |= {"error": self.errors[:count, 0], "steps": self.errors[:count, 1]}
+        signals |= {f"sensed/{name}": np.array(rows[:count]) for name, rows in self.readings.items()}
+        return Trajectory(
+            plant.model, step * np.arange(count, dtype=float), self.q[:count], self.v[:count], self.tau[:count],
+            Contacts(names, normal, pair, point, force), tuple(self.events), signals,
+            plant.name, parts=parts,
+        )  # fmt: skip

@@ -1,0 +1,70 @@
+"""Sensors of a plant: what each kind measures, of what, how wrong, how often and how late.
+
+joint_position      q of a joint, or of all joints of a robot
+joint_velocity      their rates
+joint_torque        what their actuators give, N m or N
+frame_pose          [x y z, qx qy qz qw] of a frame in the world
+frame_twist         [ω; v] of a frame, world axes
+frame_acceleration  [ω̇; v̇] of a frame, world axes, as the mean of the last step
+contact_force       [moment; force] of all contacts of a body, or of a robot, at its origin, world axes
+force_torque        [moment; force] that a joint passes on to its body, at the body's origin and in its axes
+imu                 [ω; specific force v̇ − g] of a frame, in its axes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from phistar.errors import ModelError
+
+SensorKind = Literal[
+    "joint_position", "joint_velocity", "joint_torque", "frame_pose", "frame_twist", "frame_acceleration",
+    "contact_force", "force_torque", "imu",
+]  # fmt: skip
+KINDS: tuple[str, ...] = get_args(SensorKind)
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor: its kind, what it is of ("robot", "robot/joint" or "robot/frame"), the standard deviation of its noise
+    and its constant error (one number, or one for each it reads), readings a second (None: every step), and delay, s.
+    """
+
+    name: str
+    kind: SensorKind
+    of: str
+    noise: float | tuple[float, ...] = 0.0
+    bias: float | tuple[float, ...] = 0.0
+    rate: float | None = None
+    delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ModelError(f"A sensor is of the kind {', '.join(KINDS)}; it was given {self.kind!r:.50}.")
+        if not self.name or "/" in self.name:
+            raise ModelError(
+                f"A sensor needs a name without /: its readings are signals['sensed/NAME'], not {self.name!r:.50}."
+            )
+        for what in ("noise", "bias"):
+            given = np.atleast_1d(np.asarray(getattr(self, what), dtype=float))
+            if given.ndim != 1 or not np.isfinite(given).all() or (what == "noise" and (given < 0.0).any()):
+                wanted = "numbers from 0 on" if what == "noise" else "finite numbers"
+                raise ModelError(f"The sensor '{self.name}' needs {wanted} as {what}; it was given {given!r:.80}.")
+        if self.rate is not None and not 0.0 < self.rate < np.inf:
+            raise ModelError(
+                f"The sensor '{self.name}' needs a rate in Hz greater than 0; it was given {self.rate!r:.50}."
+            )
+        if not 0.0 <= self.delay < np.inf:
+            raise ModelError(f"The sensor '{self.name}' needs a delay of 0 s or more; it was given {self.delay!r:.50}.")
+
+    def spread(self, what: str, size: int) -> np.ndarray:
+        """Its noise or bias, one number for each that is drawn: a pose has six, its orientation a rotation vector."""
+        given = np.asarray(getattr(self, what), dtype=float)
+        if given.ndim and given.shape != (size,):
+            raise ModelError(
+                f"The sensor '{self.name}' needs one number or {size} as {what}; it was given {given.size}."
+            )
+        return np.broadcast_to(given, (size,)).copy()

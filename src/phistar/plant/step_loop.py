@@ -1,0 +1,386 @@
+"""The step: free bodies and trees moved under their constraints, in parts where gaps would close or bodies collide.
+
+Positions move by x⁺ = x + h v⁺ where a constraint acts, so that x × mv is passed on exactly; in flight by the trapezoid
+rule, exact under gravity, and orientations by the midpoint rule on the angular momentum, which is kept.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from phistar.backends.code.native import Arrays
+from phistar.constraints.blocks import FACTORS
+from phistar.constraints.columns import (
+    AT,
+    BENT,
+    BODY,
+    BODY_A,
+    BODY_B,
+    BOUND,
+    BRISTLE,
+    CONTACTS,
+    DRY_LAW,
+    ELAPSED,
+    EQUAL_LAW,
+    FAILED,
+    FIRST,
+    FIRST_TREE,
+    FULL,
+    GAP,
+    HIGH,
+    IMPACTS,
+    IMPULSE,
+    ITERATIONS,
+    JAC_A,
+    JAC_B,
+    LAW,
+    LENGTH,
+    LIMIT,
+    LIMIT_LAW,
+    LOOKING,
+    LOW,
+    MARGIN,
+    MEMORY,
+    NEAREST,
+    NODE_A,
+    NODE_B,
+    NODES,
+    NORMAL,
+    OFFSET,
+    PATCH,
+    POINT,
+    RATE,
+    READY,
+    RESIDUAL,
+    ROW_IMPULSE,
+    ROW_NODE_A,
+    ROW_NODE_B,
+    ROW_Q,
+    ROW_SPEED,
+    ROWS,
+    SAVED,
+    SAVED_TWIST,
+    SERVO_LAW,
+    SETTLED,
+    SIGN,
+    SIZE,
+    STEP,
+    STRIDE,
+    SUBSTEPS,
+    TANGENT,
+    TREE,
+    TWIST,
+    VALUE,
+)
+from phistar.constraints.islands import SOLVE, solve_islands
+from phistar.constraints.laws import LAWS
+from phistar.constraints.newton import NEWTON, contact_rates
+from phistar.geometry.broad_phase import LOOK, look
+from phistar.geometry.report import TOUCHING
+from phistar.plant.free_bodies import FREE, body_pose, move_free, prepare_free, read_free, turned, write_free
+from phistar.plant.impacts import (
+    STRIKES,
+    any_lively,
+    bounce,
+    excuse,
+    first_impact,
+    give,
+    mark_closing,
+)
+from phistar.plant.step_books import BOOKS, book_part, clear_books, tell_part
+from phistar.plant.tree_calls import AT_STATE, CALLS, MOVED, TAKEN_BACK, ask_trees
+from phistar.plant.tree_nodes import TREES, apply_forces, prepare_tree, tree_jacobian, tree_rates
+
+ROUNDS = 100  # of impacts in a step
+HALVINGS = 14
+STUCK, DIVERGED = 1000000, 2000000  # added to FAILED
+FADES = 0.1  # s: how fast an overlap of the start is let go
+
+
+def body_jacobian(m: Arrays, c: int, node: int, body: int, at: int, sign: float) -> None:
+    """Rows t, s, n of a contact for one side."""
+    if node >= m.counts[FIRST_TREE]:
+        tree_jacobian(m, c, node, body, at, sign)
+        return
+    x = m.contacts[c, POINT] - m.center[node, 0]
+    y = m.contacts[c, POINT + 1] - m.center[node, 1]
+    z = m.contacts[c, POINT + 2] - m.center[node, 2]
+    for row in range(3):
+        axis = NORMAL if row == 2 else TANGENT + 3 * row
+        a, b, d = m.contacts[c, axis], m.contacts[c, axis + 1], m.contacts[c, axis + 2]
+        to = at + 6 * row
+        m.jacobian[to], m.jacobian[to + 1] = sign * (y * d - z * b), sign * (z * a - x * d)
+        m.jacobian[to + 2] = sign * (x * b - y * a)
+        m.jacobian[to + 3], m.jacobian[to + 4], m.jacobian[to + 5] = sign * a, sign * b, sign * d
+    for i in range(3):
+        m.jacobian[at + 18 + i], m.jacobian[at + 21 + i] = sign * m.contacts[c, NORMAL + i], 0.0
+
+
+def jacobians(m: Arrays) -> None:
+    for c in range(m.counts[CONTACTS]):
+        at = c * m.counts[STRIDE]
+        m.contact_wholes[c, JAC_A], m.contact_wholes[c, JAC_B] = at, at + m.counts[STRIDE] // 2
+        if m.contact_wholes[c, NODE_A] >= 0:
+            body_jacobian(m, c, m.contact_wholes[c, NODE_A], m.contact_wholes[c, BODY_A], at, 1.0)
+        if m.contact_wholes[c, NODE_B] >= 0:
+            body_jacobian(
+                m, c, m.contact_wholes[c, NODE_B], m.contact_wholes[c, BODY_B], m.contact_wholes[c, JAC_B], -1.0
+            )
+            if m.contact_wholes[c, NODE_A] == m.contact_wholes[c, NODE_B]:  # two bodies of one tree: one Jacobian
+                other = m.contact_wholes[c, JAC_B]
+                for j in range(4 * m.nodes[m.contact_wholes[c, NODE_A], SIZE]):
+                    m.jacobian[at + j] += m.jacobian[other + j]
+                    m.jacobian[other + j] = 0.0
+
+
+def prepare(m: Arrays, h: float) -> None:
+    """Blocks A, v* and Jacobians for a step h."""
+    m.numbers[STEP] = h
+    for f in range(m.counts[FIRST_TREE]):
+        prepare_free(m, f, h)
+    for node in range(m.counts[FIRST_TREE], m.counts[NODES]):
+        prepare_tree(m, node, h)
+
+
+def keep(m: Arrays) -> None:
+    """Where free bodies are, to go back to."""
+    for f in range(m.counts[FIRST_TREE]):
+        for i in range(3):
+            m.kept[f, i] = m.center[f, i]
+        for i in range(4):
+            m.kept[f, 3 + i] = m.quaternion[f, i]
+        for i in range(6):
+            m.kept[f, 7 + i] = m.before[m.nodes[f, AT] + i]
+
+
+def go_back(m: Arrays) -> None:
+    for f in range(m.counts[FIRST_TREE]):
+        for i in range(3):
+            m.center[f, i] = m.kept[f, i]
+        for i in range(4):
+            m.quaternion[f, i] = m.kept[f, 3 + i]
+        for i in range(6):
+            m.before[m.nodes[f, AT] + i] = m.kept[f, 7 + i]
+        restore_pose(m, f)
+
+
+def restore_pose(m: Arrays, f: int) -> None:
+    turned(m, f)
+    body_pose(m, f)
+
+
+def move(m: Arrays, h: float) -> None:
+    for f in range(m.counts[FIRST_TREE]):
+        move_free(m, f, h)
+    if m.counts[FIRST_TREE] < m.counts[NODES]:
+        tree_wrenches(m)
+        ask_trees(m, MOVED)
+        tree_rates(m)
+
+
+def remember_contacts(m: Arrays, h: float) -> None:
+    """Bristles bend, or are cut to what friction bears; offsets of overlaps fade."""
+    for c in range(m.counts[CONTACTS]):
+        if m.excused[c] > 0.0:
+            m.contacts[c, OFFSET], m.excused[c] = 0.0, 0.0
+        size = 0.0
+        for i in range(3):
+            t, s = m.contacts[c, TANGENT + i], m.contacts[c, TANGENT + 3 + i]
+            m.contacts[c, SAVED + i] = m.contacts[c, BENT + i]
+            m.contacts[c, BENT + i] += h * (t * m.contacts[c, RATE] + s * m.contacts[c, RATE + 1])
+            size += m.contacts[c, BENT + i] * m.contacts[c, BENT + i]
+        longest = m.contacts[c, LIMIT] / (h * m.contacts[c, BRISTLE]) if m.contacts[c, IMPULSE + 2] > 0.0 else 0.0
+        if size > longest * longest:
+            for i in range(3):
+                m.contacts[c, BENT + i] *= longest / sqrt(size)
+        if m.contacts[c, PATCH] > 0.0:
+            m.contacts[c, SAVED_TWIST] = m.contacts[c, TWIST]
+            widest = m.contacts[c, LIMIT] / (h * m.contacts[c, PATCH] * m.contacts[c, BRISTLE])
+            m.contacts[c, TWIST] = min(max(m.contacts[c, TWIST] + h * m.contacts[c, RATE + 3], -widest), widest)
+        if m.contacts[c, OFFSET] > 0.0:
+            least = 0.5 * TOUCHING * m.contacts[c, MARGIN] - m.contacts[c, GAP] - h * m.contacts[c, RATE + 2]
+            m.contacts[c, OFFSET] = min(m.contacts[c, OFFSET], max(m.contacts[c, OFFSET] / (1.0 + h / FADES), least))
+            if m.contacts[c, OFFSET] < 1e-9 * m.contacts[c, MARGIN]:
+                m.contacts[c, OFFSET] = 0.0
+
+
+def remember_rows(m: Arrays, h: float) -> None:
+    """What single rows have at the step's end: bristles bend as far as they bear, equalities move."""
+    for r in range(m.counts[ROWS]):
+        u, law = m.rows[r, ROW_SPEED], m.row_wholes[r, LAW]
+        if law == DRY_LAW:
+            bent = m.rows[r, MEMORY] + h * u
+            low, high = -m.rows[r, HIGH] / m.rows[r, FIRST], -m.rows[r, LOW] / m.rows[r, FIRST]
+            m.rows[r, MEMORY] = min(max(bent, low), high)
+
+
+def read_rows(m: Arrays) -> None:
+    """Rooms of joints before their limits and errors of servos, at q; what is beyond a limit is let back slowly."""
+    for r in range(m.counts[ROWS]):
+        law, q = m.row_wholes[r, LAW], m.row_wholes[r, ROW_Q]
+        if law == LIMIT_LAW:
+            room = m.rows[r, SIGN] * (m.q[q] - m.rows[r, BOUND])
+            m.rows[r, VALUE] = room if room > 0.0 else TOUCHING * m.rows[r, FIRST]
+        elif law == SERVO_LAW:
+            m.rows[r, VALUE] = m.rows[r, BOUND] - m.q[q]
+
+
+def tree_wrenches(m: Arrays) -> None:
+    """What contacts give to trees, [moment; force] about the world's origin."""
+    for node in range(m.counts[FIRST_TREE], m.counts[NODES]):
+        for i in range(6):
+            m.wrench[node, i] = 0.0
+        if m.nodes[node, TREE] == 2:  # a free root: what pushes at it
+            body, at, h = m.nodes[node, BODY], m.nodes[node, AT], m.numbers[STEP]
+            for i in range(3):
+                for k in range(3):
+                    m.wrench[node, i] += h * m.pose[body, 3 * i + k] * m.applied[at + k]
+                    m.wrench[node, 3 + i] += h * m.pose[body, 3 * i + k] * m.applied[at + 3 + k]
+            x, y, z = m.pose[body, 9], m.pose[body, 10], m.pose[body, 11]
+            m.wrench[node, 0] += y * m.wrench[node, 5] - z * m.wrench[node, 4]
+            m.wrench[node, 1] += z * m.wrench[node, 3] - x * m.wrench[node, 5]
+            m.wrench[node, 2] += x * m.wrench[node, 4] - y * m.wrench[node, 3]
+    for r in range(m.counts[ROWS]):
+        if m.row_wholes[r, LAW] == EQUAL_LAW:
+            for side in range(2):
+                node = m.row_wholes[r, ROW_NODE_A + side]
+                if node >= 0 and m.row_wholes[r, ROW_NODE_B] >= 0:
+                    sign = m.rows[r, ROW_IMPULSE] if side == 0 else -m.rows[r, ROW_IMPULSE]
+                    for i in range(6):
+                        m.wrench[node, i] += sign * m.row_wrench[r, i]
+                elif node >= 0 and m.rows[r, SIGN] != 0.0:
+                    for i in range(6):
+                        m.wrench[node, i] += m.rows[r, SIGN] * m.rows[r, ROW_IMPULSE] * m.row_wrench[r, i]
+    for c in range(m.counts[CONTACTS]):
+        for side in range(2):
+            node = m.contact_wholes[c, NODE_A + side]
+            if node >= m.counts[FIRST_TREE]:
+                sign = 1.0 if side == 0 else -1.0
+                for i in range(3):
+                    m.twist[i] = 0.0
+                    for row in range(3):
+                        axis = NORMAL if row == 2 else TANGENT + 3 * row
+                        m.twist[i] += sign * m.contacts[c, axis + i] * m.contacts[c, IMPULSE + row]
+                x, y, z = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
+                m.wrench[node, 0] += y * m.twist[2] - z * m.twist[1]
+                m.wrench[node, 1] += z * m.twist[0] - x * m.twist[2]
+                m.wrench[node, 2] += x * m.twist[1] - y * m.twist[0]
+                for i in range(3):
+                    m.wrench[node, 3 + i] += m.twist[i]
+                    if m.contacts[c, PATCH] > 0.0:
+                        m.wrench[node, i] += sign * m.contacts[c, NORMAL + i] * m.contacts[c, IMPULSE + 3]
+
+
+def advance(m: Arrays, h: float) -> bool:
+    """One part of the step; False where a gap would close, and all is as it was."""
+    solve_islands(m, h, 0)
+    tell_part(m, h, 0)
+    keep(m)
+    move(m, h)
+    remember_contacts(m, h)
+    look(m, m.numbers[LENGTH])
+    if m.numbers[NEAREST] > 0.0:
+        book_part(m)
+        m.numbers[ELAPSED] += h
+        remember_rows(m, h)
+        read_rows(m)
+        jacobians(m)
+        return True
+    go_back(m)
+    if m.counts[FIRST_TREE] < m.counts[NODES]:
+        ask_trees(m, TAKEN_BACK)
+        tree_rates(m)
+        read_rows(m)
+    for c in range(m.counts[CONTACTS]):
+        for i in range(3):
+            m.contacts[c, BENT + i] = m.contacts[c, SAVED + i]
+        m.contacts[c, TWIST] = m.contacts[c, SAVED_TWIST]
+    look(m, m.numbers[LENGTH])
+    jacobians(m)
+    return False
+
+
+def begin_step(m: Arrays) -> None:
+    m.counts[ITERATIONS], m.counts[SUBSTEPS], m.counts[FAILED], m.counts[IMPACTS] = 0, 0, 0, 0
+    m.numbers[RESIDUAL] = 0.0
+    clear_books(m)
+    if m.counts[READY] != 1:
+        if m.counts[READY] == 0:
+            read_free(m, m.counts[FIRST_TREE])
+        else:  # a state that was written down: centres, orientations and rates are there, to the last bit
+            for f in range(m.counts[FIRST_TREE]):
+                body_pose(m, f)
+        if m.counts[FIRST_TREE] < m.counts[NODES]:
+            ask_trees(m, AT_STATE)
+            tree_rates(m)
+        look(m, m.numbers[LENGTH])
+        m.numbers[SETTLED] = 1.0
+        jacobians(m)
+    read_rows(m)
+    apply_forces(m)
+
+
+def rate_contacts(m: Arrays) -> None:
+    """How fast gaps change, at the rates of the state."""
+    give(m, 0)
+    for c in range(m.counts[CONTACTS]):
+        contact_rates(m, c, RATE)
+
+
+def step(m: Arrays) -> None:
+    """A step of `numbers[LENGTH]`, in parts where need be; or a look at what may touch within it."""
+    begin_step(m)
+    if m.counts[LOOKING] > 0:
+        rate_contacts(m)
+        return
+    left = m.numbers[LENGTH]
+    part, rounds, halvings = left, 0, 0
+    lively = any_lively(m)
+    while left > 0.0 and m.counts[FULL] == 0:
+        h = min(part, left)
+        if lively and rounds < ROUNDS:
+            prepare(m, 0.0)
+            if mark_closing(m) > 0:
+                solve_islands(m, 0.0, 1)
+                tell_part(m, 0.0, 1)
+                book_part(m)
+                bounce(m)
+                rounds += 1
+                continue
+        prepare(m, h)
+        if lively and rounds < ROUNDS:
+            when = first_impact(m, h)
+            if when < h:
+                h = max(when, 1e-9 * m.numbers[LENGTH])
+                prepare(m, h)
+                rounds += 1
+            excuse(m, h)
+        if advance(m, h):
+            m.counts[SUBSTEPS] += 1
+            left -= h
+            left = left if left > 1e-12 * m.numbers[LENGTH] else 0.0
+            part = left
+            lively = any_lively(m)
+        else:
+            part = 0.5 * h
+            halvings += 1
+            if halvings > HALVINGS:
+                m.numbers[SETTLED] = 0.0  # overlaps are let go slowly, as at the start
+                if halvings > 2 * HALVINGS:
+                    m.counts[FAILED] += STUCK
+                    left = 0.0
+    m.numbers[SETTLED] = 1.0
+    write_free(m, m.counts[FIRST_TREE])
+    m.counts[READY] = 1
+    for i in range(m.counts[NODES]):
+        for j in range(m.nodes[i, AT], m.nodes[i, AT] + m.nodes[i, SIZE]):
+            if not abs(m.before[j]) < 1e12:
+                m.counts[FAILED] += DIVERGED
+                return
+
+
+STEPS = (
+    *(*FACTORS, *LAWS, *NEWTON, *SOLVE, *LOOK, *FREE, *TREES, *CALLS, *STRIKES, *BOOKS),
+    *(body_jacobian, jacobians, prepare, keep, restore_pose, go_back, tree_wrenches, move, remember_contacts),
+    *(remember_rows, read_rows, advance, begin_step, rate_contacts, step),
+)

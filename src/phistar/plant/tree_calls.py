@@ -1,0 +1,125 @@
+"""What the step asks of trees, as compiled loops: dynamics at a state, a move by the rates that it found, and back;
+then the closures between them. The robots' own statements are kernels, called where they lie.
+"""
+
+from __future__ import annotations
+
+from phistar.backends.code.native import Arrays
+from phistar.constraints.columns import (
+    AT,
+    BLOCK,
+    FIRST,
+    FIRST_TREE,
+    NODES,
+    ROW_JAC_A,
+    ROW_NODE_A,
+    ROWS,
+    SIZE,
+    STEP,
+    VALUE,
+)
+
+AT_STATE, MOVED, TAKEN_BACK, STRUCK = range(1, 5)  # what trees are asked for
+
+# `tree_wholes`: where a tree's coordinates begin in `tree_q`, how many they are, the calls of its kernels
+TREE_Q, TREE_NQ, STATE_CALL, AFTER_CALL = 0, 1, 2, 4
+TREE_WHOLES = 6
+# `loop_wholes`: the first row of closures, coordinates (in TREE_NQ), entries of Jacobians, the call of their kernel
+LOOP_FIRST, LOOP_ENTRIES, LOOP_CALL = 0, 2, 3
+LOOP_WHOLES = 5
+HELD = 1e-12  # of the softest row: what no rate moves more, as across a plane, holds nothing
+
+
+def ask(address: int, given: int) -> int:
+    """The kernel of a call (`backends/kernel_calls.py`), on the tables it was made for."""
+    raise NotImplementedError(address, given)
+
+
+def read_tree(m: Arrays, node: int) -> None:
+    """Coordinates and rates out of q and v."""
+    tree = node - m.counts[FIRST_TREE]
+    first = m.tree_wholes[tree, TREE_Q]
+    for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
+        m.tree_q[i] = m.q[m.q_of[i]]
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.before[j] = m.rates[m.rate_of[j]]
+
+
+def move_tree(m: Arrays, node: int) -> None:
+    """q ⊕ h v⁺ and the rates there; a tree that floats has its momentum, gravity's and what contacts gave."""
+    tree = node - m.counts[FIRST_TREE]
+    first, h = m.tree_wholes[tree, TREE_Q], m.numbers[STEP]
+    for i in range(6):
+        m.owed[node, i] = m.momenta[node, i] + h * m.weight[node, i] + m.wrench[node, i]
+    for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
+        m.tree_saved[i] = m.tree_q[i]
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.saved_rates[j] = m.before[j]
+    ask(m.tree_wholes[tree, AFTER_CALL], m.tree_wholes[tree, AFTER_CALL + 1])
+    for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
+        m.tree_q[i] = m.tree_next[i]
+
+
+def take_tree_back(m: Arrays, node: int) -> None:
+    tree = node - m.counts[FIRST_TREE]
+    first = m.tree_wholes[tree, TREE_Q]
+    for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
+        m.tree_q[i] = m.tree_saved[i]
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.before[j] = m.saved_rates[j]
+
+
+def write_tree(m: Arrays, node: int) -> None:
+    """q, v and the tables of a tree's dynamics at its state; its springs pull."""
+    tree = node - m.counts[FIRST_TREE]
+    first = m.tree_wholes[tree, TREE_Q]
+    for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
+        m.q[m.q_of[i]] = m.tree_q[i]
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.rates[m.rate_of[j]] = m.before[j]
+    ask(m.tree_wholes[tree, STATE_CALL], m.tree_wholes[tree, STATE_CALL + 1])
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        if m.elastic[j] != 0.0:
+            m.deflection[j] = m.q[m.spring_q[j]] - m.rest[j]
+            m.generalized[j] -= m.elastic[j] * m.deflection[j]
+
+
+def write_loops(m: Arrays) -> None:
+    """Residuals, Jacobians and stiffnesses of closures: a row's is 1/Σ J²/ℳ(i,i)."""
+    first, last = m.loop_wholes[LOOP_FIRST], m.counts[ROWS]
+    for i in range(m.loop_wholes[TREE_NQ]):
+        m.loop_q[i] = m.q[m.loop_q_of[i]]
+    ask(m.loop_wholes[LOOP_CALL], m.loop_wholes[LOOP_CALL + 1])
+    for i in range(m.loop_wholes[LOOP_ENTRIES]):
+        m.row_jacobian[i] = m.closed_jacobian[m.jacobian_from[i]]
+    softest = 0.0
+    for r in range(first, last):
+        m.softness[r] = 0.0
+        for side in range(2):
+            node = m.row_wholes[r, ROW_NODE_A + side]
+            if node >= 0:
+                n, block, at = m.nodes[node, SIZE], m.nodes[node, BLOCK], m.row_wholes[r, ROW_JAC_A + side]
+                for j in range(n):
+                    entry = m.row_jacobian[at + j]
+                    m.softness[r] += entry * entry / m.inertias[block + j * (n + 1)]
+        softest = max(softest, m.softness[r])
+    for r in range(first, last):
+        m.rows[r, VALUE] = m.closed[r - first]
+        m.rows[r, FIRST] = 1.0 / m.softness[r] if m.softness[r] > HELD * softest else 0.0
+
+
+def ask_trees(m: Arrays, what: int) -> None:
+    """Trees: to take q and v, to move by v⁺, to go back, to take the rates of an impact; then their tables."""
+    for node in range(m.counts[FIRST_TREE], m.counts[NODES]):
+        if what == AT_STATE:
+            read_tree(m, node)
+        elif what == MOVED:
+            move_tree(m, node)
+        elif what == TAKEN_BACK:
+            take_tree_back(m, node)
+        write_tree(m, node)
+    if m.loop_wholes[LOOP_CALL] != 0:
+        write_loops(m)
+
+
+CALLS = (read_tree, move_tree, take_tree_back, write_tree, write_loops, ask_trees)

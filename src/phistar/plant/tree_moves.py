@@ -1,0 +1,121 @@
+"""Trees in the step's tables: where their coordinates stand, and the kernels that the compiled step calls for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.kernel_calls import KernelCall, kernel_call, python_call
+from phistar.constraints import columns as c
+from phistar.model import Model
+from phistar.model.submodel import submodel
+from phistar.plant.loop_rows import LoopRows
+from phistar.plant.tree_calls import AFTER_CALL, LOOP_CALL, LOOP_FIRST, LOOP_WHOLES, STATE_CALL, TREE_NQ, TREE_Q
+from phistar.plant.tree_calls import TREE_WHOLES as COLUMNS
+from phistar.plant.tree_kernels import TreeKernels
+
+
+class TreeMoves:
+    """The trees of a plant and their loops, in its tables; `error` is what a function that is no kernel raised."""
+
+    def __init__(
+        self, model: Model, trees: Sequence[Sequence[int]], tables: dict[str, np.ndarray], free: int, rows: int
+    ) -> None:
+        self.tables, self.error = tables, None
+        parts = [submodel(model, tree, "tree") for tree in trees]
+        self.kernels = kernels = [TreeKernels(part.tree if part.loops else part) for part in parts]
+        _make_tables(tables, kernels)
+        self.kept: list[KernelCall] = []
+        place, body = 0, free
+        for number, (tree, own) in enumerate(zip(trees, kernels, strict=True)):
+            joints = [model.joints[i] for i in tree]
+            self._number(number, joints, own, free, place, body)
+            self._call(number, own, free, place, body)
+            place, body = place + own.model.nq, body + len(tree)
+        if model.loops:
+            self._close(model, [body for tree in trees for body in tree], rows)
+
+    def _number(self, number: int, joints: list[Any], own: TreeKernels, free: int, place: int, body: int) -> None:
+        """Where a tree's coordinates, rates and springs are."""
+        table, node = self.tables, free + number
+        size, at = (int(x) for x in table["nodes"][node, [c.SIZE, c.AT]])
+        rates, places = slice(at, at + size), slice(place, place + own.model.nq)
+        table["tree_wholes"][number, [TREE_Q, TREE_NQ]] = place, own.model.nq
+        table["q_of"][places] = np.concatenate([np.arange(j.q_slice.start, j.q_slice.stop) for j in joints])
+        table["rate_of"][rates] = np.concatenate([np.arange(j.v_slice.start, j.v_slice.stop) for j in joints])
+        table["nodes"][node, [c.BODY, c.TREE]] = body, 2 if own.roots.bodies else 1
+        table["viscous"][rates] = np.concatenate([_spread(j.kind.damping, j.nv) for j in joints])
+        # Springs of curved joints have no coordinate per rate: scenes add their forces from outside, plants refuse.
+        springs = [_spread(j.kind.stiffness if j.kind.flat else 0.0, j.nv) for j in joints]
+        table["elastic"][rates] = np.concatenate(springs)
+        table["rest"][rates] = np.concatenate([j.kind.rest if j.kind.flat else np.zeros(j.nv) for j in joints])
+        table["spring_q"][rates] = np.concatenate([_coordinates(j) for j in joints])
+
+    def _call(self, number: int, own: TreeKernels, free: int, place: int, body: int) -> None:
+        """The kernels of a tree, on its parts of the tables."""
+        table, node = self.tables, free + number
+        size, at, block = (int(x) for x in table["nodes"][node, [c.SIZE, c.AT, c.BLOCK]])
+        rates, places = slice(at, at + size), slice(place, place + own.model.nq)
+        q, bodies = table["tree_q"][places], slice(body, body + len(own.model.bodies))
+        made = [table["inertias"][block : block + size * size], table["generalized"][rates]]
+        made += [table["screws"][rates].reshape(-1), table["pose"][bodies].reshape(-1)]
+        made += [table["momenta"][node], table["weight"][node]]
+        step = table["numbers"][c.STEP : c.STEP + 1]
+        fixed = own.root_inertia if own.compiled else ()
+        at_state = self._bound(own.at_state, own.compiled, [q, table["before"][rates], *fixed], made)
+        moved = [table["tree_next"][places], table["before"][rates]]
+        given = [q, table["v"][rates], table["owed"][node], step, *fixed]
+        after = self._bound(own.after, own.compiled, given, moved)
+        for column, call in ((STATE_CALL, at_state), (AFTER_CALL, after)):
+            table["tree_wholes"][number, [column, column + 1]] = call.address, call.given
+
+    def _close(self, model: Model, bodies: list[int], rows: int) -> None:
+        """The kernel of the loops."""
+        table, loops = self.tables, LoopRows(model, bodies, self.tables, rows)
+        table["loop_wholes"][[LOOP_FIRST, TREE_NQ]] = rows, loops.model.nq
+        table["loop_q"], table["loop_q_of"] = np.zeros(loops.model.nq), loops.q_index.astype(np.int64)
+        count = loops.rows.stop - loops.rows.start
+        table["closed"], table["closed_jacobian"] = np.zeros(count), np.zeros(count * loops.model.nv)
+        wrench = table["row_wrench"][loops.rows].reshape(-1)
+        made = [table["closed"], table["closed_jacobian"], wrench]
+        call = self._bound(loops.at_state, loops.compiled, [table["loop_q"]], made)
+        table["loop_wholes"][[LOOP_CALL, LOOP_CALL + 1]] = call.address, call.given
+
+    def _bound(self, function: Any, compiled: bool, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> KernelCall:
+        self.kept.append(
+            kernel_call(function, inputs, outputs) if compiled else python_call(function, inputs, outputs, self._failed)
+        )
+        return self.kept[-1]
+
+    def _failed(self, error: Exception) -> None:
+        """Kept for the caller of the step, which is ended by it."""
+        self.error = error
+        self.tables["counts"][c.FULL] = 1
+
+
+def _make_tables(table: dict[str, np.ndarray], kernels: Sequence[TreeKernels]) -> None:
+    places = max(sum(own.model.nq for own in kernels), 1)
+    rates, nodes = len(table["v"]), len(table["nodes"])
+    for name, shape in (("tree_q", places), ("tree_next", places), ("tree_saved", places), ("saved_rates", rates)):
+        table[name] = np.zeros(shape)
+    for name in ("momenta", "weight", "owed"):
+        table[name] = np.zeros((nodes, 6))
+    table["rest"], table["deflection"] = np.zeros(rates), np.zeros(rates)
+    table["q_of"], table["spring_q"] = np.zeros(places, np.int64), np.zeros(rates, np.int64)
+    table["tree_wholes"] = np.zeros((max(len(kernels), 1), COLUMNS), np.int64)
+    table["loop_wholes"], table["loop_q_of"] = np.zeros(LOOP_WHOLES, np.int64), np.zeros(1, np.int64)
+    table["jacobian_from"] = np.zeros(len(table["row_jacobian"]), np.int64)
+    table["loop_q"], table["closed"], table["closed_jacobian"] = np.zeros(1), np.zeros(1), np.zeros(1)
+    table["softness"] = np.zeros(len(table["rows"]))
+
+
+def _spread(value: object, count: int) -> np.ndarray:
+    return np.broadcast_to(np.asarray(value, dtype=float), (count,)).copy()
+
+
+def _coordinates(joint: Any) -> np.ndarray:
+    """The coordinate of q behind every rate; of a curved joint, which has no springs here, its first."""
+    start, count = joint.q_slice.start, joint.nv
+    return np.arange(start, start + count) if joint.kind.flat else np.full(count, start)

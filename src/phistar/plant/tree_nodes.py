@@ -1,0 +1,88 @@
+"""Trees of joints as nodes of the step: the block ℳ + hB + h²K, v*, and Jacobians from the joints' screws.
+
+`trees` writes ℳ, the forces, the screws [ω; v] at the world's origin and the bodies' poses to the tables; the rest is
+done here, as loops that are compiled.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from phistar.backends.code.native import Arrays
+from phistar.constraints.blocks import cholesky
+from phistar.constraints.columns import AT, BLOCK, BODIES, FIRST_TREE, NODES, NORMAL, POINT, SIZE, TANGENT
+
+
+def prepare_tree(m: Arrays, node: int, h: float) -> None:
+    """A = ℳ + hB + h²K and v* = v + A⁻¹ h(T − 𝒞 − 𝒢 − K(q − r) − Bv − hKv)."""
+    n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
+    for i in range(n * n):
+        m.mass[block + i] = m.inertias[block + i]
+        m.blocks[i] = m.inertias[block + i]
+    for i in range(n):
+        extra = h * m.viscous[at + i] + h * h * m.elastic[at + i]
+        m.mass[block + i * (n + 1)] += extra
+        m.blocks[i * (n + 1)] += extra
+        held = (m.viscous[at + i] + h * m.elastic[at + i]) * m.before[at + i]
+        m.side[at + i] = h * (m.generalized[at + i] + m.applied[at + i] - held)
+    cholesky(m, 0, n)
+    for i in range(n):
+        total = m.side[at + i]
+        for j in range(i):
+            total -= m.blocks[i * n + j] * m.side[at + j]
+        m.side[at + i] = total / m.blocks[i * n + i]
+    for up in range(n):
+        i = n - 1 - up
+        total = m.side[at + i]
+        for j in range(i + 1, n):
+            total -= m.blocks[j * n + i] * m.side[at + j]
+        m.side[at + i] = total / m.blocks[i * n + i]
+    for i in range(n):
+        m.free[at + i] = m.before[at + i] + m.side[at + i]
+
+
+def apply_forces(m: Arrays) -> None:
+    """`applied`, in the order of nodes, of the forces on the model's rates."""
+    for node in range(m.counts[FIRST_TREE], m.counts[NODES]):
+        for i in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+            m.applied[i] = m.force[m.rate_of[i]]
+
+
+def tree_jacobian(m: Arrays, c: int, node: int, body: int, to: int, sign: float) -> None:
+    """Rows t, s, n of a contact for a body of a tree: d·(s_v + s_ω × p) for each rate that moves it."""
+    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
+    x, y, z = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
+    for j in range(n):
+        s = at + j
+        vx = m.screws[s, 3] + m.screws[s, 1] * z - m.screws[s, 2] * y
+        vy = m.screws[s, 4] + m.screws[s, 2] * x - m.screws[s, 0] * z
+        vz = m.screws[s, 5] + m.screws[s, 0] * y - m.screws[s, 1] * x
+        way = sign * m.carries[body, j]
+        for row in range(3):
+            axis = NORMAL if row == 2 else TANGENT + 3 * row
+            m.jacobian[to + n * row + j] = way * (
+                m.contacts[c, axis] * vx + m.contacts[c, axis + 1] * vy + m.contacts[c, axis + 2] * vz
+            )
+        about = m.contacts[c, NORMAL] * m.screws[s, 0] + m.contacts[c, NORMAL + 1] * m.screws[s, 1]
+        m.jacobian[to + 3 * n + j] = way * (about + m.contacts[c, NORMAL + 2] * m.screws[s, 2])
+
+
+def tree_rates(m: Arrays) -> None:
+    """`speed` of the bodies of trees: a bound of how fast their points move."""
+    for body in range(m.counts[FIRST_TREE], m.counts[BODIES]):
+        node = m.tree_of[body]
+        n, at = m.nodes[node, SIZE], m.nodes[node, AT]
+        for i in range(6):
+            total = 0.0
+            for j in range(n):
+                total += m.carries[body, j] * m.screws[at + j, i] * m.before[at + j]
+            m.twist[i] = total
+        x, y, z = m.pose[body, 9], m.pose[body, 10], m.pose[body, 11]
+        vx = m.twist[3] + m.twist[1] * z - m.twist[2] * y
+        vy = m.twist[4] + m.twist[2] * x - m.twist[0] * z
+        vz = m.twist[5] + m.twist[0] * y - m.twist[1] * x
+        angular = sqrt(m.twist[0] * m.twist[0] + m.twist[1] * m.twist[1] + m.twist[2] * m.twist[2])
+        m.speed[body] = sqrt(vx * vx + vy * vy + vz * vz) + angular * m.extent[body]
+
+
+TREES = (prepare_tree, apply_forces, tree_jacobian, tree_rates)

@@ -1,0 +1,91 @@
+"""A plant's rates as screws in the world, [ω; v] at its origin, and how they change with the configuration.
+
+Moving along rate j carries screw k with it where j stands before k: ∂s_k/∂δ_j = ad(s_j) s_k. A free body's own rates
+are those of its centre of mass, in world axes: moved sideways, its spins' axes go along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phistar.constraints import columns as c
+
+
+def skew(x: np.ndarray) -> np.ndarray:
+    """x̃ (…, 3, 3), x̃ y = x × y."""
+    made = np.zeros((*x.shape[:-1], 3, 3))
+    made[..., 0, 1], made[..., 0, 2], made[..., 1, 2] = -x[..., 2], x[..., 1], -x[..., 0]
+    return made - np.swapaxes(made, -1, -2)
+
+
+def across(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a × b along the last axis, without the ado of NumPy's own."""
+    return a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
+
+
+def ad(s: np.ndarray) -> np.ndarray:
+    """ad(s) (…, 6, 6): ad([ω; v]) = [[ω̃, 0], [ṽ, ω̃]]."""
+    made = np.zeros((*s.shape[:-1], 6, 6))
+    made[..., :3, :3] = made[..., 3:, 3:] = skew(s[..., :3])
+    made[..., 3:, :3] = skew(s[..., 3:])
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class RateOrder:
+    """Of an engine's R rates, node after node: `rates` of the model, `before` (R, R), and of every body (by the step's
+    number, the last the world) the rates that move it (bodies + 1, R)."""
+
+    rates: np.ndarray
+    before: np.ndarray
+    moved: np.ndarray
+
+    @staticmethod
+    def of(engine: Any) -> RateOrder:
+        system, table = engine.system, engine.tables
+        model, numbers = system.model, table["body_number"]
+        total = model.nv
+        rates, before = np.zeros(total, int), np.zeros((total, total))
+        moved = np.zeros((len(model.bodies) + 1, total))
+        for f, body in enumerate(system.free):
+            own = slice(6 * f, 6 * f + 6)
+            rates[own] = np.arange(total)[model.joints[body].v_slice]
+            before[6 * f + 3 : 6 * f + 6, 6 * f : 6 * f + 3] = 1.0
+            moved[f, own] = 1.0
+        for node, tree in enumerate(system.trees, start=len(system.free)):
+            at, size = (int(x) for x in table["nodes"][node, [c.AT, c.SIZE]])
+            rates[at : at + size] = table["rate_of"][at : at + size]
+            for body in tree:
+                moved[numbers[body], at : at + size] = table["carries"][numbers[body], :size]
+            _order_tree(model, tree, at, before)
+        return RateOrder(rates, before, moved)
+
+
+def _order_tree(model: Any, tree: tuple[int, ...], at: int, before: np.ndarray) -> None:
+    starts, place = {}, at
+    for body in tree:
+        starts[body] = slice(place, place + model.joints[body].nv)
+        place += model.joints[body].nv
+    for body in tree:
+        own, joint = starts[body], model.joints[body]
+        up = model.parents[body]
+        while up >= 0:
+            before[starts[up], own] = 1.0
+            up = model.parents[up]
+        size = joint.nv
+        before[own, own] = np.triu(np.ones((size, size)), 1) if joint.kind.flat else 1.0
+
+
+def screws_of(engine: Any) -> np.ndarray:
+    """(R, 6): of trees from the tables, of free bodies [e; c × e] and [0; e]."""
+    table = engine.tables
+    made = table["screws"][: engine.system.model.nv].copy()
+    for f in range(len(engine.system.free)):
+        center = table["center"][f]
+        made[6 * f : 6 * f + 3] = np.concatenate([np.eye(3), skew(center).T], axis=1)
+        made[6 * f : 6 * f + 3, 3:] = np.cross(center, np.eye(3))
+        made[6 * f + 3 : 6 * f + 6] = np.concatenate([np.zeros((3, 3)), np.eye(3)], axis=1)
+    return made

@@ -1,0 +1,199 @@
+"""A motion to a tolerance, in segments of smooth motion: between changes of dry friction, of charts, and of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.errors import PhistarError
+from phistar.loops.residual import projected
+from phistar.sim.charts import BACK, GOOD, Chart
+from phistar.sim.coordinates import Coordinates
+from phistar.sim.drives import Drives
+from phistar.sim.passive import Passive
+from phistar.sim.sample_and_hold import Held
+from phistar.sim.stepping import Segment, integrated
+from phistar.sim.sticking import Force, Sticking
+from phistar.sim.topology import Latch, Release, changed
+from phistar.sim.trajectory import Event
+
+FEWEST_STEPS = 50  # so that a control that acts for a moment is not stepped over, and a plot has points
+MOST_CHANGES = 100  # of dry friction at one instant
+
+
+class Piece(NamedTuple):
+    """Samples of a motion: t (T,), q (T, nq), v (T, nv), rates of the spanning tree, and the work done (T,)."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    rates: np.ndarray
+    work: np.ndarray
+
+
+class Course:
+    """The integration in segments of smooth motion, in a chart where the model is in independent rates."""
+
+    def __init__(
+        self,
+        drives: Drives,
+        force: Force,
+        rtol: float,
+        atol: float,
+        length: float,
+        changes: tuple[Latch | Release, ...] = (),
+    ) -> None:
+        self.drives, self.model, self.force, self.length = drives, drives.model, force, length
+        self.changes, self.events, self.told_changes = list(changes), list[Event](), list[dict[str, Any]]()
+        self.options = {"rtol": rtol, "atol": atol, "max_step": length / FEWEST_STEPS or np.inf}
+        self.enter(Chart(self.model, self.model, GOOD))
+
+    def enter(self, chart: Chart) -> None:
+        """Go on in the rates of a chart."""
+        passive = Passive(chart.model)
+
+        def force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            given = self.drives.forces(self.force(t, q, chart.told(q, v)))
+            return chart.forces(q, given) + passive.smooth(q, v)
+
+        drives = replace(self.drives, model=chart.model) if np.any(self.drives.told) else None
+        self.chart, self.coordinates = chart, Coordinates(chart.model)
+        self.motion = Sticking(chart.model, force, drives, self.force)
+
+    def meet(self, t: float, x: np.ndarray, at: int) -> np.ndarray:
+        """The state after a latch or release."""
+        change = self.changes.pop(at)
+        q, v = self.coordinates.split(x[:-1])
+        made = changed(self.model, change, self.coordinates.unit(q), v)
+        self.events.append(made.event(t, change))
+        self.told_changes.append(made.told(t, change))
+        self.model = made.model
+        self.enter(Chart(made.model, made.model, GOOD))
+        return np.concatenate([made.q, made.v, x[-1:]])
+
+    def due(self, t: float) -> float:
+        """The next time that a change is set for, after t."""
+        return min((max(c.when, t) for c in self.changes if not callable(c.when)), default=np.inf)
+
+    def renewed(self, x: np.ndarray, needed: float) -> np.ndarray:
+        """The state in the chart that is good there, which is entered."""
+        q, v = self.coordinates.split(x[:-1])
+        rates = self.chart.tree_rates(q, v)
+        self.enter(Chart.at(self.model, q, needed))
+        return np.concatenate([q, self.chart.entered(rates), x[-1:]])
+
+    def told(self, t: np.ndarray, x: np.ndarray) -> Piece:
+        """Samples (T, nq + nv + 1) of the chart as the model's own, their loops closed."""
+        x = self.settle(x)
+        q, v = self.coordinates.split(x[:, :-1])
+        q = self.coordinates.unit(q)
+        return Piece(t, q, self.chart.told(q, v), self.chart.tree_rates(q, v), x[:, -1].copy())
+
+    def pieces(self, x: np.ndarray, wanted: np.ndarray | None, held: Held | None) -> Iterator[Piece]:
+        """The motion piece by piece; forces that are held change between the pieces."""
+        if wanted is None or (len(wanted) and wanted[0] == 0.0):
+            yield self.told(np.zeros(1), x[None])
+        if self.model.embedding is not None:
+            x = self.renewed(x, GOOD)
+        times = [0.0, self.length] if held is None else held.times(self.length)
+        for begin, end in pairwise(times):
+            if held is not None:
+                q, v = self.coordinates.split(x[:-1])
+                q = self.coordinates.unit(q)
+                held.sample(begin, q, self.chart.told(q, v))
+            x = yield from self.segments(begin, end, x, wanted)
+
+    def segments(
+        self, t: float, end: float, x: np.ndarray, wanted: np.ndarray | None
+    ) -> Generator[Piece, None, np.ndarray]:
+        """The samples of each segment of smooth motion, one where two meet given once; the state at the end."""
+        changes, modes = 0, self.decide(t, x)
+        while t < end:
+            stop = min(end, self.due(t))
+            if stop == t:
+                x = self.meet(t, x, next(i for i, c in enumerate(self.changes) if not callable(c.when) and c.when <= t))
+                modes = self.decide(t, x)
+                continue
+            ahead = None if wanted is None else wanted[(wanted > t) & (wanted <= stop)]
+            found = self.solve(t, stop, x, modes, ahead)
+            yield self.told(found.t, found.x)
+            if found.failure is not None:
+                raise found.failure
+            after, x = found.end
+            if not found.events:
+                t = stop
+                continue
+            changes = changes + 1 if after <= t + 1e-12 * self.length else 0
+            t = after
+            if changes > MOST_CHANGES:
+                raise PhistarError(f"Dry friction does not settle at t = {t:.6g} s; is the control discontinuous?")
+            x, modes = self.after(t, x, modes, found.events)
+        return x
+
+    def after(self, t: float, x: np.ndarray, modes: np.ndarray, events: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+        """State and modes after the margins of a segment that were used up at its end."""
+        dry = [i for i in events if i < len(self.motion.dry)]
+        if len(dry) == len(events):
+            return self.change(t, x, modes, self.motion.dry[dry])
+        first = max(events) - len(self.motion.dry) - (self.model.embedding is not None)
+        if first < 0:
+            x = self.renewed(x, BACK)
+        else:
+            x = self.meet(t, x, [i for i, change in enumerate(self.changes) if callable(change.when)][first])
+        return x, self.decide(t, x)
+
+    def solve(self, t: float, end: float, x: np.ndarray, modes: np.ndarray, wanted: np.ndarray | None) -> Segment:
+        motion, split, unit = self.motion, self.coordinates.split, self.coordinates.unit
+
+        def rate(t: float, x: np.ndarray) -> np.ndarray:
+            if not np.isfinite(x).all():
+                return np.full_like(x, np.nan)  # a step too long, tried beyond all numbers: the method takes a shorter
+            q, v = split(x[:-1])
+            acceleration, power = motion.driven(t, unit(q), v, modes)
+            return np.concatenate([self.coordinates.rate(q, v), acceleration, [power]])
+
+        def margin(dof: int) -> Any:
+            def value(t: float, x: np.ndarray) -> float:
+                q, v = split(x[:-1])
+                return motion.margin(t, unit(q), v, modes, dof)
+
+            return value
+
+        margins = [margin(dof) for dof in motion.dry]
+        if self.model.embedding is not None:
+            margins.append(lambda t, x: self.chart.margin(unit(split(x[:-1])[0])))
+        for when in (change.when for change in self.changes if callable(change.when)):
+            margins.append(lambda t, x, when=when: float(when(t, unit(split(x[:-1])[0]), split(x[:-1])[1])))
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = integrated(rate, (t, end), x, wanted, self.settle, margins, self.options)
+        return found
+
+    def settle(self, x: np.ndarray) -> np.ndarray:
+        """States (…, nq + nv + 1) with their loops closed."""
+        model = self.motion.model
+        if model.embedding is not None:
+            q = model.embedding.closing(self.coordinates.unit(self.coordinates.split(x[..., :-1])[0]))
+            return np.concatenate([q, x[..., model.nq :]], axis=-1)
+        if not model.loops:
+            return x
+        q, v = self.coordinates.split(x[..., :-1])
+        q, v = projected(model, self.coordinates.unit(q), v)
+        return np.concatenate([q, v, x[..., -1:]], axis=-1)
+
+    def decide(self, t: float, x: np.ndarray) -> np.ndarray:
+        q, v = self.coordinates.split(x[:-1])
+        return self.motion.decide(t, self.coordinates.unit(q), v)
+
+    def change(self, t: float, x: np.ndarray, modes: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """State and modes after the dofs `at` came to rest or broke loose."""
+        resting = np.concatenate([at, self.motion.stuck(modes)])
+        x = x.copy()
+        q, v = self.coordinates.split(x[:-1])
+        v[resting], q[...] = 0.0, self.coordinates.unit(q)
+        x = self.settle(x)
+        self.coordinates.split(x[:-1])[1][resting] = 0.0  # closing loops leaves a last digit, which is no direction
+        return x, self.decide(t, x)

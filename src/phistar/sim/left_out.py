@@ -1,0 +1,36 @@
+"""What a simulator leaves out of a model: told once for each, to the logger `phistar`."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from phistar.model import Model
+
+_log = logging.getLogger("phistar")
+_told: dict[tuple[str, bytes], None] = {}
+MOST_TOLD = 10_000  # models remembered
+
+
+def tell_left_out(where: str, model: Model, limits: bool = False, dry_friction: bool = False) -> None:
+    """Warns of joint limits, and of dry friction, that a model has and `where` leaves out or only approximates."""
+    key = (where, model.key)
+    if key in _told:
+        return
+    while len(_told) >= MOST_TOLD:
+        del _told[next(iter(_told))]
+    _told[key] = None
+    found = []
+    limited = [joint.name for joint in model.joints if np.isfinite(joint.kind.limits).any()]
+    dry = [joint.name for joint in model.joints if np.any(joint.kind.friction)]
+    if limits and limited:
+        found.append(f"leaves out the limits of joints ({_some(limited)}), which may be passed")
+    if dry_friction and dry:
+        found.append(f"lets dry friction creep ({_some(dry)}): joints that it would hold move slowly")
+    if found:
+        _log.warning("%s of %s %s. Scenes (ps.Scene) have both.", where, model.name, ", and ".join(found))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} others" if len(names) > 3 else "")

@@ -1,0 +1,101 @@
+"""Steps of a world as they are told: what met, with which impulses, which joints were at their stops, and the books."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from phistar.constraints import columns as c
+from phistar.plant.session import Session
+from phistar.sim.world import World
+
+NOBODY = np.zeros(0, dtype=int)
+NO_FLOATS = np.zeros((0, c.MET_FLOATS))
+NO_PLACES, NO_SIGNS = np.zeros((0, c.PLACE_FLOATS)), np.zeros(0)
+NO_STOPS: Mapping[int, float] = {}
+
+
+class Places(NamedTuple):
+    """The n places of contact in the last part of a step: their pairs (n,), points and forces on the first shapes of
+    their pairs, (n, 3) each, world axes, and the forces along their normals (n,)."""
+
+    pair: np.ndarray
+    point: np.ndarray
+    force: np.ndarray
+    normal: np.ndarray
+
+
+class Step(NamedTuple):
+    """A step of `length` seconds, as it is told.
+
+    The k pairs that met in it: their numbers `pair` (k,), and rows `met` of `constraints.columns`, impulses on the
+    first shape of each. `place` are rows of its last part, see `places`. `nearest` is the smallest gap at its end, ∞
+    where nothing is near; `unsettled` by which part of the impulses the solve missed, 0 where it met its tolerance;
+    `stops` the forces of the joints' stops that push, N or N m, by their numbers in `World.stops`. Energy changed by
+    `work` − `loss`, the momentum of what floats by `outside` (6,). Of a step that was extrapolated from several,
+    contacts are those of the last, and `error` is its error in units of the tolerance.
+    """
+
+    length: float
+    pair: np.ndarray
+    met: np.ndarray
+    place_pair: np.ndarray
+    place_sign: np.ndarray
+    place: np.ndarray
+    nearest: float
+    unsettled: float
+    stops: Mapping[int, float]
+    work: float
+    loss: float
+    outside: np.ndarray
+    error: float | None = None
+
+    @property
+    def impulse(self) -> np.ndarray:
+        """(k, 6): [moment; force] times time on the first shapes of the pairs, about the world's origin."""
+        return self.met[:, c.MET_IMPULSE : c.MET_IMPULSE + 6]
+
+    @property
+    def normal(self) -> np.ndarray:
+        """(k,): forces along the normals in the step's last part, N."""
+        return self.met[:, c.MET_LAST]
+
+    @property
+    def peak(self) -> float:
+        """The largest force of one place on the way, N."""
+        return float(self.met[:, c.MET_PEAK].max()) if len(self.met) else 0.0
+
+    @property
+    def places(self) -> Places:
+        rows = self.place[self.place[:, c.PLACE_LENGTH] > 0.0]
+        chosen = self.place[:, c.PLACE_LENGTH] > 0.0
+        often = 1.0 / rows[:, c.PLACE_LENGTH]
+        force = rows[:, c.PLACE_IMPULSE : c.PLACE_IMPULSE + 3] * (often * self.place_sign[chosen])[:, None]
+        point = rows[:, c.PLACE_POINT : c.PLACE_POINT + 3]
+        return Places(self.place_pair[chosen], point, force, rows[:, c.PLACE_NORMAL] * often)
+
+
+def told(world: World, session: Session, length: float) -> Step:
+    """The last step of a session."""
+    engine = session.engine
+    counts, numbers, tables = engine.counts.tolist(), engine.numbers.tolist(), engine.tables
+    pair, met, place_pair, place_sign, place = NOBODY, NO_FLOATS, NOBODY, NO_SIGNS, NO_PLACES
+    if counts[c.MET]:
+        number, sign = world.pair_numbers
+        a, b = tables["met_shapes"][: counts[c.MET]].T
+        pair, met = number[a, b], tables["met"][: counts[c.MET]].copy()
+        met[:, c.MET_IMPULSE : c.MET_IMPULSE + 6] *= sign[a, b][:, None]
+        a, b = tables["place_shapes"][: counts[c.PLACES]].T
+        place_pair, place_sign = number[a, b], sign[a, b]
+        place = tables["places"][: counts[c.PLACES]].copy()
+    stops = NO_STOPS
+    if counts[c.STOPPED]:
+        pushes = tables["rows"][world.stops[0], c.ROW_IMPULSE] / numbers[c.STEP]
+        stops = {i: float(pushes[i]) for i in np.flatnonzero(pushes > 0.0).tolist()}
+    nearest = numbers[c.NEAREST] if numbers[c.NEAREST] < 1e299 else np.inf
+    unsettled = numbers[c.RESIDUAL] if counts[c.FAILED] else 0.0
+    outside = engine.numbers[c.OUTSIDE : c.OUTSIDE + 6].copy()
+    books = numbers[c.WORK], numbers[c.LOSS], outside
+    return Step(length, pair, met, place_pair, place_sign, place, nearest, unsettled, stops, *books)

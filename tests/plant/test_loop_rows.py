@@ -1,0 +1,65 @@
+"""Loops, couplings and welds in a plant's step: they stay closed, and pass momentum on."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from tests.plants import body, run
+
+
+def four_bar():
+    b = ps.ModelBuilder("four_bar", gravity=(0, -9.81, 0))
+    rod, z = ps.Inertia(1.0, (0.5, 0, 0), np.diag([1e-4, 1 / 12, 1 / 12])), ps.Revolute(axis=(0, 0, 1))
+    b.body("crank", parent="world", joint=z, inertia=rod)
+    b.body("coupler", parent="crank", joint=z, placement=ps.Pose(xyz=(1, 0, 0)), inertia=rod)
+    b.body("rocker", parent="world", joint=z, placement=ps.Pose(xyz=(1, 0, 0)), inertia=rod)
+    b.frame("coupler_end", body="coupler", placement=ps.Pose(xyz=(1, 0, 0)))
+    b.frame("rocker_end", body="rocker", placement=ps.Pose(xyz=(1, 0, 0)))
+    b.loop("closure", "coupler_end", "rocker_end", joint=z)
+    return b.build()
+
+
+def test_a_four_bar_falls_as_forward_dynamics_says_and_stays_closed():
+    model = four_bar()
+    plant = ps.Plant(gravity=(0, -9.81, 0))
+    plant.add(model, "bar")
+    q = np.array([-1.2, 1.2, -1.2])
+    first = plant.step(plant.state(q=q), h=1e-4)
+    np.testing.assert_allclose(first.v / 1e-4, ps.forward_dynamics(model, q, np.zeros(3), np.zeros(3)), rtol=1e-3)
+    end = run(plant, 500, state=plant.state(q=q))[-1]
+    assert np.abs(ps.loop_residual(plant.model, end.q)).max() < 1e-6
+
+
+def test_coupled_sliders_do_not_change_a_box_in_flight_beside_them():
+    sliders = ps.ModelBuilder("sliders")
+    for name in ("left", "right"):
+        sliders.body(name, parent="world", joint=ps.Prismatic(axis=(1, 0, 0)), inertia=ps.Inertia(1.0))
+    sliders.loop("gear", "left", "right", joint=ps.Coupling((0.0, -1.0)))
+    plant = ps.Plant(gravity=(0, 0, 0))
+    plant.add(sliders.build(), "sliders")
+    plant.add(body(ps.Box([0.2, 0.1, 0.3])), "box", at=ps.Pose(xyz=(5, 0, 0)))
+    v = np.array([0.5, -0.5, 1.0, 2.0, 0.5, 0.2, 0.0, 1.0])
+    states = run(plant, 300, state=plant.state(v=v))
+    assert abs(states[-1].q[0] + states[-1].q[1]) < 1e-9
+    box = plant["box"]
+    before, after = (ps.momentum(box.model, box.q(s), box.v(s)) for s in (states[0], states[-1]))
+    np.testing.assert_allclose(after, before, atol=1e-12)
+
+
+def test_a_weld_of_two_free_bodies_keeps_their_momentum_and_holds_them_together():
+    plant = ps.Plant(gravity=(0, 0, 0))
+    for name in ("a", "b"):
+        plant.add(body(ps.Sphere(0.05), name=name), name, collides=False)
+    plant.weld("a/a", "b/b")
+    v = np.random.default_rng(1).normal(size=12)
+    states = run(plant, 100, state=plant.state(v=v))
+    before, after = (ps.momentum(plant.model, s.q, s.v) for s in (states[0], states[-1]))
+    np.testing.assert_allclose(after, before, atol=1e-11)
+    assert np.abs(ps.loop_residual(plant.model, states[-1].q)).max() < 1e-6
+
+
+def test_welds_of_frames_that_are_not_there_are_refused():
+    plant = ps.Plant()
+    plant.add(body(ps.Sphere(0.05)), "a")
+    with pytest.raises(ps.PhistarError, match="nowhere"):
+        plant.weld("a/body", "nowhere")

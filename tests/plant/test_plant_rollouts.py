@@ -1,0 +1,123 @@
+"""Rollouts of a plant: many scenes at once take the very steps that one takes alone, memory and delays included."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from tests.plants import plant_of, run
+
+BOX = ps.Box([0.2, 0.2, 0.2])
+
+
+def arm(**given):
+    plant = ps.Plant()
+    plant.add_shape(ps.Plane(), at=ps.Pose(xyz=(0, 0, -0.8)))
+    plant.add(ps.load("planar2"), "arm")
+    plant.actuate("arm", **given)
+    return plant
+
+
+def stepped(plant, state, commands, h):
+    """Alone, one step after the other."""
+    states = [state]
+    for command in commands:
+        states.append(plant.step(states[-1], command, h))
+    return states
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_scenes_with_contact_take_the_steps_that_each_takes_alone(threads):
+    plant = plant_of([BOX, ps.Sphere(0.1)], [(0, 0, 0.12), (0, 0, 0.35)])
+    random = np.random.default_rng(0)
+    q = np.tile(plant.state().q, (5, 1))
+    v = 0.3 * random.normal(size=(5, plant.model.nv))
+    made = plant.rollout((q, v), step=0.004, steps=40, threads=threads)
+    assert made.q.shape == (5, 41, plant.model.nq) and made.signals["residual"].shape == (5,)
+    for scene in range(5):
+        alone = run(plant, 40, h=0.004, state=plant.state(q[scene], v[scene]))
+        np.testing.assert_array_equal(made.q[scene], [state.q for state in alone])
+        np.testing.assert_array_equal(made.v[scene], [state.v for state in alone])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kind": "force", "gear": 2.0, "limits": 3.0},
+        {"kind": "position", "stiffness": 50.0, "damping": 4.0, "command_range": (-0.5, 0.5)},
+        {"kind": "velocity", "damping": 4.0, "delay": 0.01},
+        {"kind": "impedance", "stiffness": 30.0, "damping": 4.0, "limits": 20.0},
+    ],
+)
+def test_commands_drive_scenes_as_they_drive_one(given):
+    plant = arm(**given)
+    commands = np.random.default_rng(1).normal(size=(3, 12, plant.nu))
+    states = [plant.step(plant.state([0.1 * i, 0.2]), commands[i, 0], 0.005) for i in range(3)]
+    made = plant.rollout(states, commands, step=0.005)
+    for scene in range(3):
+        alone = stepped(plant, states[scene], commands[scene], 0.005)
+        np.testing.assert_array_equal(made.q[scene], [state.q for state in alone])
+    held = plant.rollout(states, commands[:, 0], step=0.005, steps=12)
+    alone = stepped(plant, states[1], [commands[1, 0]] * 12, 0.005)
+    np.testing.assert_array_equal(held.q[1], [state.q for state in alone])
+
+
+def test_a_late_actuator_does_what_one_in_time_was_told_before():
+    builder = ps.ModelBuilder("slider")
+    builder.body("b", parent="world", joint=ps.Prismatic(axis=(1, 0, 0)), inertia=ps.Inertia(2.0, (0, 0, 0), np.eye(3)))
+    plant = ps.Plant()
+    plant.add(builder.build(), "slider")
+    plant.actuate("slider", "force", delay=0.03)
+    forces = np.arange(10.0)
+    states = stepped(plant, plant.state(), forces[:, None], 0.01)
+    gained = 2.0 * np.diff([state.v[0] for state in states]) / 0.01
+    np.testing.assert_allclose(gained, [0, 0, 0, 0, 1, 2, 3, 4, 5, 6], atol=1e-12)
+    again = stepped(plant, states[6], forces[6:, None], 0.01)  # what is on its way is part of a state
+    np.testing.assert_array_equal([s.v for s in again], [s.v for s in states[6:]])
+    with pytest.raises(ps.PhistarError, match=r"0\.03 s late.*whole number of steps"):
+        plant.step(plant.state(), [1.0], 0.007)
+
+
+def test_an_impedance_is_its_spring_its_damper_and_its_force_within_its_limit():
+    builder = ps.ModelBuilder("slider")
+    builder.body("b", parent="world", joint=ps.Prismatic(axis=(1, 0, 0)), inertia=ps.Inertia(2.0, (0, 0, 0), np.eye(3)))
+    plant = ps.Plant()
+    plant.add(builder.build(), "slider")
+    plant.actuate("slider", "impedance", stiffness=10.0, damping=3.0, limits=6.0)
+    assert plant.nu == 3
+    h, mass = 1e-3, 2.0
+    for command in ([0.1, 0.5, 1.0], [0.0, -0.3, 0.2]):
+        v = plant.step(plant.state(), command, h).v[0]
+        force = 10.0 * (command[0] - h * v) + 3.0 * (command[1] - v) + command[2]
+        np.testing.assert_allclose(mass * v / h, force, rtol=1e-9)
+    np.testing.assert_allclose(plant.step(plant.state(), [9.0, 0, 5.0], h).v[0], 6.0 * h / mass)
+    named = plant.step(plant.state(), {"slider/b": (0.1, 0.5, 1.0)}, h).v[0]
+    np.testing.assert_array_equal(named, plant.step(plant.state(), [0.1, 0.5, 1.0], h).v[0])
+
+
+def test_more_contacts_than_there_was_room_for_change_nothing():
+    places = [(0.25 * i, 0, 0.101) for i in range(8)]
+    plant = plant_of([BOX] * 8, places)
+    made = plant.rollout((np.tile(plant.state().q, (2, 1)), np.zeros(plant.model.nv)), steps=20)
+    fresh = plant_of([BOX] * 8, places)
+    alone = run(fresh, 20)
+    np.testing.assert_allclose(made.q[1, -1], alone[-1].q, atol=1e-12)
+
+
+def test_rollouts_that_cannot_be_are_refused_in_a_sentence():
+    plant = arm(kind="force")
+    start = plant.state()
+    for states, controls, given, match in (
+        (start, None, {}, "steps="),
+        (start, None, {"steps": 0}, "from 1 on"),
+        (start, np.zeros((4, 3)), {}, "they have shape"),
+        (start, np.full((4, 2), np.nan), {}, "finite"),
+        (3.0, None, {"steps": 2}, "starts from"),
+        (start, np.zeros((4, 2)), {"step": -1.0}, "greater than 0"),
+        ((np.zeros((0, 2)), np.zeros((0, 2))), None, {"steps": 2}, "a scene at least"),
+    ):
+        with pytest.raises(ps.PhistarError, match=match):
+            plant.rollout(states, controls, **given)
+    passive = ps.Plant()
+    passive.add(ps.load("planar2"), "arm")
+    with pytest.raises(ps.PhistarError, match="no actuators"):
+        passive.rollout(passive.state(), np.zeros((3, 2)))

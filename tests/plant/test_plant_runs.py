@@ -1,0 +1,52 @@
+"""Plants through time: `ps.simulate` gives a Trajectory, control is asked once a step, what cannot go on is told."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from tests.plants import plant_of, run
+
+BOX = ps.Box([0.2, 0.2, 0.2])
+
+
+def test_a_run_is_the_steps_and_knows_its_contacts():
+    plant = plant_of([ps.Sphere(0.1)], [(0, 0, 0.11)])
+    made = ps.simulate(plant, 1.0, step=0.002)
+    np.testing.assert_allclose(made.q[-1], run(plant, 500)[-1].q, atol=1e-12)
+    assert made.t.shape == (501,) and len(repr(made)) < 500
+    np.testing.assert_allclose(made.contacts.normal[-1], 9.81, rtol=1e-6)
+    assert [event.what for event in made.events] == ["touch"]
+    assert made["b0"].q.shape == (501, 7)
+
+
+def test_control_is_asked_once_a_step_forward_in_time_and_may_remember():
+    builder = ps.ModelBuilder("hinge")
+    builder.body(
+        "link", parent="world", joint=ps.Revolute(axis=(0, 0, 1)), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3))
+    )
+    plant = ps.Plant()
+    plant.add(builder.build(), "hinge")
+    with pytest.raises(ps.PhistarError, match="no actuators"):
+        ps.simulate(plant, 0.1, control=lambda t, q, v: [0.0])
+    plant.actuate("hinge", "force")
+    times = []
+
+    def control(t, q, v):
+        times.append(t)
+        return [2.0]
+
+    made = ps.simulate(plant, 0.5, control=control, step=0.01)
+    np.testing.assert_allclose(times, 0.01 * np.arange(50), atol=1e-12)
+    np.testing.assert_allclose(made.v[-1], 1.0)
+    np.testing.assert_allclose(made.tau[1:, 0], 2.0)
+
+
+def test_a_run_starts_where_it_is_told_and_bad_lengths_are_refused():
+    plant = plant_of([BOX], [(0, 0, 0.5)], gravity=(0, 0, 0))
+    made = ps.simulate(plant, 0.1, v0=[0, 0, 0, 1.0, 0, 0], step=0.01)
+    np.testing.assert_allclose(made.q[-1, 0], 0.1)
+    for wrong in ({"duration": -1.0}, {"duration": 1.0, "step": 0.0}):
+        with pytest.raises(ps.ShapeError, match="greater than 0"):
+            ps.simulate(plant, **wrong)
+    with pytest.raises(ps.PhistarError, match="a Model or a Plant"):
+        ps.simulate(3, 1.0)

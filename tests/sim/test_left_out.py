@@ -1,0 +1,53 @@
+"""What a simulator leaves out of a model is told once for each model that has it."""
+
+from logging import WARNING
+
+import numpy as np
+
+import phistar as ps
+
+BODY = ps.Inertia(1.0, (0.1, 0, 0), np.eye(3) * 0.1)
+
+
+def wheel(name, **joint):
+    builder = ps.ModelBuilder(name, gravity=(0, 0, 0))
+    builder.body("wheel", "world", ps.Revolute(axis=(0, 0, 1), **joint), inertia=BODY)
+    return builder.build()
+
+
+def told(caplog):
+    """The warnings alone: other packages in the same process may have asked for debug messages."""
+    found = [record.getMessage() for record in caplog.records if record.name == "phistar" and record.levelno >= WARNING]
+    caplog.clear()
+    return found
+
+
+def test_simulate_tells_once_that_it_leaves_out_limits(caplog):
+    limited, free = wheel("limited in simulate", limits=(-0.5, 0.5)), wheel("free in simulate", friction=0.1)
+    ps.simulate(limited, [0], [1], 0.01)
+    assert told(caplog) == [
+        "ps.simulate of limited in simulate leaves out the limits of joints (wheel), which may be passed. Scenes "
+        "(ps.Scene) have both."
+    ]
+    ps.simulate(limited, [0], [1], 0.01)
+    ps.simulate(free, [0], [1], 0.01)
+    assert told(caplog) == []
+
+
+def test_rollout_tells_once_that_it_leaves_out_limits_and_lets_friction_creep(caplog):
+    both = wheel("both in rollout", limits=(-0.5, 0.5), friction=0.1)
+    ps.rollout(both, [0], [1], dt=1e-3, steps=3)
+    (sentence,) = told(caplog)
+    assert "leaves out the limits of joints (wheel)" in sentence and "lets dry friction creep (wheel)" in sentence
+    ps.rollout(both, [0], [1], dt=1e-3, steps=3)
+    ps.rollout(wheel("plain in rollout"), [0], [1], dt=1e-3, steps=3)
+    assert told(caplog) == []
+
+
+def test_rollout_tells_of_motions_that_diverge_and_of_them_alone(caplog):
+    stiff = wheel("stiff", damping=500.0)
+    made = ps.rollout(stiff, np.zeros((3, 1)), [[0.0], [1.0], [np.nan]], dt=2e-2, steps=50)
+    (sentence,) = told(caplog)
+    assert "1 of 3 motions diverge" in sentence and not np.abs(made.v[1, -1, 0]) < 1e6 and made.v[0, -1, 0] == 0.0
+    ps.rollout(stiff, [0], [1.0], dt=1e-5, steps=50)
+    assert told(caplog) == []

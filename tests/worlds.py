@@ -1,0 +1,28 @@
+"""Single steps of worlds, for tests."""
+
+from typing import NamedTuple
+
+from phistar.plant.session import PlantState
+from phistar.sim.motion import Motion
+from phistar.sim.steps import Step
+
+
+class Made(NamedTuple):
+    state: PlantState
+    step: Step
+
+
+def stepper(world):
+    """step(state, tau, h) → the state after it and what it did; a state that a step gave is gone on from."""
+    given = {}
+    motion = Motion(world, lambda t, q, v: given["tau"])
+
+    def step(state, tau, h):
+        given["tau"] = tau
+        if given.get("last") is None or given["last"].state is not state:
+            given["last"] = motion.first(state, 0.0, h)
+        (made,) = motion.onward_by(h, given["last"]._replace(time=0.0), [h])
+        given["last"] = made._replace(state=motion.now())  # with what contacts remember
+        return Made(given["last"].state, made.step)
+
+    return step
