@@ -20,7 +20,7 @@ def _link(mass, length):
 
 
 @cache
-def carriers(kinds=RIGID):
+def carriers(kinds=RIGID, lid=False):
     """Two six-joint arms that face each other hold a box by two sides; the model, its closed configuration."""
     b = ps.ModelBuilder("carriers")
     axes = [(0, 0, 1), (0, 1, 0), (0, 1, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0)]
@@ -43,6 +43,15 @@ def carriers(kinds=RIGID):
         seat = ps.Pose(xyz=hand[:3, 3] - middle, rotation=hand[:3, :3])
         b.frame(f"{side}_seat", "box", seat)
         b.loop(f"{side}_grip", f"{side}_seat", f"{side}_hand", kind)
+    if lid:
+        b.body(
+            "lid",
+            "box",
+            ps.Revolute((0, 1, 0)),
+            ps.Pose(xyz=(0.1, 0, 0.1)),
+            ps.Inertia(0.5, (-0.1, 0, 0), np.eye(3) * 0.01),
+        )
+        return b.build(), np.concatenate([q, middle, [0, 0, 0, 1.0], [0.4]])
     return b.build(), np.concatenate([q, middle, [0, 0, 0, 1.0]])
 
 
@@ -73,6 +82,16 @@ def test_the_object_gets_the_acceleration_asked_for_and_the_contacts_the_forces(
     assert np.abs(added).max() > 1.0
     np.testing.assert_allclose(carried(grasp, q, added).sum(axis=0), 0.0, atol=1e-9)
     np.testing.assert_allclose(internal_forces(grasp, q, added), added, atol=1e-9)
+
+
+def test_nothing_drives_the_lid_of_a_held_box_and_the_box_still_moves_as_asked():
+    model, q = carriers(lid=True)
+    grasp, rng = Grasp(model, "box"), np.random.default_rng(4)
+    law, wanted = ObjectControl(grasp, kp=0.0, kd=0.0), rng.normal(size=6)
+    v = rates(model, q, rng)
+    tau = law(0.0, q, v, law.reference(pose_of(model, q), acceleration=wanted))
+    np.testing.assert_array_equal(tau[12:], 0.0)
+    np.testing.assert_allclose(grasp_dynamics(grasp, q, v, tau).object, wanted, atol=1e-9)
 
 
 def test_weights_shift_the_load_from_arm_to_arm():

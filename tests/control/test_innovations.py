@@ -94,3 +94,13 @@ def test_each_residual_falls_to_its_reference_on_its_own():
     squares = np.sum(residual**2, axis=-1)
     assert np.diff(squares).max() <= 0.0
     assert np.abs(references[-1, :6] - found.q[-1]).max() < 0.2 / 2
+
+
+@pytest.mark.parametrize("batch", [(), (4,)])
+def test_a_robot_without_joints_has_no_innovations_and_no_manipulability(batch):
+    builder = ps.ModelBuilder("stone")
+    builder.body("base", joint=ps.Fixed(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    stone, q = builder.build(), np.zeros((*batch, 0))
+    found = ps.control.diagonalized(stone, q, q)
+    assert found.velocity.shape == found.bias.shape == (*batch, 0)
+    np.testing.assert_array_equal(ps.control.manipulability(stone, q, "base"), np.zeros(batch))

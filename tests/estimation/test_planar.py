@@ -31,31 +31,30 @@ def test_composite_bodies_in_components_give_the_mass_matrix(chain):
     assert relative(planar.mass_matrix(links, q[::-1])[::-1, ::-1], ps.mass_matrix(model, q)) < 1e-12
 
 
-def test_table_2_is_what_the_rows_do_but_for_one_printed_cell():
-    rows = {row.name: row for row in planar.table_2()}
-    wrong = rows.pop("State update")
-    assert all(row.counted == row.printed for row in rows.values())
-    assert wrong.counted == (4, 6, 0) and wrong.printed == (5, 6, 0)  # ERRATA: 2 + 2 for the rotation
-    totals = np.sum([row.counted for row in planar.table_2()], axis=0)
-    assert tuple(totals) == (27, 26, 3)
-    assert tuple(np.sum([row.printed for row in planar.table_2()], axis=0)) == (28, 26, 3)
+def test_table_2_is_what_the_rows_do():
+    rows = planar.table_2()
+    assert all(row.counted == row.printed for row in rows)
+    assert tuple(np.sum([row.counted for row in rows], axis=0)) == (28, 26, 3)
+    assert planar.smoother_flops(1) == (28 + 26) / 2
 
 
-def test_table_3_is_what_the_rows_do_and_sums_to_n_times_2n_plus_7():
+def test_table_3_is_what_the_rows_do_and_the_total_of_the_text_has_a_rotation_more():
+    rotation = planar._count(planar.center_rotation, 0, 0, 0, 0)
+    assert rotation == (2, 4, 0)
     rows = planar.table_3()
     assert all(row.counted == row.printed for row in rows)
     per_link = np.sum([row.counted for row in rows[:3]], axis=0)
     per_element = np.sum([row.counted for row in rows[3:]], axis=0)
     for n in range(1, 30):
         pairs = (n * per_link + n * (n + 1) / 2 * per_element)[:2].sum() / 2
-        assert pairs == n * (2 * n + 7) != 2 * n * (n + 5)
+        assert pairs == n * (2 * n + 7)
+        assert pairs + n * sum(rotation) / 2 == 2 * n * (n + 5)
 
 
-def test_the_curves_of_figure_4_cross_where_the_text_says_only_with_the_corrected_sum():
-    n = np.arange(1, 21)
-    better = planar.smoother_flops(n) < planar.assembly_flops(n)
-    printed = planar.smoother_flops(n) < planar.assembly_flops(n, printed=True)
-    assert n[better][0] == 5 and better[4:].all()
-    assert n[printed][0] == 4 and np.isclose(planar.assembly_flops(4, printed=True), 109.33, atol=0.01)
-    crossing = max(np.roots([1 / 3, 3, 7 - 27]))  # N²/3 + 3N + 7 = 27
-    assert np.isclose(crossing, 4.46, atol=0.005)
+def test_from_five_links_on_the_filter_is_cheaper_under_either_total():
+    n = np.arange(5, 31)
+    for shared, crossing in ((False, 3.94), (True, 4.46)):
+        assert (planar.smoother_flops(n) < planar.assembly_flops(n, shared=shared)).all()
+        below, above = crossing - 0.005, crossing + 0.005
+        assert planar.smoother_flops(below) > planar.assembly_flops(below, shared=shared)
+        assert planar.smoother_flops(above) < planar.assembly_flops(above, shared=shared)

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.control.law import Controller, entries, gain, refuse_loops, row, set_gains, taken
 from phistar.dynamics import forward_kinematics, kinetic_energy
 from phistar.errors import ShapeError
@@ -19,7 +20,7 @@ NEAREST = 0.1  # of the reach: nearer than that, and inside an obstacle, the pus
 
 
 @states(lambda s: s.g + s.J.T @ s.f)
-def field_forces(model: Model, q: Any, forces: Mapping[str, Any]) -> np.ndarray:
+def field_forces(model: Model, q: Any, forces: Mapping[str, Any]) -> Array:
     """𝒢 + J*f, (…, nv): gravity carried, and forces {frame: (…, 6)} exerted on what surrounds the arm."""
     frames = tuple(forces)
     return field_forces.evaluate(model, q, {"f": row(*forces.values())}, frames=frames)
@@ -28,12 +29,33 @@ def field_forces(model: Model, q: Any, forces: Mapping[str, Any]) -> np.ndarray:
 @final
 @dataclass(frozen=True, eq=False)
 class PotentialFieldControl(Controller):
-    """T = 𝒢 + J*(−∂U/∂x) − k_d θ̇ with U = ½ k_p|x − x_d|² + Σ ½ η(1/d − 1/d₀)² over points of the arm and obstacles
-    nearer than d₀ (Khatib 1986). The energy ½ θ̇*ℳθ̇ + U falls as −θ̇*k_d θ̇; like every such field, it can come to rest
-    where pull and push balance.
+    """A frame pulled to its goal, and points of the arm pushed away from obstacles.
 
-    `points` are frames of the arm with the radius of a ball around each; `radii` those of the obstacles, balls whose
-    centres are part of the reference and may move. d is the distance between the balls. `reference(goal, centres)`.
+    T = 𝒢 + J*(−∂U/∂x) − k_d θ̇ with U = ½ k_p|x − x_d|² + Σ ½ η(1/d − 1/d₀)² over points of the arm and obstacles
+    nearer than d₀ (Khatib 1986); d is the distance between balls. The energy ½ θ̇*ℳθ̇ + U falls as −θ̇*k_d θ̇; like
+    every such field, it can come to rest where pull and push balance. With `reference(goal, centres)`.
+
+    Parameters
+    ----------
+    model : Model
+    frame : str
+        The frame that is pulled.
+    points : dict
+        {frame: radius}, balls around frames of the arm [m].
+    radii : (m,)
+        Of the obstacles, balls whose centres are part of the reference and may move [m].
+    kp, kd : float or (nv,)
+        Stiffness of the pull [N/m], damping of the joints.
+    strength, reach : float
+        η and d₀ [m].
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> law = ps.control.PotentialFieldControl(arm, "tool", {arm.bodies[2].name: 0.05}, [0.1])
+    >>> law(0.0, q, v, law.reference([0.5, 0, 0.5], [[1.0, 1.0, 0.5]])).shape
+    (6,)
     """
 
     model: Model
@@ -67,14 +89,14 @@ class PotentialFieldControl(Controller):
     def rows(self) -> Mapping[str, int]:
         return {"reference": 3 + 3 * len(self.radii)}
 
-    def reference(self, goal: Any, centres: Any) -> np.ndarray:
+    def reference(self, goal: Any, centres: Any) -> Array:
         """The goal (…, 3) and the obstacles' centres (…, obstacles, 3)."""
         centres = np.asanyarray(centres)
         if centres.shape[-2:] != (len(self.radii), 3):
             raise ShapeError(f"centres has shape {centres.shape}; there are {len(self.radii)} obstacles, (…, 3) each.")
         return row(entries(goal, 3, "The goal"), centres.reshape(*centres.shape[:-2], 3 * len(self.radii)))
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, goal, *centres = taken(self.model, q, v, reference, 3, *([3] * len(self.radii)))
         pull = self.kp * (goal - self._place(q, self.frame))
         forces = {self.frame: _force(pull)}
@@ -83,7 +105,7 @@ class PotentialFieldControl(Controller):
             forces[name] = _force(sum(self._slope(gap) * away for gap, away in gaps))
         return field_forces(self.model, q, forces) - self.kd * v
 
-    def storage(self, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def storage(self, q: Any, v: Any, reference: Any) -> Array:
         """½ θ̇*ℳθ̇ + U, (…)."""
         q, v, goal, *centres = taken(self.model, q, v, reference, 3, *([3] * len(self.radii)))
         away = goal - self._place(q, self.frame)

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.control.law import entries, gain, row, set_gains, taken
 from phistar.control.operational import TIP_ROWS, TipLaw, check_tip, operational_forces, tip_error
 from phistar.errors import ShapeError
@@ -17,12 +18,34 @@ from phistar.model import Model
 @final
 @dataclass(frozen=True, eq=False)
 class ImpedanceControl(TipLaw):
-    """M_d ë + D ė + K e = −f: to a force f, the tip is a mass on a spring and a damper (Hogan 1985, on KJR92 eq. 4).
+    """A frame that answers forces like a mass on a spring and a damper.
 
-    With `mass` None M_d is the arm's own Λ, and f need not be measured: T = J*(Λβ̇_d + c + g + Dė + Ke). With `mass` (a
-    number or six, angular first) u = β̇_d + M_d⁻¹(Dė + Ke + f), and the reference has the measured f. A posture moves in
-    the null space; `task_damping` as in operational-space control. `reference(pose, twist, acceleration, posture,
-    force)`.
+    M_d ë + D ė + K e = −f (Hogan 1985, on KJR92 eq. 4). With `mass` None, M_d is the arm's own Λ and f need not be
+    measured: T = J*(Λβ̇_d + c + g + Dė + Ke). With `mass`, u = β̇_d + M_d⁻¹(Dė + Ke + f) and the reference has the
+    measured f. With `reference(pose, twist, acceleration, posture, force)`.
+
+    Parameters
+    ----------
+    model : Model
+    frame : str
+        The frame that is controlled.
+    stiffness, damping : float or (6,)
+        K and D, angular first [N m/rad, N/m and per second].
+    mass : float or (6,), optional
+        M_d, angular first.
+    posture_kp, posture_kd : float or (nv,)
+        Gains of the posture in the null space of the task.
+    task_damping : float
+        As `damping` of `operational_forces`.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> pose = ps.forward_kinematics(arm, q, "tool")
+    >>> law = ps.control.ImpedanceControl(arm, "tool", stiffness=500)
+    >>> law(0.0, q, v, law.reference(pose)).shape
+    (6,)
     """
 
     model: Model
@@ -47,7 +70,7 @@ class ImpedanceControl(TipLaw):
 
     def reference(
         self, pose: Any, twist: Any = None, acceleration: Any = None, posture: Any = None, force: Any = None
-    ) -> np.ndarray:
+    ) -> Array:
         tip = super().reference(pose, twist, acceleration, posture)
         if self.mass is None:
             if force is not None:
@@ -55,7 +78,7 @@ class ImpedanceControl(TipLaw):
             return tip
         return row(tip, np.zeros(6) if force is None else entries(force, 6, "The measured force"))
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         sizes = TIP_ROWS, self.model.nq, *([] if self.mass is None else [6])
         q, v, tip, posture, *measured = taken(self.model, q, v, reference, *sizes)
         at, back = tip_error(self.model, q, v, self.frame, tip), self.resting(q, v, posture)
@@ -72,13 +95,39 @@ class ImpedanceControl(TipLaw):
 @final
 @dataclass(frozen=True, eq=False)
 class HybridControl(TipLaw):
-    """Force along some directions, position along the others (Khatib 1987, on KJR92 eq. 4).
+    """Force along some directions of a frame, position along the others.
 
-    u = (1 − S)(β̇_d + k_d ė + k_p e) + S((f_d − f)/m − k_f β), and T takes the measured f out: motions do not feel the
-    force, and where a wall answers with stiffness k the force obeys m(f̈ + k_f ḟ) + k(f − f_d) = 0. f and f_d are what
-    the tip exerts, world axes. S projects on the directions `selection` (six of 0 or 1, angular first) of the constant
-    axes `axes` (3, 3); `task_damping` as in operational-space control. `reference(pose, force, measured, twist,
+    u = (1 − S)(β̇_d + k_d ė + k_p e) + S((f_d − f)/m − k_f β), and T takes the measured f out (Khatib 1987, on KJR92
+    eq. 4): motions do not feel the force, and where a wall answers with stiffness k the force obeys m(f̈ + k_f ḟ) + k(f
+    − f_d) = 0. f and f_d are what the tip exerts, in world axes. With `reference(pose, force, measured, twist,
     acceleration, posture)`.
+
+    Parameters
+    ----------
+    model : Model
+    frame : str
+        The frame that is controlled.
+    selection : (6,)
+        1 where force is controlled, 0 where position is; angular first.
+    axes : (3, 3), optional
+        The constant axes of the selection; the world's by default.
+    kp, kd : float or (6,)
+        Gains of the motion; kd is critical by default.
+    force_mass, force_kd : float or (6,)
+        m and k_f.
+    posture_kp, posture_kd : float or (nv,)
+        Gains of the posture in the null space of the task.
+    task_damping : float
+        As `damping` of `operational_forces`.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> pose = ps.forward_kinematics(arm, q, "tool")
+    >>> law = ps.control.HybridControl(arm, "tool", selection=[0, 0, 0, 0, 0, 1])
+    >>> law(0.0, q, v, law.reference(pose, np.zeros(6), np.zeros(6))).shape
+    (6,)
     """
 
     model: Model
@@ -109,7 +158,7 @@ class HybridControl(TipLaw):
         return {"reference": TIP_ROWS + self.model.nq + 12}
 
     @property
-    def projector(self) -> np.ndarray:
+    def projector(self) -> Array:
         """S, (6, 6)."""
         turn = np.kron(np.eye(2), self.axes)
         return turn @ np.diag(self.selection) @ turn.T
@@ -122,11 +171,11 @@ class HybridControl(TipLaw):
         twist: Any = None,
         acceleration: Any = None,
         posture: Any = None,
-    ) -> np.ndarray:
+    ) -> Array:
         pushes = entries(force, 6, "The force to exert"), entries(measured, 6, "The measured force")
         return row(super().reference(pose, twist, acceleration, posture), *pushes)
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, tip, posture, wanted, exerted = taken(self.model, q, v, reference, TIP_ROWS, self.model.nq, 6, 6)
         at, back = tip_error(self.model, q, v, self.frame, tip), self.resting(q, v, posture)
         motion = at.acceleration + self.kd * at.rate + self.kp * at.error
@@ -139,7 +188,7 @@ def _turn(axes: Any) -> np.ndarray:
     """A rotation matrix (3, 3)."""
     try:
         turn = np.asarray(axes, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         turn = np.zeros(0)
     if turn.shape != (3, 3) or not np.abs(turn @ turn.T - np.eye(3)).max() <= 1e-9 or np.linalg.det(turn) < 0.0:
         raise ShapeError(f"HybridControl's axes must be a rotation matrix (3, 3); it was given {axes!r:.100}.")

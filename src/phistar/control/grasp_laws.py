@@ -13,6 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.traces.solve import solve
 from phistar.control.law import (
     POSE_ROWS,
@@ -46,22 +47,27 @@ class ObjectLaw(Controller):
     def model(self) -> Model:  # type: ignore[override]
         return self.grasp.model
 
-    def squeeze(self, internal: Any) -> np.ndarray:
+    def squeeze(self, internal: Any) -> Array:
         """λ of a reference, none where None."""
         return np.zeros(self.grasp.rows) if internal is None else entries(internal, self.grasp.rows, "internal")
 
-    def idle(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """T₀ = 𝒢 − damping θ̇ of the arms, (…, nv): holds them up and damps them; nothing drives the object itself."""
-        own = np.ones(self.model.nv)
-        own[self.model.joints[self.model.body_index(self.grasp.object)].v_slice] = 0.0
-        return own * (gravity_load(self.model.tree, q) - self.damping * v)
+    def idle(self, q: np.ndarray, v: np.ndarray) -> Array:
+        """T₀ = 𝒢 − damping θ̇ of the arms, (…, nv): holds them up and damps them; nothing drives the object itself, nor
+        the joints of what hangs on it."""
+        model, object_body = self.model, self.model.body_index(self.grasp.object)
+        own, of_object = np.ones(model.nv), {object_body}
+        for body, parent in enumerate(model.parents):  # parents come first
+            if body == object_body or parent in of_object:
+                of_object.add(body)
+                own[model.joints[body].v_slice] = 0.0
+        return own * (gravity_load(model.tree, q) - self.damping * v)
 
-    def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[Estimate, list[Hold], np.ndarray]:
+    def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[Estimate, list[Hold], Array]:
         """Object, contacts, and the object's motion, under joint forces tau."""
         estimate, motion = self.grasp.object_estimate(q, v, tau)
         return estimate, [self.grasp.hold(name, q, v, tau, motion) for name in self.grasp.contacts or ()], motion
 
-    def pulled(self, q: np.ndarray, holds: list[Hold], forces: np.ndarray) -> np.ndarray:
+    def pulled(self, q: np.ndarray, holds: list[Hold], forces: np.ndarray) -> Array:
         """Σ Jᵢ*Qᵢ*μᵢ of row forces μ (…, m), (…, nv)."""
         pulls, start = {}, 0
         for name, hold in zip(self.grasp.contacts or (), holds, strict=True):
@@ -109,11 +115,11 @@ class ObjectControl(ObjectLaw):
     def rows(self) -> Mapping[str, int]:
         return {"reference": TIP_ROWS + self.grasp.rows}
 
-    def reference(self, pose: Any, twist: Any = None, acceleration: Any = None, internal: Any = None) -> np.ndarray:
+    def reference(self, pose: Any, twist: Any = None, acceleration: Any = None, internal: Any = None) -> Array:
         """(…, 24 + m): a pose (…, 4, 4) of the object, [ω; v] and its rate in world axes, row forces λ (…, m)."""
         return row(tip_row(pose, twist, acceleration), self.squeeze(internal))
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         sizes = POSE_ROWS, 6, 6, self.grasp.rows
         q, v, target, twist, change, internal = taken(self.model, q, v, reference, *sizes)
         idle = self.idle(q, v)
@@ -160,11 +166,11 @@ class AttitudeControl(ObjectLaw):
     def rows(self) -> Mapping[str, int]:
         return {"reference": POSE_ROWS + self.grasp.rows}
 
-    def reference(self, pose: Any, internal: Any = None) -> np.ndarray:
+    def reference(self, pose: Any, internal: Any = None) -> Array:
         """(…, 12 + m): a pose (…, 4, 4) of the object, and row forces λ (…, m)."""
         return row(pose_row(pose), self.squeeze(internal))
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, target, internal = taken(self.model, q, v, reference, POSE_ROWS, self.grasp.rows)
         still = np.zeros(self.model.nv)
         at_rest, holds, _ = self.held(q, still, self.idle(q, still))
@@ -177,7 +183,7 @@ class AttitudeControl(ObjectLaw):
         forces = load_split(self.grasp, holds, self.weights).forces(wrench, internal)
         return self.idle(q, v) - self.pulled(q, holds, forces)
 
-    def energy(self, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def energy(self, q: Any, v: Any, reference: Any) -> Array:
         """V, (…)."""
         q, v, target, _ = taken(self.model, q, v, reference, POSE_ROWS, self.grasp.rows)
         pose = forward_kinematics(self.model.tree, q, self.grasp.object)

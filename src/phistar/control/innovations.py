@@ -12,17 +12,18 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.control.law import JointLaw, joint_error, refuse_curved, refuse_loops, row, set_gains
-from phistar.model import Model
+from phistar.model import Model, require_tree
 from phistar.stated import states
 
 
 class Diagonalized(NamedTuple):
     """ν̇ + μ = ε: velocity ν and bias μ, gravity included, (…, nv) each."""
 
-    velocity: np.ndarray
-    bias: np.ndarray
+    velocity: Array
+    bias: Array
 
 
 @states(
@@ -35,7 +36,7 @@ class Diagonalized(NamedTuple):
     },
     matrix=True,
 )
-def innovation_terms(model: Model, q: Any, v: Any, v_ref: Any) -> dict[str, np.ndarray]:
+def innovation_terms(model: Model, q: Any, v: Any, v_ref: Any) -> dict[str, Array]:
     """(I + HφK)*θ̇_r and, along θ̇, d(I + HφK)*/dt θ̇_r (…, nv); (I − HψK)(𝒞 + 𝒢) (…, nv); D and dD/dt (…, nv, nv).
 
     (I + HφK)*θ̇ is θ̇ + G*V⁻ with V⁻ = ℰφ*V, a link's velocity without its own joint; its rate in link axes is what
@@ -45,32 +46,55 @@ def innovation_terms(model: Model, q: Any, v: Any, v_ref: Any) -> dict[str, np.n
 
 
 @states(lambda s: {"y": s.factor @ s.T, "D": s.D}, matrix=True)
-def coloured(model: Model, q: Any, tau: Any) -> dict[str, np.ndarray]:
+def coloured(model: Model, q: Any, tau: Any) -> dict[str, Array]:
     """(I + HφK)x, (…, nv), and D (RJK91 lemma 1)."""
     return coloured.evaluate_all(model, q, {"T": tau})
 
 
 @states(lambda s: {"y": s.whitening @ s.T, "D": s.D}, matrix=True)
-def whitened(model: Model, q: Any, tau: Any) -> dict[str, np.ndarray]:
+def whitened(model: Model, q: Any, tau: Any) -> dict[str, Array]:
     """(I − HψK)T, (…, nv), and D (RJK91 lemma 2)."""
     return whitened.evaluate_all(model, q, {"T": tau})
 
 
 @states(lambda s: {"y": s.factor.T @ s.qdd, "D": s.D}, matrix=True)
-def decorrelated(model: Model, q: Any, a: Any) -> dict[str, np.ndarray]:
+def decorrelated(model: Model, q: Any, a: Any) -> dict[str, Array]:
     """(I + HφK)*x, (…, nv), and D."""
     return decorrelated.evaluate_all(model, q, {"qdd": a})
 
 
 @states(lambda s: {"y": s.whitening.T @ s.qdd, "D": s.D}, matrix=True)
-def recovered(model: Model, q: Any, a: Any) -> dict[str, np.ndarray]:
+def recovered(model: Model, q: Any, a: Any) -> dict[str, Array]:
     """(I − HψK)*x, (…, nv), and D."""
     return recovered.evaluate_all(model, q, {"qdd": a})
 
 
 def diagonalized(model: Model, q: Any, v: Any) -> Diagonalized:
-    """ν = D^{1/2}(I + HφK)*θ̇ and μ = D^{-1/2}(I − HψK)(𝒞 + 𝒢) − d(D^{1/2}(I + HφK)*)/dt θ̇ (RJK91 §6); without gravity
-    μ does no work: ν*μ = 0."""
+    """Residual velocities of RJK91 §6, in which the equations of motion are decoupled.
+
+    ν = D^{1/2}(I + HφK)*θ̇ and μ = D^{-1/2}(I − HψK)(𝒞 + 𝒢) − d(D^{1/2}(I + HφK)*)/dt θ̇, so that ν̇ + μ = ε; without
+    gravity μ does no work: ν*μ = 0.
+
+    Parameters
+    ----------
+    model : Model
+    q, v : (…, nq), (…, nv)
+        Joint coordinates and rates.
+
+    Returns
+    -------
+    Diagonalized
+        `velocity` ν and `bias` μ, each (…, nv).
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> found = ps.control.diagonalized(arm, q, np.ones(6))
+    >>> bool(np.isclose(found[0] @ found[0] / 2, ps.kinetic_energy(arm, q, np.ones(6))))
+    True
+    """
+    require_tree(model, "diagonalized")
     terms = innovation_terms(model, q, v, v)
     root = _Root.of(model, terms["D"])
     velocity = root.star(terms["rate"])
@@ -78,20 +102,86 @@ def diagonalized(model: Model, q: Any, v: Any) -> Diagonalized:
     return Diagonalized(velocity, root.inverse(terms["bias"]) - drift)
 
 
-def innovations_of_forces(model: Model, q: Any, tau: Any) -> np.ndarray:
-    """ε = D^{-1/2}(I − HψK)T, (…, nv) (RJK91 §6)."""
+def innovations_of_forces(model: Model, q: Any, tau: Any) -> Array:
+    """Innovations of joint forces: of each joint force what those outboard do not tell.
+
+    ε = D^{-1/2}(I − HψK)T (RJK91 §6).
+
+    Parameters
+    ----------
+    model : Model
+    q, tau : (…, nq), (…, nv)
+        Joint coordinates and forces.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> innovations = ps.control.innovations_of_forces(arm, q, np.ones(6))
+    >>> ps.control.forces_of_innovations(arm, q, innovations).round(9)
+    array([1., 1., 1., 1., 1., 1.])
+    """
+    require_tree(model, "innovations_of_forces")
     found = whitened(model, q, tau)
     return _Root.of(model, found["D"]).inverse(found["y"])
 
 
-def rates_of_residuals(model: Model, q: Any, velocity: Any) -> np.ndarray:
-    """θ̇ = (I − HψK)*D^{-1/2}ν, (…, nv)."""
+def rates_of_residuals(model: Model, q: Any, velocity: Any) -> Array:
+    """Joint rates of given residual velocities.
+
+    θ̇ = (I − HψK)*D^{-1/2}ν (RJK91 §6).
+
+    Parameters
+    ----------
+    model : Model
+    q, velocity : (…, nq), (…, nv)
+        Joint coordinates, and ν.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> nu = ps.control.diagonalized(arm, q, np.ones(6)).velocity
+    >>> ps.control.rates_of_residuals(arm, q, nu).round(9)
+    array([1., 1., 1., 1., 1., 1.])
+    """
+    require_tree(model, "rates_of_residuals")
     root = _Root.of(model, recovered(model, q, velocity)["D"])
     return recovered(model, q, root.star_inverse(np.asanyarray(velocity)))["y"]
 
 
-def forces_of_innovations(model: Model, q: Any, innovations: Any) -> np.ndarray:
-    """T = (I + HφK)D^{1/2}ε, (…, nv): the joint forces that move each ν by its own ε."""
+def forces_of_innovations(model: Model, q: Any, innovations: Any) -> Array:
+    """Joint forces that move each residual velocity by its own innovation.
+
+    T = (I + HφK)D^{1/2}ε (RJK91 §6).
+
+    Parameters
+    ----------
+    model : Model
+    q, innovations : (…, nq), (…, nv)
+        Joint coordinates, and ε.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> tau = ps.control.forces_of_innovations(arm, q, np.ones(6))
+    >>> ps.control.innovations_of_forces(arm, q, tau).round(9)
+    array([1., 1., 1., 1., 1., 1.])
+    """
+    require_tree(model, "forces_of_innovations")
     root = _Root.of(model, coloured(model, q, innovations)["D"])
     return coloured(model, q, root.times(np.asanyarray(innovations)))["y"]
 
@@ -99,10 +189,25 @@ def forces_of_innovations(model: Model, q: Any, innovations: Any) -> np.ndarray:
 @final
 @dataclass(frozen=True, eq=False)
 class DecoupledControl(JointLaw):
-    """ε = μ + ν̇_r + c(ν_r − ν), T = (I + HφK)D^{1/2}ε: each residual falls to its reference on its own, as e^{−ct}
-    (RJK91 §6). ν_r = D^{1/2}(I + HφK)*θ̇_r, θ̇_r = θ̇_d + λ(θ_d − θ); ½|ν − ν_r|² falls as −c|ν − ν_r|².
+    """Tracking in which each residual velocity converges on its own.
 
-    For joints whose rates are those of their coordinates. `reference(q_d, v_d, a_d)`.
+    ε = μ + ν̇_r + c(ν_r − ν), T = (I + HφK)D^{1/2}ε (RJK91 §6). ν_r = D^{1/2}(I + HφK)*θ̇_r, θ̇_r = θ̇_d + λ(θ_d − θ);
+    ½|ν − ν_r|² falls as −c|ν − ν_r|². For joints whose rates are those of their coordinates; `reference(q_d, v_d,
+    a_d)`.
+
+    Parameters
+    ----------
+    model : Model
+    rate, slope : float or (nv,)
+        c and λ [1/s].
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> law = ps.control.DecoupledControl(arm)
+    >>> law(0.0, q, v, law.reference(q + 0.1)).shape
+    (6,)
     """
 
     model: Model
@@ -114,7 +219,7 @@ class DecoupledControl(JointLaw):
         refuse_curved(self.model, self)
         set_gains(self, dict.fromkeys(("rate", "slope"), self.model.nv))
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, left, change = self._motion(q, v, reference)
         terms = innovation_terms(self.model, q, v, left)
         root = _Root.of(self.model, terms["D"])
@@ -124,7 +229,7 @@ class DecoupledControl(JointLaw):
         ahead = root.star(decorrelated(self.model, q, change)["y"])
         return forces_of_innovations(self.model, q, epsilon + ahead + self.rate * gap)
 
-    def residual(self, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def residual(self, q: Any, v: Any, reference: Any) -> Array:
         """ν_r − ν, (…, nv)."""
         q, _, left, _ = self._motion(q, v, reference)
         found = decorrelated(self.model, q, left)
@@ -172,7 +277,7 @@ class _Root:
 
     def _each(self, blocks: Any, x: np.ndarray) -> np.ndarray:
         parts = [x[..., joint.v_slice, None] for joint in self.model.joints]
-        return row(np.zeros(0), *(np.matmul(a, b)[..., 0] for a, b in zip(blocks, parts, strict=True)))
+        return row(np.zeros((*x.shape[:-1], 0)), *(np.matmul(a, b)[..., 0] for a, b in zip(blocks, parts, strict=True)))
 
 
 def _cholesky(block: np.ndarray) -> np.ndarray:

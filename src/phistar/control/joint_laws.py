@@ -6,18 +6,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
-import numpy as np
-
+from phistar.array_types import Array
 from phistar.control.law import Controller, JointLaw, gain, joint_error, joint_row, refuse_loops, set_gains, taken
 from phistar.dynamics import gravity_load
 from phistar.model import Model
+from phistar.model.check import check_robot
 from phistar.stated import states
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Controller):
-    """T = 𝒢(θ): the arm floats where it is put (KJR92 eq. 44)."""
+    """Joint forces that let the robot float where it is put.
+
+    T = 𝒢(θ) (KJR92 eq. 44).
+
+    Parameters
+    ----------
+    model : Model
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> law = ps.control.GravityCompensation(arm)
+    >>> bool(np.allclose(law(0.0, q, v), ps.gravity_load(arm, q)))
+    True
+    """
 
     model: Model
 
@@ -28,30 +43,48 @@ class GravityCompensation(Controller):
     def rows(self) -> Mapping[str, int]:
         return {}
 
-    def __call__(self, t: Any, q: Any, v: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any) -> Array:
         return gravity_load(self.model, q)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PDControl(Controller):
-    """T = k_p(θ_d ⊖ θ) + k_d(θ̇_d − θ̇); `reference(q_d, v_d)`."""
+    """Springs and dampers from each joint to its reference.
+
+    T = k_p(θ_d ⊖ θ) + k_d(θ̇_d − θ̇), with `reference(q_d, v_d)`.
+
+    Parameters
+    ----------
+    model : Model
+    kp, kd : float or (nv,)
+        Stiffness and damping; kd is critical, 2√kp, by default.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> law = ps.control.PDControl(arm, kp=100)
+    >>> law(0.0, q, v, law.reference(q + 0.1)).round(9)
+    array([10., 10., 10., 10., 10., 10.])
+    """
 
     model: Model
     kp: Any = 100.0
     kd: Any = None
 
     def __post_init__(self) -> None:
+        check_robot("PDControl", (self.model,))
         set_gains(self, dict.fromkeys(("kp", "kd"), self.model.nv))
 
     @property
     def rows(self) -> Mapping[str, int]:
         return {"reference": self.model.nq + self.model.nv}
 
-    def reference(self, q: Any, v: Any = None) -> np.ndarray:
+    def reference(self, q: Any, v: Any = None) -> Array:
         return joint_row(self.model, q, v)
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, target, rate = taken(self.model, q, v, reference, self.model.nq, self.model.nv)
         return self.kp * joint_error(self.model, q, target) + self.kd * (rate - v)
 
@@ -59,8 +92,8 @@ class PDControl(Controller):
 class Feedback(NamedTuple):
     """F̂, (…, 6·bodies): spatial feedback vectors on the links, in their axes; η̂, (…, nv): feedback of the joints."""
 
-    forces: np.ndarray
-    torques: np.ndarray
+    forces: Array
+    torques: Array
 
 
 @states(
@@ -70,27 +103,87 @@ class Feedback(NamedTuple):
     }
 )
 def dynamic_feedback(model: Model, q: Any, v: Any, a: Any) -> Feedback:
-    """F̂ = Mα + b with α = φ*(H*θ̈ + ā), η̂ = Aθ̈: the feedback of inverse dynamics (WD89 §3).
+    """Forces on links and joints that inverse dynamics feeds back.
 
-    `gathered(model, q, *dynamic_feedback(model, q, v, a))` is ℳθ̈ + 𝒞 + 𝒢; other forces on links or joints are added
-    in between, and share the sweep.
+    F̂ = Mα + b with α = φ*(H*θ̈ + ā), and η̂ = Aθ̈ (WD89 §3). `gathered` makes joint forces of them; other forces on
+    links or joints are added in between, and share the sweep.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, a : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and accelerations.
+
+    Returns
+    -------
+    Feedback
+        `forces` (…, 6·bodies), each in its link's axes, and `torques` (…, nv).
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> found = ps.control.gathered(arm, q, *ps.control.dynamic_feedback(arm, q, v, np.ones(6)))
+    >>> bool(np.allclose(found, ps.inverse_dynamics(arm, q, v, np.ones(6))))
+    True
     """
     return Feedback(**dynamic_feedback.evaluate_all(model, q, {"v": v, "qdd": a}))
 
 
 @states(lambda s: s.H @ s.phi @ s.F + s.T)
-def gathered(model: Model, q: Any, forces: Any, torques: Any) -> np.ndarray:
-    """HφF̂ + η̂, (…, nv): the joint forces that feedback vectors ask for, f̂(j) = F̂(j) + Σ φ f̂ over the children, in
-    one inward sweep (WD89 §3)."""
+def gathered(model: Model, q: Any, forces: Any, torques: Any) -> Array:
+    """Joint forces that feedback forces on the links ask for.
+
+    HφF̂ + η̂: f̂(j) = F̂(j) + Σ φ f̂ over the children, in one inward sweep (WD89 §3).
+
+    Parameters
+    ----------
+    model : Model
+    q : (…, nq)
+        Joint coordinates [rad, m].
+    forces : (…, 6·bodies)
+        F̂, spatial forces on the links, each in its link's axes.
+    torques : (…, nv)
+        η̂, added at the joints.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> ps.control.gathered(arm, q, np.zeros(36), np.ones(6))
+    array([1., 1., 1., 1., 1., 1.])
+    """
     return gathered.evaluate(model, q, {"F": forces, "T": torques})
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class InverseDynamicsControl(JointLaw):
-    """T = Hφ F̂ + η̂ at θ̈_r = θ̈_d + k_d(θ̇_d − θ̇) + k_p(θ_d ⊖ θ), so that ë + k_d ė + k_p e = 0 (WD89 §3).
+    """Computed torque: the joint errors obey a linear equation of their own.
 
-    `damping` is WD89's d̂, an estimate of viscous friction, by default the model's. `reference(q_d, v_d, a_d)`.
+    T = HφF̂ + η̂ at θ̈_r = θ̈_d + k_d(θ̇_d − θ̇) + k_p(θ_d ⊖ θ), so that ë + k_d ė + k_p e = 0 (WD89 §3). With
+    `reference(q_d, v_d, a_d)`.
+
+    Parameters
+    ----------
+    model : Model
+    kp, kd : float or (nv,)
+        Stiffness and damping; kd is critical, 2√kp, by default.
+    damping : float or (nv,), optional
+        Estimate of viscous friction, WD89's d̂; by default the model's.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> law = ps.control.InverseDynamicsControl(arm, kp=100)
+    >>> a = ps.forward_dynamics(arm, q, v, law(0.0, q, v, law.reference(q + 0.01)))
+    >>> a.round(6)
+    array([1., 1., 1., 1., 1., 1.])
     """
 
     model: Model
@@ -101,11 +194,13 @@ class InverseDynamicsControl(JointLaw):
     def __post_init__(self) -> None:
         refuse_loops(self.model, self)
         set_gains(self, dict.fromkeys(("kp", "kd"), self.model.nv))
-        own = [joint.kind.damping for joint in self.model.joints]
-        value = np.concatenate([np.zeros(0), *own]) if self.damping is None else self.damping
+        own = self.model.tree.gather(lambda kind: kind.damping)
+        if self.model.embedding is not None:
+            own = self.model.embedding.joint_values(own, "InverseDynamicsControl's damping")
+        value = own if self.damping is None else self.damping
         object.__setattr__(self, "damping", gain(value, self.model.nv, "InverseDynamicsControl's damping"))
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, target, rate, change = self.taken(q, v, reference)
         wanted = change + self.kd * (rate - v) + self.kp * joint_error(self.model, q, target)
         feedback = dynamic_feedback(self.model, q, v, wanted)

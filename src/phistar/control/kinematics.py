@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array, BoolArray
 from phistar.control.reach import Stop, checked_targets, explained, greatest_reach
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import ModelError
 from phistar.model import Model
+from phistar.model.check import check_robot
+from phistar.short_repr import short_repr
 from phistar.spatial import rotations, times, transposed
 from phistar.stated import states
 
@@ -22,20 +25,21 @@ LEAST_DAMPING, MOST_DAMPING = 1e-12, 1e8
 FLAT = 1e-10  # of the error: a slope below which no joint brings the frame nearer
 
 
+@short_repr
 class InverseKinematics(NamedTuple):
     """q (…, nq); `success` (…) is true only where the pose is met within the limits; `residual` (…, 6), [rotation
     vector; position], is what is left; `reason` (…) says in words why it ended; `iterations` (…) and `starts` (…)."""
 
-    q: np.ndarray
-    success: np.ndarray
-    residual: np.ndarray
-    reason: np.ndarray
-    iterations: np.ndarray
-    starts: np.ndarray
+    q: Array
+    success: BoolArray
+    residual: Array
+    reason: Array
+    iterations: Array
+    starts: Array
 
 
 @states(lambda s: (s.J.T @ s.U_task @ s.J + s.R).inv @ s.J.T @ s.U_task @ s.u)
-def damped_rates(model: Model, q: Any, twist: Any, weights: Any, frame: str) -> np.ndarray:
+def damped_rates(model: Model, q: Any, twist: Any, weights: Any, frame: str) -> Array:
     """(J*J + R)⁻¹J*β, (…, nv): the rates that come nearest to a twist β (…, 6) at the price θ̇*Rθ̇, R = diag weights."""
     return damped_rates.evaluate(model, q, {"u": twist, "R": weights}, frames=(frame,))
 
@@ -56,10 +60,13 @@ def inverse_kinematics(
     `start` (…, nq) is where the search begins, neutral by default; from there the nearest solution is usually found.
     Where it is not, up to `starts` searches in all begin at random places. `tolerance` is in metres and radians.
     """
+    check_robot("inverse_kinematics", (model,))
     if model.loops:
         raise ModelError(f"{model.name} has loops; inverse kinematics is of the tree: assemble, or use model.tree.")
+    if not model.nv:
+        raise ModelError(f"{model.name} has no joints that could bring a frame anywhere.")
     poses, problems = checked_targets(target)
-    begin = model.checked(model.neutral() if start is None else start, model.nq, "start")
+    begin = model.checked_q(model.neutral() if start is None else start, "start")
     batch = np.broadcast_shapes(poses.shape[:-2], begin.shape[:-1])
     search = _Search(model, frame, np.broadcast_to(poses, (*batch, 4, 4)).reshape(-1, 4, 4), tolerance, iterations)
     first = np.clip(
@@ -73,7 +80,7 @@ def inverse_kinematics(
     return InverseKinematics(*(np.reshape(x, (*batch, *np.shape(x)[1:])) for x in parts))
 
 
-def pose_gap(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
+def pose_gap(pose: np.ndarray, target: np.ndarray) -> Array:
     """[rotation vector; position] from a pose to a target, world axes, (…, 6)."""
     turn = np.matmul(target[..., :3, :3], transposed(pose[..., :3, :3]))
     return np.concatenate([rotations.log(turn), target[..., :3, 3] - pose[..., :3, 3]], axis=-1)

@@ -19,9 +19,11 @@ from typing import Any, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
+from phistar.model.check import check_robot
 from phistar.spatial import axial, conjugate, from_quaternion, multiply, times, transposed
 from phistar.spatial.batches import leading_axes
 
@@ -31,7 +33,19 @@ TINY = 1e-12  # 1 + tr R of a half turn, where the axis of a rotation error is l
 
 
 class Controller(ABC):
-    """law(t, q, v[, reference]) → tau (…, nv); `rows` says how many entries a reference has. Abstract."""
+    """A control law: joint forces as a pure function of time, state and reference. Abstract.
+
+    law(t, q, v[, reference]) → tau (…, nv); `rows` says how many entries a reference has, `law.reference(…)` puts one
+    together, and `law.following(path)` is the law with a reference that moves.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> law = ps.control.PDControl(arm)
+    >>> isinstance(law, ps.control.Controller), dict(law.rows)
+    (True, {'reference': 12})
+    """
 
     model: Model
 
@@ -57,10 +71,10 @@ class JointLaw(Controller):
     def rows(self) -> Mapping[str, int]:
         return {"reference": self.model.nq + 2 * self.model.nv}
 
-    def reference(self, q: Any, v: Any = None, a: Any = None) -> np.ndarray:
+    def reference(self, q: Any, v: Any = None, a: Any = None) -> Array:
         return joint_row(self.model, q, v, a)
 
-    def taken(self, q: Any, v: Any, reference: Any) -> list[np.ndarray]:
+    def taken(self, q: Any, v: Any, reference: Any) -> list[Array]:
         """θ, θ̇, θ_d, θ̇_d, θ̈_d."""
         return taken(self.model, q, v, reference, self.model.nq, self.model.nv, self.model.nv)
 
@@ -81,15 +95,15 @@ class Following(Controller):
     def rows(self) -> Mapping[str, int]:
         return {}
 
-    def __call__(self, t: Any, q: Any, v: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any) -> Array:
         return self.law(t, q, v, self.law.reference(*self.path(t)))
 
 
-def gain(value: Any, size: int, what: str) -> np.ndarray:
+def gain(value: Any, size: int, what: str) -> Array:
     """A gain as (size,): one number for all, or one per entry; finite and not negative."""
     try:
         array = np.broadcast_to(np.asarray(value, dtype=float), (size,))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{what} must be a number, or {size} of them; it was given {value!r:.100}.") from None
     if not (np.isfinite(array).all() and (array >= 0.0).all()):
         raise ShapeError(f"{what} must be finite and not negative; it was given {value!r:.100}.")
@@ -107,6 +121,7 @@ def set_gains(law: Controller, sizes: Mapping[str, int]) -> None:
 
 def refuse_loops(model: Model, law: object) -> None:
     """Laws are for trees: the forces of a closed loop are not the tree's."""
+    check_robot(type(law).__name__, (model,))
     if model.loops:
         names = ", ".join(loop.name for loop in model.loops)
         raise ModelError(
@@ -133,7 +148,7 @@ def freedoms(model: Model, frame: str) -> int:
     return count
 
 
-def row(*parts: Any) -> np.ndarray:
+def row(*parts: Any) -> Array:
     """Parts (…, n) side by side on their last axis, their leading axes broadcast; floats or traced numbers."""
     arrays = [traced(x) if is_traced(np.asanyarray(x)) else np.asarray(x, dtype=float) for x in parts]
     try:
@@ -146,13 +161,13 @@ def row(*parts: Any) -> np.ndarray:
     return traced(joined) if is_traced(joined) else joined
 
 
-def joint_row(model: Model, q: Any, *rates: Any) -> np.ndarray:
+def joint_row(model: Model, q: Any, *rates: Any) -> Array:
     """A reference [q; v; …] with zeros for the rates that are None."""
     given = [np.zeros(model.nv) if x is None else model.checked(x, model.nv, "the reference's rates") for x in rates]
-    return row(model.checked(q, model.nq, "the reference's q"), *given)
+    return row(model.checked_q(q, "the reference's q"), *given)
 
 
-def entries(array: Any, size: int, what: str) -> np.ndarray:
+def entries(array: Any, size: int, what: str) -> Array:
     """A part of a reference, (…, size); floats or traced numbers."""
     found = np.asanyarray(array)
     if found.shape[-1:] != (size,):
@@ -160,22 +175,24 @@ def entries(array: Any, size: int, what: str) -> np.ndarray:
     return found
 
 
-def taken(model: Model, q: Any, v: Any, reference: Any, *sizes: int) -> list[np.ndarray]:
+def taken(model: Model, q: Any, v: Any, reference: Any, *sizes: int) -> list[Array]:
     """q (…, nq), v (…, nv) and the parts of a reference, as they were given to a law."""
-    q, v, parts = model.checked(q, model.nq, "q"), model.checked(v, model.nv, "v"), split(reference, *sizes)
+    q, v, parts = model.checked_q(q), model.checked(v, model.nv, "v"), split(reference, *sizes)
     leading_axes({"q": q, "v": v, "the reference": np.asanyarray(reference)})
     return [q, v, *parts]
 
 
-def split(reference: Any, *sizes: int) -> list[np.ndarray]:
+def split(reference: Any, *sizes: int) -> list[Array]:
     """The parts of a reference (…, Σ sizes)."""
     array = entries(reference, sum(sizes), "The reference")
     edges = np.cumsum((0, *sizes))
     return [array[..., a:b] for a, b in pairwise(edges)]
 
 
-def joint_error(model: Model, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+def joint_error(model: Model, q: np.ndarray, target: np.ndarray) -> Array:
     """q_d ⊖ q, (…, nv): a difference; of quaternions 2 sin(θ/2) about the axis of the turn that is left."""
+    if model.embedding is not None:
+        return model.embedding.independent_rates(joint_error(model.tree, q, target))
     if all(joint.kind.flat for joint in model.joints):
         return target - q
     parts = [_one_error(joint.kind.flat, q[..., joint.q_slice], target[..., joint.q_slice]) for joint in model.joints]
@@ -195,7 +212,7 @@ def _one_error(flat: bool, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.concatenate([angular, shift], axis=-1)
 
 
-def pose_row(pose: Any) -> np.ndarray:
+def pose_row(pose: Any) -> Array:
     """A pose (…, 4, 4) as a reference has it, (…, 12)."""
     pose = np.asanyarray(pose)
     if pose.shape[-2:] != (4, 4):
@@ -203,14 +220,14 @@ def pose_row(pose: Any) -> np.ndarray:
     return row(pose[..., :3, :3].reshape(*pose.shape[:-2], 9), pose[..., :3, 3])
 
 
-def turn_between(pose: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def turn_between(pose: np.ndarray, target: np.ndarray) -> tuple[Array, Array]:
     """2 sin θ n (…, 3), world axes, and 1 + tr = 4 cos²(θ/2) (…) of the turn θ n of a pose (…, 4, 4) into a row's."""
     wanted = target[..., :9].reshape(*target.shape[:-1], 3, 3)
     turn = np.matmul(wanted, transposed(pose[..., :3, :3]))
     return axial(turn), 1.0 + turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
 
 
-def pose_error(pose: np.ndarray, target: np.ndarray) -> np.ndarray:
+def pose_error(pose: np.ndarray, target: np.ndarray) -> Array:
     """[2 sin(θ/2) n; x_d − x], (…, 6), world axes, θ n turning R into R_d: of a pose (…, 4, 4) from a row (…, 12)."""
     sine, cosine = turn_between(pose, target)
     angular = sine / np.sqrt(np.maximum(cosine, TINY))[..., None]

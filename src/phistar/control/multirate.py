@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.programs.program import program_of
 from phistar.errors import ShapeError
 from phistar.identities.kinematics import rotor_bias
@@ -44,16 +45,16 @@ def _for_the_next_sample(s: Symbols) -> dict[str, Node]:
 class VelocityTerms(NamedTuple):
     """The velocity-dependent terms of one sample: a and b (…, 6·bodies) in link axes, a(0) (…, 6)."""
 
-    a: np.ndarray
-    b: np.ndarray
-    a0: np.ndarray
+    a: Array
+    b: Array
+    a0: Array
 
 
 class DelayedControl(NamedTuple):
     """Joint forces, the tip's commanded force F_c (…, 6) in world axes, and the terms for the next sample."""
 
-    tau: np.ndarray
-    force: np.ndarray
+    tau: Array
+    force: Array
     terms: VelocityTerms
 
 
@@ -83,7 +84,7 @@ def tip_control_delayed(
 
 
 @states(lambda s: s.B @ s.f)
-def on_link(model: Model, q: Any, force: Any, frame: str) -> np.ndarray:
+def on_link(model: Model, q: Any, force: Any, frame: str) -> Array:
     """Bf, (…, 6·bodies): a force at a frame, world axes, as its link feels it in its own (KJR92 eq. 21)."""
     return on_link.evaluate(model, q, {"f": force}, frames=(frame,))
 
@@ -97,9 +98,23 @@ def _gathered(found: dict[str, np.ndarray]) -> DelayedControl:
 
 
 def control_sweeps(serial: bool = False) -> dict[str, Program]:
-    """The programs of KJR92 §5 by what is delayed, for one frame at a tip; with `serial`, laws of chains may be used.
+    """Programs of operational-space control by what is delayed, whose sweeps KJR92 §5 counts.
 
-    `len(program.passes)` is the number of sweeps over the links.
+    Parameters
+    ----------
+    serial : bool
+        Whether laws that hold for chains alone may be used.
+
+    Returns
+    -------
+    dict
+        {what is delayed: Program}; `len(program.passes)` is the number of sweeps over the links.
+
+    Examples
+    --------
+
+    >>> {name: len(program.passes) for name, program in ps.control.control_sweeps().items()}
+    {'nothing': 4, 'velocity terms': 3, 'velocity terms and tip force': 2}
     """
     symbols, setting = Symbols(armature=False), Setting(serial=serial)
     wanted = {
@@ -113,22 +128,40 @@ def control_sweeps(serial: bool = False) -> dict[str, Program]:
 class MultirateRun(NamedTuple):
     """Samples t (n + 1), q, v; forces tau (n) held between them; `held`: the slow results, one per `every` samples."""
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    tau: np.ndarray
+    t: Array
+    q: Array
+    v: Array
+    tau: Array
     held: list[Any]
 
 
 @dataclass(frozen=True)
 class Multirate:
-    """tau = fast(t, q, v, held) every sample; held = slow(t, q, v) at every `every`-th, kept in between.
+    """A controller in two rates: a slow part that is held between its samples, and a fast one.
 
-    As in KJR92 §2: resolved acceleration at the sample rate, Λ, c, g and what is made of them at a slower one.
+    tau = fast(t, q, v, held) at every sample; held = slow(t, q, v) at every `every`-th. As in KJR92 §2: resolved
+    acceleration at the sample rate; Λ, c, g and what is made of them at a slower one.
+
+    Parameters
+    ----------
+    fast : callable
+        (t, q, v, held) → tau (nv,).
+    slow : callable
+        (t, q, v) → anything.
+    every : int
+        Samples between two calls of `slow`.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> law = ps.control.Multirate(lambda t, q, v, held: held - v, lambda t, q, v: ps.gravity_load(arm, q), every=5)
+    >>> law.every
+    5
     """
 
-    fast: Callable[[float, np.ndarray, np.ndarray, Any], np.ndarray]
-    slow: Callable[[float, np.ndarray, np.ndarray], Any]
+    fast: Callable[[float, Array, Array, Any], Array]
+    slow: Callable[[float, Array, Array], Any]
     every: int
 
     def __post_init__(self) -> None:
@@ -152,4 +185,5 @@ class Multirate:
             q, v = advance(q, v, forces[-1])
             path.append((q, v))
         places, rates = (np.stack(x) for x in zip(*path, strict=True))
-        return MultirateRun(dt * np.arange(steps + 1), places, rates, np.array(forces), held)
+        times = np.asarray(dt * np.arange(steps + 1), dtype=np.float64)
+        return MultirateRun(times, places, rates, np.array(forces), held)

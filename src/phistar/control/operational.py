@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.programs.conditioning import damped
 from phistar.control.law import (
     POSE_ROWS,
@@ -26,7 +27,7 @@ from phistar.control.law import (
 )
 from phistar.dynamics import forward_kinematics, frame_velocity, inverse_dynamics
 from phistar.errors import InfeasibleError, UnknownNameError
-from phistar.model import Model
+from phistar.model import Model, require_tree
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.spatial import times
@@ -49,15 +50,39 @@ def _task_terms(model: Model, q: Any, v: Any, a: Any, frame: str) -> dict[str, n
 @states(lambda s: s.mass @ s.qdd + s.C + s.g + s.J.T @ (inertia(s) @ (s.u - s.Jdot_v - s.J @ s.qdd) - s.f))
 def operational_forces(
     model: Model, q: Any, v: Any, a: Any, u: Any, force: Any, frame: str, *, damping: float = 0.0
-) -> np.ndarray:
-    """J*(Λu + c + g − f) + (I − J*J̄*)T₀ with T₀ = ℳθ̈₀ + 𝒞 + 𝒢 and J̄ = ℳ⁻¹J*Λ, (…, nv): under a force f (…, 6) on the
-    frame, the joint forces that give it the acceleration u (…, 6), and to what the task leaves free the joint
-    accelerations a (KJR92 eqs. 4, 16).
+) -> Array:
+    """Joint forces that give a frame an acceleration, and to the null space of the task joint accelerations.
 
-    It is written as T₀ + J*(Λ(u − J̇θ̇ − Jθ̈₀) − f), which is the same: J*Λ takes from T₀ what the task would feel. Where
-    a direction is lost Λ does not exist and the forces are NaN; by choice, `damping` δ puts (Ω + δs)⁻¹ in its place, as
-    in `ps.operational_space`.
+    J*(Λu + c + g − f) + (I − J*J̄*)T₀ with T₀ = ℳθ̈₀ + 𝒞 + 𝒢 and J̄ = ℳ⁻¹J*Λ (KJR92 eqs. 4, 16), written as T₀ + J*(Λ(u
+    − J̇θ̇ − Jθ̈₀) − f), which is the same. Where a direction is lost Λ does not exist and the forces are NaN.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, a : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates, and accelerations θ̈₀ wanted where the task leaves them free.
+    u, force : (…, 6), (…, 6)
+        Acceleration wanted of the frame, and the force on it, in world axes.
+    frame : str
+        A name in `model.frames`.
+    damping : float
+        δ of (Ω + δs)⁻¹ in place of Λ near singular positions, as in `ps.operational_space`.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> u = np.array([0.1, 0, 0, 0, 0, 1])
+    >>> tau = ps.control.operational_forces(arm, q, v, v, u, np.zeros(6), "tool")
+    >>> a = ps.forward_dynamics(arm, q, v, tau)
+    >>> bool(np.allclose(ps.frame_acceleration(arm, q, v, a, "tool"), u))
+    True
     """
+    require_tree(model, "operational_forces")
     if damping:
         terms = _task_terms(model, q, v, a, frame)
         pull = np.asanyarray(u) - terms["drift"]
@@ -67,13 +92,39 @@ def operational_forces(
 
 
 @states(lambda s: s.qdd + s.U @ s.J.T @ (s.J @ s.U @ s.J.T).inv @ (s.u - s.Jdot_v - s.J @ s.qdd))
-def resolved_acceleration(model: Model, q: Any, v: Any, a: Any, u: Any, frame: str) -> np.ndarray:
-    """θ̈ = θ̈₀ + J⁺(u − J̇θ̇ − Jθ̈₀), J⁺ = J*(JJ*)⁻¹, (…, nv): the acceleration nearest to a that gives the frame u
-    (Luh, Walker and Paul 1980; KJR92 §2)."""
+def resolved_acceleration(model: Model, q: Any, v: Any, a: Any, u: Any, frame: str) -> Array:
+    """Joint acceleration nearest to a given one that gives a frame its acceleration.
+
+    θ̈ = θ̈₀ + J⁺(u − J̇θ̇ − Jθ̈₀), J⁺ = J*(JJ*)⁻¹ (Luh, Walker and Paul 1980; KJR92 §2).
+
+    Parameters
+    ----------
+    model : Model
+    q, v, a : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and accelerations θ̈₀.
+    u : (…, 6)
+        Acceleration wanted of the frame, in world axes.
+    frame : str
+        A name in `model.frames`.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> u = np.array([0.1, 0, 0, 0, 0, 1])
+    >>> a = ps.control.resolved_acceleration(arm, q, v, v, u, "tool")
+    >>> bool(np.allclose(ps.frame_acceleration(arm, q, v, a, "tool"), u))
+    True
+    """
+    require_tree(model, "resolved_acceleration")
     return resolved_acceleration.evaluate(model, q, {"v": v, "qdd": a, "u": u}, frames=(frame,))
 
 
-def tip_row(pose: Any, twist: Any = None, acceleration: Any = None) -> np.ndarray:
+def tip_row(pose: Any, twist: Any = None, acceleration: Any = None) -> Array:
     """Pose (…, 4, 4), [ω; ẋ] and its rate (…, 6) as a reference has them, (…, 24); zeros where None."""
     given = {"The twist of the reference": twist, "The acceleration of the reference": acceleration}
     return row(pose_row(pose), *(np.zeros(6) if x is None else entries(x, 6, what) for what, x in given.items()))
@@ -83,10 +134,10 @@ class TipError(NamedTuple):
     """The tip against its reference: error and rate (…, 6), [rotation; position], the acceleration to follow, and the
     tip's own velocity."""
 
-    error: np.ndarray
-    rate: np.ndarray
-    acceleration: np.ndarray
-    velocity: np.ndarray
+    error: Array
+    rate: Array
+    acceleration: Array
+    velocity: Array
 
 
 def tip_error(model: Model, q: Any, v: Any, frame: str, reference: np.ndarray) -> TipError:
@@ -126,15 +177,15 @@ class TipLaw(Controller):
     def rows(self) -> Mapping[str, int]:
         return {"reference": TIP_ROWS + self.model.nq}
 
-    def reference(self, pose: Any, twist: Any = None, acceleration: Any = None, posture: Any = None) -> np.ndarray:
+    def reference(self, pose: Any, twist: Any = None, acceleration: Any = None, posture: Any = None) -> Array:
         posture = self.model.neutral() if posture is None else posture
-        return row(tip_row(pose, twist, acceleration), self.model.checked(posture, self.model.nq, "the posture"))
+        return row(tip_row(pose, twist, acceleration), self.model.checked_q(posture, "the posture"))
 
-    def resting(self, q: np.ndarray, v: np.ndarray, posture: np.ndarray) -> np.ndarray:
+    def resting(self, q: np.ndarray, v: np.ndarray, posture: np.ndarray) -> Array:
         """θ̈₀ = κ_p(θ_p ⊖ θ) − κ_d θ̇, (…, nv)."""
         return self.posture_kp * joint_error(self.model, q, posture) - self.posture_kd * v
 
-    def command(self, q: Any, v: Any, reference: Any) -> tuple[np.ndarray, ...]:
+    def command(self, q: Any, v: Any, reference: Any) -> tuple[Array, ...]:
         """θ and θ̇ as given, the accelerations of the posture (…, nv) and of the tip (…, 6)."""
         q, v, tip, posture = taken(self.model, q, v, reference, TIP_ROWS, self.model.nq)
         at = tip_error(self.model, q, v, self.frame, tip)
@@ -144,12 +195,32 @@ class TipLaw(Controller):
 @final
 @dataclass(frozen=True, eq=False)
 class OperationalSpaceControl(TipLaw):
-    """T = J*(Λu + c + g) + (I − J*J̄*)T₀: β̇ = u = β̇_d + k_d(β_d − β) + k_p e (KJR92 eqs. 4, 5), and in the null space
-    of the task a posture, θ̈₀ = κ_p(θ_p − θ) − κ_d θ̇.
+    """Tracking of a frame's pose through the inertia that is felt there, with a posture in the null space.
 
-    k_p and k_d are numbers or six, angular first; the position error obeys ë + k_d ė + k_p e = 0. The tip needs six
-    degrees of freedom in a regular position, and in a singular one the forces are NaN, unless `task_damping` is
-    given: see `operational_forces`. `reference(pose, twist, acceleration, posture)`.
+    T = J*(Λu + c + g) + (I − J*J̄*)T₀ with β̇ = u = β̇_d + k_d(β_d − β) + k_p e (KJR92 eqs. 4, 5) and θ̈₀ = κ_p(θ_p −
+    θ) − κ_d θ̇. The tip needs six degrees of freedom in a regular position; in a singular one the forces are NaN unless
+    `task_damping` is given. With `reference(pose, twist, acceleration, posture)`.
+
+    Parameters
+    ----------
+    model : Model
+    frame : str
+        The frame that is controlled.
+    kp, kd : float or (6,)
+        Gains of the frame, angular first; kd is critical by default.
+    posture_kp, posture_kd : float or (nv,)
+        Gains of the posture in the null space of the task.
+    task_damping : float
+        As `damping` of `operational_forces`.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> pose = ps.forward_kinematics(arm, q, "tool")
+    >>> law = ps.control.OperationalSpaceControl(arm, "tool")
+    >>> law(0.0, q, v, law.reference(pose)).shape
+    (6,)
     """
 
     model: Model
@@ -165,7 +236,7 @@ class OperationalSpaceControl(TipLaw):
         nv = self.model.nv
         set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, posture, u = self.command(q, v, reference)
         return operational_forces(self.model, q, v, posture, u, np.zeros(6), self.frame, damping=self.task_damping)
 
@@ -173,8 +244,30 @@ class OperationalSpaceControl(TipLaw):
 @final
 @dataclass(frozen=True, eq=False)
 class ResolvedAccelerationControl(TipLaw):
-    """T = ℳθ̈ + 𝒞 + 𝒢 at θ̈ = θ̈₀ + J⁺(u − J̇θ̇ − Jθ̈₀), u and θ̈₀ as in operational-space control (Luh, Walker and Paul
-    1980). The tip moves the same; on an arm with six degrees of freedom the forces are the same too (KJR92 §2)."""
+    """Tracking of a frame's pose by joint accelerations that give it.
+
+    T = ℳθ̈ + 𝒞 + 𝒢 at θ̈ = θ̈₀ + J⁺(u − J̇θ̇ − Jθ̈₀), u and θ̈₀ as in `OperationalSpaceControl` (Luh, Walker and Paul
+    1980). The tip moves the same; on an arm with six degrees of freedom the forces are the same too (KJR92 §2).
+
+    Parameters
+    ----------
+    model : Model
+    frame : str
+        The frame that is controlled.
+    kp, kd : float or (6,)
+        Gains of the frame, angular first; kd is critical by default.
+    posture_kp, posture_kd : float or (nv,)
+        Gains of the posture in the null space of the task.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> pose = ps.forward_kinematics(arm, q, "tool")
+    >>> law = ps.control.ResolvedAccelerationControl(arm, "tool")
+    >>> law(0.0, q, v, law.reference(pose)).shape
+    (6,)
+    """
 
     model: Model
     frame: str
@@ -188,7 +281,7 @@ class ResolvedAccelerationControl(TipLaw):
         nv = self.model.nv
         set_gains(self, {"kp": 6, "kd": 6, "posture_kp": nv, "posture_kd": nv})
 
-    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> np.ndarray:
+    def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, posture, u = self.command(q, v, reference)
         acceleration = resolved_acceleration(self.model, q, v, posture, u, self.frame)
         return inverse_dynamics(self.model, q, v, acceleration)

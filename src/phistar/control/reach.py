@@ -98,7 +98,7 @@ def checked_targets(target: Any) -> tuple[np.ndarray, np.ndarray]:
     """Poses (…, 4, 4), and where they are not finite; what is no rotation matrix is refused."""
     try:
         poses = np.asarray(target, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"A target is a pose, (…, 4, 4); it was given {target!r:.100}.") from None
     if poses.shape[-2:] != (4, 4):
         raise ShapeError(f"A target is a pose, (…, 4, 4); it was given shape {poses.shape}.")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.control.reach import checked_targets
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.errors import ModelError
@@ -29,11 +30,11 @@ class SphericalWrist:
     first two meet, `shoulder` (3,), where the last three meet, `wrist` (3,), a point of the third, `elbow` (3,), and
     the pose `home` (4, 4) of the frame that is to be placed."""
 
-    axes: np.ndarray
-    shoulder: np.ndarray
-    elbow: np.ndarray
-    wrist: np.ndarray
-    home: np.ndarray
+    axes: Array
+    shoulder: Array
+    elbow: Array
+    wrist: Array
+    home: Array
 
     @staticmethod
     def of(model: Model, frame: str, seen_from: str) -> SphericalWrist:
@@ -56,7 +57,7 @@ class SphericalWrist:
         assert shoulder is not None and wrist is not None
         return SphericalWrist(axes, shoulder, points[2], wrist, home)
 
-    def solutions(self, target: Any) -> np.ndarray:
+    def solutions(self, target: Any) -> Array:
         """Joint angles in (−π, π], (…, 8, 6), that bring the frame to poses (…, 4, 4); NaN where it cannot come. Order
         of the solutions: two elbows, for each two shoulders, for each two wrists."""
         poses, _ = checked_targets(target)

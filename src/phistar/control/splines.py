@@ -107,7 +107,7 @@ def checked_points(points: Any, columns: int, what: str) -> np.ndarray:
     """Two or more finite rows of `columns` numbers, no two neighbours alike."""
     try:
         array = np.asarray(points, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"{what} must be numbers, (points, {columns}); they were given {points!r:.100}.") from None
     if array.ndim != 2 or array.shape[1] != columns or len(array) < 2:
         raise ShapeError(f"{what} must have shape (points, {columns}) with two points or more, not {array.shape}.")

@@ -22,13 +22,13 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
 from phistar.control.sampled import Switch
 from phistar.errors import FileError
 from phistar.model.names import unknown
+from phistar.safe_files import read_text
 
 FORMAT_VERSION = 1
 ALWAYS = ("t", "elapsed")
@@ -121,9 +121,7 @@ class Supervisor:
     def load(path: str | os.PathLike[str], facts: Iterable[str]) -> Supervisor:
         """The rules of a TOML file; `facts` are the names they may use."""
         try:
-            content = tomllib.loads(Path(path).read_text("utf-8"))
-        except OSError as error:
-            raise FileError(f"The rules {path} cannot be read: {error.strerror}.") from None
+            content = tomllib.loads(read_text(path, "rules, which are a TOML file,"))
         except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested without end
             raise FileError(f"{path}: {error}; rules are a TOML file.") from None
         return Supervisor.of(content, facts, str(path))

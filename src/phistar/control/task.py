@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.programs.conditioning import OperationalSpace, chosen_inverse
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.solve import solve_symmetric, solve_task
 from phistar.control.casadi_maps import on_arrays
 from phistar.dynamics import (
     bias,
+    forward_dynamics,
     forward_kinematics,
     gravity_load,
     jacobian,
@@ -36,18 +38,18 @@ _POSE = (4, 4)
 class Measured(NamedTuple):
     """Coordinates of a pose that moves with β = [ω; ẋ]: y (…, m), E (…, m, 6) with ẏ = Eβ, and Ėβ (…, m)."""
 
-    y: np.ndarray
-    map: np.ndarray
-    drift: np.ndarray
+    y: Array
+    map: Array
+    drift: Array
 
 
 class TaskState(NamedTuple):
     """ÿ = Jθ̈ + drift: y and ẏ (…, m), J (…, m, nv), drift = J̇θ̇ (…, m)."""
 
-    y: np.ndarray
-    rate: np.ndarray
-    jacobian: np.ndarray
-    drift: np.ndarray
+    y: Array
+    rate: Array
+    jacobian: Array
+    drift: Array
 
 
 Measure = Callable[[np.ndarray, np.ndarray], Measured]
@@ -73,11 +75,11 @@ class PoseTask:
         measured = self.measure(forward_kinematics(model, q, self.frame), beta)
         return measured, times(measured.map, beta), own
 
-    def Pi(self, model: Model, q: Any) -> np.ndarray:
+    def Pi(self, model: Model, q: Any) -> Array:
         """Π with β = Πẏ, (…, 6, m)."""
         return _left_inverse(self.measure(forward_kinematics(model, q, self.frame), np.zeros(6)).map)
 
-    def commanded(self, model: Model, q: Any, v: Any, acceleration: Any) -> np.ndarray:
+    def commanded(self, model: Model, q: Any, v: Any, acceleration: Any) -> Array:
         """u = Π(w − Ėβ) = Πw + Π̇ẏ, (…, 6): the β̇ that makes ÿ = w (KJR92, after eq. 5)."""
         measured, _, _ = self._measured(model, q, v)
         return times(_left_inverse(measured.map), np.asanyarray(acceleration) - measured.drift)
@@ -89,7 +91,7 @@ class JointTask:
 
     rows: int
     coordinates: int  # entries of q
-    measure: Callable[..., tuple[np.ndarray, ...]]  # (q, v) → y, J, J̇v; each (…, rows, columns)
+    measure: Callable[..., tuple[Array, ...]]  # (q, v) → y, J, J̇v; each (…, rows, columns)
 
     def __call__(self, model: Model, q: Any, v: Any) -> TaskState:
         if model.nq != self.coordinates or model.nq != model.nv:
@@ -104,9 +106,32 @@ class JointTask:
 def task_space(
     model: Model, q: Any, v: Any, task: PoseTask | JointTask, *, damping: float = 0.0, truncation: float = 0.0
 ) -> OperationalSpace:
-    """Λ_y ÿ + c_y + g_y = F_y with T = J_y*F_y, for the coordinates y of a task: Λ_y = (EΩ(0)E*)⁻¹, m rows.
+    """Inertia, Coriolis and gravity forces in the coordinates of a task.
 
-    NaN, `rank`, `condition`, `damping` and `truncation` are as in `operational_space`.
+    Λ_y ÿ + c_y + g_y = F_y with T = J_y*F_y and Λ_y = (EΩ(0)E*)⁻¹. NaN, `rank`, `condition`, `damping` and `truncation`
+    are as in `ps.operational_space`.
+
+    Parameters
+    ----------
+    model : Model
+    q, v : (…, nq), (…, nv)
+        Joint coordinates and rates.
+    task : PoseTask or JointTask
+        As `position_task`, `euler_task`, `quaternion_task` and `casadi_task` make them.
+    damping, truncation : float
+        How singular positions are regularized; not at all by default.
+
+    Returns
+    -------
+    OperationalSpace
+        `inertia` (…, m, m), `coriolis` and `gravity` (…, m), `rank`, `condition`.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> ps.control.task_space(arm, q, v, ps.control.position_task("tool")).gravity.shape
+    (3,)
     """
     mobility, coriolis, gravity = _open_form(model, q, v, task)
     if damping or truncation:
@@ -133,11 +158,33 @@ def _open_form(model: Model, q: Any, v: Any, task: PoseTask | JointTask) -> tupl
     spread = np.matmul(state.jacobian, mass_matrix_inverse(model, q))
     weight = gravity_load(model, q)
     mobility = np.matmul(spread, transposed(state.jacobian))
+    if model.loops:  # the closures drift with the velocities too, which ℳ⁻¹𝒞 alone does not know
+        weightless = forward_dynamics(model, q, v, weight)
+        return mobility, -times(state.jacobian, weightless) - state.drift, times(spread, weight)
     return mobility, times(spread, bias(model, q, v) - weight) - state.drift, times(spread, weight)
 
 
 def position_task(frame: str) -> PoseTask:
-    """y = x, (…, 3): the frame's origin in the world; Π would have to say how it turns, and says: not at all."""
+    """A task in the position of a frame alone.
+
+    y = x, the frame's origin in the world.
+
+    Parameters
+    ----------
+    frame : str
+
+    Returns
+    -------
+    PoseTask
+        Of three coordinates.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> ps.control.task_space(arm, q, v, ps.control.position_task("tool")).inertia.shape
+    (3, 3)
+    """
     select = np.concatenate([np.zeros((3, 3)), np.eye(3)], axis=-1)
 
     def measure(pose: np.ndarray, beta: np.ndarray) -> Measured:
@@ -148,7 +195,27 @@ def position_task(frame: str) -> PoseTask:
 
 
 def quaternion_task(frame: str, near: Any = (0.0, 0.0, 0.0, 1.0)) -> PoseTask:
-    """y = (x, quaternion (x, y, z, w)), (…, 7); of ±quaternion the one on the side of `near`. q̇ = ½ ω ⊗ q."""
+    """A task in position and quaternion of a frame.
+
+    y = (x, quaternion (x, y, z, w)) with q̇ = ½ ω ⊗ q.
+
+    Parameters
+    ----------
+    frame : str
+    near : (4,)
+        Of the two quaternions ±q, the one on the side of this is taken.
+
+    Returns
+    -------
+    PoseTask
+        Of seven coordinates.
+
+    Examples
+    --------
+
+    >>> type(ps.control.quaternion_task("tool")).__name__
+    'PoseTask'
+    """
     near = np.asarray(near, dtype=float)
     if near.shape != (4,) or not np.linalg.norm(near) > 0:
         raise ShapeError(f"`near` is a quaternion (x, y, z, w); {near} is not one.")
@@ -165,8 +232,27 @@ def quaternion_task(frame: str, near: Any = (0.0, 0.0, 0.0, 1.0)) -> PoseTask:
 
 
 def euler_task(frame: str) -> PoseTask:
-    """y = (x, roll, pitch, yaw), (…, 6), with R = Rz(yaw)Ry(pitch)Rx(roll); NaN in gimbal lock. Not traceable: angles
-    need the arc tangent."""
+    """A task in position and roll, pitch and yaw of a frame.
+
+    y = (x, roll, pitch, yaw) with R = Rz(yaw)Ry(pitch)Rx(roll); NaN in gimbal lock. Not traceable: angles need the arc
+    tangent.
+
+    Parameters
+    ----------
+    frame : str
+
+    Returns
+    -------
+    PoseTask
+        Of six coordinates.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> ps.control.task_space(arm, q, v, ps.control.euler_task("tool")).inertia.shape
+    (6, 6)
+    """
 
     def measure(pose: np.ndarray, beta: np.ndarray) -> Measured:
         r = pose[..., :3, :3]
@@ -182,9 +268,30 @@ def euler_task(frame: str) -> PoseTask:
 
 
 def casadi_task(function: Any, frame: str | None = None) -> PoseTask | JointTask:
-    """y = function(pose (4, 4)) of a frame, or function(q); a `casadi.Function` with one column of results.
+    """A task whose coordinates are a CasADi function of a frame's pose, or of q.
 
-    CasADi differentiates it; evaluated as NumPy, or traced and compiled where it is of sin, cos, sqrt and arithmetic.
+    CasADi differentiates it; it is evaluated as NumPy, or traced and compiled where it is made of sin, cos, sqrt and
+    arithmetic.
+
+    Parameters
+    ----------
+    function : casadi.Function
+        Of a pose (4, 4), or of q; its result is one column.
+    frame : str, optional
+        The frame whose pose is meant; without it the function is of q.
+
+    Returns
+    -------
+    PoseTask or JointTask
+
+    Examples
+    --------
+
+    >>> import casadi
+    >>> pose = casadi.SX.sym("pose", 4, 4)
+    >>> task = ps.control.casadi_task(casadi.Function("height", [pose], [pose[2, 3]]), "tool")
+    >>> type(task).__name__
+    'PoseTask'
     """
     import casadi
 

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.control.splines import Spline, checked_points, through
 from phistar.errors import InfeasibleError, ModelError, ShapeError
 from phistar.model import Model
+from phistar.model.check import check_robot
 from phistar.spatial import rotations
 
 SAMPLES = 200  # per segment, where a peak has no closed form
@@ -19,17 +21,17 @@ TOLERANCE = 1e-9  # of limits, relative
 class JointPoint(NamedTuple):
     """q, θ̇ and θ̈, (…, n) each."""
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
+    q: Array
+    v: Array
+    a: Array
 
 
 class PosePoint(NamedTuple):
     """A pose (…, 4, 4), its β = [ω; ẋ] and β̇ (…, 6), world axes."""
 
-    pose: np.ndarray
-    twist: np.ndarray
-    acceleration: np.ndarray
+    pose: Array
+    twist: Array
+    acceleration: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +75,34 @@ class PoseTrajectory:
 def joint_trajectory(
     model: Model, waypoints: Any, *, duration: float | None = None, velocity: Any = None, acceleration: Any = None
 ) -> JointTrajectory:
-    """Through waypoints (m + 1, nq), at rest at both ends, in `duration` or the least time that the limits allow.
+    """Smooth motion through waypoints of the joints, at rest at both ends.
 
-    `velocity` and `acceleration` are largest magnitudes, one or one per joint; without `velocity`, the model's own.
-    A motion that leaves the joints' limits, or cannot be as fast as asked, is refused with the numbers.
+    It takes `duration`, or the least time that the limits allow. A motion that leaves the joints' limits, or cannot be
+    as fast as asked, is refused with the numbers.
+
+    Parameters
+    ----------
+    model : Model
+    waypoints : (m + 1, nq)
+    duration : float, optional
+        In seconds.
+    velocity, acceleration : float or (nv,), optional
+        Greatest magnitudes; without `velocity`, the model's own.
+
+    Returns
+    -------
+    JointTrajectory
+        `trajectory(t)` gives q, v and a; `trajectory.duration`.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> path = ps.control.joint_trajectory(arm, [q, q + 0.3], duration=2.0)
+    >>> [part.shape for part in path(1.0)]
+    [(6,), (6,), (6,)]
     """
+    check_robot("joint_trajectory", (model,))
     if not all(joint.kind.flat for joint in model.joints):
         curved = next(joint.name for joint in model.joints if not joint.kind.flat)
         raise ModelError(
@@ -106,9 +131,34 @@ def pose_trajectory(
     angular_velocity: float | None = None,
     angular_acceleration: float | None = None,
 ) -> PoseTrajectory:
-    """Through poses (m + 1, 4, 4), at rest at both ends; limits are lengths of the vectors, in m/s, rad/s, …
+    """Smooth motion of a frame through poses, at rest at both ends.
 
-    Between two poses the frame turns about one axis; neighbours more than half a turn apart go the shorter way.
+    Between two poses the frame turns about one axis; neighbours more than half a turn apart go the shorter way. Limits
+    are lengths of the vectors.
+
+    Parameters
+    ----------
+    poses : (m + 1, 4, 4)
+    duration : float, optional
+        In seconds; else the least time that the limits allow.
+    velocity, acceleration : float, optional
+        In m/s and m/s².
+    angular_velocity, angular_acceleration : float, optional
+        In rad/s and rad/s².
+
+    Returns
+    -------
+    PoseTrajectory
+        `trajectory(t)` gives pose, twist and acceleration.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560_akb")
+    >>> q, v = np.array([0.3, -0.6, 0.4, 0.5, 0.7, -0.2]), np.zeros(6)
+    >>> pose = ps.forward_kinematics(arm, q, "tool")
+    >>> path = ps.control.pose_trajectory([pose, np.eye(4)], duration=1.0)
+    >>> path(0.5)[0].shape
+    (4, 4)
     """
     points = _distinct(_coordinates(poses))
     limits = [_limits(np.inf if x is None else x, 1, "the motion")[0] for x in (velocity, angular_velocity)]
@@ -178,7 +228,7 @@ def _within_limits(model: Model, curve: Spline, names: list[str]) -> None:
 def _limits(given: Any, count: int, what: str) -> np.ndarray:
     try:
         limits = np.broadcast_to(np.asarray(given, dtype=float), (count,))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"Limits of {what} are one number, or {count}; they were given {given!r:.100}.") from None
     if not (limits >= 0.0).all():  # NaN fails too
         raise ShapeError(f"Limits of {what} are magnitudes; {limits.tolist()} has a negative number or NaN.")
@@ -208,7 +258,7 @@ def _coordinates(poses: Any) -> np.ndarray:
     """Positions and quaternions, (m + 1, 7), neighbouring quaternions on the same side."""
     try:
         array = np.asarray(poses, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ShapeError(f"Poses must be numbers, (points, 4, 4); they were given {poses!r:.100}.") from None
     if array.ndim != 3 or array.shape[1:] != (4, 4) or len(array) < 2 or not np.isfinite(array).all():
         raise ShapeError(f"Poses must be finite, (points, 4, 4) with two points or more; the shape is {array.shape}.")

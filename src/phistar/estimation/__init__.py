@@ -12,18 +12,31 @@ from phistar.estimation.covariances import (
     covariances,
 )
 from phistar.estimation.filtering import Filtered, forward_dynamics
+from phistar.estimation.force_observer import Collision, CollisionTest, ForceObserver, Observed
+from phistar.estimation.information import InformationFilter, information_filter
+from phistar.estimation.kalman import Filter, Smoother, kalman_filter, kalman_smoother
 from phistar.estimation.observability import Observability, observability, observability_gramian, self_motions
+from phistar.estimation.pose_filter import PoseEstimate, PoseFilter
 from phistar.estimation.scan import scanned_forward_dynamics
 from phistar.estimation.state_space import StateSpace, sample_joint_forces, state_space
 
 __all__ = [
     "AccelerationParts",
     "BoundaryValueProblem",
+    "Collision",
+    "CollisionTest",
     "CompositeBodies",
     "Covariances",
+    "Filter",
     "Filtered",
+    "ForceObserver",
+    "InformationFilter",
     "Observability",
+    "Observed",
+    "PoseEstimate",
+    "PoseFilter",
     "PropagatedGains",
+    "Smoother",
     "Solution",
     "StateSpace",
     "acceleration_parts",
@@ -33,6 +46,9 @@ __all__ = [
     "forward_dynamics",
     "forward_errors",
     "graded_chain",
+    "information_filter",
+    "kalman_filter",
+    "kalman_smoother",
     "observability",
     "observability_gramian",
     "precise_forward_dynamics",

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.links.values import Links, inward, links_at, outward
 from phistar.backends.programs.program import AS_WRITTEN
 from phistar.dynamics import operational_space
@@ -27,32 +28,69 @@ from phistar.estimation.blocks import over_links
 from phistar.estimation.terms import known_terms
 from phistar.identities import smoothing
 from phistar.model import Free, Model
+from phistar.model.check import check_robot
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.short_repr import short_repr
 from phistar.spatial import times
 from phistar.stated import Stated, external_forces, states
 
 SINGULAR = 1e-11  # of the greatest mobility: below it, a direction is one in which the joints cannot move a frame
 
 
+@short_repr
 @dataclass(frozen=True)
 class Solution:
-    """What solves the problem: `states` x and `costates` λ, (…, n, 6) in link axes; θ̈ and τ, (…, nv); and the forces
-    on the frames, {frame: (…, 6)} in world axes."""
+    """Solution of a `BoundaryValueProblem`.
 
-    states: np.ndarray
-    costates: np.ndarray
-    accelerations: np.ndarray
-    joint_forces: np.ndarray
-    tip_forces: Mapping[str, np.ndarray]
+    Attributes
+    ----------
+    states, costates : (…, n, 6)
+        x (link forces) and λ (link accelerations), each in its link's axes.
+    accelerations, joint_forces : (…, nv)
+        θ̈ and τ.
+    tip_forces : dict
+        {frame: (…, 6)}, the forces on the frames, in world axes.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> problem = ps.estimation.BoundaryValueProblem(arm, q, v)
+    >>> problem.forward(tau).states.shape
+    (6, 6)
+    """
+
+    states: Array
+    costates: Array
+    accelerations: Array
+    joint_forces: Array
+    tip_forces: Mapping[str, Array]
 
 
 @dataclass(frozen=True)
 class BoundaryValueProblem:
-    """A mechanism at q (…, nq), v (…, nv), with conditions at its ends.
+    """A mechanism in motion with conditions at its tips and its base (R87 §IV).
 
-    `tip_forces`, {frame: (…, 6)}, load frames; `tip_accelerations`, {frame: (…, 6)}, say how frames move ([ω̇; ẍ] in
-    the world; zero anchors them), whatever force that takes. `base_acceleration`, (…, 6), drives the base.
+    Parameters
+    ----------
+    model : Model
+    q, v : (…, nq), (…, nv)
+        Joint coordinates and rates.
+    tip_forces : dict, optional
+        {frame: (…, 6)}, forces on frames, [moment; force] in world axes.
+    tip_accelerations : dict, optional
+        {frame: (…, 6)}, how frames are made to move, [ω̇; ẍ] in world axes, whatever force that takes; zero anchors one.
+    base_acceleration : (…, 6), optional
+        How the base is driven.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> problem = ps.estimation.BoundaryValueProblem(arm, q, v, tip_accelerations={"tool": np.zeros(6)})
+    >>> problem.forward(tau).accelerations.round(6) + 0.0
+    array([0., 0., 0., 0., 0., 0.])
     """
 
     model: Model
@@ -63,6 +101,7 @@ class BoundaryValueProblem:
     base_acceleration: Any = None
 
     def __post_init__(self) -> None:
+        check_robot("BoundaryValueProblem", (self.model,))
         if self.model.loops:
             raise ModelError(f"{self.model.name} has loops; take model.tree and say how the cut frames move.")
         both = set(self.tip_forces) & set(self.tip_accelerations)
@@ -138,13 +177,13 @@ class BoundaryValueProblem:
         x, costates = (over_links(self.model, found[name], columns=False) for name in ("states", "costates"))
         return Solution(x, costates, accelerations, joint_forces, forces)
 
-    def defects(self, solution: Solution) -> dict[str, np.ndarray]:
+    def defects(self, solution: Solution) -> dict[str, Array]:
         """How far a solution is from (16), (18) with (19), and (20), link by link: (…, n, 6), (…, n, 6), (…, nv)."""
         known = dict(solution.tip_forces)
         frames, f = external_forces(self.model, known) if known else ((), None)
         vectors = {"v": self.v} | ({} if f is None else {"f": f})
         b, n = (x[..., None] for x in known_terms(self.model, self.q, vectors, frames))
-        q = self.model.checked(self.q, self.model.nq, "q")
+        q = self.model.checked_q(self.q)
         return _defects(links_at(self.model, q), solution, b, n, self.base_acceleration)
 
 

@@ -13,35 +13,74 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.links.values import congruent_inward, inward, mirrored
 from phistar.backends.traces.trace import Tape, finish
 from phistar.errors import ModelError
 from phistar.estimation.state_space import StateSpace, state_space
 from phistar.model import Model
+from phistar.model.check import check_robot
+from phistar.short_repr import short_repr
 
 SAME = 1e-12  # relative: links that differ by less are equal
 NEGLIGIBLE = 1e-13  # of the greatest eigenvalue of P(2) − P(1): below it, there is none
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class PropagatedGains:
-    """`gains` G = PH*D⁻¹, (n, 6), and `joint_inertias` D, (n,), base first; `rank` of P(k+1) − P(k), which decides what
-    a link costs."""
+    """Filter gains of a chain of equal links, from propagated factors.
 
-    gains: np.ndarray
-    joint_inertias: np.ndarray
+    Attributes
+    ----------
+    gains : (n, 6)
+        G = PH*D⁻¹ of each link, base first.
+    joint_inertias : (n,)
+        D of each joint, base first.
+    rank : int
+        Of P(k+1) − P(k), which decides what a link costs.
+
+    Examples
+    --------
+    >>> chain = ps.planar_chain(6)
+    >>> ps.estimation.propagated_gains(chain, chain.neutral()).rank
+    5
+    """
+
+    gains: Array
+    joint_inertias: Array
     rank: int
 
 
 def propagated_gains(model: Model, q: Any) -> PropagatedGains:
-    """G and D of every link from the factors of δP(k) = P(k+1) − P(k) = L N L*; q (nq,) is one configuration.
+    """Filter gains of a chain of equal links by Chandrasekhar's recursion.
+
+    From the factors of δP(k) = P(k+1) − P(k) = L N L*:
 
         D(k+1) = D(k) + HLNL*H*,    (PH*)(k+1) = (PH*)(k) + LNL*H*,    G(k+1) = (PH*)(k+1) D⁻¹(k+1)
         L(k+1) = φ(I − G(k+1)H) L,    N(k+1) = N + NL*H* D⁻¹(k) HLN
 
     The links must be equal, and the angles of all joints but the first; the tip's inertia may differ (a payload), which
     changes only where the recursion begins, and its rank.
+
+    Parameters
+    ----------
+    model : Model
+        A chain of equal links.
+    q : (nq,)
+        One configuration.
+
+    Returns
+    -------
+    PropagatedGains
+
+    Examples
+    --------
+    >>> chain = ps.planar_chain(6)
+    >>> ps.estimation.propagated_gains(chain, chain.neutral()).joint_inertias.shape
+    (6,)
     """
+    check_robot("propagated_gains", (model,))
     space = state_space(model, q, np.zeros(model.nv))
     _refuse_unequal(model, space)
     phi, H, tip = space.transition[-1], space.design[-1], space.state_covariance[0]

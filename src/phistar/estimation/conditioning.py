@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from phistar.array_types import Array
 from phistar.backends.links.values import links_at
 from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import program_of
@@ -19,7 +20,7 @@ from phistar.dynamics import gravity_load, mass_matrix
 from phistar.errors import ModelError, PhistarError, ShapeError, UnknownNameError
 from phistar.estimation.filtering import forward_dynamics
 from phistar.expression import setting_of, symbols_of
-from phistar.model import Model, ModelBuilder, Revolute
+from phistar.model import Model, ModelBuilder, Revolute, require_tree
 from phistar.spatial import Inertia, Pose, force_transform
 
 METHODS = ("plain", "conventional", "joseph", "square_root", "cholesky", "compiled")
@@ -27,9 +28,34 @@ METHODS = ("plain", "conventional", "joseph", "square_root", "cholesky", "compil
 symmetric; Cholesky's factors of the mass matrix; and what `ps.forward_dynamics` compiles."""
 
 
-def precise_forward_dynamics(model: Model, q: Any, v: Any, tau: Any, digits: int = 50) -> np.ndarray:
-    """θ̈ to many digits, (nv,), numbers of mpmath: the arguments and the robot's numbers are taken as exact."""
-    given = {name: model.checked(x, size, name) for name, x, size in _named(model, q, v, tau)}
+def precise_forward_dynamics(model: Model, q: Any, v: Any, tau: Any, digits: int = 50) -> Array:
+    """Joint accelerations to many digits.
+
+    The arguments and the robot's numbers are taken as exact.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, tau : (nq,), (nv,), (nv,)
+        One state.
+    digits : int
+        Decimal digits.
+
+    Returns
+    -------
+    (nv,)
+        Numbers of mpmath.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> exact = ps.estimation.precise_forward_dynamics(arm, q, v, tau)
+    >>> bool(np.allclose(exact.astype(float), ps.forward_dynamics(arm, q, v, tau)))
+    True
+    """
+    require_tree(model, "precise_forward_dynamics")
+    given = {"q": model.checked_q(q), "v": model.checked(v, model.nv, "v"), "tau": model.checked(tau, model.nv, "tau")}
     if any(x.ndim != 1 for x in given.values()):
         raise ShapeError("precise_forward_dynamics takes one state: q (nq,), v (nv,), tau (nv,).")
     try:
@@ -44,10 +70,6 @@ def precise_forward_dynamics(model: Model, q: Any, v: Any, tau: Any, digits: int
         arrays = {"θ̇": lifted(given["v"]), "T": lifted(given["tau"]), "a_g": lifted(gravity)}
         links = links_at(model, lifted(given["q"]))
         return run(program, links, {name: x[:, None] for name, x in arrays.items()})["y"][:, 0]
-
-
-def _named(model: Model, q: Any, v: Any, tau: Any) -> tuple[tuple[str, Any, int], ...]:
-    return ("q", q, model.nq), ("v", v, model.nv), ("tau", tau, model.nv)
 
 
 def _lifting(mpmath: Any) -> Any:
@@ -75,11 +97,38 @@ def _lifting(mpmath: Any) -> Any:
 def forward_errors(
     model: Model, q: Any, tau: Any, methods: Sequence[str] = METHODS, digits: int = 50
 ) -> dict[str, float]:
-    """‖θ̈ − exact‖ / ‖exact‖ of each method, at rest: 1e-16 is exact, 1 is nothing; infinite where a method fails."""
+    """Relative error of forward dynamics by each method, at rest.
+
+    ‖θ̈ − exact‖ / ‖exact‖ against arithmetic of many digits; infinite where a method fails.
+
+    Parameters
+    ----------
+    model : Model
+    q, tau : (nq,), (nv,)
+        One configuration and joint forces.
+    methods : sequence of str
+        Which of "plain", "conventional", "joseph", "square_root", "cholesky" and "compiled".
+    digits : int
+        Decimal digits of the exact result.
+
+    Returns
+    -------
+    dict
+        {method: error}; 1e-16 is exact to rounding.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> errors = ps.estimation.forward_errors(arm, q, np.ones(6), ["compiled"])
+    >>> errors["compiled"] < 1e-11
+    True
+    """
     unknown = [method for method in methods if method not in METHODS]
     if unknown:
         raise UnknownNameError(f"{unknown[0]!r} is no method to compare; choose from {', '.join(METHODS)}.")
-    q, tau = model.checked(q, model.nq, "q"), model.checked(tau, model.nv, "tau")
+    require_tree(model, "forward_errors")
+    q, tau = model.checked_q(q), model.checked(tau, model.nv, "tau")
     rest = np.zeros(model.nv)
     exact = precise_forward_dynamics(model, q, rest, tau, digits)
     scale = max(abs(x) for x in exact)
@@ -131,8 +180,26 @@ def _plain_filter(model: Model, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
 
 
 def graded_chain(n: int, ratio: float = 1.0, light: float = 1.0) -> Model:
-    """n links in space without gravity: masses grow from base to tip by `ratio` in all (fall, if below 1); every
-    second one is `light` times that."""
+    """Chain in space whose masses grow or fall along it, to try how well methods bear bad conditioning.
+
+    Parameters
+    ----------
+    n : int
+        Number of links.
+    ratio : float
+        Mass of the tip's link over that of the base's.
+    light : float
+        Every second link is this many times as heavy as its place says.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> ps.estimation.graded_chain(4, ratio=1e3).nv
+    4
+    """
     if n < 1 or ratio <= 0 or light <= 0:
         raise ModelError(f"A chain needs a link and positive masses; it was asked for {n} links, {ratio=}, {light=}.")
     builder = ModelBuilder(f"graded{n}", gravity=(0, 0, 0))

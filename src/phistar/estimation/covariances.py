@@ -11,34 +11,58 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
 from phistar.errors import ModelError
 from phistar.estimation.blocks import over_joints, over_links
 from phistar.identities import smoothing
 from phistar.identities.kinematics import rotor_bias
-from phistar.model import Model
+from phistar.model import Model, require_tree
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.short_repr import short_repr
 from phistar.stated import states
 
 
+@short_repr
 @dataclass(frozen=True)
 class Covariances:
-    """Blocks per link k of n: (…, n, 6, 6), or (…, n, r, r) over the joints, r the most dofs of any joint."""
+    """Covariances of R87's estimation problem, a block for each link or joint.
 
-    innovations: np.ndarray
+    Attributes
+    ----------
+    innovations : (…, n, r, r)
+        D of each joint; r is the largest number of freedoms of a joint.
+    predicted, updated : (…, n, 6, 6)
+        P⁻ and P⁺: the articulated inertia before and after its joint.
+    smoothed : (…, n, 6, 6)
+        S, of the link forces once every joint force is known.
+    costates, costates_inboard : (…, n, 6, 6)
+        Δ⁻ and Δ⁺ of the outward pass.
+    accelerations : (…, n, r, r)
+        Diagonal blocks of ℳ⁻¹.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> ps.estimation.covariances(arm, q).predicted.shape
+    (6, 6, 6)
+    """
+
+    innovations: Array
     """D = HPH* + A, of e⁻ (R87 eq. 57)."""
-    predicted: np.ndarray
+    predicted: Array
     """P⁻, of the force on a link once the joints outboard of it are known (eq. 56)."""
-    updated: np.ndarray
+    updated: Array
     """P⁺, once its own joint is known too (eq. 58)."""
-    smoothed: np.ndarray
+    smoothed: Array
     """S = P − PΔP, once all joints are known (eqs. 64, 65)."""
-    costates: np.ndarray
+    costates: Array
     """Δ⁻, of the link's acceleration (eqs. 66, 82); KJR92's Ω."""
-    costates_inboard: np.ndarray
+    costates_inboard: Array
     """Δ⁺, of the same on the inboard side of its joint (eq. 81)."""
-    accelerations: np.ndarray
+    accelerations: Array
     """c = D⁻¹ + G*Δ⁺G, of a joint's own acceleration: the diagonal blocks of ℳ⁻¹, in O(n) (eqs. 71, 83)."""
 
 
@@ -56,20 +80,62 @@ class Covariances:
     form=AS_WRITTEN,
 )
 def covariances(model: Model, q: Any) -> Covariances:
-    """D, P⁻, P⁺, S, Δ⁻, Δ⁺ and the diagonal blocks of ℳ⁻¹: one inward and one outward pass (R87 eqs. 37-43, 65-82)."""
+    """Covariances of link forces and joint accelerations before and after the joint forces are known.
+
+    D, P⁻, P⁺, S, Δ⁻, Δ⁺ and the diagonal blocks of ℳ⁻¹ by one inward and one outward pass (R87 eqs. 37-43, 65-82).
+
+    Parameters
+    ----------
+    model : Model
+    q : (…, nq)
+        Joint coordinates [rad, m].
+
+    Returns
+    -------
+    Covariances
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> blocks = ps.estimation.covariances(arm, q).accelerations[:, 0, 0]
+    >>> bool(np.allclose(blocks, np.diag(ps.mass_matrix_inverse(arm, q))))
+    True
+    """
+    require_tree(model, "covariances")
     found = covariances.evaluate_all(model, q)
     joints = ("innovations", "accelerations")
     shaped = {n: over_joints(model, x) if n in joints else over_links(model, x, True) for n, x in found.items()}
     return Covariances(**shaped)
 
 
+@short_repr
 @dataclass(frozen=True)
 class AccelerationParts:
-    """θ̈ = joint_forces + link_forces + link_motions, each (…, nv): a¹, a² and a³ of R87 eq. 69."""
+    """Joint accelerations by their causes, as `acceleration_parts` returns them.
 
-    joint_forces: np.ndarray
-    link_forces: np.ndarray
-    link_motions: np.ndarray
+    θ̈ = joint_forces + link_forces + link_motions. The parts belong to a convention of accelerations. These take KJR92's
+    inertial one, with its pair of biases (a, b). R87 differentiates velocities in the links' axes, with another pair
+    (n, b): `joint_forces` is its a¹ (eq. 69), the sum of the other two is its a² + a³, and each of them its own only at
+    rest.
+
+    Attributes
+    ----------
+    joint_forces, link_forces, link_motions : (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> parts = ps.estimation.acceleration_parts(arm, q, v, tau)
+    >>> total = parts.joint_forces + parts.link_forces + parts.link_motions
+    >>> bool(np.allclose(total, ps.forward_dynamics(arm, q, v, tau)))
+    True
+    """
+
+    joint_forces: Array
+    link_forces: Array
+    link_motions: Array
 
 
 @states(
@@ -80,7 +146,28 @@ class AccelerationParts:
     }
 )
 def acceleration_parts(model: Model, q: Any, v: Any, tau: Any) -> AccelerationParts:
-    """Accelerations due to joint forces, to gyroscopic forces and gravity, and to bias accelerations (R87 eq. 69)."""
+    """Joint accelerations due to joint forces, to gyroscopic forces and gravity, and to bias accelerations.
+
+    The split of R87 eq. 69 with the biases of KJR92 eqs. 47, 48; see `AccelerationParts`.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, tau : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and forces.
+
+    Returns
+    -------
+    AccelerationParts
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> ps.estimation.acceleration_parts(arm, q, v, tau).joint_forces + 0.0
+    array([0., 0., 0., 0., 0., 0.])
+    """
+    require_tree(model, "acceleration_parts")
     return AccelerationParts(**acceleration_parts.evaluate_all(model, q, {"v": v, "T": tau}))
 
 
@@ -91,11 +178,31 @@ def _outboard_half(s: Symbols) -> Node:
 
 
 @states(_outboard_half, matrix=True, form=AS_WRITTEN)
-def closed_form_inverse(model: Model, q: Any) -> np.ndarray:
-    """ℳ⁻¹ = c + dψK + (dψK)*, (…, nv, nv), of a serial chain in O(n²) (R87 eqs. 70-72, 83).
+def closed_form_inverse(model: Model, q: Any) -> Array:
+    """Inverse of a serial chain's mass matrix in closed form.
 
-    By count it beats `ps.mass_matrix_inverse`, which holds for trees too, on chains of more than some 25 links.
+    ℳ⁻¹ = c + dψK + (dψK)* in O(n²) (R87 eqs. 70-72, 83). By count it beats `ps.mass_matrix_inverse`, which holds for
+    trees too, on chains of more than some 25 links.
+
+    Parameters
+    ----------
+    model : Model
+        A serial chain.
+    q : (…, nq)
+        Joint coordinates [rad, m].
+
+    Returns
+    -------
+    (…, nv, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> bool(np.allclose(ps.estimation.closed_form_inverse(arm, q), ps.mass_matrix_inverse(arm, q)))
+    True
     """
+    require_tree(model, "closed_form_inverse")
     if not model.is_serial:
         raise ModelError(f"{model.name} branches, and R87 eq. 70 is about chains; use ps.mass_matrix_inverse.")
     half = closed_form_inverse.evaluate(model, q)

@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS, JOSEPH
-from phistar.errors import ModelError, UnknownNameError
+from phistar.errors import UnknownNameError
 from phistar.estimation.blocks import over_joints, over_links, require_joints
 from phistar.estimation.square_root import square_root_filter
 from phistar.identities import smoothing
-from phistar.model import Model
+from phistar.model import Model, require_tree
+from phistar.model.check import check_robot
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
+from phistar.short_repr import short_repr
 from phistar.stated import Stated, external_forces, states
 
 Statement = Callable[[Symbols, bool], Node]
@@ -44,13 +47,24 @@ UPDATES = {"conventional": AS_WRITTEN, "joseph": JOSEPH}
 """How P⁺ is made, and the form of the statements that makes it so; the square root has no statement."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Filtered:
-    """What the filter and the smoother found, for n links and nv joint rates; r is the most dofs of any joint. Only
-    what was kept is there. Link vectors are in the link's axes at its origin, angular part first.
+    """Result of forward dynamics by filter and smoother: the accelerations, and what `keep` asked for.
+
+    Link vectors are in the link's axes at its origin, angular part first; n is the number of links, r the largest
+    number of freedoms of a joint. An attribute that was not kept raises an `UnknownNameError`.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> found = ps.estimation.forward_dynamics(arm, q, v, tau, keep=["innovations"])
+    >>> found.accelerations.shape
+    (6,)
     """
 
-    kept: Mapping[str, np.ndarray]
+    kept: Mapping[str, Array]
 
     def _found(self, name: str) -> np.ndarray:
         if name not in self.kept:
@@ -58,52 +72,52 @@ class Filtered:
         return self.kept[name]
 
     @property
-    def accelerations(self) -> np.ndarray:
+    def accelerations(self) -> Array:
         """θ̈, (…, nv) (R87 eq. 46)."""
         return self._found("accelerations")
 
     @property
-    def innovations(self) -> np.ndarray:
+    def innovations(self) -> Array:
         """e⁻ = T − Hz⁻, (…, nv): of each joint force what those outboard did not tell (eq. 40)."""
         return self._found("innovations")
 
     @property
-    def residuals(self) -> np.ndarray:
+    def residuals(self) -> Array:
         """e⁺ = D⁻¹e⁻, (…, nv): a joint's acceleration were all joints inboard of it locked (eq. 42)."""
         return self._found("residuals")
 
     @property
-    def predicted_states(self) -> np.ndarray:
+    def predicted_states(self) -> Array:
         """z⁻, (…, n, 6): the force on each link's inboard joint, from the joint forces outboard of it (eq. 36)."""
         return self._found("predicted_states")
 
     @property
-    def states(self) -> np.ndarray:
+    def states(self) -> Array:
         """x = z + Pλ, (…, n, 6): the force itself (eq. 34)."""
         return self._found("states")
 
     @property
-    def costates(self) -> np.ndarray:
+    def costates(self) -> Array:
         """λ⁻, (…, n, 6): each link's acceleration (eqs. 45, 47); inertial, not in R87's link-frame convention."""
         return self._found("costates")
 
     @property
-    def gains(self) -> np.ndarray:
+    def gains(self) -> Array:
         """G, (…, n, 6, r) (eq. 39)."""
         return self._found("gains")
 
     @property
-    def inertias(self) -> np.ndarray:
+    def inertias(self) -> Array:
         """P⁻, (…, n, 6, 6): articulated inertia, and covariance of the predicted state (eq. 37)."""
         return self._found("inertias")
 
     @property
-    def updated_inertias(self) -> np.ndarray:
+    def updated_inertias(self) -> Array:
         """P⁺, (…, n, 6, 6): the same felt across the joint (eq. 43)."""
         return self._found("updated_inertias")
 
     @property
-    def joint_inertias(self) -> np.ndarray:
+    def joint_inertias(self) -> Array:
         """D, (…, n, r, r): inertia about the joint, and variance of the innovation (eq. 38)."""
         return self._found("joint_inertias")
 
@@ -119,16 +133,41 @@ def forward_dynamics(
     update: str = "conventional",
     base_acceleration: Any = None,
 ) -> Filtered:
-    """θ̈ by filter and smoother, biases inside: one inward and one outward pass (R87 eqs. 35-47).
+    """Joint accelerations by Kalman filter and smoother.
 
-    `keep` names what else is wanted of `Filtered`, or is "all". `update` chooses how the articulated inertia crosses a
-    joint: "conventional" (eqs. 43, 50), "joseph" (eq. 51) or "square_root" (factors of P; slower, in NumPy).
-    `base_acceleration`, (…, 6), drives the base: [ω̇; v̇] in world axes at the world's origin.
+    One inward and one outward pass with the biases inside (R87 eqs. 35-47).
+
+    Parameters
+    ----------
+    model : Model
+    q, v, tau : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and forces.
+    f_ext : dict, optional
+        External forces {frame: (…, 6)} as in `ps.forward_dynamics`.
+    keep : sequence of str or "all"
+        What else is wanted of `Filtered`.
+    update : "conventional", "joseph" or "square_root"
+        How the articulated inertia crosses a joint: eqs. 43 and 50, the Joseph form eq. 51, or factors of P (slower).
+    base_acceleration : (…, 6), optional
+        [ω̇; v̇] of the base in world axes at the world's origin.
+
+    Returns
+    -------
+    Filtered
+        `accelerations` (…, nv), and what was kept.
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> found = ps.estimation.forward_dynamics(arm, q, v, tau)
+    >>> bool(np.allclose(found.accelerations, ps.forward_dynamics(arm, q, v, tau)))
+    True
     """
+    check_robot("forward_dynamics", (model,))
     require_joints(model)
     wanted = _checked_keep(keep)
-    if model.loops:
-        raise ModelError(f"{model.name} has loops; the filter runs along trees. model.tree has its loops cut.")
+    require_tree(model, "the filter")
     frames: tuple[str, ...] = ()
     given = {"v": v, "T": tau}
     if f_ext:
@@ -165,7 +204,7 @@ def stated(names: tuple[str, ...], form: str = AS_WRITTEN, driven: bool = False)
     return states(lambda s: {name: STATEMENTS[name](s, driven) for name in names}, matrix=matrix, form=form)(filtered)
 
 
-def shaped(model: Model, name: str, x: np.ndarray) -> np.ndarray:
+def shaped(model: Model, name: str, x: np.ndarray) -> Array:
     """A result of the statements as `Filtered` has it."""
     if name in ("accelerations", "innovations", "residuals"):
         return x

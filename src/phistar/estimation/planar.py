@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.traces.trace import Tape, finish
 
 Numbers = tuple[Any, ...]
@@ -55,10 +56,10 @@ def residuals(innovation: Any, P: Numbers) -> Any:
     return innovation / P[0]
 
 
-def state_update(z: Numbers, g: Numbers, innovation: Any, tau: Any, cosine: Any, sine: Any) -> Numbers:
-    """z → z + Ge⁻, then into the axes of the next link."""
-    y, w = z[1] + g[0] * innovation, z[2] + g[1] * innovation
-    return tau, cosine * y - sine * w, sine * y + cosine * w
+def state_update(z: Numbers, g: Numbers, innovation: Any, cosine: Any, sine: Any) -> Numbers:
+    """z → z + Ge⁻, then into the axes of the next link; g(1) = 1, so that z(1) becomes τ."""
+    x, y, w = z[0] + innovation, z[1] + g[0] * innovation, z[2] + g[1] * innovation
+    return x, cosine * y - sine * w, sine * y + cosine * w
 
 
 def inertia_update(P: Numbers, g: Numbers, cosine: Any, sine: Any) -> Numbers:
@@ -109,6 +110,11 @@ def moment_update(x: Numbers, cosine: Any, sine: Any) -> Numbers:
     return x[0], cosine * x[1] - sine * x[2], sine * x[1] + cosine * x[2]
 
 
+def center_rotation(along: Any, across: Any, cosine: Any, sine: Any) -> Numbers:
+    """ρC into the axes of the next link: in the text's total 2N(N + 5), though no row of the table has it."""
+    return cosine * along + sine * across, cosine * across - sine * along
+
+
 # The two methods, on numbers
 
 
@@ -122,7 +128,7 @@ def forward_dynamics(links: Sequence[PlanarLink], angles: Sequence[Any], tau: Se
         g, innovation = gain(P), innovations(torque, z)
         kept.append((link, angle, residuals(innovation, P), g))
         cosine, sine = np.cos(angle), np.sin(angle)
-        z = state_update(z, g, innovation, torque, cosine, sine)
+        z = state_update(z, g, innovation, cosine, sine)
         P = inertia_update(P, g, cosine, sine)
     accelerations: list[Any] = []
     costate: Numbers = (0.0, 0.0, 0.0)
@@ -133,7 +139,7 @@ def forward_dynamics(links: Sequence[PlanarLink], angles: Sequence[Any], tau: Se
     return accelerations[::-1]
 
 
-def mass_matrix(links: Sequence[PlanarLink], angles: Sequence[Any]) -> np.ndarray:
+def mass_matrix(links: Sequence[PlanarLink], angles: Sequence[Any]) -> Array:
     """(n, n), tip first, by composite bodies (R87 eq. 32 and Table III)."""
     n = len(links)
     result = np.zeros((n, n))
@@ -148,7 +154,7 @@ def mass_matrix(links: Sequence[PlanarLink], angles: Sequence[Any]) -> np.ndarra
             result[i, k] = result[k, i] = x[0]
             x = moment_update(x, np.cos(angles[k]), np.sin(angles[k]))
         c, s = np.cos(angles[i]), np.sin(angles[i])
-        along, across = c * along + s * across, c * across - s * along
+        along, across = center_rotation(along, across, c, s)
     return result
 
 
@@ -177,14 +183,14 @@ def _count(row: Callable[..., Any], *shapes: int) -> tuple[int, int, int]:
 
 
 def table_2() -> list[Row]:
-    """Operations per link of the filter and smoother (R87 Table II). The printed 5 adds of the state update are 4."""
+    """Operations per link of the filter and smoother (R87 Table II)."""
     return [
         Row("State propagation", _count(state_propagation, 3, 0), (1, 1, 0)),
         Row("Inertia propagation", _count(inertia_propagation, 6, 0, 0, 0, 0), (4, 3, 0)),
         Row("Gain", _count(gain, 6), (0, 0, 2)),
         Row("Innovations", _count(innovations, 0, 3), (1, 0, 0)),
         Row("Residuals", _count(residuals, 0, 6), (0, 0, 1)),
-        Row("State update", _count(state_update, 3, 2, 0, 0, 0, 0), (5, 6, 0)),
+        Row("State update", _count(state_update, 3, 2, 0, 0, 0), (5, 6, 0)),
         Row("Inertia update", _count(inertia_update, 6, 2, 0, 0), (10, 9, 0)),
         Row("Costate propagation", _count(costate_propagation, 3, 0), (1, 1, 0)),
         Row("Joint acceleration", _count(joint_acceleration, 0, 3, 2), (3, 2, 0)),
@@ -208,6 +214,10 @@ def smoother_flops(n: Any) -> Any:
     return 27 * n
 
 
-def assembly_flops(n: Any, printed: bool = False) -> Any:
-    """Assembly, Cholesky and two triangular solves: N³/3 + N² + N(2N + 7); the paper prints 2N(N + 5) for the last."""
-    return n**3 / 3 + n**2 + (2 * n * (n + 5) if printed else n * (2 * n + 7))
+def assembly_flops(n: Any, shared: bool = False) -> Any:
+    """Assembly, Cholesky and two triangular solves: N³/3 + N² + 2N(N + 5) multiply-add pairs (R87, before Fig. 4).
+
+    The rows of Table III sum to N(2N + 7); the other 3N rotate the mass centre into the next link's axes. `shared`
+    leaves them out: x(i) starts from the same vector, whose rotation the last row counts already.
+    """
+    return n**3 / 3 + n**2 + (n * (2 * n + 7) if shared else 2 * n * (n + 5))

@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.links.values import Links, bias_acceleration, bias_force, has_rotors
 from phistar.errors import ModelError
-from phistar.model import Model
+from phistar.model import Model, require_tree
 from phistar.spatial import force_transform, times, transposed
 from phistar.stated import batched
 
@@ -61,11 +62,32 @@ class _Tables:
     alike: tuple[tuple[_Kind, np.ndarray], ...]
 
 
-def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> np.ndarray:
-    """θ̈ = ℳ⁻¹(τ − C), (…, nv), by scans: velocities, bias accelerations, filter (R87 eqs. 35-43), smoother (44-47).
+def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> Array:
+    """Joint accelerations by parallel scans over the links.
 
-    For serial chains of one-dof joints without gyroscopic rotors, each of whose links has inertia about its own joint.
+    θ̈ = ℳ⁻¹(τ − C): velocities, bias accelerations, filter (R87 eqs. 35-43) and smoother (44-47), each a scan of
+    logarithmic depth. For serial chains of joints with one freedom, without gyroscopic rotors, each of whose links has
+    inertia about its own joint.
+
+    Parameters
+    ----------
+    model : Model
+    q, v, tau : (…, nq), (…, nv), (…, nv)
+        Joint coordinates, rates and forces.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> q, v, tau = np.zeros((3, 6))
+    >>> found = ps.estimation.scanned_forward_dynamics(arm, q, v, tau)
+    >>> bool(np.allclose(found, ps.forward_dynamics(arm, q, v, tau)))
+    True
     """
+    require_tree(model, "scanned_forward_dynamics")
     tables = model.kept("scan", lambda: _tables(model))  # to read 10,000 links takes longer than to scan them
     q, v = batched(model, q, v)
     q, tau = batched(model, q, model.checked(tau, model.nv, "tau"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.array_types import Array
 from phistar.backends.links.values import Links, has_rotors, inward, links_at, outward
 from phistar.backends.traces.solve import solve
 from phistar.errors import ModelError
@@ -19,7 +20,7 @@ from phistar.model import Model
 from phistar.spatial import skew
 
 
-def mass_factor(model: Model, k: int) -> np.ndarray:
+def mass_factor(model: Model, k: int) -> Array:
     """F with FF* = M(k), (6, 6): the inertia's root about the mass centre, and √m carried to the origin."""
     inertia = model.bodies[k].inertia
     values, axes = np.linalg.eigh(inertia.tensor)
@@ -33,13 +34,11 @@ def mass_factor(model: Model, k: int) -> np.ndarray:
     return np.concatenate([upper, np.concatenate([np.zeros((3, 3)), root * np.eye(3)], axis=1)])
 
 
-def square_root_filter(
-    model: Model, q: Any, given: Mapping[str, Any], frames: tuple[str, ...]
-) -> dict[str, np.ndarray]:
+def square_root_filter(model: Model, q: Any, given: Mapping[str, Any], frames: tuple[str, ...]) -> dict[str, Array]:
     """Every quantity of `Filtered` by factors of P (R87 eqs. 35-47 in array form)."""
     if has_rotors(model):
         raise ModelError(f"{model.name} has gyroscopic rotors, which the square-root filter leaves out.")
-    q, tau = model.checked(q, model.nq, "q"), model.checked(given["T"], model.nv, "tau")
+    q, tau = model.checked_q(q), model.checked(given["T"], model.nv, "tau")
     vectors = {name: given[name] for name in ("v", "f") if name in given}
     force, motion = (x[..., None] for x in known_terms(model, q, vectors, frames))
     batch = np.broadcast_shapes(force.shape[:-3], tau.shape[:-1], np.shape(given.get("a_b", np.zeros(6)))[:-1])

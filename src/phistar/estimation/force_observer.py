@@ -1,0 +1,194 @@
+"""External forces from what a robot knows of itself: the momentum observer, and a test for collisions on it.
+
+p = ℳθ̇ changes by ṗ = T + C*θ̇ − 𝒢 + T_e, with C*θ̇ = ℳ̇θ̇ − 𝒞 by two sweeps; the observer's r follows T_e through a
+filter of first order, ṙ = K(T_e − r), and needs neither accelerations nor ℳ⁻¹ (De Luca and Mattone 2003).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from phistar.array_types import Array, BoolArray
+from phistar.dynamics import jacobian
+from phistar.errors import ShapeError
+from phistar.model import Model, require_tree
+from phistar.model.check import check_robot
+from phistar.operators.rate_letters import rate
+from phistar.short_repr import short_repr
+from phistar.stated import states
+
+
+@states(lambda s: s.mass @ s.v)
+def generalized_momentum(model: Model, q: Any, v: Any) -> Array:
+    """p = ℳθ̇, (…, nv)."""
+    return generalized_momentum.evaluate(model, q, {"v": v})
+
+
+@states(lambda s: rate(s.mass, s.v) @ s.v - s.C - s.g)
+def momentum_forces(model: Model, q: Any, v: Any) -> Array:
+    """ℳ̇θ̇ − 𝒞 − 𝒢 = C*θ̇ − 𝒢, (…, nv): how the momentum changes where no joint force acts, in O(n)."""
+    return momentum_forces.evaluate(model, q, {"v": v})
+
+
+@short_repr
+class Observed(NamedTuple):
+    """The observer's memory: its estimate `force` (nv,), and momentum and momentum's forces at the last sample."""
+
+    force: Array
+    momentum: Array
+    change: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ForceObserver:
+    """Joint forces that act on a robot from outside, from its motion and its motors' forces.
+
+    Sampled: r ← (r + K(p − p_before − h(T + change)))/(1 + Kh), T held over the step and the momentum's own change
+    taken in its mean; an implicit step of ṙ = K(T_e − r), stable for every K and h.
+
+    Parameters
+    ----------
+    model : Model
+        A tree.
+    gain : float or (nv,)
+        K, 1/s: 1/K is the time in which a force is found.
+    period : float
+        h, s.
+
+    Examples
+    --------
+    >>> arm = ps.planar_chain(2)
+    >>> observer = ps.estimation.ForceObserver(arm, gain=100.0, period=1e-3)
+    >>> memory = observer.start([0.0, 0.5], [0.0, 0.0])
+    >>> memory = observer.update(memory, [0.0, 0.5], [0.0, 0.0], ps.gravity_load(arm, [0.0, 0.5]) - [1.0, 0.0])
+    >>> memory.force.round(4).tolist()
+    [0.0909, 0.0]
+    """
+
+    model: Model
+    gain: Any = 50.0
+    period: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_robot("ForceObserver", (self.model,))
+        require_tree(self.model, "ForceObserver")
+        gain = np.asarray(self.gain, dtype=float)
+        if gain.shape not in ((), (self.model.nv,)) or not ((gain > 0.0) & np.isfinite(gain)).all():
+            raise ShapeError(f"The observer's gain must be positive: one number, or {self.model.nv} of them.")
+        if not 0.0 < self.period < np.inf:
+            raise ShapeError(f"The observer's period must be positive; it is {self.period!r:.50}.")
+
+    def start(self, q: Any, v: Any) -> Observed:
+        """The memory at the first sample: no force."""
+        momentum = generalized_momentum(self.model, q, v)
+        return Observed(np.zeros_like(momentum), momentum, momentum_forces(self.model, q, v))
+
+    def update(self, memory: Observed, q: Any, v: Any, tau: Any) -> Observed:
+        """The memory a period later, at q and v, the motors' forces tau (nv,) having been held in between; friction of
+        joints that is known belongs to tau."""
+        momentum, change = generalized_momentum(self.model, q, v), momentum_forces(self.model, q, v)
+        force = self._step(memory.force, momentum - memory.momentum, 0.5 * (change + memory.change), tau)
+        return Observed(force, momentum, change)
+
+    def _step(self, force: np.ndarray, gained: np.ndarray, change: np.ndarray, tau: Any) -> np.ndarray:
+        pull = gained - self.period * (np.asarray(tau) + change)
+        return (force + self.gain * pull) / (1.0 + self.gain * self.period)
+
+    def run(self, q: Any, v: Any, tau: Any) -> Array:
+        """The estimates (…, T, nv) along a log q (…, T, nq), v, tau (…, T, nv), each tau held until the next sample."""
+        momentum, change = generalized_momentum(self.model, q, v), momentum_forces(self.model, q, v)
+        held = self.model.checked(tau, self.model.nv, "tau")
+        made = np.zeros(momentum.shape)
+        for k in range(1, momentum.shape[-2]):
+            gained, mean = momentum[..., k, :] - momentum[..., k - 1, :], change[..., k, :] + change[..., k - 1, :]
+            made[..., k, :] = self._step(made[..., k - 1, :], gained, 0.5 * mean, held[..., k - 1, :])
+        return made
+
+    def wrench(self, q: Any, force: Any, frame: str) -> Array:
+        """The force [moment; force] (…, 6) at a frame, world axes, that is nearest to joint forces (…, nv): J*f = r."""
+        J = jacobian(self.model, q, frame)
+        return np.matmul(np.linalg.pinv(np.swapaxes(J, -1, -2)), np.asarray(force)[..., None])[..., 0]
+
+
+@short_repr
+class Collision(NamedTuple):
+    """For each window: the `statistic`, whether it is an `alarm`, and the outermost `joint` that feels it, −1 where no
+    joint does: the link that it carries, or one beyond, was touched."""
+
+    statistic: Array
+    alarm: BoolArray
+    joint: Array
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class CollisionTest:
+    """Whether observed joint forces are more than the sensors' noise, at a stated rate of false alarms.
+
+    Mahalanobis distances of window means, with mean, covariance and threshold from a run without contact: they are the
+    sensors' own, whatever their distribution. Whitening by the mass matrix, D^(−½)(I − HψK), would be right only for
+    noise whose covariance is ℳ.
+    """
+
+    mean: Array
+    inverse: Array
+    window: int
+    threshold: float
+    thresholds: Array
+    false_alarms: float
+
+    @staticmethod
+    def calibrated(forces: Any, window: int = 10, false_alarms: float = 0.01) -> CollisionTest:
+        """The test for forces like these (T, nv), observed while nothing touched the robot.
+
+        Parameters
+        ----------
+        forces : (T, nv)
+            The observer's estimates; a hundred windows for each false alarm in them, at least.
+        window : int
+            Samples whose mean is judged.
+        false_alarms : float
+            The part of windows without contact that raise an alarm.
+
+        Returns
+        -------
+        CollisionTest
+        """
+        means = _windows(forces, window)
+        if not 0.0 < false_alarms < 1.0 or len(means) * false_alarms < 10.0:
+            raise ShapeError(
+                f"{len(means)} windows cannot show a rate of false alarms of {false_alarms:g}: at least "
+                f"{10.0 / max(false_alarms, 1e-12):.0f} are needed."
+            )
+        mean, covariance = means.mean(axis=0), np.atleast_2d(np.cov(means.T))
+        try:
+            inverse = np.linalg.inv(covariance)
+        except np.linalg.LinAlgError:
+            raise ShapeError("The forces do not vary: a sensor without noise cannot be calibrated.") from None
+        away = means - mean
+        statistic = np.einsum("wi,ij,wj->w", away, inverse, away)
+        each = np.quantile(np.abs(away), 1.0 - false_alarms / away.shape[1], axis=0)
+        return CollisionTest(mean, inverse, window, float(np.quantile(statistic, 1 - false_alarms)), each, false_alarms)
+
+    def check(self, forces: Any) -> Collision:
+        """The windows of forces (T, nv), one after the other."""
+        away = _windows(forces, self.window) - self.mean
+        statistic = np.einsum("wi,ij,wj->w", away, self.inverse, away)
+        alarm = statistic > self.threshold
+        felt = np.abs(away) > self.thresholds
+        outermost = np.where(felt.any(axis=1), away.shape[1] - 1 - np.argmax(felt[:, ::-1], axis=1), -1)
+        return Collision(statistic, alarm, np.where(alarm, outermost, -1))
+
+
+def _windows(forces: Any, window: int) -> np.ndarray:
+    """Means of windows side by side, (w, nv)."""
+    array = np.asarray(forces, dtype=float)
+    if array.ndim != 2 or window < 1 or len(array) < window or not np.isfinite(array).all():
+        raise ShapeError(
+            f"Forces are (T, nv), finite, with at least one window of {window} samples; not {array.shape}."
+        )
+    count = len(array) // window
+    return array[: count * window].reshape(count, window, -1).mean(axis=1)

@@ -1,0 +1,237 @@
+"""`ps.identify.fit`: from logs of q, v, a and joint forces to a robot's parameters, with what they are worth."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from phistar.array_types import Array
+from phistar.errors import InfeasibleError, PhistarError, ShapeError
+from phistar.identify.columns import Columns
+from phistar.identify.consistent import Compressed, pseudo_inertia
+from phistar.identify.identifiable import BaseParameters, base_of
+from phistar.model import Model
+from phistar.model.check import check_robot
+from phistar.short_repr import short_repr
+from phistar.spatial import Inertia
+
+CHUNK = 2000  # samples whose regressor is in memory at once
+UNSEEN = 1e-9  # of the largest: an eigenvalue of what the log tells below which it tells nothing
+EXACT = 1e-12  # of the forces' squares: what is left of them where there is no noise
+_log = logging.getLogger("phistar")
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class ErrorReport:
+    """How far predicted joint forces are from a log: `rms` (nv,) and `bias` (nv,), N m or N; `relative` (nv,), of the
+    forces' own spread; `samples`."""
+
+    rms: Array
+    bias: Array
+    relative: Array
+    samples: int
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a log says of a robot.
+
+    `model` has the fitted inertias, armature, damping and friction; `parameters` are all by name. `base` are the
+    combinations that joint forces tell of, with least-squares `values` (b,), their `deviations` (b,) and `covariance`
+    (b, b). `noise` (nv,) is the standard deviation of what is left of each joint's forces. `unexcited` names the base
+    parameters, each by its first, that this log does not show, though another could.
+    """
+
+    model: Model
+    parameters: Mapping[str, float]
+    base: BaseParameters
+    values: Array
+    deviations: Array
+    covariance: Array
+    noise: Array
+    unexcited: tuple[str, ...]
+    columns: Columns
+
+    @property
+    def physical(self) -> bool:
+        """Whether every body is one that can exist."""
+        inertias = np.stack([body.inertia.parameters for body in self.model.bodies])
+        return bool((np.linalg.eigvalsh(pseudo_inertia(inertias)) > 0.0).all())
+
+    def predict(self, q: Any, v: Any, a: Any) -> Array:
+        """Joint forces (…, nv) of a motion, friction and motors included."""
+        model = self.model
+        given = model.checked_q(q), model.checked(v, model.nv, "v"), model.checked(a, model.nv, "a")
+        return self.columns.table(*given) @ np.array(list(self.parameters.values())) + self.columns.known(given[2])
+
+    def error(self, q: Any, v: Any, a: Any, tau: Any) -> ErrorReport:
+        """How far the fitted robot is from a log that it was not fitted to."""
+        log = _checked(self.model, q, v, a, tau)
+        rest = log[3] - self.predict(*log[:3])
+        rms, spread = np.sqrt(np.mean(rest**2, axis=0)), np.std(log[3], axis=0)
+        return ErrorReport(rms, rest.mean(axis=0), rms / np.maximum(spread, 1e-300), len(rest))
+
+
+def fit(
+    model: Model,
+    q: Any,
+    v: Any,
+    a: Any,
+    tau: Any,
+    *,
+    terms: Sequence[str] = ("armature", "damping", "friction"),
+    noise: Any = None,
+    spread: float = 1.0,
+) -> Fit:
+    """A robot's inertias, armature and friction from logs of its motion and joint forces.
+
+    τ = Yπ (`ps.regressor`, and a column for each joint's armature, damping and friction), weighted by each joint's own
+    noise; of all physically consistent parameters (Wensing et al. 2018) those nearest to the log, and in directions
+    that the log does not show nearest to the model given.
+
+    Parameters
+    ----------
+    model : Model
+        A tree: its kinematics, and what is believed of its parameters so far.
+    q, v, a, tau : (T, nq), (T, nv), (T, nv), (T, nv)
+        The log: joint coordinates, rates, accelerations and forces of motors.
+    terms : sequence of str
+        What joints have: "armature", "damping", "friction", "offset".
+    noise : float or (nv,), optional
+        Standard deviation of the forces' noise; by default estimated from what is left, joint by joint.
+    spread : float
+        How far from the model's own inertias parameters are believed to be, as a standard deviation of logarithms: 1 is
+        a factor e.
+
+    Returns
+    -------
+    Fit
+
+    Examples
+    --------
+    >>> arm = ps.load("planar2")
+    >>> path = ps.identify.excitation(arm, 5.0, seed=1, candidates=20)
+    >>> found = ps.identify.fit(arm, path.q, path.v, path.a, ps.inverse_dynamics(arm, path.q, path.v, path.a))
+    >>> found.physical, found.unexcited
+    (True, ())
+    """
+    check_robot("fit", (model,))
+    place, rates, speeds, forces = log = _checked(model, q, v, a, tau)
+    columns = Columns(model, tuple(terms))
+    base = base_of(columns)
+    if len(log[0]) * model.nv < 2 * len(base):
+        raise ShapeError(f"{len(log[0])} samples say too little of {len(base)} base parameters; log more.")
+    grams = _grams(columns, place, rates, speeds, forces - columns.known(speeds))
+    weights = _weights(model, grams, base, noise, len(log[0]))
+    gram = np.tensordot(weights, grams, axes=(0, 0))
+    values, covariance, unexcited = _least_squares(gram, base)
+    if unexcited:
+        _log.warning(
+            "ps.identify.fit of %s: the log does not show %s; ps.identify.excitation finds motions that do.",
+            model.name,
+            ", ".join(unexcited),
+        )
+    made = Compressed(gram[:-1, :-1], gram[:-1, -1], columns.bodies, columns.bounded, columns.told, spread).fit()
+    named = dict(zip(columns.names, made.tolist(), strict=True))
+    deviations = np.sqrt(np.diag(covariance))
+    left = np.sqrt(1.0 / weights)
+    return Fit(_fitted(columns, made), named, base, values, deviations, covariance, left, unexcited, columns)
+
+
+def _checked(model: Model, q: Any, v: Any, a: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    rates, speeds = model.checked(v, model.nv, "v"), model.checked(a, model.nv, "a")
+    log = model.checked_q(q), rates, speeds, model.checked(tau, model.nv, "tau")
+    for name, array in zip(("q", "v", "a", "tau"), log, strict=True):
+        if array.ndim != 2 or len(array) != len(log[0]):
+            raise ShapeError(f"{name} has shape {array.shape}; a log has a row for each of its samples, in all four.")
+        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+        if len(bad):
+            raise PhistarError(f"{name} is not finite in {len(bad)} samples, the first is {bad[0]}; leave them out.")
+    return log
+
+
+def _grams(columns: Columns, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """[Y | τ]*[Y | τ] of each joint's forces, (nv, p + 1, p + 1): all that least squares need to know of a log."""
+    nv, size = columns.model.nv, len(columns.names) + 1
+    total, place = np.zeros((nv, size, size)), _outboard(columns)
+    for start in range(0, len(q), CHUNK):
+        part = slice(start, start + CHUNK)
+        table = columns.table(q[part], v[part], a[part])
+        for joint in range(nv):
+            own = place[joint]
+            rows = np.concatenate([table[:, joint, own[:-1]], tau[part, joint, None]], axis=-1)
+            total[joint][np.ix_(own, own)] += rows.T @ rows
+    return total
+
+
+def _outboard(columns: Columns) -> list[np.ndarray]:
+    """The columns that a joint's force depends on, the force's own last: bodies that it carries, and the joint's."""
+    model, count = columns.model, len(columns.names)
+    found = []
+    for k, joint in enumerate(model.joints):
+        carried = [b for b in range(columns.bodies) if _carries(model, k, b)]
+        bodies = [10 * b + i for b in carried for i in range(10)]
+        for rate in range(joint.v_slice.start, joint.v_slice.stop):
+            own = [10 * columns.bodies + t * model.nv + rate for t in range(len(columns.terms))]
+            found.append(np.array([*bodies, *own, count]))
+    return found
+
+
+def _carries(model: Model, body: int, other: int) -> bool:
+    while other > body:
+        other = model.parents[other]
+    return other == body
+
+
+def _weights(model: Model, grams: np.ndarray, base: BaseParameters, noise: Any, samples: int) -> np.ndarray:
+    """1/σ² of each joint's forces, (nv,): as told, or by what plain least squares leave."""
+    if noise is not None:
+        told = np.broadcast_to(np.asarray(noise, dtype=float), (model.nv,))
+        if not (told > 0.0).all():
+            raise ShapeError("noise must be positive, one number or one for each joint rate.")
+        return 1.0 / told**2
+    scale = np.maximum(grams[:, -1, -1], EXACT * grams[:, -1, -1].max() + 1e-100)
+    weights = 1.0 / scale
+    for _ in range(3):
+        values = _least_squares(np.tensordot(weights, grams, axes=(0, 0)), base)[0]
+        full = np.zeros(grams.shape[1])
+        full[base.columns], full[-1] = values, -1.0
+        left = np.maximum(np.einsum("i,jik,k->j", full, grams, full), EXACT * scale)
+        weights = 1.0 / left
+    return weights * samples
+
+
+def _least_squares(gram: np.ndarray, base: BaseParameters) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Base parameters, their covariance, and names of those that are not shown; directions not shown stay at zero."""
+    own = gram[np.ix_(base.columns, base.columns)]
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(own), 1e-300))
+    values, vectors = np.linalg.eigh(own * scale[:, None] * scale)
+    shown = values > UNSEEN * values[-1]
+    inverse = (vectors[:, shown] / values[shown]) @ vectors[:, shown].T * scale[:, None] * scale
+    blind = np.abs(vectors[:, ~shown]).max(axis=1, initial=0.0) > 0.1
+    names = tuple(base.all_names[column] for column, hidden in zip(base.columns, blind, strict=True) if hidden)
+    if not shown.any():
+        raise InfeasibleError("The log shows no parameter at all: the robot stands still without a load.")
+    return inverse @ gram[base.columns, -1], inverse, names
+
+
+def _fitted(columns: Columns, made: np.ndarray) -> Model:
+    """The model with these parameters."""
+    model, count = columns.model, 10 * columns.bodies
+    inertias = {body.name: Inertia.from_parameters(made[10 * k : 10 * k + 10]) for k, body in enumerate(model.bodies)}
+    rows = dict(zip(columns.terms, made[count:].reshape(-1, model.nv), strict=True))
+    joints = {}
+    for joint in model.joints:
+        changed: dict[str, Any] = {name: row[joint.v_slice] for name, row in rows.items() if name != "offset"}
+        if "friction" in changed:
+            changed["friction"] = np.stack([changed["friction"]] * 2)
+        if "armature" in changed:
+            changed |= {"gear_ratio": 1.0, "rotor_inertia": 0.0}
+        joints[joint.name] = replace(joint.kind, **changed)
+    return model.replace(inertias=inertias, joints=joints)

@@ -1,0 +1,269 @@
+"""An optimal-control problem: a robot, how long, what it costs, what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from phistar.array_types import Array
+from phistar.backends.choice import compilable
+from phistar.dynamics import gravity_load
+from phistar.errors import ModelError, PhistarError, ShapeError
+from phistar.model import Model
+from phistar.model.check import check_robot
+from phistar.optimize.constraints import Constraint
+from phistar.optimize.costs import Cost
+from phistar.optimize.quadratic import CostKernel
+from phistar.optimize.solution import Solution
+from phistar.optimize.transition import Transition
+from phistar.optimize.trials import Trials
+from phistar.steps.sweep import RiccatiSweep
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """An optimal-control problem; `solve` finds the motion of least cost. Made by `ps.optimize.problem`."""
+
+    model: Model
+    q0: Array
+    v0: Array
+    h: Array  # the lengths of the steps, (N,)
+    running: tuple[Cost, ...]
+    terminal: tuple[Cost, ...]
+    constraints: tuple[Constraint, ...]
+    terminal_constraints: tuple[Constraint, ...]
+    actuation: Array
+    low: Array
+    high: Array
+    passive: bool
+
+    @property
+    def steps(self) -> int:
+        return len(self.h)
+
+    @property
+    def controls(self) -> int:
+        """How many controls there are."""
+        return self.actuation.shape[1]
+
+    @property
+    def bounded(self) -> bool:
+        """Whether any control has bounds."""
+        return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
+
+    @cached_property
+    def transition(self) -> Transition:
+        return Transition(self.model, self.actuation, self.passive)
+
+    @cached_property
+    def trials(self) -> Trials:
+        return Trials(self.model, self.actuation, self.passive, self.running_kernel)
+
+    @cached_property
+    def running_kernel(self) -> CostKernel:
+        return CostKernel(self.model, self.controls, (*self.running, *(c.as_cost() for c in self.constraints)))
+
+    @cached_property
+    def terminal_kernel(self) -> CostKernel:
+        made = (c.as_cost() for c in self.terminal_constraints)
+        return CostKernel(self.model, self.controls, (*self.terminal, *made))
+
+    @cached_property
+    def sweep(self) -> RiccatiSweep:
+        """The memory of the sweeps, which one solution at a time works in."""
+        return RiccatiSweep(self.steps, 2 * self.model.nv, self.controls)
+
+    @cached_property
+    def turn(self) -> Lock:
+        """Whose turn it is to work in the sweep's memory, of several threads."""
+        return Lock()
+
+    def starting_from(self, q0: Any, v0: Any) -> Problem:
+        """The same problem from another state; nothing is compiled again."""
+        made = Problem(**{name: getattr(self, name) for name in self.__dataclass_fields__})
+        object.__setattr__(made, "q0", self.model.checked_q(q0, "q0"))
+        object.__setattr__(made, "v0", self.model.checked(v0, self.model.nv, "v0"))
+        for name in ("transition", "trials", "running_kernel", "terminal_kernel", "sweep", "turn"):
+            made.__dict__[name] = getattr(self, name)
+        return made
+
+    def guess(self, q: Any = None, v: Any = None, u: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Knots to start from: what is given, else the robot standing where it starts, held against gravity."""
+        N, model = self.steps, self.model
+        q = np.broadcast_to(self.q0 if q is None else model.checked_q(q, "q"), (N + 1, model.nq)).copy()
+        v = np.broadcast_to(np.zeros(model.nv) if v is None else model.checked(v, model.nv, "v"), (N + 1, model.nv))
+        if u is None:
+            still = gravity_load(model, q[:-1]) @ np.linalg.pinv(self.actuation).T
+            u = np.clip(still, self.low, self.high)
+        forces = np.asarray(u, dtype=float)
+        if forces.shape not in ((N, self.controls), (self.controls,)) or not np.isfinite(forces).all():
+            raise ShapeError(f"u has shape {forces.shape}; it must be ({N}, {self.controls}), finite.")
+        v, q[0] = v.copy(), self.q0
+        v[0] = self.v0
+        return q, v, np.broadcast_to(forces, (N, self.controls)).copy()
+
+    def solve(
+        self,
+        q: Any = None,
+        v: Any = None,
+        u: Any = None,
+        *,
+        tolerance: float = 1e-9,
+        iterations: int = 200,
+        constraint_tolerance: float = 1e-6,
+        regularization: float = 1e-9,
+        deadline: float | None = None,
+    ) -> Solution:
+        """The motion of least cost, by feasibility-driven differential dynamic programming.
+
+        Parameters
+        ----------
+        q, v, u : (N + 1, nq), (N + 1, nv), (N, nu), optional
+            A first guess, which need not be a motion: an earlier `Solution`'s are a warm start.
+        tolerance : float
+            Of the decrease of the cost that is still expected, relative to the cost.
+        iterations : int
+            Most iterations, of all multipliers together.
+        constraint_tolerance : float
+            By how much constraints may be violated, in their own units.
+        regularization : float
+            What is added at first to the diagonals of the cost to go and of the controls' Hessian.
+        deadline : float, optional
+            Seconds of computing after which no new iteration begins.
+
+        Returns
+        -------
+        Solution
+        """
+        from phistar.optimize.multipliers import Ends, solved
+
+        ends = Ends(tolerance, iterations, constraint_tolerance, deadline)
+        guess = self.guess(q, v, u)
+        with self.turn:
+            return solved(self, guess, ends, regularization)
+
+
+def problem(
+    model: Model,
+    q0: Any,
+    v0: Any = None,
+    *,
+    dt: Any,
+    steps: int | None = None,
+    running: Sequence[Cost] = (),
+    terminal: Sequence[Cost] = (),
+    constraints: Sequence[Constraint] = (),
+    terminal_constraints: Sequence[Constraint] = (),
+    actuated: Sequence[str] | None = None,
+    limits: Any = None,
+    passive: bool = True,
+) -> Problem:
+    """An optimal-control problem: the motion of a robot from a state, of least cost over a number of steps.
+
+    Least Σ h ℓ(q, v, u) + ℓ_N(q, v) over v' = v + h θ̈(q, v, u), q' = q ⊕ h v' (semi-implicit Euler steps, controls held
+    over each). Running costs are rates: they are multiplied by the length of the step.
+
+    Parameters
+    ----------
+    model : Model
+        A tree.
+    q0, v0 : (nq,), (nv,)
+        Where it starts; at rest by default.
+    dt, steps : float or (steps,), int
+        Length of a step [s], and how many.
+    running, terminal : sequences of Cost
+        Costs along the way and at its end: `ps.optimize.frame_pose`, `joint_position`, `control`, `residual`, …
+    constraints, terminal_constraints : sequences of Constraint
+        What must hold at every knot but the last, and at the last: `ps.optimize.constraint`, `joint_limits`, …
+    actuated : list of joint names, optional
+        Joints whose forces are the controls, in this order; by default every joint but a free base.
+    limits : pair of arrays (nu,), or "effort", optional
+        Least and greatest controls, or those that the model's joints have.
+    passive : bool
+        Whether springs and damping of the joints act.
+
+    Returns
+    -------
+    Problem
+        `solve()` gives the motion.
+
+    Examples
+    --------
+    >>> arm = ps.planar_chain(2)
+    >>> reach = ps.optimize.problem(
+    ...     arm, [0.1, 0.2], dt=0.02, steps=50,
+    ...     running=[ps.optimize.control(1e-3)], terminal=[ps.optimize.joint_position([1.0, -0.5], 100.0),
+    ...     ps.optimize.joint_velocity(10.0)])
+    >>> found = reach.solve()
+    >>> found.converged, bool(np.abs(found.q[-1] - [1.0, -0.5]).max() < 0.01)
+    (True, True)
+    """
+    check_robot("problem", (model,))
+    if model.loops:
+        raise ModelError(f"{model.name} has loops; optimal control is of trees: use model.tree, or model.without(…).")
+    if not model.nv or not compilable(model):
+        raise ModelError(f"{model.name} has {len(model.bodies)} bodies: none that moves, or too many to write out.")
+    start = model.checked_q(q0, "q0"), model.checked(np.zeros(model.nv) if v0 is None else v0, model.nv, "v0")
+    if any(x.ndim != 1 or not np.isfinite(x).all() for x in start):
+        raise ShapeError("A problem starts from one finite state: q0 (nq,), v0 (nv,).")
+    matrix, names = _actuation(model, actuated)
+    low, high = _bounds(model, matrix, names, limits)
+    lists = _listed(running, Cost), _listed(terminal, Cost)
+    held = _listed(constraints, Constraint), _listed(terminal_constraints, Constraint)
+    if not (lists[0] or lists[1]):
+        raise PhistarError("A problem without costs has no best motion; give running or terminal costs.")
+    return Problem(model, *start, _lengths(dt, steps), *lists, *held, matrix, low, high, passive)
+
+
+def _listed(given: Any, kind: type) -> tuple[Any, ...]:
+    items = (given,) if isinstance(given, kind) else tuple(given)
+    for item in items:
+        if not isinstance(item, kind):
+            raise PhistarError(f"{item!r:.100} is no {kind.__name__}; see ps.optimize for those there are.")
+    return items
+
+
+def _lengths(dt: Any, steps: int | None) -> np.ndarray:
+    h = np.asarray(dt, dtype=float)
+    if h.ndim == 0 and steps is not None:
+        h = np.full(int(steps), float(h))
+    if h.ndim != 1 or not len(h) or not (h > 0.0).all() or not np.isfinite(h).all() or steps not in (None, len(h)):
+        raise ShapeError(
+            f"dt and steps must say one positive length for each of at least one step; {dt!r:.50}, {steps}."
+        )
+    return h
+
+
+def _actuation(model: Model, actuated: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
+    """The joint forces (nv,) that each control makes, and the joints' names, one for each control."""
+    chosen = [joint for joint in model.joints if joint.nv < 6] if actuated is None else None
+    if chosen is None:
+        chosen = [model.joint(name) for name in ([actuated] if isinstance(actuated, str) else actuated or ())]
+    places = [i for joint in chosen for i in range(joint.v_slice.start, joint.v_slice.stop)]
+    if not places:
+        raise PhistarError("No joint is actuated; name some.")
+    return np.eye(model.nv)[:, places], [joint.name for joint in chosen for _ in range(joint.nv)]
+
+
+def _bounds(model: Model, matrix: np.ndarray, names: list[str], limits: Any) -> tuple[np.ndarray, np.ndarray]:
+    count = len(names)
+    if limits is None:
+        return np.full(count, -np.inf), np.full(count, np.inf)
+    if isinstance(limits, str):
+        if limits != "effort":
+            raise PhistarError(f'limits are "effort" or a pair of arrays, not {limits!r:.50}.')
+        effort = model.effort_limits[np.argmax(matrix, axis=0)]
+        return -effort, effort
+    try:
+        low, high = (np.broadcast_to(np.asarray(x, dtype=float), (count,)).copy() for x in limits)
+    except (TypeError, ValueError):
+        raise ShapeError(f"limits must be a pair of numbers or of arrays ({count},).") from None
+    if not (low <= high).all():
+        worst = int(np.argmin(high - low))
+        raise ShapeError(f"The least force of {names[worst]}, {low[worst]:g}, is above its greatest, {high[worst]:g}.")
+    return low, high

@@ -1,0 +1,118 @@
+"""Constraints by multipliers: solve, read how far each constraint is violated, change λ and ρ, solve again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from phistar.optimize.constraints import Constraint
+from phistar.optimize.control_problem import Problem
+from phistar.optimize.quadratic import CostKernel
+from phistar.optimize.solution import Solution
+from phistar.optimize.solver import Ends, Iterate, improve
+
+ROUNDS = 25  # of multipliers
+FIRST, FACTOR, HEAVIEST = 10.0, 10.0, 1e8  # the penalty ρ, how it grows, and its greatest
+SLOWER = 0.25  # a violation that falls less than this makes the penalty grow
+
+
+def solved(
+    problem: Problem,
+    guess: tuple[np.ndarray, np.ndarray, np.ndarray],
+    ends: Ends,
+    regularization: float,
+) -> Solution:
+    """The motion of least cost that keeps the constraints."""
+    running = _Multipliers(problem.running_kernel, problem.constraints, problem.steps, problem.h)
+    terminal = _Multipliers(problem.terminal_kernel, problem.terminal_constraints, 1, np.ones(1))
+    at = Iterate(problem, *guess, running.parameters, terminal.parameters, regularization)
+    groups = [group for group in (running, terminal) if group.constraints]
+    reason, worst, before = improve(at, ends), 0.0, np.inf
+    for _ in range(ROUNDS if groups else 0):
+        nothing = np.zeros((1, problem.controls))
+        running.measure(problem, at.q[:-1], at.v[:-1], at.u)
+        terminal.measure(problem, at.q[-1:], at.v[-1:], nothing)
+        worst = max(group.worst for group in groups)
+        if worst <= ends.allowed or ends.is_over(len(at.history)):
+            break
+        for group in groups:
+            group.update(heavier=worst > SLOWER * before)
+        before, at.shift = worst, regularization
+        at.filter.clear()
+        reason = improve(at, ends)
+    if worst > ends.allowed:
+        reason = max((group.said() for group in groups), key=lambda pair: pair[0])[1]
+    return _solution(problem, at, reason, worst, _plain_cost(problem, at, running, terminal))
+
+
+class _Multipliers:
+    """The multipliers of constraints at some knots, in the parameters of their costs, which are changed in place."""
+
+    def __init__(self, kernel: CostKernel, constraints: tuple[Constraint, ...], knots: int, h: np.ndarray) -> None:
+        self.kernel, self.constraints, self.penalty = kernel, constraints, FIRST
+        self.parameters = kernel.parameters(knots)
+        count, costs = len(constraints), kernel.costs
+        widths = [cost.target.shape[-1] for cost in costs]
+        weights = np.cumsum([sum(widths), *kernel.sizes])
+        self.own = [slice(a, b) for a, b in pairwise(weights)][len(costs) - count :]
+        starts = np.cumsum([0, *widths])[len(costs) - count : len(costs)]
+        sizes = [len(constraint.lower) for constraint in constraints]
+        self.shift = [slice(a + 2 * m, a + 3 * m) for a, m in zip(starts, sizes, strict=True)]
+        first = weights[len(costs) - count]
+        self.parameters[:, sum(widths) : first] *= h[:, None]  # running costs are rates
+        self.parameters[:, first:] = self.penalty
+        self.values = [np.zeros((knots, m)) for m in sizes]
+        self.rest = [np.zeros((knots, m)) for m in sizes]
+
+    def measure(self, problem: Problem, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
+        """g at the knots."""
+        for i, constraint in enumerate(self.constraints):
+            made = [constraint.function(problem.model, *state) for state in zip(q, v, u, strict=True)]
+            self.values[i] = np.asarray(made, dtype=float)
+
+    @property
+    def worst(self) -> float:
+        return max((float(np.abs(x).max()) for x in self._violations()), default=0.0)
+
+    def _violations(self) -> list[np.ndarray]:
+        pairs = zip(self.values, self.constraints, strict=True)
+        return [g - np.clip(g, c.lower, c.upper) for g, c in pairs]
+
+    def update(self, heavier: bool) -> None:
+        """λ/ρ ← (g + λ/ρ) − its projection, then ρ."""
+        penalty = min(self.penalty * FACTOR, HEAVIEST) if heavier else self.penalty
+        for shift, own, g, c in zip(self.shift, self.own, self.values, self.constraints, strict=True):
+            moved = g + self.parameters[:, shift]
+            self.parameters[:, shift] = (moved - np.clip(moved, c.lower, c.upper)) * (self.penalty / penalty)
+            self.parameters[:, own] = penalty
+        self.penalty = penalty
+
+    def said(self) -> tuple[float, str]:
+        """The greatest violation, in a sentence."""
+        found = [
+            (float(np.abs(x).max()), c.name, int(np.argmax(np.abs(x).max(axis=1))))
+            for x, c in zip(self._violations(), self.constraints, strict=True)
+        ]
+        if not found:
+            return -1.0, ""
+        size, name, knot = max(found)
+        where = "at the end" if len(self.values[0]) == 1 else f"at knot {knot}"
+        return size, f"the constraint {name!r} cannot be met: it is violated by {size:.3g} {where}"
+
+
+def _plain_cost(problem: Problem, at: Iterate, running: _Multipliers, terminal: _Multipliers) -> float:
+    """The cost without what stands for constraints."""
+    for group in (running, terminal):
+        for own in group.own:
+            group.parameters[:, own] = 0.0
+    return at.total()
+
+
+def _solution(problem: Problem, at: Iterate, reason: str, worst: float, cost: float) -> Solution:
+    gains = np.matmul(problem.actuation, at.sweep.table("K"))
+    told = reason or "the cost is least"
+    gaps, tau = float(np.abs(at.gaps).max()), at.u @ problem.actuation.T
+    return Solution(
+        problem.model, at.times, at.q, at.v, at.u, tau, gains, cost, not reason, told, worst, gaps, tuple(at.history)
+    )

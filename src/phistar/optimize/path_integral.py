@@ -1,0 +1,223 @@
+"""Control by sampled motions: thousands of rollouts with noisy controls in one kernel, their cost inside it.
+
+    u ← Σ w_i u_i,   w_i ∝ exp(−(S_i − min S)/λ)          (path-integral control, Kappen 2005; Williams et al. 2017)
+
+S is the cost of the problem, λ the temperature: Boltzmann's weights, which RJK91 §6 foresees for planning motions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from phistar.array_types import Array
+from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, recorded
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import gufunc, host
+from phistar.backends.machine.threads import spread
+from phistar.backends.traces.arrays import traced
+from phistar.control.sampled import Command
+from phistar.errors import PhistarError, ShapeError
+from phistar.optimize.control_problem import Problem
+from phistar.optimize.predictive import step_length
+from phistar.optimize.trials import Motions
+from phistar.short_repr import short_repr
+from phistar.sim.coordinates import Coordinates
+from phistar.sim.integrators import METHODS
+
+
+@dataclass(frozen=True, eq=False)
+class SampledMotions:
+    """Rollouts of a problem's robot under given controls, with their running cost."""
+
+    problem: Problem
+
+    @cached_property
+    def memory(self) -> Memory:
+        problem, more = self.problem, 1 + self.problem.controls
+        gains = problem.running_kernel.rows[-1]
+        return Memory(problem.model.nq + more, problem.model.nv, gains=gains, row=problem.controls, noted=more)
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """Targets and weights (p,), the same at every knot."""
+        kernel = self.problem.running_kernel
+        if any(cost.target.ndim > 1 for cost in kernel.costs) or self.problem.constraints:
+            raise PhistarError("Sampled motions take costs whose targets are the same at every knot, no constraints.")
+        weights = sum(kernel.sizes)
+        made = kernel.parameters(1)[0]
+        made[len(made) - weights :] *= self.problem.h[0]
+        return made
+
+    def _control(self, x: Any, gains: Any, row: Any) -> dict[str, Any]:
+        q, _, _, v = self.problem.trials.split(x)
+        u = traced(row)
+        cost = self.problem.running_kernel.recorded(q, v, u, traced(gains))
+        return {"u": np.matmul(self.problem.actuation, u), "noted": np.concatenate([cost, u])}
+
+    def _finish(self, s: Any, noted: Any) -> dict[str, Any]:
+        q, cost, _, v = self.problem.trials.split(s)
+        place = Coordinates(self.problem.model).unit(np.asarray(q))
+        return dict.fromkeys(("x", "y", "s"), np.concatenate([place, cost + noted[:1], noted[1:], v]))
+
+    def _loop(self) -> TimeLoop:
+        memory = self.memory
+        stage = recorded(memory, self.problem.trials.stage, ("x", "y", "s", "u", "clock"))
+        finish = recorded(memory, self._finish, ("s", "noted"))
+        control = recorded(memory, self._control, ("x", "gains", "row"))
+        return TimeLoop(memory, stage, finish, control, METHODS["euler"].weights)
+
+    @cached_property
+    def _kernel(self) -> Callable[..., Any]:
+        target, problem = host(), self.problem
+        about = problem.model.key, problem.actuation.tobytes(), problem.passive
+        made_from = (*about, problem.running_kernel.trace, target.lanes)
+
+        def source() -> Source:
+            loop = self._loop()
+            return Source(loop.text(target.lanes, target.fma), {"operations": loop.operations})
+
+        _, code = machine_code("sampled motions", made_from, target, source)
+        signature: Any = TimeSignature(self.memory, True)
+        return gufunc(code, signature, "motions", f"sampled motions of {problem.model.name}, compiled.")
+
+    def run(self, q0: np.ndarray, v0: np.ndarray, u: np.ndarray) -> Motions:
+        """The motions under controls (s, N, nu), with their whole cost (s,)."""
+        problem, nq = self.problem, self.problem.model.nq
+        start, times = np.zeros(self.memory.nq), np.concatenate([[0.0], np.cumsum(problem.h)])
+        start[:nq] = q0
+        arrays = (start, v0, times, u.reshape(len(u), -1), self.parameters)
+        shapes = [(len(times), self.memory.nq), (len(times), problem.model.nv)]
+        q, v = spread(self._kernel, arrays, shapes)
+        cost = q[:, -1, nq]
+        if problem.terminal_kernel.costs:
+            last, nothing = problem.terminal_kernel.parameters(1)[0], np.zeros(problem.controls)
+            cost = cost + problem.terminal_kernel.value(q[:, -1, :nq], v[:, -1], nothing, last)[..., 0]
+        return Motions(q[..., :nq], v, u, cost)
+
+
+class Believed(NamedTuple):
+    """Controls (N, nu) and their standard deviations (nu,), when they begin, s, and how often it has sampled."""
+
+    u: Array
+    noise: Array
+    t: float
+    count: int
+
+
+@short_repr
+class SampledPlan(NamedTuple):
+    """Controls `u` (N, nu), their `noise` (nu,), the `cost` of the best sample, and `effective`, 1/Σw², how many
+    samples count."""
+
+    u: Array
+    noise: Array
+    cost: float
+    effective: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PathIntegral:
+    """A controller in samples that averages thousands of noisy rollouts by their cost (path-integral control).
+
+    Needs no derivatives: costs may be of any shape. The period is the problem's step.
+
+    Parameters
+    ----------
+    problem : Problem
+        What it costs; bounds on controls are kept, constraints are refused.
+    noise : float or (nu,)
+        Standard deviation of the controls.
+    samples : int
+        Rollouts in a sample; half of them mirror the others.
+    temperature : float
+        λ, as a part of the mean cost above the least.
+    rounds : int
+        How often in a sample.
+    adapt : float
+        How much of the samples' own weighted variance goes into the noise of the next: 0 keeps it.
+    seed : int
+
+    Examples
+    --------
+    >>> arm, o = ps.planar_chain(2), ps.optimize
+    >>> costs = [o.control(1e-3), o.joint_position([0.5, 0.0], 10.0)]
+    >>> task = o.problem(arm, [0.1, 0.2], dt=0.02, steps=20, running=costs)
+    >>> plan = ps.control.PathIntegral(task, noise=2.0, samples=256).plan([0.1, 0.2], [0, 0])
+    >>> plan.u.shape
+    (20, 2)
+    """
+
+    problem: Problem
+    noise: Any
+    samples: int = 1024
+    temperature: float = 0.1
+    rounds: int = 1
+    adapt: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        step_length(self.problem)
+        noise = np.asarray(self.noise, dtype=float)
+        if noise.shape not in ((), (self.problem.controls,)) or not ((noise > 0.0) & np.isfinite(noise)).all():
+            raise ShapeError(f"noise must be positive: one number, or {self.problem.controls} of them.")
+        if self.samples < 2 or self.rounds < 1 or not self.temperature > 0.0 or not 0.0 <= self.adapt <= 1.0:
+            raise PhistarError(
+                "Path-integral control needs two samples, a round, a positive temperature, 0 ≤ adapt ≤ 1."
+            )
+
+    @property
+    def period(self) -> float:
+        return step_length(self.problem)
+
+    @cached_property
+    def motions(self) -> SampledMotions:
+        return SampledMotions(self.problem)
+
+    def start(self) -> None:
+        """No belief yet."""
+
+    def command(self, memory: Believed | None, t: float, sensed: Mapping[str, Any]) -> tuple[Believed, Command]:
+        """The belief from the sensed q and v on, and its first joint forces."""
+        q, v = sensed["q"], sensed["v"]
+        count = 0 if memory is None else memory.count
+        if memory is None:
+            u, noise = None, None
+        else:
+            steps = min(max(round((t - memory.t) / self.period), 0), self.problem.steps - 1)
+            u, noise = np.concatenate([memory.u[steps:], np.repeat(memory.u[-1:], steps, axis=0)]), memory.noise
+        made = self.plan(q, v, u, noise=noise, count=count)
+        facts = {"cost": made.cost, "effective": made.effective}
+        tau = self.problem.actuation @ made.u[0]
+        return Believed(made.u, made.noise, t, count + self.rounds), Command(tau, "sampling", facts=facts)
+
+    def plan(self, q: Any, v: Any, u: Any = None, *, noise: Any = None, count: int = 0) -> SampledPlan:
+        """Controls from a state on, from those given (N, nu), by default what holds the robot still."""
+        problem = self.problem.starting_from(q, v)
+        controls = problem.guess(u=u)[2]
+        spread_of = np.broadcast_to(np.asarray(self.noise if noise is None else noise, float), (problem.controls,))
+        cost, effective = np.inf, 0.0
+        for turn in range(self.rounds):
+            rng = np.random.default_rng(np.random.SeedSequence([self.seed, count + turn]))
+            half = rng.normal(size=((self.samples + 1) // 2, *controls.shape)) * spread_of
+            tried = np.clip(controls + np.concatenate([half, -half]), problem.low, problem.high)
+            with np.errstate(all="ignore"):
+                costs = self.motions.run(problem.q0, problem.v0, tried).cost
+            if not np.isfinite(costs).any():
+                raise PhistarError("Every sampled motion diverges; take less noise or shorter steps.")
+            costs = np.where(np.isfinite(costs), costs, np.inf)
+            cost = float(costs.min())
+            above = costs - cost
+            weights = np.exp(-above / max(self.temperature * float(above[np.isfinite(above)].mean()), 1e-300))
+            weights /= weights.sum()
+            fresh = np.tensordot(weights, tried, axes=1)
+            if self.adapt:
+                seen = np.sqrt(np.tensordot(weights, np.mean((tried - fresh) ** 2, axis=1), axes=1))
+                spread_of = (1.0 - self.adapt) * spread_of + self.adapt * seen
+            controls, effective = fresh, float(1.0 / np.sum(weights**2))
+        return SampledPlan(controls, spread_of, cost, effective)

@@ -1,0 +1,192 @@
+"""Feasibility-driven differential dynamic programming with a filter line search.
+
+An iteration makes the quadratics of all knots in one call each, sweeps Riccati's equation backward over the steps, and
+tries all step lengths as nonlinear rollouts at once (Mastalli et al. 2020). With gaps between the knots a trial counts
+when cost and gaps are not both worse than some iterate before (Fletcher and Leyffer 2002) and the cost rises by no more
+than its model says; without gaps when the cost falls as the model says (Armijo).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from phistar.optimize.constraints import BEYOND
+from phistar.optimize.control_problem import Problem
+from phistar.optimize.solution import Iteration
+from phistar.steps.riccati_loops import CONTROL_SHIFT, CURVATURE, SLOPE, STATE_SHIFT
+
+LENGTHS, FIRST = 0.5 ** np.arange(12), 4  # of steps that are tried, the longest of them first
+CLOSED = 1e-10  # a gap that counts as none, rad, m, rad/s, m/s
+ARMIJO, RISE = 0.1, 2.0  # what part of an expected decrease there must be, how many times an expected rise there may be
+LEAST, MOST = 1e-9, 1e9  # regularization
+FILTER = 1e-4  # by which part a trial must be better than an iterate of the filter
+
+
+@dataclass(eq=False)
+class Iterate:
+    """Knots, their cost and gaps, and the sweep that improves on them; worked on in place."""
+
+    problem: Problem
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+    running: np.ndarray  # parameters of the costs, (N, p)
+    terminal: np.ndarray  # (1, p)
+    shift: float
+    cost: float = np.inf
+    history: list[Iteration] = field(default_factory=list)
+    filter: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
+        self.sweep = problem.sweep
+        self.times = np.concatenate([[0.0], np.cumsum(problem.h)])
+        self.rows = np.zeros((problem.steps, problem.trials.memory.row))
+        parts = problem.trials.parts(self.rows)
+        parts["low"][:] = np.maximum(problem.low, -BEYOND)
+        parts["high"][:] = np.minimum(problem.high, BEYOND)
+        self.gaps = problem.transition.gaps(self.q, self.v, self.u, problem.h)
+
+    def approximate(self) -> None:
+        """The quadratic of the cost and the linear step at all knots, in the sweep's memory."""
+        problem, sweep, n = self.problem, self.sweep, 2 * self.problem.model.nv
+        Q, q, cost = sweep.table("Q"), sweep.vector("q"), 0.0
+        if problem.running_kernel.costs:
+            value, slope, curve = problem.running_kernel.quadratic(self.q[:-1], self.v[:-1], self.u, self.running)
+            Q[:-1], sweep.table("S")[:], sweep.table("R")[:] = curve[:, :n, :n], curve[:, :n, n:], curve[:, n:, n:]
+            q[:-1], sweep.vector("r")[:] = slope[:, :n], slope[:, n:]
+            cost += float(value.sum())
+        if problem.terminal_kernel.costs:
+            nothing = np.zeros((1, problem.controls))
+            value, slope, curve = problem.terminal_kernel.quadratic(self.q[-1:], self.v[-1:], nothing, self.terminal)
+            Q[-1], q[-1] = curve[0, :n, :n], slope[0, :n]
+            cost += float(value.sum())
+        self.cost = cost
+        problem.transition.linear(self.q[:-1], self.v[:-1], self.u, problem.h, sweep.table("A"), sweep.table("B"))
+        sweep.vector("c")[:] = self.gaps
+        if problem.bounded:
+            sweep.vector("low")[:], sweep.vector("high")[:] = problem.low - self.u, problem.high - self.u
+
+    def direction(self) -> tuple[float, float] | None:
+        """Σ slope and ½Σ curvature of the cost along the step, after the sweep; None where no regularization helps."""
+        sweep = self.sweep
+        while True:
+            sweep.flat["scalars"][STATE_SHIFT] = sweep.flat["scalars"][CONTROL_SHIFT] = self.shift
+            if sweep.backward(self.problem.bounded) is None and np.isfinite(sweep.vector("p")[0]).all():
+                break
+            if not self.stiffen():
+                return None
+        if not self.gaps.any() or np.abs(self.gaps).max() <= CLOSED:  # the sweep has summed it up on its way
+            return float(sweep.flat["scalars"][SLOPE]), 0.5 * float(sweep.flat["scalars"][CURVATURE])
+        sweep.vector("x")[0] = 0.0
+        sweep.forward()
+        x, u = sweep.vector("x"), sweep.vector("u")
+        slope = float(np.vdot(sweep.vector("q"), x) + np.vdot(sweep.vector("r"), u))
+        curve = np.vdot(x, np.matmul(sweep.table("Q"), x[..., None])) + np.vdot(
+            u, np.matmul(sweep.table("R"), u[..., None])
+        )
+        curve += 2.0 * np.vdot(x[:-1], np.matmul(sweep.table("S"), u[..., None]))
+        return slope, 0.5 * float(curve)
+
+    def stiffen(self) -> bool:
+        """More regularization, up to the most there is."""
+        self.shift = max(10.0 * self.shift, 1e3 * LEAST)
+        return self.shift <= MOST
+
+    def try_lengths(self, slope: float, curve: float) -> float:
+        """The length of the step that was taken, 0 where none was accepted."""
+        problem, parts = self.problem, self.problem.trials.parts(self.rows)
+        parts["u"][:], parts["d"][:], parts["gap"][:] = self.u, self.sweep.vector("d"), self.gaps
+        parts["q"][:], parts["v"][:] = self.q[:-1], self.v[:-1]
+        parts["K"][:] = self.sweep.flat["K"].reshape(problem.steps, -1)
+        parts["parameters"][:] = self.running
+        for lengths in (LENGTHS[:FIRST], LENGTHS[FIRST:]):
+            with np.errstate(all="ignore"):
+                made = problem.trials.run(problem.q0, problem.v0, self.times, self.rows, lengths)
+                costs = made.cost + self.terminal_cost(made.q[:, -1], made.v[:, -1])
+            taken = self._chosen(lengths, costs, slope, curve)
+            if taken is not None:
+                self.q, self.v, self.u = made.q[taken], made.v[taken], made.u[taken]
+                self.gaps = problem.transition.gaps(self.q, self.v, self.u, problem.h)
+                return float(lengths[taken])
+        return 0.0
+
+    def terminal_cost(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The cost of the last states, (…)."""
+        if not self.problem.terminal_kernel.costs:
+            return np.zeros(q.shape[:-1])
+        nothing = np.zeros(self.problem.controls)
+        return self.problem.terminal_kernel.value(q, v, nothing, self.terminal[0])[..., 0]
+
+    def total(self) -> float:
+        """The cost of the knots."""
+        total = float(self.terminal_cost(self.q[-1], self.v[-1]))
+        if self.problem.running_kernel.costs:
+            total += float(self.problem.running_kernel.value(self.q[:-1], self.v[:-1], self.u, self.running).sum())
+        return total
+
+    def _chosen(self, lengths: np.ndarray, costs: np.ndarray, slope: float, curve: float) -> int | None:
+        """Which trial is taken."""
+        size = float(np.abs(self.gaps).sum())
+        expected = lengths * slope + lengths**2 * curve
+        change = costs - self.cost
+        falls = np.where(expected < 0.0, change <= ARMIJO * expected, change <= RISE * expected)
+        if size <= CLOSED * self.gaps.size:
+            rounding = 1e-14 * abs(self.cost)
+            good = np.isfinite(costs) & (falls | ((np.abs(expected) <= rounding) & (change <= rounding)))
+            return int(np.argmin(np.where(good, costs, np.inf))) if good.any() else None
+        left = (1.0 - lengths) * size
+        better = np.ones(len(costs), bool)
+        for cost, gaps in self.filter:
+            better &= (left <= (1.0 - FILTER) * gaps) & (costs <= cost + FILTER * gaps) | (
+                costs <= cost - FILTER * gaps
+            )
+        good = np.isfinite(costs) & (falls | (better & (change <= 0.0)))
+        self.filter.append((self.cost, size))
+        return int(np.argmax(good)) if good.any() else None
+
+
+@dataclass(frozen=True)
+class Ends:
+    """When to stop: the decrease of the cost, relative to it, that counts as none; the most iterations; how far
+    constraints may be violated; and seconds from now, if any, after which no iteration begins."""
+
+    tolerance: float
+    iterations: int
+    allowed: float
+    deadline: float | None = None
+    began: float = field(default_factory=perf_counter)
+
+    def is_over(self, done: int) -> bool:
+        """Whether so many iterations are enough."""
+        late = self.deadline is not None and perf_counter() - self.began >= self.deadline
+        return done >= self.iterations or (late and done > 0)
+
+
+def improve(at: Iterate, ends: Ends) -> str:
+    """Iterate until the cost is least; the reason why it ended, "" when it is."""
+    while not ends.is_over(len(at.history)):
+        at.approximate()
+        if not any(np.any(at.sweep.flat[name]) for name in ("Q", "R", "q", "r")):
+            return "no cost depends on the controls or on what they move"
+        found = at.direction()
+        if found is None:
+            return "the cost does not depend on some control, or falls without end: its Hessian cannot be made positive"
+        slope, curve = found
+        gaps = float(np.abs(at.gaps).max())
+        if -(slope + curve) <= ends.tolerance * (1e-3 + abs(at.cost)) and gaps <= CLOSED:
+            at.history.append(Iteration(at.cost, gaps, -(slope + curve), 0.0, at.shift))
+            return ""
+        before, shift = at.cost, at.shift
+        length = at.try_lengths(slope, curve)
+        at.history.append(Iteration(before, gaps, -(slope + curve), length, shift))
+        if length == 0.0 and not at.stiffen():
+            return "no step makes the cost fall, however short"
+        if length >= 0.5:
+            at.shift = max(0.1 * at.shift, LEAST)
+        elif 0.0 < length <= 0.02:
+            at.stiffen()
+    return f"it stopped after {len(at.history)} iterations"

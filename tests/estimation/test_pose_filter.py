@@ -1,0 +1,91 @@
+"""The pose filter of a tumbling body, against bodies that ps.rollout moves: consistency, spin, inertia ratios."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import phistar as ps
+from phistar.estimation.pose_filter import PoseEstimate
+from phistar.spatial.rotations import exp
+
+MOMENTS, PERIOD = np.array([1.3, 1.0, 0.7]), 0.1
+PLACE, TURN = 0.01, np.radians(1.0)
+
+
+def tumbling(runs, samples, spin, rng):
+    """Poses (T, runs, 4, 4), noisy ones, and the truth at the last, of bodies that nothing touches."""
+    builder = ps.ModelBuilder("body", gravity=(0, 0, 0))
+    builder.body("body", joint=ps.Free(), inertia=ps.Inertia(2.0, (0, 0, 0), np.diag(MOMENTS)))
+    model = builder.build()
+    start = np.concatenate([spin * rng.normal(size=(runs, 3)), 0.1 * rng.normal(size=(runs, 3))], axis=-1)
+    run = ps.rollout(model, model.random(rng, (runs,)), start, dt=PERIOD / 10, steps=10 * (samples - 1))
+    q, v = run.q[:, ::10], run.v[:, ::10]
+    poses = np.moveaxis(ps.forward_kinematics(model, q, "body"), 1, 0)
+    seen = poses.copy()
+    seen[..., :3, 3] += PLACE * rng.normal(size=(samples, runs, 3))
+    seen[..., :3, :3] = poses[..., :3, :3] @ exp(TURN * rng.normal(size=(samples, runs, 3)))
+    turn = poses[-1, :, :3, :3]
+    ratios = np.broadcast_to(np.log(MOMENTS[:2] / MOMENTS[2]), (runs, 2))
+    velocity = np.matmul(turn, v[:, -1, 3:, None])[..., 0]
+    last = poses[-1, :, :3, 3], q[:, -1, 3:7], velocity, v[:, -1, :3], ratios
+    return PERIOD * np.arange(samples), seen, PoseEstimate(0.0, *last, np.zeros(0), np.zeros(0))
+
+
+def nees(found, truth):
+    away = found.away(truth)
+    return np.einsum("ri,rij,rj->r", away, np.linalg.inv(found.covariance), away)
+
+
+def band(freedom, runs):
+    """Where the mean over runs is with 99 % probability."""
+    return np.array([chi2.ppf(p, freedom * runs) / runs for p in (0.005, 0.995)])
+
+
+@pytest.mark.parametrize("method", ["ukf", pytest.param("ekf", marks=pytest.mark.slow)])
+def test_estimates_are_as_good_as_they_say(method):
+    t, seen, truth = tumbling(30, 60, 1.0, np.random.default_rng(0))
+    body = ps.estimation.PoseFilter(PLACE, TURN, 1e-6, 1e-6, speed=0.1, spin=1.0, ratio=0.5, window=45, method=method)
+    found = body.run(t, seen)
+    low, high = band(14, 30)
+    assert low <= nees(found[-1], truth).mean() <= high
+    late = np.stack([estimate.nis for estimate in found[10:]])
+    low, high = band(6, late.size)
+    assert low <= late.mean() <= high
+
+
+@pytest.mark.slow
+def test_two_hundred_bodies_are_consistent_and_their_spin_is_found():
+    runs = 200
+    t, seen, truth = tumbling(runs, 201, 0.8, np.random.default_rng(1))
+    found = ps.estimation.PoseFilter(PLACE, TURN, 1e-6, 1e-6, speed=0.1, spin=0.8, ratio=0.5, window=250)
+    found = found.run(t, seen)[-1]
+    low, high = (chi2.ppf(p, 14 * runs) / runs for p in (0.025, 0.975))
+    assert low <= nees(found, truth).mean() <= high
+    sizes = [np.linalg.norm(x, axis=-1) for x in (found.spin, truth.spin)]
+    angle = np.degrees(np.arccos(np.clip(np.sum(found.spin * truth.spin, axis=-1) / sizes[0] / sizes[1], -1, 1)))
+    assert np.median(angle) < 0.15 and np.abs(np.median(found.ratios, axis=0) - truth.ratios[0]).max() < 0.01
+
+
+def test_one_body_is_a_batch_of_one_and_time_goes_forward():
+    t, seen, _ = tumbling(2, 12, 0.5, np.random.default_rng(3))
+    body = ps.estimation.PoseFilter(PLACE, TURN, window=6)
+    both, one = body.run(t, seen), body.run(t, seen[:, 0])
+    assert np.allclose(both[-1].pose[0], one[-1].pose, atol=1e-9) and one[-1].spin.shape == (3,)
+    assert np.allclose(both[-1].covariance[0], one[-1].covariance, rtol=1e-5, atol=1e-12)
+    with pytest.raises(ps.PhistarError, match="order of time"):
+        body.update(one[-1], 0.0, seen[0, 0])
+
+
+def test_bad_sightings_and_settings_get_a_sentence():
+    body = ps.estimation.PoseFilter(PLACE, TURN)
+    for pose, said in (
+        (np.eye(3), r"\(…, 4, 4\)"),
+        (np.full((4, 4), np.nan), "not seen"),
+        (2.0 * np.eye(4), "orthogonal"),
+    ):
+        with pytest.raises(ps.ShapeError, match=said):
+            body.start(pose)
+    with pytest.raises(ps.PhistarError, match="'ukf' or 'ekf'"):
+        ps.estimation.PoseFilter(PLACE, TURN, method="particles")
+    with pytest.raises(ps.ShapeError, match="position_noise must be positive"):
+        ps.estimation.PoseFilter(0.0, TURN)

@@ -1,0 +1,148 @@
+"""Identification: base parameters against the rank, fits against the truth, what a log does not show, bad logs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.identify.columns import Columns
+from phistar.identify.consistent import physical, pseudo_inertia, unknowns
+
+TERMS = ("armature", "damping", "friction")
+
+
+def with_motors(model):
+    kinds = {j.name: replace(j.kind, armature=0.1, damping=0.5, friction=0.3) for j in model.joints}
+    return model.replace(joints=kinds)
+
+
+def doubted(model, rng):
+    """The same robot with masses and tensors wrong by thirty percent."""
+    made = {}
+    for body in model.bodies:
+        mass, tensor = body.inertia.mass, body.inertia.tensor
+        made[body.name] = ps.Inertia(
+            mass * np.exp(0.3 * rng.normal()), body.inertia.com, tensor * np.exp(0.3 * rng.normal())
+        )
+    return model.replace(inertias=made)
+
+
+def forces(model, path):
+    columns = Columns(model, TERMS)
+    return columns.table(path.q, path.v, path.a) @ columns.told
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return with_motors(ps.chain(5))
+
+
+@pytest.fixture(scope="module")
+def path(arm):
+    return ps.identify.excitation(arm, 10.0, samples=1500, candidates=40, seed=1)
+
+
+def test_columns_are_inverse_dynamics_with_motors_and_friction(arm, path):
+    q, v, a = path.q, path.v, path.a
+    wanted = ps.inverse_dynamics(arm, q, v, a) + 0.5 * v + 0.3 * np.sign(v)
+    assert np.allclose(forces(arm, path), wanted, rtol=0, atol=1e-10 * np.abs(wanted).max())
+
+
+def test_base_parameters_carry_all_that_forces_depend_on(arm):
+    base, columns, rng = ps.identify.base_parameters(arm), Columns(arm, TERMS), np.random.default_rng(5)
+    q, v, a = arm.random(rng, (50,)), *rng.normal(size=(2, 50, arm.nv))
+    table = columns.table(q, v, a)
+    assert np.allclose(table[..., base.columns] @ base.grouping, table, atol=1e-9 * np.abs(table).max())
+    assert np.linalg.matrix_rank(table.reshape(-1, table.shape[-1])) == len(base) == len(base.names)
+    assert "link1.mass" in base.unseen and all(name.split(".")[0] for name in base.names)
+
+
+def test_held_out_forces_are_predicted_to_the_noise(arm, path):
+    rng, tau = np.random.default_rng(0), forces(arm, path)
+    noise = 0.01 * np.abs(tau).max(axis=0)
+    found = ps.identify.fit(doubted(arm, rng), path.q, path.v, path.a, tau + noise * rng.normal(size=tau.shape))
+    assert found.physical and not found.unexcited and np.allclose(found.noise, noise, rtol=0.1)
+    other = ps.identify.excitation(arm, 7.0, samples=800, candidates=10, seed=9)
+    wanted = forces(arm, other)
+    told = found.error(other.q, other.v, other.a, wanted + noise * rng.normal(size=wanted.shape))
+    assert (told.rms <= 1.2 * noise).all() and told.samples == 800
+    base = found.base.grouping @ Columns(arm, TERMS).told
+    for values in (found.values, found.base.grouping @ np.array(list(found.parameters.values()))):
+        assert np.mean(np.abs(values - base) <= 3.0 * found.deviations) >= 0.97
+    assert np.allclose(found.model.armature, 0.1, atol=0.2) and found.parameters["joint4.damping"] == pytest.approx(
+        found.model.joint("joint4").kind.damping[0]
+    )
+
+
+def test_deviations_are_those_of_repeated_logs(arm, path):
+    rng, tau = np.random.default_rng(2), forces(arm, path)
+    noise = 0.02 * np.abs(tau).max(axis=0)
+    base = ps.identify.base_parameters(arm).grouping @ Columns(arm, TERMS).told
+    scores = []
+    for _ in range(8):
+        found = ps.identify.fit(
+            arm, path.q, path.v, path.a, tau + noise * rng.normal(size=tau.shape), noise=noise, spread=10.0
+        )
+        scores.append((found.values - base) / found.deviations)
+    assert 0.85 < np.std(scores) < 1.15 and np.mean(np.abs(scores) <= 3.0) >= 0.99
+
+
+def test_a_log_at_rest_names_what_it_does_not_show(arm, caplog):
+    rng = np.random.default_rng(4)
+    q = arm.random(rng, (300,))
+    still = np.zeros_like(q)
+    found = ps.identify.fit(arm, q, still, still, ps.gravity_load(arm, q))
+    assert "joint1.damping" in found.unexcited and "joint3.friction" in found.unexcited
+    assert not any(name.startswith("link3.my") for name in found.unexcited)
+    assert "does not show" in caplog.text and found.physical
+    assert np.allclose(found.predict(q, still, still), ps.gravity_load(arm, q), atol=1e-4 * 50)
+
+
+def test_armature_that_is_not_asked_about_is_taken_from_the_model(arm, path):
+    found = ps.identify.fit(arm, path.q, path.v, path.a, forces(arm, path), terms=("damping", "friction", "offset"))
+    assert np.allclose(found.model.armature, arm.armature)
+    assert np.abs(found.predict(path.q, path.v, path.a) - forces(arm, path)).max() < 1e-3
+
+
+def test_physical_parameters_and_their_unknowns_are_one_to_one():
+    bodies = np.stack([body.inertia.parameters for body in ps.chain(6).bodies])
+    theta = unknowns(bodies)
+    made, change = physical(theta)
+    assert np.allclose(made, bodies, rtol=1e-3, atol=1e-4 * np.abs(bodies).max())
+    step = 1e-6 * np.random.default_rng(0).normal(size=theta.shape)
+    difference = (physical(theta + step)[0] - physical(theta - step)[0]) / 2
+    assert np.allclose(np.matmul(change, step[..., None])[..., 0], difference, atol=1e-11)
+    assert (np.linalg.eigvalsh(pseudo_inertia(made)) > 0).all()
+
+
+def test_excitation_keeps_the_limits_and_its_rates_are_its_own(arm, path):
+    assert (path.q > arm.lower_limits).all() and (path.q < arm.upper_limits).all()
+    h = path.t[1] - path.t[0]
+    assert np.allclose(np.gradient(path.q, h, axis=0)[2:-2], path.v[2:-2], atol=2e-3)
+    assert np.allclose(np.gradient(path.v, h, axis=0)[2:-2], path.a[2:-2], atol=2e-2)
+    assert path.information > ps.identify.excitation(arm, 10.0, samples=10, candidates=1, seed=1).information
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"v": np.full((300, 5), np.nan)}, "not finite in 300 samples, the first is 0"),
+        ({"tau": np.zeros((299, 5))}, "a row for each"),
+        ({"terms": ("inductance",)}, "no 'inductance'"),
+        ({"noise": -1.0}, "must be positive"),
+    ],
+)
+def test_bad_logs_get_a_sentence(arm, changed, said):
+    given = {name: np.zeros((300, 5)) for name in ("q", "v", "a", "tau")} | changed
+    with pytest.raises(ps.PhistarError, match=said):
+        ps.identify.fit(arm, **given)
+
+
+def test_too_few_samples_and_curved_joints_are_refused(arm):
+    with pytest.raises(ps.ShapeError, match="say too little"):
+        ps.identify.fit(arm, *np.zeros((4, 3, 5)))
+    builder = ps.ModelBuilder("ball")
+    builder.body("ball", joint=ps.Spherical(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)))
+    with pytest.raises(ps.ModelError, match="quaternions"):
+        ps.identify.excitation(builder.build())

@@ -1,0 +1,81 @@
+"""Predictive and path-integral control: rollouts against ps.rollout, controllers in closed loop, sentences."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+
+o = ps.optimize
+ARM = ps.planar_chain(2)
+GOAL = np.array([0.8, -0.4])
+
+
+def task(**changed):
+    given = {"dt": 0.02, "steps": 25, "running": [o.control(1e-3), o.joint_position(GOAL, 20.0), o.joint_velocity(0.5)]}
+    given["terminal"] = [o.joint_position(GOAL, 20.0)]
+    return o.problem(ARM, [0.0, 0.0], **(given | changed))
+
+
+def test_sampled_motions_are_rollouts_and_their_costs_the_problems():
+    problem, rng = task(), np.random.default_rng(0)
+    law = ps.control.PathIntegral(problem, noise=1.0)
+    u = rng.normal(size=(9, 25, 2))
+    made = law.motions.run(np.array([0.1, 0.2]), np.array([0.3, 0.0]), u)
+    run = ps.rollout(ARM, [0.1, 0.2], [0.3, 0.0], u, dt=0.02, method="euler")
+    assert np.abs(made.q - run.q).max() < 1e-12 and np.abs(made.v - run.v).max() < 1e-12
+    away = run.q[:, :-1] - GOAL
+    rates = 1e-3 * np.sum(u**2, axis=-1) + 20.0 * np.sum(away**2, axis=-1) + 0.5 * np.sum(run.v[:, :-1] ** 2, axis=-1)
+    wanted = 0.5 * 0.02 * rates.sum(axis=-1) + 10.0 * np.sum((run.q[:, -1] - GOAL) ** 2, axis=-1)
+    assert np.allclose(made.cost, wanted, rtol=1e-12)
+
+
+def test_path_integrals_come_near_the_optimum_without_derivatives():
+    problem = task()
+    law = ps.control.PathIntegral(problem, noise=6.0, samples=1024, rounds=60, adapt=0.1, seed=3)
+    best, held = problem.solve(), problem.guess()[2]
+    plan = law.plan([0.0, 0.0], [0.0, 0.0])
+    start = law.motions.run(problem.q0, problem.v0, held[None]).cost[0]
+    found = law.motions.run(problem.q0, problem.v0, plan.u[None]).cost[0]
+    assert best.cost <= found < best.cost + 0.1 * (start - best.cost) and 1.0 <= plan.effective <= 1024
+    again = law.plan([0.0, 0.0], [0.0, 0.0])
+    assert np.array_equal(plan.u, again.u)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        ps.control.ModelPredictiveControl(task(), iterations=3),
+        ps.control.PathIntegral(task(), noise=4.0, samples=512, rounds=4),
+    ],
+    ids=["predictive", "path integral"],
+)
+def test_controllers_bring_the_arm_to_its_goal(law):
+    run = ps.simulate(ARM, [0.0, 0.0], [0.0, 0.0], 1.2, control=law, rtol=1e-6)
+    assert np.abs(run.q[-1] - GOAL).max() < 0.25
+    memory, first = law.command(law.start(), 0.0, {"q": np.zeros(2), "v": np.zeros(2)})
+    again = law.command(law.start(), 0.0, {"q": np.zeros(2), "v": np.zeros(2)})[1]
+    assert np.array_equal(first.tau, again.tau) and np.isfinite(list(first.facts.values())).all()
+    assert law.command(memory, law.period, {"q": np.zeros(2), "v": np.zeros(2)})[1].tau.shape == (2,)
+
+
+def test_predictive_control_keeps_limits_and_its_deadline():
+    law = ps.control.ModelPredictiveControl(task(limits=([-3.0, -3.0], [3.0, 3.0])), iterations=50, deadline=1e-9)
+    _, command = law.command(None, 0.0, {"q": np.zeros(2), "v": np.zeros(2)})
+    assert np.abs(command.tau).max() <= 3.0 and command.facts["iterations"] == 1.0
+    longer = ps.control.ModelPredictiveControl(task(), iterations=50).command(
+        None, 0.0, {"q": np.zeros(2), "v": np.zeros(2)}
+    )
+    assert longer[1].facts["iterations"] > 1.0
+
+
+def test_bad_controllers_get_a_sentence():
+    uneven = task(dt=np.linspace(0.01, 0.03, 25), steps=None)
+    with pytest.raises(ps.PhistarError, match="steps of one length"):
+        ps.control.ModelPredictiveControl(uneven)
+    with pytest.raises(ps.ShapeError, match="noise must be positive"):
+        ps.control.PathIntegral(task(), noise=0.0)
+    limited = task(constraints=[o.constraint(lambda q, v, u: v[:1], -1.0, 1.0)])
+    with pytest.raises(ps.PhistarError, match="no constraints"):
+        ps.control.PathIntegral(limited, noise=1.0).plan([0, 0], [0, 0])
+    with pytest.raises(ps.PhistarError, match="at least one iteration"):
+        ps.control.ModelPredictiveControl(task(), iterations=0)

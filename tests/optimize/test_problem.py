@@ -1,0 +1,240 @@
+"""Optimal control: derivatives against differences, optima against the definition, limits, constraints, sentences."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+import phistar as ps
+from phistar.optimize.quadratic import CostKernel
+from phistar.optimize.transition import Transition
+
+o = ps.optimize
+
+
+def acrobot():
+    rod = ps.Inertia(1.0, com=(0, 0, -0.5), tensor=np.diag([1 / 12, 1 / 12, 1e-3]))
+    hinge = ps.Revolute(axis=(0, 1, 0))
+    builder = ps.ModelBuilder("acrobot")
+    builder.body("upper", joint=hinge, inertia=rod)
+    builder.body("lower", parent="upper", joint=hinge, placement=ps.Pose(xyz=(0, 0, -1.0)), inertia=rod)
+    builder.frame("tip", body="lower", placement=ps.Pose(xyz=(0, 0, -1.0)))
+    return builder.build()
+
+
+def floating():
+    builder = ps.ModelBuilder("floating", gravity=(0, 0, -1.0))
+    builder.body("base", joint=ps.Free(), inertia=ps.Inertia(2.0, (0.1, 0, 0), np.diag([0.3, 0.4, 0.5])))
+    arm = ps.Inertia(0.5, (0, 0, 0.3), 0.02 * np.eye(3))
+    builder.body("arm", parent="base", joint=ps.Revolute(axis=(0, 1, 0), damping=0.2, stiffness=1.0), inertia=arm)
+    builder.frame("hand", body="arm", placement=ps.Pose(xyz=(0, 0.1, 0.4)))
+    return builder.build()
+
+
+def moved(model, q, v, u, change):
+    nv = model.nv
+    return model.integrate(q, change[:nv]), v + change[nv : 2 * nv], u + change[2 * nv :]
+
+
+@pytest.mark.parametrize("make", [acrobot, floating])
+def test_steps_have_the_derivatives_of_differences(make):
+    model, rng = make(), np.random.default_rng(0)
+    nv = model.nv
+    transition, h = Transition(model, np.eye(nv)[:, -1:], True), np.array([0.1])
+    q, v, u = model.random(rng), rng.normal(size=nv), rng.normal(size=1)
+    A, B = np.zeros((1, 2 * nv, 2 * nv)), np.zeros((1, 2 * nv, 1))
+    transition.linear(q[None], v[None], u[None], h, A, B)
+    after = transition.after(q[None], v[None], u[None], h)
+
+    def away(change):
+        there = transition.after(*(x[None] for x in moved(model, q, v, u, change)), h)
+        return np.concatenate([model.difference(after[0], there[0])[0], (there[1] - after[1])[0]])
+
+    eps = 1e-6
+    columns = [(away(eps * e) - away(-eps * e)) / (2 * eps) for e in np.eye(2 * nv + 1)]
+    assert np.allclose(np.concatenate([A[0], B[0]], axis=1), np.stack(columns, axis=1), atol=1e-7)
+
+
+def test_costs_have_the_gradients_of_differences():
+    model, rng = floating(), np.random.default_rng(1)
+    pose = ps.forward_kinematics(model, model.random(rng), "hand")
+    costs = (
+        o.frame_pose("hand", pose, np.arange(1.0, 7.0)),
+        o.frame_position("hand", (0.1, 0.2, 0.3), 2.0),
+        o.frame_motion("hand", 0.3),
+        o.joint_position(model.random(rng), 0.5),
+        o.joint_velocity(0.2),
+        o.control(0.1, 1.0),
+        o.spatial_momentum(0.7),
+        o.mass_center((0.0, 0.0, 1.0)),
+        o.residual(lambda q, v, u: np.stack([q[0] * v[1], np.sin(u[0])]), 0.4),
+    )
+    kernel = CostKernel(model, 1, costs)
+    parameters = kernel.parameters(1)[0]
+    q, v, u = model.random(rng), rng.normal(size=model.nv), rng.normal(size=1)
+    cost, gradient, hessian = kernel.quadratic(q, v, u, parameters)
+    assert cost == pytest.approx(kernel.value(q, v, u, parameters), rel=1e-13)
+
+    def value(change):
+        return kernel.value(*moved(model, q, v, u, change), parameters)[0]
+
+    wanted = approx_fprime(np.zeros(2 * model.nv + 1), value, 1e-7)
+    assert np.allclose(gradient, wanted, rtol=1e-4, atol=1e-4)
+    assert np.allclose(hessian, hessian.T) and np.linalg.eigvalsh(hessian).min() > -1e-10
+
+
+def test_a_linear_problem_is_solved_at_once_and_is_the_regulators():
+    """A cart without gravity: one step of the method is the solution."""
+    builder = ps.ModelBuilder("cart", gravity=(0, 0, 0))
+    builder.body("cart", joint=ps.Prismatic(axis=(1, 0, 0)), inertia=ps.Inertia(2.0, (0, 0, 0), np.eye(3)))
+    cart, h, N = builder.build(), 0.1, 30
+    found = o.problem(
+        cart,
+        [1.0],
+        [0.5],
+        dt=h,
+        steps=N,
+        running=[o.control(0.1), o.joint_position([0.0])],
+        terminal=[o.joint_position([0.0], 5.0), o.joint_velocity(5.0)],
+    ).solve()
+    A, B = np.array([[1.0, h], [0.0, 1.0]]), np.array([[h * h / 2.0], [h / 2.0]])
+    x, u = ps.control.lqr(A, B, h * np.diag([1.0, 0.0]), [[0.1 * h]], 5.0 * np.eye(2), steps=N).follow([1.0, 0.5])
+    assert found.converged and found.iterations == 2
+    assert np.allclose(found.u, u, atol=1e-6) and np.allclose(found.q, x[:, :1], atol=1e-6)
+
+
+def test_the_acrobot_swings_up_in_two_hundred_knots():
+    model = acrobot()
+    upright = [np.pi, 0.0]
+    problem = o.problem(
+        model,
+        [0.0, 0.0],
+        dt=0.02,
+        steps=200,
+        actuated=["lower"],
+        running=[o.control(0.1), o.joint_position(upright, 0.1)],
+        terminal=[o.joint_position(upright, 1e3), o.joint_velocity(1e2)],
+    )
+    found = problem.solve(iterations=500, tolerance=1e-7)
+    assert found.converged and found.gaps < 1e-9
+    assert np.abs(found.q[-1] - upright).max() < 0.02 and np.abs(found.v[-1]).max() < 0.06
+    again = problem.solve(found.q, found.v, found.u, tolerance=1e-7)
+    assert again.converged and again.iterations <= 5 and again.cost == pytest.approx(found.cost, rel=1e-4)
+    run = ps.rollout(model, [0, 0], [0, 0], found.tau, dt=0.02, method="euler")
+    assert np.abs(run.q - found.q).max() < 1e-6
+
+
+def test_limits_of_controls_are_kept_and_cost_something():
+    model = acrobot()
+    given = {"dt": 0.02, "steps": 60, "running": [o.control(1e-3)]}
+    given["terminal"] = [o.joint_position([1.0, 0.5], 100.0), o.joint_velocity(10.0)]
+    free = o.problem(model, [0, 0], **given).solve()
+    high = 0.6 * np.abs(free.u).max(axis=0)
+    found = o.problem(model, [0, 0], **given, limits=(-high, high)).solve()
+    assert free.converged and found.converged
+    assert (np.abs(found.u) <= high + 1e-12).all() and (np.abs(found.u) > high - 1e-9).any()
+    assert found.cost > free.cost
+
+
+def test_starting_with_gaps_leads_to_the_same_optimum():
+    model = acrobot()
+    given = {"dt": 0.02, "steps": 50, "running": [o.control(1e-2)]}
+    problem = o.problem(model, [0, 0], **given, terminal=[o.joint_position([0.8, 0.3], 100.0), o.joint_velocity(10.0)])
+    wanted = problem.solve()
+    line = np.linspace([0, 0], [0.8, 0.3], 51)
+    found = problem.solve(q=line)
+    assert np.abs(problem.transition.gaps(*problem.guess(q=line), problem.h)).max() > 1e-3
+    assert found.converged and found.gaps < 1e-9 and found.cost == pytest.approx(wanted.cost, rel=1e-6)
+
+
+def test_constraints_are_met_and_change_the_motion():
+    model = acrobot()
+    given = {"dt": 0.02, "steps": 50, "running": [o.control(1e-2), o.joint_velocity(1e-2)]}
+    given["terminal"] = [o.joint_velocity(1.0)]
+    target = ps.forward_kinematics(model, [1.2, 0.4], "tip")[:3, 3]
+    free = o.problem(model, [0, 0], **given, terminal_constraints=[o.frame_at("tip", target)]).solve(iterations=500)
+    assert free.converged and free.violation <= 1e-6
+    assert np.abs(ps.forward_kinematics(model, free.q[-1], "tip")[:3, 3] - target).max() <= 1e-6
+    fast = 0.8 * np.abs(free.v[:, 0]).max()
+    slow = o.constraint(lambda q, v, u: v[:1], -fast, fast, "slow shoulder")
+    found = o.problem(
+        model, [0, 0], **given, constraints=[slow], terminal_constraints=[o.frame_at("tip", target)]
+    ).solve(iterations=1000)
+    assert found.converged and np.abs(found.v[:-1, 0]).max() <= fast + 1e-6 and found.cost > free.cost
+
+
+def test_an_infeasible_problem_says_which_constraint_and_by_how_much():
+    far = o.frame_at("tip", (5.0, 0.0, 0.0))  # two metres is all it can reach
+    found = o.problem(
+        acrobot(), [0, 0], dt=0.05, steps=20, running=[o.control(1.0)], terminal_constraints=[far], terminal=[]
+    ).solve(iterations=150)
+    assert not found.converged and "'tip at a place' cannot be met: it is violated by" in found.reason
+    assert found.violation > 2.9
+
+
+def test_a_free_body_with_an_arm_turns_itself():
+    model = floating().replace(gravity=(0, 0, 0))
+    q0 = model.neutral()
+    found = o.problem(
+        model,
+        q0,
+        dt=0.05,
+        steps=40,
+        running=[o.control(1e-3)],
+        terminal=[o.joint_position(model.integrate(q0, [0, 0, 0, 0, 0, 0, 0.8]), 100.0 * np.eye(7)[6])],
+    ).solve()
+    assert found.converged and abs(found.q[-1, -1] - 0.8) < 0.05
+    assert np.abs(ps.momentum(model, found.q[-1], found.v[-1])).max() < 0.05  # kept but for the method's error
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"running": [], "terminal": []}, "without costs"),
+        ({"running": [1.0]}, "is no Cost"),
+        ({"limits": ([1.0, 1.0], [0.0, 2.0])}, "least force of upper, 1, is above"),
+        ({"limits": "much"}, '"effort"'),
+        ({"dt": -0.1}, "one positive length"),
+        ({"actuated": ["elbow"]}, "elbow"),
+        ({"q0": [np.nan, 0.0]}, "one finite state"),
+    ],
+)
+def test_bad_problems_get_a_sentence(changed, said):
+    given = {"q0": [0.0, 0.0], "dt": 0.1, "steps": 5, "running": [o.control(1.0)]} | changed
+    with pytest.raises(ps.PhistarError, match=said):
+        o.problem(acrobot(), **given)
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (lambda: o.joint_position([0.0, 0.0, 0.0]), "joint position"),
+        (lambda: o.control(np.ones(5)), r"needs \(2,\)"),
+        (lambda: o.control(-1.0), "negative"),
+        (lambda: o.control("much"), "must be numbers"),
+        (lambda: o.frame_pose("tip", np.eye(3)), r"\(4, 4\)"),
+        (lambda: o.residual(lambda q, v, u: float(q[0])), "cannot be compiled"),
+        (lambda: o.joint_velocity(1.0, v=np.zeros((3, 2))), "3 rows"),
+    ],
+)
+def test_bad_costs_get_a_sentence(cost, said):
+    with pytest.raises(ps.PhistarError, match=said):
+        o.problem(acrobot(), [0, 0], dt=0.1, steps=5, running=[cost()]).solve()
+
+
+def test_a_cost_that_no_control_changes_is_told():
+    constant = o.residual(lambda q, v, u: np.ones(1))
+    found = o.problem(acrobot(), [0, 0], dt=0.1, steps=5, running=[constant]).solve()
+    assert not found.converged and "no cost depends on the controls" in found.reason
+
+
+def test_threads_that_solve_one_problem_do_not_disturb_each_other():
+    problem = o.problem(acrobot(), [0, 0], dt=0.02, steps=30, running=[o.control(1e-2), o.joint_position([0.5, 0.2])])
+    starts = [np.array([0.1 * k, -0.05 * k]) for k in range(6)]
+    alone = [problem.starting_from(q, np.zeros(2)).solve() for q in starts]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda q: problem.starting_from(q, np.zeros(2)).solve(), starts))
+    assert all(
+        np.array_equal(a.u, b.u) and np.array_equal(a.gains, b.gains) for a, b in zip(alone, together, strict=True)
+    )
