@@ -1,4 +1,5 @@
-"""Writes docs/benchmarks.md and its picture from benchmarks/results.json; with --readme, the table in README.md.
+"""Writes docs/benchmarks.md, its picture and the table of the front page from benchmarks/results.json; with --readme,
+the table in README.md.
 
 Run by the docs build before Sphinx: `python docs/generate_benchmarks.py`. `make bench-results` measures anew.
 """
@@ -43,13 +44,19 @@ def machine(facts: Facts) -> str:
 def short_table(facts: Facts) -> str:
     """Times a state and ratios to Pinocchio's, for README.md."""
     found = {(row["function"], row["robot"]): row for row in facts["results"]}
-    lines = ["| ns a state (× Pinocchio's C++) | " + " | ".join(title for _, title in SHORT) + " |"]
-    lines.append("|---|" + "---|" * len(SHORT))
+    lines = ["| ns a state (× Pinocchio) | " + " | ".join(title for _, title in SHORT) + " | Pinocchio timed by |"]
+    lines.append("|---|" + "---|" * (len(SHORT) + 1))
     for function, title in TITLES.items():
         rows = [found.get((function, robot)) for robot, _ in SHORT]
         if function != "rollout" and any(row and row["pin_cpp_ns"] for row in rows):
-            lines.append(f"| {title} | " + " | ".join(map(_cell, rows)) + " |")
+            lines.append(f"| {title} | " + " | ".join(map(_cell, rows)) + f" | {_timed(rows)} |")
     return "\n".join(lines) + "\n"
+
+
+def _timed(rows: list[Facts | None]) -> str:
+    """How Pinocchio's time was had: in C++, or through Python where it has no batch call."""
+    ways = {row["pin_cpp_is"] for row in rows if row and row["pin_cpp_ns"]}
+    return " / ".join("C++, a batch call" if way == "batch call" else "Python, less binding" for way in sorted(ways))
 
 
 def _cell(row: Facts | None) -> str:
@@ -125,6 +132,7 @@ def main() -> None:
     folder = Path(__file__).parent
     (folder / "benchmarks.md").write_text(page(facts), "utf-8")
     (folder / "benchmarks.svg").write_text(svg(facts), "utf-8")
+    (folder / "speed.txt").write_text(short_table(facts), "utf-8")
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ import numpy as np
 import phistar as ps
 from phistar.contact.pairs import chosen_pairs
 from phistar.contact.surface import Surface, normal_force
+from phistar.plant.session import PlantState
 from phistar.sim.extrapolation import long_step
 from phistar.sim.motion import Motion
-from phistar.sim.world import State, World
+from phistar.sim.world import World
 
 ROOT = Path(__file__).resolve().parent.parent
 INK, WARM, COOL, PALE = "#222222", "#c8553d", "#2d6a8a", "#b8c4cc"
@@ -52,8 +53,7 @@ def law(folder: Path) -> None:
         (0.01, COOL, "leaves at 10 mm/s"),
     ):
         for pulls, style in ((False, "-"), (True, ":")):
-            p = type(ball(Surface()).parameters).of([Surface(pulls=pulls)])
-            force = [float(normal_force(p, np.array([d]), np.array([rate]), np.array([0.01]))[0]) for d in gaps]
+            force = normal_force(Surface(pulls=pulls), gaps, np.full_like(gaps, rate))
             axes.plot(1e3 * gaps, force, style, color=color, lw=1.3, label=None if pulls else name)
     axes.axhline(0.0, color=PALE, lw=0.8, zorder=0)
     axes.set(xlabel="gap [mm]", ylabel="normal force [N]", ylim=(-4, 30), title="Dotted: as WD89 prints it")
@@ -62,20 +62,20 @@ def law(folder: Path) -> None:
     plt.close(figure)
 
 
-def extrapolated(world: World, state: State, count: int) -> float:
+def extrapolated(world: World, state: PlantState, count: int) -> float:
     """Where a swing of 0.02 s ends, by long steps of one length."""
-    gaps = world.gaps(state, 1e-3)
+    session = world.session()
     for _ in range(count):
-        tried = long_step(world, state, gaps, lambda t, q, v: np.zeros(1), 0.0, 0.02 / count, 1e-6, 1e-9)
+        tried = long_step(world, session, state, lambda *given: None, 0.0, 0.02 / count, 1e-6, 1e-9)
         assert tried is not None
-        state, gaps = tried.step.state, tried.step.ahead
+        state = tried.state
     return float(state.q[0])
 
 
 def orders(folder: Path) -> None:
     """Errors of a swing inside the margin against the steps' length, and of a bounce against the tolerance."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
-    world = ball(Surface(restitution=1.0))
+    world = ball(Surface(damping=0.0))
     start = world.start([0.1012], [0.0])
     exact, counts = extrapolated(world, start, 320), np.array([10, 20, 40, 80, 400, 2000])
     short = [abs(list(free(world).fixed(start, 0.0, [0.02], 0.02 / n))[-1].state.q[0] - exact) for n in counts]
@@ -86,7 +86,7 @@ def orders(folder: Path) -> None:
     left.loglog(0.02 / counts[:4], long[0] * (counts[0] / counts[:4]) ** 5.0, color=PALE, zorder=0, label="orders 1, 5")
     left.set(xlabel="step [s]", ylabel="error after a swing [m]")
     left.legend(frameon=False)
-    world = ball(Surface(restitution=1.0, strength=5e3))
+    world = ball(Surface(damping=2.0, strength=500.0))
     start, tolerances = world.start([0.202], [0.0]), 10.0 ** -np.arange(3, 10)
     ends = [list(free(world, rtol).moments(start, 0.0, [0.3])) for rtol in (*tolerances, 1e-12)]
     errors = [abs(each[-1].state.q[0] - ends[-1][-1].state.q[0]) for each in ends[:-1]]
@@ -109,7 +109,7 @@ def rod(friction: float) -> float:
     q = np.array([half, 0, half + 1.99e-3, 0, np.sin(lean), 0, np.cos(lean)])
     turn = ps.forward_kinematics(world.model, q, "body")[:3, :3]
     moments = free(world).fixed(world.start(q, [0, 0, 0, *(turn.T @ [-2.0, 0, 0])]), 0.0, [0.01], 1e-4)
-    return max(float(np.max(m.step.forces.force[:, 2])) for m in moments if m.step.forces is not None) / 9.81
+    return max(moment.step.peak for moment in moments if moment.step is not None) / 9.81
 
 
 def painleve(folder: Path) -> None:

@@ -122,12 +122,14 @@ def crossing(n: Any, smoother: Sequence[float], assembly: Sequence[float]) -> st
 
 
 def figure_4(folder: Path) -> list[str]:
-    """The paper's figure with its printed and corrected sums; our counts; our times."""
+    """The paper's figure with both sums of Table III; our counts; our times."""
     n = np.arange(2, LONGEST_COUNT + 1)
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12.5, 4.1), layout="constrained")
     left.plot(n[:10], planar.smoother_flops(n[:10]), color=WARM, label="filter and smoother, 27N")
-    left.plot(n[:10], planar.assembly_flops(n[:10]), color=COOL, label="N³/3 + N² + N(2N + 7), from Table III")
-    left.plot(n[:10], planar.assembly_flops(n[:10], True), color=COOL, ls=":", label="… + 2N(N + 5), as printed")
+    left.plot(n[:10], planar.assembly_flops(n[:10]), color=COOL, label="N³/3 + N² + 2N(N + 5)")
+    left.plot(
+        n[:10], planar.assembly_flops(n[:10], shared=True), color=COOL, ls=":", label="… + N(2N + 7), rotation shared"
+    )
     left.set(xlabel="links N", ylabel="multiply-add pairs", title="R87, Fig. 4 (planar)")
     for flops, color in ((planar.smoother_flops(n), WARM), (planar.assembly_flops(n), COOL)):
         middle.semilogy(

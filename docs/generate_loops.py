@@ -1,4 +1,6 @@
-"""Draws docs/loops/four_bar.png, slider_crank.png and singular.png: the examples, and a parallelogram through one line.
+"""Draws docs/loops/four_bar.png, slider_crank.png, singular.png and modes.png.
+
+The examples, a parallelogram through one line, and the modes of a beam of segments.
 
 Run by the docs build before Sphinx: `python docs/generate_loops.py [FOLDER]`.
 """
@@ -57,6 +59,35 @@ def four_bar(folder: Path) -> None:
     plt.close(figure)
 
 
+def beam(segments: int = 20) -> ps.Model:
+    """A clamped beam as rigid segments on springs, L = 1, EI = 10, ρA = 1."""
+    b, h = ps.ModelBuilder("beam", gravity=(0, 0, 0)), 1 / segments
+    rod = ps.Inertia(h, (h / 2, 0, 0), np.diag([1e-9, h**3 / 12, h**3 / 12]))
+    for k in range(segments):
+        hinge = ps.Revolute(axis=(0, 0, 1), stiffness=(1 if k else 2) * 10.0 / h)
+        b.body(f"s{k}", f"s{k - 1}" if k else "world", hinge, ps.Pose(xyz=(h if k else 0, 0, 0)), rod)
+    b.frame("tip", f"s{segments - 1}", ps.Pose(xyz=(h, 0, 0)))
+    return b.build()
+
+
+def modes(folder: Path) -> None:
+    """The first four modes of a beam of twenty sprung segments, over their half periods."""
+    model = beam()
+    found, places = ps.modes(model, np.zeros(model.nv)), [f"s{k}" for k in range(20)] + ["tip"]
+    figure, panels = plt.subplots(1, 4, figsize=(11, 2.6), layout="constrained", sharey=True)
+    for i, panel in enumerate(panels):
+        shape = found.shapes[:, i] / np.abs(np.cumsum(found.shapes[:, i])).max()
+        for phase in np.linspace(-1.0, 1.0, 7):
+            q = 0.5 * phase * shape
+            line = np.array([ps.forward_kinematics(model, q, place)[:2, 3] for place in places])
+            outer = abs(phase) == 1.0
+            panel.plot(*line.T, color=WARM if phase == 1.0 else COOL if outer else PALE, lw=2 if outer else 1)
+        panel.set(xlabel="x [m]", title=f"{found.frequencies[i]:.1f} rad/s", ylim=(-0.5, 0.5))
+    panels[0].set_ylabel("y [m]")
+    figure.savefig(folder / "modes.png", dpi=130)
+    plt.close(figure)
+
+
 def slider_crank(folder: Path) -> None:
     """The engine at a few angles, the torque and side force of an even turn, and its speed under gas."""
     made = runpy.run_path(str(ROOT / "examples" / "slider_crank.py"))
@@ -112,3 +143,4 @@ if __name__ == "__main__":
     four_bar(folder)
     slider_crank(folder)
     singular(folder)
+    modes(folder)

@@ -1,4 +1,4 @@
-"""Writes docs/reference: an entry for every public name, from its docstring and signature.
+"""Writes docs/reference: an object of Sphinx's Python domain for every public name, from its docstring and signature.
 
 Run by the docs build before Sphinx: `python docs/generate_reference.py [FOLDER]`.
 """
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import phistar as ps
+from phistar.lazy import stated_names
 
-CHAPTERS = ("control", "estimation", "freeflying", "loops")
+CHAPTERS = ("control", "estimation", "freeflying", "identify", "loops", "optimize")
 GROUPS = {
     "Models": ("phistar.model", "phistar.io", "phistar.spatial"),
     "Dynamics": ("phistar.dynamics", "phistar.derivatives"),
@@ -40,46 +41,46 @@ class Name(NamedTuple):
 
 def public_names() -> Iterator[Name]:
     """Every name of phistar and of its chapters."""
-    homes = vars(ps)["_HOME"]
+    homes = stated_names(str(Path(ps.__file__).with_suffix(".pyi")))
     for name in ps.__all__:
-        if homes[name] != f"phistar.{name}":
-            home = homes[name]
+        home = homes[name]
+        if home != "phistar":
             page = next((group for group, starts in GROUPS.items() if home.startswith(starts)), OTHERS)
             yield Name(f"ps.{name}", getattr(ps, name), page)
-    for chapter in (name for name in ps.__all__ if homes[name] == f"phistar.{name}"):
+    for chapter in (name for name in ps.__all__ if homes[name] == "phistar"):
         module = importlib.import_module(f"phistar.{chapter}")
         for name in module.__all__:
             yield Name(f"ps.{chapter}.{name}", getattr(module, name), f"ps.{chapter}")
 
 
 def entry(name: Name) -> str:
-    """A heading, the signature, the docstring, and of a class its public methods."""
-    value = name.value
-    parts = [f"## {name.written}", f"```python\n{_signature(name.written, value)}\n```"]
-    parts += [_prose(inspect.getdoc(value) or "")]
-    if inspect.isclass(value):
-        parts += list(_members(value))
-    statement = getattr(value, "statement", None)
-    if statement is not None and not inspect.isclass(value):
-        parts.append(f"Stated as `{statement.show()}`.")
-    return "\n\n".join(part for part in parts if part)
+    """A heading for the table of contents, and the object with its signature, docstring and members."""
+    value, path = name.value, name.written.replace("ps.", "phistar.", 1)
+    if inspect.ismodule(value):
+        return f"## {name.written}\n\n{prose(inspect.getdoc(value) or '')}"
+    kind = "class" if inspect.isclass(value) else "function"
+    kind = "exception" if kind == "class" and issubclass(value, Exception) else kind
+    inside = [prose(inspect.getdoc(value) or ""), *_statements(value)]
+    inside += list(_members(value)) if inspect.isclass(value) else []
+    body = "\n\n".join(part for part in inside if part)
+    return f"## {name.written}\n\n::::{{py:{kind}}} {path}{_signature(value)}\n\n{body}\n::::"
 
 
-def _signature(written: str, value: Any) -> str:
+def _statements(value: Any) -> Iterator[str]:
+    """The statements a function is compiled from, typeset."""
+    if not inspect.isclass(value) and hasattr(value, "statements"):
+        named = value.statements.items()
+        shown = [f"${x.latex()}$" if name == "y" else f"`{name}` ${x.latex()}$" for name, x in named]
+        yield "Stated as " + ", ".join(shown) + "."
+
+
+def _signature(value: Any) -> str:
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
-        return written
-    plain = signature.replace(return_annotation=inspect.Signature.empty, parameters=list(map(_bare, _shown(signature))))
-    text = f"{written}{plain}"
-    if len(text) <= 110:
-        return text
-    stars = [str(plain.replace(parameters=[each]))[1:-1] for each in plain.parameters.values()]
-    return f"{written}(\n    " + ",\n    ".join(stars) + ",\n)"
-
-
-def _shown(signature: inspect.Signature) -> Iterator[inspect.Parameter]:
-    return (parameter for parameter in signature.parameters.values() if not parameter.name.startswith("_"))
+        return "()"
+    plain = [_bare(each) for each in signature.parameters.values() if not each.name.startswith("_")]
+    return str(signature.replace(return_annotation=inspect.Signature.empty, parameters=plain))
 
 
 def _bare(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -96,34 +97,68 @@ class _Dots:
 
 
 def _members(value: type) -> Iterator[str]:
-    """Public methods and properties that the class itself tells of, as a table."""
-    rows = []
+    """Public methods and properties that the class itself tells of."""
+    if is_dataclass(value):
+        told = ", ".join(f"`{field.name}`" for field in fields(value) if not field.name.startswith("_"))
+        yield f"Fields: {told}." if told else ""
     for name, member in vars(value).items():
         inner = member.__func__ if isinstance(member, staticmethod | classmethod) else member
         inner = getattr(inner, "fget", None) or getattr(inner, "func", None) or inner
         doc = inspect.getdoc(inner) if callable(inner) else None
         if name.startswith("_") or not doc:
             continue
-        call = "" if isinstance(member, property) or hasattr(member, "func") else "()"
-        rows.append(f"| `{name}{call}` | {_prose(doc.split(chr(10) + chr(10))[0]).replace(chr(10), ' ')} |")
-    if is_dataclass(value):
-        told = ", ".join(f"`{field.name}`" for field in fields(value) if not field.name.startswith("_"))
-        yield f"Fields: {told}." if told else ""
-    if rows:
-        yield "\n".join(["| | |", "|---|---|", *rows])
+        if isinstance(member, property) or hasattr(member, "func"):
+            yield f":::{{py:property}} {name}\n\n{prose(doc)}\n:::"
+        else:
+            call = _without_self(inner) if not isinstance(member, staticmethod) else _signature(inner)
+            yield f":::{{py:method}} {name}{call}\n\n{prose(doc)}\n:::"
 
 
-def _prose(doc: str) -> str:
-    """A docstring as Markdown: stars are operators' adjoints, not emphasis; indented stretches are code."""
+def _without_self(function: Any) -> str:
+    return re.sub(r"^\((self|cls)(, )?", "(", _signature(function))
+
+
+def prose(doc: str) -> str:
+    """A docstring as Markdown: NumPy's sections as lists, examples as code, stars as adjoints."""
+    parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", doc, flags=re.MULTILINE)
+    made = [_paragraphs(parts[0])]
+    for title, body in zip(parts[1::2], parts[2::2], strict=True):
+        made.append(f"**{title}**")
+        entries = title in ("Parameters", "Returns", "Raises", "Attributes", "Yields")
+        made.append(_entries(body) if entries else _paragraphs(body))
+    return "\n\n".join(part for part in made if part)
+
+
+def _entries(body: str) -> str:
+    """`name : type` and what is indented under it, as a definition list."""
     made = []
-    for paragraph in doc.split("\n\n"):
+    for block in re.split(r"\n(?=\S)", body.strip("\n")):
+        head, _, rest = block.partition("\n")
+        name, _, kind = head.partition(" : ")
+        told = _marked(" ".join(line.strip() for line in rest.splitlines()))
+        term = f"`{name}`: {_marked(kind)}" if kind else f"{_marked(name)}"
+        made.append(f"{term}\n: {told}" if told else term)
+    return "\n\n".join(made)
+
+
+def _paragraphs(text: str) -> str:
+    """Paragraphs; what is indented, laid out in columns, or typed at a prompt is code."""
+    made = []
+    for paragraph in text.strip("\n").split("\n\n"):
         lines = paragraph.splitlines()
-        if any(line.startswith("    ") or re.match(r"\w+  +\S", line) for line in lines):
+        if lines and lines[0].startswith(">>>"):
+            made.append(f"```pycon\n{paragraph}\n```")
+        elif any(line.startswith("    ") or re.match(r"\w+  +\S", line) for line in lines):
             made.append(f"```text\n{paragraph}\n```")
         else:
-            pieces = re.split(r"(`[^`]*`)", paragraph)
-            made.append("".join(p if p.startswith("`") else STARS.sub(r"\\\1", p).replace("|", "\\|") for p in pieces))
+            made.append(_marked(paragraph))
     return "\n\n".join(made)
+
+
+def _marked(paragraph: str) -> str:
+    """Stars of a paragraph are adjoints of operators, not emphasis; `code` stays."""
+    pieces = re.split(r"(`[^`]*`)", paragraph)
+    return "".join(p if p.startswith("`") else STARS.sub(r"\\\1", p).replace("|", "\\|") for p in pieces)
 
 
 def slug(page: str) -> str:
@@ -138,11 +173,14 @@ def write(folder: Path) -> list[Path]:
     made = []
     for page in pages:
         chosen = sorted((name for name in names if name.page == page), key=lambda name: name.written.lower())
-        head = _prose(inspect.getdoc(importlib.import_module(f"phistar.{page[3:]}")) or "") if "." in page else ""
+        head = prose(inspect.getdoc(importlib.import_module(f"phistar.{page[3:]}")) or "") if "." in page else ""
         text = "\n\n".join(part for part in (f"# {page}", head, *map(entry, chosen)) if part) + "\n"
         made.append(folder / f"{slug(page)}.md")
         made[-1].write_text(text, "utf-8")
-    index = "# Reference\n\nEvery public name, from its docstring. `import phistar as ps` is understood.\n\n"
+    index = (
+        "# Reference\n\nEvery public name, from its docstring. `import phistar as ps` is understood. The search finds "
+        "names as they are typed, and other sites can link to them (`objects.inv`).\n\n"
+    )
     table = "\n".join(slug(page) for page in pages)
     made.append(folder / "index.md")
     made[-1].write_text(f"{index}```{{toctree}}\n:maxdepth: 2\n\n{table}\n```\n", "utf-8")

@@ -96,7 +96,7 @@ def failure(folder: Path) -> None:
     cases = (("flat, no friction", "inverse dynamics"), ("friction", "supervisor"))
     for column, (surface, law) in zip(axes.T, cases, strict=True):
         result = program.simulated(surface, law, SHOWN, duration=24.0)
-        time, pairs = result.arrays["t"], result.pair_names
+        time, pairs = result.arrays["t"], result.contacts.pairs
         fingers = [i for i, name in enumerate(pairs) if "finger" in name and "satellite" in name]
         for i in fingers:
             color = COOL if "left" in pairs[i] else WARM

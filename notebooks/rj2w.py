@@ -43,11 +43,47 @@ def joints(operator):
 
 # %%
 identity = np.eye(6 * n)
+shift_f, shift_b = joints(A.E_phi), joints(A.E_phi_b)  # (1)
+ends = [np.kron(np.diag(np.eye(n)[k]), np.eye(6)) for k in (n - 1, 0)]  # picked off at the tip, at the base
+agree("(2), (3) forward and back", shift_f @ shift_b, identity - ends[0])
+agree("(2), (3) back and forward", shift_b @ shift_f, identity - ends[1])
+agree("(4), (5) φ_f = (I − ℰφf)⁻¹", joints(A.phi), np.linalg.inv(identity - shift_f))
+agree("(4), (5) φ_b = (I − ℰφb)⁻¹", joints(A.phi_b), np.linalg.inv(identity - shift_b))
+agree("(7)", joints(A.phi_tilde), joints(A.phi) - identity)
 agree("(6) φ̃ = ℰφφ", joints(A.phi_tilde), joints(A.E_phi @ A.phi))
 agree("(6) φ̃_b = ℰφbφ_b", joints(A.phi_b_tilde), joints(A.E_phi_b @ A.phi_b))
 forward, backward = joints(A.r), joints(A.r_b)
+mass_f, mass_b = joints(A.M), joints(A.M_b)
 agree("(14) r⁻¹ = r_f⁻¹ + r_b⁻¹", np.linalg.inv(joints(A.rho)), np.linalg.inv(forward) + np.linalg.inv(backward))
+agree("(13), (15) r = r_f(r_f + r_b)⁻¹r_b", joints(A.rho), forward @ np.linalg.solve(forward + backward, backward))
 agree("(17) C_f + C_b = I", joints(A.C_f) + joints(A.C_b), identity)
+agree("Table 2, r_f", forward, shift_f @ forward @ shift_f.T + mass_f)
+agree("Table 2, (34) r_b", backward, shift_b @ backward @ shift_b.T + mass_b)
+
+# %% [markdown]
+# The masses of one link about its two joints (8, 9) are one matrix moved (10, 11). By cubes of equal mass in place of the integral, for a rod of 1 kg and 0.3 m along x:
+
+# %%
+cells = (np.arange(2000) + 0.5) / 2000 * 0.3
+
+
+def spatial_mass(points, about):
+    total = np.zeros((6, 6))
+    for x in points:
+        p = np.array([x - about, 0.0, 0.0])
+        cross = np.array([[0, -p[2], p[1]], [p[2], 0, -p[0]], [-p[1], p[0], 0]])
+        move = np.block([[np.eye(3), cross], [np.zeros((3, 3)), np.eye(3)]])
+        total += move[:, 3:] @ move[:, 3:].T / len(points)
+    return total
+
+
+inner, outer = spatial_mass(cells, 0.0), spatial_mass(cells, 0.3)
+lever = np.array([[0, 0, 0], [0, 0, 0.3], [0, -0.3, 0]])  # the cross product with (−0.3, 0, 0)
+across = np.block([[np.eye(3), lever], [np.zeros((3, 3)), np.eye(3)]])
+agree("(8)-(11)", across @ inner @ across.T, outer)
+moved = shift_b @ mass_f @ shift_b.T  # (12): but for the block that comes from outside the stack, (10) joint by joint
+inside = np.abs(np.diag(moved)) > 0
+agree("(10)-(12), joint by joint", moved[np.ix_(inside, inside)], mass_b[np.ix_(inside, inside)])
 
 # %% [markdown]
 # ## §3 The two-way decomposition (eqs. 16-19, Algorithms 1 and 2)
@@ -61,6 +97,21 @@ agree("(16) HR̄H* and ps.freeflying.mass_matrix", two_way, ff.mass_matrix(robot
 whole = ps.mass_matrix(robot, q)
 schur = whole[6:, 6:] - whole[6:, :6] @ np.linalg.solve(whole[:6, :6], whole[:6, 6:])
 agree("and the Schur complement of the floating-base matrix", two_way, schur)
+
+# %% [markdown]
+# Algorithm 1, (18) with its diagonal corrected and (19), in NumPy:
+
+# %%
+by_hand = np.zeros((n, n))
+blocks = [slice(6 * k, 6 * k + 6) for k in range(n)]
+weights = joints(A.C_f)
+for m in range(n):
+    X = forward[blocks[m], blocks[m]] @ H[m, blocks[m]]
+    by_hand[m, m] = H[m, blocks[m]] @ weights[blocks[m], blocks[m]] @ X
+    for k in reversed(range(m)):  # towards the base, which the library counts first
+        X = shift_f[blocks[k], blocks[k + 1]] @ X
+        by_hand[k, m] = by_hand[m, k] = H[k, blocks[k]] @ weights[blocks[k], blocks[k]] @ X
+agree("Algorithm 1, (18), (19)", by_hand, two_way)
 
 # %% [markdown]
 # A triangle from each direction, and a diagonal:
@@ -91,6 +142,22 @@ agree("and back, in motion", moved[6:], wanted)
 # The base velocity is that of the frozen robot plus a wiggle by the joints (25); the energies add (26). The articulated energy is ½θ̇\*HR̄H\*θ̇, and no base velocity gives less.
 
 # %%
+V = A.V.apply(q, v=v)  # (21): velocities of all links, the base's first
+agree("(20)", 0.5 * V @ A.M.dense(q) @ V, ps.kinetic_energy(robot, q, v))
+agree("(22)", 0.5 * v @ whole @ v, ps.kinetic_energy(robot, q, v))
+agree("(23)", ff.wiggle_velocity(robot, q, v[6:]), -np.linalg.solve(whole[:6, :6], whole[:6, 6:] @ v[6:]))
+fixed = joints(A.phi) @ mass_f @ joints(A.phi).T  # R, the kernel with the base held
+C = A.E_phi.dense(q)[:6, 6:]  # from the joints to the base
+at_base = A.r.dense(q)[:6, :6]
+reduced = fixed - fixed @ C.T @ np.linalg.solve(at_base, C @ fixed)
+agree("(27), (28)", reduced, kernel)
+inverse_f, inverse_b = np.linalg.inv(forward), np.linalg.inv(backward)
+both = inverse_f @ joints(A.phi_tilde) @ forward + inverse_b @ joints(A.phi_b_tilde) @ backward
+agree("(29)", joints(A.rho) @ (identity + both), kernel)
+q_sum = np.linalg.inv(forward + backward)
+agree("(31)", q_sum, shift_f.T @ q_sum @ shift_f + C.T @ np.linalg.solve(at_base, C))
+left = (identity - forward @ q_sum) @ joints(A.phi_tilde) @ forward
+agree("(30)", forward - forward @ q_sum @ forward + left + left.T, kernel)
 wiggle, rigid = ff.wiggle_velocity(robot, q, v[6:]), ff.rigid_velocity(robot, q, v)
 agree("(25)", wiggle + rigid, v[:6])
 energy = ff.energy(robot, q, v)
@@ -130,11 +197,29 @@ for k in range(3):
 bridge = b.build()
 print(ff.mass_matrix(bridge, bridge.neutral())[::-1, ::-1])
 agree("(40)", ff.mass_matrix(bridge, bridge.neutral()), np.array([[3, 2, 1], [2, 4, 2], [1, 2, 3]]) / 4)
+Lower = np.tril(np.ones((3, 3)), -1)
+r_f, r_b = np.diag([1.0, 2, 3]), np.diag([3.0, 2, 1])  # (39) at x = 1, 2, 3 of ℓ = 4
+r, C_f, C_b = r_f @ r_b / 4, r_b / 4, r_f / 4  # (41), (42)
+agree(
+    "(38) with tildes, (41), (42)",
+    r + C_f @ Lower @ r_f + C_b @ Lower.T @ r_b,
+    np.array([[3, 2, 1], [2, 4, 2], [1, 2, 3]]) / 4,
+)
+
+# %% [markdown]
+# Drawn: white noise (37) summed (35) and tied down at both ends (36).
+
+# %%
+steps = rng.normal(size=(200_000, 4))
+walks = np.cumsum(steps, axis=1)
+tied = walks[:, :3] - walks[:, 3:] * np.array([1, 2, 3]) / 4
+print(np.cov(tied.T).round(2))
+assert np.abs(np.cov(tied.T) - np.array([[3, 2, 1], [2, 4, 2], [1, 2, 3]]) / 4).max() < 0.02
 
 # %% [markdown]
 # ## §6 Trees
 #
-# The extension is not only a relabelling: joints on different branches need −C_bφ_bℰ_sφr, with ℰ_s from a link to its siblings. On the paper's tree of nine links:
+# Figs. 1 and 2 (the chain and its two composite bodies) are in words above; Table 1 is (16) with Algorithms 1 and 2, Table 3 is Algorithm 2. Table 4 lists the links beyond each joint of the tree of Fig. 3, which is the bundled `rj2w_tree`. The extension is not only a relabelling: joints on different branches need −C_bφ_bℰ_sφr, with ℰ_s from a link to its siblings. On the paper's tree of nine links:
 
 # %%
 tree = ps.load("rj2w_tree")

@@ -26,7 +26,7 @@ def agree(name, a, b, within=1e-9):
 # %% [markdown]
 # ## §2.1 The world model: Fig. 1
 #
-# Loops are cut where terminating links then stand; links with several joints get connector links; the whole is a binary tree. The loop equations (8) and (9) are its last lines.
+# Fig. 2, the vectors of one link, and Fig. 3, the distance between two polytopes, are drawings and left out. Loops are cut where terminating links then stand; links with several joints get connector links; the whole is a binary tree. The loop equations (8) and (9) are its last lines.
 
 # %%
 model = ps.load("wd89_fig1")
@@ -50,6 +50,18 @@ print(f"loops closed to {np.abs(ps.loop_residual(model, path[0])).max():.0e} m")
 h = 1e-5
 ahead, behind = (machine.configuration(Q + s * h * Qd + 0.5 * h * h * Qdd) for s in (1, -1))
 agree("(5), by differences", (ahead - behind) / (2 * h), path[1], 1e-6)
+agree("(6), by differences", (ahead - 2 * path[0] + behind) / h**2, path[2], 1e-3)
+columns = [(machine.configuration(Q + h * x) - machine.configuration(Q - h * x)) / (2 * h) for x in np.eye(3)]
+E = np.stack(columns, axis=1)  # (7), ∂U/∂Q
+agree("(7) EQ̇", E @ Qd, path[1], 1e-6)
+tree = model.tree
+S = ps.algebra(tree)
+V = S.V.apply(path[0], v=path[1])  # (2); connectors, which have no joint, are frames here
+for k, joint in enumerate(tree.joints):
+    pose = ps.forward_kinematics(tree, path[0], joint.name)  # (1), the product of the joints' transforms
+    spin = pose[:3, :3] @ V[6 * k : 6 * k + 3]
+    own = ps.frame_velocity(tree, path[0], path[1], joint.name)[:3]
+    agree(f"(1), (2), {joint.name}", spin, own)
 
 # %% [markdown]
 # ## §2.4 Dynamics (eqs. 10-12)
@@ -59,7 +71,15 @@ agree("(5), by differences", (ahead - behind) / (2 * h), path[1], 1e-6)
 # %%
 tau = machine.inverse_dynamics(Q, Qd, Qdd)
 print("τ =", tau.round(4))
-agree("H(Q)Q̈ + …, solved again", machine.forward_dynamics(Q, Qd, tau), Qdd)
+H, phi, M = S.H.dense(path[0]), S.phi.dense(path[0]), S.M.dense(path[0])
+lift = S.E.dense(path[0]).T @ np.concatenate([np.zeros(3), -model.gravity])
+motion = phi.T @ (H.T @ path[2] + S.a.apply(path[0], v=path[1]) + lift)  # (3), gravity as a lift of the base
+inertial = M @ motion + S.b.apply(path[0], v=path[1])  # (10)
+rho = H @ phi @ inertial  # (11), (12); no friction
+agree("(3), (10)-(12) and τ = E*ρ", E.T @ rho, tau, 1e-6)
+carried = np.zeros(model.nv)  # τ at the primary joints, nothing at the others
+carried[[model.joint(name).v_slice.start for name in primary]] = tau
+agree("and by RJK91's closed chain", ps.forward_dynamics(model, path[0], path[1], carried), path[2])
 mass = machine.mass_matrix(Q)
 agree("H(Q) is symmetric", mass, mass.T)
 

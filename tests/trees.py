@@ -147,7 +147,10 @@ def _at_random_state(rng, model: ps.Model, frames: tuple[str, ...]) -> Mechanism
     inner = space_sizes(model, frames)["inner"]
     vectors |= {name: rng.normal(size=inner) for name in ("v_i", "qdd_i")}
     vectors["R"] = rng.uniform(0.1, 1.0, size=model.nv)
-    return Mechanism(model, frames, q, vectors, {"X": memoryless, "Q": closures})
+    own = np.zeros((model.nv, 6 * n))
+    for k, joint in enumerate(model.joints):
+        own[joint.v_slice, 6 * k : 6 * k + 6] = rng.normal(size=(joint.nv, 6))
+    return Mechanism(model, frames, q, vectors, {"X": memoryless, "X_joints": own, "Q": closures})
 
 
 def relative(ours, theirs) -> float:

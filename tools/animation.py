@@ -23,13 +23,10 @@ def main() -> int:
     from PIL import Image
 
     run = taken(sys.argv[1])
-    if run.model is None:
-        print(f"The scene of {sys.argv[1]} is not at hand.", file=sys.stderr)
-        return 1
-    t = run.arrays["t"]
+    t = run.t
     begin, end = (float(x) for x in sys.argv[3:5]) if len(sys.argv) > 4 else (t[0], t[-1])
     chosen = [int(np.argmin(np.abs(t - time))) for time in np.linspace(begin, end, FRAMES)]
-    drawn = [solids(run.model, run.arrays["q"][k]) for k in chosen]
+    drawn = [solids(run.model, run.q[k]) for k in chosen]
     camera = seeing([solid.corners for solid, _ in drawn], SIZE, direction=TOWARDS)
     frames = []
     for solid, ground in drawn:

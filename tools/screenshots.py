@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import phistar as ps
-from phistar.view import Recording, Viewer
+from phistar.view import Viewer
 from phistar.view.sweeps import SweepsView
 
 PLACE = Path(__file__).resolve().parent.parent / "docs" / "viewer"
@@ -38,7 +38,7 @@ def main() -> int:
     if path is None:
         print("There is no Chromium; apt install chromium, or set PHISTAR_CHROMIUM.", file=sys.stderr)
         return 1
-    recording = Recording.of_folder(sys.argv[1]) if len(sys.argv) > 1 else None
+    recording = ps.Trajectory.load(sys.argv[1]) if len(sys.argv) > 1 else None
     PLACE.mkdir(exist_ok=True)
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=path, args=FLAGS.split())
@@ -68,8 +68,8 @@ def _algebra() -> SweepsView:
     return viewer
 
 
-def _run(recording: Recording | None) -> Viewer:
-    viewer = Viewer(recording or Recording.of_result(ps.Scene.load("grapple").run()))
+def _run(recording: ps.Trajectory | None) -> Viewer:
+    viewer = Viewer(recording or ps.Scene.load("grapple").run())
     assert viewer.timeline is not None and viewer.recording is not None
     phases = viewer.recording.phases
     hold = next((phase for phase in phases if phase.name in ("coordinate", "hold")), None)

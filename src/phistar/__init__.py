@@ -1,113 +1,54 @@
-"""phistar: robot multibody dynamics in which the program is the algebra. The public names.
+"""Robot multibody dynamics in which the program is the algebra.
 
-Chapters are had as a whole: ps.control, ps.estimation, ps.freeflying, ps.loops.
+>>> import numpy as np
+>>> import phistar as ps
+>>> arm = ps.load("puma560")
+>>> q, v = np.zeros((2, arm.nv))
+>>> ps.forward_dynamics(arm, q, v, ps.gravity_load(arm, q)).round(9) + 0.0
+array([0., 0., 0., 0., 0., 0.])
+>>> print(ps.forward_dynamics.statement)
+ℳ⁻¹(T − 𝒞 − 𝒢)
+
+The public names are listed in `__init__.pyi`, and loaded when they are first used. Chapters are had as a whole:
+`ps.control`, `ps.estimation`, `ps.freeflying`, `ps.identify`, `ps.loops`, `ps.optimize`, `ps.view`.
 """
 
-from phistar.lazy import lazily
+from typing import Any
 
-# Public name → the module that defines it, or is it. Loaded on first use, so that `import phistar` stays quick.
-_HOME = {
-    **dict.fromkeys(
-        [
-            "PhistarError",
-            "ModelError",
-            "FileError",
-            "UnknownNameError",
-            "ShapeError",
-            "SpaceError",
-            "StatementError",
-            "InfeasibleError",
-        ],
-        "phistar.errors",
-    ),
-    **dict.fromkeys(["Pose", "Inertia"], "phistar.spatial"),
-    **dict.fromkeys(
-        [
-            "Model",
-            "ModelBuilder",
-            "chain",
-            "planar_chain",
-            "Geometry",
-            "Box",
-            "Sphere",
-            "Cylinder",
-            "Capsule",
-            "Ellipsoid",
-            "Plane",
-            "Polytope",
-            "Mesh",
-            "Revolute",
-            "Prismatic",
-            "Helical",
-            "Universal",
-            "Spherical",
-            "Planar",
-            "Free",
-            "Fixed",
-            "Cylindrical",
-            "Distance",
-            "Coupling",
-            "Connection",
-            "from_graph",
-        ],
-        "phistar.model",
-    ),
-    **dict.fromkeys(["load", "from_dh"], "phistar.io"),
-    **dict.fromkeys(["algebra", "Expression"], "phistar.expression"),
-    "compile": "phistar.compiled",
-    **dict.fromkeys(["export_c", "casadi_function"], "phistar.export"),
-    "symbolic": "phistar.scalar_expressions",
-    **dict.fromkeys(
-        [
-            "inverse_dynamics",
-            "forward_dynamics",
-            "mass_matrix",
-            "mass_matrix_inverse",
-            "bias",
-            "gravity_load",
-            "jacobian",
-            "jacobian_dot_v",
-            "forward_kinematics",
-            "innovations",
-            "operational_space",
-            "tip_acceleration_change",
-            "momentum",
-            "kinetic_energy",
-            "potential_energy",
-            "center_of_mass",
-            "forward_dynamics_two_step",
-            "composite_inertia",
-            "joint_friction",
-            "task_mobility",
-            "frame_velocity",
-            "mobility",
-            "force_response",
-        ],
-        "phistar.dynamics",
-    ),
-    **dict.fromkeys(
-        [
-            "inverse_dynamics_derivatives",
-            "forward_dynamics_derivatives",
-            "linearize",
-            "regressor",
-            "inverse_dynamics_hessian_product",
-        ],
-        "phistar.derivatives",
-    ),
-    "constraint_forces": "phistar.loops.forces",
-    "assemble": "phistar.loops.assembly",
-    "loop_residual": "phistar.loops.residual",
-    "rollout": "phistar.sim.rollout",
-    "simulate": "phistar.sim.simulate",
-    "Scene": "phistar.sim.scenes.scene",
-    "campaign": "phistar.sim.campaign.campaign",
-    "Surface": "phistar.contact.surface",
-    "control": "phistar.control",
-    "estimation": "phistar.estimation",
-    "freeflying": "phistar.freeflying",
-    "loops": "phistar.loops",
-    "view": "phistar.view",
+from phistar.lazy import PROVIDERS, lazily
+
+_ELSEWHERE = {
+    **dict.fromkeys(["rnea", "RNEA", "id"], "ps.inverse_dynamics"),
+    **dict.fromkeys(["aba", "ABA", "fd"], "ps.forward_dynamics"),
+    **dict.fromkeys(["crba", "CRBA", "inertia_matrix", "mass"], "ps.mass_matrix"),
+    **dict.fromkeys(["computeMinverse", "minverse"], "ps.mass_matrix_inverse"),
+    **dict.fromkeys(["nle", "nonLinearEffects", "rnea_bias", "nonlinear_effects"], "ps.bias"),
+    **dict.fromkeys(["gravload", "computeGeneralizedGravity", "gravity"], "ps.gravity_load"),
+    **dict.fromkeys(["fk", "fkine", "forwardKinematics", "framePlacement"], "ps.forward_kinematics"),
+    **dict.fromkeys(["ik", "ikine", "inverse_kinematics"], "ps.control.inverse_kinematics"),
+    **dict.fromkeys(["jacob0", "computeFrameJacobian", "frame_jacobian"], "ps.jacobian"),
+    **dict.fromkeys(["com", "centerOfMass", "centre_of_mass"], "ps.center_of_mass"),
+    **dict.fromkeys(["jacobianCenterOfMass", "com_jacobian"], "ps.center_of_mass_jacobian"),
+    **dict.fromkeys(["ccrba", "computeCentroidalMap", "centroidal_matrix"], "ps.centroidal_map"),
+    **dict.fromkeys(["coriolis", "computeCoriolisMatrix"], "ps.coriolis_matrix"),
+    **dict.fromkeys(["computeRNEADerivatives"], "ps.inverse_dynamics_derivatives"),
+    **dict.fromkeys(["computeABADerivatives"], "ps.forward_dynamics_derivatives"),
+    **dict.fromkeys(["buildModelFromUrdf", "load_urdf", "load_mjcf", "from_urdf"], "ps.load"),
+    **dict.fromkeys(["integrate", "difference", "neutral"], "a method of the model, model.integrate(q, dv) and so on"),
 }
+"""Names people know from other libraries, and what stands for them here."""
 
-__getattr__, __dir__, __all__ = lazily("phistar", _HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+PROVIDERS["phistar.model"] = "phistar.backends.coordinates"
+
+_load, __dir__, __all__ = lazily("phistar", __file__, _ELSEWHERE)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "__version__":
+        return _load(name)
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("phistar")
+    except PackageNotFoundError:  # sources on the path, nothing installed
+        return "0+unknown"

@@ -10,6 +10,7 @@ import pytest
 
 import phistar as ps
 from phistar.__main__ import main
+from phistar.cli.describe import describe
 from phistar.cli.tables import direction, number
 from phistar.io.bundled import names
 
@@ -163,3 +164,16 @@ def test_output_cut_short_by_the_reader_is_no_error(robot):
     command = f"'{sys.executable}' -m phistar info '{robot}' | head -n 1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert "gripper" in done.stdout and done.stderr == ""
+
+
+def test_independent_rates_of_loops_and_frequencies_of_bodies_that_bend_are_told(robot, capsys):
+    """A mimic joint is a loop: two sliders are one compound link with one rate; a beam has its modes in Hz."""
+    told = facts_of(capsys, robot)["embedded"]
+    assert told["nv"] == 2 and told["compound_links"] == [["left", "right"]]
+    assert told["independent"] in (["wrist", "slide_left"], ["wrist", "slide_right"])
+    assert main(["info", robot]) == 0
+    assert "Independent rates (model.embedded()): 2" in capsys.readouterr().out
+    b = ps.ModelBuilder("bending")
+    b.body("boom", joint=ps.Revolute(), inertia=ps.beam(1.0, 1.0, 1.0, modes=2))
+    (body,) = describe(b.build())["bodies"]
+    np.testing.assert_allclose(body["frequencies"], [1.8751040687**2 / (2 * np.pi)] * 2, rtol=1e-9)

@@ -1,6 +1,9 @@
 """`phistar run`: the summary as a table and as JSON, files where asked, and exit codes that tell."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -36,10 +39,10 @@ def test_a_run_that_was_stopped_is_taken_up_and_ends_as_it_would_have(tmp_path, 
     assert run(["run", str(scene), "--seed", "4", "--out", str(whole), "--no-view"]) == 0
     from phistar.sim.scenes import log
 
-    def broken(self, moment, drive):
+    def broken(self, moment):
         if moment.time > 0.035:
             raise KeyboardInterrupt
-        added(self, moment, drive)
+        added(self, moment)
 
     with monkeypatch.context() as patch:
         added = log.Log.add
@@ -71,3 +74,50 @@ def test_pages_beside_the_trajectory_need_nothing_else(tmp_path):
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == ["replay.html", "report.html", "scene.toml", "summary.json", "trajectory.h5"]
     assert "<html" in (tmp_path / "out" / "report.html").read_text()[:200]
+
+
+FULL = """
+import resource, sys, tempfile
+from phistar.cli.app import run
+tempfile.tempdir = sys.argv[3]
+if sys.argv[4] == "everywhere":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+else:
+    from phistar.sim import trajectory_files
+    plain = trajectory_files._write
+    def write(run, path):
+        room = 2000 if sys.argv[2] in str(path) else resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+        plain(run, path)
+    trajectory_files._write = write
+sys.exit(run(["run", sys.argv[1], "--out", sys.argv[2], "--json"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of files as on Linux")
+@pytest.mark.parametrize("where", ["there", "everywhere"])
+def test_a_run_that_has_ended_is_not_lost_on_a_full_disk(where, tmp_path):
+    pytest.importorskip("h5py")
+    (tmp_path / "fall.toml").write_text(SCENE)
+    for name in ("out", "elsewhere", "home"):
+        (tmp_path / name).mkdir()
+    old = tmp_path / "out" / "trajectory.h5"
+    old.write_bytes(b"of another run")
+    given = [str(tmp_path / "fall.toml"), str(tmp_path / "out"), str(tmp_path / "elsewhere"), where]
+    # Kernels are not kept: a file of one may be larger than the disk of this test.
+    environment = os.environ | {"HOME": str(tmp_path / "home"), "PHISTAR_CACHE": "off"}
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, *given], capture_output=True, text=True, env=environment, cwd=tmp_path / "home"
+    )
+    assert "should not have" not in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert old.read_bytes() == b"of another run"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["trajectory.h5"]
+    kept = list((tmp_path / "elsewhere").glob("phistar-run-*/trajectory.h5"))
+    if where == "there":
+        assert done.returncode == 1 and "trajectory.h5 cannot be written" in done.stderr
+        assert f"kept in {kept[0].parent} instead" in done.stderr
+        assert json.loads(done.stdout)["scene"] == "fall"
+        assert (kept[0].parent / "summary.json").exists()
+    else:
+        assert done.returncode == 2 and not kept
+        assert "The run has ended, but it cannot be kept" in done.stderr and '"scene": "fall"' in done.stderr

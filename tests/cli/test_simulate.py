@@ -33,7 +33,7 @@ def test_a_pendulum_swings_as_the_exact_simulation_until_it_meets_its_stop(pendu
         t, q = file["t"][()], file["q"][()]
     exact = ps.simulate(ps.load("pendulum.urdf"), [-0.3], [0.0], 1.0, t_eval=t).q
     np.testing.assert_allclose(q, exact, atol=1e-4)
-    assert ps.Scene.load("swing/scene.toml").setting(0).model.nq == 1
+    assert ps.Scene.load("swing/scene.toml", packages=".").setting(0).model.nq == 1
     pages, numbers = ["replay.html", "report.html"], ["scene.toml", "summary.json", "trajectory.h5"]
     assert sorted(path.name for path in (pendulum / "swing").iterdir()) == pages + numbers
 

@@ -33,12 +33,12 @@ WRONG = [
 WRONG += ["x" * 5000, "\ud800", "puma560\n", "./puma560", "arm.urdf", "[[", "\\", "'", "*", "J @", "--no-such-option"]
 READ = [*WRONG, "/", "/nowhere/x.toml"]
 OPTIONS = {
-    "info": ["--json", "--tree", "--floating", "--packages"],
+    "info": ["--json", "--tree", "--floating", "--packages", "--without"],
     "derive": ["--json", "--latex", "--n", "--tree"],
     "export": ["--c", "--frame", "--json", "--floating"],
     "simulate": ["--q", "--v", "--duration", "--out", "--json", "--floating"],
-    "campaign": ["--runs", "--seed", "--out", "--workers", "--resume", "--keep", "--json"],
-    "run": ["--seed", "--out", "--json", "--checkpoint"],
+    "campaign": ["--runs", "--seed", "--out", "--workers", "--resume", "--keep", "--packages", "--json"],
+    "run": ["--seed", "--out", "--json", "--checkpoint", "--packages"],
     "view": ["--port", "--host", "--algebra", "--floating", "--packages", "--no-browser"],
 }
 

@@ -15,6 +15,7 @@ from phistar.cli.benchmark.measure import difference, entrant
 from phistar.cli.benchmark.peak import CHAINS, loop_function, peak
 from phistar.cli.benchmark.plan import FULL, QUICK, plan_for
 from phistar.cli.benchmark.profile import Instructions, counted
+from phistar.cli.benchmark.single_calls import single_calls
 from phistar.cli.benchmark.targets import REACHED, targets, verdicts
 from phistar.cli.benchmark.targets import Target as Goal
 from phistar.cli.benchmark.timing import Contestant, contest
@@ -131,6 +132,17 @@ def test_ours_and_the_peers_compute_the_same(name, function):
     assert found is not None and found < 1e-10
 
 
+@pytest.mark.parametrize("name", ["panda", "talos"])
+def test_single_calls_of_ours_and_of_pinocchio_give_the_same(name):
+    if not (peer_pinocchio.installed() and robots.available(name)):
+        pytest.skip("the peer is not installed")
+    robot = entrant(name)
+    states = tasks.random_states(robot.model, 3, np.random.default_rng(8))
+    found = {call["function"]: call for call in single_calls(robot.model, robot.pinocchio, states, 1e-3)}
+    assert len(found) == 8 and all(call["differs"] < 1e-10 for call in found.values() if call["pin_ns"])
+    assert [name for name, call in found.items() if call["pin_ns"] is None] == ["joint_friction"]
+
+
 def test_every_target_is_met_by_the_figures_that_it_names():
     """Each target reads something of a full run."""
     ratio = dict.fromkeys(("pin_cpp_ratio", "pin_python_ratio", "mujoco_ratio"), 1e9)
@@ -140,7 +152,9 @@ def test_every_target_is_met_by_the_figures_that_it_names():
         for robot, functions in FULL.functions.items()
         for function in functions
     ]
-    single = [{"robot": robot, "handle_ratio": 1e9, "public_ratio": 1e9} for robot in FULL.single]
+    calls = [{"function": "jacobian", "ratio": 1e9}, {"function": "joint_friction", "ratio": None}]
+    public = {"handle_ratio": 1e9, "public_ratio": 1e9, "calls": calls}
+    single = [{"robot": robot, **public} for robot in FULL.single]
     links = [{"links": int(name.removeprefix("chain")), "per_link_ns": 1.0} for name in FULL.chains]
     threads = [{"robot": robot, "ratio": 1e9} for robot in FULL.threads]
     judged = verdicts({"results": results, "single": single, "chains": links, "threads": threads})

@@ -151,6 +151,28 @@ def test_malformed_messages_are_not_expected(message):
     assert unexpected(message) is not None
 
 
+def nested(depth):
+    """A list in a list in a list …, as msgpack."""
+    return b"\x82\xa4type\xb3ViewerCameraMessage\xa1x" + depth * b"\x91" + b"\xc0"
+
+
+@pytest.mark.parametrize("depth", [10, 2000, 200_000])
+def test_messages_that_are_nested_deeply_are_not_expected(depth):
+    assert unexpected(nested(depth)) is not None
+
+
+@pytest.mark.parametrize("updates", [5, [[1]], "value", None, {"value": 1, "x": 2}])
+def test_updates_that_are_no_value_are_not_expected(updates):
+    message = {"type": "GuiUpdateMessage", "uuid": "x", "updates": updates}
+    assert unexpected(msgspec.msgpack.encode(message)) is not None
+
+
+def test_a_deeply_nested_message_ends_the_connection_without_a_traceback(server, capfd, caplog):
+    assert talk(server, nested(200_000)) == 1008
+    seen = capfd.readouterr()
+    assert "Traceback" not in seen.err + seen.out + caplog.text
+
+
 def test_what_a_page_sends_is_expected():
     assert unexpected(packed(**CAMERA)) is None
     assert unexpected(packed(type="GuiUpdateMessage", uuid="x", updates={"value": 0.5})) is None

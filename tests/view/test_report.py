@@ -8,8 +8,7 @@ import pytest
 
 import phistar as ps
 from phistar.errors import FileError
-from phistar.sim.motion import Event
-from phistar.sim.scenes.result import Result
+from phistar.sim.trajectory import Contacts, Event, Trajectory
 from phistar.view import report, report_parts, report_picture
 from phistar.view.report_picture import Camera, image, picture, png, solids
 from phistar.view.report_plots import chart
@@ -38,11 +37,13 @@ def made(seed=0, **summary):
     q = np.tile(model.neutral(), (51, 1))
     q[:, 0], q[:, 2] = np.sin(t), 1.5
     v = rng.normal(size=(51, model.nv))
-    arrays = {"t": t, "q": q, "v": v, "tau": v, "energy": np.cos(t), "momentum": rng.normal(size=(51, 6))}
-    arrays |= {"contact_force": np.maximum(np.sin(3 * t), 0)[:, None], "distance": 0.01 + t}
+    signals = {"energy": np.cos(t), "momentum": rng.normal(size=(51, 6)), "distance": 0.01 + t}
+    none = Contacts.none(51)
+    touched = Contacts(("tip / ball",), np.maximum(np.sin(3 * t), 0)[:, None], none.pair, none.point, none.force)
     told = {"scene": "pair", "seed": seed, "sim_time": 2.0, "wall_time": 0.1, "min_distance": 0.01, "peak_force": 1.0}
     events = (Event(0.1, "touch", "tip / ball"),)
-    return Result("pair", model, ("tip / ball",), arrays, events, {**told, "momentum_drift": 0.0, **summary})
+    told = {**told, "momentum_drift": 0.0, **summary}
+    return Trajectory(model, t, q, v, v, touched, events, signals, "pair", told)
 
 
 PHASES = [
@@ -86,7 +87,7 @@ def test_a_folder_gives_the_report_of_its_result(tmp_path):
     result = made(phases=PHASES)
     result.save(tmp_path)
     run = taken(tmp_path)
-    assert run.events == ((0.1, "touch", "tip / ball"),) and run.pair_names == result.pair_names
+    assert run.events == ((0.1, "touch", "tip / ball"),) and run.contacts.pairs == result.contacts.pairs
     np.testing.assert_array_equal(run.arrays["q"], result.arrays["q"])
     assert "Contact forces" in report.page(run)
 
@@ -116,7 +117,7 @@ def test_what_moves_as_one_has_no_relative_twist():
     spins, rates, places = body_twists(model, q, v)
     free = model.joints[-1].v_slice
     v[:, free] = np.concatenate([spins[1], rates[1] + np.cross(spins[1], places[2] - places[1])], axis=1)
-    run = taken(dataclasses.replace(result, arrays={**result.arrays, "v": v}))
+    run = taken(dataclasses.replace(result, v=v))
     ((name, turning, moving),) = relative_twists(run)
     assert name == "ball on arm/link2"
     np.testing.assert_allclose([turning, moving], 0.0, atol=1e-12)

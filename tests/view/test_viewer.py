@@ -10,12 +10,11 @@ pytest.importorskip("viser", reason="the viewer needs viser")
 
 import phistar as ps
 from phistar.errors import ShapeError
+from phistar.sim.trajectory import Contacts, Trajectory
 from phistar.view.live import PLOT_EVERY, Live
 from phistar.view.marks import Marks, inertia_ellipsoid
 from phistar.view.numbers import as_markdown, numbers
 from phistar.view.plots import MOST_CURVES
-from phistar.view.recording import Recording
-from phistar.view.report_run import Phase
 from phistar.view.shapes import wxyz
 from phistar.view.stage import body_frames, body_poses, shown
 from phistar.view.viewer import Viewer
@@ -38,13 +37,14 @@ def puma():
 @pytest.fixture(scope="module")
 def recording(puma):
     t, q, v = swing(puma)
-    made = Recording.of_motion(puma, t, q, v)
+    energy = ps.kinetic_energy(puma, q, v) + ps.potential_energy(puma, q)
     points = np.zeros((len(t), 2, 3))
     forces = np.zeros((len(t), 2, 3))
     forces[30:, 0, 2] = 10.0
-    arrays = {**made.arrays, "contact_point": points, "contact_vector": forces}
-    phases = (Phase("approach", 0.0, 1.0, ""), Phase("<hold>", 1.0, 2.0, "touched"))
-    return Recording("swing", puma, t, q, v, arrays, (), phases)
+    touched = Contacts(("a / b",), forces[:, :1, 2], np.zeros((len(t), 2), int), points, forces)
+    told = {"start": 0.0, "end": 1.0, "reason": ""}, {"start": 1.0, "end": 2.0, "reason": "touched"}
+    summary = {"phases": [{"name": name, **rest} for name, rest in zip(("approach", "<hold>"), told, strict=True)]}
+    return Trajectory(puma, t, q, v, None, touched, (), {"energy": energy}, "swing", summary)
 
 
 @pytest.fixture
@@ -316,8 +316,8 @@ def test_a_recording_is_thinned_to_a_rate_and_keeps_its_end(recording):
 
 
 def test_a_recording_of_other_shapes_is_refused(puma):
-    with pytest.raises(ShapeError, match=r"q \(n, 6\)"):
-        Recording("bad", puma, np.zeros(3), np.zeros((3, 5)), np.zeros((3, 6)))
+    with pytest.raises(ShapeError, match=r"q \(…, T, 6\)"):
+        Trajectory(puma, np.zeros(3), np.zeros((3, 5)), np.zeros((3, 6)))
 
 
 def test_a_model_without_bodies_and_one_of_another_kind_are_shown(opened):

@@ -15,6 +15,7 @@ from rich.text import Text
 from phistar.cli.bench import bench
 from phistar.cli.cache import cache
 from phistar.cli.campaign import campaign
+from phistar.cli.check import check
 from phistar.cli.derive import derive
 from phistar.cli.export import export
 from phistar.cli.info import info
@@ -32,6 +33,7 @@ COMMANDS = {
     view: "A robot, a scene or a run in the browser.",
     info: "What a robot is made of.",
     derive: "The cheapest form of an operator statement.",
+    check: "Whether the certificate of a derivation holds.",
     export: "A function of a robot, in C.",
     bench: "How fast it is on this machine, against peers.",
     cache: "The compiled kernels kept on disk.",

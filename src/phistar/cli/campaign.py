@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
-from phistar.cli.arguments import Scene, SummaryAsJson
+from phistar.cli.arguments import Packages, Scene, SummaryAsJson
 from phistar.cli.tables import number
 
 LINE_EVERY = 30.0  # s
@@ -45,6 +45,7 @@ def campaign(
     keep: Annotated[
         str, typer.Option(metavar="failed|all|none", help="Of which runs to keep the trajectory.")
     ] = "failed",
+    packages: Packages = None,
     as_json: SummaryAsJson = False,
 ) -> None:
     """Run a scene many times with other random numbers, and count what comes of it.
@@ -62,7 +63,7 @@ def campaign(
     from phistar.sim.campaign import campaign as campaigns
     from phistar.sim.scenes import scene as scenes
 
-    found = scenes.Scene.load(scene)
+    found = scenes.Scene.load(scene, packages or [])
     folder = out or Path(f"campaign-{_flat(found.name)}-{seed}")
     stopped = False
     try:

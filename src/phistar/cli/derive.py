@@ -1,10 +1,12 @@
 """`phistar derive`: how the cheapest form of an operator statement is reached, its recursion, and what it costs."""
 
 import ctypes
+import json
 import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
 
@@ -13,10 +15,11 @@ from rich.console import Console
 
 from phistar.cli import info
 from phistar.cli.derivation import page
-from phistar.errors import StatementError
+from phistar.errors import FileError, StatementError
 from phistar.expression import Algebra, Expression, algebra
 from phistar.identities.derivation import Derivation
-from phistar.identities.match import everywhere, factor_rules, is_definition
+from phistar.identities.justify import rewritten
+from phistar.identities.match import factor_rules, is_definition
 from phistar.operators.nodes import Node
 from phistar.operators.parse import parse
 from phistar.operators.show import text
@@ -47,6 +50,9 @@ def derive(
     ] = None,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print the derivation as LaTeX.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Write what phistar check reads.")
+    ] = None,
 ) -> None:
     """Simplify an operator statement and show how: each law, the recursion, the cost against the naive way.
 
@@ -64,6 +70,8 @@ def derive(
     operators = algebra(tree=tree, armature=armature, nonredundant=nonredundant)
     with limited_time(LONGEST_SEARCH):
         expression = read(statement, operators)
+        if certificate is not None:
+            write_certificate(certificate, expression.derivation(matrix))
         if as_latex:
             typer.echo(expression.derivation(matrix).latex())
             return
@@ -77,6 +85,14 @@ def derive(
 
 
 derive.__doc__ = (derive.__doc__ or "").replace("{symbols}", fill(" ".join(SYMBOLS), 72).replace("\n", "\n    "))
+
+
+def write_certificate(file: Path, derivation: Derivation) -> None:
+    """The derivation as JSON that `phistar check` replays."""
+    try:
+        file.write_text(json.dumps(derivation.certificate(), ensure_ascii=False), encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{file} cannot be written: {error.strerror}.") from None
 
 
 def read(statement: str, operators: Algebra) -> Expression:
@@ -128,8 +144,8 @@ def with_definitions(expression: Expression) -> Node:
     symbols, node = expression.symbols, expression.node
     for rule in factor_rules(symbols, expression.setting):
         if is_definition(rule.law.sides(symbols)[0]):
-            while (filled := everywhere(node, rule.rewrite)) is not None:
-                node = filled
+            while (filled := rewritten(node, rule.rewrite)) is not None:
+                node = filled.node
     return node
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.errors import PhistarError
 from phistar.model import Model
 from phistar.model.joints import Coupling, CutKind, JointKind
 from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
@@ -26,8 +27,22 @@ def describe(model: Model, source: str | None = None) -> dict[str, Any]:
         "joints": [_joint(model, joint) for joint in model.joints],
         "frames": [_frame(model, frame) for frame in model.frames.values()],
         "loops": [_loop(loop) for loop in model.loops],
+        "embedded": _embedded(model),
         "warnings": list(model.warnings),
     }
+
+
+def _embedded(model: Model) -> dict[str, Any] | None:
+    """What `model.embedded()` makes of a mechanism with loops; None without loops, or where it is refused."""
+    if not model.loops:
+        return None
+    try:
+        found = model.embedded().embedding
+    except PhistarError as error:
+        return {"refused": str(error)}
+    free = [j.name for j in model.joints if set(range(j.v_slice.start, j.v_slice.stop)) & set(found.independent)]
+    links = [[_name(model, body) for body in group.bodies] for group in found.groups if len(group.bodies) > 1]
+    return {"nv": found.count, "independent": free, "compound_links": links}
 
 
 def plain(array: Any) -> Any:
@@ -52,6 +67,7 @@ def _body(model: Model, body: Body) -> dict[str, Any]:
         "inertia_about_com": plain(body.inertia.tensor),
         "visual": roles.count("visual"),
         "collision": roles.count("collision"),
+        "frequencies": [] if body.flexible is None else plain(body.flexible.frequencies / (2.0 * math.pi)),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from phistar.cli import info
-from phistar.cli.arguments import Floating, Packages, Robot
+from phistar.cli.arguments import Floating, Packages, Robot, Without
 from phistar.cli.names import functions
 
 
@@ -28,6 +28,7 @@ def export(
     ] = None,
     floating: Floating = False,
     packages: Packages = None,
+    without: Without = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the names of the files as JSON.")] = False,
 ) -> None:
     """Write a function of a robot as C99 that needs nothing but <math.h>: source, header, example, README.
@@ -41,7 +42,7 @@ def export(
     from phistar.io import load
 
     chosen = function_named(function)
-    model = load(robot, floating=floating, packages=packages or [])
+    model = load(robot, floating=floating, packages=packages or [], without=without or [])
     paths = export_c(chosen, model, c, frame or None)
     if as_json:
         typer.echo(info.as_text({"files": [str(path) for path in paths]}))

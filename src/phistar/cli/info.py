@@ -3,14 +3,16 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console, RenderableType
 
-from phistar.cli.arguments import Floating, Packages, Robot
+from phistar.cli.arguments import Download, Floating, Packages, Robot, Without
 from phistar.cli.describe import describe
-from phistar.cli.tables import overview
+from phistar.cli.tables import number, overview
+from phistar.errors import PhistarError
 
 FORMAT_VERSION = 1
 WIDTH_WHEN_PIPED = 120
@@ -22,6 +24,8 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print the same facts as JSON, in SI units.")] = False,
     floating: Floating = False,
     packages: Packages = None,
+    without: Without = None,
+    download: Download = False,
 ) -> None:
     """Show the bodies, joints, frames, loops and warnings of a robot.
 
@@ -33,7 +37,7 @@ def info(
     """
     from phistar.io import load
 
-    model = load(robot, floating=floating, packages=packages or [])
+    model = load(robot, floating=floating, packages=packages or [], without=without or [], download=download)
     if tree:
         from phistar.model.wd89 import binary_tree, render
 
@@ -42,6 +46,20 @@ def info(
         return
     facts = describe(model, source_of(robot))
     show(overview(facts), facts if as_json else None)
+    if not floating and not as_json and (held := _held_mass(robot, model, packages or [], without or [])):
+        typer.echo(f"{number(held)} kg of it stand fixed to the world; --floating lets the base move.")
+
+
+def _held_mass(robot: str, model: Any, packages: list[Path], without: list[str]) -> float:
+    """The mass of the links that are welded to the world, which a floating base would carry; 0 of what cannot float."""
+    from phistar.io import load
+
+    try:
+        free = load(robot, floating=True, packages=packages, without=without)
+    except PhistarError:
+        return 0.0
+    held = free.total_mass - model.total_mass
+    return held if held > 1e-9 * free.total_mass else 0.0
 
 
 def show(page: RenderableType, as_json: Mapping[str, Any] | None) -> None:

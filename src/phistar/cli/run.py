@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
+from phistar.cli.arguments import Packages
 from phistar.cli.names import scenes
+from phistar.cli.progress import SimulationProgress
 from phistar.cli.tables import number
-from phistar.cli.written import check_folder, written
+from phistar.cli.written import Written, check_folder, written
 from phistar.errors import FileError
 
 DEFAULT = "grapple"
@@ -55,6 +56,7 @@ def run(
     live: Annotated[
         bool, typer.Option("--live/--no-view", help="Look on in the browser, and at the whole run when it is over.")
     ] = False,
+    packages: Packages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scene: bodies and robots that touch, under their controllers, with an audit of what happened.
@@ -69,7 +71,7 @@ def run(
     """
     from phistar.sim.scenes.run import Stopped
 
-    found, seed, out = _asked(scene, seed, out, resume)
+    found, seed, out = _asked(scene, seed, out, resume, packages or [])
     if checkpoint is not None and out is None:
         raise FileError("A checkpoint is written to the folder of --out; give one.")
     check_folder(out, resume)
@@ -79,22 +81,23 @@ def run(
         result = _watched(found, seed, checkpoint=kept, resume=resume, watch=viewer)
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
-    _tell(result, out, as_json)
+    kept = _tell(result, out, as_json)
     if failed is not None:
         typer.echo(failed, err=True)
     if viewer is not None:
         typer.echo("The run can be played in the browser now; Ctrl-C ends it.", err=True)
         viewer.replay(result)
-    if failed is not None:
+    if failed is not None or not kept:
         raise typer.Exit(1)
 
 
-def _tell(result: Any, out: Path | None, as_json: bool) -> None:
-    """Its summary, and its files."""
-    lines = [] if out is None else written(result, out)
+def _tell(result: Any, out: Path | None, as_json: bool) -> bool:
+    """Its summary, and its files; whether these are where they were wanted."""
+    files = Written([], True) if out is None else written(result, out)
     info.show(_page(result.summary), result.summary if as_json else None)
-    for line in () if as_json else lines:
+    for line in () if as_json else files.lines:
         typer.echo(line)
+    return files.as_wanted
 
 
 def _looking_on(scene: Any, seed: int) -> Any:
@@ -110,32 +113,25 @@ def _looking_on(scene: Any, seed: int) -> Any:
     return live
 
 
-def _asked(scene: str | None, seed: int | None, out: Path | None, resume: Path | None) -> tuple[Any, int, Path | None]:
+def _asked(
+    scene: str | None, seed: int | None, out: Path | None, resume: Path | None, packages: list[Path]
+) -> tuple[Any, int, Path | None]:
     """The scene, the seed and the folder; those of the run that is taken up, if one is."""
     from phistar.sim.scenes.checkpoint import read
     from phistar.sim.scenes.scene import Scene
 
     if resume is None:
-        return Scene.load(DEFAULT if scene is None else scene), seed or 0, out
+        return Scene.load(DEFAULT if scene is None else scene, packages), seed or 0, out
     head = read(resume)["head"]
     if seed is not None and seed != head["seed"]:
         raise FileError(f"The run in {resume} has the seed {head['seed']}; leave --seed away.")
-    return Scene.load(head["source"] if scene is None else scene), head["seed"], out or resume
+    return Scene.load(head["source"] if scene is None else scene, packages), head["seed"], out or resume
 
 
 def _watched(scene: Any, seed: int, **options: Any) -> Any:
-    """The run, with a bar on a terminal that tells how far it is."""
-    duration = scene.setting(seed).timing.duration
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:.2f} s"),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(scene.name, total=duration)
-        return scene.run(seed, progress=lambda time: progress.update(task, completed=time), **options)
+    """Run the scene and show how far it is."""
+    with SimulationProgress(scene.name, scene.setting(seed).timing.duration) as reached:
+        return scene.run(seed, progress=reached, **options)
 
 
 def _page(summary: Mapping[str, Any]) -> RenderableType:

@@ -1,22 +1,22 @@
 """`phistar simulate`: a robot left to itself."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
-from phistar.cli.arguments import Floating, Packages, Robot, SummaryAsJson
+from phistar.cli.arguments import Floating, Packages, Robot, SummaryAsJson, Without
+from phistar.cli.progress import SimulationProgress
 from phistar.cli.tables import COORDINATES, number
-from phistar.cli.written import check_folder, written
+from phistar.cli.written import Written, check_folder, written
 from phistar.errors import PhistarError
 
 SHOWN = {
@@ -41,6 +41,7 @@ def simulate(
     duration: Annotated[float, typer.Option("--duration", min=0.001, metavar="SECONDS", help="For how long.")] = 5.0,
     floating: Floating = False,
     packages: Packages = None,
+    without: Without = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write summary.json, trajectory.h5, report.html, replay.html there."),
@@ -61,21 +62,22 @@ def simulate(
     from phistar.sim.alone import alone, resting_place
     from phistar.sim.scenes.run import Stopped
 
-    model = load(robot, floating=floating, packages=packages or [])
+    model = load(robot, floating=floating, packages=packages or [], without=without or [])
     check_folder(out)
     start = _numbers(model, q, resting_place(model), "q")
     rates, failed = _numbers(model, v, np.zeros(model.nv), "v"), None
     try:
-        with _bar(model.name, duration) as tell:
-            result = alone(robot, start, rates, duration, floating, packages or [], tell)
+        with SimulationProgress(model.name, duration) as tell:
+            result = alone(robot, start, rates, duration, floating, packages or [], tell, without or [])
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
-    lines = [] if out is None else written(result, out)
+    files = Written([], True) if out is None else written(result, out)
     info.show(_page(result), result.summary if as_json else None)
-    for line in () if as_json else lines:
+    for line in () if as_json else files.lines:
         typer.echo(line)
     if failed is not None:
         typer.echo(failed, err=True)
+    if failed is not None or not files.as_wanted:
         raise typer.Exit(1)
 
 
@@ -113,25 +115,6 @@ def _number(text: str, what: str) -> float:
     return value
 
 
-class _bar:
-    """A bar on a terminal that tells how far it is, and the time left."""
-
-    def __init__(self, name: str, duration: float) -> None:
-        columns = TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.completed:.2f} s")
-        console = Console(stderr=True)
-        self.bar = Progress(
-            *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
-        )
-        self.task = self.bar.add_task(name, total=duration)
-
-    def __enter__(self) -> Callable[[float], None]:
-        self.bar.start()
-        return lambda time: self.bar.update(self.task, completed=time)
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-
 def _page(result: Any) -> RenderableType:
     parts: list[RenderableType] = [_joints(result), _audit(result.summary)]
     if result.model.loops:
@@ -151,7 +134,7 @@ def _joints(result: Any) -> RenderableType:
         table.add_column(heading, justify="right")
     q, v = result.arrays["q"], result.arrays["v"]
     for joint in result.model.joints:
-        name = joint.name.removeprefix(f"{result.scene}/")
+        name = joint.name.removeprefix(f"{result.name}/")
         units = COORDINATES.get(type(joint.kind).__name__.lower()) or [""] * joint.nq
         for i in range(joint.nq):
             own, turns = q[:, joint.q_slice.start + i], units[i] == "°"

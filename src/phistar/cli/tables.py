@@ -40,8 +40,20 @@ def _sections(facts: Facts) -> Iterator[RenderableType]:
         yield _table("Further frames (each body and joint is one too)", frames, FRAME_COLUMNS)
     if facts["loops"]:
         yield _table("Loops", facts["loops"], LOOP_COLUMNS)
+    if facts["embedded"]:
+        yield Text(_in_independent_rates(facts["embedded"]))
+        yield Text()
     if facts["warnings"]:
         yield _warnings(facts["warnings"])
+
+
+def _in_independent_rates(found: Facts) -> str:
+    """What model.embedded() makes of the loops, in a line."""
+    if "refused" in found:
+        return f"Independent rates (model.embedded()): {found['refused']}"
+    links = "; ".join(" + ".join(each) for each in found["compound_links"])
+    names = ", ".join(found["independent"]) or "none"
+    return f"Independent rates (model.embedded()): {found['nv']}, of {names}. Compound links: {links or 'none'}."
 
 
 def _totals(facts: Facts) -> Text:
@@ -190,6 +202,7 @@ BODY_COLUMNS: list[Column] = [
     ("center of mass m", "left", _center),
     ("visual", "right", lambda body: str(body["visual"] or "")),
     ("collision", "right", lambda body: str(body["collision"] or "")),
+    ("modes Hz", "left", lambda body: ", ".join(number(each) for each in body["frequencies"])),
 ]
 JOINT_COLUMNS: list[Column] = [
     ("joint", "left", lambda joint: joint["name"]),

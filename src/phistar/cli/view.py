@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from phistar.cli import names
+from phistar.cli.arguments import Download, Packages, Without
 from phistar.errors import FileError
 
 
@@ -31,10 +32,9 @@ def view(
         bool, typer.Option("--algebra", help="Show the sweeps of forward dynamics over the robot, and its operators.")
     ] = False,
     floating: Annotated[bool, typer.Option("--floating", help="Let the robot's base move.")] = False,
-    packages: Annotated[
-        list[Path] | None,
-        typer.Option("--packages", metavar="DIR", help="A folder for package:// addresses; may be repeated."),
-    ] = None,
+    packages: Packages = None,
+    without: Without = None,
+    download: Download = False,
 ) -> None:
     """Look at a robot and move it by hand, at a scene as it starts, or at a run as it went. Ctrl-C ends it.
 
@@ -46,13 +46,13 @@ def view(
       phistar view puma560 --algebra
       phistar run bouncing --out runs/0 && phistar view runs/0
     """
-    from phistar.view.recording import Recording
+    from phistar.sim.trajectory import Trajectory
     from phistar.view.sweeps import SweepsView
     from phistar.view.viewer import Viewer
 
-    what, q = _found(shown, floating, packages or [])
+    what, q = _found(shown, floating, packages or [], without or [], download)
     kind = SweepsView if algebra else Viewer
-    if algebra and isinstance(what, Recording):
+    if algebra and isinstance(what, Trajectory):
         raise FileError(f"{shown} is a run; --algebra shows a robot or a scene.")
     viewer = kind(what, q, host=host, port=port)
     typer.echo(f"{viewer.address} (Ctrl-C ends it)")
@@ -61,16 +61,16 @@ def view(
     viewer.serve()
 
 
-def _found(shown: str, floating: bool, packages: list[Path]) -> tuple[Any, Any]:
-    """A recording, or a model and where it starts."""
+def _found(shown: str, floating: bool, packages: list[Path], without: list[str], download: bool) -> tuple[Any, Any]:
+    """A trajectory, or a model and where it starts."""
     from phistar.io import load
     from phistar.sim.scenes.scene import Scene
     from phistar.sim.scenes.source import bundled_scenes
-    from phistar.view.recording import Recording
+    from phistar.sim.trajectory import Trajectory
 
-    if os.path.isdir(shown):  # of a name too long for a file, too
-        return Recording.of_folder(shown), None
+    if os.path.isdir(shown) or Path(shown).suffix in (".h5", ".hdf5"):  # of a name too long for a file, too
+        return Trajectory.load(shown, packages), None
     if Path(shown).suffix == ".toml" or shown in bundled_scenes():
-        setting = Scene.load(shown).setting(0)
+        setting = Scene.load(shown, packages).setting(0)
         return setting.model, setting.start[0]
-    return load(shown, floating=floating, packages=packages), None
+    return load(shown, floating=floating, packages=packages, without=without, download=download), None

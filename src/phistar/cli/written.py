@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -22,14 +24,56 @@ def check_folder(out: Path | None, resume: Path | None = None) -> None:
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise FileError(f"Nothing can be written to {out}: {place} is no folder, or one that only others may change.")
     if out is not None:
-        from phistar.sim.scenes.result import check_ended
+        from phistar.sim.scenes.run_folder import check_ended
 
         check_ended(out, resume)
 
 
-def written(result: Any, out: Path) -> list[str]:
-    """Write them; the lines say what was written, and what to do with it. Pages that cannot be made for want of a
-    package are told of, and left out."""
+class Written(NamedTuple):
+    """Lines that say what was written and what to do with it, and whether it is where it was wanted."""
+
+    lines: list[str]
+    as_wanted: bool
+
+
+def written(result: Any, out: Path) -> Written:
+    """Write them; a run that has been computed is not lost because its folder cannot be written to: it goes to another.
+
+    Pages that cannot be made for want of a package or of room are told of, and left out.
+    """
+    try:
+        return Written(_written(result, out), True)
+    except FileError as error:
+        typer.echo(f"{error}", err=True)
+        wanted = error
+    for place in _elsewhere():
+        try:
+            lines = _written(result, place)
+        except (OSError, FileError):
+            continue
+        typer.echo(f"The run has ended and is kept in {place} instead; move it where you want it.", err=True)
+        return Written(lines, False)
+    raise FileError(
+        f"The run has ended, but it cannot be kept there ({wanted}) nor in {', '.join(map(str, _roots()))}; "
+        f"its summary alone is left: {json.dumps(dict(result.summary), allow_nan=False)}"
+    )
+
+
+def _roots() -> list[Path]:
+    """Folders that every machine has, often on another disk."""
+    return list(dict.fromkeys((Path(tempfile.gettempdir()), Path.home(), Path.cwd())))
+
+
+def _elsewhere() -> Iterator[Path]:
+    """New folders for a run that finds no room where it belongs."""
+    for root in _roots():
+        try:
+            yield Path(tempfile.mkdtemp(prefix="phistar-run-", dir=root))
+        except OSError:
+            continue
+
+
+def _written(result: Any, out: Path) -> list[str]:
     pages: dict[str, Callable[..., Any]] = {"report.html": _report, "replay.html": _replay}
     paths = list(result.save(out))
     for name, write in pages.items() if len(result.arrays.get("t", ())) else ():
@@ -38,6 +82,7 @@ def written(result: Any, out: Path) -> list[str]:
                 write(result, out / name)
                 paths.append(out / name)
             except (PhistarError, ImportError) as error:
+                (out / name).unlink(missing_ok=True)  # one that is there is of another run
                 typer.echo(f"{name} was not written: {error}", err=True)
     reading = f"Open {out / 'report.html'} to read it; " if out / "report.html" in paths else ""
     return [*(f"wrote {path}" for path in paths), f"{reading}phistar view {out} plays it."]

@@ -2,12 +2,4 @@
 
 from phistar.lazy import lazily
 
-_HOME = {
-    "Live": "phistar.view.live",
-    "Recording": "phistar.view.recording",
-    "Viewer": "phistar.view.viewer",
-    "operator_picture": "phistar.view.pictures",
-    "replay": "phistar.view.replay",
-}
-
-__getattr__, __dir__, __all__ = lazily("phistar.view", _HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__, __all__ = lazily("phistar.view", __file__)  # pyright: ignore[reportUnsupportedDunderAll]

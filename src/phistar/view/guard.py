@@ -197,7 +197,7 @@ def unexpected(raw: Any) -> str | None:
         return "A message is binary; this one is text."
     try:
         content = msgspec.msgpack.decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.MsgspecError, RecursionError, TypeError, ValueError):  # nested too deeply, keys that are lists, …
         return "A message is msgpack; this one is not."
     kind = content.get("type") if isinstance(content, dict) else None
     if kind not in EXPECTED:
@@ -205,7 +205,8 @@ def unexpected(raw: Any) -> str | None:
     complaint = _values(content)
     if complaint is not None:
         return complaint
-    if kind == "GuiUpdateMessage" and set(content.get("updates") or {"": 0}) != {"value"}:
+    updates = content.get("updates")
+    if kind == "GuiUpdateMessage" and not (isinstance(updates, dict) and list(updates) == ["value"]):
         return "Of a control, a page may change the value alone."
     if (complaint := _misshapen(content)) is not None:
         return complaint

@@ -73,7 +73,7 @@ class Joints:
     def set(self, q: Any) -> None:
         """To a configuration; sliders and gizmo follow."""
         with self.lock:
-            self.q = self.model.checked(q, self.model.nq, "q").copy()
+            self.q = self.model.checked_q(q).copy()
             with self.server.atomic():
                 for at, slider in self.sliders.items():
                     slider.value = float(np.clip(self.q[at], slider.min, slider.max))

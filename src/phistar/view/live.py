@@ -14,7 +14,6 @@ from phistar.view.guard import address_of, close_server
 from phistar.view.marks import Marks
 from phistar.view.numbers import ASK, as_markdown, numbers
 from phistar.view.plots import MOST_CURVES, coordinate_names, curves_legend, lines, plain_plot
-from phistar.view.recording import Recording
 from phistar.view.viewer import UPDATES, Viewer, set_up
 
 WINDOW = 600  # states sent that the plots remember
@@ -115,7 +114,7 @@ class Live:
         """When the run is over: the whole of it, where the page was, until Ctrl-C. The page finds it by itself."""
         host, port = self.server.get_host(), self.server.get_port()
         self.stop()
-        Viewer(Recording.of_result(result), host=host, port=port).serve()
+        Viewer(result, host=host, port=port).serve()
 
     def stop(self) -> None:
         """Close the page's server."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from phistar.model import Model
-from phistar.view.recording import Recording
+from phistar.sim.trajectory import Trajectory
 
 POINTS = 600  # a plot is no wider
 COLORS = ("#1f6fd6", "#e07b20", "#2a9d6f", "#c43c4d", "#7a5cc0", "#8c6d4f", "#d667a8", "#5f6b78")
@@ -30,7 +30,7 @@ TITLES = {
 class Plots:
     """Plots of a recording; `show(time)` shades what has passed."""
 
-    def __init__(self, server: Any, recording: Recording, first: tuple[str, ...] = ("q", "contact_force", "energy")):
+    def __init__(self, server: Any, recording: Trajectory, first: tuple[str, ...] = ("q", "contact_force", "energy")):
         self.server, self.recording = server, recording
         self.keep = np.unique(np.linspace(0, len(recording.t) - 1, min(POINTS, len(recording.t))).astype(int))
         self.t = recording.t[self.keep].astype(float)
@@ -88,8 +88,8 @@ class Plots:
         model = self.recording.model
         if name in ("q", "v", "tau"):
             return coordinate_names(model, rates=name != "q")
-        if name == "contact_force" and len(self.recording.pair_names) == count:
-            return list(self.recording.pair_names)
+        if name == "contact_force" and len(self.recording.contacts.pairs) == count:
+            return list(self.recording.contacts.pairs)
         if name == "momentum":
             return ["about x", "about y", "about z", "along x", "along y", "along z"][:count]
         return [name] if count == 1 else [f"{name} {i}" for i in range(count)]

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from phistar.dynamics import forward_kinematics
-from phistar.sim.scenes.result import whole
+from phistar.sim.scenes.run_folder import whole
+from phistar.sim.trajectory import Trajectory
 from phistar.view.guard import close_server, open_server
 from phistar.view.marks import Marks
-from phistar.view.recording import Recording
+from phistar.view.report_run import one_motion
 from phistar.view.stage import Stage
 
 RATE = 30.0  # frames a second
@@ -23,8 +24,8 @@ POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; connect-
 
 
 def write(shown: Any, path: str | os.PathLike[str]) -> Path:
-    """Write the replay of a `Result` or a `Recording`; what would be larger than 10 MB gets fewer frames."""
-    recording = shown if isinstance(shown, Recording) else Recording.of_result(shown)
+    """Write the replay of a `Trajectory`; what would be larger than 10 MB gets fewer frames."""
+    recording = one_motion(shown)
     rate, place = min(RATE, MOST_FRAMES / max(recording.duration, 1e-9)), Path(path)
     text = page(recording.thinned(rate))
     while len(text) > LARGEST and rate * recording.duration > 60:
@@ -33,7 +34,7 @@ def write(shown: Any, path: str | os.PathLike[str]) -> Path:
     return whole(place, lambda beside: beside.write_text(text, "utf-8"))
 
 
-def page(recording: Recording) -> str:
+def page(recording: Trajectory) -> str:
     """The file's text: viser's own player, the scene, and every frame of the recording."""
     server = open_server()
     try:
@@ -50,12 +51,12 @@ def page(recording: Recording) -> str:
             stage.place(poses[index])
             marks.place(recording.q[index], recording.v[index], poses[index], _contacts(recording.arrays, index))
         serializer.insert_sleep(0.5)  # the end stays a moment before it begins anew
-        return _sealed(serializer.as_html(), recording.title)
+        return _sealed(serializer.as_html(), recording.name)
     finally:
         close_server(server)
 
 
-def _marks(stage: Stage, recording: Recording, size: float) -> Marks:
+def _marks(stage: Stage, recording: Trajectory, size: float) -> Marks:
     """Contacts, and the path of the last frame."""
     frames = [frame.name for frame in recording.model.frame_list if frame.body >= 0]
     marks = Marks(stage, size, frames[-1] if frames else "world")

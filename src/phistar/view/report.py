@@ -10,11 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from phistar.sim.scenes.result import Result, whole
+from phistar.sim.scenes.run_folder import whole
 from phistar.sim.scenes.source import bundled_scenes
+from phistar.sim.trajectory import Trajectory
 from phistar.view.report_parts import audits, frames, plots
 from phistar.view.report_plots import timeline
-from phistar.view.report_run import Run, taken
+from phistar.view.report_run import taken
 from phistar.view.report_style import STYLE
 
 TILES = (
@@ -30,13 +31,13 @@ SCALES = {"min_distance": 1e3}
 MOST_EVENTS = 300
 
 
-def write(source: Result | str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
-    """Write the report of a result, or of a folder that `phistar run --out` left; the file needs nothing beside it."""
+def write(source: Trajectory | str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
+    """Write the report of a trajectory, or of a folder that `phistar run --out` left, in one file."""
     text = page(taken(source))
     return whole(Path(path), lambda place: place.write_text(text, "utf-8"))
 
 
-def page(run: Run) -> str:
+def page(run: Trajectory) -> str:
     """The whole page; nothing in it is fetched from anywhere."""
     parts = [_head(run), frames(run), _phases(run), plots(run), audits(run), _events(run), _again(run)]
     return (
@@ -44,12 +45,12 @@ def page(run: Run) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
         "style-src 'unsafe-inline'\">"
-        f"<title>{escape(run.scene)}, seed {escape(str(run.summary.get('seed')))}</title><style>{STYLE}</style></head>"
+        f"<title>{escape(run.name)}, seed {escape(str(run.summary.get('seed')))}</title><style>{STYLE}</style></head>"
         f"<body>{''.join(parts)}</body></html>\n"
     )
 
 
-def _head(run: Run) -> str:
+def _head(run: Trajectory) -> str:
     summary = run.summary
     words, good = _verdict(summary)
     tiles = "".join(
@@ -58,10 +59,10 @@ def _head(run: Run) -> str:
         if isinstance(summary.get(key), int | float)
     )
     count = len(run.arrays.get("t", ()))
-    what = f"seed {summary.get('seed')}, {len(run.joint_names)} joints, {count} samples"
+    what = f"seed {summary.get('seed')}, {len(run.model.joints)} joints, {count} samples"
     reason = f'<p class="bad">{escape(str(summary["reason"]))}</p>' if summary.get("reason") else ""
     return (
-        f'<header><div><h1>{escape(run.scene)}</h1><p class="soft">{escape(what)}</p></div>'
+        f'<header><div><h1>{escape(run.name)}</h1><p class="soft">{escape(what)}</p></div>'
         f'<div class="verdict {"good" if good else "bad"}">{escape(words)}</div></header>'
         f'{reason}<div class="tiles">{tiles}</div>'
     )
@@ -75,7 +76,7 @@ def _verdict(summary: Mapping[str, Any]) -> tuple[str, bool]:
     return "completed", True
 
 
-def _phases(run: Run) -> str:
+def _phases(run: Trajectory) -> str:
     if not run.phases:
         return ""
     end = max(float(run.summary.get("sim_time") or 0.0), run.phases[-1].end)
@@ -88,7 +89,7 @@ def _phases(run: Run) -> str:
     return f"<h2>Phases</h2>{timeline(run.phases, end)}<table>{head}{rows}</table>"
 
 
-def _events(run: Run) -> str:
+def _events(run: Trajectory) -> str:
     if not run.events:
         return ""
     rows = "".join(
@@ -103,13 +104,13 @@ def _events(run: Run) -> str:
     )
 
 
-def _again(run: Run) -> str:
+def _again(run: Trajectory) -> str:
     """The command and the versions; the same seed gives the same run."""
     try:
         own = version("phistar")
     except PackageNotFoundError:
         own = "?"
-    scene = run.scene if run.scene in bundled_scenes() else "scene.toml"  # kept beside the report
+    scene = run.name if run.name in bundled_scenes() else "scene.toml"  # kept beside the report
     command = f"phistar run {scene} --seed {run.summary.get('seed')} --out DIR"
     read = "import phistar as ps\n\n" + f"result = ps.Scene.load({scene!r}).run(seed={run.summary.get('seed')})"
     made = f"phistar {own}, Python {platform.python_version()}, numpy {version('numpy')}, {platform.machine()}"

@@ -1,4 +1,4 @@
-"""The parts of a report: frames, curves, audits. Each takes a `Run` and gives HTML."""
+"""The parts of a report: frames, curves, audits. Each takes a `Trajectory` and gives HTML."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from html import escape
 
 import numpy as np
 
+from phistar.sim.trajectory import Trajectory
 from phistar.view.report_picture import Camera, image, png, seeing, solids
 from phistar.view.report_plots import chart
-from phistar.view.report_run import Run, relative_twists
+from phistar.view.report_run import relative_twists
 
 FRAME_SIZE = (450, 310)
 MOST_FRAMES = 6
 MOST_PAIRS = 8
 
 
-def frames(run: Run) -> str:
+def frames(run: Trajectory) -> str:
     """Pictures at the start, where phases change, where the contact force peaks, and at the end."""
     model, t = run.model, run.arrays.get("t", np.zeros(0))
-    if model is None or not len(t):
+    if not len(t):
         return ""
     moments = _moments(run)
     drawn = [solids(model, run.arrays["q"][k]) for k, _ in moments]
@@ -41,7 +42,7 @@ def frames(run: Run) -> str:
     return f'<h2>Pictures</h2><div class="frames">{"".join(made)}</div>'
 
 
-def _moments(run: Run) -> list[tuple[int, str]]:
+def _moments(run: Trajectory) -> list[tuple[int, str]]:
     """Sample numbers and what they show, in order of time."""
     t, last = run.arrays["t"], len(run.arrays["t"]) - 1
     found = {0: "start", last: "end"}
@@ -58,7 +59,7 @@ def _moments(run: Run) -> list[tuple[int, str]]:
     return [(k, found.get(k, "")) for k in chosen]
 
 
-def plots(run: Run) -> str:
+def plots(run: Trajectory) -> str:
     """Joints, rates, torques, contact forces, distance, energy, momentum, relative twist: what the run has of them."""
     arrays, t = run.arrays, run.arrays.get("t", np.zeros(0))
     made = [chart(f"Joints of {part}", "rad, m", t, lines, run.phases) for part, lines in _joints(run, "q")]
@@ -83,9 +84,9 @@ def plots(run: Run) -> str:
     return f'<h2>Curves</h2><div class="plots">{"".join(made)}</div>' if any(made) else ""
 
 
-def _joints(run: Run, name: str) -> list[tuple[str, list[tuple[str, np.ndarray]]]]:
+def _joints(run: Trajectory, name: str) -> list[tuple[str, list[tuple[str, np.ndarray]]]]:
     """Lines of the joints with one coordinate, by the part that they belong to (left/joint1: left)."""
-    if run.model is None or name not in run.arrays:
+    if name not in run.arrays:
         return []
     groups: dict[str, list[tuple[str, np.ndarray]]] = {}
     for joint in run.model.joints:
@@ -93,22 +94,22 @@ def _joints(run: Run, name: str) -> list[tuple[str, list[tuple[str, np.ndarray]]
             continue
         part, _, own = joint.name.rpartition("/")
         rows = joint.q_slice if name == "q" else joint.v_slice
-        groups.setdefault(part or run.scene, []).append((own, run.arrays[name][:, rows.start]))
+        groups.setdefault(part or run.name, []).append((own, run.arrays[name][:, rows.start]))
     return [(part, lines) for part, lines in groups.items() if name == "q" or any(np.any(y) for _, y in lines)]
 
 
-def _contacts(run: Run) -> list[tuple[str, np.ndarray]]:
+def _contacts(run: Trajectory) -> list[tuple[str, np.ndarray]]:
     """The pairs that pushed hardest; the others summed."""
     force = run.arrays.get("contact_force", np.zeros((0, 0)))
     peaks = np.max(force, axis=0, initial=0.0)
     order = [k for k in np.argsort(-peaks) if peaks[k] > 0.0]
-    lines = [(run.pair_names[k], force[:, k]) for k in sorted(order[:MOST_PAIRS])]
+    lines = [(run.contacts.pairs[k], force[:, k]) for k in sorted(order[:MOST_PAIRS])]
     if len(order) > MOST_PAIRS:
         lines.append((f"{len(order) - MOST_PAIRS} more, summed", force[:, order[MOST_PAIRS:]].sum(axis=1)))
     return lines
 
 
-def audits(run: Run) -> str:
+def audits(run: Trajectory) -> str:
     """What must hold, and how well it did."""
     summary, rows = run.summary, []
 
@@ -140,10 +141,10 @@ def audits(run: Run) -> str:
     return f"<h2>Audits</h2><table>{''.join(rows)}</table>" if rows else ""
 
 
-def _limits(run: Run) -> list[tuple[str, str, bool, str]]:
+def _limits(run: Trajectory) -> list[tuple[str, str, bool, str]]:
     """How near joints came to their limits of coordinate, rate and force."""
     model, found = run.model, []
-    if model is None or not len(run.arrays.get("t", ())):
+    if not len(run.arrays.get("t", ())):
         return []
     q = run.arrays["q"]
     margin = np.minimum(q - model.lower_limits, model.upper_limits - q).min(axis=0)
@@ -157,7 +158,8 @@ def _limits(run: Run) -> list[tuple[str, str, bool, str]]:
         ("tau", model.effort_limits, "Force limits"),
     ):
         if name in run.arrays and np.isfinite(limits).any():
-            used = (np.abs(run.arrays[name]) / limits).max(axis=0)
+            used = np.abs(run.arrays[name]).max(axis=0)
+            used = np.divide(used, limits, out=np.zeros(len(limits)), where=limits > 0.0)  # 0: no motor, no force
             k = int(np.argmax(used))
             found.append((what, f"{100 * used[k]:.3g} % used", bool(used[k] <= 1.0 + 1e-9), f"most, at {rates[k]}"))
     return found

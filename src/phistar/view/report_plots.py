@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from phistar.view.report_run import Phase
+from phistar.sim.trajectory import Phase
 
 WIDTH, HEIGHT = 640, 230
 LEFT, RIGHT, TOP, BOTTOM = 58, 10, 8, 26

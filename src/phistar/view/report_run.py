@@ -1,102 +1,39 @@
-"""What a report tells of: a run in memory, or the folder that `phistar run --out` left."""
+"""What a report tells of: a trajectory in memory, or the folder that `phistar run --out` left."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from phistar.dynamics import frame_velocity
-from phistar.errors import FileError, PhistarError
+from phistar.errors import PhistarError, ShapeError
+from phistar.io.packages import FolderList
 from phistar.model import Free, Model
-from phistar.sim.scenes.result import Result
-from phistar.view.finished import model_of_run
+from phistar.sim.trajectory import Trajectory
 from phistar.view.stage import body_frames, body_poses
 
 
-class Phase(NamedTuple):
-    """From `start` to `end`; `reason` says why it began or ended, as the run has it."""
-
-    name: str
-    start: float
-    end: float
-    reason: str
+def taken(source: Trajectory | str | os.PathLike[str], packages: FolderList = ()) -> Trajectory:
+    """A trajectory, or that of a file or folder; `packages` as in `Scene.load`."""
+    if isinstance(source, str | os.PathLike):
+        return one_motion(Trajectory.load(source, packages))
+    return one_motion(source)
 
 
-@dataclass(frozen=True)
-class Run:
-    """Arrays over time by name, the names of what they are of, events (time, what, where), the summary; the model
-    where it is at hand, and what its scene was loaded by."""
-
-    scene: str
-    summary: Mapping[str, Any]
-    arrays: Mapping[str, np.ndarray]
-    joint_names: tuple[str, ...]
-    pair_names: tuple[str, ...]
-    events: tuple[tuple[float, str, str], ...]
-    model: Model | None
-    source: str = ""
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        told = self.summary.get("phases") or ()
-        return tuple(Phase(p["name"], p["start"], p["end"], p.get("reason") or "") for p in told)
-
-
-def taken(source: Result | str | os.PathLike[str]) -> Run:
-    """The run of a result, or of a folder."""
-    if isinstance(source, Result):
-        joints = tuple(joint.name for joint in source.model.joints)
-        events = tuple((event.time, event.what, event.where) for event in source.events)
-        return Run(
-            source.scene, source.summary, source.arrays, joints, source.pair_names, events, source.model, source.source
+def one_motion(run: Any) -> Trajectory:
+    """A trajectory that can be shown: of one motion, with at least one sample."""
+    if not isinstance(run, Trajectory):
+        raise PhistarError(
+            f"A {type(run).__name__} cannot be shown; give a Trajectory, as simulate, rollout and Scene.run return it, "
+            "or a folder of a run."
         )
-    return _from_folder(Path(source))
-
-
-def _from_folder(folder: Path) -> Run:
-    try:
-        import h5py
-    except ImportError:
-        raise PhistarError("Reading a trajectory needs the package h5py: pip install 'phistar[sim]'.") from None
-    try:
-        summary = json.loads((folder / "summary.json").read_text("utf-8"))
-        with h5py.File(folder / "trajectory.h5") as file:
-            arrays = {name: data[()] for name, data in file.items() if getattr(data, "dtype", None) is not None}
-            names = {
-                key: tuple(map(str, np.asarray(file.attrs[key]).tolist())) for key in ("joint_names", "pair_names")
-            }
-            source = str(file.attrs.get("source", summary["scene"]))
-    except (OSError, ValueError, KeyError) as error:
-        raise FileError(
-            f"{folder} is not the folder of a run ({error}): it needs summary.json and trajectory.h5, "
-            "as `phistar run SCENE --out DIR` writes them."
-        ) from None
-    rows = arrays.pop("events", np.zeros(0))
-    events = tuple((float(time), _text(what), _text(where)) for time, what, where in rows)
-    numbers = {name: array for name, array in arrays.items() if np.asarray(array).dtype.kind in "fiub"}
-    model = _model(summary, folder, source, numbers)
-    return Run(
-        str(summary["scene"]), summary, numbers, names["joint_names"], names["pair_names"], events, model, source
-    )
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _model(summary: Mapping[str, Any], folder: Path, source: str, arrays: Mapping[str, np.ndarray]) -> Model | None:
-    """The model of the run's scene; None where there is none that fits the trajectory."""
-    try:
-        model = model_of_run(folder, source, int(summary["seed"]))
-    except (PhistarError, KeyError, TypeError):
-        return None
-    return model if arrays["q"].shape[1:] == (model.nq,) else None
+    if run.q.ndim != 2:
+        raise ShapeError(
+            f"One motion can be shown; {run.name} is a batch of {run.q.shape[:-2]}. See Trajectory.member."
+        )
+    return run
 
 
 def body_twists(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -107,11 +44,11 @@ def body_twists(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray,
     return twists[..., :3], twists[..., 3:], places
 
 
-def relative_twists(run: Run) -> list[tuple[str, np.ndarray, np.ndarray]]:
+def relative_twists(run: Trajectory) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """(names, |ω|, |v|) over time of free bodies against what touched them; of those that nothing touched, against the
     world. The velocity is that of the free body's origin."""
     model = run.model
-    if model is None or not model.bodies or not len(run.arrays.get("t", ())):
+    if not model.bodies or not len(run.arrays.get("t", ())):
         return []
     spins, rates, places = body_twists(model, run.arrays["q"], run.arrays["v"])
     made = []
@@ -128,13 +65,13 @@ def relative_twists(run: Run) -> list[tuple[str, np.ndarray, np.ndarray]]:
     return made
 
 
-def _partners(run: Run, model: Model, body: int) -> list[int]:
+def _partners(run: Trajectory, model: Model, body: int) -> list[int]:
     """The moving bodies that touched a body."""
     owner = {each.name: k for k, part in enumerate(model.bodies) for each in part.geometry if each.name}
     owner |= {part.name: k for k, part in enumerate(model.bodies)}
     touched = np.max(run.arrays.get("contact_force", np.zeros((1, 0))), axis=0, initial=0.0) > 0.0
     found = []
-    for name, was in zip(run.pair_names, touched):
+    for name, was in zip(run.contacts.pairs, touched):
         ends = [owner.get(part.strip()) for part in name.split(" / ")]
         if was and body in ends:
             found += [other for other in ends if other is not None and other != body]

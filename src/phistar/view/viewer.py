@@ -12,12 +12,13 @@ import numpy as np
 
 from phistar.dynamics import forward_kinematics
 from phistar.model import Model
+from phistar.sim.trajectory import Trajectory
 from phistar.view.guard import address_of, close_server, open_server
 from phistar.view.joints import Joints
 from phistar.view.marks import Marks
 from phistar.view.numbers import ASK, as_markdown, numbers, plain
 from phistar.view.plots import Plots
-from phistar.view.recording import Recording
+from phistar.view.report_run import one_motion
 from phistar.view.stage import Stage
 from phistar.view.timeline import Timeline
 
@@ -41,21 +42,21 @@ def set_up(model: Model, q: np.ndarray, host: str, port: int, title: str) -> tup
 class Viewer:
     """A model on a stage with its panels, served on a port.
 
-    `Viewer(model)` has sliders and a gizmo, `Viewer(recording)` a timeline and plots. `serve()` plays until stopped.
+    `Viewer(model)` has sliders and a gizmo, `Viewer(trajectory)` a timeline and plots. `serve()` plays until stopped.
     """
 
     def __init__(
-        self, shown: Model | Recording, q: Any = None, *, host: str = "127.0.0.1", port: int = 0, title: str = ""
+        self, shown: Model | Trajectory, q: Any = None, *, host: str = "127.0.0.1", port: int = 0, title: str = ""
     ) -> None:
-        recording = shown if isinstance(shown, Recording) else None
-        model = shown.model if isinstance(shown, Recording) else shown
+        recording = one_motion(shown) if isinstance(shown, Trajectory) else None
+        model = shown.model if isinstance(shown, Trajectory) else shown
         self.recording, self.model = recording, model
         self.q = np.array(recording.q[0] if recording is not None else model.neutral() if q is None else q, dtype=float)
         self.v = np.array(recording.v[0]) if recording is not None else np.zeros(model.nv)
         self.index, self.picked = 0, None
         self.lock, self.stopping = threading.RLock(), threading.Event()
         states = self.q if recording is None else recording.thinned(5.0).q
-        name = title or (model.name if recording is None else recording.title)
+        name = title or (model.name if recording is None else recording.name)
         self.server, self.stage, self.size = set_up(model, states, host, port, name)
         self.stage.clicked = self.pick
         frames = [frame.name for frame in model.frame_list if frame.body >= 0]

@@ -18,6 +18,7 @@ from phistar.cli.benchmark.machine import machine
 from phistar.cli.benchmark.peak import peak
 from phistar.cli.benchmark.plan import COMPILING, EACH_OTHER, ONE_STATE, TWO_THREADS, Plan, step
 from phistar.cli.benchmark.profile import profiles
+from phistar.cli.benchmark.single_calls import single_calls
 from phistar.cli.benchmark.start import Start, environment, kernels, starts
 from phistar.cli.benchmark.tasks import (
     FORWARD,
@@ -210,7 +211,8 @@ def single(robot: Entrant, seconds: float) -> Facts:
     best = {f"{name}_ns": timing.best for name, timing in contest(run, seconds).items()}
     pin = best.get("pin_python_ns")
     ratios = {f"{name}_ratio": _ratio(pin, best[f"{name}_ns"]) for name in calls}
-    return {"robot": robot.name, "dof": model.nv, **best, **ratios}
+    others = single_calls(model, robot.pinocchio, states, seconds / 2)
+    return {"robot": robot.name, "dof": model.nv, **best, **ratios, "calls": others}
 
 
 def chains(robots: list[Entrant], seconds: float) -> list[Facts]:

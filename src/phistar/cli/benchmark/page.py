@@ -28,6 +28,7 @@ def _sections(facts: Facts) -> Iterator[RenderableType]:
         yield Group(Text(), Text(f"ps.{function}", style="bold"), _results(rows))
     if facts["single"]:
         yield Group(Text(), Text("One state at a time: ps.forward_dynamics, ns a call", style="bold"), _single(facts))
+        yield Group(Text(), Text("One state at a time: other public functions, ns a call", style="bold"), _calls(facts))
     if facts["chains"]:
         yield Group(Text(), Text("Long chains: ps.forward_dynamics", style="bold"), _chains(facts))
     yield from _threads(facts)
@@ -68,6 +69,19 @@ def _single(facts: Facts) -> Table:
     for row in facts["single"]:
         ours = [text(row[f"{name}_{kind}"]) for name in _WAYS for kind, text in (("ns", time), ("ratio", _ratio))]
         table.add_row(row["robot"], *ours, time(row.get("pin_python_ns")), time(row.get("mujoco_ns")))
+    return table
+
+
+def _calls(facts: Facts) -> Table:
+    """One row per function; ours, Pinocchio's Python call for the same, and their ratio, for each robot."""
+    robots = [row for row in facts["single"] if row.get("calls")]
+    table = _table([("function", "left"), *((name, "right") for row in robots for name in (row["robot"], "pin", "×"))])
+    for position, call in enumerate(robots[0]["calls"] if robots else []):
+        found = [row["calls"][position] for row in robots]
+        cells = [
+            text for each in found for text in (time(each["ours_ns"]), time(each["pin_ns"]), _ratio(each["ratio"]))
+        ]
+        table.add_row(call["function"], *cells)
     return table
 
 

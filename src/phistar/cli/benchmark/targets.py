@@ -58,6 +58,9 @@ def targets() -> Iterator[Target]:
     single = "one forward dynamics call, UR5, {}, against Pinocchio's Python call"
     yield Target(single.format("compiled function"), 2, of_robot("single", "ur5", "handle_ratio"))
     yield Target(single.format("public function"), 1.4, of_robot("single", "ur5", "public_ratio"))
+    for robot, name in {"panda": "Panda", "talos": "Talos"}.items():
+        what = f"any other function of one state, {name}, the slowest, against Pinocchio's Python call"
+        yield Target(what, 1.2, slowest_call(robot))
     yield Target("rollout step, UR5, against mujoco.rollout", 30, result(ROLLOUT, "ur5", "mujoco_ratio"))
     yield Target("two threads over one, UR5, 100,000 states", 1.7, of_robot("threads", "ur5", "ratio"))
     yield Target("cost per link, chain of 10,000 over chain of 100", 1.5, per_link, "", at_most=True)
@@ -84,6 +87,14 @@ def result(function: str, robot: str, column: str) -> Callable[[Facts], float | 
 
 def of_robot(section: str, robot: str, column: str) -> Callable[[Facts], float | None]:
     return lambda facts: next((row.get(column) for row in facts[section] if row["robot"] == robot), None)
+
+
+def slowest_call(robot: str) -> Callable[[Facts], float | None]:
+    def found(facts: Facts) -> float | None:
+        rows = (row.get("calls", ()) for row in facts["single"] if row["robot"] == robot)
+        return min((call["ratio"] for calls in rows for call in calls if call["ratio"] is not None), default=None)
+
+    return found
 
 
 def per_link(facts: Facts) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import phistar as ps
-from phistar.backends.kernel import LARGEST_TRACE
+from phistar.backends.choice import TRACED
 from phistar.model import Model
 
 FORWARD, INVERSE = "forward_dynamics", "inverse_dynamics"
@@ -52,7 +52,7 @@ def applies(function: str, model: Model) -> bool:
     """Whether it is meant for the robot: matrices of long chains, or the task space of a pendulum, are not."""
     if function in (FORWARD, INVERSE):
         return True
-    if len(model.bodies) > LARGEST_TRACE:
+    if len(model.bodies) > TRACED:
         return function in (MASS, MASS_INVERSE, DERIVATIVES) and len(model.bodies) <= LARGEST_TABLE
     return function != TASK_SPACE or model.nv >= TASK_DIMENSIONS
 

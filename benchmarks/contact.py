@@ -1,0 +1,205 @@
+"""Contact against MuJoCo: the same MJCF scenes, step for step, in one run on one thread.
+
+    python benchmarks/contact.py [names …] [--repeats 3]
+
+Both are stepped from the same start, one after the other, several times; of every step the shortest time counts, so
+that a busy machine disturbs neither. The table has the mean time of a step of the first second and of the second one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import phistar as ps
+from phistar.constraints import columns as c
+
+STEP, SECOND = 0.002, 500
+HEAD = f'<mujoco><option timestep="{STEP}"/><worldbody><geom type="plane" size="20 20 1"/>'
+TAIL = "</worldbody></mujoco>"
+
+
+def thing(number: int, kind: str, place: tuple[float, float, float], size: str) -> str:
+    x, y, z = place
+    return (
+        f'<body name="b{number}" pos="{x:.6f} {y:.6f} {z:.6f}"><freejoint/>'
+        f'<geom type="{kind}" size="{size}" mass="1" friction="0.5"/></body>'
+    )
+
+
+def apart(kind: str, count: int) -> str:
+    """Things on a grid, dropped from 0.1 m."""
+    size, wide = ("0.1" if kind == "sphere" else "0.1 0.1 0.1"), int(np.ceil(np.sqrt(count)))
+    places = [(0.5 * (i % wide), 0.5 * (i // wide), 0.2) for i in range(count)]
+    return HEAD + "".join(thing(i, kind, place, size) for i, place in enumerate(places)) + TAIL
+
+
+def stack(count: int) -> str:
+    return HEAD + "".join(thing(i, "box", (0, 0, 0.101 + 0.201 * i), "0.1 0.1 0.1") for i in range(count)) + TAIL
+
+
+def wall(rows: int, wide: int) -> str:
+    """Bricks in courses, every other one shifted by half a brick less one."""
+    places = []
+    for row in range(rows):
+        places += [(0.202 * k + 0.101 * (row % 2), 0.0, 0.0505 + 0.1008 * row) for k in range(wide - row % 2)]
+    return HEAD + "".join(thing(i, "box", place, "0.1 0.05 0.05") for i, place in enumerate(places)) + TAIL
+
+
+def bin_of(count: int, kinds: tuple[str, ...]) -> str:
+    random, walls = np.random.default_rng(0), ""
+    for x, y, a, b in ((0.27, 0, 0.02, 0.3), (-0.27, 0, 0.02, 0.3), (0, 0.27, 0.3, 0.02), (0, -0.27, 0.3, 0.02)):
+        walls += f'<geom type="box" pos="{x} {y} 1.5" size="{a} {b} 1.5" friction="0.5"/>'
+    bodies = ""
+    for i in range(count):
+        x, y = 0.13 * (i % 3 - 1) + random.uniform(-0.01, 0.01), 0.13 * (i // 3 % 3 - 1) + random.uniform(-0.01, 0.01)
+        kind = kinds[i % len(kinds)]
+        bodies += thing(i, kind, (x, y, 0.1 + 0.13 * (i // 9)), "0.05" if kind == "sphere" else "0.045 0.045 0.045")
+    return HEAD + walls + bodies + TAIL
+
+
+def quadruped() -> str:
+    """A four-legged robot of 30 kg and eighteen degrees of freedom that stands under position servos."""
+    legs, motors = "", ""
+    for name, x, y in (("lf", 0.28, 0.12), ("rf", 0.28, -0.12), ("lh", -0.28, 0.12), ("rh", -0.28, -0.12)):
+        legs += f"""<body name="{name}_hip" pos="{x} {y} 0"><joint name="{name}_haa" axis="1 0 0"/>
+          <inertial pos="0.05 0 0" mass="1.4" diaginertia="0.002 0.002 0.002"/>
+          <body name="{name}_thigh" pos="0.06 {np.sign(y) * 0.06} 0"><joint name="{name}_hfe" axis="0 1 0"/>
+            <inertial pos="0 0 -0.12" mass="1.6" diaginertia="0.01 0.01 0.003"/>
+            <body name="{name}_shank" pos="0 0 -0.25"><joint name="{name}_kfe" axis="0 1 0"/>
+              <inertial pos="0 0 -0.12" mass="0.4" diaginertia="0.003 0.003 0.0005"/>
+              <geom type="sphere" size="0.03" pos="0 0 -0.28" friction="0.8"/></body></body></body>"""
+        for joint, gain in (("haa", 150), ("hfe", 150), ("kfe", 150)):
+            motors += f'<position joint="{name}_{joint}" kp="{gain}" kv="5" forcerange="-80 80"/>'
+    base = '<inertial pos="0 0 0" mass="16" diaginertia="0.25 0.7 0.8"/><geom type="box" size="0.26 0.14 0.1"/>'
+    body = f'<body name="base" pos="0 0 0.57"><freejoint/>{base}{legs}</body>'
+    return f"{HEAD}{body}</worldbody><actuator>{motors}</actuator></mujoco>"
+
+
+mujoco: Any = import_module("mujoco")
+
+SCENES: dict[str, Callable[[], str]] = {
+    **{f"balls {n}": (lambda n=n: apart("sphere", n)) for n in (1, 10, 50, 200)},
+    **{f"boxes {n}": (lambda n=n: apart("box", n)) for n in (1, 10, 50, 200)},
+    **{f"stack {n}": (lambda n=n: stack(n)) for n in (5, 10)},
+    "wall 50": lambda: wall(5, 10),
+    "bin 20 balls": lambda: bin_of(20, ("sphere",)),
+    "bin 20 boxes": lambda: bin_of(20, ("box",)),
+    "bin 100 mixed": lambda: bin_of(100, ("sphere", "box")),
+    "quadruped": quadruped,
+}
+
+
+def mujoco_times(model: Any, steps: int) -> np.ndarray:
+    data, times = mujoco.MjData(model), np.zeros(steps)
+    for i in range(steps):
+        began = perf_counter()
+        mujoco.mj_step(model, data)
+        times[i] = perf_counter() - began
+    return times
+
+
+def plant_times(plant: ps.Plant, steps: int) -> tuple[np.ndarray, dict[str, float]]:
+    session, times = plant.session, np.zeros(steps)
+    session.load(plant.state())
+    session.drive(None)
+    told = {"gap": np.inf, "iterations": 0.0, "residual": 0.0}
+    for i in range(steps):
+        began = perf_counter()
+        session.advance(STEP)
+        times[i] = perf_counter() - began
+        told["gap"] = min(told["gap"], float(session.engine.numbers[c.NEAREST]))
+        told["iterations"] += session.engine.counts[c.ITERATIONS] / steps
+        told["residual"] = max(told["residual"], float(session.engine.numbers[c.RESIDUAL]))
+    return times, told
+
+
+def measure(name: str, text: str, repeats: int, steps: int) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scene.xml"
+        path.write_text(text)
+        plant, model = ps.Plant.load(path), mujoco.MjModel.from_xml_path(str(path))
+    ours, theirs, told = [], [], {}
+    for _ in range(repeats):
+        theirs.append(mujoco_times(model, steps))
+        made, told = plant_times(plant, steps)
+        ours.append(made)
+    a, b = np.min(ours, axis=0), np.min(theirs, axis=0)
+    parts = [slice(0, steps // 2), slice(steps // 2, steps)]
+    cells = [f"{1e6 * a[p].mean():9.1f} {1e6 * b[p].mean():9.1f} {a[p].mean() / b[p].mean():6.2f}" for p in parts]
+    extra = f"{told['gap']:9.1e} {told['iterations']:6.2f} {told['residual']:8.1e}"
+    return f"{name:14} {cells[0]}  {cells[1]}  {extra}"
+
+
+def measure_rollout(scenes: int = 1024, steps: int = 50, threads: int = 2) -> str:
+    """The standing quadruped, many at once: steps a second against MuJoCo's `rollout` at as many threads."""
+    rollout: Any = import_module("mujoco.rollout")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scene.xml"
+        path.write_text(quadruped())
+        plant, model = ps.Plant.load(path), mujoco.MjModel.from_xml_path(str(path))
+    random, data = np.random.default_rng(0), [mujoco.MjData(model) for _ in range(threads)]
+    state = np.zeros((scenes, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    state[:, 1 : 1 + model.nq] = model.qpos0
+    state[:, 1 + model.nq : 1 + model.nq + model.nv] = 0.05 * random.normal(size=(scenes, model.nv))
+    q, v = np.tile(plant.state().q, (scenes, 1)), 0.05 * random.normal(size=(scenes, plant.model.nv))
+    ours, theirs = np.inf, np.inf
+    for _ in range(4):
+        began = perf_counter()
+        rollout.rollout(model, data, state, nstep=steps)
+        theirs, began = min(theirs, perf_counter() - began), perf_counter()
+        plant.rollout((q, v), step=STEP, steps=steps, threads=threads)
+        ours = min(ours, perf_counter() - began)
+    made = [scenes * steps / time for time in (ours, theirs)]
+    rates = f"{made[0]:.0f} and {made[1]:.0f} steps/s, {made[0] / made[1]:.2f} x"
+    return f"rollout of {scenes} quadrupeds, {threads} threads: {rates}"
+
+
+def measure_environments(seconds: float = 2.0, many: int = 64) -> str:
+    """Steps a second of the standing quadruped as a Gymnasium environment of 20 ms: alone, and many at once."""
+    environments: Any = import_module("phistar.gym_plants")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scene.xml"
+        path.write_text(quadruped())
+        plant = ps.Plant.load(path)
+    found = []
+    for env, count in ((environments.PlantEnv(plant), 1), (environments.PlantVectorEnv(plant, many), many)):
+        env.reset(seed=0)
+        action, made, began = np.zeros(env.action_space.shape), 0, perf_counter()
+        while perf_counter() - began < seconds:
+            env.step(action)
+            made += count
+        found.append(made / (perf_counter() - began))
+    rates = f"{found[0]:.0f} steps/s alone, {found[1]:.0f} of {many} at once"
+    return f"environment of the quadruped, 10 steps of 2 ms: {rates}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=2 * SECOND)
+    given = parser.parse_args()
+    print(
+        f"MuJoCo {mujoco.__version__}, its default solver and Jacobian, step {STEP} s; times a step in µs, one thread."
+    )
+    print(f"{'':14} {'first half':^26}  {'later':^26}")
+    print(f"{'scene':14} {'phistar':>9} {'MuJoCo':>9} {'ratio':>6}  {'phistar':>9} {'MuJoCo':>9} {'ratio':>6}  gap")
+    for name, made in SCENES.items():
+        if not given.names or any(name.startswith(each) for each in given.names):
+            print(measure(name, made(), given.repeats, given.steps), flush=True)
+    if not given.names or "rollout" in given.names:
+        print(measure_rollout())
+    if not given.names or "environments" in given.names:
+        print(measure_environments())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+"""The public names. Importing the package loads none of them; each is loaded when it is first used."""
+
+from phistar.view import replay as replay
+from phistar.view.live import Live as Live
+from phistar.view.pictures import operator_picture as operator_picture
+from phistar.view.viewer import Viewer as Viewer
+
+__all__: list[str]

@@ -1,0 +1,50 @@
+"""A type checker in its strictest mode sees the type of everything a program gets from phistar."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "tests" / "project" / "every_chapter.py"
+SHAPES = ("tuple[Any, ...]", "_AnyShape")  # Python's types have no word for (…, nv)
+
+
+def checked(source: str, folder: Path) -> list[dict]:
+    """What pyright says of a program, in strict mode."""
+    pytest.importorskip("pyright")
+    (folder / "program.py").write_text(source)
+    settings = {"typeCheckingMode": "strict", "include": ["program.py"], "extraPaths": [str(ROOT / "src")]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "-p", str(folder), "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if not done.stdout.startswith("{"):
+        pytest.skip(f"pyright does not run here: {done.stderr[:200]}")
+    return json.loads(done.stdout)["generalDiagnostics"]
+
+
+def assigned(source: str) -> list[str]:
+    targets = [
+        target for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assign) for target in node.targets
+    ]
+    return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+
+
+def test_a_program_that_uses_every_chapter_sees_no_any(tmp_path):
+    source = PROGRAM.read_text()
+    names = assigned(source)
+    found = checked(source + "\n".join(["", *(f"reveal_type({name})" for name in names), ""]), tmp_path)
+    assert [each["message"] for each in found if each["severity"] == "error"] == []
+    told = [each["message"] for each in found if each["severity"] == "information"]
+    assert len(told) == len(names) > 100
+    for word in SHAPES:
+        told = [message.replace(word, "") for message in told]
+    assert [message for message in told if "Any" in message or "Unknown" in message] == []
+
+
+def test_a_misspelt_name_is_an_error(tmp_path):
+    found = checked('import phistar as ps\n\nps.jakobian(ps.load("puma560"), [0] * 6, "tool")\n', tmp_path)
+    assert any('"jakobian"' in each["message"] for each in found if each["severity"] == "error")
