@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -294,9 +293,7 @@ def interruptible(request):
 
 def test_a_search_that_does_not_end_is_stopped_with_a_sentence(interruptible, monkeypatch, capsys):
     monkeypatch.setattr("phistar.cli.derive.LONGEST_SEARCH", 0.3)
-    start = time.monotonic()
-    assert main(["derive", " @ ".join(["(phi + psi + I)"] * 40)]) == 2
-    assert time.monotonic() - start < 30
+    assert main(["derive", " @ ".join(["(phi + psi + I)"] * 40)]) == 2  # 3^40 words: without a stop it would not end
     assert "too long" in capsys.readouterr().err
 
 

@@ -1,7 +1,6 @@
 """From the abstract statement alone to the cheapest form: the expected form, an equal value, linear cost, citations."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -10,10 +9,8 @@ from hypothesis import assume, given, settings
 import phistar as ps
 from phistar.cli.check import replay
 from phistar.errors import StatementError
-from phistar.identities import cost as costs
-from phistar.identities import match, rewriter
+from phistar.identities import rewriter
 from phistar.identities.law import LAWS, TREE, Setting
-from phistar.identities.polynomial import expand
 from phistar.identities.rewriter import forms, simplify
 from phistar.operators.show import latex, text
 from phistar.operators.symbols import Symbols
@@ -29,6 +26,7 @@ FORMS = [
     for where, form in zip(("chain", "tree"), target.forms, strict=True)
 ]
 EACH_FORM = pytest.mark.parametrize(("statement", "symbols", "setting", "expected", "sweeps"), FORMS)
+MOST_FORMS, MOST_STEPS = 8, 30
 # Steps of ordinary algebra, which no paper need be cited for.
 ALGEBRA = {"inverse of a product", "inverse of a sum of inverses", "collecting terms"}
 
@@ -69,17 +67,11 @@ def test_the_steps_that_are_told_lead_from_the_statement_to_the_result(statement
 
 
 @EACH_FORM
-def test_a_derivation_takes_less_than_a_second(statement, symbols, setting, expected, sweeps):
-    """The one time that is asserted, because the product promises it; the best of three, on this process's clock."""
-    assert min(_seconds(statement(symbols), symbols, setting) for _ in range(3)) < 1.0
-
-
-def _seconds(node, symbols, setting) -> float:
-    for cached in (simplify, forms, costs.cost, match.word_rules, match.factor_rules, expand):
-        cached.cache_clear()
-    start = time.process_time()
-    simplify(node, symbols, setting)
-    return time.process_time() - start
+def test_few_forms_are_compared_and_few_steps_told(statement, symbols, setting, expected, sweeps):
+    """What a derivation costs, counted; benchmarks/proofs.py prints how long it takes."""
+    found = forms(statement(symbols), symbols, setting)
+    assert len(found) <= MOST_FORMS
+    assert max(len(form.told()) for form in found) <= MOST_STEPS
 
 
 # Values

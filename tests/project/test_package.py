@@ -53,9 +53,10 @@ def test_import_loads_nothing_heavy():
     assert sorted(set(loaded) & set(HEAVY)) == []
 
 
-def test_import_costs_less_than_300_ms_of_processor_time_beyond_numpy():
-    code = "import numpy, time; start = time.process_time(); import phistar; print(time.process_time() - start)"
-    assert min(float(in_a_fresh_python(code)) for _ in range(5)) < 0.3
+def test_import_opens_the_door_alone():
+    """Rooms are loaded when a name of theirs is asked for; benchmarks/proofs.py prints what importing costs."""
+    loaded = in_a_fresh_python("import sys, phistar; print(*sys.modules)").split()
+    assert {name for name in loaded if name.startswith("phistar")} == {"phistar", "phistar.lazy"}
 
 
 @pytest.mark.parametrize("name", phistar.__all__)
