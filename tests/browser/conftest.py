@@ -25,6 +25,9 @@ FLAGS = (
 # Drawing in software is slow: four pictures a second leave time for everything else.
 SLOWER = "window.requestAnimationFrame = draw => setTimeout(() => draw(performance.now()), 250);"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+# viser's notices (that pictures are drawn in software, say) slide over the scene when they like.
+NO_NOTICES = "[class*='mantine-Notification'] { display: none !important; }"
+REST = 500.0  # ms, two pictures
 PATIENCE = 150.0  # s, on a machine that is busy with other things
 
 
@@ -62,10 +65,17 @@ class Page:
 
         return np.asarray(Image.open(io.BytesIO(self.page.screenshot(timeout=1000 * PATIENCE))).convert("RGB"))
 
-    def colored(self, test):
-        """How many pixels of the picture pass a test of red, green and blue."""
-        red, green, blue = np.moveaxis(self.pixels().astype(int), -1, 0)
-        return int(np.sum(test(red, green, blue)))
+    def at_rest(self, look):
+        """look(), when it gives the same array three times in a row: pages draw what arrives piece by piece."""
+        seen = [look(), look()]
+
+        def stands_still():
+            seen.append(look())
+            self.page.wait_for_timeout(REST)
+            return all(np.array_equal(each, seen[-1]) for each in seen[-3:-1])
+
+        self.until(stands_still, "the page stands still")
+        return seen[-1]
 
     def outside(self):
         """Requests that would leave the machine."""
@@ -89,6 +99,7 @@ def open_page(browser):
         view.on("websocket", lambda socket: found.asked.append(socket.url))
         pages.append(found)
         view.goto(address)
+        view.add_style_tag(content=NO_NOTICES)
         return found
 
     yield opened
