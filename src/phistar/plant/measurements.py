@@ -105,11 +105,20 @@ class _Line:
 
     def next(self, instant: Instant) -> np.ndarray:
         if self.count % self.every == 0 or not self.past:
-            self.last = self._wrong(self.true(instant))
+            self.last = self._chosen(self._wrong(self.true(instant)))
             self.last.flags.writeable = False
         self.count += 1
         self.past.append(self.last)
         return self.past[0]
+
+    def _chosen(self, reading: np.ndarray) -> np.ndarray:
+        rows = list(self.sensor.rows) or list(range(reading.size))
+        if max(rows) >= reading.size:
+            raise ModelError(
+                f"The sensor '{self.sensor.name}' gives row {max(rows)} of a reading of {reading.size} numbers; rows "
+                f"go from 0 to {reading.size - 1}."
+            )
+        return reading[rows]
 
     def _wrong(self, true: np.ndarray) -> np.ndarray:
         pose = self.sensor.kind == "frame_pose"
@@ -152,6 +161,8 @@ def reader(plant: Plant, sensor: Sensor) -> Read:
         return _contact_reader(plant, of)
     if kind == "force_torque":
         return _transmitted(plant, of)
+    if kind == "center_of_mass":
+        return _center_reader(plant, of)
     if of not in model.frames:
         raise unknown("frame", of, list(model.frames), plant.name)
     gravity = np.asarray(model.gravity)
@@ -165,8 +176,12 @@ def reader(plant: Plant, sensor: Sensor) -> Read:
         spin, specific = frame_velocity(model, at.q, at.v, of)[:3], at.acceleration(of)[3:] - gravity
         return np.concatenate([turn @ spin, turn @ specific])
 
+    def body_twist(at: Instant) -> np.ndarray:
+        turn = forward_kinematics(model, at.q, of)[:3, :3].T
+        return (turn @ frame_velocity(model, at.q, at.v, of).reshape(2, 3).T).T.ravel()
+
     reads = {
-        "frame_pose": pose, "frame_twist": lambda at: frame_velocity(model, at.q, at.v, of),
+        "body_twist": body_twist, "frame_pose": pose, "frame_twist": lambda at: frame_velocity(model, at.q, at.v, of),
         "frame_acceleration": lambda at: at.acceleration(of), "imu": imu,
     }  # fmt: skip
     return reads[kind]
@@ -181,6 +196,29 @@ def _joint_entries(plant: Plant, of: str) -> tuple[np.ndarray, np.ndarray]:
         raise unknown("joint", of, [*plant.robots, *model.joint_indices], plant.name)
     joint = model.joints[model.joint_indices[of]]
     return np.arange(joint.q_slice.start, joint.q_slice.stop), np.arange(joint.v_slice.start, joint.v_slice.stop)
+
+
+def _center_reader(plant: Plant, of: str) -> Read:
+    """Centre of mass of a robot, or of a body with all that it carries."""
+    model = plant.model
+    bodies = sorted(plant.bodies_of(of)) if of in plant.robots else _carried(model, min(plant.bodies_of(of)))
+
+    def read(at: Instant) -> np.ndarray:
+        _, mass, first = momentum(model, bodies, at.q, at.v)
+        return first / mass
+
+    if sum(model.bodies[body].inertia.mass for body in bodies) <= 0.0:
+        raise ModelError(f"'{of:.100}' has no mass, and so no centre of mass to be sensed.")
+    return read
+
+
+def _carried(model: Model, body: int) -> list[int]:
+    """A body and all outward of it; of the world, everything."""
+    found = [body]
+    for number in range(body + 1, len(model.bodies)):
+        if model.parents[number] in found:
+            found.append(number)
+    return found if body >= 0 else found[1:]
 
 
 def _contact_reader(plant: Plant, of: str) -> Read:
@@ -202,10 +240,7 @@ def _transmitted(plant: Plant, of: str) -> Read:
     if of not in model.joint_indices:
         raise unknown("joint", of, list(model.joint_indices), plant.name)
     body = model.joint_indices[of]
-    carried = [body]
-    for number in range(body + 1, len(model.bodies)):
-        if model.parents[number] in carried:
-            carried.append(number)
+    carried = _carried(model, body)
     bodies = {numbers[number] for number in carried}
     first = len(plant.system.rows)
     signs = [float(a in carried) - float(b in carried) for a, b in loop_bodies(model)]
@@ -237,6 +272,7 @@ def sense(
     bias: float | Sequence[float] = 0.0,
     rate: float | None = None,
     delay: float = 0.0,
+    rows: Sequence[int] = (),
 ) -> None:
     """Adds a sensor; controllers get its readings by name, and a run keeps them as `signals["sensed/NAME"]`.
 
@@ -246,7 +282,8 @@ def sense(
         "joint_position", "joint_velocity", "joint_torque"; "frame_pose" [xyz, quaternion], "frame_twist" [ω; v],
         "frame_acceleration", in world axes; "imu", angular velocity and specific force in the frame's axes;
         "contact_force" [moment; force] on a body, world axes at its origin; "force_torque", what a joint passes on
-        to its body, in the body's axes at its origin.
+        to its body, in the body's axes at its origin; "body_twist" [ω; v] in the frame's axes; "center_of_mass" of a
+        robot, or of a body with all that it carries.
     of : str
         "robot" or "robot/joint" for joints, "robot/frame" for frames, "robot/body" or "robot" for contacts.
     name : str
@@ -259,6 +296,8 @@ def sense(
         Readings a second, held in between; every step by default.
     delay : float
         How late readings come, s.
+    rows : whole numbers
+        Which numbers of the reading it gives, all by default: a gyroscope is an imu's rows (0, 1, 2).
 
     Examples
     --------
@@ -270,7 +309,7 @@ def sense(
     (6, 2)
     """
     spread, constant = (x if isinstance(x, int | float) else tuple(float(y) for y in x) for x in (noise, bias))
-    sensor = Sensor(name or f"{kind}_{of.replace('/', '_')}", kind, of, spread, constant, rate, delay)
+    sensor = Sensor(name or f"{kind}_{of.replace('/', '_')}", kind, of, spread, constant, rate, delay, tuple(rows))
     if any(other.name == sensor.name for other in plant.sensors):
         raise ModelError(f"The plant already has a sensor called '{sensor.name}'; give each its own name.")
     reader(plant, sensor)

@@ -19,11 +19,12 @@ from phistar.model import Fixed, Model, ModelBuilder
 from phistar.model.geometry import Shape
 from phistar.model.names import unknown
 from phistar.plant.actuators import Actuator, Kind, entries_of
-from phistar.plant.collision_groups import WORLD, convex, placed_shapes
+from phistar.plant.collision_groups import WORLD, Masks, convex, placed_shapes
 from phistar.plant.drives import actuate, actuators_of
 from phistar.plant.engine import System
 from phistar.plant.ignored_pairs import ignore_overlaps, read_srdf
 from phistar.plant.joint_rows import check_curved_joints, joint_rows
+from phistar.plant.keyframes import Keyframe
 from phistar.plant.measurements import sense
 from phistar.plant.robot_view import RobotView
 from phistar.plant.rollouts import rollout, worker_sessions
@@ -80,8 +81,10 @@ class Plant:
         self.contacts: list[tuple[str, str, Surface]] = []
         self.welds: list[tuple[str, str]] = []
         self.sensors: tuple[Sensor, ...] = ()
-        self.apart: list[tuple[str, str]] = []  # by bodies of a file
-        self.masks: list[tuple[int, int]] = []  # contype and conaffinity of the shapes, where a file has them
+        self.masks: list[Masks] = []  # of the shapes that a file has
+        self.brought_together: set[frozenset[str]] = set()  # labels of a file's shapes that meet whatever their masks
+        self.kept_apart: set[frozenset[str]] = set()
+        self.keyframes: dict[str, Keyframe] = {}
         self.motors: tuple[Actuator, ...] = ()  # a file's own
         self.source = ""
         self.warnings: tuple[str, ...] = ()  # what a file has and the plant leaves out

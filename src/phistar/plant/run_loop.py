@@ -10,10 +10,11 @@ import numpy as np
 
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError, ShapeError
+from phistar.model.names import unknown
 from phistar.plant.commands import Asking, command_of
 from phistar.plant.measurements import Instant, Measurements
 from phistar.plant.plant import Plant
-from phistar.plant.session import Diverged
+from phistar.plant.session import Diverged, PlantState
 from phistar.plant.tolerance import ToTolerance
 from phistar.sim.motion import Missed
 from phistar.sim.trajectory import Contacts, Event, Part, Stopped, Trajectory
@@ -29,11 +30,13 @@ def simulate_plant(
     step: float = 0.002,
     q0: Any = None,
     v0: Any = None,
+    start: PlantState | str | None = None,
     seed: int = 0,
     rtol: float | None = None,
     atol: float | None = None,
 ) -> Trajectory:
-    """The motion of a plant from q0, v0 for `duration` seconds in steps of `step`.
+    """The motion of a plant from q0, v0 for `duration` seconds in steps of `step`; or from `start`, a state of the
+    plant or the name of one of its keyframes.
 
     `control` is a function (t, q, v) or (t, q, v, sensed), asked once a step, forward in time, an object with
     step(t, sensed) (and reset(), called first), or a `ps.control.SampledController`; it gives a command, one entry per
@@ -45,7 +48,7 @@ def simulate_plant(
     """
     _check(plant, duration, step, control)
     session = plant.session
-    session.load(plant.state(q0, v0))
+    session.load(_start(plant, q0, v0, start))
     asking = (
         None
         if control is None
@@ -81,6 +84,18 @@ def simulate_plant(
     if problem:
         raise Stopped(problem, run)
     return run
+
+
+def _start(plant: Plant, q0: Any, v0: Any, start: PlantState | str | None) -> PlantState:
+    if start is None:
+        return plant.state(q0, v0)
+    if q0 is not None or v0 is not None:
+        raise PhistarError("A run starts from q0 and v0 or from start; it was given both.")
+    if isinstance(start, PlantState):
+        return start
+    if start not in plant.keyframes:
+        raise unknown("keyframe", start, list(plant.keyframes), plant.name)
+    return plant.state(plant.keyframes[start].q, plant.keyframes[start].v)
 
 
 def _check(plant: Plant, duration: float, step: float, control: Any) -> None:

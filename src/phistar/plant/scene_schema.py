@@ -144,6 +144,7 @@ class SensorEntry(Entry):
     bias: float | list[float] = 0.0
     rate: float | None = None
     delay: float = 0.0
+    rows: list[int] = []
 
 
 class WeldEntry(Entry):

@@ -16,8 +16,8 @@ from phistar.errors import FileError, PhistarError
 from phistar.io import load
 from phistar.io.packages import FolderList, Folders
 from phistar.io.xml import quote
+from phistar.plant.mjcf_plants import plant_of_mjcf
 from phistar.plant.plant import Plant
-from phistar.plant.scene_files import plant_of_mjcf
 from phistar.plant.scene_schema import FORMAT, PlantEntry, ShapeEntry, checked, placed
 from phistar.safe_files import read_text
 from phistar.sim.scenes.toml import text_of

@@ -9,6 +9,10 @@ frame_acceleration  [ω̇; v̇] of a frame, world axes, as the mean of the last 
 contact_force       [moment; force] of all contacts of a body, or of a robot, at its origin, world axes
 force_torque        [moment; force] that a joint passes on to its body, at the body's origin and in its axes
 imu                 [ω; specific force v̇ − g] of a frame, in its axes
+body_twist          [ω; v] of a frame, in its axes
+center_of_mass      of a body and all that it carries, or of a robot; world axes
+
+`rows` picks numbers of a reading: a gyroscope is an imu's rows (0, 1, 2).
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from phistar.errors import ModelError
 
 SensorKind = Literal[
     "joint_position", "joint_velocity", "joint_torque", "frame_pose", "frame_twist", "frame_acceleration",
-    "contact_force", "force_torque", "imu",
+    "contact_force", "force_torque", "imu", "body_twist", "center_of_mass",
 ]  # fmt: skip
 KINDS: tuple[str, ...] = get_args(SensorKind)
 
@@ -30,7 +34,8 @@ KINDS: tuple[str, ...] = get_args(SensorKind)
 @dataclass(frozen=True)
 class Sensor:
     """A sensor: its kind, what it is of ("robot", "robot/joint" or "robot/frame"), the standard deviation of its noise
-    and its constant error (one number, or one for each it reads), readings a second (None: every step), and delay, s.
+    and its constant error (one number, or one for each it reads), readings a second (None: every step), delay, s, and
+    which numbers of the reading it gives (none: all).
     """
 
     name: str
@@ -40,6 +45,7 @@ class Sensor:
     bias: float | tuple[float, ...] = 0.0
     rate: float | None = None
     delay: float = 0.0
+    rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -59,6 +65,10 @@ class Sensor:
             )
         if not 0.0 <= self.delay < np.inf:
             raise ModelError(f"The sensor '{self.name}' needs a delay of 0 s or more; it was given {self.delay!r:.50}.")
+        if any(isinstance(row, bool) or not isinstance(row, int) or row < 0 for row in self.rows):
+            raise ModelError(
+                f"The sensor '{self.name}' needs whole numbers from 0 on as rows; it was given {self.rows!r:.50}."
+            )
 
     def spread(self, what: str, size: int) -> np.ndarray:
         """Its noise or bias, one number for each that is drawn: a pose has six, its orientation a rotation vector."""

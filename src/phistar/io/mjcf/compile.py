@@ -121,7 +121,7 @@ class Compiled:
 
 
 def compile_document(document: Document, folders: Folders, floating: bool) -> Compiled:
-    """The document as MuJoCo understands it, without what only draws, senses or drives."""
+    """The document as MuJoCo understands it, with motors in the places of its actuators (`drives` are as written)."""
     mujoco = _import_mujoco()
     with _listening(mujoco) as heard:
         spec = _trying(document, lambda: mujoco.MjSpec.from_string(document.text))
@@ -131,7 +131,9 @@ def compile_document(document: Document, folders: Folders, floating: bool) -> Co
         left_out = Counter(document.left_out)
         meshes = settle_meshes(mujoco, spec, folders, partial(_origin, document))
         drives = tuple(_drive(mujoco, actuator) for actuator in spec.actuators)
-        _prune(mujoco, spec, left_out)
+        _prune(mujoco, spec)
+        if not document.plant:
+            left_out["actuators"] += len(drives)
         mj = _trying(document, spec.compile)
     gone = left_out + meshes.left_out
     return Compiled(mujoco, mj, spec, document, meshes.by_id(), gone, tuple(heard), drives)
@@ -199,14 +201,13 @@ def _free_base(mujoco: Any, spec: Any, document: Document) -> None:
     base.add_freejoint(name="root").align = mujoco.mjtAlignFree.mjALIGNFREE_FALSE
 
 
-def _prune(mujoco: Any, spec: Any, left_out: Counter[str]) -> None:
+def _prune(mujoco: Any, spec: Any) -> None:
     """Keeps every body and geom; of the actuators only what they add to the inertia and damping of their joints."""
     spec.compiler.fusestatic = False
     spec.compiler.discardvisual = False
     spec.compiler.usethread = False
     spec.compiler.LRopt.mode = 0  # would simulate the model to find the lengths of muscles
     for actuator in spec.actuators:
-        left_out["actuators"] += 1
         actuator.set_to_motor()
         actuator.nsample, actuator.delay, actuator.inheritrange = 0, 0.0, 0.0
         for limited in ("ctrllimited", "forcelimited", "actlimited"):

@@ -7,7 +7,7 @@ the mechanism and cannot be read is refused with its file and line.
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -28,13 +28,14 @@ _MAX_PARAMETER = 100  # of a builtin mesh: some are numbers of vertices along a 
 _SECTIONS = {
     "sensor": "sensors",
     "keyframe": "keyframes",
-    "custom": "custom data",
     "contact": "contact pairs and excludes",
+    "custom": "custom data",
     "visual": "rendering settings",
     "statistic": "",
     "size": "",
     "extension": "",
 }
+_OF_PLANTS = {"sensor", "keyframe", "contact"}  # sections that a plant has a place for and a model has not
 _ELEMENTS = {"camera": "cameras", "light": "lights", "texture": "textures", "skin": "skins", "layer": "", "hfield": ""}
 
 _REFUSED = {
@@ -56,23 +57,25 @@ _TEXT = {
 
 @dataclass(frozen=True)
 class Document:
-    """The text for MuJoCo, one tag per line; `origins[i]` is the (file, line) that text line i + 1 came from."""
+    """The text for MuJoCo, one tag per line; `origins[i]` is the (file, line) that text line i + 1 came from, and
+    `plant` says whether what senses and drives is wanted too."""
 
     text: str
     origins: tuple[tuple[str, int], ...]
     left_out: Mapping[str, int]
+    plant: bool = False
 
     def origin(self, line: int) -> tuple[str, int]:
         """File and line of the original for a line of the text."""
         return self.origins[min(max(line, 1), len(self.origins)) - 1]
 
 
-def read_document(path: str | os.PathLike[str], folders: Folders) -> Document:
-    """The file with its includes, checked and written out again."""
+def read_document(path: str | os.PathLike[str], folders: Folders, plant: bool = False) -> Document:
+    """The file with its includes, checked and written out again; for a plant with its sensors, keyframes, contacts."""
     root = xml.read(Path(path))
     if root.tag != "mujoco":
         raise root.refuse(f"the root element is <{root.tag[:60]}>; <mujoco> was expected.")
-    return _Writer(folders, str(Path(path).resolve())).write(root)
+    return _Writer(folders, str(Path(path).resolve()), _OF_PLANTS if plant else set()).write(root)
 
 
 @dataclass
@@ -88,8 +91,8 @@ class _Level:
 class _Writer:
     """One pass over the elements, without recursion."""
 
-    def __init__(self, folders: Folders, path: str) -> None:
-        self.folders = folders
+    def __init__(self, folders: Folders, path: str, kept: Set[str]) -> None:
+        self.folders, self.kept = folders, kept
         self.lines: list[str] = []
         self.origins: list[tuple[str, int]] = []
         self.left_out: Counter[str] = Counter()
@@ -108,7 +111,7 @@ class _Writer:
                 self._include(child, level)
             elif not self._is_left_out(child, level.element):
                 self._enter(child, level.copies)
-        return Document("\n".join(self.lines), tuple(self.origins), dict(self.left_out))
+        return Document("\n".join(self.lines), tuple(self.origins), dict(self.left_out), bool(self.kept))
 
     def _enter(self, element: Element, copies: int) -> None:
         if element.tag in _REFUSED:
@@ -152,12 +155,16 @@ class _Writer:
         self.levels.append(_Level(iter(root.children), level.element, "", level.copies))
 
     def _is_left_out(self, element: Element, parent: Element) -> bool:
+        if element.tag in self.kept:
+            return False
         if element.tag in _SECTIONS:
             count, kind = len(element.children), _SECTIONS[element.tag]
+        elif parent.tag == "sensor" and _sees(element):
+            count, kind = 1, f"sensors <{element.tag[:60]}>"
         elif element.tag in _ELEMENTS:
             count, kind = 1, _ELEMENTS[element.tag]
-        elif element.tag == "plugin" and parent.tag == "actuator":
-            count, kind = 1, "actuators"
+        elif element.tag == "plugin" and parent.tag in ("actuator", "sensor"):
+            count, kind = 1, f"{parent.tag}s"
         else:
             return False
         if kind and count and not any(level.element.tag == "default" for level in self.levels):
@@ -182,6 +189,12 @@ def _checked(element: Element) -> Iterator[tuple[str, str]]:
                         f"a finite number of at most {_LARGEST:g} in size was expected."
                     )
         yield name, value
+
+
+def _sees(element: Element) -> bool:
+    """Whether a sensor looks through a camera, which is left out."""
+    values = element.attributes
+    return "camera" in values or "camera" in (values.get("objtype"), values.get("reftype"))
 
 
 def _replicas(element: Element) -> int:

@@ -37,10 +37,20 @@ def load_mjcf(
     """
     folders = Folders.around(path, packages)
     check_without(without)
+    compiled = compile_document(read_document(path, folders), folders, floating)
+    return build_model(compiled, path, gravity, strict, without)
+
+
+def build_model(
+    compiled: Compiled,
+    path: str | os.PathLike[str],
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+    without: Collection[str] = (),
+) -> Model:
+    """The model of a compiled file; its warnings list what was left out."""
     try:
-        compiled = compile_document(read_document(path, folders), folders, floating)
-        left_out = other_physics(compiled, without)
-        return _build(compiled, path, gravity, strict, without, left_out)
+        return _build(compiled, path, gravity, strict, without, other_physics(compiled, without))
     except ModelError as problem:
         raise ModelError(f"{path}: {problem}") from None
 
