@@ -42,6 +42,29 @@ def test_the_second_call_gives_what_the_first_gave(call):
 
 @pytest.mark.parametrize(
     ("function", "arguments"),
+    [
+        (ps.mass_matrix, {"q": Q}),
+        (ps.jacobian, {"q": Q, "frame": FRAME}),
+        (ps.frame_velocity, {"q": Q, "v": V, "frame": FRAME}),
+        (ps.forward_dynamics, {"q": Q, "v": V, "tau": TAU, "f_ext": {FRAME: FORCE}}),
+        (ps.inverse_dynamics_derivatives, {"q": Q, "v": V, "a": TAU}),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_every_argument_may_be_named_the_robot_too(function, arguments):
+    named = function(model=ARM, **arguments)
+    for one, other in zip(_arrays(named), _arrays(function(ARM, *arguments.values())), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ps.StatementError, match="takes the robot first"):
+        function(model=Q, **arguments)
+
+
+def _arrays(result):
+    return [result] if isinstance(result, np.ndarray) else list(result)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
     [(ps.jacobian, (Q, FRAME)), (ps.frame_velocity, (Q, V, FRAME)), (ps.forward_dynamics, (Q, V, TAU, {FRAME: FORCE}))],
 )
 def test_functions_with_frames_have_an_entry_per_robot_and_frames(function, arguments):

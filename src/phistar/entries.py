@@ -86,7 +86,7 @@ class Entries:
         """Keep an entry if the result is what a kernel gave, made of these arguments in their order."""
         kernel, model = passed.kernel, passed.model
         plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and set(kernel.inputs) == set(passed.order)
-        if not plain or passed.result is not result or model is not args[0]:
+        if not args or not plain or passed.result is not result or model is not args[0]:
             return
         try:
             key, given = self._split(args, kwargs)

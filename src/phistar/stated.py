@@ -145,7 +145,7 @@ class Stated(StatedFunction[Arguments, Result]):
                     return function(*args[1:])
         except (KeyError, AttributeError, IndexError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
-        check_robot(self._function.__name__, args)
+        check_robot(self._function.__name__, args or _robot_by_name(kwargs))
         result = self._function(*args, **kwargs)
         passed, self._passed = self._passed, None  # what another thread left has another result
         if passed is not None:
@@ -288,7 +288,7 @@ class StatedTables(StatedFunction[Arguments, Result]):
         update_wrapper(self, function)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        check_robot(self._function.__name__, args)
+        check_robot(self._function.__name__, args or _robot_by_name(kwargs))
         return self._function(*args, **kwargs)
 
     @property
@@ -304,6 +304,10 @@ class StatedTables(StatedFunction[Arguments, Result]):
     def slot(self) -> str:
         """Under what name a robot keeps the kernel."""
         return self._slot
+
+
+def _robot_by_name(kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (kwargs["model"],) if "model" in kwargs else ()
 
 
 def _described(stated: StatedFunction[Any, Any]) -> str:
