@@ -4,13 +4,20 @@ Everything that phistar reads (robots, meshes, scenes, rules, runs, checkpoints)
 """
 
 import os
+import re
 import stat
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from phistar.errors import FileError
 
 MEGABYTE = 1024 * 1024
 LARGEST_TEXT = 64 * MEGABYTE
+MOST_DOTS = 64
+# Python's reader takes a time that grows with the square of a key's parts, and more: a.a.a. … of 100 kB never ends.
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+_LONG_KEY = re.compile(rf"(?:^|[\[{{,])[ \t]*+(?:{_PART}){{{MOST_DOTS}}}", re.MULTILINE)
 
 
 def read_bytes(path: str | os.PathLike[str], what: str, largest: int) -> bytes:
@@ -57,6 +64,18 @@ def decode(content: bytes, file: str, what: str) -> str:
             f"{file}:{line}: this is not UTF-8 text (byte 0x{content[problem.start]:02x}); "
             f"{what} was expected: save it as UTF-8."
         ) from None
+
+
+def parse_toml(text: str, file: str, what: str) -> dict[str, Any]:
+    """Return what TOML text says; `what` it is for the sentence where it is none."""
+    try:
+        if _LONG_KEY.search(text):
+            raise RecursionError
+        return tomllib.loads(text)
+    except RecursionError:
+        raise FileError(f"{file}: tables and lists are nested too deeply for {what}.") from None
+    except ValueError as problem:  # TOMLDecodeError is one, and so are numbers of too many digits
+        raise FileError(f"{file}: {problem!s:.200}; {what} is a TOML file.") from None
 
 
 def is_inside(path: Path, folder: Path) -> bool:

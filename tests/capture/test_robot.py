@@ -106,7 +106,7 @@ def grapple_with(folder, old, new):
     return ps.Scene.load(folder / "other.toml")
 
 
-@pytest.mark.parametrize("shape", ["sphere = 0.2", "cylinder = [0.2, 0.4]", "capsule = [0.1, 0.4]"])
+@pytest.mark.parametrize("shape", ["sphere = 0.2", "cylinder = [0.2, 0.4]", "capsule = [0.1, 0.4]", "plane = true"])
 def test_a_body_without_flat_faces_is_found_unfit_when_the_scene_is_read(tmp_path, shape):
     with pytest.raises(ps.FileError, match="'satellite' has no two opposite flat faces with room for a hand"):
         grapple_with(tmp_path, "box = [0.4, 0.4, 0.4]", shape)

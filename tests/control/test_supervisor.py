@@ -136,5 +136,5 @@ def test_files_that_cannot_be_read_are_told(tmp_path):
     with pytest.raises(FileError, match="cannot be read"):
         Supervisor.load(tmp_path / "none.toml", [])
     (tmp_path / "bad.toml").write_text("start = ")
-    with pytest.raises(FileError, match="rules are a TOML file"):
+    with pytest.raises(FileError, match="a file of rules is a TOML file"):
         Supervisor.load(tmp_path / "bad.toml", [])

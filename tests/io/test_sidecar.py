@@ -87,7 +87,7 @@ def test_couplings_join_joints_or_hold_one(urdf, tmp_path):
     [
         ("format_version = 1", "format_version = 2", "format_version '2'; this is read: 1"),
         ("format_version = 1", "", "format_version 'None'"),
-        ("format_version = 1", "format_version = [", "is not TOML"),
+        ("format_version = 1", "format_version = [", "is a TOML file"),
         ("[[loop]]", "[[loops]]", "'loops', which is not read"),
         ("[[loop]]", "[loop]", "started by \\[\\[loop\\]\\]"),
         ('type = "revolute"', 'type = "hinge"', "loop 1 has the type 'hinge'; there are fixed, revolute"),

@@ -70,6 +70,8 @@ class _Pieces:
 
     def outline(self, normal: np.ndarray) -> np.ndarray | None:
         """The corners (k, 3) that lie farthest along a normal, if they span a face."""
+        if not len(self.corners):  # a plane has a normal and no end
+            return None
         height = self.corners @ normal
         on = self.corners[height > height.max() - FLAT]
         return on if np.linalg.matrix_rank(on - on[0], tol=1e-6) == 2 else None

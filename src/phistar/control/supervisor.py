@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import ast
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import CodeType
@@ -28,9 +27,10 @@ from typing import Any, NamedTuple
 from phistar.control.sampled import Switch
 from phistar.errors import FileError
 from phistar.model.names import unknown
-from phistar.safe_files import read_text
+from phistar.safe_files import MEGABYTE, parse_toml, read_text
 
 FORMAT_VERSION = 1
+LARGEST = MEGABYTE
 ALWAYS = ("t", "elapsed")
 FUNCTIONS = {"abs": abs, "min": min, "max": max}
 NEVER = float("inf")  # since when a rule has held that does not
@@ -120,10 +120,7 @@ class Supervisor:
     @staticmethod
     def load(path: str | os.PathLike[str], facts: Iterable[str]) -> Supervisor:
         """The rules of a TOML file; `facts` are the names they may use."""
-        try:
-            content = tomllib.loads(read_text(path, "rules, which are a TOML file,"))
-        except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested without end
-            raise FileError(f"{path}: {error}; rules are a TOML file.") from None
+        content = parse_toml(read_text(path, "a file of rules in TOML", LARGEST), str(path), "a file of rules")
         return Supervisor.of(content, facts, str(path))
 
     @staticmethod

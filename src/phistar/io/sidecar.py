@@ -16,7 +16,6 @@ axis = [0.0, 0.0, 1.0]          # whatever the type has: axis, axis1, axis2, pit
 """
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,6 +36,7 @@ from phistar.model import (
     Spherical,
     Universal,
 )
+from phistar.safe_files import parse_toml
 from phistar.spatial import Pose
 
 FORMAT_VERSION = 1
@@ -73,10 +73,7 @@ def with_loops(model: Model, path: str | os.PathLike[str]) -> Model:
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    try:
-        content = tomllib.loads(xml.read_text(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise FileError(f"{path} is not TOML: {problem}. A file of loops starts with format_version = 1.") from None
+    content = parse_toml(xml.read_text(path), str(path), "a file of frames and loops")
     version = content.get("format_version")
     if type(version) is not int or version != FORMAT_VERSION:
         raise FileError(f"{path} has format_version {quote(repr(version))}; this is read: {FORMAT_VERSION}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tomllib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from phistar.io.xml import quote
 from phistar.plant.mjcf_plants import plant_of_mjcf
 from phistar.plant.plant import Plant
 from phistar.plant.scene_schema import FORMAT, PlantEntry, ShapeEntry, checked, placed
-from phistar.safe_files import read_text
+from phistar.safe_files import parse_toml, read_text
 from phistar.sim.scenes.toml import text_of
 
 _log = logging.getLogger("phistar")
@@ -73,10 +72,7 @@ def _plain(value: Any) -> Any:
 
 def read_plant(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant:
     """The plant of a TOML file; the files that it names lie in its folder or in `packages`."""
-    try:
-        data = tomllib.loads(read_text(path, "a plant, which is a TOML file,", LARGEST))
-    except (ValueError, RecursionError) as problem:  # TOMLDecodeError is one, and so are numbers of too many digits
-        raise FileError(f"{path}: this is no TOML file that can be read: {problem!s:.200}.") from None
+    data = parse_toml(read_text(path, "a plant in TOML", LARGEST), str(path), "a plant")
     try:
         return _plant(checked(data, path), Folders.around(path, packages))
     except PhistarError:

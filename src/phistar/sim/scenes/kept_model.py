@@ -38,7 +38,7 @@ def model_of_run(folder: Path, source: str, seed: int, packages: FolderList = ()
             return Scene.load(source, packages).setting(seed).model
         if not is_inside(kept, folder):
             raise FileError(f"{kept} leads out of its folder.")
-        text = read_text(kept, "a scene, which is a TOML file,", LARGEST)
+        text = read_text(kept, "a scene in TOML", LARGEST)
         content, beside = parsed(text, str(kept)), _beside(source)
         name, allowed = str(content.get("name", Path(source).stem)), Folders.around(kept, packages).packages
         allowed = (*allowed, folder.resolve())
@@ -53,7 +53,7 @@ def check_kept(folder: Path) -> None:
     if os.path.lexists(kept):
         if not is_inside(kept, folder):
             raise FileError(f"{kept} leads out of its folder.")
-        check_file(kept, "a scene, which is a TOML file,", LARGEST)
+        check_file(kept, "a scene in TOML", LARGEST)
 
 
 def inside(tree: bytes, held: bytes, allowed: Folders) -> tuple[Model, Mapping[str, Part], bool]:

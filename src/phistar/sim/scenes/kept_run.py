@@ -153,7 +153,7 @@ def _contacts(arrays: dict[str, np.ndarray], pairs: tuple[str, ...]) -> Contacts
 
 def _kept_text(folder: Path) -> str:
     kept = folder / kept_model.KEPT
-    return safe_files.read_text(kept, "a scene, which is a TOML file,", LARGEST) if kept.is_file() else ""
+    return safe_files.read_text(kept, "a scene in TOML", LARGEST) if kept.is_file() else ""
 
 
 _WHAT = "it needs summary.json and trajectory.h5, as `phistar run SCENE --out DIR` writes them."

@@ -9,14 +9,13 @@ in addition; whatever else is given takes the place of what was there.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from phistar.errors import FileError
-from phistar.safe_files import MEGABYTE, is_inside, read_text
+from phistar.safe_files import MEGABYTE, is_inside, parse_toml, read_text
 from phistar.sim.scenes.chance import is_drawn
 from phistar.sim.scenes.toml import text_of
 
@@ -71,13 +70,8 @@ def _extended(path: Path, other: Any) -> Path:
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
-    """What a TOML file says."""
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise FileError(TOO_DEEP.format(where)) from None
-    except ValueError as error:  # TOMLDecodeError is one, and so are numbers of too many digits
-        raise FileError(f"{where}: {error}; a scene is a TOML file.") from None
+    """What a scene's TOML text says."""
+    return parse_toml(text, where, "a scene")
 
 
 def _found(source: str | os.PathLike[str]) -> Path:
@@ -96,7 +90,7 @@ def _bundled(name: str) -> Path:
 
 
 def _read(path: Path) -> str:
-    return read_text(path, "a scene, which is a TOML file,", LARGEST)
+    return read_text(path, "a scene in TOML", LARGEST)
 
 
 def _merged(
