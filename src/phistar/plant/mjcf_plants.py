@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Collection
 from itertools import product
 
 import numpy as np
@@ -15,29 +16,33 @@ from phistar.io.mjcf.document import read_document
 from phistar.io.mjcf.geometry import inside_geom, shape_of
 from phistar.io.mjcf.load import build_model
 from phistar.io.mjcf.meshes import pose
+from phistar.io.mjcf.refusals import check_without
 from phistar.io.mjcf.tree import read_names
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Model
 from phistar.model.geometry import Mesh, Polytope
 from phistar.plant.actuators import Actuator, Kind
 from phistar.plant.collision_groups import WORLD, Masks
+from phistar.plant.fields import Field
+from phistar.plant.fluid import Fluid, FluidBox, WeightSupport
 from phistar.plant.keyframes import Keyframe
 from phistar.plant.mjcf_sensors import add_sensors
 from phistar.plant.plant import Plant
-from phistar.spatial import from_quaternion
+from phistar.spatial import Pose, from_quaternion
 
 _log = logging.getLogger("phistar")
 
 
-def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant:
+def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = (), without: Collection[str] = ()) -> Plant:
     """The plant of an MJCF file, at its qpos0; what acts in MuJoCo and not here is in `plant.warnings`."""
     folders = Folders.around(path, packages)
+    check_without(without)
     compiled = compile_document(read_document(path, folders, plant=True), folders, False)
-    model = build_model(compiled, path)
+    model = build_model(compiled, path, without=without)
     name = model.name if model.name != WORLD else "scene"  # the world itself is no robot
     plant = Plant(tuple(model.gravity), name)
     plant.add(model, name, collides=False)
-    plant.source = str(path)
+    plant.source, plant.without = str(path), tuple(without)
     plant.start = _coordinates(compiled, model, compiled.mj.qpos0)
     if compiled.enabled("CONTACT"):
         _add_geoms(plant, compiled)
@@ -45,6 +50,8 @@ def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = ()) -> Pl
     kept = [number for number in range(compiled.mj.nu) if _acts(compiled, number)]
     plant.motors = tuple(_actuator(compiled, model, number) for number in kept)
     plant.keyframes = _keyframes(compiled, model, kept)
+    for field in _fields(plant, compiled, without):
+        plant.add_field(field)
     left_out = [*_left_out(compiled), *add_sensors(plant, compiled)]
     plant.warnings = (*model.warnings, *left_out)
     for warning in left_out:
@@ -106,6 +113,33 @@ def _keyframes(compiled: Compiled, model: Model, kept: list[int]) -> dict[str, K
         q = _coordinates(compiled, model, mj.key_qpos[key])
         v = _rates(compiled, model, q, mj.key_qvel[key])
         made[mj.key(key).name or f"key{key}"] = Keyframe(q, v, mj.key_ctrl[key][kept].copy())
+    return made
+
+
+def _fields(plant: Plant, compiled: Compiled, without: Collection[str]) -> list[Field]:
+    """The fluid of <option> and the bodies' gravcomp, each rigid part for itself."""
+    mj, made = compiled.mj, []
+    if not compiled.has_passive_forces:
+        return made
+    parts = [(body, plant.model.frames[name]) for body, name in enumerate(read_names(mj).bodies) if body]
+    parts = [(body, frame) for body, frame in parts if frame.body >= 0 and mj.body_mass[body] > 0.0]
+    if (mj.opt.density or mj.opt.viscosity) and "fluid" not in without:
+        boxes = [
+            FluidBox.of_inertia(
+                frame.body,
+                frame.placement @ pose(mj.body_ipos[body], mj.body_iquat[body]),
+                float(mj.body_mass[body]),
+                mj.body_inertia[body],
+            )
+            for body, frame in parts
+        ]
+        made.append(Fluid(boxes, float(mj.opt.density), float(mj.opt.viscosity), tuple(mj.opt.wind.tolist())))
+    held = [(body, frame) for body, frame in parts if mj.body_gravcomp[body]]
+    if held and "gravcomp" not in without:
+        centers = [(frame.placement @ Pose(xyz=mj.body_ipos[body])).translation for body, frame in held]
+        shares = [float(mj.body_mass[body] * mj.body_gravcomp[body]) for body, _ in held]
+        bodies = [frame.body for _, frame in held]
+        made.append(WeightSupport(list(zip(bodies, centers, shares, strict=True)), plant.gravity))
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, final
 
@@ -22,6 +22,7 @@ from phistar.plant.actuators import Actuator, Kind, entries_of
 from phistar.plant.collision_groups import WORLD, Masks, convex, placed_shapes
 from phistar.plant.drives import actuate, actuators_of
 from phistar.plant.engine import System
+from phistar.plant.fields import Field, add_field
 from phistar.plant.ignored_pairs import ignore_overlaps, read_srdf
 from phistar.plant.joint_rows import check_curved_joints, joint_rows
 from phistar.plant.keyframes import Keyframe
@@ -81,12 +82,14 @@ class Plant:
         self.contacts: list[tuple[str, str, Surface]] = []
         self.welds: list[tuple[str, str]] = []
         self.sensors: tuple[Sensor, ...] = ()
+        self.fields: tuple[Field, ...] = ()
         self.masks: list[Masks] = []  # of the shapes that a file has
         self.brought_together: set[frozenset[str]] = set()  # labels of a file's shapes that meet whatever their masks
         self.kept_apart: set[frozenset[str]] = set()
         self.keyframes: dict[str, Keyframe] = {}
         self.motors: tuple[Actuator, ...] = ()  # a file's own
         self.source = ""
+        self.without: tuple[str, ...] = ()  # physics of that file that was left out
         self.warnings: tuple[str, ...] = ()  # what a file has and the plant leaves out
         self.start: np.ndarray | None = None
 
@@ -142,6 +145,7 @@ class Plant:
 
     actuate = actuate
     sense = sense
+    add_field = add_field
 
     def weld(self, a: str, b: str) -> None:
         """Holds the frames "robot/frame" a and b, of which one may be the world's, together.
@@ -291,7 +295,7 @@ class Plant:
     @cached_property
     def session(self) -> Session:
         """The plant at work: it holds the state between steps, for one thread at a time."""
-        return Session(self.system, self.actuators, self.name)
+        return Session(self.system, self.actuators, self.name, self.fields)
 
     def sessions(self, count: int) -> list[Session]:
         """So many of them, for as many threads."""
@@ -342,7 +346,7 @@ class Plant:
     step_derivatives = step_derivatives
 
     @staticmethod
-    def load(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant:
+    def load(path: str | os.PathLike[str], packages: FolderList = (), without: Collection[str] = ()) -> Plant:
         """A plant from a file: MJCF (.xml), or TOML as `plant.save` writes it.
 
         Parameters
@@ -351,6 +355,8 @@ class Plant:
             The file.
         packages : path or list of paths
             Folders beside the file's own in which the files that it names may lie.
+        without : names
+            Physics of an MJCF file that a plant has not and that is left out on request: "tendons", "springs", …
 
         Returns
         -------
@@ -358,7 +364,7 @@ class Plant:
         """
         from phistar.plant.scene_files import load_plant
 
-        return load_plant(path, packages)
+        return load_plant(path, packages, without)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the plant as TOML; `Plant.load` reads it again."""

@@ -63,6 +63,11 @@ def rollout(
     >>> plant.rollout((q, np.zeros((100, 2))), step=0.002, steps=10).q.shape
     (100, 11, 2)
     """
+    if plant.fields:
+        raise PhistarError(
+            f"The plant '{plant.name}' has fields, which Python evaluates: a rollout is one kernel and takes none. "
+            "Step its scenes one by one with plant.step or ps.simulate."
+        )
     batch, shape = _batch(plant, states)
     commands, steps = _commands(plant, controls, shape, steps)
     if not (np.isfinite(step) and step > 0.0):

@@ -61,7 +61,7 @@ def simulate_plant(
         record.keep(number, step)
         try:
             command = None if asking is None else asking.command(number, number * step, record.sensed)
-            session.drive(command, h=step)
+            session.drive(command, h=step, time=number * step)
             if tolerance is None:
                 session.advance(step)
             else:

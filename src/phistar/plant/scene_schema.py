@@ -181,6 +181,7 @@ class PlantEntry(Entry):
     name: str = "plant"
     gravity: Three = Field(default=[0.0, 0.0, -9.81], description="m/s².")
     mjcf: str | None = Field(default=None, description="An MJCF file that the plant begins with.")
+    without: list[str] = Field(default=[], description="Physics of that file that is left out.")
     start: list[float] | None = Field(default=None, description="Coordinates that runs begin with.")
     robot: list[RobotEntry] = []
     shape: list[ShapeEntry] = []

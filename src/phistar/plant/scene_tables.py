@@ -15,6 +15,7 @@ from phistar.errors import FileError, PhistarError
 from phistar.io import load
 from phistar.io.packages import FolderList, Folders
 from phistar.io.xml import quote
+from phistar.plant.fluid import Fluid, WeightSupport
 from phistar.plant.mjcf_plants import plant_of_mjcf
 from phistar.plant.plant import Plant
 from phistar.plant.scene_schema import FORMAT, PlantEntry, ShapeEntry, checked, placed
@@ -31,7 +32,13 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
     if plant.start is not None:
         data["start"] = [float(x) for x in plant.start]
     if plant.source:
-        data["mjcf"] = _told(plant.source, path)
+        data |= {"mjcf": _told(plant.source, path), "without": list(plant.without)}
+    for field in plant.fields:
+        if not (plant.source and isinstance(field, Fluid | WeightSupport)):
+            raise FileError(
+                f"The plant has a field, {type(field).__name__}, which is Python's and has no place in a file; save "
+                "the plant before plant.add_field(…)."
+            )
     data["robot"] = [
         {"name": robot.name, "file": _told(robot.file, path), "collides": robot.collides, **placed(robot.at)}
         | {"material": asdict(robot.material)}
@@ -83,7 +90,7 @@ def read_plant(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant
 
 def _plant(data: PlantEntry, folders: Folders) -> Plant:
     if data.mjcf is not None:
-        plant = plant_of_mjcf(_named_file(data.mjcf, folders), folders.packages)
+        plant = plant_of_mjcf(_named_file(data.mjcf, folders), folders.packages, data.without)
     else:
         plant = Plant(data.gravity, data.name)
     for entry in data.robot:

@@ -12,6 +12,7 @@ from phistar.plant.actuators import Actuator
 from phistar.plant.batch_loop import ENTRIES, LINE_AT, LINE_ROOM
 from phistar.plant.commands import command_of
 from phistar.plant.engine import Engine, System
+from phistar.plant.fields import BodyMotions, Field, generalized_forces
 from phistar.plant.step_loop import DIVERGED, STUCK
 
 
@@ -30,8 +31,11 @@ class Diverged(PhistarError):
 class Session:
     """An engine with the actuators that drive it."""
 
-    def __init__(self, system: System, actuators: tuple[Actuator, ...], name: str) -> None:
+    def __init__(
+        self, system: System, actuators: tuple[Actuator, ...], name: str, fields: tuple[Field, ...] = ()
+    ) -> None:
         self.engine, self.actuators, self.name = Engine(system, actuators=actuators), actuators, name
+        self.fields = fields
         self.model = system.model
         self._last: PlantState | None = None
         self.late = max((actuator.delay for actuator in actuators), default=0.0)
@@ -164,12 +168,15 @@ class Session:
                     )
             self._make_line(round(self.late / h) + 1)
 
-    def drive(self, command: Any, force: Any = None, h: float = 0.002) -> None:
-        """The command and outer forces (nv,) of the next step, of h seconds."""
+    def drive(self, command: Any, force: Any = None, h: float = 0.002, time: float = 0.0) -> None:
+        """The command and outer forces (nv,) of the next step, of h seconds; fields act as they are at its start."""
         engine, table = self.engine, self.engine.tables
         table["outer"][:] = 0.0
         if force is not None:
             table["outer"][: self.model.nv] = self.model.checked(force, self.model.nv, "force")
+        if self.fields:
+            bodies = BodyMotions(self.model, time, engine.q[: self.model.nq].copy(), engine.v[: self.model.nv].copy())
+            table["outer"][: self.model.nv] += generalized_forces(self.fields, bodies)
         if self.actuators:
             self.check_line(h)
             engine.numbers[c.LENGTH] = h

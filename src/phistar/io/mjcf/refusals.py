@@ -51,17 +51,21 @@ def refusal(compiled: Compiled, element: Any, kind: str, sentence: str) -> FileE
 
 
 def _fluid(compiled: Compiled) -> Iterator[Refusal]:
-    option = compiled.mj.opt
-    if (option.density or option.viscosity) and compiled.has_passive_forces:
-        told = f"density {option.density:g}, viscosity {option.viscosity:g}"
-        yield None, "fluid", f"<option> fills the world with a fluid ({told}), whose forces a model cannot express"
+    option, ellipsoids = compiled.mj.opt, bool(compiled.mj.geom_fluid[:, 0].any())
+    if not ((option.density or option.viscosity) and compiled.has_passive_forces):
+        return
+    told = f"<option> fills the world with a fluid (density {option.density:g}, viscosity {option.viscosity:g})"
+    if not compiled.document.plant:
+        yield None, "fluid", f"{told}, whose forces a model cannot express and a plant can: ps.Plant.load keeps them"
+    elif ellipsoids:
+        yield None, "fluid", f"{told} that acts on geoms as ellipsoids (fluidshape); a plant has boxes of bodies alone"
 
 
 def _bodies(compiled: Compiled) -> Iterator[Refusal]:
-    for body in compiled.spec.bodies:
-        name = quote(body.name)
+    for body in compiled.spec.bodies if not compiled.document.plant else ():
         if compiled.mj.body_gravcomp[body.id] and compiled.has_passive_forces:
-            yield body, "gravcomp", f"body {name} is held up against gravity (gravcomp), which a model cannot express"
+            told = f"body {quote(body.name)} is held up against gravity (gravcomp)"
+            yield body, "gravcomp", f"{told}, which a model cannot express and a plant can: ps.Plant.load keeps it"
 
 
 def _joints(compiled: Compiled) -> Iterator[Refusal]:
