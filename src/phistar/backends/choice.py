@@ -224,7 +224,7 @@ def compilable(model: Model) -> bool:
 
 
 def is_wide_written(model: Model) -> bool:
-    """Whether statements about links of any width are written out; else they are evaluated link by link on arrays."""
+    """Whether statements about links of any width are written out; else they run link by link."""
     if model.embedding is not None:
         return len(model.bodies) <= COMPOUND
     bent = [body.flexible for body in model.bodies if body.flexible is not None]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,11 @@ from phistar.backends.machine.rows import Signature
 from phistar.backends.programs.any_width import Mechanism, link_poses, run_any_width
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
+from phistar.backends.wide_rolled_kernel import compile_wide_rolled
 from phistar.errors import StatementError
 from phistar.model import Model
+
+_log = logging.getLogger("phistar")
 
 
 def evaluated(wanted: Statements, slot: str, q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -24,15 +30,56 @@ def evaluated(wanted: Statements, slot: str, q: np.ndarray, given: Mapping[str, 
     model = wanted.model
     if is_traced(q, *given.values()):
         return {name: traced(value) for name, value in values_over_links(wanted, q, given).items()}
-    if is_wide_written(model):
-        key = ("any width", slot, wanted.frames, tuple(given))
-        with np.errstate(invalid="ignore"):  # a NaN spoils its own row
-            made = model.kept(key, lambda: _compiled(wanted, tuple(given)))(q, given)
-    else:
-        made = values_over_links(wanted, q, given)
+    key = ("any width", slot, wanted.frames, tuple(given))
+    with np.errstate(invalid="ignore"):  # a NaN spoils its own row
+        made = model.kept(key, lambda: _function(wanted, tuple(given)))(q, given)
     if model.embedding is not None and not all(np.isfinite(x).all() for x in made.values()):
         model.embedding.check(q)
     return made
+
+
+Evaluated = Callable[[np.ndarray, Mapping[str, np.ndarray]], dict[str, np.ndarray]]
+
+
+def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
+    """What evaluates statements: written out for few links, else link by link."""
+    if is_wide_written(wanted.model) or not wanted.model.nv:
+        return _compiled(wanted, order) if wanted.model.nv else partial(values_over_links, wanted)
+    kernel = compile_wide_rolled(wanted)
+    if kernel is not None:
+        return kernel
+    if len(wanted.nodes) > 1:
+        each = [_function(replace(wanted, nodes=(named,)), order) for named in wanted.nodes]
+        return partial(_one_by_one, each)
+    by_vectors = _column_by_column(wanted)
+    if by_vectors is not None:
+        return by_vectors
+    told = "%s of %s is evaluated link by link on arrays, not compiled: what was asked takes all joints at once."
+    _log.warning(told, " and ".join(name for name, _ in wanted.nodes), wanted.model.name)
+    return partial(values_over_links, wanted)
+
+
+def _one_by_one(functions: list[Evaluated], q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Statements that have no sweeps in common."""
+    return {name: value for function in functions for name, value in function(q, given).items()}
+
+
+def _column_by_column(wanted: Statements) -> Evaluated | None:
+    """An operator by what it does to each unit vector, or None where that is no vector's."""
+    program = wanted.program()
+    columns = [space for name, space in program.inputs if name in program.columns]
+    kernel = compile_wide_rolled(replace(wanted, matrix=False)) if len(columns) == 1 and program.matrices else None
+    return kernel and partial(_by_unit_vectors, kernel, _sizes(wanted)[columns[0]])
+
+
+def _by_unit_vectors(
+    kernel: Kernel, size: int, q: np.ndarray, given: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Operators column by column, each unit vector a state."""
+    vectors = {name: np.asarray(x)[..., None, :] for name, x in given.items()}
+    (operand,) = (name for name in kernel.inputs if name not in vectors)
+    made = kernel(q[..., None, :], {**vectors, operand: np.eye(size)})
+    return {name: np.swapaxes(x, -1, -2) for name, x in made.items()}
 
 
 def has_wide_links(model: Model) -> bool:
@@ -103,10 +150,11 @@ def _compiled(wanted: Statements, order: tuple[str, ...]) -> Kernel:
 
 
 def statement_kernel(wanted: Statements) -> Kernel:
-    """A statement over links of any width, compiled whatever its length: (q, operand, vectors…)."""
+    """A statement over links of any width, compiled: (q, operand, vectors…), written out or link by link."""
     if wanted.parameters:
         raise _constants(wanted)
-    return _compiled(wanted, inputs_of(wanted))
+    rolled = None if is_wide_written(wanted.model) else compile_wide_rolled(wanted)
+    return rolled or _compiled(wanted, inputs_of(wanted))
 
 
 def statement_trace(wanted: Statements) -> tuple[Trace, tuple[str, ...], Signature]:

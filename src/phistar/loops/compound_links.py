@@ -43,9 +43,14 @@ class CompoundLinks:
         return tuple(GroupLinks(self.embedding.closed, group, self.plain) for group in self.embedding.groups)
 
     @cached_property
-    def maps(self) -> tuple[np.ndarray, ...]:
-        """X of each link."""
-        return tuple(self.embedding.map_of(k, own) for k, own in enumerate(self.members))
+    def _maps(self) -> dict[int, np.ndarray]:
+        return {}
+
+    def map(self, k: int) -> np.ndarray:
+        """X of link k."""
+        if k not in self._maps:
+            self._maps[k] = self.embedding.map_of(k, self.members[k])
+        return self._maps[k]
 
     def width(self, k: int) -> int:
         return self.embedding.width(k)
@@ -72,7 +77,7 @@ class CompoundLinks:
         group = self.embedding.groups[k]
         if not self.embedding.is_compound(k):
             return self.plain.subspace[group.bodies[0]]
-        x, heavy = self.maps[k], self.embedding.heavy(k)
+        x, heavy = self.map(k), self.embedding.heavy(k)
         moved = np.matmul(self.members[k].motions, x)
         spun = np.broadcast_to(x[..., heavy, :], (*moved.shape[:-2], len(heavy), x.shape[-1]))
         return np.concatenate([moved, spun], axis=-2)
@@ -90,7 +95,8 @@ class CompoundLinks:
         group = self.embedding.groups[k]
         if not self.embedding.is_compound(k):
             return self.plain.mass(group.bodies[0])
-        whole = np.zeros((self.width(k), self.width(k)))
+        traced = self.plain.inertias is not None and self.plain.inertias.dtype == object
+        whole = np.zeros((self.width(k), self.width(k)), dtype=object if traced else float)
         for j, body in enumerate(group.bodies):
             whole[6 * j : 6 * j + 6, 6 * j : 6 * j + 6] = self.plain.mass(body)
         for j, i in enumerate(self.embedding.heavy(k), 6 * len(group.bodies)):
@@ -109,7 +115,7 @@ class CompoundLinks:
 
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
         """a_C = φ_𝔊*(a_𝔊 + H_𝔊*Ẋθ̇_i), and Ẋθ̇_i of the rates with armature."""
-        own, rates = self.members[k], np.matmul(self.maps[k], v)
+        own, rates = self.members[k], np.matmul(self.map(k), v)
         bias = own.bias(velocity, rates)
         if not self.embedding.is_compound(k):
             return bias

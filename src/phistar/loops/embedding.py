@@ -23,7 +23,7 @@ from typing import Any, final
 import numpy as np
 from scipy.linalg import qr
 
-from phistar.backends.links.values import has_rotors, joint_links
+from phistar.backends.links.values import Links, has_rotors, joint_links
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.solve import solve_above
 from phistar.errors import InfeasibleError, ModelError
@@ -36,6 +36,7 @@ from phistar.loops.tree_rates import (
     FULL_ACCELERATIONS,
     FULL_RATES,
     RATE_MAP,
+    independent_forces,
     quietly,
     row_shape,
 )
@@ -106,7 +107,11 @@ class Embedding(Value):
 
     def mechanism(self, q: Any, frames: tuple[str, ...] = ()) -> CompoundLinks:
         """The links at q, floats or traced scalars."""
-        return CompoundLinks(self, joint_links(self.closed.tree, q, frames))
+        return self.compound(joint_links(self.closed.tree, q, frames))
+
+    def compound(self, plain: Links) -> CompoundLinks:
+        """The links made of those of the spanning tree."""
+        return CompoundLinks(self, plain)
 
     def map_of(self, k: int, own: GroupLinks) -> np.ndarray:
         """X of link k, (…, rates of its tree, independent ones)."""
@@ -209,7 +214,8 @@ class Embedding(Value):
 
     def independent_forces(self, q: Any, tau: Any) -> np.ndarray:
         """X*T of joint forces of the spanning tree."""
-        return times(transposed(self.rate_map(q)), np.asarray(tau))
+        q, tau = np.asarray(q), np.asarray(tau)
+        return self._checked(independent_forces(self._model, q, tau), q, tau)
 
     def _checked(self, made: np.ndarray, *given: Any) -> np.ndarray:
         """What was made, where it is of numbers or was made of none."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from phistar.model.model import Model
-from phistar.model.parts import Body, Frame, Loop
+from phistar.model.parts import Body, CoupledJoints, Frame, Loop
 from phistar.spatial.value import Value
 
 
@@ -102,19 +102,36 @@ def _group_model(model: Model, group: Group) -> Model:
         bodies.append(replace(body, parent=number.get(body.parent, -1), joint=own))
         rows, rates = rows + joint.nq, rates + joint.nv
     frames: list[Frame] = []
-    for frame in model.frame_list:
-        if frame.body in number:
-            frames.append(replace(frame, body=number[frame.body]))
-        elif frame.body == carrier:
-            frames.append(replace(frame, body=-1))
-    known, joints = {frame.name for frame in frames} | {"world"}, {body.joint.name for body in bodies}
-    loops = []
-    for loop in model.loops:
-        if isinstance(loop, Loop):
-            ends = {loop.frame_a, loop.frame_b}
-            inside = any(model.frame(end).body in number for end in ends) and ends <= known
-        else:
-            inside = {loop.joint_a, loop.joint_b} <= {*joints, None}
-        loops += [loop] if inside else []
+    for place in dict.fromkeys((*group.bodies, carrier)):
+        own = frames_by_body(model).get(place, ())
+        frames += [replace(frame, body=number.get(place, -1)) for frame in own]
     name = f"{model.name}: {', '.join(body.name for body in bodies)}"
-    return replace(model, name=name, bodies=tuple(bodies), frame_list=tuple(frames), loops=tuple(loops))
+    loops = group_loops(model, group)
+    return replace(model, name=name, bodies=tuple(bodies), frame_list=tuple(frames), loops=loops)
+
+
+def frames_by_body(model: Model) -> dict[int, list[Frame]]:
+    """The frames of each body; −1 for the world's."""
+
+    def sorted_out() -> dict[int, list[Frame]]:
+        found: dict[int, list[Frame]] = {}
+        for frame in model.frame_list:
+            found.setdefault(frame.body, []).append(frame)
+        return found
+
+    return model.kept("frames by body", sorted_out)
+
+
+def group_loops(model: Model, group: Group) -> tuple[Loop | CoupledJoints, ...]:
+    """The loops inside a group, in the model's order."""
+
+    def sorted_out() -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for place, loop in enumerate(model.loops):
+            for body in _along(model, loop):
+                found.setdefault(body, []).append(place)
+        return found
+
+    by_body = model.kept("loops by body", sorted_out)
+    places = sorted({place for body in group.bodies for place in by_body.get(body, ())})
+    return tuple(model.loops[place] for place in places)

@@ -62,7 +62,7 @@ class LongRollout:
         wide = has_wide_links(model) or model.loops
         fits = model.nv and not wide and not self.chosen.floating(model) and Passive(model).traceable
         self.plan = rolled_plan(forward_dynamics.wanted(model, ())[0]) if fits else None
-        self.acting = acting(model)
+        self.acting = acting(model) if self.plan is not None else {}
 
     def function(self, target: Target, lanes: int | None) -> Any:
         assert self.plan is not None

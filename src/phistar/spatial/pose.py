@@ -99,7 +99,7 @@ class Pose(Value):
     @property
     def matrix(self) -> Array:
         """[[R, p], [0, 1]], (4, 4)."""
-        matrix = np.eye(4)
+        matrix = np.eye(4, dtype=np.result_type(self.rotation, self.translation))
         matrix[:3, :3] = self.rotation
         matrix[:3, 3] = self.translation
         return matrix

@@ -180,7 +180,7 @@ class _Machine(BlockDomain):
             case "BUB*":
                 own = [self.motion(f, k) for f in self.on(k)]
                 return block_total([(1.0, np.matmul(block_transposed(x), x)) for x in own])
-        raise _refused(name)
+        raise refused(name)
 
     def apply(self, function: str, arguments: list[Block], at: int) -> Block:
         """The memoryless functions: poses, a, b and diagonals."""
@@ -196,7 +196,7 @@ class _Machine(BlockDomain):
                 return self.mechanism.bias_force(at, *arguments)
             case "diagonal":
                 return diagonal(arguments[0])
-        raise _refused(function.replace("_", " "))
+        raise refused(function.replace("_", " "))
 
     def move(self, term: Term, at: int) -> Block:
         return self.transport(term, at) if at >= 0 else self.flat(term)
@@ -229,7 +229,7 @@ class _Machine(BlockDomain):
                 parts = [(f, slice(6 * i, 6 * i + 6)) for i, f in enumerate(self.frames) if f in self.on(k)]
                 moved = [block_transposed(self.motion(f, k)) @ self.fields[name][..., rows, :] for f, rows in parts]
                 return block_total([(1.0, x) for x in moved])
-        raise _refused("the way back over φ, which has no inverse there")
+        raise refused("the way back over φ, which has no inverse there")
 
     def congruent(self, name: str, c: int) -> Block:
         across = self.data("E_phi", c)
@@ -254,7 +254,7 @@ class _Machine(BlockDomain):
             case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric, over=over):
                 chosen = solve_symmetric if symmetric else solve
                 return self.cut(chosen(self.whole(matrix, over), self.whole(right, over)), over)
-        raise _refused(type(term).__name__)
+        raise refused(type(term).__name__)
 
     # Task frames
 
@@ -289,7 +289,8 @@ def concatenated(rows: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in rows], axis=-2)
 
 
-def _refused(what: str) -> StatementError:
+def refused(what: str) -> StatementError:
+    """Why a statement is not there for such links."""
     return StatementError(
         f"Bodies that bend and compound links do not have {what}, which this statement takes; a rigid model does."
     )

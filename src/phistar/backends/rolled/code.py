@@ -112,7 +112,7 @@ def laid(plan: Plan, kinds: list[Kind], lanes: int) -> Laid:
     stages = needed(traced_stages(plan, kinds, tracer), set(plan.outputs), flat)
     wide = set(plan.wide) | {read_off(name) for name in plan.wide}
     memory = Memory(lanes, plan.width, wide=frozenset(wide))
-    laid_out(stages, len(kinds), _totals_last(plan, tracer.shapes), memory)
+    laid_out(stages, len(kinds), totals_last(plan, tracer.shapes), memory)
     return Laid(plan, stages, memory, tracer)
 
 
@@ -221,7 +221,7 @@ def _at_frames(steps: list[Step | None], name: str) -> list[Stage]:
     return [Stage("frames", [step], name) for step in steps if step is not None]
 
 
-def _totals_last(plan: Plan, shapes: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+def totals_last(plan: Plan, shapes: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     """Flat fields in order: what is added up last, and of that what is so for every column."""
     summed = {total(term): ir.fields_anywhere(term) <= plan.by_column for term in plan.totals}
     return dict(sorted(shapes.items(), key=lambda item: (item[0] in summed, summed.get(item[0], False))))

@@ -18,7 +18,8 @@ from phistar.backends.traces.trace import INPUT, restricted
 Entries = dict[tuple[Any, int], int]
 
 _READ_AS = {"passed": "passing", "children": "siblings"}
-POINTERS = {"kept": "frame", "task": "frame", "total": "flat"}
+MAIL, TOTAL = "mailed", "mailed total"  # what links of any width add to their carrier, and to a sum of all
+POINTERS = {"kept": "frame", "task": "frame", "total": "flat", MAIL: "parent", TOTAL: "flat"}
 """The pointers of memories that are not called like them."""
 LINK = ("constant", "own", "parent", "passing", "passed", "children", "siblings", "frame", "flat")
 FRAME = ("point", "frame", "row1", "rows")
@@ -115,9 +116,9 @@ def _only(step: Step, kind: int, read: set[Any], outputs: set[str], flat_outputs
         memory, name, entry = place
         if memory == "own":
             return name in outputs or (kind, name, entry) in read or ("parent", name, entry) in read
-        if memory in ("flat", "total", "row"):
+        if memory in ("flat", "total", "row", TOTAL):
             return memory == "row" or name in flat_outputs or ("flat", name, entry) in read or ("row", name) in read
-        return (memory, name, entry) in read or memory == "task"
+        return (memory, name, entry) in read or memory in ("task", MAIL)
 
     kept = [i for i, place in enumerate(step.stores) if wanted(place)]
     return Step(restricted(step.trace, kept), step.loads, tuple(step.stores[i] for i in kept))
@@ -133,7 +134,7 @@ def laid_out(stages: list[Stage], kinds: int, flat: dict[str, tuple[int, int]], 
     memory.frame = _numbered(p for _, p in places if p[0] in ("kept", "task"))
     memory.slot = _numbered(p for _, p in places if p[0] in ("children", "siblings"))
     memory.passing = _numbered(p for _, p in places if p[0] in ("passing", "passed"))
-    memory.shared = _numbered(p for _, p in places if p[0] == "parent")
+    memory.shared = _numbered(p for _, p in places if p[0] in ("parent", MAIL))
     for kind in range(kinds):
         mine = _numbered(p for k, p in links if k == kind and p[0] == "own" and p[1:] not in memory.shared)
         start = len(memory.shared)
@@ -169,8 +170,10 @@ class StepEntries:
 
     def _stored(self, place: Place, known: bool) -> Spot:
         pointer, number = self.entry(place)
-        adds = place[0] in ADDED_TO
-        return Spot(pointer, 8 * self.memory.lanes * number, ADDED if adds and not known else VECTOR, not adds)
+        mailed = place[0] in (MAIL, TOTAL)  # numbers that are known too
+        adds = place[0] in ADDED_TO or mailed
+        way = ADDED if mailed or (adds and not known) else VECTOR
+        return Spot(pointer, 8 * self.memory.lanes * number, way, not adds)
 
     def entry(self, place: Place) -> tuple[str, int]:
         """A pointer, and the number of the vector from it on."""
@@ -178,7 +181,7 @@ class StepEntries:
         pointer, store = POINTERS.get(memory, memory), self.memory
         if memory == "own":
             number = store.own[self.kind][name, entry]
-        elif memory in ("flat", "total", "row"):
+        elif memory in ("flat", "total", "row", TOTAL):
             number = store.flat[name] + entry
             pointer = pointer if memory != "row" else "rows" if name in store.wide else "row1"
         else:

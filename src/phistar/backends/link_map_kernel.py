@@ -1,0 +1,112 @@
+"""Functions of each link by itself, over mechanisms with links of any width: each kind of link traced once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from phistar.backends.kernel import Kernel, units_of
+from phistar.backends.kernels.emit_llvm import ATTRIBUTES, functions_text
+from phistar.backends.links.single_out import singled_links
+from phistar.backends.machine.compiler import Source, machine_code
+from phistar.backends.machine.jit import gufunc, host
+from phistar.backends.machine.rows import Signature
+from phistar.backends.rolled.code import stage_calls
+from phistar.backends.rolled.loop import Sizes, loop_functions
+from phistar.backends.rolled.memory import TOTAL, Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.steps import Recorder, Step
+from phistar.backends.rolled.wide_steps import WideKind
+from phistar.backends.wide_rolled_kernel import link_tables, sorted_by_kind
+from phistar.model import Model
+from phistar.sweeps.ir import OUTWARD
+
+ZERO = "zero"  # the place of results that no link makes
+
+Entries = Callable[[Model, int], Sequence[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkMap:
+    """`function(mechanism, k, *vectors)` gives, of link k, an array for each result, from its own entries of vectors.
+
+    `inputs` names the vectors and says which of their entries are a link's own; `outputs` names the results, the
+    entries that a link makes, and their shapes. A result of which all links make the one entry is a sum.
+    """
+
+    name: str
+    function: Callable[..., tuple[np.ndarray, ...]]
+    inputs: Mapping[str, Entries]
+    outputs: Mapping[str, Entries]
+    sizes: Callable[[Model], tuple[int, ...]]
+    shapes: Callable[[Model], tuple[tuple[int, ...], ...]]
+    summed: tuple[str, ...] = ()
+
+    def kernel(self, model: Model) -> Kernel:
+        """Machine code for a mechanism."""
+        links = singled_links(model, ())
+        kinds, numbers = sorted_by_kind(links)
+        target = host()
+        lanes, rows = target.lanes, (model.nq, *self.sizes(model))
+        signature = Signature(rows, self.shapes(model), units_of(model))
+
+        def source() -> Source:
+            stage = Stage(OUTWARD, [self._step(model, kind, numbers.index(i)) for i, kind in enumerate(kinds)])
+            sums: dict[str, tuple[int, int]] = dict.fromkeys((ZERO, *self.summed), (1, 1))
+            (stage,) = needed([stage], set(self.outputs), set(self.summed))
+            memory = laid_out([stage], len(kinds), sums, Memory(2 * lanes, 1))
+            made = stage_calls([stage], memory, lanes, target.fma)
+            totals = (1, len(self.summed)) if self.summed else None
+            sizes = Sizes(2 * lanes, made.scratch, 1, 0, 1, totals)
+            axes = [len(shape) for shape in signature.shapes]
+            text = functions_text(loop_functions(made.calls, axes, len(rows), sizes), made.names)
+            counts = [step.trace.operations for step in stage.steps]
+            header = {"memory": memory.data(), "operations": counts}
+            return Source("\n".join([*made.functions, text, ATTRIBUTES]), header, quick=True)
+
+        header, code = machine_code("link map", (self.name, [kind.key for kind in kinds], lanes), target, source)
+        rooms = Rooms.from_data(header["memory"])
+        placed = self._arrays(model, rooms, numbers, list(signature.outputs))
+        columns = [*rows, *(shape[-1] if len(shape) == 2 else prod(shape) for shape in signature.outputs)]
+        data = link_tables(model, links, kinds, numbers, rooms, placed, columns, ([], []), 2 * lanes)
+        function = gufunc(code, signature, self.name, f"{self.name} of {model.name}, compiled link by link.", data)
+        counted = sum(header["operations"][kind] for kind in numbers)
+        return Kernel(function, tuple(self.inputs), tuple(self.outputs), counted, signature.outputs, {}, rows)
+
+    def _step(self, model: Model, kind: WideKind, k: int) -> Step:
+        record, link = Recorder({}), kind.link
+        own = record.array("own", "q", (len(link.coordinates),))
+        above = record.array("parent", "q", (len(link.carried_by),))
+        mechanism = link.make(np.concatenate([above, own]), kind.constants(record))
+        vectors = [record.array("own", name, (len(mine(model, k)),)) for name, mine in self.inputs.items()]
+        made = self.function(mechanism, link.own, *vectors)
+        stores: list[Any] = []
+        for name, value in zip(self.outputs, made, strict=True):
+            memory = TOTAL if name in self.summed else "own"
+            stores += [((memory, name, i), x) for i, x in enumerate(np.asarray(value).reshape(-1))]
+        return record.finished(stores)
+
+    def _arrays(self, model: Model, rooms: Rooms, numbers: list[int], shapes: list[tuple[int, ...]]) -> Any:
+        """Of each array, the places of its entries: (link, number among its own), or a place that all share."""
+        nothing = rooms.flat[ZERO]
+
+        def filled(name: str, entries: Entries, size: int, missing: int) -> Callable[[np.ndarray, int], np.ndarray]:
+            def places(own: np.ndarray, waste: int) -> np.ndarray:
+                if name in self.summed:
+                    return np.array([rooms.flat[name]])
+                result = np.full(size, waste if missing < 0 else missing)
+                for k, kind in enumerate(numbers):
+                    known = rooms.own[kind]
+                    for i, entry in enumerate(entries(model, k)):
+                        number = known.get((name, i), -1)
+                        result[entry] = own[k] + number if number >= 0 else waste
+                return result
+
+            return places
+
+        arrays = [filled(name, x, n, -1) for (name, x), n in zip(self.inputs.items(), self.sizes(model), strict=True)]
+        made = zip(self.outputs.items(), shapes, strict=True)
+        return [*arrays, *(filled(name, x, prod(shape), nothing) for (name, x), shape in made)]
