@@ -93,6 +93,7 @@ class Live:
         with self.server.atomic():
             poses = self.stage.poses(q)
             self.stage.place(poses)
+            self.stage.bend(q)
             self.marks.place(q, rates, poses, contacts)
             self.words.content = f"**{time:.2f} s**"
             if self.picked is not None:

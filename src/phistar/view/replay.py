@@ -45,10 +45,12 @@ def page(recording: Trajectory) -> str:
         marks = _marks(stage, recording, float(np.max(high - low)))
         marks.place(recording.q[0], recording.v[0], poses[0], _contacts(recording.arrays, 0))
         stage.place(poses[0])
+        stage.bend(recording.q[0])
         serializer = server.get_scene_serializer()
         for index in range(1, len(poses)):
             serializer.insert_sleep(float(recording.t[index] - recording.t[index - 1]))
             stage.place(poses[index])
+            stage.bend(recording.q[index])
             marks.place(recording.q[index], recording.v[index], poses[index], _contacts(recording.arrays, index))
         serializer.insert_sleep(0.5)  # the end stays a moment before it begins anew
         return _sealed(serializer.as_html(), recording.name)

@@ -13,6 +13,7 @@ from typing import Any
 from phistar.sim.scenes.run_folder import whole
 from phistar.sim.scenes.source import bundled_scenes
 from phistar.sim.trajectory import Trajectory
+from phistar.view.report_deflections import deflections
 from phistar.view.report_parts import audits, frames, plots
 from phistar.view.report_plots import timeline
 from phistar.view.report_run import taken
@@ -39,7 +40,16 @@ def write(source: Trajectory | str | os.PathLike[str], path: str | os.PathLike[s
 
 def page(run: Trajectory) -> str:
     """The whole page; nothing in it is fetched from anywhere."""
-    parts = [_head(run), frames(run), _phases(run), plots(run), audits(run), _events(run), _again(run)]
+    parts = [
+        _head(run),
+        frames(run),
+        deflections(run),
+        _phases(run),
+        plots(run),
+        audits(run),
+        _events(run),
+        _again(run),
+    ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">'

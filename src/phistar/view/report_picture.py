@@ -11,6 +11,7 @@ import numpy as np
 
 from phistar.model.geometry import Plane
 from phistar.model.model import Model
+from phistar.view.bent_surfaces import exaggerated, surfaces
 from phistar.view.report_shapes import GROUND, color_of, drawn, triangles
 from phistar.view.stage import body_poses
 
@@ -48,10 +49,16 @@ class Camera:
 
 
 def picture(
-    model: Model, q: Any, camera: Camera | None = None, size: tuple[int, int] = (560, 400), shadows: bool = True
+    model: Model,
+    q: Any,
+    camera: Camera | None = None,
+    size: tuple[int, int] = (560, 400),
+    shadows: bool = True,
+    exaggeration: float = 1.0,
 ) -> np.ndarray:
-    """RGBA of a model at q, (height, width, 4) uint8, on a transparent ground; without a camera, all of it is shown."""
-    solid, ground = solids(model, q)
+    """RGBA of a model at q, (height, width, 4) uint8, on a transparent ground; without a camera, all of it is shown.
+    Deflections of bodies that bend are drawn so many times as large."""
+    solid, ground = solids(model, exaggerated(model, np.asarray(q, dtype=float), exaggeration))
     return image(solid, ground, camera or seeing([solid.corners], size), size, shadows)
 
 
@@ -76,6 +83,9 @@ def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
     poses = [*body_poses(model)(np.asarray(q, dtype=float)), np.eye(4)]  # the world's, as that of body −1
     for body, geometry in bodies:
         turn, place = poses[body][:3, :3], poses[body][:3, 3]
+        if body >= 0 and model.bodies[body].modes:
+            made += _bent(model, body, np.asarray(q, dtype=float), turn, place)
+            continue
         for each in drawn(geometry):
             rotation, origin = turn @ each.placement.rotation, turn @ each.placement.translation + place
             if isinstance(each.shape, Plane):
@@ -86,6 +96,16 @@ def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
             made.append(Solid(surface.corners @ rotation.T + origin, surface.normals @ rotation.T, color))
     whole = Solid(*(np.concatenate(field) for field in zip(*made))) if made else Solid(*(np.zeros((0, 3, 3)),) * 3)
     return whole, _ground(planes, whole)
+
+
+def _bent(model: Model, body: int, q: np.ndarray, turn: np.ndarray, place: np.ndarray) -> list[Solid]:
+    """The surfaces of a body that bends."""
+    made = []
+    for surface in model.kept(("surfaces", body), lambda: surfaces(model, body)):
+        found = surface.bent(q[model.bodies[body].mode_q_slice])[1]
+        color = np.broadcast_to(color_of(surface.geometry, body, model), (len(found.corners), 3))
+        made.append(Solid(found.corners @ turn.T + place, found.normals @ turn.T, color))
+    return made
 
 
 def _ground(planes: list[tuple[np.ndarray, np.ndarray]], rest: Solid) -> Solid:

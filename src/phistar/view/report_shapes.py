@@ -104,8 +104,10 @@ def drawn(geometry: tuple[Geometry, ...]) -> list[Geometry]:
     return [each for each in geometry if each.role == "visual" or each.name or not visual]
 
 
-def color_of(geometry: Geometry, body: int, model: Model) -> np.ndarray:
+def color_of(geometry: Geometry | None, body: int, model: Model) -> np.ndarray:
     """Its own colour, or one for its body: dark for what is named on a coloured robot, a hue for the rest."""
+    if geometry is None:
+        return np.array(COLORS[body % len(COLORS)])
     if geometry.color is not None:
         return np.asarray(geometry.color[:3], dtype=float)
     if isinstance(geometry.shape, Plane):

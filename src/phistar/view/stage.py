@@ -13,6 +13,8 @@ import numpy as np
 from phistar.compiled import compile as compiled
 from phistar.dynamics import forward_kinematics
 from phistar.model import Geometry, Model, Plane
+from phistar.view.bent_surfaces import Surface, surfaces
+from phistar.view.report_shapes import color_of
 from phistar.view.shapes import bounds, draw, draw_ground, wxyz
 
 UNSEEN = 1e-7  # m, and of rotations: less is not sent
@@ -58,6 +60,7 @@ class Stage:
     solids: dict[str, int] = field(default_factory=dict)
     hidden: dict[str, Geometry] = field(default_factory=dict)
     collision: list[Any] = field(default_factory=list)
+    bending: list[tuple[int, Surface, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         scene = self.server.scene
@@ -67,6 +70,9 @@ class Stage:
             node = scene.add_frame(path, show_axes=False)
             if index >= 0:
                 self.nodes.append(node)
+            if index >= 0 and self.model.bodies[index].modes:
+                self._add_bending(path, index)
+                continue
             drawn = shown(geometry)
             for number, each in enumerate(geometry):
                 place = f"{path}/{number} {_flat(each.name)}".rstrip()
@@ -80,6 +86,22 @@ class Stage:
         if handle is not None and not isinstance(geometry.shape, Plane):
             self.solids[path] = index
             handle.on_click(lambda event: self.clicked(self.solids[event.target.name]))
+
+    def _add_bending(self, path: str, index: int) -> None:
+        """The surfaces of a body that bends, which `bend` shapes."""
+        for number, surface in enumerate(surfaces(self.model, index)):
+            rgb = tuple(round(255 * float(x)) for x in color_of(surface.geometry, index, self.model))
+            place, look = f"{path}/{number}", {"color": rgb, "side": "double", "flat_shading": True}
+            handle = self.server.scene.add_mesh_simple(place, surface.points, surface.faces, **look)
+            self.solids[place] = index
+            handle.on_click(lambda event: self.clicked(self.solids[event.target.name]))
+            self.bending.append((index, surface, handle))
+
+    def bend(self, q: np.ndarray) -> None:
+        """Every body that bends as its modal coordinates in q (nq,) say."""
+        for index, surface, handle in self.bending:
+            eta = np.asarray(q)[self.model.bodies[index].mode_q_slice]
+            handle.vertices = surface.bent(eta)[0].astype(np.float32)
 
     @cached_property
     def placed(self) -> np.ndarray:
@@ -120,6 +142,7 @@ class Stage:
         for index, geometry in [(-1, self.model.base_geometry), *enumerate(b.geometry for b in self.model.bodies)]:
             places = still if index < 0 else poses[:, index]
             corners = [_corners(each) for each in shown(geometry)]
+            corners += [surface.points for own, surface, _ in self.bending if own == index]
             local = np.concatenate([c for c in corners if c is not None] or [np.zeros((0, 3))])
             points = local if len(local) else np.zeros((1, 3))  # a body that shows nothing is where its origin is
             if index < 0 and not len(local):

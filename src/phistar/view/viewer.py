@@ -13,9 +13,11 @@ import numpy as np
 from phistar.dynamics import forward_kinematics
 from phistar.model import Model
 from phistar.sim.trajectory import Trajectory
+from phistar.view.bent_surfaces import exaggerated
 from phistar.view.guard import address_of, close_server, open_server
 from phistar.view.joints import Joints
 from phistar.view.marks import Marks
+from phistar.view.mode_sliders import ModeSliders
 from phistar.view.numbers import ASK, as_markdown, numbers, plain
 from phistar.view.plots import Plots
 from phistar.view.report_run import one_motion
@@ -53,7 +55,7 @@ class Viewer:
         self.recording, self.model = recording, model
         self.q = np.array(recording.q[0] if recording is not None else model.neutral() if q is None else q, dtype=float)
         self.v = np.array(recording.v[0]) if recording is not None else np.zeros(model.nv)
-        self.index, self.picked = 0, None
+        self.index, self.picked, self.exaggeration = 0, None, 1.0
         self.lock, self.stopping = threading.RLock(), threading.Event()
         states = self.q if recording is None else recording.thinned(5.0).q
         name = title or (model.name if recording is None else recording.name)
@@ -92,6 +94,8 @@ class Viewer:
             if frames:
                 of = gui.add_dropdown("Trace of", frames, initial_value=self.marks.frame)
                 of.on_update(lambda event: self.follow(of.value))
+        if self.model.is_flexible:
+            self.modes = ModeSliders(gui, self.model, self.q if record is None else None, self.exaggerate, self.bent)
         if record is None:
             self.joints = Joints(self.server, self.model, self.q, self.size, self.moved)
         else:
@@ -121,6 +125,20 @@ class Viewer:
             self.q = np.array(q)
             self.update()
 
+    def exaggerate(self, factor: float) -> None:
+        """Draw deflections of bodies that bend so many times as large."""
+        with self.lock:
+            self.exaggeration = factor
+            self.update()
+
+    def bent(self, at: int, value: float) -> None:
+        """A hand moved a modal coordinate, entry `at` of q."""
+        with self.lock:
+            self.q[at] = value
+            if self.joints is not None:
+                self.joints.q[at] = value
+            self.update()
+
     def go(self, time: float) -> None:
         """To a time of the recording."""
         assert self.recording is not None
@@ -132,8 +150,10 @@ class Viewer:
     def update(self) -> None:
         """Send what changed; one batch."""
         with self.lock, self.server.atomic():
-            poses = self.stage.poses(self.q)
+            seen = exaggerated(self.model, self.q, self.exaggeration)
+            poses = self.stage.poses(seen)
             self.stage.place(poses)
+            self.stage.bend(seen)
             self.marks.place(self.q, self.v, poses, self._contacts())
             if self.recording is not None:
                 self._recorded()
