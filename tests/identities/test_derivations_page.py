@@ -46,7 +46,7 @@ def test_every_derivation_carries_a_certificate_that_was_checked(pages, generato
     assert len(sections) == len(generator.ENTRIES)
     assert all("replayed exactly" in section for section in sections)
     evaluated = [section for section in sections if "evaluated to 50 digits" in section]
-    assert len(evaluated) == len(sections) - 3  # derivatives of the dynamics are made of velocities
+    assert len(evaluated) == len(sections)
 
 
 def test_every_law_is_on_the_page(pages):

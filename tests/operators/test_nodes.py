@@ -156,3 +156,8 @@ def test_factors_of_a_product_are_never_products_sums_of_one_term_or_identities(
 def test_a_matrix_product_is_inverted_as_a_whole_until_a_law_splits_it():
     assert isinstance((S.phi @ S.psi).inv, Inverse)
     assert adjoint((S.phi @ S.psi).inv) is (S.psi.T @ S.phi.T).inv
+
+
+def test_no_times_the_identity_is_the_zero_of_the_space_it_meets():
+    assert (0 * identity()) @ S.phi is zero(FORCES, FORCES)
+    assert S.phi + 0 * identity() is S.phi

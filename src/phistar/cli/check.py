@@ -13,7 +13,7 @@ import typer
 
 from phistar.errors import FileError, StatementError
 
-DIGITS, GUARD, MOST_TERMS, LARGEST_FILE = 50, 40, 20_000, 50_000_000
+DIGITS, GUARD, MOST_TERMS, LARGEST_FILE = 50, 70, 20_000, 50_000_000
 Polynomial = dict[tuple[Any, ...], Fraction]
 
 

@@ -1,7 +1,12 @@
-"""Random mechanisms in many digits, every operator from its definition in the papers: the numbers of `phistar check`.
-What the algebra says holds for any transitions φ(p,k), any axes H(k), any masses M(k) > 0; all of them are drawn."""
+"""Random mechanisms in many digits, every operator as definitions.toml has it: the numbers of `phistar check`.
+Three rigid links, any axes, any masses; all of them drawn. A derivative is a difference."""
 
+import ast
+import operator
+import tomllib
 from collections.abc import Callable
+from copy import copy
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -10,14 +15,17 @@ from mpmath import mp, mpf
 
 from phistar.errors import StatementError
 
-N = 3  # links
+N, STEP = 3, mpf(10) ** -30  # links; a central difference errs by the square of its step
+DEFINED = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
+DERIVATIVES = ("rate", "partial_q", "partial_v", "partial_qdd", "gradient", "log_det_gradient")
+Matrix = np.ndarray
 
 
-def unit(n: int) -> np.ndarray:
+def unit(n: int) -> Matrix:
     return np.eye(n, dtype=object) * mpf(1)
 
 
-def inverted(matrix: np.ndarray) -> np.ndarray:
+def inverted(matrix: Matrix) -> Matrix:
     try:
         result = np.array((mp.matrix(matrix.tolist()) ** -1).tolist(), dtype=object) if matrix.size else matrix
     except ZeroDivisionError:
@@ -27,38 +35,121 @@ def inverted(matrix: np.ndarray) -> np.ndarray:
     return result.reshape(matrix.shape)
 
 
+def skew(x: Matrix) -> Matrix:
+    return np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]], dtype=object)
+
+
+def bracket(make: Callable[[Matrix, Matrix], list[Any]]) -> Callable[[Matrix], Matrix]:
+    """A block for every six numbers, on the diagonal."""
+
+    def whole(x: Matrix) -> Matrix:
+        made = [np.block(make(*map(skew, part))) for part in x.reshape(-1, 2, 3)]
+        return np.block([[y if i == j else 0 * y for j in range(len(made))] for i, y in enumerate(made)])
+
+    return whole
+
+
+TILDE = ("tilde", "V_tilde", "V_p_tilde", "V_J_tilde", "alpha_p_tilde")
+FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
+    **dict.fromkeys(TILDE, bracket(lambda w, v: [[w, 0 * w], [v, w]])),
+    **dict.fromkeys(("hat", "F_hat"), bracket(lambda n, f: [[-n, -f], [-f, 0 * f]])),
+    "frame_turn": bracket(lambda w, _: [[w, 0 * w], [0 * w, w]]),
+    "frame_sweep": bracket(lambda w, v: [[w, 0 * w], [v, 0 * w]]),
+    "sweep": bracket(lambda w, _: [[0 * w, 0 * w], [0 * w, w]]),
+    "inv": inverted,
+    "diagonal": lambda x: x * np.kron(np.eye(N, dtype=int), np.ones((6, 6), dtype=int)),
+    "cholesky": lambda x: np.array(mp.cholesky(mp.matrix(x.tolist())).tolist(), dtype=object).T,
+    "together": lambda x: x,
+    "axial": lambda x: np.array([[np.trace(x @ FUNCTIONS["tilde"](e))] for e in np.split(unit(len(x)), len(x))]),
+}
+OPERATIONS = {ast.MatMult: operator.matmul, ast.Add: operator.add, ast.Sub: operator.sub, ast.Div: operator.truediv}
+
+
 class Mechanism:
     """Three links in a row or branching, with frames on them, as the certificate's mechanism has it."""
 
     def __init__(self, symbols: list[Any], facts: dict[str, Any], rng: Random) -> None:
-        self.symbols, self.rng, self.known, self.unit = symbols, rng, {}, unit(6 * N)
-        self.parents = [-1, 0, 1] if facts["serial"] else [-1, 0, 0]
+        self.symbols, self.rng, self.known, self.about = symbols, rng, {}, ([], "")
+        parents = [-1, 0, 1] if facts["serial"] else [-1, 0, 0]
         at = [2] if facts["serial"] and facts["tips"] else [1, 2] if facts["tips"] else [1, 2, 0]
         frames = [at[i % len(at)] for i in range(facts["frames"])]
-        self.dofs = ([2, 2, 2] if at == [2] else [3, 3, 0]) if facts["nonredundant"] else [5, 4, 5]
+        few = [2, 2, 2] if at == [2] else [3, 3, 0]
+        self.dofs = few if facts["nonredundant"] else [3, 3, 2] if len(frames) == 1 else [5, 4, 5]
         nv, task = sum(self.dofs), 6 * len(frames)
-        self.size = {"Forces": 6 * N, "TaskForces": task, "ClosureForces": min(3, task), "BaseForces": 6, "Scalars": 1}
-        self.size |= {name.replace("Forces", "Motions"): n for name, n in self.size.items()} | {
-            "Rates": nv,
-            "Torques": nv,
+        size = {"Forces": 6 * N, "TaskForces": task, "ClosureForces": min(3, task), "BaseForces": 6, "RootForces": 6}
+        size |= {"Torques": nv, "InnerTorques": nv - self.dofs[0], "Scalars": 1}
+        self.size = size | {x.replace("Forces", "Motions").replace("Torques", "Rates"): n for x, n in size.items()}
+        way, one, none = [self.displacement() for _ in range(N)], unit(6), 0 * unit(6)
+        back, links = [inverted(x) for x in way], list(enumerate(parents))
+        tables = {
+            "E_phi": [[way[j] if q == i else none for j, q in links] for i, _ in links],
+            "E_phi_b": [[back[i] if p == j else none for j, _ in links] for i, p in links],
+            "E_s": [[back[i] @ way[j] if p == q and i != j else none for j, q in links] for i, p in links],
+            "Pi_f": [[one if i == j and p < 0 else none for j, _ in links] for i, p in links],
+            "Pi_b": [[one if i == j and i not in parents else none for j, _ in links] for i, _ in links],
+            "E": [[way[k] if p < 0 else none for k, p in links]],
         }
-        way = [self.draw((6, 6)) for _ in range(N)]
-        self.shift = np.block([[way[k] * (p == i) for k, p in enumerate(self.parents)] for i in range(N)])
-        self.phi = self.unit + self.shift + self.shift @ self.shift  # (I − ℰφ)⁻¹ of three links
-        self.E = np.hstack([way[k] * (p < 0) for k, p in enumerate(self.parents)])
-        self.B = self.draw((6 * N, task)) * (np.repeat(range(N), 6)[:, None] == np.repeat(frames, 6)[None, :])
-        self.H = self.drawn("H", [nv, 6 * N], ["memoryless"])
-        self.made = {"E_phi": self.shift, "phi": self.phi, "E": self.E, "B": self.B, "H": self.H, "U": unit(nv)}
-        self.made |= {"U_task": unit(task), "J": self.B.T @ self.phi.T @ self.H.T}
+        on = np.repeat(range(N), 6)[:, None] == np.repeat(frames, 6)[None, :]
+        self.made = {name: np.block(table) for name, table in tables.items()} | {"I": unit(6 * N), "U": unit(nv)}
+        self.made |= {"B": self.draw((6 * N, task)) * on, "pi_f": unit(6 * N)[:6], "N": unit(nv)[self.dofs[0] :]}
+        self.drawn("H", "Forces", "Torques", ["memoryless"])
+        self.drawn("M", "Motions", "Forces", ["memoryless", "symmetric", "positive"])
+        self.made |= {"U_task": unit(task), "A": 0 * unit(nv), "S": 0 * self.made["H"].T}
+        for name, space in (("v", "Rates"), ("qdd", "Rates"), ("a_g", "BaseMotions"), ("a0", "TaskMotions")):
+            self.drawn(name, "Scalars", space, [])
+        for x in symbols:
+            if x["name"] in ("A", "S", "Q", "R") or {"vector", "own"} & set(x["traits"]):
+                self.drawn(f"given {x['name']}", x["domain"], x["codomain"], x["traits"])
 
-    def draw(self, shape: Any) -> np.ndarray:
+    def draw(self, shape: Any) -> Matrix:
         numbers = [mpf(self.rng.getrandbits(400)) / mpf(2) ** 399 - 1 for _ in range(int(np.prod(shape)))]
         return np.array(numbers, dtype=object).reshape(shape)
 
-    def diagonal(self, of: np.ndarray) -> np.ndarray:
-        return of * np.kron(np.eye(N, dtype=int), np.ones((6, 6), dtype=int))
+    def displacement(self) -> Matrix:
+        """How a rigid link carries forces: a rotation, by Cayley's formula, and an arm."""
+        spin, arm = skew(self.draw(3)), skew(self.draw(3))
+        turn = inverted(unit(3) - spin) @ (unit(3) + spin)
+        return np.block([[turn, arm @ turn], [0 * turn, turn]])
 
-    def apply(self, x: list[Any], y: np.ndarray, starred: bool = False) -> np.ndarray:
+    def drawn(self, name: str, source: str, target: str, traits: list[str]) -> None:
+        x = self.draw((self.size[target], self.size[source]))
+        x = x @ x.T + unit(len(x)) if "positive" in traits else x
+        if "memoryless" in traits:
+            at = [np.repeat(range(N), [6] * N if n == 6 * N else self.dofs) for n in x.shape]
+            x = x * (at[0][:, None] == at[1][None, :])
+        self.made[name] = (x + x.T) / 2 if "symmetric" in traits else x
+
+    def named(self, name: str) -> Matrix:
+        """An operator by its definition, of the masses that `about` has."""
+        parts, key = self.about
+        if name not in DEFINED:
+            return parts["MAS".index(name)] if name in "MAS" and "MAS".index(name) < len(parts) else self.made[name]
+        if (key, name) not in self.known:
+            whole, self.known[key, name] = ast.parse(DEFINED[name], mode="eval").body, 0 * self.made["I"]
+            for _ in range(N if any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(whole)) else 1):
+                self.known[key, name] = self.read(whole)
+        return self.known[key, name]
+
+    def read(self, x: ast.expr) -> Any:
+        match x:
+            case ast.Name(id=name):
+                return self.named(name)
+            case ast.Attribute(value=inner):
+                return self.read(inner).T
+            case ast.BinOp(left=left, op=op, right=right):
+                return OPERATIONS[type(op)](self.read(left), self.read(right))
+            case ast.Call(func=ast.Name(id=name), args=[inner]):
+                return (FUNCTIONS | {"updated": self.updated})[name](self.read(inner))
+        return ast.literal_eval(x)
+
+    def updated(self, p: Matrix) -> Matrix:
+        """P⁺ = P − GDG*, of the joints that a recursion has come to."""
+        h = self.named("H")
+        d, g = h @ p @ h.T + self.named("A"), p @ h.T + self.named("S")
+        at = [i for i in range(len(d)) if d[i, i]]
+        return p - g[:, at] @ inverted(d[np.ix_(at, at)]) @ g[:, at].T
+
+    def apply(self, x: list[Any], y: Matrix, starred: bool = False) -> Matrix:
         """What an operator, given as nested lists, makes of y."""
         match x:
             case ["sym", i]:
@@ -79,63 +170,50 @@ class Mechanism:
                 return y
         return (matrix.T if starred else matrix) @ y
 
-    def kept(self, key: str, make: Callable[[], Any]) -> Any:
+    def kept(self, key: str, make: Callable[[], Matrix]) -> Matrix:
         if key not in self.known:
             self.known[key] = make()
         return self.known[key]
 
-    def value(self, symbol: dict[str, Any]) -> np.ndarray:
-        """The matrix of a symbol: by its definition, or drawn, with the structure that it has."""
-        name, traits, of = symbol["name"], symbol["traits"], symbol["of"]
-        parts = [self.apply(x, unit(len(self.H) if i else 6 * N)) for i, x in enumerate(of)]
-        if name in self.made:
-            return self.made[name]
-        if len(parts) >= 2:
-            return self.kept(f"riccati {of}", lambda: self.riccati(*parts))[name]
-        if name in ("C", "g", "Jdot_v", "V", "Gamma", "r"):
-            return self.physical(name, *parts)
-        if name in ("a", "b", "A", "M", "S", "a0", "Q", "R") or "vector" in traits or "own" in traits:
-            return self.drawn(name, [self.size[symbol[side]] for side in ("codomain", "domain")], traits)
+    def value(self, symbol: dict[str, Any]) -> Matrix:
+        """The matrix of a symbol: by its definition, as a difference, or drawn, with the structure that it has."""
+        name, of, spaces = symbol["name"], symbol["of"], symbol["of_domains"]
+        if name in DERIVATIVES:
+            return self.derivative(name, of, spaces)
+        parts = [self.apply(x, unit(self.size[space])) for x, space in zip(of, spaces, strict=True)]
+        if name in FUNCTIONS:
+            return FUNCTIONS[name](parts[0])
+        if name in DEFINED or (name in self.made and name not in "AS"):
+            other = copy(self)
+            other.about = parts, str(of)
+            return other.named(name)
+        if f"given {name}" in self.made:
+            return self.made[f"given {name}"]
         raise StatementError(f"{symbol['shown']} is none of the operators that are evaluated here.")
 
-    def drawn(self, name: str, sizes: list[int], traits: list[str]) -> np.ndarray:
-        x = self.kept(f"drawn {name}", lambda: self.draw((sizes[0], sizes[1])))
-        x = x @ x.T + unit(len(x)) if "positive" in traits else x
-        if "memoryless" in traits:
-            at = [np.repeat(range(N), [6] * N if n == 6 * N else self.dofs) for n in sizes]
-            x = x * (at[0][:, None] == at[1][None, :])
-        return (x + x.T) / 2 if "symmetric" in traits else x
+    def derivative(self, name: str, of: list[Any], spaces: list[str]) -> Matrix:
+        """Along a motion, or by every rate, column by column."""
 
-    def physical(self, name: str, *parts: np.ndarray) -> np.ndarray:
-        """RJK91 (4), KJR92 (41), (44), (46), R87 (29) and §XIV."""
-        h, phi, result = self.H, self.phi, 0 * self.unit
-        if name in ("Gamma", "r"):
-            for _ in range(N):
-                inner, outer = self.shift @ result @ self.shift.T, self.diagonal(self.shift.T @ result @ self.shift)
-                result = inner + parts[0] if name == "r" else outer + h.T @ h
-            return result
-        sizes = {"v": len(h), "a": 6 * N, "b": 6 * N, "a0": len(self.B.T)}
-        v, a, b, a0 = (self.drawn(x, [n, 1], []) for x, n in sizes.items())
-        m = self.drawn("M", [6 * N, 6 * N], ["memoryless", "symmetric", "positive"])
-        lift = self.E.T @ self.drawn("a_g", [6, 1], [])
-        made = {"C": h @ phi @ (m @ phi.T @ a + b), "g": h @ phi @ m @ phi.T @ lift, "V": phi.T @ h.T @ v}
-        return (made | {"Jdot_v": self.B.T @ phi.T @ a + a0})[name]
+        def whole(at: Mechanism) -> Matrix:
+            x = at.apply(of[0], unit(self.size[spaces[0]]))
+            return np.array([[mp.log(abs(mp.det(mp.matrix(x.tolist()))))]]) if name == "log_det_gradient" else x
 
-    def riccati(self, m: np.ndarray, a: np.ndarray, *rotors: np.ndarray) -> dict[str, np.ndarray]:
-        """KJR92 (24)-(29), (34), (42), (57), with armature and rotors; Ω and Δ block by block on trees."""
-        h, phi, p, s, shift = self.H, self.phi, 1 * m, sum(rotors) + 0 * m[:, : len(a)], self.shift
-        d, g, omega = 0 * a, 0 * s, 0 * m
-        for k in reversed(range(N)):
-            link, joint = slice(6 * k, 6 * k + 6), slice(sum(self.dofs[:k]), sum(self.dofs[: k + 1]))
-            d[joint, joint] = h[joint, link] @ p[link, link] @ h[joint, link].T + a[joint, joint]
-            g[link, joint] = (p[link, link] @ h[joint, link].T + s[link, joint]) @ inverted(d[joint, joint])
-            across = p[link, link] - g[link, joint] @ d[joint, joint] @ g[link, joint].T
-            p = p + shift[:, link] @ across @ shift[:, link].T
-        kept, source = self.unit - g @ h, h.T @ inverted(d) @ h
-        e = shift @ kept
-        for _ in range(N):
-            omega = self.diagonal(e.T @ omega @ e) + source
-        coupled = h @ (phi - self.unit) @ s
-        made = {"P": p, "D": d, "G": g, "K": shift @ g, "E_psi": e, "psi": self.unit + e + e @ e}
-        made |= {"W": self.E @ kept, "Omega": omega, "Delta": self.diagonal(shift.T @ omega @ shift)}
-        return made | {"mass": h @ phi @ m @ phi.T @ h.T + a + coupled + coupled.T}
+        def difference(along: Matrix, **changes: Matrix) -> Matrix:
+            return (whole(self.moved(STEP, along, changes)) - whole(self.moved(-STEP, along, changes))) / (2 * STEP)
+
+        if name == "rate":
+            along, *faster = [self.apply(x, unit(1)) for x in of[1:]]
+            return difference(along, **({"v": faster[0]} if faster else {}))
+        vector, rates = {"partial_v": "v", "partial_qdd": "qdd"}.get(name), unit(self.size["Rates"])
+        found = [difference(0 * e, **{vector: e}) if vector else difference(e) for e in np.split(rates, len(rates), 1)]
+        return np.hstack(found) if "partial" in name else np.hstack(found).T
+
+    def moved(self, step: Any, along: Matrix, changes: dict[str, Matrix]) -> "Mechanism":
+        """A step further: joints turn what passes them, frames turn with their links (RJK91 §6)."""
+        other, made = copy(self), self.made
+        turn = made["I"] - step * FUNCTIONS["tilde"](made["H"].T @ along).T
+        frames = made["U_task"] + step * FUNCTIONS["frame_turn"](self.named("J") @ along).T
+        other.made = made | {"E_phi": made["E_phi"] @ turn, "E": made["E"] @ turn, "B": made["B"] @ frames}
+        other.made |= {name: made[name] + step * x for name, x in changes.items()}
+        other.known = {}
+        return other

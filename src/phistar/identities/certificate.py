@@ -78,6 +78,7 @@ class _Writer:
                     "codomain": _space(symbol.target),
                     "traits": sorted(symbol.traits),
                     "of": made_from,
+                    "of_domains": [_space(part.domain) for part in symbol.of],
                 }
             )
         return self._symbols[symbol]

@@ -96,7 +96,7 @@ def uses_of(found: Iterable[Found]) -> Uses:
     )
 
 
-MOST_WORK = 2500  # overlaps and reductions in one completion; the papers' sets need a few hundred
+MOST_WORK = 6000  # overlaps and reductions in one completion; the papers' sets need a few hundred
 
 
 def complete(laws: Iterable[Instance], order: Order, limit: int = MOST_RULES) -> Rules:

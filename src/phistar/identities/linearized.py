@@ -7,7 +7,15 @@ Wensing, Robotics and Automation Letters 2022; EW21 Echeandia, Wensing, J. Compu
 from fractions import Fraction
 
 from phistar.identities.law import Equation, law
-from phistar.operators.linearized import ACCELERATION, PLACE, VELOCITY, defined, partial, together
+from phistar.operators.linearized import (
+    ACCELERATION,
+    PLACE,
+    VELOCITY,
+    defined,
+    force_bracket,
+    partial,
+    together,
+)
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 
@@ -30,6 +38,29 @@ def forward_derivatives(s: Symbols) -> dict[str, Node]:
     tau = joint_forces(s)
     by_q, by_v = (-(s.mass.inv @ partial(tau, by)) for by in (PLACE, VELOCITY))
     return {"dq": by_q, "dv": by_v, "dtau": s.mass.inv}
+
+
+@law("SRW22; KJR92 eq. 41", as_rule="never")
+def velocities_add(s: Symbols) -> Equation:
+    """V = ℰφ*V + H*θ̇, in brackets."""
+    return s.V_tilde, s.V_p_tilde + s.V_J_tilde
+
+
+@law("SRW22", as_rule="never")
+def bracket_is_carried(s: Symbols) -> Equation:
+    """A rigid displacement keeps brackets: (φ*x)~φ* = φ*x~ from link to link."""
+    return s.V_p_tilde @ s.E_phi.T, s.E_phi.T @ s.V_tilde
+
+
+@law("SRW22", as_rule="never")
+def motion_against_itself(s: Symbols) -> Equation:
+    return s.V_tilde @ s.V, 0 * s.V
+
+
+@law("SRW22", as_rule="never")
+def joint_against_itself(s: Symbols) -> Equation:
+    """V_J~H*θ̇ = 0."""
+    return s.V_J_tilde @ s.H.T @ s.v, 0 * s.V
 
 
 @law("SRW22; δφ* = φ*δℰφ*φ*", as_rule="motion")
@@ -67,6 +98,22 @@ def spatial_accelerations(s: Symbols) -> Equation:
 
 
 @law("EW21", as_rule="never")
+def coriolis_operator(s: Symbols) -> Equation:
+    """𝓑 = ½(V ×* M + (MV)^ − MV~)."""
+    return s.B_v, HALF * (_momentum_bracket(s) - s.V_tilde.T @ s.M - s.M @ s.V_tilde)
+
+
+@law("EW21", as_rule="never")
+def momentum_turned_by_its_own_motion(s: Symbols) -> Equation:
+    """(MV)^V = V ×* MV."""
+    return _momentum_bracket(s) @ s.V, -(s.V_tilde.T @ s.M @ s.V)
+
+
+def _momentum_bracket(s: Symbols) -> Node:
+    return force_bracket("hat", s.M @ s.V)
+
+
+@law("EW21", as_rule="never")
 def coriolis_block(s: Symbols) -> Equation:
     """𝓑V = V ×* MV."""
     return s.B_v @ s.V, -(s.V_tilde.T @ s.M @ s.V)
@@ -75,6 +122,12 @@ def coriolis_block(s: Symbols) -> Equation:
 def spatial_bias(s: Symbols) -> Node:
     """φ(Mφ*Ψ̇θ̇ + 𝓑V): what a and b are in KJR92's accelerations."""
     return s.phi @ (s.M @ s.phi.T @ s.Psi_dot @ s.v + s.B_v @ s.V)
+
+
+@law("KJR92 eqs. 47, 48; SRW22", "constant_axes", as_rule="never")
+def inertial_force_of_a_link(s: Symbols) -> Equation:
+    """The same force in the papers' accelerations and in spatial ones."""
+    return s.b + s.M @ s.phi.T @ s.a, s.B_v @ s.V + s.M @ s.phi.T @ s.Psi_dot @ s.v
 
 
 @law("SRW22; KJR92 eq. 43", "constant_axes", as_rule="never")

@@ -13,7 +13,7 @@ from phistar.identities.match import WordRule
 from phistar.identities.polynomial import Polynomial, expand, letters
 from phistar.operators.coefficients import ONE
 from phistar.operators.nodes import Node, Symbol
-from phistar.operators.symbols import Symbols
+from phistar.operators.symbols import Symbols, has_pair
 
 
 def titled(law: Law) -> tuple[str, str]:
@@ -101,5 +101,5 @@ def _says(law: Law, instance: Instance) -> bool:
 
 def _symbols_of(node: Node) -> list[Symbols]:
     """The symbols that a lemma may be about: of its Riccati pair."""
-    pairs = dict.fromkeys(x.of for x in letters(node) if isinstance(x, Symbol) and len(x.of) >= 2)
+    pairs = dict.fromkeys(x.of for x in letters(node) if isinstance(x, Symbol) and has_pair(x))
     return [Symbols().with_pair(*pair) for pair in pairs] or [Symbols()]

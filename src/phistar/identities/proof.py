@@ -29,15 +29,17 @@ from phistar.identities.justify import (
 from phistar.identities.law import Law, Setting
 from phistar.identities.match import instance_of
 from phistar.identities.normal_form import titled, to_normal_form
-from phistar.identities.polynomial import Polynomial, TooManyTerms
-from phistar.identities.rewriter import as_written
+from phistar.identities.polynomial import Polynomial, TooManyTerms, expand, letters
+from phistar.identities.rewriter import as_written, by_product_rule
 from phistar.operators.coefficients import ONE
+from phistar.operators.linearized import TOGETHER
 from phistar.operators.nodes import Identity, Inverse, Node, Symbol, adjoint, inverse
 from phistar.operators.symbols import Symbols
 
 DEFINITIONS = (
     *("jacobian", "newton_euler_factorization", "coriolis_forces", "gravity_forces", "jacobian_rate"),
-    *("coriolis_forces_of_reference", "link_velocities", "articulated_shift"),
+    *("coriolis_forces_of_reference", "link_velocities", "articulated_shift", "free_base_mass_matrix"),
+    "spatial_accelerations",
 )
 """Laws whose left side is a quantity that the right side says in operators."""
 
@@ -76,7 +78,8 @@ def _by_lemmas(left: Node, right: Node, symbols: Symbols, setting: Setting) -> l
 
 def _joined(left: Node, right: Node, sides: list[list[Step]], symbols: Symbols, setting: Setting) -> list[Step] | None:
     ends = [_end(node, steps) for node, steps in zip((left, right), sides, strict=True)]
-    rules, wild = rules_for((*ends,), symbols, setting)
+    differing = as_node(expand(ends[0]).plus(expand(ends[1]), -ONE))  # what both have needs no law
+    rules, wild = rules_for((differing,), symbols, setting)
     tails = [to_normal_form(end, rules, wild) for end in ends]
     normal = [tail[1] for tail in tails]
     if not normal[0].same_as(normal[1]):
@@ -112,9 +115,10 @@ def _by_multiplying_back(left: Node, right: Node, symbols: Symbols, setting: Set
 
 
 def _written_out(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
-    """Physical quantities in operators, one after the other."""
-    known = _definitions(tuple(all_symbols(node, symbols)))
-    steps: list[Step] = []
+    """Derivatives by the product rule, then physical quantities in operators, one after the other."""
+    steps = by_product_rule(node, symbols, setting)
+    node = _end(node, steps)
+    known = _definitions(tuple(all_symbols(node, symbols))) | _opened_brackets(node)
     while (new := rewritten(node, lambda part: known[part][1] if part in known else None)) is not None:
         law = next(known[part][0] for part in _parts(node) if part in known)
         steps.append(Step(node, new.node, *titled(law), new.uses))
@@ -131,6 +135,18 @@ def _definitions(sets: tuple[Symbols, ...]) -> dict[Node, tuple[Law, Rewrite]]:
             plain, turned = (use(instance_of(law, left, right), flipped=flipped) for flipped in (False, True))
             known.setdefault(left, (law, Rewrite(right, partial(tuple, (plain,)))))
             known.setdefault(adjoint(left), (law, Rewrite(adjoint(right), partial(tuple, (turned,)))))
+    return known
+
+
+def _opened_brackets(node: Node) -> dict[Node, tuple[Law, Rewrite]]:
+    """[X] = X: what is taken as one block is its product."""
+    known: dict[Node, tuple[Law, Rewrite]] = {}
+    for letter in letters(node):
+        if isinstance(letter, Symbol) and letter.name == TOGETHER:
+            law = Law("block_of_a_product", "", lambda _, x=letter: (x, x.of[0]), (), "never", "", "")
+            for flipped, x, y in ((False, letter, letter.of[0]), (True, adjoint(letter), adjoint(letter.of[0]))):
+                why = use(instance_of(law, letter, letter.of[0]), flipped=flipped)
+                known[x] = law, Rewrite(y, partial(tuple, (why,)))
     return known
 
 

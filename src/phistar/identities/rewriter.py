@@ -35,9 +35,9 @@ from phistar.identities.riccati import lemma_1
 from phistar.operators.linearized import BRACKETS, PARTIALS, PLACE
 from phistar.operators.linearized import partial as by_place
 from phistar.operators.nodes import Inverse, Node, Symbol, adjoint
-from phistar.operators.rate_letters import GRADIENT, LOG_DET, RATE
+from phistar.operators.rate_letters import GRADIENT, LOG_DET
 from phistar.operators.spaces import SCALARS
-from phistar.operators.symbols import Symbols
+from phistar.operators.symbols import Symbols, has_pair
 
 Path = list[tuple[WordRule | None, Polynomial]]
 _ROUNDS = 200  # far above any derivation; the rules terminate, this only turns a mistake in a new law into a sentence
@@ -111,7 +111,7 @@ def _needs_definitions(node: Node) -> bool:
 def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> list[Step]:
     """Definitions filled in, lemmas used as the papers use them, inverses resolved, and what they cannot resolve
     simplified inside."""
-    steps = _derivatives(node, symbols, setting)
+    steps = by_product_rule(node, symbols, setting)
     node = _end(node, steps)
     known = _all_symbols(node, symbols)
     for _ in range(_ROUNDS):
@@ -201,7 +201,7 @@ def _inside_inverse(step: Step) -> Step:
     return Step(Inverse(step.before), Inverse(step.after), step.law, step.citation, why)
 
 
-def _derivatives(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
+def by_product_rule(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
     """Derivatives of vectors by the product rule, and what it gives in its shortest form."""
     steps: list[Step] = []
     always = [rule for rule in word_rules(symbols, setting, "always") if rule.law is phi_absorbs_shift]
@@ -317,7 +317,7 @@ def _known_symbols(polynomial: Polynomial, symbols: Symbols) -> list[Symbols]:
 
 def _all_symbols(node: Node, symbols: Symbols) -> list[Symbols]:
     """The symbols of every Riccati pair that occurs in a node, the mechanism's own first."""
-    pairs = [x.of for x in letters(node) if isinstance(x, Symbol) and len(x.of) >= 2 and x.name not in (RATE, LOG_DET)]
+    pairs = [x.of for x in letters(node) if isinstance(x, Symbol) and has_pair(x)]
     return list(dict.fromkeys([symbols, *(symbols.with_pair(*pair) for pair in pairs)]))
 
 

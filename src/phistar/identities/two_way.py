@@ -5,7 +5,7 @@ therefore zero in the base link's rows and columns, HR̄H* in those of the joint
 hold to the last block. Nothing is assumed of that joint. On trees ℰ_s carries what siblings owe each other.
 """
 
-from phistar.identities.law import Equation, law
+from phistar.identities.law import ANY_TO_FORCES, Equation, law
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 
@@ -96,7 +96,89 @@ def every_path_leads_over_the_base(s: Symbols) -> Equation:
     return s.phi_b @ s.Pi_f @ s.phi, s.phi + s.phi_b_tilde + s.phi_b @ s.E_s @ s.phi
 
 
+# Base link and tips
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def base_link_is_kept_once(s: Symbols) -> Equation:
+    return s.Pi_f @ s.Pi_f, s.Pi_f
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def tips_are_kept_once(s: Symbols) -> Equation:
+    return s.Pi_b @ s.Pi_b, s.Pi_b
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def base_link_passes_nothing_inward(s: Symbols) -> Equation:
+    return s.E_phi @ s.Pi_f, 0 * s.Pi_f
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def base_link_gets_nothing_outward(s: Symbols) -> Equation:
+    return s.Pi_f @ s.E_phi_b, 0 * s.Pi_f
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def tips_get_nothing_inward(s: Symbols) -> Equation:
+    return s.Pi_b @ s.E_phi, 0 * s.Pi_b
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def tips_pass_nothing_outward(s: Symbols) -> Equation:
+    return s.E_phi_b @ s.Pi_b, 0 * s.Pi_b
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def base_link_is_chosen_link_by_link(s: Symbols) -> Equation:
+    """A memoryless X has the base link's block on either side."""
+    return s.Pi_f @ ANY_TO_FORCES, ANY_TO_FORCES @ s.Pi_f.T
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def tips_are_chosen_link_by_link(s: Symbols) -> Equation:
+    return s.Pi_b @ ANY_TO_FORCES, ANY_TO_FORCES @ s.Pi_b.T
+
+
+@law("RJ2W eq. 2", as_rule="never")
+def base_link_is_picked_off(s: Symbols) -> Equation:
+    return s.pi_f @ s.Pi_f, s.pi_f
+
+
+@law("RJ2W eqs. 2, 23", as_rule="never")
+def base_link_carries_all(s: Symbols) -> Equation:
+    """A block of a memoryless operator, undone where it stands: rπ_f*(π_f r π_f*)⁻¹π_f = Π_f."""
+    return s.r @ s.pi_f.T @ (s.pi_f @ s.r @ s.pi_f.T).inv @ s.pi_f, s.Pi_f
+
+
+@law("RJ2W §6", as_rule="never")
+def base_moves_base_links(s: Symbols) -> Equation:
+    return s.E @ s.Pi_f, s.E
+
+
 # Masses
+
+
+@law("RJ2W Table 2", as_rule="never")
+def nothing_behind_the_base(s: Symbols) -> Equation:
+    return s.Pi_f @ s.r_b, 0 * s.r_b
+
+
+@law("RJ2W Table 2", as_rule="never")
+def nothing_behind_the_base_is_moved(s: Symbols) -> Equation:
+    return s.r_b @ s.pi_f.T, 0 * (s.r @ s.pi_f.T)
+
+
+@law("RJ2W eq. 31", as_rule="never")
+def whole_mass(s: Symbols) -> Equation:
+    """What joint k sees on both sides is the whole mechanism."""
+    return s.q.inv, s.r + s.r_b
+
+
+@law("RJ2W eq. 31", as_rule="never")
+def whole_mass_turns_one_shift(s: Symbols) -> Equation:
+    """qℰφ_b = ℰφ*q: on trees too."""
+    return s.q @ s.E_phi_b, s.E_phi.T @ s.q
 
 
 @law("RJ2W eqs. 10, 12", "serial", as_rule="never")
@@ -115,6 +197,11 @@ def reduced_mass(s: Symbols) -> Equation:
     return s.rho, s.r @ (s.r + s.r_b).inv @ s.r_b
 
 
+@law("RJ2W eqs. 13, 31", as_rule="never")
+def reduced_mass_by_the_whole(s: Symbols) -> Equation:
+    return s.rho, s.r @ s.q @ s.r_b
+
+
 @law("RJ2W eqs. 13, 15", as_rule="never")
 def reduced_mass_mirrored(s: Symbols) -> Equation:
     return s.rho, s.r_b @ (s.r + s.r_b).inv @ s.r
@@ -123,11 +210,8 @@ def reduced_mass_mirrored(s: Symbols) -> Equation:
 @law("RJ2W eqs. 14, 15", as_rule="never")
 def masses_in_series(s: Symbols) -> Equation:
     """ρ⁻¹ = r⁻¹ + r_b⁻¹ at every joint but the base link's, where ρ and r_b are zero."""
-    joints = (s.I - s.Pi_f).T
-    return (
-        joints @ (s.rho + s.Pi_f @ s.r).inv,
-        joints @ (s.r.inv + (s.r_b + s.Pi_f @ s.r).inv),
-    )
+    behind = (s.I - s.Pi_f).T @ (s.r_b + s.Pi_f @ s.r).inv
+    return (s.rho + s.Pi_f @ s.r).inv, s.r.inv + behind
 
 
 @law("RJ2W eq. 17", as_rule="never")
@@ -199,6 +283,15 @@ def two_way_decomposition(s: Symbols) -> Equation:
 def joint_mass_matrix(s: Symbols) -> Equation:
     """ℳ_i = HR̄H* + A on the joints between links."""
     return s.M_i, s.N @ (joint_forces(s, *moved_by_joints(s)) + s.A @ s.N.T)
+
+
+@law("RJ2W eqs. 27, 28", as_rule="never")
+def free_base_mass_matrix(s: Symbols) -> Equation:
+    """What nothing holds gives way: the base link's rates eliminated; the rest is zero without rotors."""
+    y, f = moved_by_joints(s)
+    spin = s.H_f @ s.phi @ f - s.H_b @ s.phi_b @ (s.E_phi_b + s.E_s @ s.phi) @ f
+    felt = _felt_by_rotors(s, y, s.phi @ (s.r @ y + f))
+    return s.M_i, s.N @ (s.H @ free_base_kernel(s) @ s.H.T + s.A) @ s.N.T + s.N @ (spin + felt)
 
 
 @law("RJ2W Table 3", as_rule="never")

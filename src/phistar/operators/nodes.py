@@ -314,7 +314,7 @@ def _identity_as(node: Node, like: Node) -> Node:
 
 def _on_space(node: Node, space: Space | None) -> Node:
     if isinstance(node, Sum):
-        return summation([(c, _on_space(term, space)) for c, term in node.terms])
+        return summation([(1, zero(space, space)), *((c, _on_space(term, space)) for c, term in node.terms)])
     return Identity(space)
 
 

@@ -361,6 +361,11 @@ class Symbols(TwoWay, Linearized):
         return replace(self, acceleration_symbol=acceleration)
 
 
+def has_pair(symbol: Symbol) -> bool:
+    """Whether a symbol is about masses and armature, as Riccati's set is; rates are about other things."""
+    return len(symbol.of) >= 2 and (symbol.of[0].codomain, symbol.of[1].codomain) == (FORCES, TORQUES)
+
+
 NAMES = (
     *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q", "R"),
     *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
