@@ -19,6 +19,8 @@ from typing import Any
 import phistar as ps
 from phistar.cli.check import evaluate, replay
 from phistar.identities.derivation import Derivation
+from phistar.operators.parse import parse
+from phistar.operators.symbols import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 DERIVED, CHECKED = 1.0, 5.0  # s, to reach
@@ -54,9 +56,11 @@ def derivations() -> Iterator[Named]:
 
 def proofs() -> Iterator[Named]:
     """The papers' numbered equations, as the tests list them."""
-    listed = runpy.run_path(str(ROOT / "tests" / "identities" / "test_proof.py"))
-    for name, pair in listed["PRINTED"].items():
-        left, right = map(listed["typed"], pair)
+    listed = runpy.run_path(str(ROOT / "tests" / "identities" / "printed.py"))["PRINTED"]
+    algebra = ps.algebra()
+    symbols = {name: getattr(algebra, name).node for name in NAMES}
+    for name, pair in listed.items():
+        left, right = (algebra.expression(parse(side, symbols)) for side in pair)
         yield name, lambda left=left, right=right: left.equals(right).derivation
 
 

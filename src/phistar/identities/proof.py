@@ -48,6 +48,7 @@ def prove(left: Node, right: Node, symbols: Symbols, setting: Setting) -> Deriva
     """The steps from one side to the other, or None where these laws do not decide."""
     inverted = any(not isinstance(x.of, Symbol) or x.of.name != "D" for side in (left, right) for x in inverses(side))
     ways = (_by_multiplying_back, _by_lemmas, _by_normal_forms) if inverted else (_by_normal_forms,)
+    ways = (_as_they_stand, *ways)
     for way in ways:
         try:
             steps = way(left, right, symbols, setting)
@@ -57,6 +58,11 @@ def prove(left: Node, right: Node, symbols: Symbols, setting: Setting) -> Deriva
             told = tuple(step for step in steps if step.before is not step.after)
             return Derivation(left, right, lambda told=told: told, False, setting, len(symbols.frames or ("tip",)))
     return None
+
+
+def _as_they_stand(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
+    """Quantities and inverses left as letters."""
+    return _joined(left, right, [[], []], symbols, setting)
 
 
 def _by_normal_forms(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
