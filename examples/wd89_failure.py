@@ -49,9 +49,10 @@ def simulated(surface: str, law: str, seed: int, settling: float = 1.0, duration
     """One capture, under "inverse dynamics" or under the "supervisor"; of a run that had to stop, what there is."""
     scene = paper_world(surface, duration)
     model = scene.setting(seed).model
-    control = capture.from_scene(model, {"delay": 0.04 if surface == ERRING else 0.0})
+    who = {key: scene.content["controller"][key] for key in ("base", "target", "hands")}
+    control = capture.from_scene(model, {**who, "delay": 0.04 if surface == ERRING else 0.0})
     if law == "inverse dynamics":
-        control = baseline.from_scene(model, {"settling": settling})
+        control = baseline.from_scene(model, {**who, "settling": settling})
     try:
         return scene.run(seed=seed, control=control)
     except Stopped as stop:

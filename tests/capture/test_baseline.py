@@ -9,6 +9,7 @@ from phistar.capture.planner import Plan, Sighting
 from phistar.capture.prediction import tumble
 from phistar.errors import FileError, ModelError
 from phistar.spatial.rotations import exp, to_quaternion
+from tests.capture.grapple_layout import WHO
 from tests.programs import program
 
 pytest.importorskip("coal")
@@ -18,12 +19,12 @@ TIPS = {"left_tips": np.zeros(3), "right_tips": np.zeros(3)}
 @pytest.fixture(scope="module")
 def scene():
     setting = ps.Scene.load("grapple-flat-frictionless").setting(0)
-    return setting.model, from_scene(setting.model, {"ask": 1e9}), setting.start[0]
+    return setting.model, from_scene(setting.model, {**WHO, "ask": 1e9}), setting.start[0]
 
 
 def sensed(controller, q, v, satellite, tips=TIPS):
     """Perfect readings of arms at q, v (nv,)."""
-    rows = {f"{hand.side}_joints": np.append(q[hand.coordinates], v[hand.joints]) for hand in controller.arms.hands}
+    rows = {f"{hand.name}_joints": np.append(q[hand.coordinates], v[hand.joints]) for hand in controller.arms.hands}
     return {**rows, **tips, "satellite": satellite}
 
 
@@ -93,7 +94,7 @@ def test_phases_are_told_by_the_fingers_and_change_no_force(scene):
 
 def test_a_base_that_floats_and_gains_that_are_none_are_refused():
     with pytest.raises(ModelError, match="floats"):
-        from_scene(ps.Scene.load("grapple-free").setting(0).model, {})
+        from_scene(ps.Scene.load("grapple-free").setting(0).model, WHO)
     with pytest.raises(FileError, match="settling"):
         TrajectorySettings.of({"settling": 0.0})
     with pytest.raises(FileError, match="settling"):

@@ -7,6 +7,7 @@ import phistar as ps
 from phistar.capture.clearance import FAR, Clearance
 from phistar.capture.robot import Arms
 from phistar.control.spherical_wrist import SphericalWrist
+from tests.capture.grapple_layout import LAYOUT
 
 pytest.importorskip("coal")
 
@@ -14,7 +15,7 @@ pytest.importorskip("coal")
 @pytest.fixture(scope="module")
 def arms():
     setting = ps.Scene.load("grapple").setting(0)
-    made = Arms.of(setting.model)
+    made = Arms.of(setting.model, LAYOUT)
     return made, made.angles(setting.start[0])
 
 

@@ -10,12 +10,15 @@ import pytest
 
 import phistar as ps
 from phistar.capture import Arms, from_scene
-from phistar.capture.controller import FACTS
+from phistar.capture.facts import fact_names
+from phistar.capture.paths import seen_from
 from phistar.capture.settings import GAINS, Settings
+from phistar.control.law import pose_row
 from phistar.errors import FileError
 from phistar.sim.scenes.plain import packed, unpacked
 from phistar.sim.scenes.scene import Scene
 from phistar.sim.scenes.source import BUNDLED
+from tests.capture.grapple_layout import LAYOUT, WHO
 
 pytest.importorskip("coal")
 FINGERS = [f"{side}_finger{number}" for side in ("left", "right") for number in (1, 2, 3)]
@@ -42,11 +45,11 @@ def setting():
 
 @pytest.fixture(scope="module")
 def controller(setting):
-    return from_scene(setting.model, {})
+    return from_scene(setting.model, WHO)
 
 
 def readings(setting, place=(0.462, 0.0, 0.0)):
-    joints = Arms.of(setting.model).angles(setting.start[0])
+    joints = Arms.of(setting.model, LAYOUT).angles(setting.start[0])
     sensed = {"left_joints": np.concatenate([joints[:6], STILL]), "right_joints": np.concatenate([joints[6:], STILL])}
     sensed |= {"left_wrist": STILL, "right_wrist": STILL, "left_tips": np.zeros(3), "right_tips": np.zeros(3)}
     return sensed | {"satellite": np.concatenate([place, [0.0, 0.0, 0.0, 1.0], STILL])}
@@ -59,12 +62,20 @@ def put(controller, memory, phase, t, **changes):
     return memory._replace(decision=decision, time=t, **changes)
 
 
+def grips_seen(controller, memory, sensed):
+    """The grips (2, 4, 4) in the object's frame, as hands that hold it have them."""
+    arms = controller.arms
+    q = arms.configuration(arms.angles_sensed(sensed))
+    rows = [pose_row(ps.forward_kinematics(arms.model, q, hand.grip)) for hand in arms.hands]
+    return seen_from(memory.object, np.concatenate(rows))
+
+
 def driven(controller, memory, t, sensed, seconds):
     switches, step = [], controller.period
     for k in range(round(seconds / step)):
         memory, command = controller.command(memory, t + k * step, sensed)
         switches += command.switches
-        assert np.isfinite(command.tau).all() and set(command.facts) == set(FACTS)
+        assert np.isfinite(command.tau).all() and set(command.facts) == set(fact_names(controller.arms))
     return memory, [(switch.before, switch.after) for switch in switches]
 
 
@@ -111,13 +122,24 @@ def test_a_hand_that_loses_its_fingers_backs_off_and_a_new_plan_is_made(controll
     sensed = readings(setting)
     memory, _ = controller.command(controller.start(), 0.0, sensed)
     held = {**sensed, "left_tips": np.full(3, 13.0), "right_tips": np.full(3, 13.0)}
-    memory, switches = driven(controller, put(controller, memory, "hold", 1.0), 1.0, held, 0.5)
+    taken = grips_seen(controller, memory, sensed)
+    memory, switches = driven(controller, put(controller, memory, "hold", 1.0, held=taken), 1.0, held, 0.5)
     assert switches == []
     lost = {**held, "left_tips": np.array([30.0, 0.0, 0.0])}
     memory, switches = driven(controller, memory, 1.5, lost, 0.2)
     assert switches == [("hold", "back_off")] and memory.attempts == 1
     memory, switches = driven(controller, memory, 1.7, sensed, 8.0)
     assert switches[:2] == [("back_off", "regroup"), ("regroup", "plan")] and memory.plan is not None
+
+
+def test_an_object_that_slips_is_let_go_though_every_finger_touches(controller, setting):
+    sensed = readings(setting)
+    memory, _ = controller.command(controller.start(), 0.0, sensed)
+    held = {**sensed, "left_tips": np.full(3, 13.0), "right_tips": np.full(3, 13.0)}
+    slid = grips_seen(controller, memory, sensed)
+    slid[1, :3, 3] += [0.0, 0.0, 0.05]
+    _, switches = driven(controller, put(controller, memory, "hold", 1.0, held=slid), 1.0, held, 0.2)
+    assert switches == [("hold", "back_off")]
 
 
 def test_after_too_many_attempts_it_gives_up(controller, setting):
@@ -161,14 +183,14 @@ def test_wrong_settings_are_told(given, sentence):
 def test_rules_of_one_s_own_are_read_and_phases_without_gains_refused(setting, tmp_path):
     text = (files("phistar.capture") / "rules.toml").read_text("utf-8")
     (tmp_path / "own.toml").write_text(text.replace("elapsed > 60", "elapsed > 5"), "utf-8")
-    own = from_scene(setting.model, {"rules": str(tmp_path / "own.toml")})
+    own = from_scene(setting.model, {**WHO, "rules": str(tmp_path / "own.toml")})
     _, switches = driven(own, own.start(), 0.0, readings(setting, (2.5, 0.0, 0.0)), 5.1)
     assert switches == [("plan", "retreat")]
     (tmp_path / "bad.toml").write_text(text.replace("retreat", "flee"), "utf-8")
     with pytest.raises(FileError, match="has no phase 'flee'"):
-        from_scene(setting.model, {"rules": str(tmp_path / "bad.toml")})
+        from_scene(setting.model, {**WHO, "rules": str(tmp_path / "bad.toml")})
     with pytest.raises(FileError, match="path of a TOML file"):
-        from_scene(setting.model, {"rules": 3})
+        from_scene(setting.model, {**WHO, "rules": 3})
 
 
 def check_capture(result):

@@ -9,13 +9,15 @@ from phistar.capture import estimate
 from phistar.capture.robot import Arms
 from phistar.spatial import cross
 from phistar.spatial.rotations import exp, log, to_quaternion
+from tests.capture.grapple_layout import LAYOUT
 
 
 @pytest.fixture(scope="module")
 def sight():
-    return estimate.compiled_sight(Arms.of(ps.Scene.load("grapple").setting(0).model))
+    return estimate.compiled_sight(Arms.of(ps.Scene.load("grapple").setting(0).model, LAYOUT))
 
 
+BALL = estimate.body_row(np.zeros(3), None)
 STILL = np.array([*[0.0] * 6, 1.0, *[0.0] * 6])  # a base that does not move
 
 
@@ -44,7 +46,7 @@ def followed(sight, seconds, delay=0.0, rng=None, step=0.004, base=lambda t: STI
         t = k * step
         timing = estimate.timing(min(k + 1, memory), step, delay)
         seen = reading(truth(t - delay), base(t - delay), rng)
-        state, twist = sight.follow(state, seen, base(t), np.zeros(6), timing)
+        state, twist, _ = sight.follow(state, seen, base(t), np.zeros(6), BALL, timing)
     return state, twist, truth(t)
 
 

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.capture.laws import MEASURED, Gains, compiled_law
+from phistar.capture.laws import compiled_law, measured_names
 from phistar.capture.paths import between, carried, fading, leading_out, quintic, reference, seen_from
-from phistar.capture.robot import BASE, Arms
+from phistar.capture.robot import Arms
+from phistar.control.coordinated import CoordinatedGains as Gains
+from phistar.control.coordinated import DrivenJoints, friction_at
 from phistar.control.law import pose_row
 from phistar.spatial.rotations import exp, to_quaternion
+from tests.capture.grapple_layout import LAYOUT
 
 SCENES = ("grapple", "grapple-free")
 FOLLOW = Gains(turning=100.0, moving=100.0, turning_rate=20.0, moving_rate=20.0)
@@ -20,7 +23,7 @@ class Case:
     def __init__(self, name, friction=False):
         setting = ps.Scene.load(name).setting(1)
         self.scene, rng = setting.model, np.random.default_rng(2)
-        self.arms = Arms.of(self.scene)
+        self.arms = Arms.of(self.scene, LAYOUT)
         model = self.arms.model
         self.q = self.arms.configuration(self.arms.angles(setting.start[0]), [0.1, 0.2, 0.3, 0, 0, 0, 1])
         self.v = 0.1 * rng.standard_normal(model.nv)
@@ -28,13 +31,17 @@ class Case:
             np.concatenate([self.q[hand.coordinates], self.v[hand.joints]]) for hand in self.arms.hands
         ] + [np.zeros(6), np.zeros(6)]
         if self.arms.free:
-            pose, twist = ps.forward_kinematics(model, self.q, BASE), ps.frame_velocity(model, self.q, self.v, BASE)
+            pose, twist = ps.forward_kinematics(model, self.q, "base"), ps.frame_velocity(model, self.q, self.v, "base")
             self.readings.append(np.concatenate([pose[:3, 3], to_quaternion(pose[:3, :3]), twist]))
         self.law = compiled_law(self.arms)
 
+    def made(self, readings, smooth, carrier, paths, way, gains, now):
+        one = np.array([1.0])
+        return self.law(np.concatenate(readings), smooth, carrier, np.ravel(paths), way, gains, one, now)
+
     def tau(self, gains, carrier, paths, way, now):
         """Without the friction that the law adds, joint forces of the arms' model."""
-        made = self.law(*self.readings, np.zeros(24), carrier, *paths, way, gains.row, now)
+        made = self.made(self.readings, np.zeros(24), carrier, paths, way, gains.row, now)
         tau = np.zeros(self.arms.model.nv)
         tau[self.arms.driven] = made[0][self.arms.sites[1]]
         return tau, made
@@ -50,9 +57,8 @@ def case(request):
 
 def frictionless(case, tau, rate, hesitation=0.004):
     """tau less the friction that the law added for a commanded rate."""
-    from phistar.capture.laws import _friction
-
-    return tau[case.arms.driven] - _friction(case.arms, rate, hesitation)
+    joints = DrivenJoints(case.arms.model, case.arms.driven)
+    return tau[case.arms.driven] - friction_at(joints, rate, hesitation)
 
 
 def some_paths(case):
@@ -81,7 +87,7 @@ def test_hands_get_the_accelerations_that_follow_their_references(case):
         wanted.append(change + 20.0 * slip + 100.0 * error)
         rates.append(twist + 5.0 * error)
     smooth = np.concatenate([np.zeros(12), case.v[case.arms.driven]])
-    made = case.law(*case.readings, smooth, carrier, *paths, np.zeros(36), FOLLOW.row, now)
+    made = case.made(case.readings, smooth, carrier, paths, np.zeros(36), FOLLOW.row, now)
     tau = np.zeros(model.nv)
     spread = _spread(case)
     rate = np.linalg.solve(spread, np.concatenate(rates))
@@ -115,7 +121,7 @@ def test_joints_follow_their_way_whatever_the_hands_do(case):
     now = np.array([0.0, 1.0, 0.0, *[0.0] * 15, *s, *e])
     carrier, paths, _ = some_paths(case)
     smooth = np.concatenate([np.zeros(12), case.v[arms.driven]])
-    made = case.law(*case.readings, smooth, carrier, *paths, way, Gains(task=0.0).row, now)
+    made = case.made(case.readings, smooth, carrier, paths, way, Gains(task=0.0).row, now)
     error = 0.3 * s[0] + way[24:] * e[0]
     rate = 0.3 * s[1] + way[24:] * e[1]
     wanted = 0.3 * s[2] + way[24:] * e[2] + 20.0 * (rate - case.v[arms.driven]) + 100.0 * error
@@ -133,7 +139,7 @@ def test_a_squeeze_is_an_internal_force(case):
     idle, pressed = np.array([0.0, 1.0, *[0.0] * 22]), np.array([0.0, 1.0, *[0.0] * 22])
     pressed[17] = 40.0
     taus = [
-        _own(case, case.law(*case.readings, smooth, carrier, *paths, np.zeros(36), rest.row, now)[0])
+        _own(case, case.made(case.readings, smooth, carrier, paths, np.zeros(36), rest.row, now)[0])
         for now in (idle, pressed)
     ]
     places = [ps.forward_kinematics(arms.model, case.q, hand.grip)[:3, 3] for hand in arms.hands]
@@ -158,8 +164,7 @@ def test_forces_stay_under_their_caps(case):
     smooth = np.concatenate([np.zeros(12), case.v[arms.driven]])
     none = Gains()
     with_force, without = (
-        _own(case, case.law(*case.readings, smooth, carrier, *paths, np.zeros(36), g.row, now)[0])
-        for g in (gains, none)
+        _own(case, case.made(case.readings, smooth, carrier, paths, np.zeros(36), g.row, now)[0]) for g in (gains, none)
     )
     jacobians = _spread(case)
     force = np.linalg.lstsq(jacobians.T, (with_force - without)[arms.driven], rcond=None)[0].reshape(2, 6)
@@ -172,8 +177,8 @@ def test_what_is_measured_has_names(case):
     now = np.array([0.0, 1.0, *[0.0] * 22])
     press = [row.copy() for row in case.readings]
     press[2][5] = -30.0  # pressed against the left hand's z
-    made = case.law(*press, np.zeros(24), carrier, *paths, np.zeros(36), Gains().row, now)
-    facts = dict(zip(MEASURED, made[3].tolist(), strict=True))
+    made = case.made(press, np.zeros(24), carrier, paths, np.zeros(36), Gains().row, now)
+    facts = dict(zip(measured_names(case.arms), made[3].tolist(), strict=True))
     assert facts["left_push"] == pytest.approx(30.0) and facts["right_push"] == pytest.approx(0.0)
     assert facts["left_position_error"] == pytest.approx(0.0, abs=1e-9)
     lower, upper = case.arms.limits

@@ -5,12 +5,13 @@ import pytest
 
 import phistar as ps
 from phistar.capture.candidates import Preferences
-from phistar.capture.faces import face_pairs
+from phistar.capture.grasps import found_grasps
 from phistar.capture.planner import Plan, Planner, Refusal, Sighting
 from phistar.capture.prediction import tumble
 from phistar.capture.robot import Arms
 from phistar.errors import ShapeError
 from phistar.spatial.rotations import exp
+from tests.capture.grapple_layout import LAYOUT
 
 pytest.importorskip("coal")
 SCENES = ("grapple", "grapple-free", "grapple-grooved")
@@ -21,7 +22,7 @@ def planners():
     made = {}
     for name in SCENES:
         setting = ps.Scene.load(name).setting(0)
-        arms = Arms.of(setting.model)
+        arms = Arms.of(setting.model, LAYOUT)
         made[name] = Planner(arms), arms.angles(setting.start[0])
     return made
 
@@ -50,10 +51,11 @@ def test_the_planned_joints_put_the_hands_on_the_faces_of_the_moving_body(planne
         if isinstance(made, Refusal):
             continue
         found += 1
-        times = np.array([made.arrival, made.touch, made.touch + planner.settings.stopping]) - 100.0
+        times = made.arrival + planner.stages - 100.0
         body = tumble(seen.pose, seen.twist, times).pose
-        grips = np.broadcast_to(made.contact, (3, 2, 4, 4)).copy()
-        grips[0, :, :3, 3] -= made.standoff * grips[0, :, :3, 2]
+        grips = np.broadcast_to(made.contact, (5, 2, 4, 4)).copy()
+        for stage, part in ((0, 1.0), (1, 0.5)):
+            grips[stage, :, :3, 3] -= part * made.standoff * grips[stage, :, :3, 2]
         np.testing.assert_allclose(hands(arms, made.joints), body[:, None] @ grips, atol=1e-9)
         lower, upper = arms.limits
         way = made.approach(np.linspace(made.start, made.arrival, 30))[0]
@@ -96,9 +98,11 @@ def test_the_same_sighting_gives_the_same_plan_and_faces_tried_in_vain_give_way(
 def test_fingers_go_into_grooves_where_there_are_any(planners):
     planner, joints = planners["grapple-grooved"]
     arms = planner.robot.arms
-    pairs = face_pairs(arms.scene, "satellite", arms.hands[0], 0.01)
-    assert [[face.name for face in pair] for pair in pairs] == [["+y", "-y"]]
-    for face in pairs[0]:
+    shapes = arms.scene.bodies[arms.scene.body_index("satellite")].geometry
+    grasps = found_grasps(shapes, arms.hands, 0.0, 0.06, "it")
+    assert {grasp.names for grasp in grasps} == {("+y", "-y"), ("-y", "+y")}
+    assert all(grasp.margin > 0.01 for grasp in grasps)  # held without friction
+    for face in grasps[0].places:
         assert face.rolls is not None and len(face.rolls) == 3
         np.testing.assert_allclose(np.diff(face.rolls), 2 * np.pi / 3, atol=1e-5)
         # A ball of 10 mm between walls of 45°, whose foot is 20 mm deep: its centre is 14.1 mm above the foot.
@@ -118,5 +122,5 @@ def test_what_is_out_of_reach_is_refused_with_its_reason(planners):
     near = sighting(joints, 1)
     narrow = Planner(planner.robot.arms, Preferences(clearance=0.5)).plan(near, 0.0)
     assert isinstance(narrow, Refusal) and "clear" in narrow.reason
-    with pytest.raises(ShapeError, match="twelve"):
+    with pytest.raises(ShapeError, match="12 finite joint angles"):
         planner.plan(near._replace(joints=np.zeros(5)), 0.0)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.capture.layout import KEYS, CaptureLayout
 from phistar.capture.planner import Plan, Planner, Sighting
-from phistar.capture.prediction import tumble
 from phistar.capture.robot import Arms
 from phistar.capture.settings import numbers
 from phistar.compiled import CompiledFunction, compile
@@ -61,7 +61,7 @@ class TrajectorySettings:
 
 
 class Memory(NamedTuple):
-    """The joints' `curve` and the time when it begins, once there is a plan; until then they stay at `rest` (12,). The
+    """The joints' `curve` and the time when it begins, once there is a plan; until then they stay at `rest` (n,). The
     phase, and when the planner was asked last."""
 
     curve: Spline | None
@@ -107,7 +107,7 @@ class InverseDynamicsCapture:
         if not len(memory.rest):
             memory = memory._replace(rest=joints)
         if memory.curve is None and t - memory.asked >= self.settings.ask:
-            memory = self._planned(memory, t, joints, np.asarray(sensed["satellite"], dtype=float))
+            memory = self._planned(memory, t, joints, np.asarray(sensed[self.arms.layout.target], dtype=float))
         wanted = self._wanted(memory, t)
         row = np.zeros((3, len(v)))
         row[:, self.arms.driven] = wanted
@@ -118,9 +118,9 @@ class InverseDynamicsCapture:
         return after, Command(tau, memory.phase, switches, facts)
 
     def _wanted(self, memory: Memory, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """θ_d, θ̇_d and θ̈_d, (12,) each."""
+        """θ_d, θ̇_d and θ̈_d, (n,) each."""
         if memory.curve is None:
-            return memory.rest, np.zeros(12), np.zeros(12)
+            return memory.rest, np.zeros(len(memory.rest)), np.zeros(len(memory.rest))
         place, rate, change = memory.curve.motion(t - memory.begins)
         inside = 0.0 < t - memory.begins < memory.curve.duration
         return place, rate * inside, change * inside
@@ -135,7 +135,7 @@ class InverseDynamicsCapture:
         return memory._replace(curve=self.trajectory(made, sighting, t), begins=made.start, asked=t)
 
     def trajectory(self, made: Plan, sighting: Sighting, t: float) -> Spline:
-        """The joints (12,) from the plan's start on: its approach, then with the faces and into them, then to rest."""
+        """The joints (n,) from the plan's start on: its approach, then with the faces and into them, then to rest."""
         settings = self.settings
         before = _knots(made.start, made.arrival)
         after = _knots(made.arrival, made.touch + settings.slowing)[1:]
@@ -143,18 +143,18 @@ class InverseDynamicsCapture:
         into = (made.standoff + settings.depth) * x**3 * (10.0 - 15.0 * x + 6.0 * x**2) - made.standoff
         late = np.clip((after - made.touch) / settings.slowing, 0.0, 1.0)
         body_time = np.minimum(after, made.touch) + settings.slowing * (late - late**3 + 0.5 * late**4)
-        body = tumble(sighting.pose, sighting.twist, body_time - t, sighting.inertia).pose
+        body = sighting.ahead(body_time - t).pose
         points = np.concatenate([made.approach(before)[0], self._followed(made, body, into)])
         times = np.concatenate([before, after])
         return through(points, np.diff(times)).stretched(times[-1] - times[0])
 
     def _followed(self, made: Plan, body: np.ndarray, into: np.ndarray) -> np.ndarray:
-        """Joints (n, 12) with the hands `into` (n,) m beyond the faces of a body at poses (n, 4, 4)."""
+        """Joints (k, n) with the hands `into` (k,) m beyond the faces of a body at poses (k, 4, 4)."""
         arms = []
-        for side, wrist in enumerate(self.planner.robot.wrists):
-            poses = body @ made.contact[side]
+        for arm, solver in enumerate(self.planner.robot.solvers):
+            poses = body @ made.contact[arm]
             poses[:, :3, 3] += into[:, None] * poses[:, :3, 2]
-            ways, last, found = wrist.solutions(poses), made.joints[0, 6 * side : 6 * side + 6], []
+            ways, last, found = solver.solutions(poses), made.joints[0, self.arms.slices[arm]], []
             for solutions in ways:
                 near = solutions + 2.0 * np.pi * np.round((last - solutions) / (2.0 * np.pi))
                 gap = np.abs(near - last).max(axis=-1)
@@ -165,7 +165,7 @@ class InverseDynamicsCapture:
         return np.concatenate(arms, axis=-1)
 
     def _phase(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, tuple[Switch, ...]]:
-        tips = np.concatenate([np.asarray(sensed[f"{side}_tips"], dtype=float) for side in ("left", "right")])
+        tips = np.concatenate([np.asarray(sensed[f"{hand.name}_tips"], dtype=float) for hand in self.arms.hands])
         touching = int(np.sum(tips > TOUCHED))
         begun, before = memory.curve is not None and t >= memory.begins, memory.phase
         if not begun:
@@ -184,8 +184,10 @@ class InverseDynamicsCapture:
 
 
 def from_scene(model: Model, settings: Mapping[str, Any]) -> InverseDynamicsCapture:
-    """The controller of a scene's model; see `TrajectorySettings`."""
-    arms, own = Arms.of(model), TrajectorySettings.of(settings)
+    """The controller of a scene's model; `settings` has the layout, and any of `TrajectorySettings`."""
+    given = dict(settings)
+    layout = CaptureLayout.of({key: given.pop(key, None) for key in KEYS})
+    arms, own = Arms.of(model, layout), TrajectorySettings.of(given)
     if arms.free:
         raise ModelError(f"{model.name}: WD89's controller is for arms on a fixed base; this one floats.")
     return InverseDynamicsCapture(Planner(arms), own)

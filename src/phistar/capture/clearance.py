@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phistar.capture.robot import BASE, OBJECT, Arms
+from phistar.capture.robot import Arms, subtree
 from phistar.contact.pairs import Site, sites
 from phistar.contact.shapes import coal, convex
 from phistar.dynamics import forward_kinematics
@@ -35,15 +35,17 @@ class Clearance:
         model = arms.scene
         every = sites(model)
         chains = [self._chain(hand.wrist) for hand in arms.hands]
-        held, base = model.body_index(OBJECT), model.frame(BASE).body
+        self.target, base = model.body_index(arms.layout.target), model.frame(arms.layout.base).body
+        held = subtree(model, self.target)
+        fingers = {name for hand in arms.hands for name in hand.fingers}
         self.pairs: list[tuple[Site, Site]] = []
         self.fingers: list[bool] = []
         for i, a in enumerate(every):
             for b in every[:i]:
                 if self._matters(a.body, b.body, chains, held, base):
                     self.pairs.append((a, b))
-                    names = a.name if b.body == held else b.name
-                    self.fingers.append(held in (a.body, b.body) and "finger" in names)
+                    name = a.name if b.body == self.target else b.name
+                    self.fingers.append(self.target in (a.body, b.body) and name in fingers)
         self.sites = tuple(dict.fromkeys(site for pair in self.pairs for site in pair))
         index = {site: number for number, site in enumerate(self.sites)}
         self.numbers = np.array([[index[a], index[b]] for a, b in self.pairs])
@@ -53,18 +55,18 @@ class Clearance:
         """The bodies of an arm, from the base outward."""
         scene, arms, found = self.arms.scene, self.arms.model, []
         body = arms.frame(wrist).body
-        base = arms.frame(BASE).body
+        base = arms.frame(self.arms.layout.base).body
         while body not in (base, -1):
             found.insert(0, scene.body_index(arms.bodies[body].name))
             body = arms.parents[body]
         return found
 
-    def _matters(self, a: int, b: int, chains: list[list[int]], held: int, base: int) -> bool:
+    def _matters(self, a: int, b: int, chains: list[list[int]], held: set[int], base: int) -> bool:
         for one, two in ((a, b), (b, a)):
             own = next((chain for chain in chains if one in chain), None)
             if own is None:
                 continue
-            if two == held or any(two in chain for chain in chains if chain is not own):
+            if two in held or any(two in chain for chain in chains if chain is not own):
                 return True
             if two in (base, -1) and own.index(one) >= 2:
                 return True
@@ -78,7 +80,7 @@ class Clearance:
         return [library.ComputeDistance(convex(a.shape), convex(b.shape)) for a, b in self.pairs]
 
     def nearest(self, joints: np.ndarray, pose: np.ndarray, touching: np.ndarray, least: float) -> Nearest:
-        """Along a way of joints (n, 12) beside the object's poses (n, 4, 4), seen from the base: the least distance, or
+        """Along a way of joints (n, m) beside the object's poses (n, 4, 4), seen from the base: the least distance, or
         the first found below `least`. Where `touching` (n,), fingers may be near the object."""
         turns, centers = self._placed(joints, pose)
         a, b = self.numbers.T
@@ -111,9 +113,17 @@ class Clearance:
         turns, centers = np.empty((count, len(self.sites), 3, 3)), np.empty((count, len(self.sites), 3))
         for number, site in enumerate(self.sites):
             if site.body not in poses:
-                name = arms.scene.bodies[site.body].name
-                poses[site.body] = pose if name == OBJECT else back @ forward_kinematics(arms.model, q, name)
+                poses[site.body] = self._pose(site.body, q, pose, back)
             place = poses[site.body]
             turns[:, number] = place[:, :3, :3] @ site.placement.rotation
             centers[:, number] = place[:, :3, :3] @ site.placement.translation + place[:, :3, 3]
         return turns, centers
+
+    def _pose(self, body: int, q: np.ndarray, target: np.ndarray, back: np.ndarray) -> np.ndarray:
+        """Of a body of the scene, (n, 4, 4), seen from the base; what hangs on the target is where it hangs at rest."""
+        scene, name = self.arms.scene, self.arms.scene.bodies[body].name
+        if body not in subtree(scene, self.target):
+            return back @ forward_kinematics(self.arms.model, q, name)
+        rest = scene.neutral()
+        own, hung = (forward_kinematics(scene, rest, each) for each in (self.arms.layout.target, name))
+        return target @ (np.linalg.inv(own) @ hung)

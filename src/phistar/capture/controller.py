@@ -4,16 +4,20 @@ what one law is to follow and with which gains. It keeps nothing: all it remembe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from phistar.capture import candidates, estimate
-from phistar.capture.laws import MEASURED, compiled_law
+from phistar.capture.facts import fact_names, facts_of, touching_now
+from phistar.capture.laws import LawRows, compiled_law
+from phistar.capture.layout import KEYS, CaptureLayout
+from phistar.capture.memory import Memory, first_memory
 from phistar.capture.paths import (
+    AT_END,
     GOING_ON,
     STAYING,
     between,
@@ -25,63 +29,24 @@ from phistar.capture.paths import (
     seen_from,
 )
 from phistar.capture.planner import Plan, Planner, Sighting
-from phistar.capture.robot import BASE, OBJECT, SIDES, Arms
+from phistar.capture.robot import Arms
 from phistar.capture.settings import GAINS, Settings
 from phistar.control.sampled import Command
-from phistar.control.supervisor import State, Supervisor
+from phistar.control.supervisor import Supervisor
 from phistar.errors import FileError
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.spatial import to_quaternion
 
-TIPS = tuple(f"{side}_tip{number}" for side in SIDES for number in (1, 2, 3))
-DECIDED = (
-    "planned",
-    "attempts",
-    "time_to_start",
-    "path_left",
-    "position_error",
-    "angle_error",
-    "speed",
-    "object_speed",
-    "object_spin",
-    "squeeze",
-)
-FACTS = (*MEASURED, *TIPS, *DECIDED)
 ON_JOINTS = ("plan", "wait", "reach", "regroup", "retreat", "aborted")
-NO_PUSH = (0.0, 0.0, 0.0)
+WATCHING = ("plan", "wait")  # nothing touches the body
 HESITATION = 0.2  # s between approach and touch, besides
-
-
-class Memory(NamedTuple):
-    """What goes from sample to sample; data alone."""
-
-    decision: State
-    time: float  # of the last sample
-    object: np.ndarray  # (18,) as estimated, a carrier in the world,
-    twist: np.ndarray  # (6,) and as the base sees it move
-    sightings: float  # that the estimate rests on
-    correction: np.ndarray  # (6,) of sightings, from touch
-    smooth: np.ndarray  # (24,) wrists and joint rates
-    carrier: np.ndarray  # (18,) what the paths are fixed to, at the start of the phase; once held, in the base's axes
-    paths: np.ndarray  # (2, 18)
-    angles: np.ndarray  # (2,) that the paths turn by
-    way: np.ndarray  # (36,) of the joints
-    lasting: float  # of the phase's paths, s
-    travel: tuple[float, float]  # how far each hand has closed in, m
-    closing: tuple[float, float]  # and how fast
-    squeeze: float  # N
-    plan: Plan | None
-    tried: tuple[tuple[str, str], ...]  # faces, in vain
-    attempts: int
-    asked: float  # when the planner was asked last
-    refusal: str  # and what it said where it had no plan
-    home: np.ndarray  # (12,) where the joints began
+SETTLING = 0.5  # s after the body is to have stopped, before it is looked at whether it has
 
 
 @dataclass(frozen=True, eq=False)
 class CaptureController:
-    """A `SampledController`; its joint forces are those of the scene's model."""
+    """A `SampledController` that captures; its joint forces are those of the scene's model."""
 
     arms: Arms
     settings: Settings
@@ -106,41 +71,59 @@ class CaptureController:
 
     @cached_property
     def planner(self) -> Planner:
-        own = self.settings
+        return Planner(self.arms.without_mass(), self._preferences(self.settings))
+
+    def _preferences(self, own: Settings) -> candidates.Preferences:
         closing, stopping = own.approach + own.standoff / own.closing_speed, own.squeeze_time + 0.5 * own.slowing
-        choice = candidates.Preferences(window=own.window, closing=closing + HESITATION, stopping=stopping)
-        return Planner(self.arms.without_mass(), choice)
+        return candidates.Preferences(
+            window=own.window,
+            closing=closing + HESITATION,
+            stopping=stopping,
+            friction=own.friction,
+            shortest=own.reach_time,
+            rate=own.joint_rate,
+        )
 
     @cached_property
     def gains(self) -> Mapping[str, np.ndarray]:
-        counts = self.period / (self.period + self.settings.filter_time)
-        return {phase: replace(gains, smoothing=counts).row for phase, gains in GAINS.items()}
+        return {phase: gains.row for phase, gains in GAINS.items()}
+
+    @cached_property
+    def _smoothing(self) -> np.ndarray:
+        return np.array([self.period / (self.period + self.settings.filter_time)])
 
     def start(self) -> Memory:
-        still, paths = np.concatenate([np.eye(3).ravel(), np.zeros(9)]), np.zeros((2, 18))
-        none, six, pair = np.zeros(12), np.zeros(6), (0.0, 0.0)
-        never = -self.period
-        return Memory(
-            self.supervisor.start(), never, still, six, 0.0, six, np.zeros(24), still, paths, np.zeros(2), np.zeros(36),
-            1.0, pair, pair, 0.0, None, (), 0, never, "", none,
-        )  # fmt: skip
+        return first_memory(self.supervisor.start(), LawRows.of(self.arms), self.settings, self._fingers)
+
+    @cached_property
+    def _fingers(self) -> tuple[int, ...]:
+        """How many fingers each hand has."""
+        return tuple(len(hand.fingers) for hand in self.arms.hands)
 
     def command(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, Command]:
         if memory.sightings == 0.0:
             memory = self._begun(memory, sensed)
         memory = self._sighted(memory, t, sensed)
+        memory = memory._replace(touching=touching_now(memory.touching, self._tips(sensed), self.settings))
         phase = memory.decision.phase
         if phase == "plan":
             memory = self._planned(memory, t, sensed)
         elif phase == "contact":
             memory = self._closed(memory)
-        now = self._now(memory, t - memory.decision.since)
-        carrier = self._carrier(memory, t - memory.decision.since, sensed)
-        readings = [sensed[name] for name in self.arms.readings]
+        elapsed = t - memory.decision.since
+        carrier = self._carrier(memory, elapsed, sensed)
+        readings = np.concatenate([sensed[name] for name in self.arms.readings])
         tau, smooth, grips, measured = self.law(
-            *readings, memory.smooth, carrier, *memory.paths, memory.way, self.gains[phase], now
+            readings,
+            memory.smooth,
+            carrier,
+            memory.paths.reshape(-1),
+            memory.way,
+            self.gains[phase],
+            self._smoothing,
+            self._now(memory, elapsed),
         )
-        facts = self._facts(memory, t, measured.tolist(), sensed)
+        facts = facts_of(self.arms, memory, t, measured, self._tips(sensed), grips)
         decision, switch = self.supervisor.step(memory.decision, t, facts)
         before, memory = memory.decision, memory._replace(decision=decision, time=t, smooth=smooth)
         if switch is None:
@@ -152,103 +135,94 @@ class CaptureController:
     # What is known
 
     def _begun(self, memory: Memory, sensed: Mapping[str, Any]) -> Memory:
-        home = self._angles(sensed)
-        seen = estimate.first_sight(np.asarray(sensed[OBJECT]), self._base(sensed))
+        home = self.arms.angles_sensed(sensed)
+        seen = estimate.first_sight(np.asarray(sensed[self.arms.layout.target]), self._base(sensed))
         return memory._replace(home=home, way=_resting_at(home), object=seen, carrier=seen)
 
-    def _angles(self, sensed: Mapping[str, Any]) -> np.ndarray:
-        return np.concatenate([np.asarray(sensed[f"{side}_joints"])[:6] for side in SIDES])
+    def _tips(self, sensed: Mapping[str, Any]) -> list[np.ndarray]:
+        return [sensed[f"{hand.name}_tips"] for hand in self.arms.hands]
 
     def _base(self, sensed: Mapping[str, Any]) -> np.ndarray:
-        return np.asarray(sensed[BASE]) if self.arms.free else self._fixed_base
+        return np.asarray(sensed[self.arms.layout.base]) if self.arms.free else self._fixed_base
 
     @cached_property
     def _fixed_base(self) -> np.ndarray:
-        pose = self.arms.model.frame(BASE).placement
+        pose = self.arms.model.frame(self.arms.layout.base).placement
         return np.concatenate([pose.translation, to_quaternion(pose.rotation), np.zeros(6)])
 
     def _sighted(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
         settings, step = self.settings, max(t - memory.time, 1e-9)
         count = min(memory.sightings + 1.0, max(1.0, settings.memory / step))
         timing = estimate.timing(count, step, settings.delay)
-        seen = self.sight.follow(memory.object, sensed[OBJECT], self._base(sensed), memory.correction, timing)
-        return memory._replace(object=seen[0], twist=seen[1], sightings=count)
-
-    def _facts(self, memory: Memory, t: float, measured: list[float], sensed: Mapping[str, Any]) -> dict[str, float]:
-        facts = dict(zip(MEASURED, measured, strict=True))
-        facts.update(zip(TIPS, sensed["left_tips"].tolist() + sensed["right_tips"].tolist(), strict=True))
-        plan = memory.plan
-        spin = memory.twist.tolist()
-        facts["planned"] = 1.0 if plan is not None else 0.0
-        facts["attempts"] = float(memory.attempts)
-        facts["time_to_start"] = plan.start - t if plan is not None else 0.0
-        facts["path_left"] = memory.decision.since + memory.lasting - t
-        facts["position_error"] = max(facts["left_position_error"], facts["right_position_error"])
-        facts["angle_error"] = max(facts["left_angle_error"], facts["right_angle_error"])
-        facts["speed"] = max(facts["left_speed"], facts["right_speed"])
-        facts["object_spin"] = (spin[0] ** 2 + spin[1] ** 2 + spin[2] ** 2) ** 0.5
-        facts["object_speed"] = (spin[3] ** 2 + spin[4] ** 2 + spin[5] ** 2) ** 0.5
-        facts["squeeze"] = memory.squeeze
-        return facts
+        seen = np.asarray(sensed[self.arms.layout.target])
+        state, twist, sighting = self.sight.follow(
+            memory.object, seen, self._base(sensed), memory.correction, memory.body, timing
+        )
+        if memory.decision.phase in WATCHING:
+            memory = memory._replace(watched=memory.watched.seen(t - settings.delay, sighting))
+        return memory._replace(object=state, twist=twist, sightings=count)
 
     def _planned(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
         """A plan, where it is time to ask for one and there is one."""
         early = t - memory.decision.since < self.settings.settle or t - memory.asked < self.settings.ask
         if early or memory.plan is not None:
             return memory
-        seen, pose = estimate.in_base(memory.object, self._base(sensed)), np.eye(4)
-        pose[:3, :3], pose[:3, 3] = seen[:9].reshape(3, 3), seen[9:12]
-        found = self.planner.plan(Sighting(pose, seen[12:], self._angles(sensed)), t, memory.tried)
+        memory = _weighed(memory)
+        com, inertia = memory.body[:3], memory.watched.inertia
+        frame = estimate.in_base(estimate.recentred(memory.object, -com), self._base(sensed))
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = frame[:9].reshape(3, 3), frame[9:12]
+        paced = self.settings.at_spin(float(np.linalg.norm(frame[12:15])))
+        sighting = Sighting(pose, frame[12:], self.arms.angles_sensed(sensed), inertia, com)
+        found = self.planner.preferring(self._preferences(paced)).plan(sighting, t, memory.tried)
         if isinstance(found, Plan):
-            return memory._replace(plan=found, asked=t, refusal="")
-        return memory._replace(plan=None, asked=t, refusal=found.reason)
+            return memory._replace(plan=found, asked=t, refusal="", pace=paced)
+        return memory._replace(plan=None, asked=t, refusal=found.reason, pace=paced)
 
     # What is to be done
 
     def _now(self, memory: Memory, elapsed: float) -> np.ndarray:
-        """What the law follows at this moment; see `compiled_law`."""
-        phase, lasting = memory.decision.phase, memory.lasting
+        """What the law follows at this moment; see `LawRows`."""
+        phase, lasting, hands = memory.decision.phase, memory.lasting, len(self.arms.hands)
+        idle, still = (0.0,) * (hands + 1), STAYING * hands
         if phase in ON_JOINTS:
             x = elapsed / lasting
-            return np.array((*GOING_ON, *STAYING, *STAYING, *NO_PUSH, *quintic(x, lasting), *leading_out(x, lasting)))
+            return np.array((*GOING_ON, *still, *idle, *quintic(x, lasting), *leading_out(x, lasting)))
         if phase in ("approach", "back_off"):
             s = quintic(elapsed / lasting, lasting)
-            left, right = ([angle * part for part in s] for angle in memory.angles.tolist())
-            return np.array((*GOING_ON, *left, *s, *right, *s, *NO_PUSH, *STAYING))
+            paths = [part for angle in memory.angles.tolist() for part in (*(angle * each for each in s), *s)]
+            return np.array((*GOING_ON, *paths, *idle, *AT_END))
         if phase == "contact":
-            (far, farther), (fast, faster) = memory.travel, memory.closing
-            left, right = (0.0, 0.0, 0.0, far, fast, 0.0), (0.0, 0.0, 0.0, farther, faster, 0.0)
-            push = (*self._light(memory), memory.squeeze)
-            return np.array((elapsed, 1.0, 0.0, *left, *right, *push, *STAYING))
-        return np.array((*GOING_ON, *STAYING, *STAYING, 0.0, 0.0, self.settings.squeeze, *STAYING))
+            moves = zip(memory.travel, memory.closing, strict=True)
+            paths = [part for far, fast in moves for part in (0.0, 0.0, 0.0, far, fast, 0.0)]
+            return np.array((elapsed, 1.0, 0.0, *paths, *self._light(memory), memory.squeeze, *AT_END))
+        return np.array((*GOING_ON, *still, *idle[:-1], memory.pace.squeeze, *AT_END))
 
     def _carrier(self, memory: Memory, elapsed: float, sensed: Mapping[str, Any]) -> np.ndarray:
         """What the hands' paths are fixed to: the object as it is seen, as it would go on, or as it is brought to rest
         before the base."""
         phase = memory.decision.phase
         if phase in ("coordinate", "hold", "held"):
-            coast = fading(elapsed, self.settings.slowing) if phase == "coordinate" else (0.0, 0.0, 0.0)
+            coast = fading(elapsed, memory.pace.slowing) if phase == "coordinate" else (0.0, 0.0, 0.0)
             return self.sight.carry(memory.carrier, np.array(coast), self._base(sensed))
         return memory.object if phase == "approach" else memory.carrier
 
     def _closed(self, memory: Memory) -> Memory:
-        """Hands that do not touch yet close in; once both do, they squeeze."""
-        settings, step, flags = self.settings, self.period, memory.decision.flags
-        touching = any(flags[:3]), any(flags[3:6])
+        """Hands that do not touch yet close in; once all do, they squeeze."""
+        pace, step = memory.pace, self.period
+        touching = [any(hand) for hand in memory.touching]
         if memory.squeeze > 0.0 or all(touching):
-            grown = min(memory.squeeze + settings.squeeze * step / settings.squeeze_time, settings.squeeze)
-            return memory._replace(squeeze=grown, closing=(0.0, 0.0))
-        most, fastest = settings.closing_speed * step / 0.2, settings.closing_speed
+            grown = min(memory.squeeze + pace.squeeze * step / pace.squeeze_time, pace.squeeze)
+            return memory._replace(squeeze=grown, closing=(0.0,) * len(touching))
+        most, fastest = pace.closing_speed * step / 0.2, pace.closing_speed
         closing = tuple(0.0 if on else min(v + most, fastest) for on, v in zip(touching, memory.closing, strict=True))
         travel = tuple(far + step * v for far, v in zip(memory.travel, closing, strict=True))
         return memory._replace(closing=closing, travel=travel)
 
-    def _light(self, memory: Memory) -> tuple[float, float]:
+    def _light(self, memory: Memory) -> tuple[float, ...]:
         """Hands that touch and wait press lightly."""
-        flags, light = memory.decision.flags, self.settings.light
-        if memory.squeeze > 0.0:
-            return 0.0, 0.0
-        return light * any(flags[:3]), light * any(flags[3:6])
+        waiting = memory.squeeze == 0.0
+        return tuple(self.settings.light * (waiting and any(hand)) for hand in memory.touching)
 
     # At a switch
 
@@ -258,10 +232,11 @@ class CaptureController:
         """The memory at the start of a phase, `elapsed` after the start of the one before."""
         phase, settings, plan = memory.decision.phase, self.settings, memory.plan
         if phase in ("plan", "aborted"):
-            return memory._replace(way=_resting_at(self._angles(sensed)), lasting=1.0, plan=None, asked=-1.0)
+            still = _resting_at(self.arms.angles_sensed(sensed))
+            return memory._replace(way=still, lasting=1.0, plan=None, asked=-1.0, watched=memory.watched.nothing())
         if phase in ("regroup", "retreat"):
             memory = _given_up(memory) if plan is not None else memory
-            way = np.concatenate([self._angles(sensed), memory.home, np.zeros(12)])
+            way = np.concatenate([self.arms.angles_sensed(sensed), memory.home, np.zeros(len(memory.home))])
             return memory._replace(way=way, lasting=settings.retreat_time)
         if phase == "back_off":
             starts = seen_from(memory.object, grips)
@@ -269,25 +244,41 @@ class CaptureController:
             memory, goals = _given_up(memory)._replace(carrier=still), outward(starts, settings.back_off)
             return _on(memory, starts, goals, settings.back_off_time)
         if phase == "hold":
-            return memory._replace(carrier=coasted(memory.carrier, fading(elapsed, settings.slowing)))
+            return memory._replace(carrier=coasted(memory.carrier, fading(elapsed, memory.pace.slowing)))
         if plan is None:
             return memory
         if phase == "reach":
-            way = np.concatenate([self._angles(sensed), plan.q, plan.rates])
+            way = np.concatenate([self.arms.angles_sensed(sensed), plan.q, plan.rates])
             return memory._replace(way=way, lasting=max(plan.arrival - t, 0.5))
+        return self._entered_at_the_object(memory, plan, elapsed, sensed, grips)
+
+    def _entered_at_the_object(
+        self, memory: Memory, plan: Plan, elapsed: float, sensed: Mapping[str, Any], grips: np.ndarray
+    ) -> Memory:
+        phase, pace, contact = memory.decision.phase, memory.pace, plan.contact.copy()
+        contact[:, :3, 3] -= memory.body[:3]  # the object as it is followed is its mass centre
         if phase == "approach":
             starts = seen_from(memory.object, grips)
-            return _on(memory, starts, outward(plan.contact, settings.standoff), settings.approach)
+            return _on(memory, starts, outward(contact, pace.standoff), pace.approach)
         if phase == "contact":
-            starts = outward(plan.contact, settings.standoff)
+            starts = outward(contact, pace.standoff)
             memory = _on(memory._replace(carrier=memory.object), starts, outward(starts, -1.0), 1.0)
-            return memory._replace(travel=(0.0, 0.0), closing=(0.0, 0.0), squeeze=0.0)
+            none = (0.0,) * len(contact)
+            return memory._replace(travel=none, closing=none, squeeze=0.0)
         if phase == "coordinate":
             carrier, now = coasted(memory.carrier, (elapsed, 1.0, 0.0)), seen_from(memory.object, grips)
-            given = memory.correction, self._base(sensed), memory.object, now, plan.contact
+            given = memory.correction, self._base(sensed), memory.object, now, contact
             memory, places = memory._replace(correction=estimate.touched(*given)), seen_from(carrier, grips)
-            return _on(memory._replace(carrier=estimate.in_base(carrier, self._base(sensed))), places, places, 1.0)
+            memory = memory._replace(carrier=estimate.in_base(carrier, self._base(sensed)), held=now)
+            return _on(memory, places, places, pace.slowing + SETTLING)
         return memory
+
+
+def _weighed(memory: Memory) -> Memory:
+    """With what watching told of the object's mass."""
+    com, inertia = memory.watched.com, memory.watched.inertia
+    moved = estimate.recentred(memory.object, com - memory.body[:3])
+    return memory._replace(object=moved, body=estimate.body_row(com, inertia))
 
 
 def _given_up(memory: Memory) -> Memory:
@@ -297,27 +288,37 @@ def _given_up(memory: Memory) -> Memory:
 
 
 def _on(memory: Memory, starts: np.ndarray, goals: np.ndarray, lasting: float) -> Memory:
-    """On paths between poses (2, 4, 4)."""
+    """On paths between poses (h, 4, 4)."""
     paths, angles = between(starts, goals)
     return memory._replace(paths=paths, angles=angles, lasting=lasting)
 
 
 def _resting_at(angles: np.ndarray) -> np.ndarray:
     """The way of joints that stay."""
-    return np.concatenate([angles, angles, np.zeros(12)])
+    return np.concatenate([angles, angles, np.zeros(len(angles))])
 
 
 def from_scene(model: Model, settings: Mapping[str, Any]) -> CaptureController:
-    """The controller of a scene's model; see `Settings`. `rules` may name a file in the place of capture/rules.toml.
-    What it knows of the satellite are its faces."""
+    """The controller of a scene's model.
+
+    Parameters
+    ----------
+    model : Model
+        The whole scene.
+    settings : mapping
+        `base`, `target` and `hands` as `CaptureLayout` has them, any of `Settings` by its name, and `rules`, the path
+        of a file in the place of capture/rules.toml. Of the target it knows the shapes.
+    """
     given = dict(settings)
+    layout = CaptureLayout.of({key: given.pop(key, None) for key in KEYS})
     path = given.pop("rules", str(files("phistar.capture") / "rules.toml"))
     if not isinstance(path, str):
         raise FileError(f"[controller] rules: the path of a TOML file was expected; it is {path!r:.100}.")
-    supervisor = Supervisor.load(path, FACTS)
+    arms = Arms.of(model, layout)
+    supervisor = Supervisor.load(path, fact_names(arms))
     for phase in supervisor.phases:
         if phase not in GAINS:
             raise FileError(f"{path}: {unknown('phase', phase, GAINS, 'the grapple')}")
-    made = CaptureController(Arms.of(model), Settings.of(given), supervisor)
+    made = CaptureController(arms, Settings.of(given), supervisor)
     assert made.planner is not None  # arms and bodies that no plan can be for are refused now, not in the run
     return made

@@ -1,13 +1,14 @@
 """Where the object is and how it moves, from sightings that are late and noisy: a filter on the manifold.
 
-The object turns and drifts evenly between sightings; what is seen of pose and twist corrects both by 1/n, the mean of
-as many sightings as there were, down to that of as many as are remembered, so that what changes its motion (a touch,
-its tumbling) is forgotten in time. Sightings are `delay` old: they are compared with where the object was then.
+The object drifts evenly between sightings and turns as its inertia has it; what is seen of pose and twist corrects
+both by 1/n, the mean of as many sightings as there were, down to that of as many as are remembered, so that what a
+touch changes is seen in time. Sightings are `delay` old: they are compared with where the object was then.
 
     pose ⊕ (seen ⊖ pose(t − delay))/n,   twist + (twist seen − twist)/n
 
-Sightings have a constant error besides, which no filter finds: touch does. Fingers that lie on a face tell its plane,
-and the difference to the face as seen corrects what is seen from then on.
+The state is that of the mass centre: what turns about another point of the body sways. Sightings have a constant error
+besides, which no filter finds: touch does. Fingers that lie on a face tell its plane, and the difference to the face as
+seen corrects what is seen from then on.
 """
 
 from __future__ import annotations
@@ -25,16 +26,21 @@ from phistar.compiled import compile
 from phistar.model import Model
 from phistar.spatial import axial, cross, from_quaternion
 
+BODY_ROWS = 21
+TOLD = 0.2  # of the best: directions in which places tell less are not corrected
+
 
 class Sight(NamedTuple):
-    """Compiled: follow(state (18,), seen (13,), base (13,), correction (6,), timing (3,)) → the state (18,) h later,
-    and its twist (6,) as the base sees it; carry(carrier (18,), coast (3,), base (13,)) → in the world, the carrier
-    that is given in the base's axes, after it has coasted (see `paths.carried`).
+    """Compiled: follow(state (18,), seen (13,), base (13,), correction (6,), body (21,), timing (3,)) → the state (18,)
+    h later, its twist (6,) as the base sees it, and the sighting (18,) of the frame in the world; carry(carrier (18,),
+    coast (3,), base (13,)) → in the world, the carrier that is given in the base's axes, after it has coasted (see
+    `paths.carried`).
 
-    `correction` turns and shifts what is seen, in the base's axes; see `timing`.
+    `correction` turns and shifts what is seen, in the base's axes; `body` is what is known of its mass, see `body_row`;
+    see `timing`.
     """
 
-    follow: Callable[..., tuple[np.ndarray, np.ndarray]]
+    follow: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
     carry: Callable[..., np.ndarray]
 
 
@@ -45,7 +51,7 @@ def compiled_sight(arms: Arms) -> Sight:
 @lru_cache(maxsize=8)
 def _compiled(model: Model) -> Sight:
     rows = {"state": CARRIER_ROWS, "seen": SIGHT_ROWS, "base": SIGHT_ROWS, "correction": 6, "timing": 3}
-    rows |= {"carrier": CARRIER_ROWS, "coast": 3}
+    rows |= {"carrier": CARRIER_ROWS, "coast": 3, "body": BODY_ROWS}
     follow, carry = (compile(function, model, rows=rows).kernel.function for function in (_follow, on_base))
     return Sight(door(follow), door(carry))
 
@@ -64,24 +70,43 @@ def timing(count: float, step: float, delay: float) -> np.ndarray:
     return np.array([1.0 / count, step, delay])
 
 
+def body_row(com: np.ndarray, inertia: np.ndarray | None) -> np.ndarray:
+    """Mass centre, inertia and its inverse, (21,), in the body's axes; without an inertia those of a ball."""
+    tensor = np.eye(3) if inertia is None else inertia
+    return np.concatenate([com, tensor.ravel(), np.linalg.inv(tensor).ravel()])
+
+
+def recentred(state: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """A state (18,) of another point of the body, `shift` (3,) away in its axes."""
+    arm = state[:9].reshape(3, 3) @ shift
+    return np.concatenate([state[:9], state[9:12] + arm, state[12:15], state[15:] + cross(state[12:15], arm)])
+
+
 def first_sight(seen: np.ndarray, base: np.ndarray) -> np.ndarray:
     """The state (18,) of the first sighting."""
     where, spin, drift, rotation = in_world(seen, base, np.zeros(6))
     return np.concatenate([rotation.reshape(9), where, spin, drift])
 
 
-def _follow(state: Any, seen: Any, base: Any, correction: Any, timing: Any) -> Any:
+def _follow(state: Any, seen: Any, base: Any, correction: Any, body: Any, timing: Any) -> Any:
     turn, place, omega, speed = state[:9].reshape(3, 3), state[9:12], state[12:15], state[15:18]
-    where, spin, drift, rotation = in_world(seen, base, correction)
+    origin, spin, swaying, rotation = in_world(seen, base, correction)
+    arm = np.matmul(rotation, body[:3])
+    where, drift = origin + arm, swaying + cross(spin, arm)
     part, h, delay = (timing[i : i + 1] for i in range(3))
     late = h - delay  # from the state's time to that of the sighting
+    inertia, inverse = body[3:12].reshape(3, 3), body[12:].reshape(3, 3)
+    own = np.matmul(np.swapaxes(turn, 0, 1), omega)
+    change = np.matmul(turn, np.matmul(inverse, cross(np.matmul(inertia, own), own)))  # ω̇ = J⁻¹(Jω × ω)
     apart = _small_turn(np.matmul(rotation, np.swapaxes(np.matmul(_turned(omega * late), turn), 0, 1)))
     shift = where - (place + speed * late)
-    new_turn = np.matmul(_turned(part * apart + omega * h), turn)
+    new_turn = np.matmul(_turned(part * apart + (omega + 0.5 * h * change) * h), turn)
     new_place = place + speed * h + part * shift
-    new_omega, new_speed = omega + part * (spin - omega), speed + part * (drift - speed)
+    new_omega = omega + change * h + part * (spin - omega - change * late)
+    new_speed = speed + part * (drift - speed)
     state = np.concatenate([new_turn.reshape(9), new_place, new_omega, new_speed])
-    return {"state_out": state, "twist": in_base(state, base)[12:]}
+    sighting = np.concatenate([rotation.reshape(9), origin, spin, swaying])
+    return {"state_out": state, "twist": in_base(state, base)[12:], "sighting": sighting}
 
 
 def in_world(seen: Any, base: Any, correction: Any) -> tuple[Any, Any, Any, Any]:
@@ -104,15 +129,16 @@ def in_base(state: Any, base: Any) -> Any:
 
 
 def touched(correction: np.ndarray, base: np.ndarray, state: np.ndarray, seen: np.ndarray, planned: np.ndarray) -> Any:
-    """The correction after both hands lie on their faces: `seen` (2, 4, 4) are the grips in the object's frame as it is
-    estimated, `planned` (2, 4, 4) where they would be on its faces.
+    """The correction after the hands lie on their places: `seen` (h, 4, 4) are the grips in the object's frame as it is
+    estimated, `planned` (h, 4, 4) where they would be.
 
-    The faces are parallel: their common normal tells two angles, the middle of the planes a shift along it.
+    A hand tells the normal of its place, two angles, and how deep it is, a shift along it; least squares join them.
     """
-    normal, wanted = seen[0, :3, 2] - seen[1, :3, 2], planned[0, :3, 2] - planned[1, :3, 2]
-    normal, wanted = normal / np.linalg.norm(normal), wanted / np.linalg.norm(wanted)
-    turn = cross(wanted, normal)  # small: sin θ is θ
-    middle = 0.5 * ((seen[:, :3, 3] - planned[:, :3, 3]) @ normal).sum() * normal
+    normals, wanted = seen[:, :3, 2], planned[:, :3, 2]
+    across = np.eye(3) - wanted[:, :, None] * wanted[:, None, :]
+    turn = np.linalg.lstsq(across.sum(axis=0), cross(wanted, normals).sum(axis=0), rcond=TOLD)[0]  # small: sin θ is θ
+    depths = np.sum((seen[:, :3, 3] - planned[:, :3, 3]) * normals, axis=-1)
+    middle = np.linalg.lstsq(normals, depths, rcond=TOLD)[0]
     to_base = from_quaternion(base[3:7]).T @ state[:9].reshape(3, 3)
     return correction + np.concatenate([to_base @ turn, to_base @ middle])
 

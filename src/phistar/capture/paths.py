@@ -13,6 +13,7 @@ from phistar.spatial.rotations import log
 CARRIER_ROWS = 18  # of a frame: rotation (9), position, [ω; ẋ], in the world
 PATH_ROWS = 18  # of a hand in it: start pose (12), axis (3) of its turn in its own axes, shift (3) in the frame's
 GOING_ON = (0.0, 1.0, 0.0)  # a carrier as it is
+AT_END = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # joints at the end of their way
 STAYING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # a hand at the start of its path
 Progress = tuple[float, float, float]  # how far, how fast, and how that changes
 
@@ -101,23 +102,24 @@ def coasted(carrier: np.ndarray, coast: Progress) -> np.ndarray:
 
 
 def seen_from(carrier: np.ndarray, grips: np.ndarray) -> np.ndarray:
-    """The poses (2, 4, 4) of both grips (24,), in the frame of a carrier."""
-    back, poses = carrier[:9].reshape(3, 3).T, np.tile(np.eye(4), (2, 1, 1))
-    for pose, own in zip(poses, grips.reshape(2, 12), strict=True):
+    """The poses (h, 4, 4) of grips (12 h,), in the frame of a carrier."""
+    rows = grips.reshape(-1, 12)
+    back, poses = carrier[:9].reshape(3, 3).T, np.tile(np.eye(4), (len(rows), 1, 1))
+    for pose, own in zip(poses, rows, strict=True):
         pose[:3, :3], pose[:3, 3] = back @ own[:9].reshape(3, 3), back @ (own[9:] - carrier[9:12])
     return poses
 
 
 def outward(poses: np.ndarray, distance: float) -> np.ndarray:
-    """Poses (2, 4, 4) moved back along their own z."""
+    """Poses (h, 4, 4) moved back along their own z."""
     moved = poses.copy()
     moved[:, :3, 3] -= distance * moved[:, :3, 2]
     return moved
 
 
 def between(starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Paths (2, 18) from poses to poses, (2, 4, 4) each, and the angles (2,) they turn by."""
-    paths, angles = np.zeros((2, PATH_ROWS)), np.zeros(2)
+    """Paths (h, 18) from poses to poses, (h, 4, 4) each, and the angles (h,) they turn by."""
+    paths, angles = np.zeros((len(starts), PATH_ROWS)), np.zeros(len(starts))
     for i, (start, goal) in enumerate(zip(starts, goals, strict=True)):
         turn = log(start[:3, :3].T @ goal[:3, :3])
         angles[i] = np.linalg.norm(turn)

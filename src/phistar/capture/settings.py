@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from phistar.capture.laws import Gains
+from phistar.control.coordinated import CoordinatedGains
 from phistar.errors import FileError
 from phistar.model.names import unknown
 
@@ -45,6 +45,19 @@ class Settings:
     back_off_time: float = 1.2
     retreat_time: float = 4.0  # back to where the arms began, which corners that pass do not reach
     filter_time: float = 0.01  # of the readings of wrists and joint rates
+    touch_on: float = 1.0  # a finger touches from so much on,
+    touch_off: float = 0.3  # until it is so little
+    friction: float = 0.3  # that fingers are trusted to have
+    reach_time: float = 3.0  # the shortest way to before the target,
+    joint_rate: float = 0.7  # and the fastest joint on it, rad/s
+    calm: float = 0.1  # rad/s: up to such a spin all is as it stands here;
+    hurry: float = 0.3  # from such a spin on as in HURRIED, and in between in between
+
+    def at_spin(self, spin: float) -> Settings:
+        """The settings for a body that spins so fast, rad/s: a faster one leaves less time until it has turned away."""
+        part = min(max((spin - self.calm) / max(self.hurry - self.calm, 1e-9), 0.0), 1.0)
+        own = {name: (getattr(self, name), value) for name, value in HURRIED.items()}
+        return replace(self, **{name: slow + part * (fast - slow) for name, (slow, fast) in own.items()})
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> Settings:
@@ -52,19 +65,31 @@ class Settings:
         return Settings(**numbers(given, Settings, "the grapple", may_be_zero=("delay", "filter_time")))
 
 
-_JOINTS = Gains(task=0.0)
-_FOLLOW = Gains(turning=100.0, moving=100.0, turning_rate=20.0, moving_rate=20.0)
-_TOUCH = Gains(
+HURRIED: Mapping[str, float] = MappingProxyType(
+    {
+        "approach": 0.6,
+        "closing_speed": 0.08,
+        "squeeze": 60.0,
+        "squeeze_time": 0.25,
+        "slowing": 1.0,
+        "reach_time": 1.5,
+        "joint_rate": 1.4,
+    }
+)
+
+_JOINTS = CoordinatedGains(task=0.0)
+_FOLLOW = CoordinatedGains(turning=100.0, moving=100.0, turning_rate=20.0, moving_rate=20.0)
+_TOUCH = CoordinatedGains(
     twist_spring=5.0, side_spring=800.0, push_spring=0.0, twist_damping=15.0, damping=300.0, most_moment=6.0,
     most_force=40.0, give_turning=0.1, give=0.0033,
 )  # fmt: skip
-_CARRY = Gains(
+_CARRY = CoordinatedGains(
     twist_spring=200.0, side_spring=1500.0, push_spring=1500.0, twist_damping=20.0, damping=600.0, most_moment=10.0,
     most_force=40.0, give_turning=0.06, give=0.0016, hesitation=0.01,
 )  # fmt: skip
 # Dry friction keeps what is held; the noise of rates, damped hard, would make joints slip.
 _KEEP = replace(_CARRY, twist_damping=5.0, damping=150.0, give_turning=0.0, give=0.0, hesitation=0.05)
-GAINS: Mapping[str, Gains] = MappingProxyType(
+GAINS: Mapping[str, CoordinatedGains] = MappingProxyType(
     {
         **dict.fromkeys(("plan", "wait", "reach", "regroup", "retreat", "aborted"), _JOINTS),
         **dict.fromkeys(("approach", "back_off"), _FOLLOW),

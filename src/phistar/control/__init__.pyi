@@ -2,6 +2,7 @@
 
 from phistar.control.avoidance import PotentialFieldControl as PotentialFieldControl
 from phistar.control.compliance import HybridControl as HybridControl, ImpedanceControl as ImpedanceControl
+from phistar.control.coordinated import CoordinatedControl as CoordinatedControl, CoordinatedGains as CoordinatedGains
 from phistar.control.grasp_laws import AttitudeControl as AttitudeControl, ObjectControl as ObjectControl
 from phistar.control.innovations import (
     DecoupledControl as DecoupledControl,

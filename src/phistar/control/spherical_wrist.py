@@ -39,21 +39,20 @@ class SphericalWrist:
     @staticmethod
     def of(model: Model, frame: str, seen_from: str) -> SphericalWrist:
         """The arm that moves `frame` against `seen_from`; an arm that is not of this kind is refused."""
-        q = model.neutral()
-        back = np.linalg.inv(forward_kinematics(model, q, seen_from))
-        home = back @ forward_kinematics(model, q, frame)
-        own, first = jacobian(model, q, frame), jacobian(model, q, seen_from)
-        moved = np.flatnonzero(np.abs(own[:3] - first[:3]).max(axis=0) > 1e-9)
-        if len(moved) != 6 or not np.allclose(np.linalg.norm(own[:3, moved], axis=0), 1.0):
+        axes, points, home = screw_axes(model, frame, seen_from)
+        if len(axes) != 6:
             raise ModelError(
-                f"{model.name}: {frame!r} is moved against {seen_from!r} by {len(moved)} turning joints, not by six."
+                f"{model.name}: {frame!r} is moved against {seen_from!r} by {len(axes)} turning joints, not by six."
             )
-        axes = (back[:3, :3] @ own[:3, moved]).T
-        points = home[:3, 3] + cross(axes, (back[:3, :3] @ own[3:, moved]).T)
-        shoulder, wrist = _meeting(points[:2], axes[:2]), _meeting(points[3:], axes[3:])
+        return SphericalWrist.through(axes, points, home, f"{model.name}: the axes that move {frame!r}")
+
+    @staticmethod
+    def through(axes: Array, points: Array, home: Array, whose: str) -> SphericalWrist:
+        """The arm of six axes (6, 3) through points (6, 3); `whose` begins the sentence where they do not meet."""
+        shoulder, wrist = meeting_point(points[:2], axes[:2]), meeting_point(points[3:], axes[3:])
         for name, point in (("first two", shoulder), ("last three", wrist)):
             if point is None:
-                raise ModelError(f"{model.name}: the {name} axes that move {frame!r} do not meet in one point.")
+                raise ModelError(f"{whose}: the {name} do not meet in one point.")
         assert shoulder is not None and wrist is not None
         return SphericalWrist(axes, shoulder, points[2], wrist, home)
 
@@ -75,7 +74,7 @@ class SphericalWrist:
         turn = self._rotation(3, fourth) @ self._rotation(4, fifth)
         left = np.swapaxes(turn, -1, -2) @ hand[..., None, :, :]
         across = _across(self.axes[5])
-        sixth = _angle(self.axes[5], across, left @ across)
+        sixth = angle_about(self.axes[5], across, left @ across)
         early = [np.broadcast_to(x[..., None], sixth.shape) for x in (first, second, third)]
         angles = np.stack([*early, fourth, fifth, sixth], axis=-1)
         angles = np.where(np.isfinite(angles).all(axis=-1, keepdims=True), angles, np.nan)
@@ -88,7 +87,7 @@ class SphericalWrist:
         flat_u, flat_v = u - axis * (axis @ u), v - axis * (axis @ v)
         far = np.sum((place - self.shoulder) ** 2, axis=-1) - (axis @ (u - v)) ** 2
         long_u, long_v = np.linalg.norm(flat_u), np.linalg.norm(flat_v)
-        middle = _angle(axis, flat_u, flat_v)
+        middle = angle_about(axis, flat_u, flat_v)
         with np.errstate(invalid="ignore"):
             half = np.arccos((long_u**2 + long_v**2 - far) / (2.0 * long_u * long_v))
         return np.stack([middle + half, middle - half], axis=-1)
@@ -98,6 +97,22 @@ class SphericalWrist:
 
     def _turned(self, joint: int, angle: np.ndarray, point: np.ndarray, center: np.ndarray) -> np.ndarray:
         return self._rotation(joint, angle) @ (point - center) + center
+
+
+def screw_axes(model: Model, frame: str, seen_from: str) -> tuple[Array, Array, Array]:
+    """Of the turning joints that move `frame` against `seen_from`, at neutral coordinates and seen from there:
+    directions (n, 3), a point of each (n, 3), and the pose (4, 4) of the frame. Other joints are refused."""
+    q = model.neutral()
+    back = np.linalg.inv(forward_kinematics(model, q, seen_from))
+    home = back @ forward_kinematics(model, q, frame)
+    own, first = jacobian(model, q, frame), jacobian(model, q, seen_from)
+    moved = np.flatnonzero(np.abs(own[:3] - first[:3]).max(axis=0) > 1e-9)
+    sliding = np.flatnonzero(np.abs(own - first).max(axis=0) > 1e-9)
+    free = [at for at in sliding.tolist() if at not in moved.tolist() and np.abs(first[:, at]).max() < 1e-9]
+    if free or not np.allclose(np.linalg.norm(own[:3, moved], axis=0), 1.0):
+        raise ModelError(f"{model.name}: {frame!r} is moved against {seen_from!r} by joints that do not turn alone.")
+    axes = (back[:3, :3] @ own[:3, moved]).T
+    return axes, home[:3, 3] + cross(axes, (back[:3, :3] @ own[3:, moved]).T), home
 
 
 def _two_axes(one: np.ndarray, two: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -111,10 +126,10 @@ def _two_axes(one: np.ndarray, two: np.ndarray, start: np.ndarray, end: np.ndarr
     signed = np.stack([gamma, -gamma], axis=-1)[..., None]
     middle = alpha[..., None, None] * one + beta[..., None, None] * two + signed * normal  # between the two turns
     start, end = np.broadcast_arrays(start[..., None, :], end[..., None, :])
-    return _angle(one, middle, end), _angle(two, start, middle)
+    return angle_about(one, middle, end), angle_about(two, start, middle)
 
 
-def _angle(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+def angle_about(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """How far start must turn about the axis to come to end: subproblem 1."""
     u, v = start - axis * np.sum(axis * start, axis=-1)[..., None], end - axis * np.sum(axis * end, axis=-1)[..., None]
     return np.arctan2(np.sum(axis * cross(u, v), axis=-1), np.sum(u * v, axis=-1))
@@ -126,7 +141,7 @@ def _across(axis: np.ndarray) -> np.ndarray:
     return made / np.linalg.norm(made)
 
 
-def _meeting(points: np.ndarray, axes: np.ndarray) -> np.ndarray | None:
+def meeting_point(points: np.ndarray, axes: np.ndarray) -> np.ndarray | None:
     """The point nearest to all lines, by least squares, if they pass through it."""
     across = np.eye(3) - axes[:, :, None] * axes[:, None, :]
     point = np.linalg.lstsq(np.concatenate(across), (across @ points[..., None]).reshape(-1), rcond=None)[0]

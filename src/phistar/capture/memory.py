@@ -1,0 +1,79 @@
+"""What a capture remembers from sample to sample; data alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from phistar.capture.estimate import body_row
+from phistar.capture.laws import LawRows
+from phistar.capture.planner import Plan
+from phistar.capture.settings import Settings
+from phistar.capture.watching import Watched
+from phistar.control.supervisor import State
+
+
+class Memory(NamedTuple):
+    """What goes from sample to sample, of h hands that n joints move."""
+
+    decision: State
+    time: float  # of the last sample
+    object: np.ndarray  # (18,) its mass centre as estimated, a carrier in the world,
+    twist: np.ndarray  # (6,) and as the base sees it move
+    body: np.ndarray  # (21,) what is known of its mass
+    watched: Watched
+    sightings: float  # that the estimate rests on
+    correction: np.ndarray  # (6,) of sightings, from touch
+    smooth: np.ndarray  # (6 h + n,) wrists and joint rates
+    carrier: np.ndarray  # (18,) what the paths are fixed to, at the start of the phase; once held, in the base's axes
+    paths: np.ndarray  # (h, 18)
+    angles: np.ndarray  # (h,) that the paths turn by
+    way: np.ndarray  # (3 n,) of the joints
+    lasting: float  # of the phase's paths, s
+    travel: tuple[float, ...]  # how far each hand has closed in, m
+    closing: tuple[float, ...]  # and how fast
+    squeeze: float  # N
+    touching: tuple[tuple[bool, ...], ...]  # which fingers do, hand by hand
+    held: np.ndarray  # (h, 4, 4) the grips in the object's frame when it was taken
+    plan: Plan | None
+    pace: Settings  # as the plan has them: faster where the object spins faster
+    tried: tuple[tuple[str, ...], ...]  # places, in vain
+    attempts: int
+    asked: float  # when the planner was asked last
+    refusal: str  # and what it said where it had no plan
+    home: np.ndarray  # (n,) where the joints began
+
+
+def first_memory(decision: State, rows: LawRows, settings: Settings, fingers: tuple[int, ...]) -> Memory:
+    """Before the first sample."""
+    still, six, none = np.concatenate([np.eye(3).ravel(), np.zeros(9)]), np.zeros(6), (0.0,) * rows.hands
+    never = -settings.period
+    return Memory(
+        decision=decision,
+        time=never,
+        object=still,
+        twist=six,
+        body=body_row(np.zeros(3), None),
+        watched=Watched.nothing(),
+        sightings=0.0,
+        correction=six,
+        smooth=np.zeros(rows.smooth),
+        carrier=still,
+        paths=np.zeros((rows.hands, 18)),
+        angles=np.zeros(rows.hands),
+        way=np.zeros(rows.way),
+        lasting=1.0,
+        travel=none,
+        closing=none,
+        squeeze=0.0,
+        touching=tuple((False,) * count for count in fingers),
+        held=np.tile(np.eye(4), (rows.hands, 1, 1)),
+        plan=None,
+        pace=settings,
+        tried=(),
+        attempts=0,
+        asked=never,
+        refusal="",
+        home=np.zeros(rows.joints),
+    )
