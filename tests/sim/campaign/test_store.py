@@ -114,6 +114,23 @@ def test_a_campaign_in_which_nothing_had_finished_begins_anew(tmp_path):
     assert json.loads((tmp_path / "c" / "campaign.json").read_text())["seed"] == 9
 
 
+@pytest.mark.parametrize("name", ["parts", "kept", "campaign.json", "runs.parquet", ".lock"])
+def test_links_in_a_strangers_folder_lead_to_nothing_that_is_changed(tmp_path, name):
+    """What lies in `parts` is removed when it is folded, and a lock is opened for writing."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for precious in (".profile", "other.parquet"):
+        (outside / precious).write_text("work of years")
+    folder = tmp_path / "c"
+    folder.mkdir()
+    (folder / name).symlink_to(outside if name in ("parts", "kept") else outside / ".profile")
+    with pytest.raises(FileError, match=r"leads out of its folder|\.lock cannot be written"):
+        Store.open(folder, SAME, resume=True)
+    assert {path.name: path.read_text() for path in outside.iterdir()} == dict.fromkeys(
+        (".profile", "other.parquet"), "work of years"
+    )
+
+
 def test_folders_that_hold_something_else_are_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("work of years")
     with pytest.raises(FileError, match="holds other things and no campaign"):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from phistar.errors import FileError, PhistarError
-from phistar.safe_files import MEGABYTE, check_file, read_text
+from phistar.safe_files import MEGABYTE, check_file, is_inside, read_text
 from phistar.sim.campaign.perform import Done
 from phistar.sim.campaign.pools import own_version
 from phistar.sim.campaign.rows import Row
@@ -156,9 +156,17 @@ def _column(values: list[Any]) -> Any:
     return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())
 
 
+def _check_links(folder: Path) -> None:
+    """Refuse a folder whose own files lie elsewhere: rows are added to it and removed from it."""
+    for name in ("campaign.json", "runs.parquet", "parts", "kept"):
+        if not is_inside(folder / name, folder):
+            raise FileError(f"{folder / name} leads out of its folder; give another folder, or remove the link.")
+
+
 def described(folder: Path) -> Mapping[str, Any] | None:
     """The campaign.json of a folder."""
     path = folder / "campaign.json"
+    _check_links(folder)
     try:
         if folder.exists() and not folder.is_dir():
             raise FileError(f"{folder} is a file; a campaign needs a folder.")
@@ -201,7 +209,8 @@ def _lock(folder: Path) -> Any:
     path = folder / ".lock"
     while True:
         try:
-            file = path.open("w")
+            # Never through a link, which a stranger's folder may have made to a file elsewhere, and nothing is cut off.
+            file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644), "r+")
         except OSError as error:
             raise FileError(f"{path} cannot be written: {error.strerror}.") from None
         try:
