@@ -83,3 +83,10 @@ def test_a_world_starts_in_one_state_and_says_so():
         world.start(np.zeros((2, 1)), np.zeros(1))
     with pytest.raises(PhistarError, match=r"v has shape \(3, 1\)"):
         Motion(world, lambda t, q, v: np.zeros(1)).first(world.start(np.zeros(1), np.zeros((3, 1))), 0.0, 1e-3)
+
+
+def test_a_simulation_that_would_not_end_says_so_soon(tmp_path):
+    """A time constant of a nanosecond: the explicit method would take a hundred million steps."""
+    (tmp_path / "wheel.urdf").write_text(WHEEL.format('<dynamics damping="1e6"/>'))
+    with pytest.raises(PhistarError, match=r"steps of .* to the end\. A spring or damping is too stiff"):
+        ps.simulate(ps.load(tmp_path / "wheel.urdf"), [0.0], [1.0], duration=0.4)

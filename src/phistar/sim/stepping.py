@@ -13,6 +13,8 @@ import numpy as np
 
 from phistar.errors import PhistarError, ShapeError
 
+LOOK_EVERY, MOST_STEPS = 1000, 5_000_000  # a step takes a tenth of a millisecond and more
+
 Rate = Callable[[float, np.ndarray], np.ndarray]
 Margin = Callable[[float, np.ndarray], float]  # positive until the event
 
@@ -43,9 +45,11 @@ def integrated(
     solver = DOP853(rate, span[0], x, span[1], **options)
     before = [margin(span[0], x) for margin in margins]
     times, states, events = [np.zeros(0)], [np.zeros((0, len(x)))], ()
-    t = span[0]
+    t, looked = span[0], span[0]
     while solver.status == "running" and not events:
         start, failure = solver.t, _stepped(solver)
+        if len(times) % LOOK_EVERY == 0:
+            failure, looked = failure or _stiff(solver, (solver.t - looked) / LOOK_EVERY), solver.t
         if failure is not None:
             return Segment(np.concatenate(times), np.concatenate(states), (solver.t, solver.y), (), failure)
         between: Any = solver.dense_output() if wanted is not None or margins else None
@@ -73,6 +77,17 @@ def _stepped(solver: Any) -> PhistarError | None:
     return PhistarError(
         f"stopped after t = {solver.t:.6g} s: {message or 'the step is too small'} The motion may be unstable or the "
         "control discontinuous; try a larger rtol, or ps.rollout."
+    )
+
+
+def _stiff(solver: Any, step: float) -> PhistarError | None:
+    """Why there is no end to wait for, where steps of this length will not reach it."""
+    left = abs(solver.t_bound - solver.t)
+    if left <= MOST_STEPS * abs(step):
+        return None
+    return PhistarError(
+        f"stopped after t = {solver.t:.6g} s: it takes steps of {abs(step):.2g} s, {left / abs(step):.2g} of them to the "
+        "end. A spring or damping is too stiff for the inertia that it moves; a plant (ps.Plant) or a scene takes it."
     )
 
 
