@@ -86,8 +86,9 @@ def _stiff(solver: Any, step: float) -> PhistarError | None:
     if left <= MOST_STEPS * abs(step):
         return None
     return PhistarError(
-        f"stopped after t = {solver.t:.6g} s: it takes steps of {abs(step):.2g} s, {left / abs(step):.2g} of them to the "
-        "end. A spring or damping is too stiff for the inertia that it moves; a plant (ps.Plant) or a scene takes it."
+        f"stopped after t = {solver.t:.6g} s: it takes steps of {abs(step):.2g} s, {left / abs(step):.2g} of them to "
+        "the end. A spring or damping is too stiff for the inertia that it moves; a plant (ps.Plant) or a "
+        "scene takes it."
     )
 
 
