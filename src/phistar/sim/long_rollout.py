@@ -10,7 +10,8 @@ import numpy as np
 
 from phistar.backends.code.timeloop import Memory as State
 from phistar.backends.code.timeloop import Phase, TimeSignature
-from phistar.backends.kernels.emit_llvm import ATTRIBUTES, functions_text
+from phistar.backends.kernels.emit_llvm import module_text
+from phistar.backends.kernels.ir import Module
 from phistar.backends.links.link_frames import link_frames
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
@@ -100,10 +101,9 @@ class LongRollout:
         scratch = max(made.scratch, control.body.slot_count if control else 0)
         sizes = Sizes(memory.lanes, scratch, max(len(memory.slot), 1), 0, 1, None)
         phases = Phases(1, len(stages) - 2, self.chosen.weights, memory.flat[WEIGHTS])
-        own, names = (control.body.functions(), control.body.names) if control else ([], ())
-        functions = time_functions(made.calls, phases, self.signature, sizes, control)
-        loop = functions_text(functions, [*made.names, *names])
-        return "\n".join([*made.functions, *own, loop, ATTRIBUTES]), memory
+        own = control.body.module() if control else Module(())
+        loop = Module(tuple(time_functions(made.calls, phases, self.signature, sizes, control)))
+        return module_text(made.module.with_(own, loop)), memory
 
     def _operations(self, stages: list[Stage]) -> int:
         """Per link and step; a controller's are not among them."""

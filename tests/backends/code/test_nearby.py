@@ -5,8 +5,9 @@ import pytest
 
 import phistar as ps
 from phistar.backends.code import packed
-from phistar.backends.code.nearby import POINTERS, REACH, Address, nearby
+from phistar.backends.code.nearby import POINTERS, REACH, nearby
 from phistar.backends.code.packed import module_text
+from phistar.backends.kernels.ir import F64, I64, Let, Store, Value, vector
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
 from phistar.backends.traces.trace import Tape, finish
 
@@ -45,14 +46,33 @@ def test_long_code_becomes_shorter(monkeypatch):
     assert near - rest < 0.97 * (far - rest)
 
 
+def told(statement):
+    """The pointer and the offset of a place."""
+    match statement:
+        case Let(operation="read", operands=[pointer], detail=(offset, _)):
+            return pointer.name, offset
+        case Let(operands=[pointer, offset]):
+            return pointer.name, offset.name
+    return statement.place.name, statement.offset
+
+
 def test_every_place_is_told_once_from_its_own_window():
-    rng = np.random.default_rng(0)
+    rng, made = np.random.default_rng(0), []
     places = [(str(rng.choice(["in", "out", "scratch"])), 32 * int(rng.integers(200))) for _ in range(500)]
-    made = nearby([Address(f"x{i}", memory, place) for i, (memory, place) in enumerate(places)])
+    for number, (memory, place) in enumerate(places):
+        pointer, target = Value(memory, F64.to), Value(f"x{number}", vector(4))
+        ways = (
+            Let(target, "read", (pointer,), (place, 32)),
+            Store(Value(0.0, vector(4)), pointer, 32, offset=place),
+            Let(Value(f"x{number}", F64.to), "bytes", (pointer, Value(place, I64))),
+        )
+        made.append(ways[number % 3])
+    made = nearby(made, ("in", "out", "scratch"))
     opening, rest = made[: 2 * POINTERS], made[2 * POINTERS :]
-    middles = {x.name.removesuffix(".p"): x.offset for x in opening if isinstance(x, Address)}
+    middles = {x.target.name.removesuffix(".p"): told(x)[1] for x in opening if x.operation == "bytes"}
     assert len(middles) == POINTERS and len(rest) == 500
     for line, (memory, place) in zip(rest, places, strict=True):
-        if line.pointer in middles:
-            assert line.pointer.startswith(f"{memory}.") and abs(line.offset) <= REACH // 2
-        assert middles.get(line.pointer, 0) + line.offset == place
+        pointer, offset = told(line)
+        if pointer in middles:
+            assert pointer.startswith(f"{memory}.") and abs(offset) <= REACH // 2
+        assert middles.get(pointer, 0) + offset == place

@@ -8,8 +8,8 @@ import pytest
 from phistar.backends.kernels import ir
 from phistar.backends.kernels.build import Code, transposed
 from phistar.backends.kernels.copies import AT_ONCE, copy_function, copy_one_function
-from phistar.backends.kernels.emit_llvm import ATTRIBUTES, DECLARED, functions_text
-from phistar.backends.kernels.ir import F64, I1, I64, U32, Let, Value
+from phistar.backends.kernels.emit_llvm import module_text
+from phistar.backends.kernels.ir import F64, I1, I64, U32, Let, Module, Value
 from phistar.backends.kernels.show import show
 from phistar.backends.kernels.validate import validate
 from phistar.backends.machine.jit import compile_object, host, load_object
@@ -21,8 +21,7 @@ def compiled(*codes):
     functions = [code.function if isinstance(code, Code) else code for code in codes]
     last = functions[-1]
     functions[-1] = ir.Func(last.name, last.parameters, last.body, inner=False)
-    text = "\n".join([DECLARED, functions_text(functions), ATTRIBUTES])
-    loaded = load_object(compile_object(text, host()))
+    loaded = load_object(compile_object(module_text(Module(tuple(functions))), host()))
     address = loaded.engine.get_function_address(last.name)
     kinds = [ctypes.c_void_p if x.type.pointers else ctypes.c_int64 for x in last.parameters]
     call = ctypes.CFUNCTYPE(None, *kinds)(address)
@@ -127,6 +126,66 @@ def test_lanes_are_taken_and_put():
     assert given.tolist() == [3.0, 2.0]
 
 
+@pytest.mark.parametrize("turns", [0, 1, 5])
+def test_a_loop_hands_values_on(turns):
+    code = Code("sums", x=F64.to, n=I64)
+
+    def turn(i, values):
+        return [values[0] + i.floating(), values[1] + values[0]]
+
+    after = code.carried(0, code["n"], [code.number(1.0), code.number(2.0)], turn)
+    for place, value in enumerate(after):
+        code["x"].at(place).store(value)
+    x, expected = np.zeros(2), [1.0, 2.0]
+    for i in range(turns):
+        expected = [expected[0] + i, expected[1] + expected[0]]
+    compiled(code)(x, turns)
+    assert x.tolist() == expected
+
+
+def test_a_value_is_joined_from_two_blocks():
+    code = Code("join", x=F64.to, k=I64)
+    test, (one, other, made) = code["k"] < 2, (Value(name, F64) for name in ("one", "other", "made"))
+    doubled = Let(one, "fadd", (Value(1.0, F64), Value(1.0, F64)))
+    halved = Let(other, "fdiv", (Value(1.0, F64), Value(2.0, F64)))
+    code.put(ir.If(test.value, (doubled,), (halved,), (ir.Joined(made, one, other),)))
+    code.put(ir.Store(made, code["x"].value))
+    function, x = compiled(code), np.zeros(1)
+    assert [(function(x, k), x[0])[1] for k in (1, 2)] == [2.0, 0.5]
+
+
+def test_functions_give_values_and_loops_are_left():
+    """The first number from n on that seven divides, found by a loop that is skipped through and left."""
+    inner, n, at = Code("divides", k=I64), Value("n", I64), Value("at", I64.to)
+    inner.result = I1
+    inner.give((inner["k"] % 7).same(0))
+    k, found, following = (Value(name, kind) for name, kind in (("k", I64), ("found", I1), ("following", I64)))
+    body = (
+        Let(at, "local", ()),
+        ir.Store(n, at),
+        ir.While(
+            (Let(k, "load", (at,), 8), Let(found, "call", (k,), "divides")),
+            Value(True, I1),
+            (ir.If(found, (ir.Break(),), (ir.Continue(),)),),
+            (Let(following, "add", (k, Value(1, I64))), ir.Store(following, at)),
+        ),
+        Let(Value("last", I64), "load", (at,), 8),
+        Let(Value("float", F64), "float", (Value("last", I64),)),
+        ir.Store(Value("float", F64), Value("x", F64.to)),
+    )
+    x, outer = np.zeros(1), ir.Func("search", (Value("x", F64.to), n), body)
+    compiled(inner, outer)(x, 15)
+    assert x[0] == 21.0
+
+
+def test_places_are_told_in_bytes_from_a_pointer_on():
+    x = np.arange(4.0)
+    made, pointer = Value("made", F64), Value("x", F64.to)
+    body = (Let(made, "read", (pointer,), (16, 8)), ir.Store(made, pointer, offset=8))
+    compiled(ir.Func("move", (pointer,), body))(x)
+    assert x.tolist() == [0.0, 2.0, 2.0, 3.0]
+
+
 def broken(*statements):
     return ir.Func("broken", (Value("x", F64.read), Value("n", I64)), statements)
 
@@ -142,11 +201,15 @@ def broken(*statements):
         (ir.Call("nowhere", ()), "calls what does not stand before it"),
         (ir.For(Value("i", I64), Value(0, I64), Value("n", I64), 0, ()), "never ends"),
         (ir.If(Value("n", I64), ()), "is no test"),
+        (ir.Break(), "stands in no loop"),
+        (ir.Return(Value("n", I64)), "is not what the function gives"),
+        (Let(Value("a", F64.read), "table", (), "nowhere"), "is of a table that there is not"),
+        (Let(Value("a", F64), "fadd", (Value(1.0, F64), Value(1.0, F64)), "quick"), "does not fit together"),
     ],
 )
 def test_what_breaks_a_rule_is_refused(statement, reason):
     with pytest.raises(StatementError, match=f"broken: .*{reason}"):
-        validate([broken(statement)])
+        validate(Module((broken(statement),)))
 
 
 def test_what_is_defined_in_a_block_is_not_known_behind_it():
@@ -154,7 +217,7 @@ def test_what_is_defined_in_a_block_is_not_known_behind_it():
     after = Let(Value("b", I64), "add", (Value("a", I64), Value(1, I64)))
     test = Let(Value("c", I1), "slt", (Value("n", I64), Value(1, I64)))
     with pytest.raises(StatementError, match="is not known"):
-        validate([broken(test, ir.If(Value("c", I1), (inside,)), after)])
+        validate(Module((broken(test, ir.If(Value("c", I1), (inside,)), after),)))
 
 
 def test_a_call_gives_what_the_function_takes():
@@ -162,7 +225,7 @@ def test_a_call_gives_what_the_function_takes():
     code = Code("outer", x=F64.read)
     code.call("inner", code["x"])
     with pytest.raises(StatementError, match="does not give what inner takes"):
-        validate([inner.function, code.function])
+        validate(Module((inner.function, code.function)))
 
 
 def test_a_function_is_shown_statement_by_statement():

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.code.elimination_plan import HALFWAY, SOLVED, WHOLE, Group, Tile, tiles_of
-from phistar.backends.code.elimination_text import Shape, inward_text, outward_text
-from phistar.backends.code.mirror import mirror_text
+from phistar.backends.code.elimination_tiles import Shape, inward_function, outward_function
+from phistar.backends.code.mirror import mirror_function
 from phistar.backends.code.pairs import is_nonzero
+from phistar.backends.kernels.build import Code, Local
+from phistar.backends.kernels.ir import F64, U32, Module, Table
 
 Factors = dict[tuple[int, int], Any]
 
@@ -87,26 +89,25 @@ class Row:
 
 
 class Calls:
-    """Calls of tiles' functions as they are collected: lines, the shapes that are called, tables."""
+    """Calls of tiles' functions as they are written down: the shapes that are called, their tables."""
 
-    def __init__(self) -> None:
-        self.lines: list[str] = []
+    def __init__(self, code: Code, memory: Local, lanes: int) -> None:
+        self.code, self.memory, self.lanes = code, memory, lanes
         self.shapes: set[tuple[str, Shape]] = set()
         self.tables: dict[tuple[int, ...], str] = {}
 
-    def add(self, way: str, shape: Shape, place: str, tables: list[list[int]], more: str = "") -> None:
+    def add(self, way: str, shape: Shape, place: Local, tables: list[list[int]], *more: Any) -> None:
         """A call for tiles of one shape with such tables."""
         self.shapes.add((way, shape))
-        name = self.tables.setdefault(tuple(x for table in tables for x in table), f"@t{len(self.tables)}")
-        given = f"ptr %out, ptr {place}, ptr {name}, i64 {len(tables)}{more}"
-        self.lines.append(f"  call void @{way}{shape.name}({given})")
+        name = self.tables.setdefault(tuple(x for table in tables for x in table), f"t{len(self.tables)}")
+        table = self.code.table(name, U32.read)
+        self.code.call(f"{way}{shape.name}", self.memory, place, table, len(tables), *more)
 
-    @property
-    def data(self) -> list[str]:
-        return [
-            f"{name} = internal constant [{len(table)} x i32] [{', '.join(f'i32 {x}' for x in table)}]"
-            for table, name in self.tables.items()
-        ]
+    def module(self) -> Module:
+        """The functions that are called, and the tables."""
+        made = {"inward": inward_function, "outward": outward_function}
+        functions = tuple(made[way](shape, self.lanes) for way, shape in sorted(self.shapes))
+        return Module(functions, tuple(Table(name, U32, table) for table, name in self.tables.items()))
 
 
 @dataclass(frozen=True)
@@ -120,41 +121,40 @@ class Elimination:
     first: int
     jobs: tuple[Job, ...]
 
-    def text(self, lanes: int, inputs: int) -> tuple[list[str], list[str]]:
-        """Definitions (functions and tables) and the calls on the memory %out and the outputs' rows: one output after
-        the other, as much as is at hand at once."""
-        calls = Calls()
+    def put(self, code: Code, memory: Local, rows: list[list[Local]]) -> Module:
+        """The calls on packed memory and on the `rows` of the outputs, one output after the other, as much as is at
+        hand at once; gives what is called."""
+        lanes = len(rows[0])
+        calls = Calls(code, memory, lanes)
         for array in sorted({job.array for job in self.jobs}):
             jobs = [job for job in self.jobs if job.array == array]
-            for number, job in enumerate(jobs):
+            for job in jobs:
                 if job.group.state == WHOLE:
-                    self._add_inward(calls, job, f"%e{array}x{number}", lanes)
-            calls.lines += _rows_of_states(array, inputs, lanes)
+                    self._add_inward(calls, job)
+            states = code.room(lanes, 8, kind=F64.to.to)
+            for lane, row in enumerate(rows[array]):
+                states.at(lane).store(row)
             for tile in self.tiles:
-                self._add_outward(calls, tile, jobs, lanes)
+                self._add_outward(calls, tile, jobs, states)
             if jobs[0].group.state == HALFWAY:
-                given = f"ptr %states{array}, i64 {8 * min(job.to for job in jobs)}, i64 {8 * jobs[0].stride}"
-                calls.lines.append(f"  call void @mirror({given})")
-        texts = {"inward": inward_text, "outward": outward_text}
-        functions = [texts[way](shape, lanes) for way, shape in sorted(calls.shapes)]
-        if any(job.group.state == HALFWAY for job in self.jobs):
-            functions.append(mirror_text("mirror", self.size, lanes))
-        return [*functions, *calls.data], calls.lines
+                code.call("mirror", states, 8 * min(job.to for job in jobs), 8 * jobs[0].stride)
+        mirrored = any(job.group.state == HALFWAY for job in self.jobs)
+        last = Module((mirror_function("mirror", self.size, lanes),) if mirrored else ())
+        return calls.module().with_(last)
 
-    def _add_inward(self, calls: Calls, job: Job, place: str, lanes: int) -> None:
-        calls.lines.append(f"  {place} = getelementptr i8, ptr %out, i64 {8 * lanes * job.place}")
+    def _add_inward(self, calls: Calls, job: Job) -> None:
+        place = calls.memory.at(calls.lanes * job.place)
         for shape, tiles in groupby(self.inward_tiles(job.group), lambda tile: tile[0]):
-            calls.add("inward", shape, place, [self._inward_table(rows, lanes) for _, rows in tiles])
+            calls.add("inward", shape, place, [self._inward_table(rows, calls.lanes) for _, rows in tiles])
 
-    def _add_outward(self, calls: Calls, tile: Tile, jobs: list[Job], lanes: int) -> None:
+    def _add_outward(self, calls: Calls, tile: Tile, jobs: list[Job], states: Local) -> None:
         """All columns of one output: what is written next to each other is written one after the other."""
-        array, place = jobs[0].array, f"%n{jobs[0].array}x{tile.rows[0]}"
-        start, pitch = (8 * lanes * x for x in (self.places[tile.rows[0]], len(tile.above)))
-        calls.lines.append(f"  {place} = getelementptr i8, ptr %out, i64 {start}")
+        lanes = calls.lanes
+        place, pitch = calls.memory.at(lanes * self.places[tile.rows[0]]), 8 * lanes * len(tile.above)
         needed = (job for job in jobs if _is_needed(tile, job))
         for shape, alike in groupby(needed, lambda job: self.shape(tile, job)):
             tables = [self._outward_table(tile, job, shape, lanes) for job in alike]
-            calls.add("outward", shape, place, tables, f", ptr %states{array}, i64 {8 * jobs[0].stride}, i64 {pitch}")
+            calls.add("outward", shape, place, tables, states, 8 * jobs[0].stride, pitch)
 
     @property
     def operations(self) -> int:
@@ -242,12 +242,3 @@ def _is_needed(tile: Tile, job: Job) -> bool:
     """Whether a tile of a job's columns is to be made: of ℳ⁻¹, which is symmetric, what is not all above the
     diagonal."""
     return job.group.state != HALFWAY or job.group.first < tile.rows.stop
-
-
-def _rows_of_states(array: int, inputs: int, lanes: int) -> list[str]:
-    """%states…: where the states' rows of an output are."""
-    lines = [f"  %states{array} = alloca [{lanes} x ptr], align 8"]
-    for lane in range(lanes):
-        lines.append(f"  %states{array}l{lane} = getelementptr i8, ptr %states{array}, i64 {8 * lane}")
-        lines.append(f"  store ptr %a{inputs + array}l{lane}, ptr %states{array}l{lane}, align 8")
-    return lines

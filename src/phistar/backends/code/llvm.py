@@ -1,4 +1,4 @@
-"""Vector LLVM IR for a trace: one state per lane.
+"""A trace as functions of the kernel language without loops: one state per lane.
 
 Long traces are split into functions with the values that cross between them in memory, which keeps compile time linear;
 `registers.py` says what else is in memory. What is fused is decided by `fusing.py`; NaN and infinity keep their
@@ -8,18 +8,19 @@ of a long chain (`rolled/`).
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from dataclasses import replace
+from math import copysign
+from typing import Any, Protocol
 
-from phistar.backends.code.nearby import Address, Line, lines_text, nearby
-from phistar.backends.code.sincos import FUNCTIONS, Angle, less_turns_text, sincos, within_reach
+from phistar.backends.code.nearby import nearby
+from phistar.backends.code.sincos import Angle, sincos, within_reach
+from phistar.backends.kernels.build import Code
+from phistar.backends.kernels.ir import F64, PLANNED, Func, Let, Module, Statement, Store, Table, Value, vector
 from phistar.backends.traces.fusing import fused_products
 from phistar.backends.traces.registers import WRITING, residence
-from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB, Trace
+from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SUB, Trace
 
-FLAGS = "contract reassoc nsz arcp"  # of loops
-WRITTEN = "nsz arcp"  # of traces: what is fused is decided here, so that any number of lanes gives the same bits
 WHOLE, PART, SHORT_PART = 500, 420, 150  # instructions of a trace in one function; in one of several; in one of many
 MANY = 12_000  # instructions: so many that compiling takes seconds
 ABREAST = 6  # sines and cosines computed side by side,
@@ -27,53 +28,41 @@ SPARED = 3  # or, as side by side they do not fit into the registers, so many, a
 BEHIND = 12  # steps later
 REGISTERS = 13  # vectors held at once, of 16: operands on their way need some too
 LOADED = 4  # lanes up to which constants are whole vectors in memory; wider ones come from one number at no cost
-Store = Callable[[str, bool], Sequence[Line]]  # lines that store a vector, of which it is told whether it is read again
+Opening = Callable[[Code], Any]  # writes what comes first in a function; gives what stores need of it
+Finish = Callable[[Code, Any, Value, bool], None]  # stores a vector, of which it is told whether it is read again
+SCRATCH, NOTHING = Value("scratch", F64.to), Value("", F64)
+_MEMORIES = ("in", "out", "scratch")  # of a packed block
 _INFIX = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
 class Places(Protocol):
     """Where a trace's inputs are and its outputs belong."""
 
-    def parameters(self) -> str:
-        """The arguments of every part, as IR."""
+    @property
+    def parameters(self) -> tuple[Value, ...]:
+        """Those of every part."""
+        ...
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """The pointers among them to what no other points to."""
         ...
 
     def lasts(self, number: int) -> bool:
         """Whether input `number` is in memory and stays there: it can be read at any time, as often as needed."""
         ...
 
-    def load(self, target: str, number: int) -> Sequence[Line]:
-        """Lines that make input `number` the vector %target."""
+    def load(self, target: Value, number: int) -> Sequence[Statement]:
+        """Statements that define the target as input `number`."""
         ...
 
-    def store(self, position: int, value: str) -> Sequence[Line]:
-        """Lines that put the vector `value` where output `position` belongs."""
+    def store(self, position: int, value: Value) -> Sequence[Statement]:
+        """Statements that put a vector where output `position` belongs."""
         ...
 
-    def again(self, target: str, position: int) -> Sequence[Line]:
-        """Lines that make output `position`, once it was put there, the vector %target; none where it is not kept."""
+    def again(self, target: Value, position: int) -> Sequence[Statement]:
+        """Statements that define the target as output `position`, once it was put there; none where it is not kept."""
         ...
-
-
-def declarations(*widths: int) -> str:
-    """What bodies with so many lanes call."""
-    lines = [FUNCTIONS]
-    for lanes in widths:
-        vector = f"<{lanes} x double>"
-        lines += [
-            f"declare {vector} @llvm.fma.v{lanes}f64({vector}, {vector}, {vector})",
-            f"declare {vector} @llvm.fmuladd.v{lanes}f64({vector}, {vector}, {vector})",
-            f"declare {vector} @llvm.sqrt.v{lanes}f64({vector})",
-            f"declare {vector} @llvm.copysign.v{lanes}f64({vector}, {vector})",
-            less_turns_text(lanes),
-        ]
-    return "\n".join(lines)
-
-
-def splat(value: float, lanes: int) -> str:
-    """A constant in every lane, exact."""
-    word = f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
-    return "<" + ", ".join([f"double {word}"] * lanes) + ">"
 
 
 class Body:
@@ -98,8 +87,7 @@ class Body:
         near: frozenset[int] = frozenset(),
     ) -> None:
         self.name, self.trace, self.places, self.lanes = name, trace, places, lanes
-        self.vector = f"<{lanes} x double>"
-        self.fma = "fma" if fma else "fmuladd"
+        self.kind, self.fma = vector(lanes), "fma" if fma else "fmuladd"
         self.fused = fused_products(trace) if fma else {}
         self.stores: dict[int, list[int]] = {}
         for position, (value, constant) in enumerate(zip(trace.outputs, trace.output_is_constant, strict=True)):
@@ -112,7 +100,7 @@ class Body:
         self.plan = residence(self.parts, self.operands, found.__contains__, held, writing, is_cheap)
         self.reads, self.slots, self.slot_count = self.plan.reads, self.plan.slots, self.plan.slot_count
         self.read = {value for values in self.plan.touched.values() for value in values}
-        self.constants: dict[str, int] = {}  # the places in memory of those that the text has so far
+        self.constants: dict[tuple[float, float], int] = {}  # the places in memory of those that were used so far
 
     def _sequence(self) -> list[int]:
         """What is computed, in order; inputs that are outputs too, or can be read only once, are read in their turn."""
@@ -155,189 +143,183 @@ class Body:
 
     def result(self, index: int) -> int | None:
         """A place of the results where a value can be read again."""
-        return next((position for position in self.stores.get(index, ()) if self.places.again("", position)), None)
+        return next((position for position in self.stores.get(index, ()) if self.places.again(NOTHING, position)), None)
 
     @property
     def traffic(self) -> int:
         """Vectors read from memory and written to it, results aside."""
         return len(self.slots) + self.plan.read_count
 
-    def functions(
-        self, opening: Sequence[str] = (), stores: Mapping[int, Store] | None = None, near: bool = False
-    ) -> list[str]:
-        """The text; `opening` comes first in each function, `stores` has other ways to store some outputs; `near`:
-        addresses are to be short."""
-        made = [PartText(self, number, opening, stores or {}).text(near) for number in range(len(self.parts))]
-        return [self._table(), *made] if self.constants else made
+    def module(
+        self, opening: Opening | None = None, stores: Mapping[int, Finish] | None = None, near: bool = False
+    ) -> Module:
+        """The functions and the constants that they read; `opening` comes first in each function, `stores` has other
+        ways to store some outputs; `near`: addresses are to be short."""
+        made = [Part(self, number, opening, stores or {}).function(near) for number in range(len(self.parts))]
+        return Module(tuple(made), self._tables())
 
-    def _table(self) -> str:
+    def _tables(self) -> tuple[Table, ...]:
         """The constants as vectors: what is added or multiplied straight from memory needs no instruction of its own,
         but a number that is to be repeated in every lane does."""
-        rows = ", ".join(f"{self.vector} {value}" for value in self.constants)
-        kind = f"[{len(self.constants)} x {self.vector}]"
-        return f"@{self.name}.constants = internal constant {kind} [{rows}], align {8 * self.lanes}"
+        entries = tuple(value for value, _ in self.constants)
+        return (Table(f"{self.name}.constants", self.kind, entries),) if entries else ()
 
-    def constant(self, value: float) -> str:
-        """Where a constant is, as IR."""
-        place = 8 * self.lanes * self.constants.setdefault(splat(value, self.lanes), len(self.constants))
-        return f"getelementptr (i8, ptr @{self.name}.constants, i64 {place})"
+    def constant(self, value: float) -> tuple[str, int]:
+        """Where a constant is; zero has two signs."""
+        key = (value, copysign(1.0, value))
+        return f"{self.name}.constants", self.constants.setdefault(key, len(self.constants))
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of its functions, in the order in which they are to be called."""
         return tuple(f"{self.name}{number}" for number in range(len(self.parts)))
 
-    def calls(self, arguments: str) -> list[str]:
-        return [f"  call void @{name}({arguments})" for name in self.names]
 
-
-class PartText:
+class Part:
     """One function of a body as it is written."""
 
-    def __init__(self, body: Body, number: int, opening: Sequence[str], stores: Mapping[int, Store]) -> None:
+    def __init__(self, body: Body, number: int, opening: Opening | None, stores: Mapping[int, Finish]) -> None:
         self.body, self.number, self.sequence = body, number, body.parts[number]
-        self.code, self.lanes, self.vector, self.fma = body.trace.code, body.lanes, body.vector, body.fma
-        self.lines: list[Line] = list(opening)
+        self.trace_code, self.lanes, self.kind, self.fma = body.trace.code, body.lanes, body.kind, body.fma
+        given = (*body.places.parameters, SCRATCH)  # a step may be zero by structure
+        self.code = Code(f"{body.name}{number}", **{str(x.name): x.type for x in given})
+        self.code.apart = body.places.apart
+        self.lines: list[Statement] = self.code.blocks[0]
+        self.opened = opening(self.code) if opening is not None else None
         self.stores = stores
-        self.names: dict[int, str] = {}
+        self.names: dict[int, Value] = {}
         self.turned: set[int] = set()
         self.time = 0
 
-    def text(self, near: bool) -> str:
+    def function(self, near: bool) -> Func:
         body, places = self.body, self.body.places
         for position in body.stores.get(-1, []) if self.number == 0 else []:
-            self.lines += places.store(position, splat(float(body.trace.outputs[position]), self.lanes))
+            self.lines += places.store(position, Value(float(body.trace.outputs[position]), self.kind))
         for time, index in enumerate(self.sequence):
             self.time = time
             for value in body.reads[index]:
                 self.read(value)
-            self.instruction(f"v{index}", index)
-            self.names[index] = f"%v{index}"
+            made = self.names[index] = self.instruction(f"v{index}", index)
             if index in body.slots:
-                self.lines += self.slot(f"t{index}", index)
-                self.lines.append(f"  store {self.vector} %v{index}, ptr %t{index}, align {8 * self.lanes}")
+                self.lines.append(Store(made, SCRATCH, 8 * self.lanes, offset=self.slot(index)))
             for position in body.stores.get(index, []):  # at once: what waits for the end takes a register
-                store = self.stores.get(position)
-                value, is_read = f"%v{index}", index in body.read
-                self.lines += store(value, is_read) if store else places.store(position, value)
-        parameters = ", ".join(filter(None, (places.parameters(), "ptr %scratch")))  # a step may be zero by structure
-        opening = f"define internal void @{body.name}{self.number}({parameters}) #0 {{"
-        lines = lines_text(nearby(self.lines) if near else self.lines)
-        return "\n".join([opening, *lines, "  ret void", "}"])
+                finish = self.stores.get(position)
+                if finish is not None:
+                    finish(self.code, self.opened, made, index in body.read)
+                else:
+                    self.lines += places.store(position, made)
+        made = self.code.function
+        return replace(made, body=tuple(nearby(made.body, _MEMORIES))) if near else made
 
-    def slot(self, name: str, index: int) -> list[Address]:
-        return [Address(name, "scratch", 8 * self.lanes * self.body.slots[index])]
+    def slot(self, index: int) -> int:
+        """The byte of scratch at which a value stands."""
+        return 8 * self.lanes * self.body.slots[index]
 
     def read(self, index: int) -> None:
         """A value from memory, under a new name."""
-        op, number, _ = self.code[index]
+        op, number, _ = self.trace_code[index]
         name = f"v{index}.{len(self.lines)}"
+        target = self.names[index] = Value(name, self.kind)
         if op == INPUT:
-            self.lines += self.body.places.load(name, number)
-        elif index not in self.body.slots and (position := self.body.result(index)) is not None:
-            self.lines += self.body.places.again(name, position)
-        elif index not in self.body.slots:
-            self.make_again(name, index)
+            self.lines += self.body.places.load(target, number)
+        elif index in self.body.slots:
+            self.lines.append(Let(target, "read", (SCRATCH,), (self.slot(index), 8 * self.lanes)))
+        elif (position := self.body.result(index)) is not None:
+            self.lines += self.body.places.again(target, position)
         else:
-            self.lines += self.slot(f"{name}.p", index)
-            self.lines.append(f"  %{name} = load {self.vector}, ptr %{name}.p, align {8 * self.lanes}")
-        self.names[index] = f"%{name}"
+            self.make_again(name, index)
 
     def make_again(self, name: str, index: int) -> None:
         """A sum or product whose operands are read anew for it alone."""
         before = dict(self.names)
         for operand in self.body.operands(index):
             self.read(operand)
-        self.instruction(name, index)
-        self.names = before
+        made = self.instruction(name, index)
+        self.names = before | {index: made}
 
-    def instruction(self, name: str, index: int) -> None:
-        op, left, right = self.code[index]
+    def let(self, name: str, operation: str, *operands: Value, detail: str | None = PLANNED) -> Value:
+        made = Value(name, self.kind)
+        self.lines.append(Let(made, operation, operands, detail))
+        return made
+
+    def instruction(self, name: str, index: int) -> Value:
+        op, left, right = self.trace_code[index]
         if index in self.body.fused:
-            self.lines += self.fused_sum(name, index)
-        elif op == INPUT:
-            self.lines += self.body.places.load(name, left)
-        elif op in _INFIX:
-            a, b = self.operand(left), self.operand(right)
-            self.lines.append(f"  %{name} = {_INFIX[op]} {WRITTEN} {self.vector} {a}, {b}")
-        elif op == NEG:
-            self.lines.append(f"  %{name} = fneg {WRITTEN} {self.vector} {self.operand(left)}")
-        elif op == SQRT:
-            call = f"@llvm.sqrt.v{self.lanes}f64({self.vector} {self.operand(left)})"
-            self.lines.append(f"  %{name} = call {self.vector} {call}")
-        elif op == SIGN:
-            self.lines += self.sign(name, self.operand(left))
-        elif op in (SIN, COS):
+            return self.fused_sum(name, index)
+        if op == INPUT:
+            made = Value(name, self.kind)
+            self.lines += self.body.places.load(made, left)
+            return made
+        if op in (SIN, COS):
             if left not in self.turned:
                 self.turn(left)
-            which = "sin" if op == SIN else "cos"
-            self.lines.append(f"  %{name} = fadd nsz {self.vector} %x{left}.{which}, {splat(-0.0, self.lanes)}")
+            return Value(f"x{left}.{'sin' if op == SIN else 'cos'}", self.kind)
+        a = self.operand(left)
+        if op in _INFIX:
+            return self.let(name, _INFIX[op], a, self.operand(right))
+        if op == SIGN:
+            return self.sign(name, a)
+        return self.let(name, "fneg", a) if op == NEG else self.let(name, "sqrt", a, detail=None)
 
-    def operand(self, index: int) -> str:
-        op, value, _ = self.code[index]
+    def operand(self, index: int) -> Value:
+        op, value, _ = self.trace_code[index]
         if op != CONST:
             return self.names[index]
         if self.lanes > LOADED or not self.body.sparing:
-            return splat(value, self.lanes)
-        name = f"%c{index}.{len(self.lines)}"
-        place = f"ptr {self.body.constant(value)}, align {8 * self.lanes}"
-        self.lines.append(f"  {name} = load {self.vector}, {place}, !invariant.load !{{}}")
-        return name
+            return Value(value, self.kind)
+        made = Value(f"c{index}.{len(self.lines)}", self.kind)
+        self.lines.append(Let(made, "constant", (), self.body.constant(value)))
+        return made
 
     def turn(self, first: int) -> None:
         """Sines and cosines of angles that are inputs, step by step side by side: each is a chain of twenty
         operations, in which a processor would wait."""
-        ahead = (self.code[index][1] for index in self.sequence[self.time :] if self.code[index][0] in (SIN, COS))
+        code = self.trace_code
+        ahead = (code[index][1] for index in self.sequence[self.time :] if code[index][0] in (SIN, COS))
         others = (angle for angle in ahead if angle not in self.turned and self.body.is_at_hand(angle))
         angles = list(dict.fromkeys((first, *others)))[:ABREAST]
         for angle in angles[1:]:
             self.read(angle)
-        known = {f"x{angle}": self.names[angle] for angle in angles if self.is_near(angle)}
-        others = {
-            f"x{angle}": Angle(self.names[angle], self.terms(angle)) for angle in angles if not self.is_near(angle)
-        }
-        self.lines += within_reach(f"turn{first}", others, self.lanes) if others else []
+        near = {angle: self.names[angle] for angle in angles if self.is_near(angle)}
+        far = {f"x{x}": Angle(self.names[x], self.terms(x)) for x in angles if x not in near}
+        self.lines += within_reach(f"turn{first}", far, self.lanes) if far else []
         side = SPARED if self.body.sparing else ABREAST
         steps = [
             (step + BEHIND * (number // side), number, line)
             for number, x in enumerate(angles)
-            for step, line in enumerate(sincos(f"x{x}", known.get(f"x{x}", f"%x{x}"), self.lanes, self.fma))
+            for step, line in enumerate(sincos(f"x{x}", near.get(x, Value(f"x{x}", self.kind)), self.lanes, self.fma))
         ]
-        self.lines += [line for _, _, line in sorted(steps)]
+        self.lines += [line for _, _, line in sorted(steps, key=lambda step: step[:2])]
         self.turned.update(angles)
 
     def is_near(self, angle: int) -> bool:
         """Whether an angle is an input from which whole turns were taken before the body runs."""
-        op, number, _ = self.code[angle]
+        op, number, _ = self.trace_code[angle]
         return op == INPUT and number in self.body.near
 
-    def terms(self, angle: int) -> tuple[str, ...]:
+    def terms(self, angle: int) -> tuple[Value, ...]:
         """The terms of an angle that is a sum, where these are to be exact."""
-        op, left, right = self.code[angle]
+        op, left, right = self.trace_code[angle]
         known = self.body.sums_of_angles and op == ADD and angle not in self.body.fused
         return tuple(self.names[x] for x in (left, right)) if known and {left, right} <= self.names.keys() else ()
 
-    def fused_sum(self, name: str, index: int) -> list[str]:
+    def fused_sum(self, name: str, index: int) -> Value:
         """A sum with a product: ±xy ± z."""
-        op, left, right = self.code[index]
+        op, left, right = self.trace_code[index]
         product = self.body.fused[index]
-        x, y = (self.operand(factor) for factor in self.code[product][1:])
+        x, y = (self.operand(factor) for factor in self.trace_code[product][1:])
         z = self.operand(right if left == product else left)
-        result, minus = [], f"%{name}.n"
         if op == SUB:
-            result.append(f"  {minus} = fneg {self.vector} {x if right == product else z}")
+            minus = self.let(f"{name}.n", "fneg", x if right == product else z, detail=None)
             x, z = (minus, z) if right == product else (x, minus)
-        given = ", ".join(f"{self.vector} {value}" for value in (x, y, z))
-        return [*result, f"  %{name} = call {WRITTEN} {self.vector} @llvm.fma.v{self.lanes}f64({given})"]
+        return self.let(name, "fma", x, y, z)
 
-    def sign(self, name: str, x: str) -> list[str]:
+    def sign(self, name: str, x: Value) -> Value:
         """±1 where x is beyond zero; zero and NaN stay what they are, NaN without a flag: `one` compares quietly."""
-        given = f"{self.vector} {splat(1.0, self.lanes)}, {self.vector} {x}"
-        return [
-            f"  %{name}.o = fcmp one {self.vector} {x}, {splat(0.0, self.lanes)}",
-            f"  %{name}.s = call {self.vector} @llvm.copysign.v{self.lanes}f64({given})",
-            f"  %{name} = select <{self.lanes} x i1> %{name}.o, {self.vector} %{name}.s, {self.vector} {x}",
-        ]
+        other = Value(f"{name}.o", vector(self.lanes, "i1"))
+        self.lines.append(Let(other, "one", (x, Value(0.0, self.kind))))
+        signed = self.let(f"{name}.s", "copysign", Value(1.0, self.kind), x, detail=None)
+        return self.let(name, "select", other, signed, x, detail=None)
 
 
 def cut(sequence: list[int]) -> list[list[int]]:

@@ -1,10 +1,13 @@
-"""Places of a trace in memory, as addresses: what `llvm.Body` loads from and stores to."""
+"""Places of a trace in memory: what `llvm.Body` loads from and stores to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
+
+from phistar.backends.kernels.ir import F64, Let, Statement, Store, Value
 
 VECTOR, NUMBER, ARGUMENT, ADDED = range(4)
 """What stands at a place: a vector of lanes; one number for all of them; nothing, the pointer's name is that of a
@@ -22,59 +25,42 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class MemoryPlaces:
-    """Spots of the inputs and outputs of a trace; `given` are the parameters of its functions, as IR."""
+    """Spots of the inputs and outputs of a trace; `parameters` are those of its functions, `apart` the pointers to what
+    no other points to."""
 
-    given: str
+    parameters: tuple[Value, ...]
     loads: Sequence[Spot]
     stores: Sequence[Spot]
     lanes: int
-
-    def parameters(self) -> str:
-        return self.given
+    apart: frozenset[str] = frozenset()
 
     def lasts(self, number: int) -> bool:
         return self.loads[number].lasts
 
-    def load(self, target: str, number: int) -> list[str]:
-        spot, vector = self.loads[number], self._vector
+    def load(self, target: Value, number: int) -> list[Statement]:
+        spot = self.loads[number]
         if spot.way in (VECTOR, ADDED):
-            return self._read(target, spot)
-        lines, value = [], f"%{spot.pointer}"
-        if spot.way == NUMBER:
-            lines = [
-                f"  %{target}.p = getelementptr double, ptr %{spot.pointer}, i64 {spot.offset // 8}",
-                f"  %{target}.s = load double, ptr %{target}.p, align 8",
-            ]
-            value = f"%{target}.s"
-        return [
-            *lines,
-            f"  %{target}.i = insertelement {vector} poison, double {value}, i32 0",
-            f"  %{target} = shufflevector {vector} %{target}.i, {vector} poison, <{self.lanes} x i32> zeroinitializer",
-        ]
+            return [self._read(target, spot)]
+        if spot.way == ARGUMENT:
+            return [Let(target, "every", (self._known[spot.pointer],))]
+        one = Value(f"{target.name}.s", F64)
+        return [Let(one, "read", (self._known[spot.pointer],), (spot.offset, 8)), Let(target, "every", (one,))]
 
-    def store(self, position: int, value: str) -> list[str]:
-        spot, name = self.stores[position], f"%o{position}"
-        lines = [self._address(f"o{position}", spot)]
+    def store(self, position: int, value: Value) -> list[Statement]:
+        spot, lines = self.stores[position], []
         if spot.way == ADDED:
-            lines += [f"  {name}.o = load {self._vector}, ptr {name}.p, align {self._align}"]
-            lines += [f"  {name}.n = fadd {self._vector} {name}.o, {value}"]
-            value = f"{name}.n"
-        return [*lines, f"  store {self._vector} {value}, ptr {name}.p, align {self._align}"]
+            before, total = (Value(f"o{position}.{name}", value.type) for name in ("o", "n"))
+            lines = [self._read(before, spot), Let(total, "fadd", (before, value))]
+            value = total
+        return [*lines, Store(value, self._known[spot.pointer], 8 * self.lanes, offset=spot.offset)]
 
-    def again(self, target: str, position: int) -> list[str]:
+    def again(self, target: Value, position: int) -> list[Statement]:
         spot = self.stores[position]
-        return self._read(target, spot) if spot.lasts else []
+        return [self._read(target, spot)] if spot.lasts else []
 
-    def _read(self, target: str, spot: Spot) -> list[str]:
-        return [self._address(target, spot), f"  %{target} = load {self._vector}, ptr %{target}.p, align {self._align}"]
+    def _read(self, target: Value, spot: Spot) -> Let:
+        return Let(target, "read", (self._known[spot.pointer],), (spot.offset, 8 * self.lanes))
 
-    def _address(self, name: str, spot: Spot) -> str:
-        return f"  %{name}.p = getelementptr i8, ptr %{spot.pointer}, i64 {spot.offset}"
-
-    @property
-    def _vector(self) -> str:
-        return f"<{self.lanes} x double>"
-
-    @property
-    def _align(self) -> int:
-        return 8 * self.lanes
+    @cached_property
+    def _known(self) -> dict[str, Value]:
+        return {str(x.name): x for x in self.parameters}

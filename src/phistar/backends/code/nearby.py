@@ -7,49 +7,53 @@ for the cache of decoded instructions runs as fast as its bytes are read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
 
+from phistar.backends.kernels.ir import F64, I64, Let, Statement, Store, Value
+
+_PLACE = F64.to
 REACH = 256  # bytes around a pointer that one byte tells apart
 POINTERS = 11  # as many as registers hold beside the arguments
-DECLARED = "declare ptr @llvm.ptrmask.p0.i64(ptr, i64)"
+
+Window = tuple[str, int]  # a memory's pointer, and how often `REACH` bytes from it on
 
 
-class Address(NamedTuple):
-    """A line that gives a name to the place so many bytes from a pointer on."""
-
-    name: str
-    pointer: str
-    offset: int
-
-    @property
-    def text(self) -> str:
-        return f"  %{self.name} = getelementptr i8, ptr %{self.pointer}, i64 {self.offset}"
-
-
-Line = str | Address
-
-
-def lines_text(lines: Sequence[Line]) -> list[str]:
-    """Lines as IR."""
-    return [line.text if isinstance(line, Address) else line for line in lines]
-
-
-def nearby(lines: Sequence[Line]) -> list[Line]:
-    """The same lines, with places told from the pointers that most of them are near to. A mask that changes nothing
-    keeps the compiler from counting from the beginning again."""
-    windows = Counter((x.pointer, x.offset // REACH) for x in lines if isinstance(x, Address))
-    chosen = {window for window, _ in windows.most_common(POINTERS)}
-    opening: list[Line] = []
+def nearby(body: Sequence[Statement], memories: Collection[str]) -> list[Statement]:
+    """The same statements, with places in some memories told from the pointers that most of them are near to; the
+    compiler is not to count from the beginning again."""
+    windows = [_window(statement, memories) for statement in body]
+    chosen = {x for x, _ in Counter(x for x in windows if x is not None).most_common(POINTERS)}
+    held = {x: Value(f"{x[0]}.near{x[1]}", _PLACE) for x in chosen}
+    opening: list[Statement] = []
     for memory, window in sorted(chosen):
-        name = f"{memory}.near{window}"
-        opening.append(Address(f"{name}.p", memory, REACH * window + REACH // 2))
-        opening.append(f"  %{name} = call ptr @llvm.ptrmask.p0.i64(ptr %{name}.p, i64 -8)")
-    return [*opening, *(_near(line, chosen) for line in lines)]
+        middle, place = Value(f"{memory}.near{window}.p", _PLACE), Value(memory, _PLACE)
+        opening += [
+            Let(middle, "bytes", (place, Value(REACH * window + REACH // 2, I64))),
+            Let(held[memory, window], "anew", (middle,)),
+        ]
+    pairs = zip(body, windows, strict=True)
+    return [*opening, *(_near(line, held[x], x[1]) if x in held else line for line, x in pairs)]
 
 
-def _near(line: Line, chosen: set[tuple[str, int]]) -> Line:
-    if not isinstance(line, Address) or (line.pointer, line.offset // REACH) not in chosen:
-        return line
-    window = line.offset // REACH
-    return Address(line.name, f"{line.pointer}.near{window}", line.offset - REACH * window - REACH // 2)
+def _window(statement: Statement, memories: Collection[str]) -> Window | None:
+    """Where a place is that is told in bytes from one of the memories on."""
+    if type(statement) is Let and statement[1] == "read":
+        memory, offset = statement[2][0][0], statement[3][0]
+    elif type(statement) is Store:
+        memory, offset = statement[1][0], statement[4]
+    elif type(statement) is Let and statement[1] == "bytes":
+        memory, offset = statement[2][0][0], statement[2][1][0]
+    else:
+        return None
+    return (memory, offset // REACH) if memory in memories else None
+
+
+def _near(statement: Statement, place: Value, window: int) -> Statement:
+    less = REACH * window + REACH // 2
+    if type(statement) is Store:
+        return Store(statement.value, place, statement.align, statement.whole, statement.offset - less)
+    assert isinstance(statement, Let)
+    target, operation, operands, detail = statement
+    if operation == "read":
+        return Let(target, operation, (place,), (detail[0] - less, detail[1]))
+    return Let(target, operation, (place, Value(int(operands[1].name) - less, I64)))

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.llvm import FLAGS
+from phistar.backends.kernels.build import Code, Local
+from phistar.backends.kernels.ir import F64, FREE, I64, Func, Module, Table
 
 Products = tuple[tuple[tuple[int, int], ...], ...]
 """Of each entry of a pair the products (left, right) that it adds up; two entries a table, above and below."""
+_TABLE = "pairs.table"
 FEW = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
 
 
@@ -97,12 +99,17 @@ class PairLoop:
     sign: float
     terms: Terms
 
-    def text(self, lanes: int) -> tuple[list[str], list[str]]:
-        """Definitions (function and table) and the call on the memory %out."""
-        entries = [8 * lanes * place for row in self.rows for place in row]
-        table = f"@pairs.table = internal constant [{len(entries)} x i64] [{', '.join(f'i64 {x}' for x in entries)}]"
-        call = f"  call void @pairs(ptr %out, ptr @pairs.table, i64 {len(self.rows)})"
-        return [table, _loop(lanes, self.sign, self.terms)] if self.rows else [], [call] if self.rows else []
+    def module(self, lanes: int) -> Module:
+        """The function and its table."""
+        if not self.rows:
+            return Module(())
+        entries = tuple(8 * lanes * place for row in self.rows for place in row)
+        return Module((_loop(lanes, self.sign, self.terms),), (Table(_TABLE, I64, entries),))
+
+    def put(self, code: Code, memory: Local) -> None:
+        """The call on packed memory."""
+        if self.rows:
+            code.call("pairs", memory, code.table(_TABLE, I64.read), len(self.rows))
 
     @property
     def operations(self) -> int:
@@ -142,33 +149,19 @@ def _terms(left: np.ndarray, right: np.ndarray, products: Products) -> Terms:
     return tuple(tuple((a, b) for a, b in product if some[0][a] and some[1][b]) for product in wanted)
 
 
-def _loop(lanes: int, sign: float, terms: Terms) -> str:
-    """For each row of the table four sums of products."""
-    vector, align = f"<{lanes} x double>", f"align {8 * lanes}"
-    lines = ["define internal void @pairs(ptr %m, ptr %table, i64 %count) #0 {", "entry:", "  br label %pair", "pair:"]
-    lines += ["  %n = phi i64 [0, %entry], [%n2, %pair]", "  %t = phi ptr [%table, %entry], [%t2, %pair]"]
-    for i, name in enumerate(("left", "right", *(f"to{p}" for p in range(len(terms))))):
-        lines += [
-            f"  %{name}.p = getelementptr i64, ptr %t, i64 {i}",
-            f"  %{name}.o = load i64, ptr %{name}.p, align 8",
+def _loop(lanes: int, sign: float, terms: Terms) -> Func:
+    """For each row of the table the sums of products that it makes."""
+    code, align, width = Code("pairs", m=F64.to, table=I64.read, count=I64), 8 * lanes, 2 + len(terms)
+    code.freedom = FREE
+    with code.loop(0, code["count"], some=True) as n:
+        row = code["table"].at(n * width)
+        left, right, *to = (code["m"].bytes(row.at(i).load()) for i in range(width))
+        sides = [
+            {i: place.at(lanes * i).load(lanes, align) for i in sorted({term[k] for x in terms for term in x})}
+            for k, place in enumerate((left, right))
         ]
-        lines += [f"  %{name} = getelementptr i8, ptr %m, i64 %{name}.o"]
-    for number, side in enumerate(("left", "right")):
-        for i in sorted({term[number] for product in terms for term in product}):
-            lines += [f"  %{side}{i}.p = getelementptr {vector}, ptr %{side}, i64 {i}"]
-            lines += [f"  %{side}{i} = load {vector}, ptr %{side}{i}.p, {align}"]
-    for p, products in enumerate(terms):
-        total = "zeroinitializer"
-        for number, (a, b) in enumerate(products):
-            name = f"%p{p}x{number}"
-            lines += [f"  {name} = fmul {FLAGS} {vector} %left{a}, %right{b}"]
-            if number:
-                lines += [f"  {name}s = fadd {FLAGS} {vector} {total}, {name}"]
-            total = f"{name}s" if number else name
-        if sign < 0:
-            lines += [f"  %p{p}n = fneg {FLAGS} {vector} {total}"]
-            total = f"%p{p}n"
-        lines += [f"  store {vector} {total}, ptr %to{p}, {align}"]
-    lines += [f"  %t2 = getelementptr i64, ptr %t, i64 {2 + len(terms)}", "  %n2 = add i64 %n, 1"]
-    lines += ["  %more = icmp slt i64 %n2, %count", "  br i1 %more, label %pair, label %done"]
-    return "\n".join([*lines, "done:", "  ret void", "}"])
+        for place, products in zip(to, terms, strict=True):
+            made = [sides[0][a] * sides[1][b] for a, b in products]
+            total = sum(made[1:], made[0]) if made else code.number(0.0, lanes)
+            place.store(-total if sign < 0 and made else total, align)
+    return code.function

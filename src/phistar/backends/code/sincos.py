@@ -1,4 +1,4 @@
-"""Sine and cosine as branch-free vector IR: Cody-Waite reduction by π/2 in three parts, then fdlibm's polynomials.
+"""Sine and cosine without branches: Cody-Waite reduction by π/2 in three parts, then fdlibm's polynomials.
 
 The reduction carries no fast-math flags: it is only right when evaluated as written. Within 2 ulp to 1e14. Angles from
 2⁵⁰ on, where doubles are 0.25 rad apart, are first replaced by the angle within ±π that has the C library's sine and
@@ -7,10 +7,13 @@ cosine (`within_reach`); infinity becomes NaN.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import nextafter
+
+from phistar.backends.kernels import ir
+from phistar.backends.kernels.build import Code, Local
+from phistar.backends.kernels.ir import F64, I1, Func, If, Joined, Let, Module, Outside, Statement, Value, vector
 
 _MAGIC = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer and leaves that integer in the low bits
 _TWO_OVER_PI = 0.6366197723675814
@@ -30,8 +33,9 @@ _SIGN = -(2**63)
 TOGETHER = 64  # packed angles behind one branch: all of them wait on the stack while it is decided
 
 
-def sincos(name: str, argument: str, lanes: int, fma: str) -> list[str]:
-    """Lines that define %name.sin and %name.cos of the vector `argument`; `fma` is "fma", or "fmuladd" without it."""
+def sincos(name: str, argument: Value, lanes: int, fma: str) -> list[Let]:
+    """Statements that define `name.sin` and `name.cos` of the vector `argument`; `fma` is "fma", or "fmuladd" without
+    it."""
     w = _Writer(name, lanes, fma)
     turns = w.fused("turns", argument, w.constant(_TWO_OVER_PI), w.constant(_MAGIC))
     count = w.binary("count", "fsub", turns, w.constant(_MAGIC))
@@ -45,150 +49,137 @@ def sincos(name: str, argument: str, lanes: int, fma: str) -> list[str]:
 class Angle:
     """A vector of angles; of one that is a sum, its terms: from these whole turns are taken before they are added."""
 
-    vector: str
-    terms: tuple[str, ...] = ()
+    vector: Value
+    terms: tuple[Value, ...] = ()
 
     @property
     def reach(self) -> float:
         return _SUM_REACH if self.terms else _REACH
 
-    def turned(self, target: str, vector: str, function: str) -> list[str]:
-        """Lines that define %target.turned: the angle less whole turns."""
-        reach = f"double 0x{_word(self.reach):016X}"
+    def turned(self, target: str) -> list[Let]:
+        """Statements that define `target.turned`: the angle less whole turns."""
+        kind, made = self.vector.type, Value(f"{target}.turned", self.vector.type)
+        function, reach = less_turns(kind.lanes), Value(self.reach, F64)
         if not self.terms:
-            return [f"  %{target}.turned = call {vector} {function}({vector} {self.vector}, {reach})"]
-        parts = [f"%{target}.term{number}" for number in range(len(self.terms))]
+            return [Let(made, "call", (self.vector, reach), function)]
+        parts = [Value(f"{target}.term{number}", kind) for number in range(len(self.terms))]
         given = zip(parts, self.terms, strict=True)
-        lines = [f"  {part} = call {vector} {function}({vector} {term}, {reach})" for part, term in given]
-        return [*lines, f"  %{target}.turned = fadd {vector} {', '.join(parts)}"]
+        calls = [Let(part, "call", (term, reach), function) for part, term in given]
+        return [*calls, Let(made, "fadd", tuple(parts))]
 
 
-def within_reach(name: str, angles: Mapping[str, Angle], lanes: int, stores: Sequence[str] = ()) -> list[str]:
-    """Lines that define %target for each target → angle: the same, less whole turns if it is beyond the reach of
-    `sincos`. One branch, labelled with `name`, for all of them; with `stores`, lines that store each %target.turned,
-    nothing is defined after it."""
-    w, signs = _Writer(name, lanes, ""), ""
-    for number, angle in enumerate(angles.values()):
-        # A difference whose sign is looked at: comparing a NaN, of which nothing is to be told, would raise a flag.
-        size = w.let(f"size{number}", f"call {w.vector} @llvm.fabs.v{lanes}f64({w.vector} {angle.vector})")
-        left = w.bits(f"left{number}", w.binary(f"room{number}", "fsub", w.constant(nextafter(angle.reach, 0)), size))
-        signs = w.whole(f"signs{number}", "or", signs, left) if signs else left
-    beyond = w.let("beyond", f"icmp slt {w.integers} {signs}, {w.integer(0)}")
-    lanes_beyond = w.let("lanes", f"bitcast <{lanes} x i1> {beyond} to i{lanes}")
-    some = w.let("some", f"icmp ne i{lanes} {lanes_beyond}, 0")
-    function = f"@less_turns.v{lanes}"
-    calls = [line for target, angle in angles.items() for line in angle.turned(target, w.vector, function)]
+def within_reach(name: str, angles: Mapping[str, Angle], lanes: int) -> list[Statement]:
+    """Statements that define each target → angle: the same, less whole turns if it is beyond the reach of `sincos`. One
+    branch for all of them."""
+    lines, some = _beyond(name, angles, lanes)
+    calls = [line for target, angle in angles.items() for line in angle.turned(target)]
     joined = [
-        f"  %{target} = phi {w.vector} [{angle.vector}, %{name}.near], [%{target}.turned, %{name}.far]"
+        Joined(Value(target, angle.vector.type), Value(f"{target}.turned", angle.vector.type), angle.vector)
         for target, angle in angles.items()
     ]
-    return [
-        *(f"  br label %{name}.near", f"{name}.near:", *w.lines),
-        f'  br i1 {some}, label %{name}.far, label %{name}.on, !prof !{{!"branch_weights", i32 1, i32 1000000}}',
-        *(f"{name}.far:", *calls, *stores, f"  br label %{name}.on"),
-        *(f"{name}.on:", *(joined if not stores else ())),
-    ]
+    return [*lines, If(some, tuple(calls), (), tuple(joined), rare=True)]
 
 
-def nearer_inputs(entries: Sequence[int], lanes: int) -> list[str]:
-    """Lines that take whole turns from those of some vectors of %in, packed angles, that are beyond reach."""
-    lines = []
+def _beyond(name: str, angles: Mapping[str, Angle], lanes: int) -> tuple[list[Let], Value]:
+    """Whether any of some angles is beyond its reach, and the statements that say so."""
+    w, signs = _Writer(name, lanes, ""), None
+    for number, angle in enumerate(angles.values()):
+        # A difference whose sign is looked at: comparing a NaN, of which nothing is to be told, would raise a flag.
+        size = w.let(f"size{number}", "fabs", angle.vector)
+        left = w.bits(f"left{number}", w.binary(f"room{number}", "fsub", w.constant(nextafter(angle.reach, 0)), size))
+        signs = left if signs is None else w.whole(f"signs{number}", "or", signs, left)
+    assert signs is not None
+    beyond = w.put("beyond", "i1", "slt", signs, w.integer(0))
+    w.lines.append(Let(Value(f"{name}.some", I1), "any", (beyond,)))
+    return w.lines, w.lines[-1].target
+
+
+def nearer_inputs(code: Code, memory: Local, entries: list[int], lanes: int) -> None:
+    """Take whole turns from those of some vectors of packed memory, angles, that are beyond reach."""
     for start in range(0, len(entries), TOGETHER):
-        angles, stores = {}, []
-        for entry in entries[start : start + TOGETHER]:
-            lines += [f"  %angle{entry}.p = getelementptr i8, ptr %in, i64 {8 * lanes * entry}"]
-            lines += [f"  %angle{entry} = load <{lanes} x double>, ptr %angle{entry}.p, align {8 * lanes}"]
-            stores += [f"  store <{lanes} x double> %near{entry}.turned, ptr %angle{entry}.p, align {8 * lanes}"]
-            angles[f"near{entry}"] = Angle(f"%angle{entry}")
-        lines += within_reach(f"angles{start}", angles, lanes, stores)
-    return lines
+        places = {entry: memory.bytes(8 * lanes * entry) for entry in entries[start : start + TOGETHER]}
+        angles = {f"near{entry}": Angle(place.load(lanes, 8 * lanes).value) for entry, place in places.items()}
+        lines, some = _beyond(f"angles{start}", angles, lanes)
+        then: list[Statement] = []
+        for (name, angle), place in zip(angles.items(), places.values(), strict=True):
+            then += angle.turned(name)
+            then.append(ir.Store(Value(f"{name}.turned", vector(lanes)), place.value, 8 * lanes))
+        for line in (*lines, If(some, tuple(then), rare=True)):
+            code.put(line)
 
 
-FUNCTIONS = "\n".join(
-    [
-        *(f"declare double @{name}(double)" for name in ("sin", "cos", "llvm.fabs.f64")),
-        "declare double @atan2(double, double)",
-    ]
-)
-"""The C library's, declared once in a module that has `less_turns_text`."""
+def less_turns(lanes: int) -> str:
+    """The name of the function of `turning_module`."""
+    return f"less_turns.v{lanes}"
 
 
-def less_turns_text(lanes: int) -> str:
-    """`less_turns.v{lanes}`: each angle of a vector that is beyond reach as the one within ±π with the same sine and
-    cosine; the others stay what they are."""
-    vector, last = f"<{lanes} x double>", "%x"
-    lines = [f"declare {vector} @llvm.fabs.v{lanes}f64({vector})"]
-    lines += [f"define internal {vector} @less_turns.v{lanes}({vector} %x, double %reach) nounwind noinline cold {{"]
+def turning_module(*widths: int) -> Module:
+    """`less_turns` for vectors of such lanes, and what it calls of the C library."""
+    outside = [Outside(name, (F64,), F64) for name in ("sin", "cos")]
+    return Module(tuple(map(_less_turns, widths)), outside=(*outside, Outside("atan2", (F64, F64), F64)))
+
+
+def _less_turns(lanes: int) -> Func:
+    """Each angle of a vector that is beyond reach as the one within ±π with the same sine and cosine; the others stay
+    what they are."""
+    code = Code(less_turns(lanes), x=vector(lanes), reach=F64)
+    code.result, last = vector(lanes), code["x"]
     for lane in range(lanes):
-        lines += [f"  %a{lane} = extractelement {vector} %x, i32 {lane}"]
-        lines += [f"  %{name}{lane} = call double @{name}(double %a{lane})" for name in ("sin", "cos")]
-        lines += [f"  %t{lane} = call double @atan2(double %sin{lane}, double %cos{lane})"]
-        lines += [f"  %z{lane} = call double @llvm.fabs.f64(double %a{lane})"]
-        lines += [f"  %b{lane} = fcmp oge double %z{lane}, %reach"]
-        lines += [f"  %y{lane} = select i1 %b{lane}, double %t{lane}, double %a{lane}"]
-        lines += [f"  %x{lane} = insertelement {vector} {last}, double %y{lane}, i32 {lane}"]
-        last = f"%x{lane}"
-    return "\n".join([*lines, f"  ret {vector} {last}", "}"])
+        angle = code["x"].take(lane)
+        sine, cosine = (code.called(F64, name, angle) for name in ("sin", "cos"))
+        turned = code.called(F64, "atan2", sine, cosine)
+        beyond = code.let(I1, "oge", code.let(F64, "fabs", angle), code["reach"])
+        last = code.let(vector(lanes), "put", last, beyond.select(turned, angle), detail=lane)
+    code.give(last)
+    return replace(code.function, called=True, rare=True)
 
 
 @dataclass
 class _Writer:
-    """Names under %name, vectors of `lanes` doubles or integers."""
+    """Names under `name`, vectors of `lanes` floats or whole numbers."""
 
     name: str
     lanes: int
     fma: str
-    lines: list[str] = field(default_factory=list)
+    lines: list[Let] = field(default_factory=list)
 
-    @property
-    def vector(self) -> str:
-        return f"<{self.lanes} x double>"
+    def constant(self, value: float) -> Value:
+        return Value(value, vector(self.lanes))
 
-    @property
-    def integers(self) -> str:
-        return f"<{self.lanes} x i64>"
+    def integer(self, value: int) -> Value:
+        return Value(value, vector(self.lanes, "i64"))
 
-    def constant(self, value: float) -> str:
-        return "<" + ", ".join([f"double 0x{_word(value) % 2**64:016X}"] * self.lanes) + ">"
+    def put(self, target: str, kind: str, operation: str, *operands: Value) -> Value:
+        made = Value(f"{self.name}.{target}", vector(self.lanes, kind))
+        self.lines.append(Let(made, operation, operands))
+        return made
 
-    def integer(self, value: int) -> str:
-        return "<" + ", ".join([f"i64 {value}"] * self.lanes) + ">"
+    def let(self, target: str, operation: str, *operands: Value) -> Value:
+        return self.put(target, "f64", operation, *operands)
 
-    def let(self, target: str, line: str) -> str:
-        self.lines.append(f"  %{self.name}.{target} = {line}")
-        return f"%{self.name}.{target}"
+    def binary(self, target: str, op: str, a: Value, b: Value) -> Value:
+        return self.put(target, "f64", op, a, b)
 
-    def binary(self, target: str, op: str, a: str, b: str) -> str:
-        return self.let(target, f"{op} {self.vector} {a}, {b}")
+    def whole(self, target: str, op: str, a: Value, b: Value) -> Value:
+        return self.put(target, "i64", op, a, b)
 
-    def whole(self, target: str, op: str, a: str, b: str) -> str:
-        return self.let(target, f"{op} {self.integers} {a}, {b}")
-
-    def fused(self, target: str, a: str, b: str, c: str) -> str:
+    def fused(self, target: str, a: Value, b: Value, c: Value) -> Value:
         """a·b + c, in one rounding where the hardware can."""
-        given = ", ".join(f"{self.vector} {x}" for x in (a, b, c))
-        return self.let(target, f"call {self.vector} @llvm.{self.fma}.v{self.lanes}f64({given})")
+        return self.put(target, "f64", self.fma, a, b, c)
 
-    def select(self, target: str, mask: str, a: str, b: str) -> str:
-        return self.let(target, f"select <{self.lanes} x i1> {mask}, {self.vector} {a}, {self.vector} {b}")
-
-    def bits(self, target: str, x: str) -> str:
-        return self.let(target, f"bitcast {self.vector} {x} to {self.integers}")
+    def bits(self, target: str, x: Value) -> Value:
+        return self.put(target, "i64", "bits", x)
 
 
-def _word(value: float) -> int:
-    return struct.unpack(">q", struct.pack(">d", value))[0]
-
-
-def _fused_remainder(w: _Writer, x: str, count: str) -> str:
+def _fused_remainder(w: _Writer, x: Value, count: Value) -> Value:
     """x − count·π/2. The first step is exact: both terms are multiples of 2⁻⁵², the difference is below one."""
-    minus = w.let("minus", f"fneg {w.vector} {count}")
+    minus = w.let("minus", "fneg", count)
     for number, part in enumerate(_PI_2):
         x = w.fused(f"r{number}", minus, w.constant(part), x)
     return x
 
 
-def _split_remainder(w: _Writer, x: str, count: str) -> str:
+def _split_remainder(w: _Writer, x: Value, count: Value) -> Value:
     """The same without fused arithmetic: count·π/2 as an exact sum of two doubles."""
     scaled = w.binary("scaled", "fmul", count, w.constant(_HALVES))
     upper = w.binary("upper", "fsub", scaled, w.binary("rest", "fsub", scaled, count))
@@ -208,7 +199,7 @@ def _split_remainder(w: _Writer, x: str, count: str) -> str:
     return w.binary("r2", "fsub", x, w.binary("last", "fmul", count, w.constant(_PI_2[2])))
 
 
-def _polynomials(w: _Writer, r: str) -> tuple[str, str]:
+def _polynomials(w: _Writer, r: Value) -> tuple[Value, Value]:
     """Sine and cosine of |r| ≤ π/4."""
     z = w.binary("z", "fmul", r, r)
     sine, cosine = w.constant(_SIN[-1]), w.constant(_COS[-1])
@@ -219,14 +210,14 @@ def _polynomials(w: _Writer, r: str) -> tuple[str, str]:
     return sine, w.fused("cosine", w.fused("slope", cosine, z, w.constant(-0.5)), z, w.constant(1.0))
 
 
-def _quadrants(w: _Writer, turns: str, sine: str, cosine: str) -> None:
+def _quadrants(w: _Writer, turns: Value, sine: Value, cosine: Value) -> None:
     """Swapped for odd counts; the sine's sign is the second bit of the count, the cosine's the sum of both bits."""
     bits = w.bits("bits", turns)
     first = w.whole("first", "shl", bits, w.integer(63))
     second = w.whole("second", "and", w.whole("bit", "shl", bits, w.integer(62)), w.integer(_SIGN))
-    swap = w.let("swap", f"icmp slt {w.integers} {first}, {w.integer(0)}")
+    swap = w.put("swap", "i1", "slt", first, w.integer(0))
     both = w.whole("both", "xor", first, second)
     for name, sign, odd, even in (("sin", second, cosine, sine), ("cos", both, sine, cosine)):
-        value = w.bits(f"{name}.bits", w.select(f"{name}.value", swap, odd, even))
+        value = w.bits(f"{name}.bits", w.let(f"{name}.value", "select", swap, odd, even))
         turned = w.whole(f"{name}.turned", "xor", value, sign)
-        w.let(name, f"bitcast {w.integers} {turned} to {w.vector}")
+        w.let(name, "bits", turned)

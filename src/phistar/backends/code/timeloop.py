@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.llvm import Body, declarations
+from phistar.backends.code.llvm import Body
 from phistar.backends.code.memory_places import ARGUMENT, MemoryPlaces, Spot
+from phistar.backends.code.sincos import turning_module
 from phistar.backends.code.stepping_loop import loop_functions
 from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.emit_llvm import ATTRIBUTES, DECLARED, functions_text
+from phistar.backends.kernels.emit_llvm import module_text
+from phistar.backends.kernels.ir import F64, Module, Value
 from phistar.backends.machine.rows import size
 from phistar.backends.traces.trace import Tape, Trace, finish
 
@@ -48,7 +50,7 @@ class Memory:
 
     @property
     def held(self) -> dict[str, int]:
-        """Where in %held the numbers of a step start."""
+        """Where in `held` the numbers of a step start."""
         sizes = {"u": self.nv, "clock": 2, "gains": self.gains, "row": self.row, "noted": self.noted}
         return {name: sum(list(sizes.values())[:k]) for k, name in enumerate(sizes)}
 
@@ -82,7 +84,7 @@ def recorded(memory: Memory, function: Callable[..., Mapping[str, Any]], reads: 
 
 
 def phase_places(phase: Phase, memory: Memory, lanes: int) -> MemoryPlaces:
-    """Places of a phase: %x, %held, what the phase before left in %from, and %to; weights are plain arguments. What a
+    """Places of a phase: x, held, what the phase before left in `from`, and `to`; weights are plain arguments. What a
     phase replaces does not last, nor do weights, which are in no memory."""
     replaced, width = {name for name, _ in phase.stores}, 8 * lanes
 
@@ -94,11 +96,12 @@ def phase_places(phase: Phase, memory: Memory, lanes: int) -> MemoryPlaces:
         start, place = memory.n if name == "s" else 0, "x" if name == "x" else stage
         return Spot(place, width * (start + entry), lasts=place != "x" or stage == "to" or name not in replaced)
 
-    pointers = ", ".join(f"ptr noalias %{name}" for name in ("x", "from", "to", "held"))
+    pointers = [Value(name, F64.to) for name in ("x", "from", "to", "held")]
     loads, stores = (
         [spot(*x, stage) for x in places] for places, stage in ((phase.loads, "from"), (phase.stores, "to"))
     )
-    return MemoryPlaces(f"{pointers}, double %w0, double %w1", loads, stores, lanes)
+    given = (*pointers, Value("w0", F64), Value("w1", F64))
+    return MemoryPlaces(given, loads, stores, lanes, frozenset(str(x.name) for x in pointers))
 
 
 @dataclass(frozen=True)
@@ -124,13 +127,11 @@ class TimeLoop:
             for name, phase in (("control", self.control), ("stage", self.stage), ("finish", self.finish))
             if phase is not None
         }
-        functions = [text for body in bodies.values() for text in body.functions()]
         scratch = max(body.slot_count for body in bodies.values())
         signature = TimeSignature(self.memory, self.control is None or self.memory.row > 0)
         step = partial(self._step, bodies=bodies)
-        names = [name for body in bodies.values() for name in body.names]
-        loop = functions_text(loop_functions(signature, step, scratch, lanes), names)
-        return "\n".join([declarations(lanes), DECLARED, *functions, loop, ATTRIBUTES])
+        loop = Module(tuple(loop_functions(signature, step, scratch, lanes)))
+        return module_text(turning_module(lanes).with_(*(body.module() for body in bodies.values()), loop))
 
     def _step(self, code: Code, places: Mapping[str, Local], k: Local, bodies: Mapping[str, Body]) -> None:
         """One step; stages and the finish hand over between y and z, an odd number of times where the next step begins

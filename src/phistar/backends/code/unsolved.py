@@ -11,6 +11,8 @@ import numpy as np
 from phistar.backends.code.elimination import Elimination, Factors, Job, factored, inverted, supports
 from phistar.backends.code.elimination_plan import HALFWAY, SOLVED, WHOLE, Carrying
 from phistar.backends.code.pairs import Made, PairLoop, Pairs, pair_loop
+from phistar.backends.kernels.build import Code, Local
+from phistar.backends.kernels.ir import Module
 from phistar.backends.links.values import mirrored
 from phistar.backends.traces.solve import solve_symmetric
 
@@ -35,11 +37,13 @@ class Loops:
     kept: tuple[int, ...]
     made: frozenset[int] = frozenset()
 
-    def text(self, lanes: int, inputs: int) -> tuple[list[str], list[str]]:
-        """Definitions, and calls on the memory %out and on the rows of the outputs, which follow so many inputs."""
-        parts = [self.pairs.text(lanes)] if self.pairs else []
-        parts += [self.elimination.text(lanes, inputs)] if self.elimination else []
-        return [line for lines, _ in parts for line in lines], [call for _, calls in parts for call in calls]
+    def put(self, code: Code, memory: Local, rows: list[list[Local]]) -> Module:
+        """Calls on packed memory and on the rows of the outputs, a place for each lane; gives what is called."""
+        found = Module(())
+        if self.pairs is not None:
+            self.pairs.put(code, memory)
+            found = self.pairs.module(len(rows[0]))
+        return found.with_(self.elimination.put(code, memory, rows)) if self.elimination is not None else found
 
     @property
     def operations(self) -> int:

@@ -29,8 +29,9 @@ class Local:
             known = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}.get(whole)
             if known is not None:
                 return self.code.whole(known(self.value.name, other))
-        operation = floating if self.type.kind == "f64" else whole
-        return self.code.let(result or self.type, operation, self, self.code.like(other, self.type))
+        if self.type.kind == "f64":
+            return self.code.let(self.type, floating, self, self.code.like(other, self.type), detail=self.code.freedom)
+        return self.code.let(result or self.type, whole, self, self.code.like(other, self.type))
 
     def __add__(self, other: Any) -> Local:
         return self if isinstance(other, int) and other == 0 else self._with("add", "fadd", other)
@@ -41,6 +42,9 @@ class Local:
     def __mul__(self, other: Any) -> Local:
         return self if isinstance(other, int) and other == 1 else self._with("mul", "fmul", other)
 
+    def __neg__(self) -> Local:
+        return self.code.let(self.type, "fneg", self, detail=self.code.freedom)
+
     def __floordiv__(self, other: Any) -> Local:
         return self._with("sdiv", "", other)
 
@@ -49,6 +53,9 @@ class Local:
 
     def __and__(self, other: Any) -> Local:
         return self._with("and", "", other)
+
+    def __or__(self, other: Any) -> Local:
+        return self._with("or", "", other)
 
     def __lt__(self, other: Any) -> Local:
         return self._with("slt", "", other, I1)
@@ -65,6 +72,10 @@ class Local:
     def same(self, other: Any) -> Local:
         """Whether two whole numbers are equal."""
         return self._with("eq", "", other, I1)
+
+    def greater(self, other: Any) -> Local:
+        """Whether a float is greater than another, and neither is NaN."""
+        return self.code.let(I1, "ogt", self, self.code.like(other, self.type))
 
     def select(self, one: Any, other: Any) -> Local:
         """`one` where this is true, else `other`."""
@@ -98,6 +109,14 @@ class Local:
         given = self.code.like(value, Type(self.type.kind, 0, self.type.pointers - 1))
         self.code.put(ir.Store(given.value, self.value, align, whole))
 
+    def address(self) -> Local:
+        """A pointer as a whole number."""
+        return self.code.let(I64, "address", self)
+
+    def place(self, kind: Type) -> Local:
+        """The place whose address a whole number is."""
+        return self.code.let(kind, "place", self)
+
     # Lanes
 
     def every(self, lanes: int) -> Local:
@@ -115,10 +134,13 @@ class Local:
 
 class Code:
     """A function as it is written: its parameters by name, then statements in order. One that is not `inner` can be
-    called from outside."""
+    called from outside; `freedom` is that of floating operations from here on; `apart` and `result`: as in `Func`."""
 
     def __init__(self, name: str, /, **parameters: Type) -> None:
         self.name, self.inner, self.count = name, True, 0
+        self.freedom: str | None = ir.EXACT
+        self.apart: frozenset[str] = frozenset()
+        self.result: Type | None = None
         self.parameters = tuple(Value(name, kind) for name, kind in parameters.items())
         self.given = {str(value.name): Local(self, value) for value in self.parameters}
         self.blocks: list[list[Any]] = [[]]
@@ -130,7 +152,7 @@ class Code:
     def function(self) -> ir.Func:
         """What has been written."""
         (body,) = self.blocks
-        return ir.Func(self.name, self.parameters, tuple(body), self.inner)
+        return ir.Func(self.name, self.parameters, tuple(body), self.inner, self.result, self.apart)
 
     def put(self, statement: Any) -> None:
         self.blocks[-1].append(statement)
@@ -155,17 +177,30 @@ class Code:
         """A constant, in every lane."""
         return Local(self, Value(float(value), Type("f64", lanes)))
 
-    def call(self, function: str, *arguments: Any) -> None:
-        self.put(ir.Call(function, tuple(self.like(x, I64).value for x in arguments)))
+    def call(self, function: str | Local, *arguments: Any) -> None:
+        """A function that gives nothing, by its name or its address."""
+        named = function if isinstance(function, str) else function.value
+        self.put(ir.Call(named, tuple(self.like(x, I64).value for x in arguments)))
+
+    def called(self, kind: Type, function: str | Local, *arguments: Any) -> Local:
+        """What a function gives."""
+        given = [self.like(x, I64) for x in arguments]
+        if isinstance(function, str):
+            return self.let(kind, "call", *given, detail=function)
+        return self.let(kind, "call", function, *given)
+
+    def give(self, value: Local | None = None) -> None:
+        """Return."""
+        self.put(ir.Return(value.value if value is not None else None))
 
     def clear(self, place: Local, size: Any) -> None:
         """So many bytes become zero."""
         self.put(ir.Clear(place.value, self.like(size, I64).value))
 
-    def room(self, entries: Any, align: int, kept: str = "") -> Local:
-        """Working memory of so many doubles; `kept` names what is laid aside for the next call."""
+    def room(self, entries: Any, align: int, kept: str = "", kind: Type = F64.to) -> Local:
+        """Working memory of so many doubles or pointers; `kept` names what is laid aside for the next call."""
         operands = (entries,) if isinstance(entries, Local) else ()
-        return self.let(F64.to, "room", *operands, detail=(0 if operands else entries, align, kept))
+        return self.let(kind, "room", *operands, detail=(0 if operands else entries, align, kept))
 
     def table(self, name: str, kind: Type) -> Local:
         """Where a table begins that stands in the code."""
@@ -195,13 +230,27 @@ class Code:
         self.put(ir.Switch(value.value, tuple(self.written(case) for case in cases)))
 
     @contextmanager
-    def loop(self, start: Any, stop: Any, step: int = 1) -> Iterator[Local]:
-        """A block for each whole number from `start` on before `stop`."""
+    def loop(self, start: Any, stop: Any, step: int = 1, some: bool = False) -> Iterator[Local]:
+        """A block for each whole number from `start` on before `stop`; `some`: there is at least one."""
         index, bounds = self.named(I64), (self.like(start, I64).value, self.like(stop, I64).value)
         self.blocks.append([])
         yield index
         body = tuple(self.blocks.pop())
-        self.put(ir.For(index.value, *bounds, step, body))
+        self.put(ir.For(index.value, *bounds, step, body, some=some))
+
+    def carried(
+        self, start: Any, stop: Any, begun: Sequence[Local], turn: Callable[[Local, list[Local]], Sequence[Local]]
+    ) -> list[Local]:
+        """A loop that hands values on from turn to turn: what they are behind it."""
+        index, bounds = self.named(I64), (self.like(start, I64).value, self.like(stop, I64).value)
+        values, after = ([self.named(x.type) for x in begun] for _ in range(2))
+        self.blocks.append([])
+        following = turn(index, values)
+        body = tuple(self.blocks.pop())
+        handed = zip(values, begun, following, after, strict=True)
+        carried = tuple(ir.Carried(*(x.value for x in each)) for each in handed)
+        self.put(ir.For(index.value, *bounds, 1, body, carried))
+        return after
 
     @contextmanager
     def squares(self, stop: Any, size: int) -> Iterator[Local]:

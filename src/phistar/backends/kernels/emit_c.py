@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import Func, Straight, Table, Type, Value
+from phistar.backends.kernels.ir import Func, Module, Outside, Straight, Table, Type, Value
 from phistar.backends.kernels.validate import used, validate
 from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB
 from phistar.errors import StatementError
@@ -57,8 +57,10 @@ def prototype(function: Func | Straight, prefix: str) -> str:
 
 def module_text(functions: Sequence[Func | Straight], tables: Sequence[Table], prefix: str = "") -> str:
     """Tables and the functions that the last one needs, called with a prefix; they need nothing but <math.h>."""
-    loops = [x for x in functions if isinstance(x, Func)]
-    validate(loops, [x.name for x in functions if isinstance(x, Straight)])
+    loops = tuple(x for x in functions if isinstance(x, Func))
+    steps = [x for x in functions if isinstance(x, Straight)]
+    outside = tuple(Outside(x.name, tuple(y.type for y in x.parameters)) for x in steps)
+    validate(Module(loops, tuple(tables), outside=outside))
     known, needed = {x.name: x for x in functions}, [functions[-1].name]
     for name in needed:
         found = known[name]

@@ -1,109 +1,105 @@
-"""LLVM IR of functions of the kernel language."""
+"""LLVM IR of modules of the kernel language."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import Type, Value
+from phistar.backends.kernels.ir import Module, Type, Value
+from phistar.backends.kernels.llvm_values import RIGHT, Declared, call_text, operand, type_text, typed
 from phistar.backends.kernels.scratch import Scratch
 from phistar.backends.kernels.validate import validate
 
-_KINDS = {"f64": "double", "i64": "i64", "u32": "i32", "i1": "i1"}
-DECLARED = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\ndeclare ptr @malloc(i64)\ndeclare void @free(ptr)"
-ATTRIBUTES = "attributes #0 = { nounwind }"
+_RARELY = ', !prof !{!"branch_weights", i32 1, i32 1000000}'
 
 
-def type_text(kind: Type) -> str:
-    """A type as IR names it."""
-    if kind.pointers:
-        return "ptr"
-    return f"<{kind.lanes} x {_KINDS[kind.kind]}>" if kind.lanes else _KINDS[kind.kind]
+def module_text(module: Module) -> str:
+    """A module as LLVM reads it."""
+    validate(module)
+    declared = Declared()
+    functions = [_Text(function, declared).text() for function in module.functions]
+    elsewhere = [_outside_text(x) for x in module.outside]
+    memory, tables = map(_memory_text, module.memory), map(_table_text, module.tables)
+    lines = [*declared.lines, *elsewhere, *memory, *tables, *functions, "attributes #0 = { nounwind }"]
+    return "\n".join([*lines, ""])
 
 
-def number_text(value: float) -> str:
-    """A double exactly."""
-    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+def _outside_text(function: ir.Outside) -> str:
+    result = type_text(function.result) if function.result else "void"
+    return f"declare {result} @{function.name}({', '.join(map(type_text, function.parameters))})"
 
 
-def operand(value: Value) -> str:
-    """A value without its type."""
-    if isinstance(value.name, str):
-        return f"%{value.name}"
-    if value.type.kind != "f64":
-        return str(value.name)
-    word = number_text(value.name)
-    return "<" + ", ".join([f"double {word}"] * value.type.lanes) + ">" if value.type.lanes else word
+def _memory_text(memory: ir.Memory) -> str:
+    kind = type_text(memory.type)
+    where = "internal global" if memory.inner else "global"
+    return f"@{memory.name} = {where} [{memory.entries} x {kind}] zeroinitializer, align 8"
 
 
-def typed(value: Value) -> str:
-    """A value with its type."""
-    return f"{type_text(value.type)} {operand(value)}"
-
-
-def functions_text(functions: Sequence[ir.Func], outside: Iterable[str] = ()) -> str:
-    """The definitions of some functions, which also call others that are `outside`."""
-    validate(functions, outside)
-    return "\n".join(_Text(function).text() for function in functions)
-
-
-def table_text(table: ir.Table) -> str:
-    """The definition of a table of numbers."""
+def _table_text(table: ir.Table) -> str:
     kind = type_text(table.type)
-    numbers = [number_text(x) if table.type.kind == "f64" else str(x) for x in table.entries]
-    entries = ", ".join(f"{kind} {x}" for x in numbers)
-    return f"@{table.name} = internal constant [{len(numbers)} x {kind}] [{entries}]"
+    entries = ", ".join(f"{kind} {operand(Value(x, table.type))}" for x in table.entries)
+    align = f", align {8 * table.type.lanes}" if table.type.lanes else ""
+    return f"@{table.name} = internal constant [{len(table.entries)} x {kind}] [{entries}]{align}"
 
 
 class _Text:
     """One function as it is written."""
 
-    def __init__(self, function: ir.Func) -> None:
-        self.function, self.lines, self.label, self.count = function, ["entry:"], "entry", 0
-        self.rooms = [s for s in ir.statements(function.body) if isinstance(s, ir.Let) and s.operation == "room"]
-        self.fixed = {x.target.name: x.detail for x in self.rooms if not x.operands}
+    def __init__(self, function: ir.Func, declared: Declared) -> None:
+        self.function, self.declared = function, declared
+        self.lines: list[str] = []
+        self.label, self.count, self.open = "entry", 0, True
+        self.ends: list[tuple[str, str]] = []  # where `Continue` and `Break` go
+        self.broken: set[str] = set()  # the ends that something goes to
+        taken = [s for s in ir.statements(function.body) if isinstance(s, ir.Let) and s.operation in ("room", "local")]
+        self.rooms = [s for s in taken if s.operation == "room"]
+        self.locals = [s.target for s in taken if s.operation == "local"]
+        self.own = _own(self.rooms)
 
     def text(self) -> str:
-        function, own = self.function, self.own()
+        function, own = self.function, self.own
         if own is not None:
             self.lines += own.opening()
             if own.is_on_heap:
+                self.declare("malloc", "free")
                 self.jump("begin")
                 self.begin("begin")
         self.block(function.body)
-        for room in self.rooms:
-            self.lines += [f"  call void @free(ptr %{room.target.name}.raw)"] if room.operands else []
-        self.lines += own.closing() if own is not None else []
-        given = ", ".join(typed(x) for x in function.parameters)
-        kind = "internal void" if function.inner else "void"
-        head = f"define {kind} @{function.name}({given}) #0 {{"
-        return "\n".join([*(own.declared() if own else []), head, *self.lines, "  ret void", "}"])
+        if self.open:
+            self.leave(None)
+        given = ", ".join(self.parameter(x) for x in function.parameters)
+        result = type_text(function.result) if function.result else "void"
+        how = (" noinline" if function.called else "") + (" cold" if function.rare else "")
+        head = f"define {'internal ' if function.inner else ''}{result} @{function.name}({given}){how} #0 {{"
+        places = [f"  {operand(x)} = alloca {type_text(_entry(x.type))}, align 8" for x in self.locals]
+        return "\n".join([*(own.declared() if own else []), head, "entry:", *places, *self.lines, "}"])
 
-    def own(self) -> Scratch | None:
-        """Memory of a known size, taken when the function begins."""
-        if not self.fixed:
-            return None
-        entries = {str(name): detail[0] for name, detail in self.fixed.items()}
-        kept = next((detail[2] for detail in self.fixed.values() if detail[2]), "")
-        return Scratch(entries, max(detail[1] for detail in self.fixed.values()), kept)
+    def parameter(self, value: Value) -> str:
+        apart = " noalias" if value.name in self.function.apart else ""
+        return f"{type_text(value.type)}{apart} {operand(value)}"
+
+    def declare(self, *names: str) -> None:
+        for name in names:
+            self.declared.alone(name)
 
     # Blocks
 
     def labels(self, *names: str) -> list[str]:
         self.count += 1
-        return [f"{name}{self.count}" for name in names]
+        return [f"{name}.{self.count}" for name in names]
 
     def begin(self, label: str) -> None:
         self.lines.append(f"{label}:")
-        self.label = label
+        self.label, self.open = label, True
 
     def jump(self, label: str) -> None:
         self.lines.append(f"  br label %{label}")
+        self.open = False
 
-    def fork(self, test: str, then: str, otherwise: str) -> None:
-        self.lines.append(f"  br i1 {test}, label %{then}, label %{otherwise}")
+    def fork(self, test: str, then: str, otherwise: str, weights: str = "") -> None:
+        self.lines.append(f"  br i1 {test}, label %{then}, label %{otherwise}{weights}")
+        self.open = False
 
     def made(self, text: str) -> str:
         self.count += 1
@@ -111,52 +107,94 @@ class _Text:
         return f"%.{self.count}"
 
     def block(self, body: Iterable[ir.Statement]) -> None:
+        lines, declared = self.lines, self.declared
         for statement in body:
-            match statement:
-                case ir.Let():
-                    self.let(statement)
-                case ir.Store(value=value, place=place, align=align, whole=whole):
-                    way = "store volatile" if whole else "store"
-                    self.lines.append(f"  {way} {typed(value)}, {typed(place)}, align {align}")
-                case ir.Call(function=name, arguments=arguments):
-                    self.lines.append(f"  call void @{name}({', '.join(map(typed, arguments))})")
-                case ir.Clear(place=place, size=size):
-                    given = f"ptr align 8 {operand(place)}, i8 0, {typed(size)}, i1 false"
-                    self.lines.append(f"  call void @llvm.memset.p0.i64({given})")
-                case ir.For():
-                    self.loop(statement)
-                case ir.Squares():
-                    self.squares(statement)
-                case ir.If(test=test, then=then, otherwise=otherwise):
-                    self.chosen(operand(test), then, otherwise)
-                case ir.Switch(value=value, cases=cases):
-                    self.switch(value, cases)
+            if type(statement) is ir.Let:
+                target, operation, operands, detail = statement
+                right = RIGHT.get(operation)
+                if right is not None:
+                    lines.append(f"  %{target[0]} = {right(declared, target, operands, detail)}")
+                elif operation == "read":
+                    (name, kind), (offset, align) = target, detail
+                    lines.append(f"  %{name}.p = getelementptr i8, ptr %{operands[0][0]}, i64 {offset}")
+                    lines.append(f"  %{name} = load {type_text(kind)}, ptr %{name}.p, align {align}")
+                else:
+                    self.several(statement)
+            elif type(statement) is ir.Store:
+                value, place, align, whole, offset = statement
+                to = self.made(f"getelementptr i8, ptr {operand(place)}, i64 {offset}") if offset else operand(place)
+                lines.append(f"  store{' volatile' if whole else ''} {typed(value)}, ptr {to}, align {align}")
+            else:
+                self.other(statement)
+
+    def other(self, statement: ir.Statement) -> None:
+        match statement:
+            case ir.Call(function=function, arguments=arguments):
+                self.lines.append(f"  {call_text('void', function, arguments)}")
+            case ir.Clear(place=place, size=size):
+                self.declare("memset")
+                given = f"ptr align 8 {operand(place)}, i8 0, {typed(size)}, i1 false"
+                self.lines.append(f"  call void @llvm.memset.p0.i64({given})")
+            case ir.For():
+                self.loop(statement)
+            case ir.Squares():
+                self.squares(statement)
+            case ir.While():
+                self.repeated(statement)
+            case ir.If():
+                self.chosen(statement)
+            case ir.Switch(value=value, cases=cases):
+                self.switch(value, cases)
+            case ir.Return(value=value):
+                self.leave(value)
+            case ir.Break() | ir.Continue():
+                label = self.ends[-1][isinstance(statement, ir.Break)]
+                self.broken.add(label)
+                self.jump(label)
+
+    def leave(self, value: Value | None) -> None:
+        """Memory is given back first."""
+        for room in self.rooms:
+            if room.operands:
+                self.declare("free")
+                self.lines.append(f"  call void @free(ptr %{room.target.name}.raw)")
+        self.lines += self.own.closing() if self.own is not None else []
+        self.lines.append(f"  ret {typed(value)}" if value is not None else "  ret void")
+        self.open = False
 
     def loop(self, statement: ir.For) -> None:
         """Tested at its end, and before where it may have no turn at all."""
-        index, start, stop, step, body = statement
+        index, start, stop, step, body, carried, some = statement
         head, end = self.labels("loop", "end")
-        test = f"icmp {'slt' if step > 0 else 'sgt'} i64"
+        test, before = f"icmp {'slt' if step > 0 else 'sgt'} i64", self.label
         known = isinstance(start.name, int) and isinstance(stop.name, int)
-        if known and (start.name < stop.name) == (step > 0) and start.name != stop.name:  # type: ignore[operator]
-            self.jump(head)
-        else:
+        turns = known and (start.name < stop.name) == (step > 0) and start.name != stop.name  # type: ignore[operator]
+        skipped = not (some or turns)
+        if skipped:
             self.fork(self.made(f"{test} {operand(start)}, {operand(stop)}"), head, end)
-        before, place = self.label, len(self.lines) + 1
+        else:
+            self.jump(head)
+        place = len(self.lines) + 1
         self.begin(head)
         self.block(body)
         following = self.made(f"add i64 {operand(index)}, {step}")
-        phi = f"  {operand(index)} = phi i64 [{operand(start)}, %{before}], [{following}, %{self.label}]"
-        self.lines.insert(place, phi)
+        last = self.label
         self.fork(self.made(f"{test} {following}, {operand(stop)}"), head, end)
         self.begin(end)
+        phis = [f"  {operand(index)} = phi i64 [{operand(start)}, %{before}], [{following}, %{last}]"]
+        for x in carried:
+            kind, now = type_text(x.value.type), operand(x.following)
+            phis.append(f"  {operand(x.value)} = phi {kind} [{operand(x.start)}, %{before}], [{now}, %{last}]")
+            never = f", [{operand(x.start)}, %{before}]" if skipped else ""
+            self.lines.append(f"  {operand(x.after)} = phi {kind} [{now}, %{last}]{never}")
+        self.lines[place:place] = phis
 
     def squares(self, statement: ir.Squares) -> None:
         index, stop, size, body = statement
         head, end = self.labels("square", "end")
-        last = self.made(f"sub i64 {operand(stop)}, {size}")
+        last, before = self.made(f"sub i64 {operand(stop)}, {size}"), self.label
         self.jump(head)
-        before, place = self.label, len(self.lines) + 1
+        place = len(self.lines) + 1
         self.begin(head)
         self.block(body)
         beyond = self.made(f"add i64 {operand(index)}, {size}")
@@ -167,70 +205,87 @@ class _Text:
         self.fork(more, head, end)
         self.begin(end)
 
-    def chosen(self, test: str, then: tuple[Any, ...], otherwise: tuple[Any, ...]) -> None:
+    def repeated(self, statement: ir.While) -> None:
+        test, body, following, end = self.labels("test", "while", "next", "end")
+        following = following if statement.after else test
+        self.jump(test)
+        self.begin(test)
+        self.block(statement.before)
+        endless = statement.test.name is True
+        if endless:
+            self.jump(body)
+        else:
+            self.fork(operand(statement.test), body, end)
+        self.begin(body)
+        self.ends.append((following, end))
+        self.block(statement.body)
+        self.ends.pop()
+        if self.open:
+            self.jump(following)
+        if statement.after:
+            self.begin(following)
+            self.block(statement.after)
+            self.jump(test)
+        if not endless or end in self.broken:
+            self.begin(end)
+
+    def chosen(self, statement: ir.If) -> None:
         one, other, end = self.labels("then", "else", "end")
-        self.fork(test, one, other if otherwise else end)
-        for label, body in ((one, then), (other, otherwise)):
-            if body:
+        before, otherwise = self.label, statement.otherwise
+        self.fork(operand(statement.test), one, other if otherwise else end, _RARELY if statement.rare else "")
+        sources, reached = [], not otherwise
+        for label, body in ((one, statement.then), (other, otherwise)):
+            if body or label == one:
                 self.begin(label)
                 self.block(body)
+                sources.append(self.label)
+                if self.open:
+                    self.jump(end)
+                    reached = True
+        if not reached:
+            return
+        self.begin(end)
+        sources = sources if otherwise else [*sources, before]
+        for x in statement.joined:
+            values = zip((x.then, x.otherwise), sources, strict=True)
+            ways = ", ".join(f"[{operand(value)}, %{source}]" for value, source in values)
+            self.lines.append(f"  {operand(x.value)} = phi {type_text(x.value.type)} {ways}")
+
+    def switch(self, value: Value, cases: tuple[tuple[Any, ...], ...]) -> None:
+        case, end = self.labels("case", "end")
+        named = " ".join(f"i64 {c}, label %{case}.{c}" for c in range(len(cases)))
+        self.lines.append(f"  switch {typed(value)}, label %{end} [{named}]")
+        for c, body in enumerate(cases):
+            self.begin(f"{case}.{c}")
+            self.block(body)
+            if self.open:
                 self.jump(end)
         self.begin(end)
 
-    def switch(self, value: Value, cases: tuple[tuple[Any, ...], ...]) -> None:
-        number = self.labels("case", "end")
-        named = " ".join(f"i64 {c}, label %{number[0]}.{c}" for c in range(len(cases)))
-        self.lines.append(f"  switch {typed(value)}, label %{number[1]} [{named}]")
-        for c, body in enumerate(cases):
-            self.begin(f"{number[0]}.{c}")
-            self.block(body)
-            self.jump(number[1])
-        self.begin(number[1])
+    # Values of several lines
 
-    # Values
-
-    def let(self, statement: ir.Let) -> None:
+    def several(self, statement: ir.Let) -> None:
         target, operation, operands, detail = statement
-        if operation == "room":
-            self.lines += self.allocated(statement) if operands else []
-        else:
-            self.lines.append(f"  {operand(target)} = {self.right(target, operation, operands, detail)}")
-
-    def right(self, target: Value, operation: str, operands: tuple[Value, ...], detail: Any) -> str:
-        first, kind = (typed(operands[0]) if operands else ""), type_text(target.type)
-        rest = ", ".join(operand(x) for x in operands[1:])
+        name, kind = operand(target), type_text(target.type)
         match operation:
-            case "wide":
-                return f"zext {first} to i64"
-            case "float":
-                return f"sitofp {first} to double"
-            case "select":
-                return f"select {', '.join(map(typed, operands))}"
-            case "load":
-                return f"load {kind}, {first}, align {detail}"
-            case "at":
-                entry = Type(target.type.kind, target.type.lanes, target.type.pointers - 1)
-                return f"getelementptr {type_text(entry)}, {first}, {typed(operands[1])}"
-            case "bytes":
-                return f"getelementptr i8, {first}, {typed(operands[1])}"
-            case "table":
-                return f"getelementptr i8, ptr @{detail}, i64 0"
+            case "room":
+                self.lines += self.allocated(statement) if operands else []
             case "every":
-                lane = self.made(f"insertelement {kind} poison, {first}, i32 0")
-                return f"shufflevector {kind} {lane}, {kind} poison, <{target.type.lanes} x i32> zeroinitializer"
-            case "put":
-                into = operand(operands[0]) if len(operands) == 2 else "poison"
-                return f"insertelement {kind} {into}, {typed(operands[-1])}, i32 {detail}"
-            case "take":
-                return f"extractelement {first}, i32 {detail}"
-            case "shuffle":
-                chosen = ", ".join(f"i32 {'poison' if i < 0 else i}" for i in detail)
-                return f"shufflevector {first}, {typed(operands[1])}, <{len(detail)} x i32> <{chosen}>"
-        name = f"icmp {operation}" if operation in ir.TESTS else operation
-        return f"{name} {first}, {rest}"
+                lane = self.made(f"insertelement {kind} poison, {typed(operands[0])}, i32 0")
+                chosen = f"<{target.type.lanes} x i32> zeroinitializer"
+                self.lines.append(f"  {name} = shufflevector {kind} {lane}, {kind} poison, {chosen}")
+            case "any":
+                lanes = operands[0].type.lanes
+                bits = self.made(f"bitcast {typed(operands[0])} to i{lanes}")
+                self.lines.append(f"  {name} = icmp ne i{lanes} {bits}, 0")
+            case "beyond":
+                self.declare(detail)
+                both = f"call {{i64, i1}} @llvm.s{detail}.with.overflow.i64({', '.join(map(typed, operands))})"
+                self.lines.append(f"  {name} = extractvalue {{i64, i1}} {self.made(both)}, 1")
 
     def allocated(self, statement: ir.Let) -> list[str]:
         """Memory of a size that is known when the function runs."""
+        self.declare("malloc")
         name, align = operand(statement.target), statement.detail[1]
         return [
             f"  {name}.size = mul {typed(statement.operands[0])}, 8",
@@ -241,3 +296,18 @@ class _Text:
             f"  {name}.even = and i64 {name}.up, {-align}",
             f"  {name} = inttoptr i64 {name}.even to ptr",
         ]
+
+
+def _entry(kind: Type) -> Type:
+    """What a pointer points to."""
+    return Type(kind.kind, kind.lanes, kind.pointers - 1)
+
+
+def _own(rooms: list[ir.Let]) -> Scratch | None:
+    """Memory of a known size, taken when the function begins."""
+    fixed = {str(x.target.name): x.detail for x in rooms if not x.operands}
+    if not fixed:
+        return None
+    entries = {name: detail[0] for name, detail in fixed.items()}
+    kept = next((detail[2] for detail in fixed.values() if detail[2]), "")
+    return Scratch(entries, max(detail[1] for detail in fixed.values()), kept)

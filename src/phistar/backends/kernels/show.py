@@ -15,6 +15,9 @@ _SIGNS = {
     "fadd": "+",
     "fsub": "-",
     "fmul": "*",
+    "fdiv": "/",
+    "or": "|",
+    "xor": "^",
 }
 _SIGNS |= {"slt": "<", "sle": "<=", "sgt": ">", "sge": ">=", "eq": "==", "ne": "!="}
 
@@ -35,21 +38,31 @@ def show_statement(statement: ir.Statement) -> list[str]:
     match statement:
         case ir.Let(target=target):
             return [f"{target.name}: {show_type(target.type)} = {_right(statement)}"]
-        case ir.Store(value=value, place=place):
-            return [f"[{place.name}] = {value.name}"]
-        case ir.Call(function=name, arguments=arguments):
-            return [f"{name}({_names(arguments)})"]
+        case ir.Store(value=value, place=place, offset=offset):
+            return [f"[{place.name}{f' + {offset} bytes' if offset else ''}] = {value.name}"]
+        case ir.Call(function=function, arguments=arguments):
+            return [f"{function if isinstance(function, str) else f'[{function.name}]'}({_names(arguments)})"]
         case ir.Clear(place=place, size=size):
             return [f"[{place.name}] = 0 for {size.name} bytes"]
-        case ir.For(index=index, start=start, stop=stop, step=step, body=body):
-            return [f"for {index.name} in {start.name} … {stop.name} by {step}", *_block(body)]
+        case ir.For(index=index, start=start, stop=stop, step=step, body=body, carried=carried):
+            more = "".join(f", {x.value.name} = {x.start.name} then {x.following.name}" for x in carried)
+            after = [f"{x.after.name} = {x.value.name} at the end" for x in carried]
+            return [f"for {index.name} in {start.name} … {stop.name} by {step}{more}", *_block(body), *after]
         case ir.Squares(index=index, stop=stop, size=size, body=body):
             return [f"for {index.name} in 0 … {stop.name}, whole {size}", *_block(body)]
-        case ir.If(test=test, then=then, otherwise=otherwise):
-            return [f"if {test.name}", *_block(then), *(["else", *_block(otherwise)] if otherwise else [])]
+        case ir.While(before=before, test=test, body=body, after=after):
+            last = ["next", *_block(after)] if after else []
+            return ["while", *_block(before), f"  {test.name}:", *_indented(body), *last]
+        case ir.If(test=test, then=then, otherwise=otherwise, joined=joined):
+            after = [f"{x.value.name} = {x.then.name} or {x.otherwise.name}" for x in joined]
+            other = ["else", *_block(otherwise)] if otherwise else []
+            return [f"if {test.name}", *_block(then), *other, *after]
         case ir.Switch(value=value, cases=cases):
             inside = [line for number, case in enumerate(cases) for line in (f"  case {number}", *_indented(case))]
             return [f"switch {value.name}", *inside]
+        case ir.Return(value=value):
+            return [f"return {value.name}" if value is not None else "return"]
+    return [type(statement).__name__.lower()]
 
 
 def _right(statement: ir.Let) -> str:
@@ -58,9 +71,13 @@ def _right(statement: ir.Let) -> str:
         return f"{operands[0].name} {_SIGNS[operation]} {operands[1].name}"
     if operation == "load":
         return f"[{operands[0].name}]"
+    if operation == "read":
+        return f"[{operands[0].name} + {detail[0]} bytes]"
     if operation in ("at", "bytes"):
         return f"{operands[0].name} + {operands[1].name}{' bytes' if operation == 'bytes' else ''}"
-    more = "" if detail is None else f" {detail}"
+    if operation == "call":
+        return f"{detail or f'[{operands[0].name}]'}({_names(operands if detail else operands[1:])})"
+    more = "" if detail is None or operation in ir.FLOATING else f" {detail}"
     return f"{operation}({_names(operands)}){more}"
 
 

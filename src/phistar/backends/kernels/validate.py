@@ -1,81 +1,148 @@
-"""The rules of the kernel language: a function that breaks one is refused with a sentence that names the statement."""
+"""The rules of the kernel language: a module that breaks one is refused with a sentence that names the statement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import F64, I1, I64, U32, Func, Let, Type, Value
+from phistar.backends.kernels.ir import F64, I1, I64, U32, Func, Let, Module, Outside, Type, Value
 from phistar.backends.kernels.show import show_statement
 from phistar.errors import StatementError
 
+Given = tuple[Type, ...]
 
-def validate(functions: Iterable[Func], outside: Iterable[str] = ()) -> None:
-    """Refuse functions of which one uses a value before or where it is not defined, defines one twice, gives an
-    operation what it does not take, or calls a function that neither stands before it nor is `outside`."""
-    known: dict[str, Func | None] = dict.fromkeys(outside)
-    for function in functions:
-        _Checked(function, known).body()
+
+def validate(module: Module) -> None:
+    """Refuse a module of which a function uses a value before or where it is not defined, defines one twice, gives an
+    operation what it does not take, or calls a function that neither stands before it nor outside."""
+    known: dict[str, Func | Outside] = {x.name: x for x in module.outside}
+    places = {x.name for x in (*module.tables, *module.memory)}
+    for function in module.functions:
+        _Checked(function, known, places).body()
         known[function.name] = function
 
 
 class _Checked:
     """One function as it is read: which values are defined where."""
 
-    def __init__(self, function: Func, known: Mapping[str, Func | None]) -> None:
-        self.function, self.known = function, known
+    def __init__(self, function: Func, known: Mapping[str, Func | Outside], places: set[str]) -> None:
+        self.function, self.known, self.places = function, known, places
         self.ever = {str(x.name) for x in function.parameters}
+        self.loops = 0
         if len(self.ever) < len(function.parameters):
             raise StatementError(f"{function.name}: two parameters have one name.")
 
     def body(self) -> None:
         self.block(self.function.body, {str(x.name): x.type for x in self.function.parameters})
+        if self.function.result is not None and not _ends(self.function.body):
+            raise StatementError(f"{self.function.name}: not every way through it returns a value.")
 
-    def block(self, body: Iterable[ir.Statement], defined: Mapping[str, Type]) -> None:
+    def block(self, body: Iterable[ir.Statement], defined: Mapping[str, Type]) -> dict[str, Type]:
         here = dict(defined)
         for statement in body:
-            self.statement(statement, here)
+            if type(statement) is Let:
+                self.let(statement, here)
+            else:
+                self.statement(statement, here)
+        return here
+
+    def let(self, statement: Let, here: dict[str, Type]) -> None:
+        target, operation, operands, detail = statement
+        for name, kind in operands:
+            if name.__class__ is str and here.get(name) != kind:  # type: ignore[call-overload]
+                self.refuse(statement, "is not known")
+        rule = _RULES.get(operation)
+        if rule is None or not rule(target[1], tuple([x[1] for x in operands]), detail):
+            self.refuse(statement, "does not fit together")
+        if operation == "call":
+            self.called(statement, detail, operands if detail else operands[1:], target.type)
+        elif operation in ("table", "constant"):
+            name = detail if operation == "table" else detail[0]
+            self.check(name in self.places, statement, "is of a table that there is not")
+        self.define(target, statement, here)
 
     def statement(self, statement: ir.Statement, here: dict[str, Type]) -> None:
         for value in used(statement):
-            self.check(not isinstance(value.name, str) or here.get(value.name) == value.type, statement, "is not known")
+            known = not isinstance(value.name, str) or here.get(value.name) == value.type
+            self.check(known, statement, "is not known")
         match statement:
-            case Let(target=target):
-                self.check(_fits(statement), statement, "does not fit together")
-                self.define(target, statement, here)
             case ir.Store(value=value, place=place):
-                same = value.type.kind == place.type.kind and place.type.pointers == 1 + value.type.pointers
-                self.check(same and not place.type.constant, statement, "cannot be written there")
-            case ir.Call(function=name, arguments=arguments):
-                self.check(name in self.known, statement, "calls what does not stand before it")
-                called = self.known[name]
-                if called is not None:
-                    pairs = list(zip(called.parameters, arguments, strict=False))
-                    fits = len(arguments) == len(called.parameters) and all(_given(x.type, y.type) for x, y in pairs)
-                    self.check(fits, statement, f"does not give what {name} takes")
+                to = place.type
+                same = to.pointers == 1 + value.type.pointers and to.kind == value.type.kind
+                self.check((same or to == ir.PLACE) and not to.constant, statement, "cannot be written there")
+            case ir.Call(function=function, arguments=arguments):
+                self.called(statement, function, arguments, None)
             case ir.Clear(place=place):
                 self.check(place.type.pointers == 1 and not place.type.constant, statement, "cannot be written there")
-            case ir.For(index=index, step=step):
-                self.check(step != 0, statement, "never ends")
-                self.define(index, statement, here)
-            case ir.Squares(index=index, size=size):
-                self.check(size > 0, statement, "never ends")
-                self.define(index, statement, here)
             case ir.If(test=test):
                 self.check(test.type == I1, statement, "is no test")
-        for block in ir.blocks(statement):
-            self.block(block, here)
-        if isinstance(statement, ir.For | ir.Squares):
-            del here[str(statement.index.name)]
+            case ir.Break() | ir.Continue():
+                self.check(self.loops > 0, statement, "stands in no loop")
+            case ir.Return(value=value):
+                given = value.type if value is not None else None
+                self.check(given == self.function.result, statement, "is not what the function gives")
+        self.inside(statement, here)
+
+    def inside(self, statement: ir.Statement, here: dict[str, Type]) -> None:
+        """The blocks of a statement, and what it defines for them and for what follows."""
+        match statement:
+            case ir.For(index=index, step=step, body=body, carried=carried):
+                self.check(step != 0, statement, "never ends")
+                within = dict(here)
+                for value in (index, *(x.value for x in carried)):
+                    self.define(value, statement, within)
+                end = self.block(body, within)
+                for x in carried:
+                    alike = x.value.type == x.start.type == x.following.type == x.after.type
+                    self.check(alike and _is_known(x.following, end), statement, "does not carry on what it began with")
+                    self.define(x.after, statement, here)
+            case ir.Squares(index=index, size=size, body=body):
+                self.check(size > 0, statement, "never ends")
+                within = dict(here)
+                self.define(index, statement, within)
+                self.block(body, within)
+            case ir.While(before=before, test=test, body=body, after=after):
+                within = self.block(before, here)
+                self.check(test.type == I1 and _is_known(test, within), statement, "is no test")
+                self.loops += 1
+                self.block(body, within)
+                self.loops -= 1
+                self.block(after, within)
+            case ir.If(then=then, otherwise=otherwise, joined=joined):
+                ends = self.block(then, here), self.block(otherwise, here)
+                for x in joined:
+                    alike = x.value.type == x.then.type == x.otherwise.type
+                    known = _is_known(x.then, ends[0]) and _is_known(x.otherwise, ends[1])
+                    self.check(alike and known, statement, "does not join what its blocks make")
+                    self.define(x.value, statement, here)
+            case ir.Switch(cases=cases):
+                for case in cases:
+                    self.block(case, here)
+
+    def called(
+        self, statement: ir.Statement, function: str | Value, arguments: tuple[Value, ...], result: Type | None
+    ) -> None:
+        if not isinstance(function, str):
+            return
+        self.check(function in self.known, statement, "calls what does not stand before it")
+        known = self.known[function]
+        asked = [x.type if isinstance(x, Value) else x for x in known.parameters]
+        fits = len(arguments) == len(asked) and all(_given(x, y.type) for x, y in zip(asked, arguments, strict=True))
+        self.check(fits and known.result == result, statement, f"does not give what {function} takes")
 
     def define(self, value: Value, statement: ir.Statement, here: dict[str, Type]) -> None:
-        self.check(isinstance(value.name, str) and value.name not in self.ever, statement, "is defined twice")
-        self.ever.add(str(value.name))
-        here[str(value.name)] = value.type
+        name, kind = value
+        if name.__class__ is not str or name in self.ever:
+            self.refuse(statement, "is defined twice")
+        self.ever.add(name)  # type: ignore[arg-type]
+        here[name] = kind  # type: ignore[index]
 
     def check(self, holds: bool, statement: ir.Statement, reason: str) -> None:
         if not holds:
-            raise StatementError(f"{self.function.name}: {show_statement(statement)[0].strip()} {reason}.")
+            self.refuse(statement, reason)
+
+    def refuse(self, statement: ir.Statement, reason: str) -> None:
+        raise StatementError(f"{self.function.name}: {show_statement(statement)[0].strip()} {reason}.")
 
 
 def used(statement: ir.Statement) -> tuple[Value, ...]:
@@ -85,14 +152,33 @@ def used(statement: ir.Statement) -> tuple[Value, ...]:
             return operands
         case ir.Store(value=value, place=place):
             return value, place
-        case ir.Call(arguments=arguments):
-            return arguments
+        case ir.Call(function=function, arguments=arguments):
+            return arguments if isinstance(function, str) else (function, *arguments)
         case ir.Clear(place=place, size=size):
             return place, size
-        case ir.For(start=start, stop=stop):
-            return start, stop
+        case ir.For(start=start, stop=stop, carried=carried):
+            return start, stop, *(x.start for x in carried)
         case ir.Squares(stop=value) | ir.Switch(value=value) | ir.If(test=value):
             return (value,)
+        case ir.Return(value=value) if value is not None:
+            return (value,)
+    return ()
+
+
+def _ends(body: tuple[ir.Statement, ...]) -> bool:
+    """Whether nothing behind a block is reached from it."""
+    match body[-1:]:
+        case (ir.Return() | ir.Break() | ir.Continue(),):
+            return True
+        case (ir.If(then=then, otherwise=otherwise),):
+            return _ends(then) and _ends(otherwise)
+        case (ir.While(test=test, body=inner),):
+            return test.name is True and not any(isinstance(x, ir.Break) for x in ir.statements(inner))
+    return False
+
+
+def _is_known(value: Value, here: Mapping[str, Type]) -> bool:
+    return not isinstance(value.name, str) or here.get(value.name) == value.type
 
 
 def _given(asked: Type, given: Type) -> bool:
@@ -100,35 +186,78 @@ def _given(asked: Type, given: Type) -> bool:
     return asked[:3] == given[:3] and asked.constant >= given.constant
 
 
-def _fits(statement: Let) -> bool:
-    """Whether an operation takes such operands and gives such a value."""
-    made, given = statement.target.type, [x.type for x in statement.operands]
+def _floats(made: Type, given: Given, detail: object, count: int) -> bool:
+    return len(given) == given.count(made) == count and made[0] == "f64" and not made[2] and detail in ir.FREEDOMS
+
+
+def _wholes(made: Type, given: Given, truths: bool) -> bool:
+    alike = len(given) == 2 and given[0] == made and given[1] == made and not made.pointers
+    return alike and made.kind in (("i64", "i32", "i1") if truths else ("i64", "i32"))
+
+
+def _compared(made: Type, given: Given, floats: bool) -> bool:
+    alike = len(given) == 2 and given[0] == given[1] and made == Type("i1", given[0].lanes)
+    return alike and ((given[0].kind == "f64") == floats or given[0].pointers > 0)
+
+
+def _selects(made: Type, given: Given, detail: object) -> bool:
+    return len(given) == 3 and given[0] in (I1, Type("i1", made.lanes)) and given[1] == given[2] == made
+
+
+def _loads(made: Type, given: Given, detail: object) -> bool:
+    if len(given) != 1 or not given[0].pointers:
+        return False
+    return given[0].kind == "any" or (given[0].pointers == 1 + made.pointers and given[0].kind == made.kind)
+
+
+def _reads(made: Type, given: Given, detail: object) -> bool:
+    return isinstance(detail, tuple) and _loads(made, given, detail)
+
+
+def _moves(made: Type, given: Given, detail: object) -> bool:
+    return len(given) == 2 and given[0] == made and made.pointers > 0 and given[1] == I64
+
+
+def _shuffles(made: Type, given: Given, detail: tuple[int, ...]) -> bool:
     alike = len(given) == 2 and given[0] == given[1]
-    match statement.operation:
-        case name if name in ir.WHOLE:
-            return alike and made == given[0] and made in ((I64, I1) if name == "and" else (I64,))
-        case name if name in ir.FLOATING:
-            return alike and made == given[0] and made.kind == "f64" and not made.pointers
-        case name if name in ir.TESTS:
-            return alike and given[0] == I64 and made == I1
-        case "wide" | "float":
-            return (given, made) == (([U32], I64) if statement.operation == "wide" else ([I64], F64))
-        case "select":
-            return len(given) == 3 and given[0] == I1 and given[1] == given[2] == made
-        case "load":
-            return len(given) == 1 and given[0].pointers == 1 + made.pointers and given[0].kind in (made.kind, "any")
-        case "at" | "bytes":
-            return len(given) == 2 and given[0] == made and made.pointers > 0 and given[1] == I64
-        case "every":
-            return given == [F64] and made.lanes > 0
-        case "put":
-            return given in ([F64], [made, F64]) and 0 <= statement.detail < made.lanes
-        case "take":
-            return len(given) == 1 and made == F64 and 0 <= statement.detail < given[0].lanes
-        case "shuffle":
-            return alike and made.lanes == len(statement.detail) and max(statement.detail) < 2 * given[0].lanes
-        case "table":
-            return made.pointers > 0 and made.constant and not given
-        case "room":
-            return made == F64.to and given in ([], [I64])
-    return False
+    return alike and made.lanes == len(detail) and max(detail) < 2 * given[0].lanes
+
+
+def _same_size(made: Type, given: Given, detail: object) -> bool:
+    return len(given) == 1 and given[0].lanes == made.lanes and {given[0].kind, made.kind} == {"f64", "i64"}
+
+
+_COUNTS = dict.fromkeys(ir.FLOATING, 2) | dict.fromkeys(("fneg", "sqrt", "fabs", "floor"), 1)
+_COUNTS |= dict.fromkeys(("fma", "fmuladd"), 3)
+_TRUTHS = ("and", "or", "xor")
+_RULES: dict[str, Callable[..., bool]] = {
+    **{x: (lambda m, g, d, n=n: _floats(m, g, d, n)) for x, n in _COUNTS.items()},
+    **{x: (lambda m, g, d, t=x in _TRUTHS: _wholes(m, g, t)) for x in ir.WHOLE},
+    **{x: (lambda m, g, d: _compared(m, g, False)) for x in ir.TESTS},
+    **{x: (lambda m, g, d: _compared(m, g, True)) for x in ir.FLOAT_TESTS},
+    "wide": lambda m, g, d: (g, m) == ((U32,), I64),
+    "float": lambda m, g, d: (g, m) == ((I64,), F64),
+    "cut": lambda m, g, d: (g, m) == ((F64,), I64),
+    "bits": _same_size,
+    "beyond": lambda m, g, d: (g, m) == ((I64, I64), I1) and d in ("add", "sub", "mul"),
+    "sadd_sat": lambda m, g, d: g == (I64, I64) and m == I64,
+    "select": _selects,
+    "any": lambda m, g, d: len(g) == 1 and g[0].kind == "i1" and g[0].lanes > 0 and m == I1,
+    "load": _loads,
+    "read": _reads,
+    "constant": lambda m, g, d: not g and m.kind == "f64" and not m.pointers,
+    "at": _moves,
+    "bytes": _moves,
+    "anew": lambda m, g, d: g == (m,) and m.pointers > 0,
+    "address": lambda m, g, d: len(g) == 1 and g[0].pointers > 0 and m == I64,
+    "place": lambda m, g, d: g == (I64,) and m.pointers > 0,
+    "every": lambda m, g, d: g == (F64,) and m.lanes > 0,
+    "put": lambda m, g, d: g in ((F64,), (m, F64)) and 0 <= d < m.lanes,
+    "take": lambda m, g, d: len(g) == 1 and m == F64 and 0 <= d < g[0].lanes,
+    "shuffle": _shuffles,
+    "table": lambda m, g, d: m.pointers > 0 and not g,
+    "room": lambda m, g, d: m.pointers > 0 and g in ((), (I64,)),
+    "local": lambda m, g, d: m.pointers == 1 and not g,
+    "call": lambda m, g, d: isinstance(d, str) or (len(g) > 0 and g[0].pointers > 0),
+}
+"""Of each operation whether it takes values of such types, and gives one of such a type."""

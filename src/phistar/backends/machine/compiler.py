@@ -5,7 +5,9 @@ The name of an entry is made here alone, from the kind of code, what it is made 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +34,21 @@ def machine_code(
     found = cache.load(name)
     if found is not None:
         return found[0], load_object(found[1])
-    made = source()
+    with _nothing_collected():
+        made = source()
     data = compile_object(made.text, target, made.loops, made.quick)
     cache.store(name, dict(made.header), data)
     return made.header, load_object(data)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """While code is made: its statements are hundreds of thousands of tuples that all are needed until the text is
+    written, and to look among them for garbage takes longer than to make them."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

@@ -15,8 +15,8 @@ import numpy as np
 
 from phistar.backends.code.counts import operations
 from phistar.backends.code.native import Layout, arrays_used, module_text, tree_of
-from phistar.backends.kernels.emit_llvm import ATTRIBUTES, functions_text
-from phistar.backends.kernels.ir import F64, I64, U32
+from phistar.backends.kernels import emit_llvm
+from phistar.backends.kernels.ir import F64, I64, U32, Module, Outside
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.link_frames import LinkFrames, link_frames
@@ -87,6 +87,9 @@ def _with_second_moments(frames: LinkFrames) -> LinkFrames:
     return replace(frames, inertia=inertia)
 
 
+_FIXED = ("sizes", "steps", "place", "runs", "armature", "drift", "factors")  # arrays that are the same for all states
+
+
 def _text(
     form: Form, kinds: list[Kind], signature: Signature, alone: bool, armature: bool, lanes: int, fma: bool
 ) -> tuple[str, Memory, int]:
@@ -99,9 +102,10 @@ def _text(
     sizes = Sizes(memory.lanes, code.scratch, max(len(memory.slot), 1), 0, 1, None)
     finish = partial(_finish, form=form, outputs=range(inputs, signature.arrays))
     main = form.loops[-1].__name__
-    loop = functions_text(loop_functions(code.calls, axes, inputs, sizes, finish), [*code.names, main])
-    declared = f"declare void @{main}({', '.join('ptr' for _ in _arrays(form))})"
-    return "\n".join([*code.functions, declared, loop, ATTRIBUTES]), memory, operations_per_link(made)
+    loop = tuple(loop_functions(code.calls, axes, inputs, sizes, finish))
+    elsewhere = Outside(main, tuple(F64.read if x in _FIXED else F64.to for x in _arrays(form)))
+    text = emit_llvm.module_text(code.module.with_(Module(loop, outside=(elsewhere,))))
+    return text, memory, operations_per_link(made)
 
 
 def _loops_text(form: Form) -> str:
@@ -145,7 +149,7 @@ def _placed(form: Form, names: list[str]) -> dict[str, str]:
         for component in range(components)
     }
     known = {"rows": "own"} | columns | dict.fromkeys(form.scratch, "scratch")
-    known |= dict.fromkeys(("sizes", "steps", "place", "runs", "armature", "drift", "factors"), "fixed")
+    known |= dict.fromkeys(_FIXED, "fixed")
     return {name: known[name] for name in names if name in known}
 
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from phistar.backends.code.llvm import Body, declarations
-from phistar.backends.kernels.emit_llvm import ATTRIBUTES, DECLARED, functions_text
+from phistar.backends.code.llvm import Body
+from phistar.backends.code.sincos import turning_module
+from phistar.backends.kernels.emit_llvm import module_text
+from phistar.backends.kernels.ir import Module
 from phistar.backends.links.link_frames import LinkFrames
 from phistar.backends.rolled import flat_steps
 from phistar.backends.rolled.columns import finish
@@ -124,29 +126,24 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
     found = laid(plan, kinds, 2 * lanes)
     made, finishing = stage_calls(found.stages, found.memory, lanes, fma), found.finish(range(inputs, len(axes)))
     functions = loop_functions(made.calls, axes, inputs, found.sizes(made.scratch, halves=True), finishing, found.once)
-    text = functions_text(functions, made.names)
+    text = module_text(made.module.with_(Module(tuple(functions))))
     first, each = ([stage for stage in found.stages if (stage.name == COLUMNS) == again] for again in (False, True))
     counts = operations_per_link(first), operations_per_link(each)
-    return Rolled("\n".join([*made.functions, text, ATTRIBUTES]), found.memory, *counts)
+    return Rolled(text, found.memory, *counts)
 
 
 @dataclass(frozen=True, eq=False)
 class StageCalls:
     """The functions of all stages, what calls them, and the vectors of scratch that they need."""
 
-    functions: list[str]
+    module: Module
     calls: list[Calls]
     scratch: int
-
-    @property
-    def names(self) -> list[str]:
-        """Of the functions that the stages call."""
-        return [name for stage in self.calls for parts in (*stage.half, *stage.whole) for name in parts]
 
 
 def stage_calls(stages: list[Stage], memory: Memory, lanes: int, fma: bool) -> StageCalls:
     """Every stage's steps as code: for a vector of `lanes`, small ones also for two at once."""
-    functions, calls, scratch = [declarations(lanes, memory.lanes), DECLARED], [], 1
+    bodies, calls, scratch = [], [], 1
     for number, stage in enumerate(stages):
         pointers = {"flat": FLAT, "frames": FRAME}.get(stage.direction) or used_pointers(stage)
         small = max(len(step.trace.code) for step in stage.steps) <= SMALL
@@ -156,11 +153,11 @@ def stage_calls(stages: list[Stage], memory: Memory, lanes: int, fma: bool) -> S
                 places = StepEntries(memory, kind).places(step, pointers, width)
                 name, held = f"stage{number}kind{kind}lanes{width}part", HELD[width // lanes] * (1 + (lanes > 4))
                 body = Body(name, few_alive(step.trace, fma), places, width, fma, held, WRITING, sums_of_angles=True)
-                functions += body.functions()
+                bodies.append(body.module())
                 made[width].append(body.names)
                 scratch = max(scratch, body.slot_count)
         calls.append(Calls(stage.direction, tuple(made[lanes]), tuple(made[memory.lanes]), pointers))
-    return StageCalls(functions, calls, scratch)
+    return StageCalls(turning_module(lanes, memory.lanes).with_(*bodies), calls, scratch)
 
 
 def operations_per_link(stages: list[Stage]) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phistar.backends.code.memory_places import ADDED, NUMBER, VECTOR, MemoryPlaces, Spot
+from phistar.backends.kernels.ir import F64, Value
 from phistar.backends.rolled.steps import Place, Step
 from phistar.backends.traces.trace import INPUT, restricted
 
@@ -159,7 +160,7 @@ class StepEntries:
         read, stored = loaded(step), set(step.stores)
         loads = [self._loaded(x, x not in stored) if x in read else Spot("", 0) for x in step.loads]
         fixed = zip(step.stores, step.trace.output_is_constant, strict=True)
-        given = ", ".join(f"ptr %{name}" for name in pointers)
+        given = tuple(Value(name, F64.read if name in FIXED else F64.to) for name in pointers)
         return MemoryPlaces(given, loads, [self._stored(x, known) for x, known in fixed], lanes)
 
     def _loaded(self, place: Place, lasts: bool) -> Spot:

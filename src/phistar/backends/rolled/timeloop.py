@@ -15,7 +15,7 @@ from phistar.backends.code.memory_places import MemoryPlaces, Spot
 from phistar.backends.code.stepping_loop import entry, time_arrays
 from phistar.backends.code.timeloop import Phase, TimeSignature
 from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import F64, I1, Func
+from phistar.backends.kernels.ir import F64, I1, Func, Value
 from phistar.backends.rolled.loop import Array, Block, Calls, Sizes, array_data, called_functions, memory
 
 PLACED = ("q", "v", "t", "c", "g")
@@ -48,7 +48,7 @@ class Control:
             [Spot("work", 16 * self.lanes * self.vectors[place]) for place in places]
             for places in (self.phase.loads, self.phase.stores)
         )
-        places = MemoryPlaces("ptr %work", loads, stores, self.lanes)
+        places = MemoryPlaces((Value("work", F64.to),), loads, stores, self.lanes)
         return Body("controlpart", self.phase.trace, places, self.lanes, self.fma)
 
     def function(self, sizes: Sizes) -> Func:

@@ -1,0 +1,215 @@
+"""LLVM IR of the types, numbers and operations of the kernel language: what stands right of `=`."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from phistar.backends.kernels import ir
+from phistar.backends.kernels.ir import Type, Value
+
+_KINDS = {"f64": "double", "i64": "i64", "i32": "i32", "u32": "i32", "i1": "i1"}
+_FREEDOMS = {
+    ir.EXACT: "",
+    ir.PLANNED: "nsz arcp ",
+    ir.FREE: "contract reassoc nsz arcp ",
+    ir.ANY_ORDER: "contract reassoc arcp ",
+    ir.IN_ORDER: "contract arcp ",
+}
+_ALONE = {"memset": "void @llvm.memset.p0.i64(ptr, i8, i64, i1)", "malloc": "ptr @malloc(i64)"}
+_ALONE |= {"free": "void @free(ptr)", "cut": "i64 @llvm.fptosi.sat.i64.f64(double)"}
+_ALONE |= {"sadd_sat": "i64 @llvm.sadd.sat.i64(i64, i64)", "anew": "ptr @llvm.ptrmask.p0.i64(ptr, i64)"}
+_ALONE |= {x: f"{{i64, i1}} @llvm.s{x}.with.overflow.i64(i64, i64)" for x in ("add", "sub", "mul")}
+
+
+@cache
+def type_text(kind: Type) -> str:
+    """A type as IR names it."""
+    if kind.pointers:
+        return "ptr"
+    return f"<{kind.lanes} x {_KINDS[kind.kind]}>" if kind.lanes else _KINDS[kind.kind]
+
+
+def number_text(value: float) -> str:
+    """A double exactly."""
+    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+
+
+_WORDS: dict[str, Callable[[Any], str]] = {"f64": number_text, "i1": lambda x: str(bool(x)).lower()}
+_WORDS |= dict.fromkeys(("i64", "i32", "u32"), lambda x: str(int(x)))
+
+
+def operand(value: Value) -> str:
+    """A value without its type."""
+    name, kind = value
+    if name.__class__ is str:
+        return f"%{name}"
+    if kind.pointers:
+        return "null"
+    word = _WORDS[kind.kind](name)
+    return "<" + ", ".join([f"{_KINDS[kind.kind]} {word}"] * kind.lanes) + ">" if kind.lanes else word
+
+
+def typed(value: Value) -> str:
+    """A value with its type."""
+    return f"{type_text(value[1])} {operand(value)}"
+
+
+class Declared:
+    """The functions of LLVM and of the C library that a module uses, in the order of their use."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, None] = {}
+
+    def alone(self, name: str) -> None:
+        """One that there is for one type alone."""
+        self.lines[f"declare {_ALONE[name]}"] = None
+
+    def named(self, name: str, kind: Type, operands: int) -> str:
+        """The name of one that there is for any number of lanes."""
+        text, full = type_text(kind), f"@llvm.{name}.{f'v{kind.lanes}' if kind.lanes else ''}f64"
+        self.lines[f"declare {text} {full}({', '.join([text] * operands)})"] = None
+        return full
+
+
+Right = Callable[[Declared, Value, tuple[Value, ...], Any], str]
+_INFIX = ("fadd", "fsub", "fmul", "fdiv")
+
+
+def _infix(operation: str) -> Right:
+    def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+        a, b = operands
+        return f"{operation} {_FREEDOMS[detail]}{type_text(target[1])} {operand(a)}, {operand(b)}"
+
+    return text
+
+
+def _intrinsic(operation: str) -> Right:
+    def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+        kind, name = type_text(target[1]), declared.named(operation, target[1], len(operands))
+        return f"call {_FREEDOMS[detail]}{kind} {name}({', '.join(f'{kind} {operand(x)}' for x in operands)})"
+
+    return text
+
+
+def _whole(operation: str) -> Right:
+    def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+        how = " nsw" if detail == "fits" else ""
+        return f"{operation}{how} {typed(operands[0])}, {operand(operands[1])}"
+
+    return text
+
+
+def _test(how: str, operation: str) -> Right:
+    def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+        return f"{how} {operation} {typed(operands[0])}, {operand(operands[1])}"
+
+    return text
+
+
+def _cast(word: str) -> Right:
+    def text(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+        return f"{word} {typed(operands[0])} to {type_text(target[1])}"
+
+    return text
+
+
+def _load(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    return f"load {type_text(target[1])}, ptr {operand(operands[0])}, align {detail}"
+
+
+def _constant(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    (name, number), kind = detail, target[1]
+    size = 8 * max(kind.lanes, 1)
+    place = f"getelementptr (i8, ptr @{name}, i64 {size * number})"
+    return f"load {type_text(kind)}, ptr {place}, align {size}, !invariant.load !{{}}"
+
+
+def _at(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    kind, lanes, pointers, _ = target[1]
+    inside = "inbounds " if detail == "fits" else ""
+    entry = type_text(Type(kind, lanes, pointers - 1)) if kind != "any" or pointers > 1 else "i8"
+    return f"getelementptr {inside}{entry}, ptr {operand(operands[0])}, {typed(operands[1])}"
+
+
+def _bytes(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    return f"getelementptr i8, ptr {operand(operands[0])}, i64 {operand(operands[1])}"
+
+
+def _anew(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    declared.alone("anew")
+    return f"call ptr @llvm.ptrmask.p0.i64(ptr {operand(operands[0])}, i64 -8)"
+
+
+def _cut(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    declared.alone("cut")
+    return f"call i64 @llvm.fptosi.sat.i64.f64({typed(operands[0])})"
+
+
+def _sadd_sat(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    declared.alone("sadd_sat")
+    return f"call i64 @llvm.sadd.sat.i64({typed(operands[0])}, {typed(operands[1])})"
+
+
+def _select(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    return f"select {', '.join(map(typed, operands))}"
+
+
+def _put(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    into = operand(operands[0]) if len(operands) == 2 else "poison"
+    return f"insertelement {type_text(target[1])} {into}, {typed(operands[-1])}, i32 {detail}"
+
+
+def _take(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    return f"extractelement {typed(operands[0])}, i32 {detail}"
+
+
+def _shuffle(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    chosen = ", ".join(f"i32 {'poison' if i < 0 else i}" for i in detail)
+    return f"shufflevector {typed(operands[0])}, {typed(operands[1])}, <{len(detail)} x i32> <{chosen}>"
+
+
+def _table(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    return f"getelementptr i8, ptr @{detail}, i64 0"
+
+
+def call_text(result: str, function: str | Value, arguments: tuple[Value, ...]) -> str:
+    """A call by name or by address."""
+    named = f"@{function}" if isinstance(function, str) else operand(function)
+    return f"call {result} {named}({', '.join(map(typed, arguments))})"
+
+
+def _call(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    function, given = (detail, operands) if detail else (operands[0], operands[1:])
+    return call_text(type_text(target[1]), function, given)
+
+
+def _negated(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    return f"fneg {_FREEDOMS[detail]}{typed(operands[0])}"
+
+
+RIGHT: dict[str, Right] = {
+    **{x: _whole(x) for x in ir.WHOLE},
+    **{x: _infix(x) if x in _INFIX else _intrinsic(x) for x in ir.FLOATING},
+    **{x: _test("icmp", x) for x in ir.TESTS},
+    **{x: _test("fcmp", x) for x in ir.FLOAT_TESTS},
+    **{x: _cast(y) for x, y in (("wide", "zext"), ("float", "sitofp"), ("bits", "bitcast"))},
+    **{x: _cast(y) for x, y in (("address", "ptrtoint"), ("place", "inttoptr"))},
+    "fneg": _negated,
+    "load": _load,
+    "constant": _constant,
+    "at": _at,
+    "bytes": _bytes,
+    "anew": _anew,
+    "cut": _cut,
+    "sadd_sat": _sadd_sat,
+    "select": _select,
+    "put": _put,
+    "take": _take,
+    "shuffle": _shuffle,
+    "table": _table,
+    "call": _call,
+}
+"""Of each operation that is one line of IR, that line; the emitter writes the others itself."""
