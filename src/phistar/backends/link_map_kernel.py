@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import Kernel, units_of
-from phistar.backends.kernels.emit_llvm import ATTRIBUTES, functions_text
+from phistar.backends.kernels.emit_llvm import module_text
+from phistar.backends.kernels.ir import Module
 from phistar.backends.links.single_out import singled_links
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
@@ -62,10 +63,10 @@ class LinkMap:
             totals = (1, len(self.summed)) if self.summed else None
             sizes = Sizes(2 * lanes, made.scratch, 1, 0, 1, totals)
             axes = [len(shape) for shape in signature.shapes]
-            text = functions_text(loop_functions(made.calls, axes, len(rows), sizes), made.names)
+            loop = Module(tuple(loop_functions(made.calls, axes, len(rows), sizes)))
             counts = [step.trace.operations for step in stage.steps]
             header = {"memory": memory.data(), "operations": counts}
-            return Source("\n".join([*made.functions, text, ATTRIBUTES]), header, quick=True)
+            return Source(module_text(made.module.with_(loop)), header, quick=True)
 
         header, code = machine_code("link map", (self.name, [kind.key for kind in kinds], lanes), target, source)
         rooms = Rooms.from_data(header["memory"])
