@@ -83,6 +83,19 @@ def quadruped() -> str:
     return f"{HEAD}{body}</worldbody><actuator>{motors}</actuator></mujoco>"
 
 
+def rope(count: int) -> str:
+    """Links on hinges about changing axes, one end held, whose middle and other end lie on the floor."""
+    text, end = "", ""
+    for i in range(count):
+        touches = i in (count // 2, count - 1)
+        place, axis = ("0 0 0.052" if i == 0 else "0.05 0 0"), ("1 0 0", "0 1 0", "0.6 0 0.8")[i % 3]
+        text += f'<body pos="{place}"><joint axis="{axis}" damping="0.02" stiffness="0.1"/>'
+        text += '<inertial pos="0.025 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/>'
+        text += '<geom type="sphere" size="0.05" friction="0.5"/>' if touches else ""
+        end += "</body>"
+    return HEAD + text + end + TAIL
+
+
 mujoco: Any = import_module("mujoco")
 
 SCENES: dict[str, Callable[[], str]] = {
@@ -94,6 +107,7 @@ SCENES: dict[str, Callable[[], str]] = {
     "bin 20 boxes": lambda: bin_of(20, ("box",)),
     "bin 100 mixed": lambda: bin_of(100, ("sphere", "box")),
     "quadruped": quadruped,
+    **{f"rope {n}": (lambda n=n: rope(n)) for n in (50, 100, 200, 300)},
 }
 
 

@@ -52,13 +52,19 @@ def _door() -> Code:
     return machine_code("kernel call", (_TEXT,), host(), lambda: Source(_TEXT))[1]
 
 
-def kernel_call(function: Any, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> KernelCall:
-    """A gufunc's kernel on contiguous arrays of float64, one state; no output shares memory with an input."""
+def kernel_call(
+    function: Any, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], rows: np.ndarray | None = None
+) -> KernelCall:
+    """A gufunc's kernel on contiguous arrays of float64, one state; no output shares memory with an input. With `rows`
+    (1,), read at each call, so many states: of arrays with two axes a row each."""
     kept, door = kept_by(function), _door()
-    sizes = [(x.size, x.dtype, x.flags.c_contiguous) for x in (*inputs, *outputs)]
+    given = (*inputs, *outputs)
+    sizes = [(x.size if rows is None or x.ndim == 1 else x.shape[1], x.dtype, x.flags.c_contiguous) for x in given]
     assert sizes == [(int(np.prod(shape)), np.float64, True) for shape in kept.signature.shapes]
-    arrays = np.array([x.ctypes.data for x in (*inputs, *outputs)], dtype=np.int64)
-    rows, steps = np.ones(1, np.int64), np.array([*[0] * len(arrays), *kept.signature.strides], dtype=np.int64)
+    arrays = np.array([x.ctypes.data for x in given], dtype=np.int64)
+    outer = [0 if rows is None or x.ndim == 1 else x.strides[0] for x in given]
+    rows = np.ones(1, np.int64) if rows is None else rows
+    steps = np.array([*outer, *kept.signature.strides], dtype=np.int64)
     pointers = [kept.code.address, arrays.ctypes.data, rows.ctypes.data, steps.ctypes.data, kept.tables]
     record = np.array(pointers, dtype=np.int64)
     held = function, door, inputs, outputs, arrays, rows, steps, record

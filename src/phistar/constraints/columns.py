@@ -6,10 +6,11 @@ joints, with the rates of its model. `v` and its like have the nodes' rates one 
 
 from __future__ import annotations
 
-# Nodes, whole numbers: rates n, where they begin in v, where the n×n block begins in `mass`, the first body, whether
-# it is a tree, and whether a contact or row acts on it
-SIZE, AT, BLOCK, BODY, TREE, TOUCHED = range(6)
-NODE_WHOLES = 6
+# Nodes, whole numbers: unknowns n of the solve, where they begin in v, where the n×n block begins in `mass`, the first
+# body, whether it is a tree, and whether a contact or row acts on it; its own rates, and where they begin: the unknowns
+# but for a long tree (LONG, its number + 1) that is solved in the span of what touches it, of so many directions
+SIZE, AT, BLOCK, BODY, TREE, TOUCHED, OWN, OWN_AT, LONG, SPANNED, CONVERGED_NODE = range(11)
+NODE_WHOLES = 11
 
 # Contacts, whole numbers: shapes, bodies and nodes of either side (−1: the world), where their Jacobians begin
 SHAPE_A, SHAPE_B, BODY_A, BODY_B, NODE_A, NODE_B, JAC_A, JAC_B, ISLAND, KEPT = range(10)
@@ -30,8 +31,9 @@ SAVED, SAVED_TWIST = 47, 50  # bristle and twist before the step
 CONTACT_FLOATS = 51
 
 # Single rows, whole numbers: the law, nodes, rates (−1: a whole Jacobian), where Jacobians begin, the island
-LAW, ROW_NODE_A, ROW_NODE_B, ROW_RATE, ROW_JAC_A, ROW_JAC_B, ROW_ISLAND, ROW_Q = range(8)
-ROW_WHOLES = 8
+# and, of a row on a rate of a long tree, whether its law is part of the tree's own block (`tree_span.py`)
+LAW, ROW_NODE_A, ROW_NODE_B, ROW_RATE, ROW_JAC_A, ROW_JAC_B, ROW_ISLAND, ROW_Q, ROW_ASLEEP = range(9)
+ROW_WHOLES = 9
 LIMIT_LAW, DRY_LAW, SERVO_LAW, EQUAL_LAW = range(4)
 
 # Single rows, floats. Limit: gap, margin, strength (N or N m), damping. Dry friction: bounds − and +, bristle stiffness
@@ -45,9 +47,10 @@ NODES, CONTACTS, ROWS, ISLANDS, ROOM, ROOM_BLOCKS, ROOM_PAIRS, BLOCKS, JACS = ra
 SHAPES, PLANES, PAIRS, BEFORE_CONTACTS, FULL, ITERATIONS, SUBSTEPS, FAILED, IMPACTS, RATES, FIRST_TREE = range(9, 20)
 GROUPS, READY, STRIDE, BODIES, REDRIVEN = range(20, 25)
 # Whether steps are told of, places of contact in the last part, pairs that met, whether a call only looks, and how many
-# limits of joints push in the last part
-TELLING, PLACES, MET, LOOKING, STOPPED = range(25, 30)
-COUNTS = 30
+# limits of joints push in the last part; whether long trees are to be solved in all their rates; how often ℳ and a span
+# of long trees were made, and how many of these there are
+TELLING, PLACES, MET, LOOKING, STOPPED, WHOLE, BLOCKS_MADE, SPANS_MADE, LONG_TREES = range(25, 34)
+COUNTS = 34
 
 # `numbers`, floats
 STEP, RESIDUAL, WORST, NEAREST, LENGTH, GRAVITY, SETTLED = 0, 1, 2, 3, 4, 5, 8

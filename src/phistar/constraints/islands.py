@@ -8,6 +8,7 @@ from phistar.constraints.columns import (
     AT,
     BLOCK,
     CONTACTS,
+    CONVERGED_NODE,
     GAP,
     IMPULSE,
     ISLAND,
@@ -21,6 +22,7 @@ from phistar.constraints.columns import (
     OFFSET,
     PRINTED,
     RATE,
+    ROW_ASLEEP,
     ROW_IMPULSE,
     ROW_ISLAND,
     ROW_NODE_A,
@@ -28,6 +30,7 @@ from phistar.constraints.columns import (
     ROW_SPEED,
     ROWS,
     SIZE,
+    SPANNED,
     TOUCHED,
     VALUE,
 )
@@ -49,6 +52,14 @@ def join(m: Arrays, a: int, b: int) -> None:
         m.parent[a] = b
 
 
+def row_sleeps(m: Arrays, r: int) -> bool:
+    """Whether a row's law is part of its tree's block."""
+    node = m.row_wholes[r, ROW_NODE_A]
+    if node < 0 or m.row_wholes[r, ROW_ASLEEP] == 0:
+        return False
+    return m.nodes[node, SPANNED] > 0
+
+
 def find_islands(m: Arrays, impact: int) -> None:
     """Numbers of islands for nodes (−1: nothing acts on it), contacts and rows, each sorted by them."""
     nodes, contacts, rows = m.counts[NODES], m.counts[CONTACTS], m.counts[ROWS]
@@ -67,7 +78,7 @@ def find_islands(m: Arrays, impact: int) -> None:
     if impact == 0:
         for r in range(rows):
             a, b = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B]
-            if a >= 0:
+            if a >= 0 and not row_sleeps(m, r):
                 m.nodes[a, TOUCHED] = 1
             if b >= 0:
                 m.nodes[b, TOUCHED] = 1
@@ -116,15 +127,16 @@ def sort_rows(m: Arrays, count: int, impact: int) -> None:
     for r in range(m.counts[ROWS]):
         node = m.row_wholes[r, ROW_NODE_A]
         node = node if node >= 0 else m.row_wholes[r, ROW_NODE_B]
-        m.row_wholes[r, ROW_ISLAND] = m.island[node]
-        m.row_start[m.island[node] + 1] += 1
+        m.row_wholes[r, ROW_ISLAND] = -1 if row_sleeps(m, r) else m.island[node]
+        m.row_start[m.row_wholes[r, ROW_ISLAND] + 1] += 0 if row_sleeps(m, r) else 1
     for i in range(count):
         m.row_start[i + 1] += m.row_start[i]
         m.fill[i] = m.row_start[i]
     for r in range(m.counts[ROWS]):
         i = m.row_wholes[r, ROW_ISLAND]
-        m.sorted_rows[m.fill[i]] = r
-        m.fill[i] += 1
+        if i >= 0:
+            m.sorted_rows[m.fill[i]] = r
+            m.fill[i] += 1
 
 
 def sort_nodes(m: Arrays, count: int) -> None:
@@ -241,8 +253,10 @@ def solve_island(m: Arrays, island: int, h: float, impact: int) -> None:
     gather(m, island)
     if impact == 0:
         begin(m, k, first, last, row_first, row_last, h)
-    if newton(m, k, first, last, row_first, row_last, h, impact) < TOLD:
-        for i in range(k):
+    converged = newton(m, k, first, last, row_first, row_last, h, impact) < TOLD
+    for i in range(k):
+        m.nodes[m.members[i], CONVERGED_NODE] = 1 if converged else 0
+        if converged:
             settle(m, m.members[i])
 
 
@@ -261,6 +275,19 @@ def solve_islands(m: Arrays, h: float, impact: int) -> None:
 
 
 SOLVE = (
-    *(root_of, join, sort_contacts, sort_rows, sort_nodes, find_islands, meet, gather, is_free, begin, settle),
+    *(
+        root_of,
+        join,
+        row_sleeps,
+        sort_contacts,
+        sort_rows,
+        sort_nodes,
+        find_islands,
+        meet,
+        gather,
+        is_free,
+        begin,
+        settle,
+    ),
     *(solve_island, solve_islands),
 )

@@ -42,6 +42,7 @@ from phistar.constraints.columns import (
     ROW_SPEED,
     SIGN,
     SIZE,
+    SPANNED,
     VALUE,
 )
 from phistar.constraints.laws import evaluate, evaluate_row, row_impulse, work_along
@@ -75,7 +76,7 @@ def contact_rates(m: Arrays, c: int, to: int) -> None:
 def row_rate(m: Arrays, r: int) -> float:
     """The same for a single row."""
     a, b, rate = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B], m.row_wholes[r, ROW_RATE]
-    if rate >= 0:
+    if rate >= 0 and m.nodes[a, SPANNED] == 0:
         return m.rows[r, SIGN] * m.given[m.nodes[a, AT] + rate]
     total = 0.0
     if a >= 0:
@@ -105,7 +106,7 @@ def push_row(m: Arrays, r: int) -> None:
     """`pushed` gains a single row's J*λ."""
     a, b, rate = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B], m.row_wholes[r, ROW_RATE]
     impulse = m.rows[r, ROW_IMPULSE]
-    if rate >= 0:
+    if rate >= 0 and m.nodes[a, SPANNED] == 0:
         m.pushed[m.nodes[a, AT] + rate] += m.rows[r, SIGN] * impulse
         return
     if a >= 0:
@@ -199,7 +200,7 @@ def add_row(m: Arrays, r: int, k: int) -> None:
     a, b, rate = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B], m.row_wholes[r, ROW_RATE]
     if weight == 0.0:
         return
-    if rate >= 0:
+    if rate >= 0 and m.nodes[a, SPANNED] == 0:
         m.blocks[m.pivot[m.position[m.local[a]]] + rate * (m.nodes[a, SIZE] + 1)] += weight
         return
     left, right = m.row_wholes[r, ROW_JAC_A], m.row_wholes[r, ROW_JAC_B]

@@ -44,11 +44,11 @@ class JointKinds:
             "after": turns.swapaxes(-1, -2).reshape(-1, 9).copy(),
             "shift": np.stack([np.asarray(body.placement.translation, dtype=float) for body in model.bodies]),
         }
-        self._kinds = [(_joint_kernel(kind), *_places(model, own)) for kind, own in kinds.values()]
+        self.kinds = [(_joint_kernel(kind), *_places(model, own)) for kind, own in kinds.values()]
 
     def place(self, q: np.ndarray, joints: np.ndarray, axes: np.ndarray) -> None:
         """Write rotation, offset and H* of every joint at q (b, nq)."""
-        for kernel, own, coordinates, rates in self._kinds:
+        for kernel, own, coordinates, rates in self.kinds:
             made = kernel.function(q[:, coordinates])
             joints[: len(q), own] = made[..., :12]
             axes[: len(q), rates] = made[..., 12:].reshape(len(q), -1, 6)

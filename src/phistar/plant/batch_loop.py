@@ -23,9 +23,8 @@ from phistar.constraints.columns import (
     SETTLED,
     THIRD,
 )
-from phistar.constraints.islands import solve_islands
 from phistar.plant.impacts import any_lively, excuse, first_impact
-from phistar.plant.step_loop import STEPS, STUCK, begin_step, prepare, step
+from phistar.plant.step_loop import STEPS, STUCK, begin_step, prepare, solve_part, step
 
 STEP_ONLY, DRIVE_ONLY, SCENES_THROUGH, PART_ONLY = range(4)
 
@@ -173,7 +172,7 @@ def one_scene(m: Arrays, scene: int) -> bool:
     return True
 
 
-def solve_part(m: Arrays) -> None:
+def solve_first(m: Arrays) -> None:
     """The first part of a step up to its rates and impulses; nothing moves."""
     begin_step(m)
     h = m.numbers[LENGTH]
@@ -181,12 +180,12 @@ def solve_part(m: Arrays) -> None:
     if any_lively(m):
         first_impact(m, h)
         excuse(m, h)
-    solve_islands(m, h, 0)
+    solve_part(m, h)
 
 
 def serve(m: Arrays) -> None:
     if m.batch[MODE] == PART_ONLY:
-        solve_part(m)
+        solve_first(m)
         return
     if m.batch[MODE] == STEP_ONLY:
         step(m)
@@ -201,4 +200,6 @@ def serve(m: Arrays) -> None:
     m.batch[BEGUN] = m.batch[SCENES]
 
 
-SERVES = (*(*STEPS, remember_command, arrived, drive, load_scene, save_scene, keep_step, one_scene, solve_part, serve),)
+SERVES = (
+    *(*STEPS, remember_command, arrived, drive, load_scene, save_scene, keep_step, one_scene, solve_first, serve),
+)

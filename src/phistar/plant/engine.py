@@ -185,7 +185,7 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     floats(v=rates, before=rates, free=rates, given=rates, side=rates, pushed=rates, generalized=rates, applied=rates)
     floats(mass=squares, inertias=squares, viscous=rates, elastic=rates, screws=(rates, 6), wrench=(nodes, 6))
     floats(stated_laws=(len(system.laws), c.LAW_FLOATS))
-    floats(pose=(bodies, 12), speed=bodies, extent=bodies, carries=(bodies, largest), twist=6)
+    floats(pose=(bodies, 12), speed=bodies, extent=bodies, carries=(bodies, largest), twist=6, body_twist=(bodies, 6))
     one = max(len(free), 1)
     floats(center=(one, 3), quaternion=(one, 4), rotation=(one, 9), placement=(one, 16), inertia=(one, INERTIA_FLOATS))
     floats(kept=(one, 13), moment=(one, 3), spin=24)
@@ -197,7 +197,7 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     wholes(parent=nodes, island=nodes, local=nodes, members=nodes, degree=nodes, position=nodes, order=nodes)
     wholes(pivot=nodes, below=nodes + 1, adjacent=nodes * nodes, sorted_nodes=nodes, node_start=nodes + 2)
     wholes(contact_start=nodes + 2, row_start=nodes + 2, fill=nodes + 2, swept=shapes, cursor=1)
-    wholes(tree_of=bodies, body_number=bodies)
+    wholes(tree_of=bodies, body_number=bodies, above=bodies, first_rate=bodies, last_rate=bodies)
     wholes(rate_of=rates, row_wholes=(rows, c.ROW_WHOLES), sorted_rows=rows)
     table["powers"], table["chosen"] = 2 ** np.arange(6, dtype=np.int64), np.zeros(4, dtype=np.int64)
     hulls = [record_of(shape.shape).points for shape in system.shapes]
@@ -232,6 +232,7 @@ def _count(system: System, table: dict[str, np.ndarray], sizes: Sequence[int]) -
     at = block = 0
     for i, n in enumerate(sizes):
         table["nodes"][i, [c.SIZE, c.AT, c.BLOCK, c.TREE]] = n, at, block, i >= len(system.free)
+        table["nodes"][i, [c.OWN, c.OWN_AT]] = n, at
         at, block = at + n, block + n * n
 
 
@@ -287,8 +288,12 @@ def _fill_bodies(system: System, table: dict[str, np.ndarray]) -> None:
         for body in tree:
             starts[body] = at
             at += model.joints[body].nv
+        own = int(table["nodes"][node, c.OWN_AT])
         for body in tree:
             table["tree_of"][number[body]] = node
+            table["above"][number[body]] = number[model.parents[body]]
+            table["first_rate"][number[body]] = own + starts[body]
+            table["last_rate"][number[body]] = own + starts[body] + model.joints[body].nv
             up = body
             while up >= 0:
                 table["carries"][number[body], starts[up] : starts[up] + model.joints[up].nv] = 1.0

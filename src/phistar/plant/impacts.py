@@ -21,13 +21,16 @@ from phistar.constraints.columns import (
     NODE_A,
     NODES,
     OFFSET,
+    OWN,
+    OWN_AT,
     RATE,
     RESTITUTION,
     SIZE,
     SLOWEST,
 )
 from phistar.constraints.newton import contact_rates
-from phistar.plant.tree_calls import STRUCK, ask_trees
+from phistar.plant.tree_calls import ask_trees
+from phistar.plant.tree_columns import STRUCK
 
 NEARLY_RIGID = 1e-7  # σ of an impact, as a part of the inverse mass that meets it
 
@@ -127,7 +130,7 @@ def effective(m: Arrays, c: int) -> float:
 def bounce(m: Arrays) -> None:
     """The rates found for the impacts that are marked, which take no time, are those that all goes on from."""
     for i in range(m.counts[NODES]):
-        for j in range(m.nodes[i, AT], m.nodes[i, AT] + m.nodes[i, SIZE]):
+        for j in range(m.nodes[i, OWN_AT], m.nodes[i, OWN_AT] + m.nodes[i, OWN]):
             m.before[j] = m.v[j]
     if m.counts[FIRST_TREE] < m.counts[NODES]:
         ask_trees(m, STRUCK)

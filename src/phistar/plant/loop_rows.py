@@ -15,7 +15,7 @@ from phistar.loops.closure import closures, loop_frames, row_count
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
 from phistar.model.submodel import submodel
-from phistar.plant.tree_calls import LOOP_ENTRIES
+from phistar.plant.tree_columns import LOOP_ENTRIES
 from phistar.spatial import cross
 from phistar.spatial.value import digest
 
@@ -54,7 +54,7 @@ class LoopRows:
                 table["rows"][row, c.SIGN] = 0.0 if a == b else 1.0  # inside a tree forces cancel
                 whole[[c.LAW, c.ROW_NODE_A, c.ROW_NODE_B, c.ROW_RATE]] = c.EQUAL_LAW, -1, -1, -1
                 for side, node in enumerate(nodes):
-                    start, size = table["nodes"][node, [c.AT, c.SIZE]]
+                    start, size = table["nodes"][node, [c.OWN_AT, c.OWN]]
                     chosen = np.array([column[rate] for rate in table["rate_of"][start : start + size].tolist()])
                     whole[c.ROW_NODE_A + side], whole[c.ROW_JAC_A + side] = node, at
                     table["jacobian_from"][at : at + size] = (row - self.rows.start) * self.model.nv + chosen

@@ -159,7 +159,7 @@ class Bodies(NamedTuple):
 def tree_bodies(engine: Any, node: int, screws: np.ndarray, order: Any) -> Bodies:
     """The bodies of a tree where the tables have them now."""
     table, tree = engine.tables, engine.system.trees[node - len(engine.system.free)]
-    at, size, first = (int(x) for x in table["nodes"][node, [c.AT, c.SIZE, c.BODY]])
+    at, size, first = (int(x) for x in table["nodes"][node, [c.OWN_AT, c.OWN, c.BODY]])
     rates = slice(at, at + size)
     inertias, masses, centers = [], [], []
     for number, body in enumerate(tree, start=first):

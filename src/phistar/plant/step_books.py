@@ -40,6 +40,8 @@ from phistar.constraints.columns import (
     NORMAL,
     OFFSET,
     OUTSIDE,
+    OWN,
+    OWN_AT,
     PART_LOSS,
     PART_OUTSIDE,
     PART_WORK,
@@ -58,12 +60,12 @@ from phistar.constraints.columns import (
     ROW_IMPULSE,
     ROW_NODE_A,
     ROW_NODE_B,
+    ROW_RATE,
     ROW_SPEED,
     ROWS,
     SHAPE_A,
     SHAPE_B,
     SIGN,
-    SIZE,
     STOPPED,
     TANGENT,
     TELLING,
@@ -71,6 +73,7 @@ from phistar.constraints.columns import (
     TREE,
     WORK,
 )
+from phistar.constraints.islands import row_sleeps
 from phistar.constraints.newton import contact_rates, row_rate
 from phistar.plant.free_bodies import MASS
 from phistar.plant.impacts import give
@@ -151,7 +154,10 @@ def book_contact(m: Arrays, c: int, h: float) -> None:
 def book_row(m: Arrays, r: int) -> None:
     impulse, after = m.rows[r, ROW_IMPULSE], m.rows[r, ROW_SPEED]
     m.numbers[PART_WORK] += impulse * after
-    m.numbers[PART_LOSS] += 0.5 * impulse * (after - row_rate(m, r))
+    before = row_rate(m, r)
+    if row_sleeps(m, r):
+        before = m.rows[r, SIGN] * m.before[m.nodes[m.row_wholes[r, ROW_NODE_A], OWN_AT] + m.row_wholes[r, ROW_RATE]]
+    m.numbers[PART_LOSS] += 0.5 * impulse * (after - before)
     if m.row_wholes[r, LAW] == EQUAL_LAW:
         a, b = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B]
         sign = 0.0
@@ -183,8 +189,8 @@ def book_free(m: Arrays, f: int, h: float) -> None:
 
 def book_tree(m: Arrays, node: int, h: float) -> None:
     """Forces on the joints of a tree; weight and forces at a root that is free."""
-    at = m.nodes[node, AT]
-    for i in range(at, at + m.nodes[node, SIZE]):
+    at = m.nodes[node, OWN_AT]
+    for i in range(at, at + m.nodes[node, OWN]):
         mean, change = 0.5 * (m.v[i] + m.before[i]), 0.5 * (m.v[i] - m.before[i])
         held = m.viscous[i] * m.v[i] + m.elastic[i] * (m.deflection[i] + h * m.v[i])
         explicit = m.generalized[i] + m.elastic[i] * m.deflection[i]

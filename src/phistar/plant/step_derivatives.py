@@ -30,7 +30,7 @@ from phistar.plant.motion_partials import (
 )
 from phistar.plant.row_partials import add_rows, command_partials
 from phistar.plant.session import PlantState, Session
-from phistar.plant.tree_calls import TREE_NQ, TREE_Q
+from phistar.plant.tree_columns import TREE_NQ, TREE_Q
 from phistar.plant.world_screws import RateOrder, screws_of
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _solved(plant: Plant, session: Session, state: PlantState, command: Any, h: 
     engine = session.engine
     session.load(state)
     session.drive(command, h=h)
-    engine.numbers[c.LENGTH], engine.batch[MODE] = h, PART_ONLY
+    engine.numbers[c.LENGTH], engine.batch[MODE], engine.counts[c.WHOLE] = h, PART_ONLY, 1
     engine.serve()
     engine.check()
     while engine.counts[c.FULL]:
@@ -139,6 +139,7 @@ def _solved(plant: Plant, session: Session, state: PlantState, command: Any, h: 
         session.load(state)
         engine.batch[MODE] = PART_ONLY
         engine.serve()
+    engine.counts[c.WHOLE] = 0
     order, table = engine.rate_order, engine.tables
     places = _places(engine, not state.memory)
     blocks = []
@@ -204,7 +205,7 @@ def _answers(start: _Start, contacts: ContactPart, rows: Any, drives: Any, h: fl
 def _tree(engine: Any, node: int, screws: np.ndarray, order: RateOrder) -> _Tree:
     table, kernels = engine.tables, engine.moves.kernels[node - len(engine.system.free)]
     first, count = (int(x) for x in table["tree_wholes"][node - len(engine.system.free), [TREE_Q, TREE_NQ]])
-    at = int(table["nodes"][node, c.AT])
+    at = int(table["nodes"][node, c.OWN_AT])
     elastic, floats = table["elastic"][at : at + kernels.model.nv].copy(), table["nodes"][node, c.TREE] == 2
     q = table["tree_q"][first : first + count].copy()
     return _Tree(kernels.model, q, elastic, bool(floats), tree_bodies(engine, node, screws, order), node)

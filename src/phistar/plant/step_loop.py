@@ -14,8 +14,6 @@ from phistar.constraints.columns import (
     AT,
     BENT,
     BODY,
-    BODY_A,
-    BODY_B,
     BOUND,
     BRISTLE,
     CONTACTS,
@@ -31,22 +29,22 @@ from phistar.constraints.columns import (
     IMPACTS,
     IMPULSE,
     ITERATIONS,
-    JAC_A,
-    JAC_B,
     LAW,
     LENGTH,
     LIMIT,
     LIMIT_LAW,
+    LONG_TREES,
     LOOKING,
     LOW,
     MARGIN,
     MEMORY,
     NEAREST,
     NODE_A,
-    NODE_B,
     NODES,
     NORMAL,
     OFFSET,
+    OWN,
+    OWN_AT,
     PATCH,
     POINT,
     RATE,
@@ -63,9 +61,7 @@ from phistar.constraints.columns import (
     SERVO_LAW,
     SETTLED,
     SIGN,
-    SIZE,
     STEP,
-    STRIDE,
     SUBSTEPS,
     TANGENT,
     TREE,
@@ -77,6 +73,7 @@ from phistar.constraints.laws import LAWS
 from phistar.constraints.newton import NEWTON, contact_rates
 from phistar.geometry.broad_phase import LOOK, look
 from phistar.geometry.report import TOUCHING
+from phistar.plant.contact_jacobians import CONTACT_JACOBIANS, contact_jacobian, is_on_long, jacobians
 from phistar.plant.free_bodies import FREE, body_pose, move_free, prepare_free, read_free, turned, write_free
 from phistar.plant.impacts import (
     STRIKES,
@@ -87,50 +84,17 @@ from phistar.plant.impacts import (
     give,
     mark_closing,
 )
+from phistar.plant.sleeping_rows import settle_rows
 from phistar.plant.step_books import BOOKS, book_part, clear_books, tell_part
-from phistar.plant.tree_calls import AT_STATE, CALLS, MOVED, TAKEN_BACK, ask_trees
-from phistar.plant.tree_nodes import TREES, apply_forces, prepare_tree, tree_jacobian, tree_rates
+from phistar.plant.tree_calls import CALLS, ask_trees
+from phistar.plant.tree_columns import AT_STATE, MOVED, TAKEN_BACK
+from phistar.plant.tree_nodes import TREES, apply_forces, prepare_tree, tree_rates
+from phistar.plant.tree_span import recover_spans
 
 ROUNDS = 100  # of impacts in a step
 HALVINGS = 14
 STUCK, DIVERGED = 1000000, 2000000  # added to FAILED
 FADES = 0.1  # s: how fast an overlap of the start is let go
-
-
-def body_jacobian(m: Arrays, c: int, node: int, body: int, at: int, sign: float) -> None:
-    """Rows t, s, n of a contact for one side."""
-    if node >= m.counts[FIRST_TREE]:
-        tree_jacobian(m, c, node, body, at, sign)
-        return
-    x = m.contacts[c, POINT] - m.center[node, 0]
-    y = m.contacts[c, POINT + 1] - m.center[node, 1]
-    z = m.contacts[c, POINT + 2] - m.center[node, 2]
-    for row in range(3):
-        axis = NORMAL if row == 2 else TANGENT + 3 * row
-        a, b, d = m.contacts[c, axis], m.contacts[c, axis + 1], m.contacts[c, axis + 2]
-        to = at + 6 * row
-        m.jacobian[to], m.jacobian[to + 1] = sign * (y * d - z * b), sign * (z * a - x * d)
-        m.jacobian[to + 2] = sign * (x * b - y * a)
-        m.jacobian[to + 3], m.jacobian[to + 4], m.jacobian[to + 5] = sign * a, sign * b, sign * d
-    for i in range(3):
-        m.jacobian[at + 18 + i], m.jacobian[at + 21 + i] = sign * m.contacts[c, NORMAL + i], 0.0
-
-
-def jacobians(m: Arrays) -> None:
-    for c in range(m.counts[CONTACTS]):
-        at = c * m.counts[STRIDE]
-        m.contact_wholes[c, JAC_A], m.contact_wholes[c, JAC_B] = at, at + m.counts[STRIDE] // 2
-        if m.contact_wholes[c, NODE_A] >= 0:
-            body_jacobian(m, c, m.contact_wholes[c, NODE_A], m.contact_wholes[c, BODY_A], at, 1.0)
-        if m.contact_wholes[c, NODE_B] >= 0:
-            body_jacobian(
-                m, c, m.contact_wholes[c, NODE_B], m.contact_wholes[c, BODY_B], m.contact_wholes[c, JAC_B], -1.0
-            )
-            if m.contact_wholes[c, NODE_A] == m.contact_wholes[c, NODE_B]:  # two bodies of one tree: one Jacobian
-                other = m.contact_wholes[c, JAC_B]
-                for j in range(4 * m.nodes[m.contact_wholes[c, NODE_A], SIZE]):
-                    m.jacobian[at + j] += m.jacobian[other + j]
-                    m.jacobian[other + j] = 0.0
 
 
 def prepare(m: Arrays, h: float) -> None:
@@ -140,6 +104,10 @@ def prepare(m: Arrays, h: float) -> None:
         prepare_free(m, f, h)
     for node in range(m.counts[FIRST_TREE], m.counts[NODES]):
         prepare_tree(m, node, h)
+    if m.counts[LONG_TREES] > 0:
+        for c in range(m.counts[CONTACTS]):
+            if is_on_long(m, c):
+                contact_jacobian(m, c)
 
 
 def keep(m: Arrays) -> None:
@@ -231,7 +199,7 @@ def tree_wrenches(m: Arrays) -> None:
         for i in range(6):
             m.wrench[node, i] = 0.0
         if m.nodes[node, TREE] == 2:  # a free root: what pushes at it
-            body, at, h = m.nodes[node, BODY], m.nodes[node, AT], m.numbers[STEP]
+            body, at, h = m.nodes[node, BODY], m.nodes[node, OWN_AT], m.numbers[STEP]
             for i in range(3):
                 for k in range(3):
                     m.wrench[node, i] += h * m.pose[body, 3 * i + k] * m.applied[at + k]
@@ -271,9 +239,17 @@ def tree_wrenches(m: Arrays) -> None:
                         m.wrench[node, i] += sign * m.contacts[c, NORMAL + i] * m.contacts[c, IMPULSE + 3]
 
 
+def solve_part(m: Arrays, h: float) -> None:
+    """The rates after a part of the step, and its impulses."""
+    solve_islands(m, h, 0)
+    while m.counts[LONG_TREES] > 0 and recover_spans(m, h, 0) > 0 and m.counts[FULL] == 0:
+        prepare(m, h)
+        solve_islands(m, h, 0)
+
+
 def advance(m: Arrays, h: float) -> bool:
     """One part of the step; False where a gap would close, and all is as it was."""
-    solve_islands(m, h, 0)
+    solve_part(m, h)
     tell_part(m, h, 0)
     keep(m)
     move(m, h)
@@ -283,6 +259,8 @@ def advance(m: Arrays, h: float) -> bool:
         book_part(m)
         m.numbers[ELAPSED] += h
         remember_rows(m, h)
+        if m.counts[LONG_TREES] > 0:
+            settle_rows(m, h)
         read_rows(m)
         jacobians(m)
         return True
@@ -322,6 +300,7 @@ def begin_step(m: Arrays) -> None:
 
 def rate_contacts(m: Arrays) -> None:
     """How fast gaps change, at the rates of the state."""
+    prepare(m, m.numbers[LENGTH])
     give(m, 0)
     for c in range(m.counts[CONTACTS]):
         contact_rates(m, c, RATE)
@@ -342,6 +321,7 @@ def step(m: Arrays) -> None:
             prepare(m, 0.0)
             if mark_closing(m) > 0:
                 solve_islands(m, 0.0, 1)
+                recover_spans(m, 0.0, 1)
                 tell_part(m, 0.0, 1)
                 book_part(m)
                 bounce(m)
@@ -373,14 +353,14 @@ def step(m: Arrays) -> None:
     write_free(m, m.counts[FIRST_TREE])
     m.counts[READY] = 1
     for i in range(m.counts[NODES]):
-        for j in range(m.nodes[i, AT], m.nodes[i, AT] + m.nodes[i, SIZE]):
+        for j in range(m.nodes[i, OWN_AT], m.nodes[i, OWN_AT] + m.nodes[i, OWN]):
             if not abs(m.before[j]) < 1e12:
                 m.counts[FAILED] += DIVERGED
                 return
 
 
 STEPS = (
-    *(*FACTORS, *LAWS, *NEWTON, *SOLVE, *LOOK, *FREE, *TREES, *CALLS, *STRIKES, *BOOKS),
-    *(body_jacobian, jacobians, prepare, keep, restore_pose, go_back, tree_wrenches, move, remember_contacts),
-    *(remember_rows, read_rows, advance, begin_step, rate_contacts, step),
+    *(*FACTORS, *LAWS, *NEWTON, *SOLVE, *LOOK, *FREE, *TREES, *CALLS, *STRIKES, *BOOKS, *CONTACT_JACOBIANS),
+    *(prepare, keep, restore_pose, go_back, tree_wrenches, move, remember_contacts),
+    *(remember_rows, read_rows, solve_part, advance, begin_step, rate_contacts, step),
 )

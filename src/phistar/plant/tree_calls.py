@@ -6,33 +6,35 @@ from __future__ import annotations
 
 from phistar.backends.code.native import Arrays
 from phistar.constraints.columns import (
-    AT,
     BLOCK,
     FIRST,
     FIRST_TREE,
+    LONG,
     NODES,
+    OWN,
+    OWN_AT,
     ROW_JAC_A,
     ROW_NODE_A,
     ROWS,
-    SIZE,
     STEP,
     VALUE,
 )
+from phistar.plant.long_moves import LONG_MOVES, move_long, write_long
+from phistar.plant.tree_columns import (
+    AFTER_CALL,
+    AT_STATE,
+    LOOP_CALL,
+    LOOP_ENTRIES,
+    LOOP_FIRST,
+    MOVED,
+    STATE_CALL,
+    TAKEN_BACK,
+    TREE_NQ,
+    TREE_Q,
+    ask,
+)
 
-AT_STATE, MOVED, TAKEN_BACK, STRUCK = range(1, 5)  # what trees are asked for
-
-# `tree_wholes`: where a tree's coordinates begin in `tree_q`, how many they are, the calls of its kernels
-TREE_Q, TREE_NQ, STATE_CALL, AFTER_CALL = 0, 1, 2, 4
-TREE_WHOLES = 6
-# `loop_wholes`: the first row of closures, coordinates (in TREE_NQ), entries of Jacobians, the call of their kernel
-LOOP_FIRST, LOOP_ENTRIES, LOOP_CALL = 0, 2, 3
-LOOP_WHOLES = 5
 HELD = 1e-12  # of the softest row: what no rate moves more, as across a plane, holds nothing
-
-
-def ask(address: int, given: int) -> int:
-    """The kernel of a call (`backends/kernel_calls.py`), on the tables it was made for."""
-    raise NotImplementedError(address, given)
 
 
 def read_tree(m: Arrays, node: int) -> None:
@@ -41,7 +43,7 @@ def read_tree(m: Arrays, node: int) -> None:
     first = m.tree_wholes[tree, TREE_Q]
     for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
         m.tree_q[i] = m.q[m.q_of[i]]
-    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+    for j in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
         m.before[j] = m.rates[m.rate_of[j]]
 
 
@@ -53,9 +55,12 @@ def move_tree(m: Arrays, node: int) -> None:
         m.owed[node, i] = m.momenta[node, i] + h * m.weight[node, i] + m.wrench[node, i]
     for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
         m.tree_saved[i] = m.tree_q[i]
-    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+    for j in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
         m.saved_rates[j] = m.before[j]
-    ask(m.tree_wholes[tree, AFTER_CALL], m.tree_wholes[tree, AFTER_CALL + 1])
+    if m.nodes[node, LONG] > 0:
+        move_long(m, node)
+    else:
+        ask(m.tree_wholes[tree, AFTER_CALL], m.tree_wholes[tree, AFTER_CALL + 1])
     for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
         m.tree_q[i] = m.tree_next[i]
 
@@ -65,7 +70,7 @@ def take_tree_back(m: Arrays, node: int) -> None:
     first = m.tree_wholes[tree, TREE_Q]
     for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
         m.tree_q[i] = m.tree_saved[i]
-    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+    for j in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
         m.before[j] = m.saved_rates[j]
 
 
@@ -75,10 +80,13 @@ def write_tree(m: Arrays, node: int) -> None:
     first = m.tree_wholes[tree, TREE_Q]
     for i in range(first, first + m.tree_wholes[tree, TREE_NQ]):
         m.q[m.q_of[i]] = m.tree_q[i]
-    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+    for j in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
         m.rates[m.rate_of[j]] = m.before[j]
-    ask(m.tree_wholes[tree, STATE_CALL], m.tree_wholes[tree, STATE_CALL + 1])
-    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+    if m.nodes[node, LONG] > 0:
+        write_long(m, node)
+    else:
+        ask(m.tree_wholes[tree, STATE_CALL], m.tree_wholes[tree, STATE_CALL + 1])
+    for j in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
         if m.elastic[j] != 0.0:
             m.deflection[j] = m.q[m.spring_q[j]] - m.rest[j]
             m.generalized[j] -= m.elastic[j] * m.deflection[j]
@@ -98,7 +106,7 @@ def write_loops(m: Arrays) -> None:
         for side in range(2):
             node = m.row_wholes[r, ROW_NODE_A + side]
             if node >= 0:
-                n, block, at = m.nodes[node, SIZE], m.nodes[node, BLOCK], m.row_wholes[r, ROW_JAC_A + side]
+                n, block, at = m.nodes[node, OWN], m.nodes[node, BLOCK], m.row_wholes[r, ROW_JAC_A + side]
                 for j in range(n):
                     entry = m.row_jacobian[at + j]
                     m.softness[r] += entry * entry / m.inertias[block + j * (n + 1)]
@@ -122,4 +130,4 @@ def ask_trees(m: Arrays, what: int) -> None:
         write_loops(m)
 
 
-CALLS = (read_tree, move_tree, take_tree_back, write_tree, write_loops, ask_trees)
+CALLS = (*LONG_MOVES, read_tree, move_tree, take_tree_back, write_tree, write_loops, ask_trees)

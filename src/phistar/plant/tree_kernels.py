@@ -13,6 +13,7 @@ from phistar.backends.one_state import state_kernel
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.dynamics import bias, mass_matrix
 from phistar.model import Model
+from phistar.plant.long_trees import has_long_kernels
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.roots import Roots
 from phistar.spatial import Inertia, cross
@@ -121,6 +122,11 @@ class TreeKernels:
     def compiled(self) -> bool:
         """Whether these are kernels; functions of arrays otherwise."""
         return compilable(self.model) and self.model.nv <= MOST_RATES
+
+    @cached_property
+    def long(self) -> bool:
+        """Whether these run link by link (`long_trees.py`)."""
+        return not self.compiled and has_long_kernels(self.model)
 
     @cached_property
     def at_state(self) -> Any:

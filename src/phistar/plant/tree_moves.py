@@ -11,9 +11,10 @@ from phistar.backends.kernel_calls import KernelCall, kernel_call, python_call
 from phistar.constraints import columns as c
 from phistar.model import Model
 from phistar.model.submodel import submodel
+from phistar.plant.long_trees import LongTrees
 from phistar.plant.loop_rows import LoopRows
-from phistar.plant.tree_calls import AFTER_CALL, LOOP_CALL, LOOP_FIRST, LOOP_WHOLES, STATE_CALL, TREE_NQ, TREE_Q
-from phistar.plant.tree_calls import TREE_WHOLES as COLUMNS
+from phistar.plant.tree_columns import AFTER_CALL, LOOP_CALL, LOOP_FIRST, LOOP_WHOLES, STATE_CALL, TREE_NQ, TREE_Q
+from phistar.plant.tree_columns import TREE_WHOLES as COLUMNS
 from phistar.plant.tree_kernels import TreeKernels
 
 
@@ -27,12 +28,18 @@ class TreeMoves:
         parts = [submodel(model, tree, "tree") for tree in trees]
         self.kernels = kernels = [TreeKernels(part.tree if part.loops else part) for part in parts]
         _make_tables(tables, kernels)
+        starts, bodies = ([0, *np.cumsum(sizes)] for sizes in ([k.model.nq for k in kernels], list(map(len, trees))))
+        long = [i for i, own in enumerate(kernels) if own.long]
+        self.long = LongTrees(tables, [(free + i, kernels[i].model, starts[i], free + bodies[i]) for i in long])
+        tables["counts"][c.LONG_TREES] = len(long)
+        tables["row_wholes"][:, c.ROW_ASLEEP] = 1
         self.kept: list[KernelCall] = []
         place, body = 0, free
         for number, (tree, own) in enumerate(zip(trees, kernels, strict=True)):
             joints = [model.joints[i] for i in tree]
             self._number(number, joints, own, free, place, body)
-            self._call(number, own, free, place, body)
+            if not own.long:
+                self._call(number, own, free, place, body)
             place, body = place + own.model.nq, body + len(tree)
         if model.loops:
             self._close(model, [body for tree in trees for body in tree], rows)
@@ -40,7 +47,7 @@ class TreeMoves:
     def _number(self, number: int, joints: list[Any], own: TreeKernels, free: int, place: int, body: int) -> None:
         """Where a tree's coordinates, rates and springs are."""
         table, node = self.tables, free + number
-        size, at = (int(x) for x in table["nodes"][node, [c.SIZE, c.AT]])
+        size, at = (int(x) for x in table["nodes"][node, [c.OWN, c.OWN_AT]])
         rates, places = slice(at, at + size), slice(place, place + own.model.nq)
         table["tree_wholes"][number, [TREE_Q, TREE_NQ]] = place, own.model.nq
         table["q_of"][places] = np.concatenate([np.arange(j.q_slice.start, j.q_slice.stop) for j in joints])
@@ -52,6 +59,9 @@ class TreeMoves:
         table["elastic"][rates] = np.concatenate(springs)
         table["rest"][rates] = np.concatenate([j.kind.rest if j.kind.flat else np.zeros(j.nv) for j in joints])
         table["spring_q"][rates] = np.concatenate([_coordinates(j) for j in joints])
+        table["flat_q"][rates] = place + np.concatenate([_coordinates(j) for j in own.model.joints])
+        table["flat"][rates] = np.concatenate([np.full(j.nv, float(j.kind.flat)) for j in own.model.joints])
+        table["root_axes"][node] = np.asarray(own.model.bodies[0].placement.rotation).reshape(-1)
 
     def _call(self, number: int, own: TreeKernels, free: int, place: int, body: int) -> None:
         """The kernels of a tree, on its parts of the tables."""
@@ -102,7 +112,9 @@ def _make_tables(table: dict[str, np.ndarray], kernels: Sequence[TreeKernels]) -
         table[name] = np.zeros(shape)
     for name in ("momenta", "weight", "owed"):
         table[name] = np.zeros((nodes, 6))
-    table["rest"], table["deflection"] = np.zeros(rates), np.zeros(rates)
+    for name in ("rest", "deflection", "momentum", "flat"):
+        table[name] = np.zeros(rates)
+    table["flat_q"], table["root_axes"] = np.zeros(rates, np.int64), np.zeros((nodes, 9))
     table["q_of"], table["spring_q"] = np.zeros(places, np.int64), np.zeros(rates, np.int64)
     table["tree_wholes"] = np.zeros((max(len(kernels), 1), COLUMNS), np.int64)
     table["loop_wholes"], table["loop_q_of"] = np.zeros(LOOP_WHOLES, np.int64), np.zeros(1, np.int64)

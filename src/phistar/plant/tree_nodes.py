@@ -10,11 +10,29 @@ from math import sqrt
 
 from phistar.backends.code.native import Arrays
 from phistar.constraints.blocks import cholesky
-from phistar.constraints.columns import AT, BLOCK, BODIES, FIRST_TREE, NODES, NORMAL, POINT, SIZE, TANGENT
+from phistar.constraints.columns import (
+    AT,
+    BLOCK,
+    BODIES,
+    FIRST_TREE,
+    LONG,
+    NODES,
+    NORMAL,
+    OWN,
+    OWN_AT,
+    POINT,
+    SIZE,
+    TANGENT,
+)
+from phistar.plant.tree_span import SPANS, make_matrix, prepare_span
 
 
 def prepare_tree(m: Arrays, node: int, h: float) -> None:
     """A = ℳ + hB + h²K and v* = v + A⁻¹ h(T − 𝒞 − 𝒢 − K(q − r) − Bv − hKv)."""
+    if m.nodes[node, LONG] > 0:
+        if prepare_span(m, node, h):
+            return
+        make_matrix(m, node)
     n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
     for i in range(n * n):
         m.mass[block + i] = m.inertias[block + i]
@@ -44,13 +62,13 @@ def prepare_tree(m: Arrays, node: int, h: float) -> None:
 def apply_forces(m: Arrays) -> None:
     """`applied`, in the order of nodes, of the forces on the model's rates."""
     for node in range(m.counts[FIRST_TREE], m.counts[NODES]):
-        for i in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        for i in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
             m.applied[i] = m.force[m.rate_of[i]]
 
 
 def tree_jacobian(m: Arrays, c: int, node: int, body: int, to: int, sign: float) -> None:
     """Rows t, s, n of a contact for a body of a tree: d·(s_v + s_ω × p) for each rate that moves it."""
-    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
+    n, at = m.nodes[node, OWN], m.nodes[node, OWN_AT]
     x, y, z = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
     for j in range(n):
         s = at + j
@@ -70,12 +88,12 @@ def tree_jacobian(m: Arrays, c: int, node: int, body: int, to: int, sign: float)
 def tree_rates(m: Arrays) -> None:
     """`speed` of the bodies of trees: a bound of how fast their points move."""
     for body in range(m.counts[FIRST_TREE], m.counts[BODIES]):
-        node = m.tree_of[body]
-        n, at = m.nodes[node, SIZE], m.nodes[node, AT]
+        up = m.above[body]
         for i in range(6):
-            total = 0.0
-            for j in range(n):
-                total += m.carries[body, j] * m.screws[at + j, i] * m.before[at + j]
+            total = m.body_twist[up, i] if up >= 0 else 0.0
+            for s in range(m.first_rate[body], m.last_rate[body]):
+                total += m.screws[s, i] * m.before[s]
+            m.body_twist[body, i] = total
             m.twist[i] = total
         x, y, z = m.pose[body, 9], m.pose[body, 10], m.pose[body, 11]
         vx = m.twist[3] + m.twist[1] * z - m.twist[2] * y
@@ -85,4 +103,4 @@ def tree_rates(m: Arrays) -> None:
         m.speed[body] = sqrt(vx * vx + vy * vy + vz * vz) + angular * m.extent[body]
 
 
-TREES = (prepare_tree, apply_forces, tree_jacobian, tree_rates)
+TREES = (*SPANS, prepare_tree, apply_forces, tree_jacobian, tree_rates)

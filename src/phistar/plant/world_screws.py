@@ -56,7 +56,7 @@ class RateOrder:
             before[6 * f + 3 : 6 * f + 6, 6 * f : 6 * f + 3] = 1.0
             moved[f, own] = 1.0
         for node, tree in enumerate(system.trees, start=len(system.free)):
-            at, size = (int(x) for x in table["nodes"][node, [c.AT, c.SIZE]])
+            at, size = (int(x) for x in table["nodes"][node, [c.OWN_AT, c.OWN]])
             rates[at : at + size] = table["rate_of"][at : at + size]
             for body in tree:
                 moved[numbers[body], at : at + size] = table["carries"][numbers[body], :size]

@@ -1,0 +1,17 @@
+"""Columns of the tables of trees, and how the compiled step calls their kernels."""
+
+from __future__ import annotations
+
+AT_STATE, MOVED, TAKEN_BACK, STRUCK = range(1, 5)  # what trees are asked for
+
+# `tree_wholes`: where a tree's coordinates begin in `tree_q`, how many they are, the calls of its kernels
+TREE_Q, TREE_NQ, STATE_CALL, AFTER_CALL = 0, 1, 2, 4
+TREE_WHOLES = 6
+# `loop_wholes`: the first row of closures, coordinates (in TREE_NQ), entries of Jacobians, the call of their kernel
+LOOP_FIRST, LOOP_ENTRIES, LOOP_CALL = 0, 2, 3
+LOOP_WHOLES = 5
+
+
+def ask(address: int, given: int) -> int:
+    """The kernel of a call (`backends/kernel_calls.py`), on the tables it was made for."""
+    raise NotImplementedError(address, given)
