@@ -14,7 +14,9 @@ import numpy as np
 from phistar.errors import FileError, PhistarError
 from phistar.io import xml
 from phistar.io.packages import FolderList, Folders
-from phistar.model import Geometry, Mesh, Model
+from phistar.loops.embedding import Embedding
+from phistar.model import FlexibleInertia, Geometry, Mesh, Model
+from phistar.model.compound import compound_links
 from phistar.model.joints import JointKind
 from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
 from phistar.safe_files import check_file, is_inside, read_text
@@ -25,7 +27,8 @@ from phistar.sim.trajectory import Part
 from phistar.spatial import Inertia, Pose
 
 KEPT = "scene.toml"
-MADE = ("phistar.model.", "phistar.spatial.", "phistar.sim.trajectory:Part")
+MADE = ("phistar.model.", "phistar.spatial.", "phistar.sim.trajectory:Part", "phistar.loops.embedding:Embedding")
+ORTHONORMAL = 1e-9  # how far the columns of a choice of independent rates may be from it
 
 
 def model_of_run(folder: Path, source: str, seed: int, packages: FolderList = ()) -> Model:
@@ -102,9 +105,10 @@ def _hangs_together(model: Model) -> bool:
             right = right and all(isinstance(each, Geometry) for each in body.geometry)
             right = right and joint.q_slice == slice(rows, rows + joint.kind.nq)
             right = right and joint.v_slice == slice(rates, rates + joint.kind.nv)
+            right = right and (body.flexible is None or isinstance(body.flexible, FlexibleInertia))
             if not right:
                 return False
-            rows, rates = rows + joint.kind.nq, rates + joint.kind.nv
+            rows, rates = rows + joint.kind.nq + body.modes, rates + joint.kind.nv + body.modes
         frames = all(isinstance(each, Frame) and isinstance(each.placement, Pose) for each in model.frame_list)
         frames = frames and all(-1 <= each.body < len(model.bodies) for each in model.frame_list)
         named = (*model.bodies, *model.joints, *model.frame_list, *model.loops)
@@ -117,9 +121,27 @@ def _hangs_together(model: Model) -> bool:
                 model.frame(end)
             for joint in joints:
                 assert joint is None or model.joint(joint)
+        if model.embedding is not None and not _is_embedded(model):
+            return False
         return frames and isinstance(model.name, str) and all(isinstance(g, Geometry) for g in model.base_geometry)
     except (PhistarError, AttributeError, TypeError, AssertionError):
         return False
+
+
+def _is_embedded(model: Model) -> bool:
+    """Whether a model in independent rates is what its closed mechanism makes, with rates that can be chosen."""
+    made = model.embedding
+    if not isinstance(made, Embedding) or made.closed.embedding is not None or not _hangs_together(made.closed):
+        return False
+    if made.groups != compound_links(made.closed) or len(made.choices) != len(made.groups):
+        return False
+    for group, own in zip(made.groups, made.choices, strict=True):
+        right = isinstance(own, np.ndarray) and own.dtype == np.float64 and own.ndim == 2
+        if not right or own.shape[0] != len(group.rates) or own.shape[1] > own.shape[0]:
+            return False
+        if not np.abs(own.T @ own - np.eye(own.shape[1])).max(initial=0.0) < ORTHONORMAL:
+            return False
+    return model == made.closed._with(loops=(), embedding=made)
 
 
 def _check_places(places: Any, count: int, whole: int) -> None:
