@@ -116,7 +116,7 @@ def hybrid_dynamics(
     heavy = np.where(is_told, HEAVY, 0.0)
     found, pull = driven_accelerations(model.tree, q, v, told, driving, heavy, f_ext), 0.0
     if model.loops:
-        found, pull = _closed(model, q, v, found, heavy)
+        found, pull = _closed(model, q, v, _chosen(is_told, told, found), is_told)
     accelerations = _chosen(is_told, told, found)
     needed = inverse_dynamics(model.tree, q, v, accelerations, f_ext) + pull
     return HybridDynamics(accelerations, _chosen(is_told, needed, tau))
@@ -161,8 +161,8 @@ def _joint_prescription(model: Model, joint: Joint, given: Any) -> tuple[np.ndar
     return model.checked(array, joint.nv, f"prescribed[{joint.name!r}]"), np.ones(joint.nv, dtype=bool)
 
 
-def _closed(model: Model, q: Any, v: Any, free: np.ndarray, heavy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """θ̈ that keeps every loop closed, and A*λ: (Aℳ_f⁻¹A*)λ = Aθ̈_f + Ȧθ̇ over the rates that are free."""
+def _closed(model: Model, q: Any, v: Any, free: np.ndarray, is_told: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """θ̈ that keeps every loop closed, and A*λ: (Aℳ_f⁻¹A*)λ = Aθ̈ + Ȧθ̇, where prescribed rates yield to nothing."""
     if is_traced(np.asarray(q), np.asarray(free)):
         raise ModelError(f"{model.name} has loops, whose rank under a prescription is told by values; not compiled.")
     tree, ends = model.tree, loop_frames(model)
@@ -172,7 +172,7 @@ def _closed(model: Model, q: Any, v: Any, free: np.ndarray, heavy: np.ndarray) -
     motions = {frame: moved["motion"][..., 6 * i : 6 * i + 6] for i, frame in enumerate(ends)}
     found = closures(model, q, frame_poses(tree, q, ends), v, motions)
     drift = times(found.on_frames, moved["at_frames"]) + found.drift
-    across = yielding(tree, q[..., None, :], rows, heavy)
+    across = np.where(is_told, 0.0, yielding(tree, q[..., None, :], rows, np.where(is_told, HEAVY, 0.0)))
     matrix = np.matmul(rows, transposed(across))
     scale = row_scale(model, np.diagonal(matrix, axis1=-2, axis2=-1))
     opening = times(rows, free) + drift

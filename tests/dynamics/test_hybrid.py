@@ -146,3 +146,15 @@ def test_the_statement_costs_what_forward_dynamics_does():
     assert len(ours.sweeps) == len(plain.sweeps)
     assert ours.cost(20).total - plain.cost(20).total <= 4 * 20
     assert HEAVY == 2.0**200
+
+
+@pytest.mark.parametrize("told", [(1.0, 1.0, -5.0), (0.0, 0.0, 1e-3)])
+def test_prescriptions_of_all_joints_of_a_loop_that_contradict_it_are_refused_with_the_number(told):
+    """The rotors that stand for prescribed rates must not yield to the loop, however hard it pulls."""
+    model = four_bar()
+    q, names = ps.assemble(model, model.neutral()), [joint.name for joint in model.joints]
+    opening = abs(-2.0 * told[0] - told[1] + told[2])  # stretched out, all joints in a line
+    with pytest.raises(ps.PhistarError, match=f"would open the loop 'closure'.*acceleration of {opening:.3g}\\."):
+        ps.hybrid_dynamics(model, q, np.zeros(3), np.zeros(3), dict(zip(names, told, strict=True)))
+    kept = ps.hybrid_dynamics(model, q, np.zeros(3), np.zeros(3), dict(zip(names, (1.0, -1.0, 1.0), strict=True)))
+    assert np.abs(kept.forces).max() < 100.0
