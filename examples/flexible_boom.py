@@ -15,7 +15,7 @@ def boom(inertia):
     b = ps.ModelBuilder("boom", gravity=(0, 0, 0))
     b.body("base", joint=ps.Free(), inertia=ps.Inertia(20.0, (0, 0, 0), np.diag([3.0, 3.0, 3.0])))
     b.body("upper", "base", ps.Revolute(axis=(0, 0, 1)), ps.Pose(xyz=(0.4, 0, 0)), inertia)
-    if inertia is beam:
+    if isinstance(inertia, ps.FlexibleInertia):
         b.body("fore", "upper.tip", ps.Revolute(axis=(0, 0, 1)), inertia=inertia)
         b.frame("tip", "fore.tip")
     else:

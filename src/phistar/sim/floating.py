@@ -19,6 +19,7 @@ import numpy as np
 
 from phistar.backends.traces.arrays import is_traced, sign, traced
 from phistar.backends.traces.solve import solve_symmetric
+from phistar.dynamics import kinetic_energy
 from phistar.errors import ModelError
 from phistar.freeflying.energy import energy, joint_momentum, wiggle_velocity
 from phistar.freeflying.free_base import base_rotation, check_free_base
@@ -27,6 +28,7 @@ from phistar.model import Model
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.passive import Passive
 from phistar.spatial import cross, times
+from phistar.stated import states
 
 Pair = tuple[np.ndarray, np.ndarray]
 MORE = 2  # entries of z beyond those of (q, v)
@@ -34,13 +36,19 @@ LARGEST_SHARE = 0.01  # of the joints' rates; a step that leaves out more is too
 TINY = 1e-300
 
 
+@states(lambda s: s.mass @ s.v)
+def generalized_momentum(model: Model, q: Any, v: Any) -> np.ndarray:
+    """ℳθ̇, (…, nv)."""
+    return generalized_momentum.evaluate(model, q, {"v": v})
+
+
 def floats(model: Model) -> bool:
-    """Whether nothing holds the robot: one free base of rigid bodies, and no loop that might close over the world."""
+    """Whether nothing holds the robot: one free base that is rigid, and no loop that might close over the world."""
     try:
         check_free_base(model)
     except ModelError:
         return False
-    return not model.loops and model.embedding is None and not model.is_flexible
+    return not model.loops and model.embedding is None and not model.bodies[0].modes
 
 
 @dataclass(frozen=True)
@@ -64,10 +72,10 @@ class Floating:
 
     def entered(self, q: np.ndarray, v: np.ndarray) -> Pair:
         """(q, v) → z, in two parts; t = 0."""
-        frame, parts = center_of_mass_frame(self.model, q, v), energy(self.model, q, v)
+        frame, kinetic = center_of_mass_frame(self.model, q, v), self._kinetic(q, v)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
-        more = np.stack([np.zeros(batch), parts.rigid + parts.articulated], axis=-1)
+        more = np.stack([np.zeros(batch), kinetic], axis=-1)
         linear = self.model.total_mass * frame.velocity
         return (
             np.concatenate([frame.position, q[..., 3:], more], axis=-1),
@@ -123,12 +131,25 @@ class Floating:
         old, new = before[..., -(self.model.nv - 6) :], momenta[..., 6:]
         whole, carried, _ = self._carried(unit, momenta)
         rigid = 0.5 * np.sum(carried * solve_symmetric(whole, carried[..., None])[..., 0], axis=-1)
-        joints = np.asarray(joint_momentum(self.model, _known(unit[..., : self.model.nq]), _known(new)))
+        joints = self._joint_momentum(_known(unit[..., : self.model.nq]), _known(new))
         missing = more[..., 1] - rigid - 0.5 * np.sum(joints * new, axis=-1)
         share = missing / (np.sum(joints * (old + new), axis=-1) + TINY)
         c = np.asarray(np.clip(_known(np.asarray(share)), -LARGEST_SHARE, LARGEST_SHARE))[..., None]
         rates = (new + c * old) / (1.0 - c)
         return np.concatenate([places, more, momenta[..., :6], rates], axis=-1)
+
+    def _kinetic(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if self.model.is_flexible:
+            return np.asarray(kinetic_energy(self.model, q, v))
+        parts = energy(self.model, q, v)
+        return parts.rigid + parts.articulated
+
+    def _joint_momentum(self, q: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """ℳ_iθ̇_i, two-way; where bodies bend, the joints' rows of ℳ[V_WIGGLE; θ̇_i]."""
+        if not self.model.is_flexible:
+            return np.asarray(joint_momentum(self.model, q, rates))
+        base = np.asarray(wiggle_velocity(self.model, q, rates))
+        return np.asarray(generalized_momentum(self.model, q, _known(np.concatenate([base, rates], axis=-1))))[..., 6:]
 
     def seen_by(self, controller: Callable[..., Any]) -> Callable[..., Any]:
         """The controller, of q and v as it knows them."""
