@@ -18,12 +18,19 @@ from phistar.backends.programs.program import COMPOSITE, is_wide
 from phistar.backends.staged_kernel import staged_kernel
 from phistar.backends.wide_kernel import has_wide_links, statement_kernel
 from phistar.errors import ShapeError, StatementError
-from phistar.expression import CompiledDerivative, Expression, OperatorDerivative, operators_or_inputs
+from phistar.expression import (
+    CompiledDerivative,
+    Expression,
+    OperatorDerivative,
+    RobotStatement,
+    operators_or_inputs,
+)
 from phistar.identities.derivation import Derivation
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
 from phistar.recording import Recording, bound, check_model, checked_parameters, record
+from phistar.robots_kernel import CompiledRobots, compiled_robots
 from phistar.spatial.batches import real_numbers
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.lower import GIVEN
@@ -181,6 +188,8 @@ def compile(
     schedule: str | None = None,
 ) -> CompiledStatement: ...
 @overload
+def compile(expression: RobotStatement, *, matrix: bool = False) -> CompiledRobots: ...
+@overload
 def compile(
     expression: OperatorDerivative,
     model: Model | None = None,
@@ -208,14 +217,14 @@ def compile(
     frame: str | Sequence[str] | None = None,
     rows: Mapping[str, int] | None = None,
     schedule: str | None = None,
-) -> CompiledStatement | CompiledDerivative | CompiledFunction:
+) -> CompiledStatement | CompiledDerivative | CompiledFunction | CompiledRobots:
     """Compile a statement, or a function of one state, to machine code for a robot.
 
     Parameters
     ----------
     expression : Expression or callable
-        A statement e; or one of phistar's functions, or one written with them and NumPy, such as a controller. Its
-        arguments are known by their names: q, v, a, tau, …; t is one number.
+        A statement e, of one robot or several; or one of phistar's functions, or one written with them and NumPy,
+        such as a controller. Its arguments are known by their names: q, v, a, tau, …; t is one number.
     model : Model, optional
         Of a function, or of a statement that is about no robot yet.
     parameters : sequence of str
@@ -232,8 +241,9 @@ def compile(
 
     Returns
     -------
-    CompiledStatement, CompiledDerivative or CompiledFunction
-        Called as (q, x, *parameters), or with the function's arguments; leading axes broadcast, `out=` is taken.
+    CompiledStatement, CompiledDerivative, CompiledFunction or CompiledRobots
+        Called as (q, x, *parameters), or with the function's arguments, or as its `inputs` name them; leading axes
+        broadcast, `out=` is taken.
 
     Examples
     --------
@@ -242,6 +252,10 @@ def compile(
     >>> solve([0, 0], [1, 0]).round(3)
     array([ 1.708, -4.266])
     """
+    if isinstance(expression, RobotStatement):
+        if model is not None or parameters or schedule is not None or frame is not None or rows is not None:
+            raise StatementError("A statement about several robots has its robots and frames from ps.algebra.")
+        return compiled_robots(expression, matrix)
     if isinstance(expression, OperatorDerivative):
         one = _compiled_statement(expression.statement, model, checked_parameters(parameters), matrix, schedule)
         return CompiledDerivative(expression, one)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from phistar.backends.links.values import has_constant_axes, has_rotors, has_siblings
 from phistar.errors import StatementError, UnknownNameError
 from phistar.expression.given import checked_closures
+from phistar.expression.several import RobotsAlgebra
 from phistar.expression.statement import Expression
 from phistar.identities.law import Setting
 from phistar.model import Model
@@ -116,15 +117,30 @@ class Algebra:
         return self.expression((s.J @ s.mass.inv @ s.J.T).inv)
 
 
+Frames = str | list[str] | tuple[str, ...]
+
+
+@overload
 def algebra(
     model: Model | None = None,
-    frames: str | list[str] | tuple[str, ...] = (),
+    frames: Frames = (),
     *,
     tree: bool | None = None,
     armature: bool | None = None,
     nonredundant: bool | None = None,
     Q: Any = None,
-) -> Algebra:
+) -> Algebra: ...
+@overload
+def algebra(model: Mapping[str, Model | None], frames: Mapping[str, Frames] | Frames = ()) -> RobotsAlgebra: ...
+def algebra(
+    model: Model | Mapping[str, Model | None] | None = None,
+    frames: Frames | Mapping[str, Frames] = (),
+    *,
+    tree: bool | None = None,
+    armature: bool | None = None,
+    nonredundant: bool | None = None,
+    Q: Any = None,
+) -> Algebra | RobotsAlgebra:
     """The operators of a model with task frames, or (without a model) the abstract ones.
 
     Abstract, the mechanism is the papers': a serial chain with one tip and no armature, unless `tree` or `armature`.
@@ -133,10 +149,10 @@ def algebra(
 
     Parameters
     ----------
-    model : Model, optional
-        The robot that statements are about.
-    frames : str or list of str
-        Names of the task frames.
+    model : Model, or {name: Model or None}, optional
+        The robot that statements are about; or several robots by name, whose task frames are the same points.
+    frames : str or list of str, or {name: str or list of str}
+        Names of the task frames, of each robot where there are several.
     tree, armature, nonredundant : bool, optional
         Whether the mechanism branches, has motor inertia, has no more dofs than its task.
     Q : array (rows, 6·frames), optional
@@ -144,8 +160,8 @@ def algebra(
 
     Returns
     -------
-    Algebra
-        Its attributes are the symbols: A.H, A.phi, A.psi, …
+    Algebra or RobotsAlgebra
+        Its attributes are the symbols: A.H, A.phi, A.psi, …; of several robots, A.left.J, A.right.mass, …
 
     Example
     -------
@@ -154,6 +170,10 @@ def algebra(
     >>> A.mass.inv.simplify()
     (I − HψK)*D⁻¹(I − HψK)
     """
+    if isinstance(model, Mapping):
+        return _several(model, frames, tree, armature, nonredundant, Q)
+    if isinstance(frames, Mapping):
+        raise StatementError("Frames by robot are for several robots: ps.algebra({name: model, …}, frames={name: …}).")
     if model is not None:
         check_robot("algebra", (model,))
     names = (frames,) if isinstance(frames, str) else tuple(frames)
@@ -166,6 +186,25 @@ def algebra(
     setting = setting_of(model, names)
     _check_flags(model, setting, tree=tree, armature=armature, nonredundant=nonredundant)
     return Algebra(symbols_of(model, names), setting, model, operators)
+
+
+def _several(robots: Mapping[str, Model | None], frames: Any, *said: Any) -> RobotsAlgebra:
+    """An algebra for each robot, all with as many task frames."""
+    if not robots or not all(isinstance(name, str) and name.isidentifier() for name in robots):
+        raise StatementError(f"Robots are named by letters and digits, such as left or arm_1; given {list(robots)}.")
+    if any(flag is not None for flag in said):
+        raise StatementError("tree, armature, nonredundant and Q are for one robot; of several, the models say it.")
+    named = frames if isinstance(frames, Mapping) else dict.fromkeys(robots, frames)
+    if set(named) - set(robots):
+        raise StatementError(
+            f"Frames are named for {', '.join(set(named) - set(robots))}, which is none of the robots."
+        )
+    made = {name: algebra(robot, named.get(name, ())) for name, robot in robots.items()}
+    counts = {len(one.symbols.frames or ("tip",)) for one in made.values()}
+    if len(counts) > 1:
+        told = ", ".join(f"{name} has {len(one.symbols.frames or ('tip',))}" for name, one in made.items())
+        raise StatementError(f"Task frames of different robots are the same points, so each has as many; {told}.")
+    return RobotsAlgebra(made)
 
 
 def _check_flags(model: Model, setting: Setting, **said: bool | None) -> None:

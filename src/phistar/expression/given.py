@@ -53,11 +53,16 @@ def broadcast_vectors(q: np.ndarray, vectors: Mapping[str, np.ndarray]) -> tuple
     return np.broadcast_to(q, (*batch, q.shape[-1])), wide
 
 
-def check_all_given(node: Node, vectors: Mapping[str, Any], symbols: Symbols, model: Model) -> None:
-    """Refuse a statement some of whose vectors were not given."""
+def needed_vectors(node: Node) -> set[str]:
+    """The names of the vectors that a statement is made from; gravity's is the robot's own."""
     there = {x.name for x in letters(node) if isinstance(x, Symbol)}
     needed = {name for name in GIVEN if name in there and name != "a_g"}
-    needed |= {"v"} if there & MADE_FROM_RATES else set()
+    return needed | ({"v"} if there & MADE_FROM_RATES else set())
+
+
+def check_all_given(node: Node, vectors: Mapping[str, Any], symbols: Symbols, model: Model) -> None:
+    """Refuse a statement some of whose vectors were not given."""
+    needed = needed_vectors(node)
     own = {name: symbol for name, symbol in own_symbols(node).items() if "vector" in symbol.traits}
     for name in sorted((needed | set(own)) - set(vectors)):
         rows = vector_rows(own[name], model, symbols.frames or (), 0) if name in own else rows_of(name, symbols, model)

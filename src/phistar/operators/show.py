@@ -9,6 +9,7 @@ from unicodedata import normalize
 
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.own import shown_name
+from phistar.operators.robot_letters import ROBOT
 from phistar.operators.spaces import SCALARS
 
 # name: (text, LaTeX)
@@ -121,6 +122,8 @@ class Notation:
                 return self.gradient(node)
             case Symbol(name="together"):
                 return f"[{self.show(node.of[0])}]"
+            case Symbol(name=name, traits=traits) if ROBOT in traits:
+                return f"{self.grouped(node.of[0])}" + (f"₍{name}₎" if self.column == 0 else rf"_{{\mathrm{{{name}}}}}")
             case Symbol():
                 return self.glyph(node)
             case Adjoint(of=inner):
