@@ -14,28 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.kernels.build import Code as Function
+from phistar.backends.kernels.emit_llvm import module_text
+from phistar.backends.kernels.ir import I64, PLACE, Func, Module
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host, kept_by
-
-_TEXT = """
-define i64 @called(i64 %given) {
-  %record = inttoptr i64 %given to ptr
-  %code = load ptr, ptr %record, align 8
-  %args.p = getelementptr ptr, ptr %record, i64 1
-  %args = load ptr, ptr %args.p, align 8
-  %rows.p = getelementptr ptr, ptr %record, i64 2
-  %rows = load ptr, ptr %rows.p, align 8
-  %steps.p = getelementptr ptr, ptr %record, i64 3
-  %steps = load ptr, ptr %steps.p, align 8
-  %data.p = getelementptr ptr, ptr %record, i64 4
-  %data = load ptr, ptr %data.p, align 8
-  call void %code(ptr %args, ptr %rows, ptr %steps, ptr %data)
-  ret i64 0
-}
-define void @loop() {
-  ret void
-}
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +32,18 @@ class KernelCall:
 
 @cache
 def _door() -> Code:
-    return machine_code("kernel call", (_TEXT,), host(), lambda: Source(_TEXT))[1]
+    return machine_code("kernel call", (), host(), lambda: Source(module_text(_module())))[1]
+
+
+def _module() -> Module:
+    """`called(given)`: the record at an address says which code is called, and with what."""
+    code = Function("called", given=I64)
+    code.inner, code.result = False, I64
+    record = code["given"].place(PLACE.to)
+    called, *given = (record.at(number).load(kind=PLACE) for number in range(5))
+    code.call(called, *given)
+    code.give(code.whole(0))
+    return Module((code.function, Func("loop", (), (), inner=False)))
 
 
 def kernel_call(

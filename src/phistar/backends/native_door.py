@@ -12,12 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.native import Layout, arrays_used, arrays_written, module_text, tree_of
-from phistar.backends.code.native_arithmetic import BY_ZERO, NEGATIVE, NOT_EXACT, NOT_FINITE, OUTSIDE, TOO_LONG
+from phistar.backends.code.native import Layout, arrays_used, arrays_written, loops_module, tree_of
+from phistar.backends.code.native_arithmetic import (
+    BY_ZERO,
+    FAULT,
+    NEGATIVE,
+    NOT_EXACT,
+    NOT_FINITE,
+    OUTSIDE,
+    TOO_LONG,
+)
+from phistar.backends.kernels.build import Code as Function
+from phistar.backends.kernels.emit_llvm import module_text
+from phistar.backends.kernels.ir import F64, I64, PLACE, Func, Module
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host
+from phistar.backends.machine.python_entries import entries_module
 from phistar.backends.machine.rows import Signature
-from phistar.backends.machine.single import method_of, single_text
+from phistar.backends.machine.single import method_of
 from phistar.backends.one_state import fresh
 from phistar.errors import PhistarError, ShapeError, StatementError
 
@@ -66,10 +78,9 @@ def _made(
     if changed:
         raise StatementError(f"{main}: writes to {', '.join(sorted(changed))}, which it is given to read.")
     lengths = {name: prod(shape) for name, shape in shapes.items()} if checked else None
-    text = module_text(functions, dict(constants), Layout(_columns(shapes), (), lengths))
+    loops = loops_module(functions, dict(constants), Layout(_columns(shapes), (), lengths))
     doors = _doors(main, arrays_used(trees[main], trees), list(shapes))
-    whole = f"{text}\n{doors}\n{single_text(signature)}\nattributes #0 = {{ nounwind }}\n"
-    return _loaded(whole, signature, checked)
+    return _loaded(module_text(loops.with_(doors, entries_module(signature))), signature, checked)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -99,18 +110,23 @@ def _columns(shapes: Shapes) -> dict[str, int]:
     return {name: prod(shape[1:]) for name, shape in shapes.items() if len(shape) > 1}
 
 
-def _doors(main: str, used: Sequence[str], names: Sequence[str]) -> str:
+def _doors(main: str, used: Sequence[str], names: Sequence[str]) -> Module:
     """`block`, which the door for one state calls, and `plain`, for a Python whose arrays are laid out otherwise."""
-    given = ", ".join(f"ptr %{name}, i64 %{name}.s" for name in names)
-    pointers = ", ".join(f"ptr %{name}" for name in names)
-    call = f"  call void @{main}({', '.join(f'ptr %{name}' for name in used)})\n"
-    return (
-        f"define internal void @block({given}, i64 %first, i64 %last) #0 {{\n{call}  ret void\n}}\n"
-        f"define i64 @plain({pointers}) #0 {{\n{call}{_FAULT}define void @loop() #0 {{\n  ret void\n}}"
-    )
+    given = {key: kind for name in names for key, kind in ((name, F64.to), (f"{name}.s", I64))}
+    block, plain = Function("block", **given, first=I64, last=I64), Function("plain", **dict.fromkeys(names, F64.to))
+    for code in (block, plain):
+        code.call(main, *(code[name] for name in used))
+    _give_fault(plain)
+    return Module((block.function, plain.function, Func("loop", (), (), inner=False)))
 
 
-_FAULT = "  %.wrong = load i64, ptr @fault, align 8\n  store i64 0, ptr @fault, align 8\n  ret i64 %.wrong\n}\n"
+def _give_fault(code: Function) -> None:
+    """The end of a function that is called from outside: what was wrong in its loops."""
+    code.inner, code.result, code.prefix = False, I64, "e."
+    place = code.table(FAULT.name, I64.to)
+    wrong = place.load()
+    place.store(0)
+    code.give(wrong)
 
 
 def _plain(code: Code, signature: Signature) -> Callable[..., tuple[np.ndarray, ...]]:
@@ -191,17 +207,20 @@ def _entry(
         layout = Layout(dict(columns), wholes, None if lengths is None else dict(lengths), calls=True)
         trees = {function.__name__: tree_of(function) for function in functions}
         used = arrays_used(trees[functions[-1].__name__], trees)
-        lines = ["define i64 @run(ptr %.table) #0 {"]
-        for number, array in enumerate(used):
-            lines += [f"  %{array}.p = getelementptr ptr, ptr %.table, i64 {number}"]
-            lines += [f"  %{array} = load ptr, ptr %{array}.p, align 8"]
-        lines += [f"  call void @{functions[-1].__name__}({', '.join(f'ptr %{array}' for array in used)})", _FAULT]
-        lines += ["define void @loop() #0 {\n  ret void\n}", "attributes #0 = { nounwind }", ""]
-        text = "\n".join([module_text(functions, dict(constants), layout), *lines])
-        return Source("", {"used": used}, text)
+        run = _run(functions[-1].__name__, used, wholes)
+        return Source("", {"used": used}, module_text(loops_module(functions, dict(constants), layout).with_(run)))
 
     made_from = own, others, wholes, columns, lengths, constants
     header, code = machine_code("loops in place", made_from, host(), source)
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.engine.get_function_address("run"))
     function.code = code  # type: ignore[attr-defined]  # ctypes keeps its address alone
     return function, tuple(header["used"])
+
+
+def _run(main: str, used: Sequence[str], wholes: Sequence[str]) -> Module:
+    """`run(table)` of pointers to the arrays that are used."""
+    code = Function("run", table=PLACE.to)
+    kinds = [I64.to if name in wholes else F64.to for name in used]
+    code.call(main, *(code["table"].at(number).load(kind=kind) for number, kind in enumerate(kinds)))
+    _give_fault(code)
+    return Module((code.function, Func("loop", (), (), inner=False)))

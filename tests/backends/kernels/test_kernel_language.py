@@ -198,7 +198,7 @@ def broken(*statements):
         (Let(Value("a", F64), "add", (Value("n", I64), Value(1, I64))), "does not fit together"),
         (Let(Value("a", F64), "twist", (Value("n", I64),)), "does not fit together"),
         (ir.Store(Value(1.0, F64), Value("x", F64.read)), "cannot be written there"),
-        (ir.Call("nowhere", ()), "calls what does not stand before it"),
+        (ir.Call("nowhere", ()), "calls what there is not"),
         (ir.For(Value("i", I64), Value(0, I64), Value("n", I64), 0, ()), "never ends"),
         (ir.If(Value("n", I64), ()), "is no test"),
         (ir.Break(), "stands in no loop"),

@@ -1,4 +1,5 @@
-"""Loops over arrays of numbers, written in Python, as LLVM IR: what branches and iterates, and so cannot be traced.
+"""Loops over arrays of numbers, written in Python, as functions of the kernel language: what branches and iterates, and
+so cannot be traced.
 
 A function of this little language is plain Python as well, and does the same when Python runs it. It has
 
@@ -23,7 +24,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from phistar.backends.code.native_arithmetic import DECLARED
+from phistar.backends.code.native_arithmetic import FAULT
 from phistar.backends.code.native_emitter import Emitter
 from phistar.backends.code.native_source import (
     ARRAY,
@@ -39,6 +40,7 @@ from phistar.backends.code.native_source import (
     result_of,
     tree_of,
 )
+from phistar.backends.kernels.ir import Module
 
 __all__ = [
     "ARRAY",
@@ -52,7 +54,7 @@ __all__ = [
     "arrays_written",
     "bundle_of",
     "kind_of",
-    "module_text",
+    "loops_module",
     "result_of",
     "tree_of",
 ]
@@ -72,14 +74,14 @@ class Layout:
     in_order: bool = False
 
 
-def module_text(functions: Sequence[Callable[..., Any]], constants: Mapping[str, float], layout: Layout) -> str:
-    """IR of some functions. Arguments are int, float, bool, Arrays (the first, if any), Wholes, or else one array of
-    floats. Names stand for numbers of their modules or in `constants`. `@fault` says why a loop ended
-    before its time, by the numbers of `native_arithmetic.py`."""
+def loops_module(functions: Sequence[Callable[..., Any]], constants: Mapping[str, float], layout: Layout) -> Module:
+    """Some functions. Arguments are int, float, bool, Arrays (the first, if any), Wholes, or else one array of floats.
+    Names stand for numbers of their modules or in `constants`. `fault` says why a loop ended before its time, by the
+    numbers of `native_arithmetic.py`."""
     trees = [tree_of(function) for function in functions]
     known = {tree.name: tree for tree in trees}
-    texts = []
+    made = []
     for function, tree in zip(functions, trees, strict=True):
         named = {name: x for name, x in function.__globals__.items() if type(x) in (int, float)}
-        texts.append(Emitter(tree, known, {**named, **constants}, layout).text())
-    return "\n".join([DECLARED, *texts])
+        made.append(Emitter(tree, known, {**named, **constants}, layout).function())
+    return Module(tuple(made), memory=(FAULT,))

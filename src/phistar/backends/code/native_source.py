@@ -12,7 +12,7 @@ from typing import Any
 
 from phistar.errors import StatementError
 
-FLOAT, WHOLE, TRUTH, ARRAY, WHOLES = "double", "i64", "i1", "ptr", "wholes"
+FLOAT, WHOLE, TRUTH, ARRAY = "float", "whole number", "truth", "array"
 KINDS = {"int": WHOLE, "float": FLOAT, "bool": TRUTH}
 
 

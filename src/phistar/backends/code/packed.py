@@ -22,8 +22,8 @@ from phistar.backends.kernels import emit_llvm
 from phistar.backends.kernels.build import Code, Local
 from phistar.backends.kernels.copies import copy_function, copy_one_function
 from phistar.backends.kernels.ir import F64, I64, Func, Let, Module, Statement, Store, Value
+from phistar.backends.machine.python_entries import entries_module
 from phistar.backends.machine.rows import Signature, size
-from phistar.backends.machine.single import single_text
 from phistar.backends.traces.order import few_alive
 from phistar.backends.traces.trace import DIV, Trace, depth_first, only_turned, restricted
 
@@ -63,8 +63,7 @@ class PackedPlaces:
 def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops: Loops | None = None) -> str:
     """The whole module; `loop` is the gufunc's inner loop. A trace may make more than the outputs: what follows them is
     for the loops that finish them."""
-    made = kernel_module(trace, signature, lanes, fma, loops)
-    return "\n".join([emit_llvm.module_text(made), single_text(signature, batches=True)])
+    return emit_llvm.module_text(kernel_module(trace, signature, lanes, fma, loops))
 
 
 def kernel_module(trace: Trace, signature: Signature, lanes: int, fma: bool, loops: Loops | None = None) -> Module:
@@ -88,7 +87,8 @@ def kernel_module(trace: Trace, signature: Signature, lanes: int, fma: bool, loo
     copies += [copy_one_function(name, lanes) for name in ("pack", "unpack")]
     loop = Module(tuple(loop_functions(signature, lanes * blocks.abreast)))
     called = Module((*copies, fill), tuple(tables))
-    return turning_module(lanes).with_(called, blocks.parts(), blocks.module(), loop)
+    doors = entries_module(signature, batches=True)
+    return turning_module(lanes).with_(called, blocks.parts(), blocks.module(), loop, doors)
 
 
 def _fewer_writes(body: Body, planned: Callable[[float], Body]) -> Body:

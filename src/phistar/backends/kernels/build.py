@@ -137,7 +137,7 @@ class Code:
     called from outside; `freedom` is that of floating operations from here on; `apart` and `result`: as in `Func`."""
 
     def __init__(self, name: str, /, **parameters: Type) -> None:
-        self.name, self.inner, self.count = name, True, 0
+        self.name, self.inner, self.count, self.prefix = name, True, 0, "t"
         self.freedom: str | None = ir.EXACT
         self.apart: frozenset[str] = frozenset()
         self.result: Type | None = None
@@ -164,7 +164,7 @@ class Code:
 
     def named(self, kind: Type) -> Local:
         self.count += 1
-        return Local(self, Value(f"t{self.count}", kind))
+        return Local(self, Value(f"{self.prefix}{self.count}", kind))
 
     def like(self, value: Any, kind: Type) -> Local:
         """A value; of a number, one of such a type."""

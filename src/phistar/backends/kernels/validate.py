@@ -14,12 +14,11 @@ Given = tuple[Type, ...]
 
 def validate(module: Module) -> None:
     """Refuse a module of which a function uses a value before or where it is not defined, defines one twice, gives an
-    operation what it does not take, or calls a function that neither stands before it nor outside."""
-    known: dict[str, Func | Outside] = {x.name: x for x in module.outside}
+    operation what it does not take, or calls a function that stands neither in it nor outside."""
+    known: dict[str, Func | Outside] = {x.name: x for x in (*module.outside, *module.functions)}
     places = {x.name for x in (*module.tables, *module.memory)}
     for function in module.functions:
         _Checked(function, known, places).body()
-        known[function.name] = function
 
 
 class _Checked:
@@ -68,7 +67,7 @@ class _Checked:
         match statement:
             case ir.Store(value=value, place=place):
                 to = place.type
-                same = to.pointers == 1 + value.type.pointers and to.kind == value.type.kind
+                same = to.pointers == 1 + value.type.pointers and to.kind in (value.type.kind, "any")
                 self.check((same or to == ir.PLACE) and not to.constant, statement, "cannot be written there")
             case ir.Call(function=function, arguments=arguments):
                 self.called(statement, function, arguments, None)
@@ -124,7 +123,7 @@ class _Checked:
     ) -> None:
         if not isinstance(function, str):
             return
-        self.check(function in self.known, statement, "calls what does not stand before it")
+        self.check(function in self.known, statement, "calls what there is not")
         known = self.known[function]
         asked = [x.type if isinstance(x, Value) else x for x in known.parameters]
         fits = len(arguments) == len(asked) and all(_given(x, y.type) for x, y in zip(asked, arguments, strict=True))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.code.counts import operations
-from phistar.backends.code.native import Layout, arrays_used, module_text, tree_of
+from phistar.backends.code.native import Layout, arrays_used, loops_module, tree_of
 from phistar.backends.kernels import emit_llvm
 from phistar.backends.kernels.ir import F64, I64, U32, Module, Outside
 from phistar.backends.links.aligned import without_roundoff
@@ -110,7 +110,7 @@ def _text(
 
 def _loops_text(form: Form) -> str:
     # Sums in two halves are to stay so: half as long to wait for.
-    return module_text(form.loops, {}, Layout(entry=form.loops[-1].__name__, in_order=True))
+    return emit_llvm.module_text(loops_module(form.loops, {}, Layout(entry=form.loops[-1].__name__, in_order=True)))
 
 
 def _arrays(form: Form) -> list[str]:

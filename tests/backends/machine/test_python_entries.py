@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.machine.many import HAS_FLAGS, MOST
+from phistar.backends.machine.python_entries import HAS_FLAGS, MOST
 from phistar.backends.machine.single import layout_is_known, single_of
 
 MODEL = ps.load("puma560")
