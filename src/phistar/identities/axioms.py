@@ -44,7 +44,7 @@ _CORIOLIS = ("coriolis_operator", "momentum_turned_by_its_own_motion", "motion_a
 _CARRIED = frozenset(("V_p_tilde", "V_J_tilde", "Psi_dot", "Psi_prime", "r_v", "Y", "alpha_p_tilde", "Psi_ddot"))
 AXIOMS: dict[str, tuple[str, ...]] = {
     "phi": _SHIFTS,
-    **dict.fromkeys(("P", "D", "G", "K", "psi", "Omega", "Delta", "W"), (*_SHIFTS, *_RICCATI)),
+    **dict.fromkeys(("P", "D", "D_root", "G", "K", "psi", "Omega", "Delta", "W"), (*_SHIFTS, *_RICCATI)),
     "r": ("composite_recursion",),
     "Y": (*_SHIFTS, *_RICCATI, "coriolis_articulated_recursion"),
     "r_v": ("coriolis_composite_recursion",),
@@ -55,6 +55,7 @@ _MORE: dict[str, tuple[str, ...]] = {
     "Delta": ("omega_recursion", "costate_covariance_propagation", "costate_covariance_update"),
     "Gamma": ("gramian_recursion",),
     "W": ("articulated_base",),
+    "D_root": ("root_of_innovation_inertia", "root_undoes_its_square"),
     "E": ("base_kills_shift",),
 }
 _AT_FRAMES = {"Omega": "omega_at_one_frame", "Gamma": "observability_gramian"}

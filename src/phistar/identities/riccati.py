@@ -6,7 +6,7 @@ With armature A the innovations are those of a filter with measurement noise A; 
 from phistar.identities.kinematics import rotor_coupling
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, ANY_TO_TORQUES, Equation, law
 from phistar.operators.linearized import together
-from phistar.operators.nodes import Node
+from phistar.operators.nodes import Identity, Node
 from phistar.operators.symbols import Symbols
 
 
@@ -31,6 +31,23 @@ def gains_back_to_masses(s: Symbols) -> Equation:
 @law("KJR92 eq. 25", as_rule="never")
 def innovation_inertia(s: Symbols) -> Equation:
     return s.D, s.H @ s.P @ s.H.T + s.A
+
+
+@law("RJK91 §6")
+def root_of_innovation_inertia(s: Symbols) -> Equation:
+    return s.D_root.T @ s.D_root, s.D
+
+
+@law("RJK91 §6")
+def root_undoes_its_square(s: Symbols) -> Equation:
+    return s.D_root @ s.D.inv @ s.D_root.T, Identity(s.D_root.target)
+
+
+@law("RJK91 §6", as_rule="never")
+def energy_of_residuals(s: Symbols) -> Equation:
+    """ν*ν = θ̇*ℳθ̇ of ν = D^½(I + HφK)*θ̇: in them the kinetic energy has no couplings."""
+    residuals = s.D_root @ s.factor.T @ s.v
+    return residuals.T @ residuals, s.v.T @ s.mass @ s.v
 
 
 @law("KJR92 eq. 26")

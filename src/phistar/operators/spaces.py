@@ -33,6 +33,7 @@ FORCES = Space("Forces", "links", "Motions")  # ⊕ R⁶: [moment; force] of eve
 MOTIONS = FORCES.dual  # ⊕ R⁶: [ω; v] of every link
 TORQUES = Space("Torques", "joints", "Rates")  # ⊕ R^r(k)
 RATES = TORQUES.dual
+NORMAL = Space("Normal", "joints", "Normal")  # ⊕ R^r(k): rates and joint forces in units of D^½, its own dual
 INNER_TORQUES = Space("InnerTorques", "inner", "InnerRates")  # ⊕ R^r(k) of the joints between links
 INNER_RATES = INNER_TORQUES.dual
 ROOT_FORCES = Space("RootForces", "root", "RootMotions")  # R⁶ at the base link, in its axes

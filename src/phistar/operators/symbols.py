@@ -17,6 +17,7 @@ from phistar.operators.spaces import (
     CLOSURE_MOTIONS,
     FORCES,
     MOTIONS,
+    NORMAL,
     RATES,
     SCALARS,
     TORQUES,
@@ -144,6 +145,12 @@ class Symbols(TwoWay, Linearized):
     @property
     def W(self) -> Symbol:
         return self.riccati("W", FORCES, BASE_FORCES, _NONE)
+
+    @property
+    def D_root(self) -> Symbol:
+        """D^½, Rates → Normal: the triangular block of each joint with D = (D^½)*D^½, of one dof the square root. The
+        residuals are ν = D^½(I + HφK)*θ̇, the innovations ε = D^{-½}*(I − HψK)T (RJK91 §6)."""
+        return self.riccati("D_root", RATES, NORMAL, _MEMORYLESS)
 
     @property
     def D_dot(self) -> Symbol:
@@ -370,7 +377,7 @@ NAMES = (
     *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q", "R"),
     *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
     *("a_b", "f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
-    *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot"),
+    *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot", "D_root"),
     *TWO_WAY_NAMES,
     *LINEARIZED_NAMES,
 )

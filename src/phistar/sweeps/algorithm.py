@@ -58,7 +58,7 @@ _FUNCTIONS = {
 
 
 _BRACKETS = {"motion_bracket": "[{}]~", "force_bracket": "[{}]^", "frame_turn": "Θ[{}]"}
-_BRACKETS |= {"frame_sweep": "Σ[{}]", "axial": "vex[{}]", "axes_axial": "vex_H[{}]"}
+_BRACKETS |= {"frame_sweep": "Σ[{}]", "axial": "vex[{}]", "root": "{}^½", "axes_axial": "vex_H[{}]"}
 _BRACKETS |= {"motion_of_body": "φ_b*(k) {}", "force_of_body": "φ_b⁻¹(k) {}", "inertia_of_body": "φ_b⁻¹(k) {} φ_b⁻*(k)"}
 _BRACKETS |= {"motion_in_body": "φ_b⁻*(k) {}", "force_in_body": "φ_b(k) {}"}  # φ_b: from a link's axes to its body's
 _MOVED = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent)

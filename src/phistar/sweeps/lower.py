@@ -352,6 +352,8 @@ class Lowering:
                 self.inputs[GIVEN["R"]] = "joints"
                 self.used.add(GIVEN["R"])
                 return Call("diagonal", (Field(GIVEN["R"]),))
+            case Symbol(name="D_root"):
+                return Call("root", (Field("D" + self.suffix(node.of)),))
             case Symbol(name="rate", of=(Symbol() as inner, Symbol() as along, *_)):
                 return rate_field(inner, self.suffix(inner.of), self.direction(along))
             case Symbol(name=name) if name in BRACKETS:

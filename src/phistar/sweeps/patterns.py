@@ -375,6 +375,10 @@ class _Tally(Domain):
     def diagonal(self, k: int, weights: Pattern) -> Block:
         return [[2]]
 
+    def root(self, k: int, block: Pattern) -> Block:
+        self.divides += 1
+        return [[2]]
+
     def subspace_rate(self, k: int, v: Pattern) -> Block:
         return None
 

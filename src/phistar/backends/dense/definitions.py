@@ -166,7 +166,16 @@ class Dense:
         delta = np.kron(np.eye(self.n), np.ones((6, 6))) * (shift.T @ omega @ shift)
         psi = np.linalg.inv(np.eye(6 * self.n) - e_psi)
         w = self._E() @ (np.eye(6 * self.n) - g @ h)
-        gains = {"P": p, "D": d, "G": g, "K": shift @ g, "E_psi": e_psi, "psi": psi, "W": w}
+        gains = {
+            "P": p,
+            "D": d,
+            "D_root": np.linalg.cholesky(d).T,
+            "G": g,
+            "K": shift @ g,
+            "E_psi": e_psi,
+            "psi": psi,
+            "W": w,
+        }
         return gains | {"Omega": omega, "Delta": delta}
 
     def outward_fixed_point(self, shift: np.ndarray, source: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from phistar.errors import StatementError
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.spaces import Space
 
-RICCATI = ("P", "D", "G", "K", "E_psi", "psi", "W", "Omega", "Delta")
+RICCATI = ("P", "D", "D_root", "G", "K", "E_psi", "psi", "W", "Omega", "Delta")
 
 
 class WideDense:
@@ -141,6 +141,7 @@ class WideDense:
         found = {
             "P": p,
             "D": d,
+            "D_root": np.linalg.cholesky(d).T,
             "G": g,
             "K": shift @ g,
             "E_psi": e_psi,

@@ -85,6 +85,17 @@ def _axes_axial(links: Links, k: int, block: np.ndarray) -> np.ndarray | None:
     return np.stack([np.asarray((np.swapaxes(block, -1, -2) * x).sum(axis=(-2, -1))) for x in entries], -1)[..., None]
 
 
+def root(block: np.ndarray) -> np.ndarray:
+    """R, upper triangular with R*R = D, of a positive block (…, r, r)."""
+    size, zero = block.shape[-1], 0.0 * block[..., 0, 0]
+    found = [[zero] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(i, size):
+            left = block[..., i, j] - sum((found[k][i] * found[k][j] for k in range(i)), zero)
+            found[i][j] = np.sqrt(left) if i == j else left / found[i][i]
+    return np.stack([np.stack(row, axis=-1) for row in found], axis=-2)
+
+
 def _own(links: Links, k: int, v: np.ndarray) -> np.ndarray | None:
     h = links.subspace[k]
     return own_bracket(np.matmul(h, v), h) if h.shape[-1] > 1 else None
@@ -103,5 +114,6 @@ BRACKETS: dict[str, Callable[..., Any]] = {
     "axes_axial": _axes_axial,
     "axial": lambda links, k, block: None if block is None else axial(block),
     "coriolis_block": _coriolis,
+    "root": lambda links, k, block: root(block),
 }
 """What programs call, at link k; what is zero by structure is None."""

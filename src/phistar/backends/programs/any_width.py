@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from phistar.backends.links.brackets import root
 from phistar.backends.links.values import diagonal, mirrored
 from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_total, block_transposed
 from phistar.backends.traces.solve import invert, solve, solve_symmetric
@@ -196,6 +197,8 @@ class _Machine(BlockDomain):
                 return self.mechanism.bias_force(at, *arguments)
             case "diagonal":
                 return diagonal(arguments[0])
+            case "root":
+                return root(arguments[0])
         raise refused(function.replace("_", " "))
 
     def move(self, term: Term, at: int) -> Block:

@@ -37,7 +37,7 @@ CALLS: dict[str, Callable[..., Block]] = {
     "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
     "diagonal": lambda links, weights: link.diagonal(weights),
     "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
-    **{name: _of_one_link(name) for name in ("motion_bracket", "force_bracket", "axial", "axes_axial")},
+    **{name: _of_one_link(name) for name in ("motion_bracket", "force_bracket", "axial", "axes_axial", "root")},
     "without": lambda links, whole, part: None if whole is None else block_total([(1.0, whole), (-1.0, part)]),
     "parameter_forces": lambda links, velocity, alpha: link.parameter_forces(velocity, alpha),
 }

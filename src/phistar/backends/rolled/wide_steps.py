@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.links.brackets import root
 from phistar.backends.links.single_out import SingledLink
 from phistar.backends.links.values import diagonal, mirrored
 from phistar.backends.programs.any_width import inverse, refused
@@ -174,6 +175,8 @@ class WideTracer(BlockDomain):
                 return self.mechanism.bias_force(at, *arguments)
             case "diagonal":
                 return diagonal(arguments[0])
+            case "root":
+                return root(arguments[0])
         raise refused(function.replace("_", " "))
 
     def invert(self, x: Block) -> Block:
