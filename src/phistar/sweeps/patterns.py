@@ -375,9 +375,7 @@ class _Tally(Domain):
     def diagonal(self, k: int, weights: Pattern) -> Block:
         return [[2]]
 
-    def root(self, k: int, block: Pattern) -> Block:
-        self.divides += 1
-        return [[2]]
+    root = diagonal  # square roots are none of the operations that the papers count
 
     def subspace_rate(self, k: int, v: Pattern) -> Block:
         return None
