@@ -7,6 +7,7 @@ from phistar import (
     identify as identify,
     loops as loops,
     optimize as optimize,
+    space as space,
     view as view,
 )
 from phistar.compiled import compile as compile

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BodyMotions:
-    """Every body of a plant at one instant: `time` [s], coordinates `q` (nq,) and rates `v` (nv,)."""
+    """Every body of a plant at one instant: `time` [s], coordinates `q` (nq,) and rates `v` (nv,); what fields give is
+    held for `step` seconds, or for no time at all."""
 
     model: Model
     time: float
     q: np.ndarray
     v: np.ndarray
+    step: float = 0.0
 
     @cached_property
     def poses(self) -> np.ndarray:
@@ -75,7 +77,7 @@ def add_field(plant: Plant, field: Field) -> None:
     field : Field
         An object with `wrenches(bodies)`: [moment; force] (n, 6) on each body of `plant.model`, at its origin and
         in its axes, from `bodies.time`, `bodies.poses` (n, 4, 4) and `bodies.twists` (n, 6). It is asked at the
-        start of every step and held over it.
+        start of every step, of `bodies.step` seconds, and held over it.
 
     Examples
     --------

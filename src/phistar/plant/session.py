@@ -175,7 +175,8 @@ class Session:
         if force is not None:
             table["outer"][: self.model.nv] = self.model.checked(force, self.model.nv, "force")
         if self.fields:
-            bodies = BodyMotions(self.model, time, engine.q[: self.model.nq].copy(), engine.v[: self.model.nv].copy())
+            q, v = engine.q[: self.model.nq].copy(), engine.v[: self.model.nv].copy()
+            bodies = BodyMotions(self.model, time, q, v, h)
             table["outer"][: self.model.nv] += generalized_forces(self.fields, bodies)
         if self.actuators:
             self.check_line(h)

@@ -1,0 +1,85 @@
+"""Gravity of a planet on the bodies of a spacecraft, each for itself."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from phistar.array_types import Array
+from phistar.errors import ModelError
+from phistar.model import Model
+from phistar.plant.fields import BodyMotions
+from phistar.space.orbits import Orbit
+
+
+@final
+class OrbitalGravity:
+    """What is left of a planet's gravity in a frame that falls along an orbit: a field for `plant.add_field`.
+
+    The plant's world has inertial axes, and its origin goes along `orbit`; its own gravity must be zero. Body k, its
+    mass centre at x(k), feels m(g(r + x) − g(r)), which the small difference of two large numbers would lose: it is
+    taken from Encke's series, and of J₂ from the gradient's own difference. About its mass centre it feels the moment
+    3μ/r⁵ r × Ir of the gravity gradient.
+
+    Parameters
+    ----------
+    orbit : Orbit
+        Where the world's origin is at time 0 and goes from there on, as two bodies do.
+    oblate : bool
+        Whether the planet's J₂ acts too. It then acts on the origin as well, as a common acceleration, since the origin
+        goes along the orbit of a round planet.
+
+    Examples
+    --------
+    >>> plant = ps.Plant(gravity=(0, 0, 0))
+    >>> plant.add(ps.load("freeflyer"), "chaser")
+    >>> plant.add_field(ps.space.OrbitalGravity(ps.space.Orbit.circular(altitude=400e3)))
+    """
+
+    def __init__(self, orbit: Orbit, oblate: bool = False) -> None:
+        self.orbit, self.oblate = orbit, oblate
+
+    def wrenches(self, bodies: BodyMotions) -> Array:
+        """(n, 6): at each body's origin and in its axes."""
+        masses, centers, tensors = mass_properties(bodies.model)
+        turns, origins = bodies.poses[:, :3, :3], bodies.poses[:, :3, 3]
+        origin, _ = self.orbit.at(bodies.time)
+        offsets = origins + np.einsum("kij,kj->ki", turns, centers)
+        force = masses[:, None] * self._relative_fall(origin, offsets)
+        places = origin + offsets
+        outward = np.einsum("kji,kj->ki", turns, places)
+        distances = np.linalg.norm(places, axis=1)[:, None]
+        pull = np.einsum("kij,kj->ki", tensors, outward)
+        gradient = 3.0 * self.orbit.planet.mu / distances**5 * np.cross(outward, pull)
+        own = np.einsum("kji,kj->ki", turns, force)
+        return np.hstack([gradient + np.cross(centers, own), own])
+
+    def _relative_fall(self, origin: Array, offsets: Array) -> Array:
+        """g(r + x) − g(r), without the loss of digits (Battin 1987, §8.4): (1 + q)^{3/2} − 1 from q itself."""
+        planet, square = self.orbit.planet, origin @ origin
+        q = np.einsum("ki,ki->k", offsets, offsets + 2.0 * origin) / square
+        grown = (1.0 + q) ** 1.5
+        lost = q * (3.0 + 3.0 * q + q**2) / (1.0 + grown)  # (1 + q)^{3/2} − 1
+        fall = -planet.mu / (square**1.5 * grown[:, None]) * (offsets - lost[:, None] * origin)
+        if not self.oblate:
+            return fall
+        if planet.j2 == 0.0:
+            raise ModelError("OrbitalGravity was asked for an oblate planet; this one has J₂ = 0.")
+        places = origin + offsets
+        round_part = -planet.mu * places / np.linalg.norm(places, axis=1)[:, None] ** 3
+        return fall + planet.gravity(places) - round_part
+
+
+def mass_properties(model: Model) -> tuple[Array, Array, Array]:
+    """Masses (n,), mass centres (n, 3) and tensors about them (n, 3, 3) of the bodies, in their axes."""
+
+    def read() -> tuple[Array, Array, Array]:
+        inertias = [body.inertia for body in model.bodies]
+        return (
+            np.array([inertia.mass for inertia in inertias]),
+            np.array([np.asarray(inertia.com) for inertia in inertias]).reshape(-1, 3),
+            np.array([np.asarray(inertia.tensor) for inertia in inertias]).reshape(-1, 3, 3),
+        )
+
+    return model.kept(("space", "mass properties"), read)
