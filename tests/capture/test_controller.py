@@ -1,6 +1,7 @@
 """The controller that captures: rules that lead through, whole captures judged by true states, and safe ways out."""
 
 import copy
+import dataclasses
 import json
 import re
 from importlib.resources import files
@@ -12,7 +13,7 @@ import phistar as ps
 from phistar.capture import Arms, from_scene
 from phistar.capture.facts import fact_names
 from phistar.capture.paths import seen_from
-from phistar.capture.settings import GAINS, Settings
+from phistar.capture.settings import GAINS, Settings, stable_gains
 from phistar.control.law import pose_row
 from phistar.errors import FileError
 from phistar.sim.scenes.plain import packed, unpacked
@@ -116,6 +117,26 @@ def test_giving_up_without_a_plan_says_what_the_planner_said(controller, setting
     (switch,) = command.switches
     assert switch.after == "retreat"
     assert switch.reason.startswith("no plan was found in time (") and switch.reason.endswith(f": {said}")
+
+
+def test_a_plan_that_waits_is_made_anew_and_dropped_where_it_fits_no_more(controller, setting):
+    sensed = readings(setting)
+    memory, _ = driven(controller, controller.start(), 0.0, sensed, 1.6)
+    late = dataclasses.replace(memory.plan, start=30.0, arrival=33.0, touch=35.0)
+    memory, switches = driven(controller, put(controller, memory, "wait", 1.6, plan=late), 1.6, sensed, 2.2)
+    assert switches == [] and memory.plan is not late and abs(memory.plan.arrival - 33.0) <= 1.0
+    memory, switches = driven(controller, memory, 3.8, readings(setting, (2.5, 0.0, 0.0)), 3.0)
+    assert switches == [("wait", "plan")] and memory.plan is None
+
+
+def test_hands_of_little_mass_get_gains_that_they_can_take():
+    heavy, light = np.full(6, 10.0), np.array([0.05, 0.05, 0.003, 0.6, 0.6, 4.0])
+    for phase, gains in GAINS.items():
+        assert stable_gains(phase, heavy, True, 0.014) == gains
+        made = stable_gains(phase, light, False, 0.014)
+        assert made.damping * 0.014 <= 0.6 + 1e-12 and made.twist_damping * 0.014 <= 0.05 + 1e-12
+        assert made.about_z * made.twist_damping * 0.014 <= 0.003 + 1e-12
+        assert made.turning == gains.turning  # of accelerations, which know the mass
 
 
 def test_a_hand_that_loses_its_fingers_backs_off_and_a_new_plan_is_made(controller, setting):

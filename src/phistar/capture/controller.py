@@ -30,7 +30,7 @@ from phistar.capture.paths import (
 )
 from phistar.capture.planner import Plan, Planner, Sighting
 from phistar.capture.robot import Arms
-from phistar.capture.settings import GAINS, Settings
+from phistar.capture.settings import GAINS, Settings, stable_gains
 from phistar.control.sampled import Command
 from phistar.control.supervisor import Supervisor
 from phistar.errors import FileError
@@ -86,7 +86,8 @@ class CaptureController:
 
     @cached_property
     def gains(self) -> Mapping[str, np.ndarray]:
-        return {phase: gains.row for phase, gains in GAINS.items()}
+        own, lag = self.arms.hand_inertia, self.period + self.settings.filter_time
+        return {phase: stable_gains(phase, own, self.arms.steady, lag).row for phase in GAINS}
 
     @cached_property
     def _smoothing(self) -> np.ndarray:
@@ -106,7 +107,7 @@ class CaptureController:
         memory = self._sighted(memory, t, sensed)
         memory = memory._replace(touching=touching_now(memory.touching, self._tips(sensed), self.settings))
         phase = memory.decision.phase
-        if phase == "plan":
+        if phase in WATCHING:
             memory = self._planned(memory, t, sensed)
         elif phase == "contact":
             memory = self._closed(memory)
@@ -163,10 +164,17 @@ class CaptureController:
         return memory._replace(object=state, twist=twist, sightings=count)
 
     def _planned(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
-        """A plan, where it is time to ask for one and there is one."""
-        early = t - memory.decision.since < self.settings.settle or t - memory.asked < self.settings.ask
-        if early or memory.plan is not None:
-            return memory
+        """A plan, where it is time to ask for one and there is one; while it waits, one that is made anew by what was
+        seen since."""
+        own, plan = self.settings, memory.plan
+        if plan is None:
+            early = t - memory.decision.since < own.settle or t - memory.asked < own.ask
+            return memory if early else self._asked(memory, t, sensed, None)
+        due = memory.decision.phase == "wait" and t - memory.asked >= own.renew and plan.start - t > own.renew / 4
+        return self._asked(memory, t, sensed, plan.arrival) if due else memory
+
+    def _asked(self, memory: Memory, t: float, sensed: Mapping[str, Any], around: float | None) -> Memory:
+        """What the planner says, by all that is known."""
         memory = _weighed(memory)
         com, inertia = memory.body[:3], memory.watched.inertia
         frame = estimate.in_base(estimate.recentred(memory.object, -com), self._base(sensed))
@@ -174,10 +182,10 @@ class CaptureController:
         pose[:3, :3], pose[:3, 3] = frame[:9].reshape(3, 3), frame[9:12]
         paced = self.settings.at_spin(float(np.linalg.norm(frame[12:15])))
         sighting = Sighting(pose, frame[12:], self.arms.angles_sensed(sensed), inertia, com)
-        found = self.planner.preferring(self._preferences(paced)).plan(sighting, t, memory.tried)
+        found = self.planner.preferring(self._preferences(paced)).plan(sighting, t, memory.tried, around)
         if isinstance(found, Plan):
             return memory._replace(plan=found, asked=t, refusal="", pace=paced)
-        return memory._replace(plan=None, asked=t, refusal=found.reason, pace=paced)
+        return memory._replace(plan=None, asked=-1.0 if around else t, refusal=found.reason, pace=paced)
 
     # What is to be done
 
@@ -233,8 +241,9 @@ class CaptureController:
         phase, settings, plan = memory.decision.phase, self.settings, memory.plan
         if phase in ("plan", "aborted"):
             still = _resting_at(self.arms.angles_sensed(sensed))
-            return memory._replace(way=still, lasting=1.0, plan=None, asked=-1.0, watched=memory.watched.nothing())
+            return memory._replace(way=still, lasting=1.0, plan=None, asked=-1.0)
         if phase in ("regroup", "retreat"):
+            memory = memory._replace(watched=memory.watched.nothing())  # what was touched moves otherwise
             memory = _given_up(memory) if plan is not None else memory
             way = np.concatenate([self.arms.angles_sensed(sensed), memory.home, np.zeros(len(memory.home))])
             return memory._replace(way=way, lasting=settings.retreat_time)

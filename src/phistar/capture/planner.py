@@ -24,6 +24,7 @@ from phistar.errors import ShapeError
 from phistar.spatial.rotations import from_axis_angle
 
 SAMPLES = 10  # of a way, where its clearance is looked at
+RENEWED = 1.0  # s by which the arrival of a plan may move when it is made anew
 LEAST_WINDOW = 4.0  # s of moments to choose from, however fast the body turns
 LONGEST_INTERVAL = 6.0  # s between moments, however slowly the body turns
 QUINTIC = np.linalg.inv(
@@ -108,13 +109,16 @@ class Planner:
         made.settings, made.robot = settings, self.robot
         return made
 
-    def plan(self, sighting: Sighting, t: float, tried: tuple[tuple[str, ...], ...] = ()) -> Plan | Refusal:
-        """The best of all choices from time t on whose way is clear. `tried` are the `faces` of plans that failed."""
+    def plan(
+        self, sighting: Sighting, t: float, tried: tuple[tuple[str, ...], ...] = (), around: float | None = None
+    ) -> Plan | Refusal:
+        """The best of all choices from time t on whose way is clear. `tried` are the `faces` of plans that failed;
+        `around` is the arrival of a plan that is made anew, and is to be kept."""
         joints = np.asarray(sighting.joints, dtype=float)
         count = len(self.robot.arms.driven)
         if joints.shape != (count,) or not np.isfinite(joints).all():
             raise ShapeError(f"A sighting has {count} finite joint angles; it was given {sighting.joints!r:.200}.")
-        found = self._candidates(sighting, joints)
+        found = self._candidates(sighting, joints, None if around is None else around - t)
         made = self._best(found, self.robot.centred, sighting, t, tried)
         if self.robot.shifted and (isinstance(made, Refusal) or made.score < self.settings.content):
             other = self._best(found, self.robot.shifted, sighting, t, tried)
@@ -157,7 +161,7 @@ class Planner:
         least = min(self.settings.limit_margin, float(np.minimum(made.begin - lower, upper - made.begin)[worst]))
         return f"joint {worst + 1}" if room[worst] < least - 1e-9 else ""
 
-    def _candidates(self, sighting: Sighting, joints: np.ndarray) -> Candidates:
+    def _candidates(self, sighting: Sighting, joints: np.ndarray, around: float | None) -> Candidates:
         settings = self.settings
         spin = float(np.linalg.norm(sighting.twist[:3]))
         interval = np.clip(settings.turning / max(spin, 1e-9), settings.interval, LONGEST_INTERVAL)
@@ -165,6 +169,8 @@ class Planner:
         if sighting.inertia is None:
             last = min(last, max(settings.trusted / max(spin, 1e-9), settings.shortest + LEAST_WINDOW))
         waits = np.arange(settings.shortest, max(last, settings.shortest) + 1e-9, interval)
+        if around is not None:
+            waits = np.maximum(around + RENEWED * np.linspace(-1.0, 1.0, 9), settings.shortest)
         ahead = sighting.ahead((waits[:, None] + self.stages).reshape(-1))
         count = len(STAGES)
         pose, twist = ahead.pose.reshape(-1, count, 4, 4), ahead.twist.reshape(-1, count, 6)

@@ -18,6 +18,7 @@ from phistar.capture.hands import Hand, hand_of
 from phistar.capture.layout import CaptureLayout
 from phistar.capture.rigid_appendages import with_rigid
 from phistar.control.law import row
+from phistar.dynamics import forward_kinematics, jacobian, mass_matrix
 from phistar.errors import ModelError
 from phistar.model import Free, Model
 from phistar.model.equal import first_equal
@@ -168,6 +169,26 @@ class Arms:
             rates[start] = np.concatenate([np.matmul(back, read[7:10]), np.matmul(back, read[10:13])])
         order = [joint.v_slice.start for joint in self.model.joints]
         return row(*(places[start] for start in order)), row(*(rates[start] for start in order))
+
+    @cached_property
+    def steady(self) -> bool:
+        """Whether every joint has dry friction."""
+        return all(float(np.min(kind.friction)) > 0.0 for kind in self.kinds)
+
+    @cached_property
+    def hand_inertia(self) -> np.ndarray:
+        """1/(Jℳ⁻¹J*)ᵢᵢ along the axes of the grips, (6,), the least of all hands, in the middle of the joints' ranges:
+        what a hand weighs against pushes and turns."""
+        lower, upper = (np.clip(limit, -np.pi, np.pi) for limit in self.limits)
+        q, found = self.configuration(0.5 * (lower + upper)), []
+        mass = mass_matrix(self.model, q)[np.ix_(self.driven, self.driven)]
+        for hand, part in zip(self.hands, self.slices, strict=True):
+            turn = forward_kinematics(self.model, q, hand.grip)[:3, :3].T
+            own = jacobian(self.model, q, hand.grip)[:, hand.joints]
+            own = np.concatenate([turn @ own[:3], turn @ own[3:]])
+            mobility = own @ np.linalg.solve(mass[part, part], own.T)
+            found.append(1.0 / np.maximum(np.diag(mobility), 1e-9))
+        return np.min(found, axis=0)
 
     # What differs between runs of one scene
 

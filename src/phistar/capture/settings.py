@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from phistar.control.coordinated import CoordinatedGains
 from phistar.errors import FileError
 from phistar.model.names import unknown
@@ -31,6 +33,7 @@ class Settings:
     period: float = 0.004
     settle: float = 1.5  # how long the object is watched before the planner is asked,
     ask: float = 1.0  # and how long after it refused
+    renew: float = 2.0  # how often a plan that waits is made anew, by what was seen since
     window: float = 45.0  # how far ahead the planner looks
     memory: float = 0.5  # of the estimate of the object
     delay: float = 0.0  # of sightings
@@ -98,3 +101,28 @@ GAINS: Mapping[str, CoordinatedGains] = MappingProxyType(
         **dict.fromkeys(("hold", "held"), _KEEP),
     }
 )
+
+FIRM, FREE = 4.5, 1.0  # D τ/Λ that a hand takes on joints that dry friction steadies, and on others;
+QUIET = 0.2  # of that once it holds still: damping turns the noise of rates into motion, which no friction stops
+
+
+def stable_gains(phase: str, inertia: np.ndarray, steady: bool, lag: float) -> CoordinatedGains:
+    """Gains of a phase that a hand of little mass can take.
+
+    No more damping than D = c Λ/τ, τ the time from a rate to the force that answers it, s, and no more stiffness than
+    that damps, K = D²/2Λ. `inertia` (6,) is Λ along the grip's axes, angular first.
+    """
+    gains, quiet = GAINS[phase], phase in ("hold", "held") and not steady
+    most = (FIRM if steady else FREE) * (QUIET if quiet else 1.0) / lag
+    turning, moving, about = float(inertia[:2].min()), float(inertia[3:].min()), float(inertia[2])
+    twist, damping = min(gains.twist_damping, most * turning), min(gains.damping, most * moving)
+    spring, side = 0.5 * most**2 * turning, 0.5 * most**2 * moving
+    return replace(
+        gains,
+        twist_damping=twist,
+        damping=damping,
+        twist_spring=min(gains.twist_spring, spring),
+        side_spring=min(gains.side_spring, side),
+        push_spring=min(gains.push_spring, side),
+        about_z=min(1.0, most * about / max(twist, 1e-9)),
+    )

@@ -26,7 +26,7 @@ from phistar.spatial import cross
 from phistar.spatial.rotations import from_axis_angle
 
 PARALLEL = 1e-6
-LAST_ANGLES = 12  # of the last joint of an arm with seven axes, evenly around
+LAST_ANGLES = 8  # of the last joint of an arm with seven axes, evenly around
 SEARCHES = 6  # of an arm without a closed form
 
 
@@ -152,7 +152,7 @@ class SphericalShoulder:
         return SphericalShoulder(reverse, axes[6], points[6], home)
 
     def solutions(self, target: Any) -> Array:
-        """Joint angles in (−π, π], (…, 96, 7)."""
+        """Joint angles in (−π, π], (…, 64, 7)."""
         poses, _ = checked_targets(target)
         whole, found = poses @ np.linalg.inv(self.home), []
         for angle in np.pi * (2.0 * np.arange(LAST_ANGLES) / LAST_ANGLES - 1.0 + 1.0 / LAST_ANGLES):

@@ -39,7 +39,7 @@ class CoordinatedGains:
     Examples
     --------
     >>> ps.control.CoordinatedGains(turning=100.0, moving=100.0, turning_rate=20.0, moving_rate=20.0).row.shape
-    (17,)
+    (18,)
     """
 
     turning: float = 0.0  # k_p, 1/s²
@@ -59,10 +59,11 @@ class CoordinatedGains:
     joint_spring: float = 100.0  # 1/s²
     joint_damping: float = 20.0  # 1/s
     hesitation: float = 0.004  # rad/s within which the side of dry friction is blended from one to the other
+    about_z: float = 1.0  # what of the twist's spring and damping is left about the frame's z, which turns little mass
 
     @property
     def row(self) -> Array:
-        """The gains as numbers that a compiled law takes, (17,)."""
+        """The gains as numbers that a compiled law takes, (18,)."""
         return np.array([getattr(self, each.name) for each in fields(self)])
 
 
@@ -107,12 +108,13 @@ class _Spread:
     def of(gains: Any) -> _Spread:
         g = [gains[..., i : i + 1] for i in range(GAIN_ROWS)]
 
-        def six(angular: Any, linear: Any, last: Any = None) -> Any:
-            return np.concatenate([angular] * 3 + [linear] * 2 + [linear if last is None else last], axis=-1)
+        def six(angular: Any, linear: Any, about: Any = None, along: Any = None) -> Any:
+            last = [angular if about is None else angular * about], [linear if along is None else along]
+            return np.concatenate([*[angular] * 2, *last[0], *[linear] * 2, *last[1]], axis=-1)
 
         most = np.concatenate([g[9], g[10]], axis=-1)
-        springs, dampers = six(g[4], g[5], g[6]), six(g[7], g[8])
-        return _Spread(six(g[0], g[1]), six(g[2], g[3]), springs, dampers, most, six(g[11], g[12]), *g[13:])
+        springs, dampers = six(g[4], g[5], g[17], g[6]), six(g[7], g[8], g[17])
+        return _Spread(six(g[0], g[1]), six(g[2], g[3]), springs, dampers, most, six(g[11], g[12]), *g[13:17])
 
 
 class DrivenJoints:
@@ -140,14 +142,14 @@ def coordinated_forces(
     joints: DrivenJoints, q: Any, v: Any, frames: Mapping[str, FrameReference], own: Any, gains: Any
 ) -> Coordinated:
     """The law itself, of floats or traced numbers: `own` (…, 3, n) are places, rates and accelerations of the joints'
-    path, `gains` a row (…, 17) of `CoordinatedGains`."""
+    path, `gains` a row (…, 18) of `CoordinatedGains`."""
     model, g = joints.model, _Spread.of(gains)
     poses = [forward_kinematics(model, q, name) for name in frames]
     jacobians = [jacobian(model, q, name) for name in frames]
     wanted, rates, forces, errors, lacking = [], [], [], [], []
     for pose, moves, at in zip(poses, jacobians, frames.values(), strict=True):
         error, slip = pose_error(pose, at.pose), at.twist - times(moves, v)
-        pull = _turned(pose, g.springs * _turned(pose, error, -1), 1) + g.dampers * slip
+        pull = _turned(pose, g.springs * _turned(pose, error, -1) + g.dampers * _turned(pose, slip, -1), 1)
         force = _capped(pull, g.most) + at.push
         wanted.append(at.change + g.kd * slip + g.kp * error)
         rates.append(at.twist + g.kp / (g.kd + 1e-9) * error + g.give * (force + at.felt))
@@ -190,7 +192,7 @@ def towards_each_other(places: Sequence[Any]) -> list[Any]:
 def _turned(pose: Any, vector: Any, direction: int) -> Any:
     """Both halves (3,) of a spatial vector from a frame's axes to the world's (1), or back (−1)."""
     turn = pose[..., :3, :3] if direction > 0 else transposed(pose[..., :3, :3])
-    return np.concatenate([times(turn, vector[..., :3]), times(turn, vector[..., 3:])], axis=-1)
+    return row(times(turn, vector[..., :3]), times(turn, vector[..., 3:]))
 
 
 def _capped(force: Any, most: Any) -> Any:
