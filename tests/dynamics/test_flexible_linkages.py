@@ -91,4 +91,4 @@ def test_it_is_exudyns_motion_to_a_thousandth_of_the_rods_length_at_four_modes(k
     found = np.array([places(model, q) for q in seen])
     assert np.abs(found - EXUDYN[kind]).max() < 1e-3 * ROD
     chord = 0.5 * (found[:, :2] + CRANK * np.stack([np.cos(seen[:, 0]), np.sin(seen[:, 0])], axis=-1))
-    assert np.linalg.norm(found[:, 2:] - chord, axis=-1).max() > 5e-3  # it bends by more than what is compared
+    assert np.linalg.norm(found[:, 2:] - chord, axis=-1).max() > 3e-3  # ten times what is compared

@@ -1,6 +1,7 @@
 """The public names. Importing the package loads none of them; each is loaded when it is first used."""
 
 from phistar.loops.assembly import assemble_velocity as assemble_velocity, assemblies as assemblies
+from phistar.loops.closed_statements import ClosedChain as ClosedChain, closed_chain as closed_chain
 from phistar.loops.embedding import Embedding as Embedding
 from phistar.loops.feasible_rates import closed_rates as closed_rates, closure_jacobian as closure_jacobian
 from phistar.loops.forces import loop_report as loop_report

@@ -37,7 +37,7 @@ class Eliminated(NamedTuple):
 
 def solve_by_rank(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Solved:
     """S⁺γ by the eigenvectors of the scaled S, (…, m, m) and (…, m): floats."""
-    weight, values, vectors, kept, good = _scaled(matrix, scale)
+    weight, values, vectors, kept, good = weighted_eigenvectors(matrix, scale)
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
     pushed = inverse * times(transposed(vectors), weight * right)
     forces = weight * times(vectors, pushed)
@@ -51,13 +51,13 @@ def solve_by_rank(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> S
 
 def generalized_inverse(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """X with S X S = S, (…, m, m): the inverse over the rank of S."""
-    weight, values, vectors, kept, _ = _scaled(matrix, scale)
+    weight, values, vectors, kept, _ = weighted_eigenvectors(matrix, scale)
     sides = weight[..., :, None] * vectors
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
     return np.matmul(sides * inverse[..., None, :], transposed(sides))
 
 
-def _scaled(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, ...]:
+def weighted_eigenvectors(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, ...]:
     """The weight 1/√scale of each row, eigenvalues and -vectors of the weighted S, which of them are not empty, and
     which matrices of a batch are of finite numbers."""
     weight = np.where(scale > 0.0, 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0)), 0.0)
