@@ -111,8 +111,8 @@ class Algebra:
             raise StatementError(
                 f"{self.model.name} has loops, and the algebra's operators are its spanning tree's: (Jℳ⁻¹J*)⁻¹ is not "
                 "the inertia of its frames. ps.operational_space(model, q, v, frame) gives the closed chain's, as "
-                "statements ps.loops.closed_chain(model, q, v, frame) and ps.algebra(model.embedded(), frames=…).Lambda "
-                "do; ps.algebra(model.tree, …) is the tree's."
+                "statements ps.loops.closed_chain(model, q, v, frame) and ps.algebra(model.embedded(), "
+                "frames=…).Lambda do; ps.algebra(model.tree, …) is the tree's."
             )
         s = self.symbols
         return self.expression((s.J @ s.mass.inv @ s.J.T).inv)
