@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.constraints import columns as c
 from tests.plants import body, run
 
 
@@ -63,3 +64,28 @@ def test_welds_of_frames_that_are_not_there_are_refused():
     plant.add(body(ps.Sphere(0.05)), "a")
     with pytest.raises(ps.PhistarError, match="nowhere"):
         plant.weld("a/body", "nowhere")
+
+
+def test_an_impact_is_passed_on_by_a_loop_and_gives_back_its_restitution():
+    y, rod = ps.Revolute(axis=(0, 1, 0)), ps.Inertia(1.0, (0.5, 0, 0), np.diag([1e-3, 1 / 12, 1 / 12]))
+    b = ps.ModelBuilder("bar")
+    b.body("crank", parent="world", joint=y, placement=ps.Pose(xyz=(0, 0, 1)), inertia=rod)
+    b.body("coupler", parent="crank", joint=y, placement=ps.Pose(xyz=(1, 0, 0)), inertia=rod)
+    b.body("rocker", parent="world", joint=y, placement=ps.Pose(xyz=(1, 0, 1)), inertia=rod)
+    for name in ("coupler", "rocker"):
+        b.frame(f"{name}_end", body=name, placement=ps.Pose(xyz=(1, 0, 0)))
+    b.loop("closure", "coupler_end", "rocker_end", joint=y)
+    material, plant = ps.Material(restitution=0.6, friction=0.0), ps.Plant()
+    plant.add(b.build(), "bar")
+    plant.add_shape(ps.Plane(), at=ps.Pose(xyz=(0, 0, 0.3)), material=material)
+    plant.add_shape(ps.Sphere(0.05), "bar/coupler", at=ps.Pose(xyz=(0.6, 0, 0)), material=material)
+    state, h = plant.state(q=[0.6, -0.6, 0.6]), 2e-4
+    for _ in range(3000):
+        after = plant.step(state, h=h)
+        struck, state = (state, after), after
+        if plant.session.engine.counts[c.IMPACTS]:
+            break
+    rates = [(ps.jacobian(plant.model, s.q, "bar/coupler") @ s.v)[5] for s in struck]  # all of it moves alike
+    assert rates[0] < -1.0
+    np.testing.assert_allclose(rates[1], -0.6 * rates[0], atol=2 * 9.81 * h)
+    assert np.abs(ps.loop_residual(plant.model, struck[1].q)).max() < 1e-9

@@ -9,6 +9,7 @@ from phistar.constraints.columns import (
     BLOCK,
     CONTACTS,
     CONVERGED_NODE,
+    EQUAL_LAW,
     GAP,
     IMPULSE,
     ISLAND,
@@ -34,7 +35,7 @@ from phistar.constraints.columns import (
     TOUCHED,
     VALUE,
 )
-from phistar.constraints.newton import SHRINKS, TOLD, newton, update_rates
+from phistar.constraints.newton import SETTLES, SHRINKS, newton, update_rates
 
 
 def root_of(m: Arrays, node: int) -> int:
@@ -60,6 +61,13 @@ def row_sleeps(m: Arrays, r: int) -> bool:
     return m.nodes[node, SPANNED] > 0
 
 
+def row_acts(m: Arrays, r: int, impact: int) -> bool:
+    """Whether a row is part of a solve: impacts take no time, and of rows only closures have impulses in them."""
+    if impact > 0:
+        return m.row_wholes[r, LAW] == EQUAL_LAW
+    return not row_sleeps(m, r)
+
+
 def find_islands(m: Arrays, impact: int) -> None:
     """Numbers of islands for nodes (−1: nothing acts on it), contacts and rows, each sorted by them."""
     nodes, contacts, rows = m.counts[NODES], m.counts[CONTACTS], m.counts[ROWS]
@@ -75,10 +83,10 @@ def find_islands(m: Arrays, impact: int) -> None:
                 m.nodes[b, TOUCHED] = 1
             if a >= 0 and b >= 0:
                 join(m, a, b)
-    if impact == 0:
-        for r in range(rows):
+    for r in range(rows):
+        if row_acts(m, r, impact):
             a, b = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B]
-            if a >= 0 and not row_sleeps(m, r):
+            if a >= 0:
                 m.nodes[a, TOUCHED] = 1
             if b >= 0:
                 m.nodes[b, TOUCHED] = 1
@@ -122,13 +130,13 @@ def sort_contacts(m: Arrays, count: int, impact: int) -> None:
 def sort_rows(m: Arrays, count: int, impact: int) -> None:
     for i in range(count + 1):
         m.row_start[i] = 0
-    if impact > 0:
-        return
     for r in range(m.counts[ROWS]):
-        node = m.row_wholes[r, ROW_NODE_A]
-        node = node if node >= 0 else m.row_wholes[r, ROW_NODE_B]
-        m.row_wholes[r, ROW_ISLAND] = -1 if row_sleeps(m, r) else m.island[node]
-        m.row_start[m.row_wholes[r, ROW_ISLAND] + 1] += 0 if row_sleeps(m, r) else 1
+        m.row_wholes[r, ROW_ISLAND] = -1
+        if row_acts(m, r, impact):
+            node = m.row_wholes[r, ROW_NODE_A]
+            node = node if node >= 0 else m.row_wholes[r, ROW_NODE_B]
+            m.row_wholes[r, ROW_ISLAND] = m.island[node]
+            m.row_start[m.island[node] + 1] += 1
     for i in range(count):
         m.row_start[i + 1] += m.row_start[i]
         m.fill[i] = m.row_start[i]
@@ -253,7 +261,7 @@ def solve_island(m: Arrays, island: int, h: float, impact: int) -> None:
     gather(m, island)
     if impact == 0:
         begin(m, k, first, last, row_first, row_last, h)
-    converged = newton(m, k, first, last, row_first, row_last, h, impact) < TOLD
+    converged = newton(m, k, first, last, row_first, row_last, h, impact) < SETTLES
     for i in range(k):
         m.nodes[m.members[i], CONVERGED_NODE] = 1 if converged else 0
         if converged:
@@ -267,27 +275,13 @@ def solve_islands(m: Arrays, h: float, impact: int) -> None:
         if m.island[i] < 0:
             for j in range(m.nodes[i, SIZE]):
                 m.v[m.nodes[i, AT] + j] = m.free[m.nodes[i, AT] + j]
-    if impact == 0:
-        for r in range(m.counts[ROWS]):
-            m.rows[r, ROW_IMPULSE] = 0.0
+    for r in range(m.counts[ROWS]):
+        m.rows[r, ROW_IMPULSE] = 0.0
     for island in range(m.counts[ISLANDS]):
         solve_island(m, island, h, impact)
 
 
 SOLVE = (
-    *(
-        root_of,
-        join,
-        row_sleeps,
-        sort_contacts,
-        sort_rows,
-        sort_nodes,
-        find_islands,
-        meet,
-        gather,
-        is_free,
-        begin,
-        settle,
-    ),
-    *(solve_island, solve_islands),
+    *(root_of, join, row_sleeps, row_acts, sort_contacts, sort_rows, sort_nodes, find_islands, meet, gather, is_free),
+    *(begin, settle, solve_island, solve_islands),
 )

@@ -204,7 +204,7 @@ def row_impulse(m: Arrays, r: int, h: float, u: float) -> float:
     if law == DRY_LAW:
         held = -(m.rows[r, FIRST] * (m.rows[r, MEMORY] + h * u) + m.rows[r, SECOND] * u)
         return h * min(max(held, m.rows[r, LOW]), m.rows[r, HIGH])
-    wanted = min(max(0.5 * m.rows[r, VALUE] / h, -DRAWN), DRAWN)
+    wanted = min(max(0.5 * m.rows[r, VALUE] / h, -DRAWN), DRAWN) if h > 0.0 else 0.0  # impacts draw nothing together
     return -m.rows[r, FIRST] * (wanted + u) / RIGID
 
 

@@ -16,6 +16,7 @@ from phistar.constraints.columns import (
     BLOCKS,
     CHANGE,
     FAILED,
+    FRICTION,
     FULL,
     GAP,
     HESSIAN,
@@ -24,6 +25,7 @@ from phistar.constraints.columns import (
     JAC_A,
     JAC_B,
     LAW,
+    LIMIT,
     LIMIT_LAW,
     NODE_A,
     NODE_B,
@@ -48,7 +50,8 @@ from phistar.constraints.columns import (
 from phistar.constraints.laws import evaluate, evaluate_row, row_impulse, work_along
 
 MOST, FROZEN = 60, 20  # iterations; from when on friction's limits stay
-CONVERGED, TOLD = 1e-9, 1e-6  # of the impulses: where Newton's method ends, and what is told
+CONVERGED, TOLD = 1e-9, 1e-8  # of the impulses: where Newton's method ends, and what is told
+SETTLES = 1e-6  # the same: up to where the rates are those of the impulses, and not as Newton's method left them
 ROUNDED = 1e-5  # of a momentum: impulses below CONVERGED of it are lost in its last digits
 SHRINKS = 0.9  # of a gap, at most, in an iteration
 
@@ -298,22 +301,39 @@ def search(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
     return part
 
 
+def friction_lag(m: Arrays, first: int, last: int) -> float:
+    """By how much friction's limits are not those of the normal impulses, as a part of the largest of these."""
+    lag, largest = 0.0, 1e-300
+    for x in range(first, last):
+        c = m.sorted[x]
+        normal = max(m.contacts[c, IMPULSE + 2], 0.0)
+        largest = max(largest, normal)
+        lag = max(lag, abs(m.contacts[c, LIMIT] - m.contacts[c, FRICTION] * normal))
+    return lag / largest
+
+
 def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int, h: float, impact: int) -> float:
-    """v of an island; by how much the gradient missed, as a part of the impulses."""
+    """v of an island; by how much the gradient missed, as a part of the impulses. Friction's limits follow the normal
+    impulses in every iteration; where that goes on for long they stay, so that the problem is convex, and follow again
+    when it is solved."""
     m.counts[BLOCKS] = 0
     eliminate(m, k)
     if m.counts[FULL] > 0:
         return 1.0
-    missed = 1.0
+    missed, lag, fresh = 1.0, 0.0, 1 - impact
     for count in range(MOST):
         update_rates(m, k, first, last, row_first, row_last)
         for x in range(first, last):
-            evaluate(m, m.sorted[x], h, impact, 1 if count < FROZEN and count >= impact else 0)
+            evaluate(m, m.sorted[x], h, impact, fresh)
         for x in range(row_first, row_last):
             evaluate_row(m, m.sorted_rows[x], h, m.rows[m.sorted_rows[x], ROW_SPEED])
         missed = gradient(m, k, first, last, row_first, row_last)
-        if missed < CONVERGED or not missed < 1e300:
+        lag = 0.0 if fresh > 0 else friction_lag(m, first, last)
+        fresh = 1 if count + 1 < FROZEN or missed < CONVERGED else 0
+        if (missed < CONVERGED and lag < CONVERGED) or not missed < 1e300:
             break
+        if missed < CONVERGED:
+            continue
         m.counts[ITERATIONS] += 1
         assemble(m, k, first, last, row_first, row_last)
         factorize(m, k)
@@ -323,6 +343,7 @@ def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
             at = m.nodes[m.members[i], AT]
             for j in range(m.nodes[m.members[i], SIZE]):
                 m.v[at + j] += part * m.side[at + j]
+    missed = max(missed, lag)
     m.numbers[RESIDUAL] = max(m.numbers[RESIDUAL], missed)
     if not missed < TOLD:
         m.counts[FAILED] += 1
@@ -355,5 +376,5 @@ NEWTON = (
         add_outer,
         add_row,
     ),
-    *(assemble, look_along, slope_at, search, update_rates, newton),
+    *(assemble, look_along, slope_at, search, update_rates, friction_lag, newton),
 )

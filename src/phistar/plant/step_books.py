@@ -151,13 +151,16 @@ def book_contact(m: Arrays, c: int, h: float) -> None:
             m.numbers[PART_OUTSIDE + i] += sign * m.places[k, PLACE_TURN + i]
 
 
-def book_row(m: Arrays, r: int) -> None:
+def book_row(m: Arrays, r: int, h: float) -> None:
     impulse, after = m.rows[r, ROW_IMPULSE], m.rows[r, ROW_SPEED]
     m.numbers[PART_WORK] += impulse * after
     before = row_rate(m, r)
     if row_sleeps(m, r):
         before = m.rows[r, SIGN] * m.before[m.nodes[m.row_wholes[r, ROW_NODE_A], OWN_AT] + m.row_wholes[r, ROW_RATE]]
-    m.numbers[PART_LOSS] += 0.5 * impulse * (after - before)
+    if h > 0.0:
+        m.numbers[PART_LOSS] += 0.5 * impulse * (after - before)
+    else:  # a closure in an impact
+        m.numbers[PART_WORK] -= 0.5 * impulse * (after - before)
     if m.row_wholes[r, LAW] == EQUAL_LAW:
         a, b = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B]
         sign = 0.0
@@ -223,11 +226,14 @@ def tell_part(m: Arrays, h: float, impact: int) -> None:
         if (impact == 0 or m.closing[c] > 0) and m.contacts[c, IMPULSE + 2] != 0.0:
             book_contact(m, c, h)
     if impact > 0:
+        for r in range(m.counts[ROWS]):
+            if m.rows[r, ROW_IMPULSE] != 0.0:
+                book_row(m, r, h)
         return
     m.counts[STOPPED] = 0
     for r in range(m.counts[ROWS]):
         if m.rows[r, ROW_IMPULSE] != 0.0:
-            book_row(m, r)
+            book_row(m, r, h)
             if m.row_wholes[r, LAW] == LIMIT_LAW:
                 m.counts[STOPPED] += 1
     for f in range(m.counts[FIRST_TREE]):
