@@ -48,9 +48,9 @@ SHAPES, PLANES, PAIRS, BEFORE_CONTACTS, FULL, ITERATIONS, SUBSTEPS, FAILED, IMPA
 GROUPS, READY, STRIDE, BODIES, REDRIVEN = range(20, 25)
 # Whether steps are told of, places of contact in the last part, pairs that met, whether a call only looks, and how many
 # limits of joints push in the last part; whether long trees are to be solved in all their rates; how often ℳ and a span
-# of long trees were made, and how many of these there are
-TELLING, PLACES, MET, LOOKING, STOPPED, WHOLE, BLOCKS_MADE, SPANS_MADE, LONG_TREES = range(25, 34)
-COUNTS = 34
+# of long trees were made, and how many of these and of ball joints on springs there are
+TELLING, PLACES, MET, LOOKING, STOPPED, WHOLE, BLOCKS_MADE, SPANS_MADE, LONG_TREES, BALLS = range(25, 35)
+COUNTS = 35
 
 # `numbers`, floats
 STEP, RESIDUAL, WORST, NEAREST, LENGTH, GRAVITY, SETTLED = 0, 1, 2, 3, 4, 5, 8

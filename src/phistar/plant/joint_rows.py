@@ -15,20 +15,20 @@ BRISTLE_TIME = 1e-3  # s: the time constant of dry friction's bristle
 
 
 def check_curved_joints(model: Model) -> None:
-    """Refuse springs and dry friction of joints that turn on a quaternion: the step has no row for them."""
+    """Refuse springs and dry friction of free joints: the step has them of joints that turn or slide about a point."""
     for joint in model.joints:
         acts = np.any(joint.kind.stiffness) or np.any(joint.kind.friction)
-        if not joint.kind.flat and acts:
+        if not joint.kind.flat and joint.nv != 3 and acts:
             raise ModelError(
                 f"The joint '{joint.name}' of {model.name} is {type(joint.kind).__name__.lower()} and has a spring or "
-                "dry friction, which a plant cannot give it yet. Take three revolute joints, or ps.simulate."
+                "dry friction, which a plant cannot give it. Take three prismatic joints and a spherical one."
             )
 
 
 def joint_rows(model: Model, q: np.ndarray) -> list[SingleRow]:
     """A row for every stop and for every rate with dry friction; the inertia is that at q."""
-    wanted = [j for j in model.joints if j.kind.flat]
-    wanted = [j for j in wanted if np.isfinite(j.kind.limits).any() or np.any(j.kind.friction)]
+    wanted = [j for j in model.joints if (j.kind.flat and np.isfinite(j.kind.limits).any()) or np.any(j.kind.friction)]
+    wanted = [j for j in wanted if j.kind.flat or j.nv == 3]
     if not wanted:
         return []
     inertia, rows = joint_inertias(model, q), []
@@ -36,7 +36,7 @@ def joint_rows(model: Model, q: np.ndarray) -> list[SingleRow]:
         for k in range(joint.nv):
             rate, place = joint.v_slice.start + k, joint.q_slice.start + k
             mass = float(inertia[rate])
-            for upper, end in enumerate(joint.kind.limits[:, k]):
+            for upper, end in enumerate(joint.kind.limits[:, k] if joint.kind.flat else ()):
                 if np.isfinite(end):
                     strength = mass * MARGIN / TIME**2
                     rows.append(limit_row(rate, place, float(end), bool(upper), MARGIN, strength))

@@ -12,6 +12,7 @@ import numpy as np
 
 from phistar.constraints import columns as c
 from phistar.derivatives import inverse_dynamics_derivatives
+from phistar.plant.ball_springs import has_ball_spring
 from phistar.plant.free_bodies import CENTER, INVERSE, MASS, TENSOR
 from phistar.plant.world_screws import across, ad, skew
 
@@ -187,7 +188,21 @@ def tree_residual(
         turning[3:6, :3], turning[3:6, 3:6] = -skew(v[3:6]), skew(v[:3])
     found = inverse_dynamics_derivatives(model, q, v, acceleration)
     by_rates = h * np.asarray(found.dv) - np.asarray(found.da) @ (np.eye(model.nv) + h * turning)
-    return h * np.asarray(found.dq) + h * np.diag(elastic), by_rates
+    springs = np.diag(elastic)
+    for joint in model.joints:
+        if has_ball_spring(joint):
+            bent = joint.kind.difference(joint.kind.rest, q[joint.q_slice])
+            springs[joint.v_slice, joint.v_slice] = elastic[joint.v_slice][:, None] * _log_change(bent)
+    return h * np.asarray(found.dq) + h * springs, by_rates
+
+
+def _log_change(bent: np.ndarray) -> np.ndarray:
+    """∂ log(exp(θ) exp(δ))/∂δ at δ = 0: 1 + ½θ̂ + (1/θ² − (1 + cos θ)/(2θ sin θ)) θ̂²."""
+    angle, turn = float(np.linalg.norm(bent)), skew(bent)
+    if angle < 1e-3:
+        return np.eye(3) + 0.5 * turn + turn @ turn / 12.0
+    factor = 1.0 / angle**2 - (1.0 + np.cos(angle)) / (2.0 * angle * np.sin(angle))
+    return np.eye(3) + 0.5 * turn + factor * turn @ turn
 
 
 def joint_flow(model: Any, after: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,7 @@ from phistar.constraints.columns import (
     STEP,
     VALUE,
 )
+from phistar.plant.ball_springs import BALL_SPRINGS, deflect_balls
 from phistar.plant.long_moves import LONG_MOVES, move_long, write_long
 from phistar.plant.tree_columns import (
     AFTER_CALL,
@@ -86,9 +87,11 @@ def write_tree(m: Arrays, node: int) -> None:
         write_long(m, node)
     else:
         ask(m.tree_wholes[tree, STATE_CALL], m.tree_wholes[tree, STATE_CALL + 1])
+    deflect_balls(m)
     for j in range(m.nodes[node, OWN_AT], m.nodes[node, OWN_AT] + m.nodes[node, OWN]):
         if m.elastic[j] != 0.0:
-            m.deflection[j] = m.q[m.spring_q[j]] - m.rest[j]
+            if m.flat[j] > 0.0:
+                m.deflection[j] = m.q[m.spring_q[j]] - m.rest[j]
             m.generalized[j] -= m.elastic[j] * m.deflection[j]
 
 
@@ -130,4 +133,4 @@ def ask_trees(m: Arrays, what: int) -> None:
         write_loops(m)
 
 
-CALLS = (*LONG_MOVES, read_tree, move_tree, take_tree_back, write_tree, write_loops, ask_trees)
+CALLS = (*BALL_SPRINGS, *LONG_MOVES, read_tree, move_tree, take_tree_back, write_tree, write_loops, ask_trees)

@@ -11,6 +11,7 @@ from phistar.backends.kernel_calls import KernelCall, kernel_call, python_call
 from phistar.constraints import columns as c
 from phistar.model import Model
 from phistar.model.submodel import submodel
+from phistar.plant.ball_springs import ball_tables, has_ball_spring
 from phistar.plant.long_trees import LongTrees
 from phistar.plant.loop_rows import LoopRows
 from phistar.plant.tree_columns import AFTER_CALL, LOOP_CALL, LOOP_FIRST, LOOP_WHOLES, STATE_CALL, TREE_NQ, TREE_Q
@@ -41,6 +42,10 @@ class TreeMoves:
             if not own.long:
                 self._call(number, own, free, place, body)
             place, body = place + own.model.nq, body + len(tree)
+        first_rates = [int(tables["first_rate"][number]) for number in range(free, len(model.bodies))]
+        joints = [model.joints[i] for tree in trees for i in tree]
+        tables.update(ball_tables(list(zip(joints, first_rates, strict=True))))
+        tables["counts"][c.BALLS] = sum(map(has_ball_spring, joints))
         if model.loops:
             self._close(model, [body for tree in trees for body in tree], rows)
 
@@ -54,8 +59,7 @@ class TreeMoves:
         table["rate_of"][rates] = np.concatenate([np.arange(j.v_slice.start, j.v_slice.stop) for j in joints])
         table["nodes"][node, [c.BODY, c.TREE]] = body, 2 if own.roots.bodies else 1
         table["viscous"][rates] = np.concatenate([_spread(j.kind.damping, j.nv) for j in joints])
-        # Springs of curved joints have no coordinate per rate: scenes add their forces from outside, plants refuse.
-        springs = [_spread(j.kind.stiffness if j.kind.flat else 0.0, j.nv) for j in joints]
+        springs = [_spread(j.kind.stiffness if j.kind.flat or has_ball_spring(j) else 0.0, j.nv) for j in joints]
         table["elastic"][rates] = np.concatenate(springs)
         table["rest"][rates] = np.concatenate([j.kind.rest if j.kind.flat else np.zeros(j.nv) for j in joints])
         table["spring_q"][rates] = np.concatenate([_coordinates(j) for j in joints])

@@ -127,7 +127,7 @@ class Limits:
 
 class Drive:
     """Joint forces of a step: the controller's, disturbances, and what passive joints do that a step does not know:
-    springs of joints that turn about no axis of their own, and drag on free bodies."""
+    springs of free joints, and drag on free bodies."""
 
     def __init__(self, setting: Setting, law: Continuous | Sampled) -> None:
         self.model, self.law, self.disturbances = setting.model, law, setting.disturbances
@@ -135,7 +135,7 @@ class Drive:
         self.damping, self.stiffness = np.zeros(self.model.nv), np.zeros(self.model.nv)
         for body, joint in enumerate(self.model.joints):
             own = joint.v_slice
-            if not joint.kind.flat:
+            if isinstance(joint.kind, Free):
                 self.stiffness[own] = self.passive.stiffness[own]
             if isinstance(joint.kind, Free) and self.model.parents[body] < 0:
                 self.damping[own] = self.passive.damping[own]
