@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernels.build import Code as Function
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import I64, PLACE, Func, Module
+from phistar.backends.kernels import I64, PLACE, Func, Module, llvm_text
+from phistar.backends.kernels import Code as Function
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host, kept_by
 
@@ -32,7 +31,7 @@ class KernelCall:
 
 @cache
 def _door() -> Code:
-    return machine_code("kernel call", (), host(), lambda: Source(module_text(_module())))[1]
+    return machine_code("kernel call", (), host(), lambda: Source(llvm_text(_module())))[1]
 
 
 def _module() -> Module:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import Kernel, units_of
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import Module
+from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.single_out import singled_links
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
@@ -66,7 +65,7 @@ class LinkMap:
             loop = Module(tuple(loop_functions(made.calls, axes, len(rows), sizes)))
             counts = [step.trace.operations for step in stage.steps]
             header = {"memory": memory.data(), "operations": counts}
-            return Source(module_text(made.module.with_(loop)), header, quick=True)
+            return Source(llvm_text(made.module.with_(loop)), header, quick=True)
 
         header, code = machine_code("link map", (self.name, [kind.key for kind in kinds], lanes), target, source)
         rooms = Rooms.from_data(header["memory"])

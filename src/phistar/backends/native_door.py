@@ -22,9 +22,8 @@ from phistar.backends.code.native_arithmetic import (
     OUTSIDE,
     TOO_LONG,
 )
-from phistar.backends.kernels.build import Code as Function
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import F64, I64, PLACE, Func, Module
+from phistar.backends.kernels import F64, I64, PLACE, Func, Module, llvm_text
+from phistar.backends.kernels import Code as Function
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host
 from phistar.backends.machine.python_entries import entries_module
@@ -80,7 +79,7 @@ def _made(
     lengths = {name: prod(shape) for name, shape in shapes.items()} if checked else None
     loops = loops_module(functions, dict(constants), Layout(_columns(shapes), (), lengths))
     doors = _doors(main, arrays_used(trees[main], trees), list(shapes))
-    return _loaded(module_text(loops.with_(doors, entries_module(signature))), signature, checked)
+    return _loaded(llvm_text(loops.with_(doors, entries_module(signature))), signature, checked)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -208,7 +207,7 @@ def _entry(
         trees = {function.__name__: tree_of(function) for function in functions}
         used = arrays_used(trees[functions[-1].__name__], trees)
         run = _run(functions[-1].__name__, used, wholes)
-        return Source("", {"used": used}, module_text(loops_module(functions, dict(constants), layout).with_(run)))
+        return Source("", {"used": used}, llvm_text(loops_module(functions, dict(constants), layout).with_(run)))
 
     made_from = own, others, wholes, columns, lengths, constants
     header, code = machine_code("loops in place", made_from, host(), source)

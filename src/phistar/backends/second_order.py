@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import Kernel, units_of
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import Module
+from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.link_frames import ROOT, LinkFrames, link_frames
 from phistar.backends.links.values import has_rotors
 from phistar.backends.machine.compiler import Source, machine_code
@@ -103,7 +102,7 @@ def _text(wanted: Gradient, plan: Plan, kinds: list[Kind], lanes: int, fma: bool
     sizes = Sizes(memory.lanes, code.scratch, max(len(memory.slot), 1), 0, 1, None)
     arrays = len(wanted.inputs) + len(OUTPUTS)
     loop = Module(tuple(loop_functions(code.calls, [1] * arrays, len(wanted.inputs), sizes)))
-    return module_text(code.module.with_(loop)), memory, operations_per_link(made)
+    return llvm_text(code.module.with_(loop)), memory, operations_per_link(made)
 
 
 def _data(wanted: Gradient, model: Model, frames: LinkFrames, kinds: list[int], rooms: Rooms, lanes: int) -> list[Any]:

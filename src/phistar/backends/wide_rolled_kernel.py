@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import Kernel, Statements, units_of
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import Module
+from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.single_out import SingledLink, singled_links
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
@@ -189,7 +188,7 @@ def compile_wide_rolled(wanted: Statements) -> Kernel | None:
         made = stage_calls(laid.stages, laid.memory, lanes, target.fma)
         axes = [len(shape) for shape in signature.shapes]
         functions = loop_functions(made.calls, axes, len(signature.inputs), laid.sizes(made.scratch, halves=True))
-        text = module_text(made.module.with_(Module(tuple(functions))))
+        text = llvm_text(made.module.with_(Module(tuple(functions))))
         counts = [[step.trace.operations for step in stage.steps] for stage in laid.stages]
         per_kind = [
             [c[k] for c, s in zip(counts, laid.stages, strict=True) if s.direction != "flat"]

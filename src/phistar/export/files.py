@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from phistar.backends.code.c import WORK, CFunction, plain
-from phistar.backends.kernels.emit_c import number
+from phistar.backends.kernels import number
 from phistar.backends.traces.calls import Step
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Trace

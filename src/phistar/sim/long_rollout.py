@@ -10,8 +10,7 @@ import numpy as np
 
 from phistar.backends.code.timeloop import Memory as State
 from phistar.backends.code.timeloop import Phase, TimeSignature
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import Module
+from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.link_frames import link_frames
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
@@ -103,7 +102,7 @@ class LongRollout:
         phases = Phases(1, len(stages) - 2, self.chosen.weights, memory.flat[WEIGHTS])
         own = control.body.module() if control else Module(())
         loop = Module(tuple(time_functions(made.calls, phases, self.signature, sizes, control)))
-        return module_text(made.module.with_(own, loop)), memory
+        return llvm_text(made.module.with_(own, loop)), memory
 
     def _operations(self, stages: list[Stage]) -> int:
         """Per link and step; a controller's are not among them."""

@@ -2,8 +2,7 @@
 
 import operator
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import Func, Straight
+from phistar.backends.kernels import Func, Straight, ir
 from phistar.backends.traces.symbolic import replay
 
 OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "sdiv": operator.floordiv}

@@ -5,13 +5,24 @@ import ctypes
 import numpy as np
 import pytest
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.build import Code, transposed
-from phistar.backends.kernels.copies import AT_ONCE, copy_function, copy_one_function
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import F64, I1, I64, U32, Let, Module, Value
-from phistar.backends.kernels.show import show
-from phistar.backends.kernels.validate import validate
+from phistar.backends.kernels import (
+    F64,
+    I1,
+    I64,
+    U32,
+    Code,
+    Let,
+    Module,
+    Value,
+    copy_function,
+    copy_one_function,
+    ir,
+    llvm_text,
+    show,
+    transposed,
+    validate,
+)
+from phistar.backends.kernels.copies import AT_ONCE
 from phistar.backends.machine.jit import compile_object, host, load_object
 from phistar.errors import StatementError
 
@@ -21,7 +32,7 @@ def compiled(*codes):
     functions = [code.function if isinstance(code, Code) else code for code in codes]
     last = functions[-1]
     functions[-1] = ir.Func(last.name, last.parameters, last.body, inner=False)
-    loaded = load_object(compile_object(module_text(Module(tuple(functions))), host()))
+    loaded = load_object(compile_object(llvm_text(Module(tuple(functions))), host()))
     address = loaded.engine.get_function_address(last.name)
     kinds = [ctypes.c_void_p if x.type.pointers else ctypes.c_int64 for x in last.parameters]
     call = ctypes.CFUNCTYPE(None, *kinds)(address)

@@ -15,8 +15,7 @@ from textwrap import wrap
 from typing import Any
 
 from phistar.backends.code.llvm import cut
-from phistar.backends.kernels.emit_c import instruction, module_text, number
-from phistar.backends.kernels.ir import Table
+from phistar.backends.kernels import Table, c_text, instruction, number
 from phistar.backends.traces.registers import residence
 from phistar.backends.traces.trace import CONST, INPUT, Trace
 
@@ -148,7 +147,7 @@ class CFunction:
         lines = ["#include <math.h>", "", f'#include "{self.name}.h"', "", *(_APART if several else [])]
         for k, step in enumerate(self.steps):
             if isinstance(step, CCall):
-                lines.append(module_text(step.functions, step.tables, f"{self.name}_call{k}_"))
+                lines.append(c_text(step.functions, step.tables, f"{self.name}_call{k}_"))
         for phase in phases:
             lines += phase.functions("APART " if several else "")
         used = {name for phase in phases for part in phase.parts for name in part.used}

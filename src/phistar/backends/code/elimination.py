@@ -18,25 +18,18 @@ import numpy as np
 from phistar.backends.code.elimination_plan import HALFWAY, SOLVED, WHOLE, Group, Tile, tiles_of
 from phistar.backends.code.elimination_tiles import Shape, inward_function, outward_function
 from phistar.backends.code.mirror import mirror_function
-from phistar.backends.code.pairs import is_nonzero
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import F64, U32, Module, Table
+from phistar.backends.kernels import F64, U32, Code, Local, Module, Table
+from phistar.backends.traces.solve import elimination, is_zero
 
 Factors = dict[tuple[int, int], Any]
 
 
 def factored(matrix: np.ndarray) -> tuple[Factors, list[Any]]:
     """L's entries by (carrying joint, carried joint), and 1/D: the last row is eliminated first."""
-    size = matrix.shape[-1]
-    x = [[matrix[i, j] for j in range(size)] for i in range(size)]
     factors: Factors = {}
-    scales: list[Any] = [0.0] * size
-    for k in range(size - 1, -1, -1):
-        scales[k] = 1.0 / x[k][k]
-        for i in (i for i in range(k) if is_nonzero(x[i][k])):
-            factors[i, k] = x[i][k] * scales[k]
-            for j in range(i + 1):
-                x[j][i] = x[j][i] - factors[i, k] * x[j][k]
+    scales: list[Any] = [0.0] * matrix.shape[-1]
+    for _ in elimination(matrix, factors, scales):
+        pass
     return factors, scales
 
 
@@ -64,7 +57,7 @@ def inverted(factors: Factors) -> Factors:
 
 def supports(table: np.ndarray) -> tuple[frozenset[int], ...]:
     """The rows of each column that are not zero by structure."""
-    return tuple(frozenset(i for i, x in enumerate(column) if is_nonzero(x)) for column in table.T)
+    return tuple(frozenset(i for i, x in enumerate(column) if not is_zero(x)) for column in table.T)
 
 
 @dataclass(frozen=True)

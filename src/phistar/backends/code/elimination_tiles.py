@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from phistar.backends.kernels.build import Code, Local, transposed
-from phistar.backends.kernels.ir import F64, FREE, I64, U32, Func
+from phistar.backends.kernels import F64, FREE, I64, U32, Code, Func, Local, transposed
 
 MOST_WRITTEN = 8  # sources of a tile that are written out: one tile begins while the one before is being stored
 

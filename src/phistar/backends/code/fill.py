@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from phistar.backends.kernels.build import Code
-from phistar.backends.kernels.ir import F64, I64, Func, Table
+from phistar.backends.kernels import F64, I64, Code, Func, Table
 
 SHORTEST_RUN = 4  # zeros that are worth to be cleared together
 

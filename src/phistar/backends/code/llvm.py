@@ -15,8 +15,7 @@ from typing import Any, Protocol
 
 from phistar.backends.code.nearby import nearby
 from phistar.backends.code.sincos import Angle, sincos, within_reach
-from phistar.backends.kernels.build import Code
-from phistar.backends.kernels.ir import F64, PLANNED, Func, Let, Module, Statement, Store, Table, Value, vector
+from phistar.backends.kernels import F64, PLANNED, Code, Func, Let, Module, Statement, Store, Table, Value, vector
 from phistar.backends.traces.fusing import fused_products
 from phistar.backends.traces.registers import WRITING, residence
 from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SUB, Trace

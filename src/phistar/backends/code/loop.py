@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from phistar.backends.code.stepping_loop import entry
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import F64, I64, Func
+from phistar.backends.kernels import F64, I64, Code, Func, Local
 from phistar.backends.machine.rows import Signature, size
 
 APART = "row_by_row"

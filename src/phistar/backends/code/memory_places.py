@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from phistar.backends.kernels.ir import F64, Let, Statement, Store, Value
+from phistar.backends.kernels import F64, Let, Statement, Store, Value
 
 VECTOR, NUMBER, ARGUMENT, ADDED = range(4)
 """What stands at a place: a vector of lanes; one number for all of them; nothing, the pointer's name is that of a

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from phistar.backends.kernels.build import Code, Local, transposed
-from phistar.backends.kernels.ir import F64, I64, Func
+from phistar.backends.kernels import F64, I64, Code, Func, Local, transposed
 
 SIDE = 4  # of a square
 

@@ -40,7 +40,7 @@ from phistar.backends.code.native_source import (
     result_of,
     tree_of,
 )
-from phistar.backends.kernels.ir import Module
+from phistar.backends.kernels import Module
 
 __all__ = [
     "ARRAY",

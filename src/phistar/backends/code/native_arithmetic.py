@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import ANY_ORDER, F64, I1, I64, IN_ORDER, Memory, Type
+from phistar.backends.kernels import ANY_ORDER, F64, I1, I64, IN_ORDER, Code, Local, Memory, Type, ir
 
 OUTSIDE, BY_ZERO, TOO_LONG, NOT_FINITE, NEGATIVE, NOT_EXACT = range(1, 7)  # what `fault` says
 FAULT = Memory("fault", I64, 1)

@@ -18,9 +18,7 @@ from phistar.backends.code.native_source import (
     result_of,
 )
 from phistar.backends.code.native_values import TYPES, Known, Values
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.build import Local
-from phistar.backends.kernels.ir import F64, I1, I64, Func, Value
+from phistar.backends.kernels import F64, I1, I64, Func, Local, Value, ir
 from phistar.errors import StatementError
 
 LARGE = 12  # statements: a function with more is called, not written out at each of its calls

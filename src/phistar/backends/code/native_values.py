@@ -23,9 +23,7 @@ from phistar.backends.code.native_source import (
     kind_of,
     result_of,
 )
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import F64, I1, I64, Type, Value
+from phistar.backends.kernels import F64, I1, I64, Code, Local, Type, Value, ir
 from phistar.errors import StatementError
 
 _ARITHMETIC = {ast.Add: ("fadd", "add"), ast.Sub: ("fsub", "sub"), ast.Mult: ("fmul", "mul"), ast.Div: ("fdiv", "")}

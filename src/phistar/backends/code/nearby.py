@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from phistar.backends.kernels.ir import F64, I64, Let, Statement, Store, Value
+from phistar.backends.kernels import F64, I64, Let, Statement, Store, Value
 
 _PLACE = F64.to
 REACH = 256  # bytes around a pointer that one byte tells apart

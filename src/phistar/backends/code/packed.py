@@ -18,10 +18,21 @@ from phistar.backends.code.loop import loop_functions
 from phistar.backends.code.sincos import nearer_inputs, turning_module
 from phistar.backends.code.transpose import WRITTEN, Rows, Tile, tiles
 from phistar.backends.code.unsolved import Loops
-from phistar.backends.kernels import emit_llvm
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.copies import copy_function, copy_one_function
-from phistar.backends.kernels.ir import F64, I64, Func, Let, Module, Statement, Store, Value
+from phistar.backends.kernels import (
+    F64,
+    I64,
+    Code,
+    Func,
+    Let,
+    Local,
+    Module,
+    Statement,
+    Store,
+    Value,
+    copy_function,
+    copy_one_function,
+    llvm_text,
+)
 from phistar.backends.machine.python_entries import entries_module
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.traces.order import few_alive
@@ -63,7 +74,7 @@ class PackedPlaces:
 def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops: Loops | None = None) -> str:
     """The whole module; `loop` is the gufunc's inner loop. A trace may make more than the outputs: what follows them is
     for the loops that finish them."""
-    return emit_llvm.module_text(kernel_module(trace, signature, lanes, fma, loops))
+    return llvm_text(kernel_module(trace, signature, lanes, fma, loops))
 
 
 def kernel_module(trace: Trace, signature: Signature, lanes: int, fma: bool, loops: Loops | None = None) -> Module:

@@ -12,18 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import F64, FREE, I64, Func, Module, Table
+from phistar.backends.kernels import F64, FREE, I64, Code, Func, Local, Module, Table
+from phistar.backends.traces.solve import is_zero
 
 Products = tuple[tuple[tuple[int, int], ...], ...]
 """Of each entry of a pair the products (left, right) that it adds up; two entries a table, above and below."""
 _TABLE = "pairs.table"
 FEW = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
-
-
-def is_nonzero(value: Any) -> bool:
-    """Whether a number is other than zero by structure."""
-    return not (isinstance(value, float) and value == 0.0)
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ class Pairs:
         """A table (nv, nv) with the blocks of joints with themselves, and `Made` where one joint carries another and
         does not move along few axes of the common frame."""
         result = np.array(own, dtype=object)
-        short = [sum(map(is_nonzero, row)) <= FEW for row in self.left]
+        short = [sum(not is_zero(x) for x in row) <= FEW for row in self.left]
         for k, j in self.carried:
             entries = Made(upper, k, j), Made(lower, k, j)
             result[k, j], result[j, k] = [self.value(x) for x in entries] if short[k] else entries
@@ -144,7 +139,7 @@ def pair_loop(pairs: Pairs, made: dict[Made, int], start: int) -> tuple[list[Any
 def _terms(left: np.ndarray, right: np.ndarray, products: Products) -> Terms:
     """The numbers that products multiply, without those that are zero by structure for every rate: 𝓑 does not know
     which way a link slides, so that half of 2rᶜ*H* is."""
-    some = [[any(map(is_nonzero, side[:, number])) for number in range(side.shape[1])] for side in (left, right)]
+    some = [[not all(map(is_zero, side[:, number])) for number in range(side.shape[1])] for side in (left, right)]
     wanted = [[(6 * a + i, 6 * b + i) for a, b in entry for i in range(6)] for entry in products]
     return tuple(tuple((a, b) for a, b in product if some[0][a] and some[1][b]) for product in wanted)
 

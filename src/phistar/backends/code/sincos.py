@@ -11,9 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import nextafter
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import F64, I1, Func, If, Joined, Let, Module, Outside, Statement, Value, vector
+from phistar.backends.kernels import (
+    F64,
+    I1,
+    Code,
+    Func,
+    If,
+    Joined,
+    Let,
+    Local,
+    Module,
+    Outside,
+    Statement,
+    Value,
+    ir,
+    vector,
+)
 
 _MAGIC = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer and leaves that integer in the low bits
 _TWO_OVER_PI = 0.6366197723675814

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.copies import copy_function
-from phistar.backends.kernels.ir import F64, I64, Func
+from phistar.backends.kernels import F64, I64, Code, Func, Local, copy_function, ir
 
 if TYPE_CHECKING:
     from phistar.backends.code.timeloop import TimeSignature

@@ -18,9 +18,7 @@ from phistar.backends.code.llvm import Body
 from phistar.backends.code.memory_places import ARGUMENT, MemoryPlaces, Spot
 from phistar.backends.code.sincos import turning_module
 from phistar.backends.code.stepping_loop import loop_functions
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import F64, Module, Value
+from phistar.backends.kernels import F64, Code, Local, Module, Value, llvm_text
 from phistar.backends.machine.rows import size
 from phistar.backends.traces.trace import Tape, Trace, finish
 
@@ -131,7 +129,7 @@ class TimeLoop:
         signature = TimeSignature(self.memory, self.control is None or self.memory.row > 0)
         step = partial(self._step, bodies=bodies)
         loop = Module(tuple(loop_functions(signature, step, scratch, lanes)))
-        return module_text(turning_module(lanes).with_(*(body.module() for body in bodies.values()), loop))
+        return llvm_text(turning_module(lanes).with_(*(body.module() for body in bodies.values()), loop))
 
     def _step(self, code: Code, places: Mapping[str, Local], k: Local, bodies: Mapping[str, Body]) -> None:
         """One step; stages and the finish hand over between y and z, an odd number of times where the next step begins

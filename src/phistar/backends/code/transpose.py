@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from phistar.backends.kernels.build import Local, transposed
+from phistar.backends.kernels import Local, transposed
 
 WRITTEN = 16  # entries of a row up to which its copy is written out; longer ones are loops
 _UNPACKED = ((0, 4, 2, 6), (1, 5, 3, 7))

@@ -1,0 +1,83 @@
+"""The kernel language and its emitters; `ir.py` lists its constructs and follows one number to machine code.
+
+A function is written down by a `Code`, whose `Local` values record statements as Python computes with them, or as
+statements one by one; functions, tables and memory make a `Module`, of which `llvm_text` makes LLVM IR and `c_text`
+C99, both after `validate`. `show` prints a function.
+"""
+
+from phistar.backends.kernels import ir
+from phistar.backends.kernels.build import Code, Local, transposed
+from phistar.backends.kernels.copies import copy_function, copy_one_function
+from phistar.backends.kernels.emit_c import c_text, instruction, number
+from phistar.backends.kernels.emit_llvm import llvm_text
+from phistar.backends.kernels.ir import (
+    ANY_ORDER,
+    F64,
+    FREE,
+    I1,
+    I32,
+    I64,
+    IN_ORDER,
+    PLACE,
+    PLANNED,
+    TABLES,
+    U32,
+    Entry,
+    Func,
+    If,
+    Joined,
+    Let,
+    Memory,
+    Module,
+    Outside,
+    Statement,
+    Store,
+    Straight,
+    Table,
+    Type,
+    Value,
+    vector,
+)
+from phistar.backends.kernels.show import show
+from phistar.backends.kernels.validate import validate
+
+__all__ = [
+    "ANY_ORDER",
+    "F64",
+    "FREE",
+    "I1",
+    "I32",
+    "I64",
+    "IN_ORDER",
+    "PLACE",
+    "PLANNED",
+    "TABLES",
+    "U32",
+    "Code",
+    "Entry",
+    "Func",
+    "If",
+    "Joined",
+    "Let",
+    "Local",
+    "Memory",
+    "Module",
+    "Outside",
+    "Statement",
+    "Store",
+    "Straight",
+    "Table",
+    "Type",
+    "Value",
+    "c_text",
+    "copy_function",
+    "copy_one_function",
+    "instruction",
+    "ir",
+    "llvm_text",
+    "number",
+    "show",
+    "transposed",
+    "validate",
+    "vector",
+]

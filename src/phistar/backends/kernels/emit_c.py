@@ -55,7 +55,7 @@ def prototype(function: Func | Straight, prefix: str) -> str:
     return f"static void {prefix}{function.name}({given})"
 
 
-def module_text(functions: Sequence[Func | Straight], tables: Sequence[Table], prefix: str = "") -> str:
+def c_text(functions: Sequence[Func | Straight], tables: Sequence[Table], prefix: str = "") -> str:
     """Tables and the functions that the last one needs, called with a prefix; they need nothing but <math.h>."""
     loops = tuple(x for x in functions if isinstance(x, Func))
     steps = [x for x in functions if isinstance(x, Straight)]

@@ -14,7 +14,7 @@ from phistar.backends.kernels.validate import validate
 _RARELY = ', !prof !{!"branch_weights", i32 1, i32 1000000}'
 
 
-def module_text(module: Module) -> str:
+def llvm_text(module: Module) -> str:
     """A module as LLVM reads it."""
     validate(module)
     declared = Declared()

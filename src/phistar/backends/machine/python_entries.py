@@ -12,9 +12,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import F64, I1, I32, I64, PLACE, Func, Memory, Module, Outside, Table
+from phistar.backends.kernels import F64, I1, I32, I64, PLACE, Code, Func, Local, Memory, Module, Outside, Table, ir
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.machine.threads import STATES_PER_THREAD
 

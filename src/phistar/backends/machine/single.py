@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernels.emit_llvm import module_text
+from phistar.backends.kernels import llvm_text
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host, kept_by
 from phistar.backends.machine.python_entries import AXES, DATA, DTYPE, NAMES, PYTHON, SHAPE, STRIDES, TYPE, door_module
@@ -44,7 +44,7 @@ def single_of(function: Any, entry: str = "single") -> Any:
 
 def _door(signature: Signature, code: Code, tables: int) -> Code:
     """The door of code that takes a robot's sizes from tables, and so cannot have one inside."""
-    _, made = machine_code("door", (signature,), host(), lambda: Source(module_text(door_module(signature))))
+    _, made = machine_code("door", (signature,), host(), lambda: Source(llvm_text(door_module(signature))))
     behind = (ctypes.c_void_p * 2).from_address(made.engine.get_global_value_address("behind"))
     behind[:] = code.address, tables
     made.keep.append(code)

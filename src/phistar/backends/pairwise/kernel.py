@@ -15,8 +15,7 @@ import numpy as np
 
 from phistar.backends.code.counts import operations
 from phistar.backends.code.native import Layout, arrays_used, loops_module, tree_of
-from phistar.backends.kernels import emit_llvm
-from phistar.backends.kernels.ir import F64, I64, U32, Module, Outside
+from phistar.backends.kernels import F64, I64, U32, Module, Outside, llvm_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.link_frames import LinkFrames, link_frames
@@ -104,13 +103,13 @@ def _text(
     main = form.loops[-1].__name__
     loop = tuple(loop_functions(code.calls, axes, inputs, sizes, finish))
     elsewhere = Outside(main, tuple(F64.read if x in _FIXED else F64.to for x in _arrays(form)))
-    text = emit_llvm.module_text(code.module.with_(Module(loop, outside=(elsewhere,))))
+    text = llvm_text(code.module.with_(Module(loop, outside=(elsewhere,))))
     return text, memory, operations_per_link(made)
 
 
 def _loops_text(form: Form) -> str:
     # Sums in two halves are to stay so: half as long to wait for.
-    return emit_llvm.module_text(loops_module(form.loops, {}, Layout(entry=form.loops[-1].__name__, in_order=True)))
+    return llvm_text(loops_module(form.loops, {}, Layout(entry=form.loops[-1].__name__, in_order=True)))
 
 
 def _arrays(form: Form) -> list[str]:

@@ -14,8 +14,7 @@ from typing import Any
 
 from phistar.backends.code.llvm import Body
 from phistar.backends.code.sincos import turning_module
-from phistar.backends.kernels.emit_llvm import module_text
-from phistar.backends.kernels.ir import Module
+from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.link_frames import LinkFrames
 from phistar.backends.rolled import flat_steps
 from phistar.backends.rolled.columns import finish
@@ -126,7 +125,7 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
     found = laid(plan, kinds, 2 * lanes)
     made, finishing = stage_calls(found.stages, found.memory, lanes, fma), found.finish(range(inputs, len(axes)))
     functions = loop_functions(made.calls, axes, inputs, found.sizes(made.scratch, halves=True), finishing, found.once)
-    text = module_text(made.module.with_(Module(tuple(functions))))
+    text = llvm_text(made.module.with_(Module(tuple(functions))))
     first, each = ([stage for stage in found.stages if (stage.name == COLUMNS) == again] for again in (False, True))
     counts = operations_per_link(first), operations_per_link(each)
     return Rolled(text, found.memory, *counts)

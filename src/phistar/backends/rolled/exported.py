@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phistar.backends.kernels.build import Code
-from phistar.backends.kernels.ir import F64, I1, I64, TABLES, U32, Entry, Func, Straight, Table, Value
+from phistar.backends.kernels import F64, I1, I64, TABLES, U32, Code, Entry, Func, Straight, Table, Value
 from phistar.backends.links.link_frames import link_frames
 from phistar.backends.rolled.code import kinds_of, laid
 from phistar.backends.rolled.loop import TABLES as NAMES

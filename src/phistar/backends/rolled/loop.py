@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from phistar.backends.code.stepping_loop import entry
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.copies import copy_function
-from phistar.backends.kernels.ir import F64, I1, I64, U32, Func
+from phistar.backends.kernels import F64, I1, I64, U32, Code, Func, Local, copy_function, ir
 from phistar.backends.rolled.memory import FIXED, LINK
 
 COLUMNS = ("kind", "own", "parent", "passing", "passed", "children", "siblings", "frame", "more", "end", "constant")

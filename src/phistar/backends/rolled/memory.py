@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phistar.backends.code.memory_places import ADDED, NUMBER, VECTOR, MemoryPlaces, Spot
-from phistar.backends.kernels.ir import F64, Value
+from phistar.backends.kernels import F64, Value
 from phistar.backends.rolled.steps import Place, Step
 from phistar.backends.traces.trace import INPUT, restricted
 

@@ -14,8 +14,7 @@ from phistar.backends.code.llvm import Body
 from phistar.backends.code.memory_places import MemoryPlaces, Spot
 from phistar.backends.code.stepping_loop import entry, time_arrays
 from phistar.backends.code.timeloop import Phase, TimeSignature
-from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import F64, I1, Func, Value
+from phistar.backends.kernels import F64, I1, Code, Func, Local, Value
 from phistar.backends.rolled.loop import Array, Block, Calls, Sizes, array_data, called_functions, memory
 
 PLACED = ("q", "v", "t", "c", "g")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -85,22 +86,39 @@ def scales(matrix: np.ndarray) -> np.ndarray:
 def _eliminated(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None) -> np.ndarray:
     """X⁻¹Y by X = LᵀDL, entry by entry; pivots below `least` spoil the result."""
     size, columns = right.shape[-2:]
-    x = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]
     y = [[right[..., i, c][()] for c in range(columns)] for i in range(size)]
     inverses: list[Any] = [0.0] * size
     factors: dict[tuple[int, int], Any] = {}
-    for k in range(size - 1, -1, -1):
-        inverses[k] = 1.0 / x[k][k] if least is None else _sound_inverse(x[k][k], least[..., k][()])
-        for i in (i for i in range(k) if not _is_zero(x[i][k])):
-            factors[i, k] = x[i][k] * inverses[k]
-            for j in range(i + 1):
-                x[j][i] = x[j][i] - factors[i, k] * x[j][k]
-            y[i] = [a - factors[i, k] * b for a, b in zip(y[i], y[k], strict=True)]
+
+    def inverse(k: int, pivot: Any) -> Any:
+        return 1.0 / pivot if least is None else _sound_inverse(pivot, least[..., k][()])
+
+    for i, k in elimination(matrix, factors, inverses, inverse):
+        y[i] = [a - factors[i, k] * b for a, b in zip(y[i], y[k], strict=True)]
     for k in range(size):
         y[k] = [inverses[k] * a for a in y[k]]
         for i in (i for i in range(k) if (i, k) in factors):
             y[k] = [a - factors[i, k] * b for a, b in zip(y[k], y[i], strict=True)]
     return _gathered(y, matrix, right)
+
+
+def elimination(
+    matrix: np.ndarray,
+    factors: dict[tuple[int, int], Any],
+    inverses: list[Any],
+    inverse: Callable[[int, Any], Any] = lambda k, pivot: 1.0 / pivot,
+) -> Iterator[tuple[int, int]]:
+    """X = LᵀDL, the last row first: L's entries go to the `factors` by row and column, where X is not zero by
+    structure, and D⁻¹ to the `inverses`. Gives each pair as its row is eliminated."""
+    size = matrix.shape[-1]
+    x = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]
+    for k in range(size - 1, -1, -1):
+        inverses[k] = inverse(k, x[k][k])
+        for i in (i for i in range(k) if not is_zero(x[i][k])):
+            factors[i, k] = x[i][k] * inverses[k]
+            for j in range(i + 1):
+                x[j][i] = x[j][i] - factors[i, k] * x[j][k]
+            yield i, k
 
 
 def _gathered(entries: list[list[Any]], matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -114,13 +132,14 @@ def _gathered(entries: list[list[Any]], matrix: np.ndarray, right: np.ndarray) -
 
 def _sound_inverse(pivot: Any, least: Any) -> Any:
     """1/pivot, or NaN where the pivot is below `least`: w/(w·pivot) with the weight w = 1 or 0, without a branch."""
-    if _is_zero(pivot):  # by structure, in a trace; what is below it is then zero too, or a number of the trace
-        return np.nan if _is_zero(least) else _sound_inverse(0.5 * least, least)
+    if is_zero(pivot):  # by structure, in a trace; what is below it is then zero too, or a number of the trace
+        return np.nan if is_zero(least) else _sound_inverse(0.5 * least, least)
     margin = pivot - least
     with np.errstate(divide="ignore", invalid="ignore"):
         weight = 0.5 + 0.5 * (margin.sign() if isinstance(margin, Scalar) else np.sign(margin))
         return weight / (weight * pivot)
 
 
-def _is_zero(value: Any) -> bool:
+def is_zero(value: Any) -> bool:
+    """Whether a number is zero by structure."""
     return isinstance(value, float) and value == 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
+from phistar.backends.kernels import F64, I64, Code, Local, Module, llvm_text
 from phistar.backends.machine.jit import Target, compile_object, host, load_object
 from phistar.cli.benchmark.timing import Contestant, contest
 
@@ -29,26 +30,13 @@ def loop_function(target: Target) -> Callable[[int, float, float], float]:
 
 def loop_text(lanes: int) -> str:
     """The module; the sum over all chains is returned, so that nothing can be left out."""
-    vector = f"<{lanes} x double>"
-    chains = range(CHAINS)
-    lines = [
-        f"declare {vector} @llvm.fmuladd.v{lanes}f64({vector}, {vector}, {vector})",
-        "define double @loop(i64 %n, double %a, double %b) {",
-        "start:",
-    ]
-    for name in ("a", "b"):
-        lines.append(f"  %{name}.0 = insertelement {vector} poison, double %{name}, i32 0")
-        lines.append(
-            f"  %{name}.v = shufflevector {vector} %{name}.0, {vector} poison, <{lanes} x i32> zeroinitializer"
-        )
-    lines += ["  br label %again", "again:", "  %i = phi i64 [0, %start], [%next, %again]"]
-    lines += [f"  %x{k} = phi {vector} [%b.v, %start], [%y{k}, %again]" for k in chains]
-    lines += [
-        f"  %y{k} = call {vector} @llvm.fmuladd.v{lanes}f64({vector} %x{k}, {vector} %a.v, {vector} %b.v)"
-        for k in chains
-    ]
-    lines += ["  %next = add i64 %i, 1", "  %more = icmp slt i64 %next, %n"]
-    lines += ["  br i1 %more, label %again, label %done", "done:"]
-    lines += [f"  %s{k} = fadd {vector} %{'s' if k > 1 else 'y'}{k - 1}, %y{k}" for k in chains if k]
-    lines += [f"  %sum = extractelement {vector} %s{CHAINS - 1}, i32 0", "  ret double %sum", "}"]
-    return "\n".join(lines)
+    code = Code("loop", n=I64, a=F64, b=F64)
+    code.inner, code.result = False, F64
+    a, b = (code[name].every(lanes) for name in ("a", "b"))
+
+    def turn(i: Local, chains: list[Local]) -> list[Local]:
+        return [code.let(x.type, "fmuladd", x, a, b) for x in chains]
+
+    first, *others = code.carried(0, code["n"], [b] * CHAINS, turn)
+    code.give(sum(others, first).take(0))
+    return llvm_text(Module((code.function,)))
