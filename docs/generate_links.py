@@ -1,4 +1,4 @@
-"""Draws docs/loops/flexible_boom.png, spin_up.png, truss.png and differential.png, from the examples of those names.
+"""Draws docs/loops/flexible_boom.png, bent.png, spin_up.png, truss.png and differential.png, from the examples.
 
 Run by the docs build before Sphinx: `python docs/generate_links.py [FOLDER]`.
 """
@@ -17,6 +17,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import phistar as ps
+from phistar.view.bent_surfaces import exaggerated
+from phistar.view.report_picture import image, seeing, solids
 
 ROOT = Path(__file__).resolve().parent.parent
 INK, WARM, COOL, PALE = "#222222", "#c8553d", "#2d6a8a", "#b8c4cc"
@@ -63,6 +65,23 @@ def flexible_boom(folder: Path) -> None:
     right.set(xlabel="time [s]", title="What is kept", ylim=(1e-17, 1e-6))
     right.legend(frameon=False)
     figure.savefig(folder / "flexible_boom.png", dpi=130)
+    plt.close(figure)
+
+
+def bent(folder: Path) -> None:
+    """The boom as the viewer and the report draw it, its deflection as it is and exaggerated."""
+    made = example("flexible_boom")
+    model = made["boom"](made["beam"])
+    run = made["swung"](model, 1.0)
+    factors = (1.0, 5.0, 15.0)
+    drawn = [solids(model, exaggerated(model, run.q[-1], factor)) for factor in factors]
+    camera = seeing([solid.corners for solid, _ in drawn], (520, 300), direction=(0.3, -1.0, 1.4))
+    figure, axes = plt.subplots(1, len(factors), figsize=(11, 2.4), layout="constrained")
+    for axis, factor, (solid, ground) in zip(axes, factors, drawn, strict=True):
+        axis.imshow(image(solid, ground, camera, (520, 300)))
+        axis.set_title(f"×{factor:g}")
+        axis.axis("off")
+    figure.savefig(folder / "bent.png", dpi=130)
     plt.close(figure)
 
 
@@ -130,5 +149,5 @@ def differential(folder: Path) -> None:
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "loops"
     target.mkdir(parents=True, exist_ok=True)
-    for draw in (flexible_boom, spin_up, truss, differential):
+    for draw in (flexible_boom, bent, spin_up, truss, differential):
         draw(target)

@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
-ORDER = ("rjk91", "kjr92", "r87", "rj2w", "wd89")
+ORDER = ("rjk91", "kjr92", "r87", "rj2w", "wd89", "links")
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LONGEST = 600  # s for a cell
 MARKDOWN = "# %% [markdown]"

@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import phistar as ps
+from phistar.backends.wide_kernel import has_wide_links, inputs_of, values_over_links
 from tests.trees import relative
 
 PLANE = 1e9  # so stiff along z that modes of a plane mechanism stay in the plane
@@ -207,3 +208,26 @@ def test_the_end_of_the_one_body_that_bends_has_a_plain_name():
     assert ps.forward_kinematics(model, model.neutral(), "tip")[0, 3] == pytest.approx(2.0)
     with pytest.raises(ps.UnknownNameError, match="tip"):
         ps.forward_kinematics(arm(), arm().neutral(), "tip")
+
+
+def test_without_modes_it_is_the_core_bit_for_bit_and_operation_for_operation():
+    """A beam's rigid inertia goes the core's way: the same schedule, operations and bits as any rigid body's."""
+    beam = ps.beam(1.0, EI=20.0, mass_per_length=1.0, modes=2, axial_inertia=0.01)
+    models = []
+    for inertia in (beam.rigid, ps.Inertia(beam.rigid.mass, beam.rigid.com, beam.rigid.tensor)):
+        b = ps.ModelBuilder("arm")
+        b.body("base", joint=ps.Free(), inertia=inertia)
+        b.body("upper", "base", ps.Revolute(axis=(0, 1, 0)), ps.Pose(xyz=(1, 0, 0)), inertia)
+        b.body("fore", "upper", ps.Spherical(), ps.Pose(xyz=(1, 0, 0)), inertia)
+        models.append(b.build())
+    assert not has_wide_links(models[0]) and models[0] == models[1]
+    rng = np.random.default_rng(4)
+    q, v, tau = models[0].random(rng, (7,)), *rng.standard_normal((2, 7, models[0].nv))
+    kernels = [ps.compile(ps.forward_dynamics.statement, model) for model in models]
+    assert kernels[0].operations == kernels[1].operations and kernels[0].choice == kernels[1].choice
+    found = [ps.forward_dynamics(model, q, v, tau) for model in models]
+    np.testing.assert_array_equal(*found)
+    # and the evaluator of links of any width says the same of width six
+    wanted = ps.forward_dynamics.wanted(models[0], (), flip=False)[0]
+    order = dict(zip(inputs_of(wanted), (v, tau), strict=True))
+    assert relative(values_over_links(wanted, q, order)["y"], found[0]) < 1e-12
