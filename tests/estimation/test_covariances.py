@@ -7,7 +7,6 @@ import phistar as ps
 from phistar import estimation
 from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.programs.program import AS_WRITTEN
-from phistar.errors import ModelError
 from phistar.expression import setting_of, symbols_of
 from tests.estimation import r87
 from tests.trees import mechanism, relative
@@ -159,6 +158,11 @@ def _operations(function, model):
     return trace_statements(Statements((("y", node),), symbols, setting, True, model, {}, form=form))[0].operations
 
 
-def test_branches_are_refused_by_the_closed_form():
-    with pytest.raises(ModelError, match="branches"):
-        estimation.closed_form_inverse(ps.load("rj2w_tree"), np.zeros(ps.load("rj2w_tree").nq))
+@pytest.mark.parametrize("seed", range(8))
+def test_the_closed_form_holds_on_trees_and_for_joints_of_any_dof(seed):
+    model = mechanism(seed, serial=False, rotors=False).model
+    q = model.random(np.random.default_rng(seed))
+    expected = np.linalg.inv(ps.mass_matrix(model, q))
+    assert np.abs(estimation.closed_form_inverse(model, q) - expected).max() < 1e-10 * np.abs(expected).max()
+    batch = np.stack([q, model.random(np.random.default_rng(9))])
+    assert np.allclose(estimation.closed_form_inverse(model, batch), ps.mass_matrix_inverse(model, batch))

@@ -1,13 +1,16 @@
 """Someone else's smoother computes joint accelerations, and white noise has the mass matrix as its covariance."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import phistar as ps
 from phistar import estimation
 from phistar.errors import ModelError, ShapeError
+from phistar.identities.two_way import two_way_kernel
 from tests.estimation import r87
-from tests.trees import relative
+from tests.trees import mechanism, relative
 
 
 def smoothed(space, tau):
@@ -17,7 +20,7 @@ def smoothed(space, tau):
     later = lambda x: np.moveaxis(np.concatenate([x[1:], np.zeros_like(x[:1])]), 0, -1)  # noqa: E731
     filter_ = smoother.KalmanSmoother(
         k_endog=1,
-        k_states=6,
+        k_states=space.transition.shape[-1],
         initialization="known",
         initial_state=space.state_input[0],
         initial_state_cov=space.state_covariance[0],
@@ -29,7 +32,7 @@ def smoothed(space, tau):
     filter_["transition"] = later(space.transition)
     filter_["state_cov"] = later(space.state_covariance)
     filter_["state_intercept"] = later(space.state_input)
-    filter_["selection"] = np.eye(6)
+    filter_["selection"] = np.eye(space.transition.shape[-1])
     return filter_.smooth()
 
 
@@ -77,7 +80,7 @@ def test_the_filter_needs_the_bias_accelerations_of_a_moving_arm():
     space = estimation.state_space(model, q, v)
     chain = r87.Chain(model, q, v)
     only_b = np.stack([b[:, 0] for b in chain.b[1:]])
-    wrong = estimation.StateSpace(space.transition, space.design, space.state_covariance, only_b, space.noise)
+    wrong = replace(space, state_input=only_b)
     error = relative(smoothed(wrong, tau[::-1]).smoothing_error[0, ::-1], ps.forward_dynamics(model, q, v, tau))
     assert error > 1e-2
 
@@ -96,9 +99,42 @@ def test_the_sample_covariance_of_white_noise_approaches_the_mass_matrix(name):
     assert np.any(np.abs(drawn.T @ drawn / count - mass) > 0.1 * spread)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_trees_and_joints_of_any_dof_are_series_too(seed):
+    """Where branches meet their forces are added; the rates of a joint are measured one after the other."""
+    model = mechanism(seed, serial=False, rotors=False, varying=False).model
+    rng = np.random.default_rng(seed)
+    q, v, tau = model.random(rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
+    space = estimation.state_space(model, q, v)
+    assert sorted(space.rates) == list(range(model.nv))
+    errors = smoothed(space, tau[space.rates]).smoothing_error[0]
+    accelerations = np.empty(model.nv)
+    accelerations[space.rates] = errors
+    assert relative(accelerations, ps.forward_dynamics(model, q, v, tau)) < 1e-7
+
+
+@pytest.mark.parametrize("free_base", [False, True])
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_link_forces_are_sampled_with_the_kernels_covariance(seed, free_base):
+    """φMφ*, or the two-way R̄ of a base that nothing holds: RJ2W's bridge in six dimensions on a tree."""
+    model = mechanism(seed, serial=False, rotors=False).model
+    q, count = model.random(np.random.default_rng(seed)), 40_000
+    a = ps.algebra(model)
+    held = (a.phi @ a.M @ a.phi.T).dense(q)
+    expected = a.expression(two_way_kernel(a.symbols)).dense(q) if free_base else held
+    drawn = estimation.sample_link_forces(model, q, count, np.random.default_rng(1), free_base=free_base)
+    assert drawn.shape == (count, len(model.bodies), 6)
+    flat = drawn.reshape(count, -1)
+    spread = np.sqrt((np.outer(np.diag(expected), np.diag(expected)) + expected**2) / count)
+    slack = 1e-9 * np.abs(held).max()
+    assert np.all(np.abs(flat.T @ flat / count - expected) < 5 * spread + slack)
+    if free_base:
+        assert np.abs(drawn[:, 0]).max() < 1e-9 * np.abs(drawn).max()
+
+
 def test_what_is_no_time_series_is_refused():
-    tree = ps.load("rj2w_tree")
-    with pytest.raises(ModelError, match="not a serial chain"):
-        estimation.state_space(tree, np.zeros(tree.nq), np.zeros(tree.nv))
+    two = mechanism(1, serial=False, rotors=False).model
+    with pytest.raises(ModelError, match="tied down at one"):
+        estimation.sample_link_forces(two, two.neutral(), 10, np.random.default_rng(0), free_base=True)
     with pytest.raises(ShapeError, match="one state"):
         estimation.state_space(ps.chain(2), np.zeros((3, 2)), np.zeros(2))

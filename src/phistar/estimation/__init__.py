@@ -18,7 +18,7 @@ from phistar.estimation.kalman import Filter, Smoother, kalman_filter, kalman_sm
 from phistar.estimation.observability import Observability, observability, observability_gramian, self_motions
 from phistar.estimation.pose_filter import PoseEstimate, PoseFilter
 from phistar.estimation.scan import scanned_forward_dynamics
-from phistar.estimation.state_space import StateSpace, sample_joint_forces, state_space
+from phistar.estimation.state_space import StateSpace, sample_joint_forces, sample_link_forces, state_space
 
 __all__ = [
     "AccelerationParts",
@@ -54,6 +54,7 @@ __all__ = [
     "precise_forward_dynamics",
     "propagated_gains",
     "sample_joint_forces",
+    "sample_link_forces",
     "scanned_forward_dynamics",
     "self_motions",
     "state_space",

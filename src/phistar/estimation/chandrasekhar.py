@@ -81,6 +81,8 @@ def propagated_gains(model: Model, q: Any) -> PropagatedGains:
     (6,)
     """
     check_robot("propagated_gains", (model,))
+    if not model.is_serial or any(joint.nv != 1 for joint in model.joints):
+        raise ModelError(f"{model.name} is not a serial chain of one-dof joints, whose gains could be propagated.")
     space = state_space(model, q, np.zeros(model.nv))
     _refuse_unequal(model, space)
     phi, H, tip = space.transition[-1], space.design[-1], space.state_covariance[0]

@@ -13,7 +13,6 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
-from phistar.errors import ModelError
 from phistar.estimation.blocks import over_joints, over_links
 from phistar.identities import smoothing
 from phistar.identities.kinematics import rotor_bias
@@ -177,17 +176,30 @@ def _outboard_half(s: Symbols) -> Node:
     return own + s.K.T @ s.psi.T @ (s.G.T @ s.Delta - own @ s.H).T
 
 
+@states(lambda s: s.psi @ s.K, matrix=True, form=AS_WRITTEN)
+def _gains_along(model: Model, q: Any) -> Array:
+    """ψK, (…, 6n, nv): what a link hears of the joints outboard of it."""
+    return _gains_along.evaluate(model, q)
+
+
+@states(lambda s: s.Omega @ s.psi @ s.K, matrix=True, form=AS_WRITTEN)
+def _costates_along(model: Model, q: Any) -> Array:
+    """ΩψK, (…, 6n, nv)."""
+    return _costates_along.evaluate(model, q)
+
+
 @states(_outboard_half, matrix=True, form=AS_WRITTEN)
 def closed_form_inverse(model: Model, q: Any) -> Array:
-    """Inverse of a serial chain's mass matrix in closed form.
+    """Inverse of the mass matrix in closed form.
 
-    ℳ⁻¹ = c + dψK + (dψK)* in O(n²) (R87 eqs. 70-72, 83). By count it beats `ps.mass_matrix_inverse`, which holds for
-    trees too, on chains of more than some 25 links.
+    ℳ⁻¹ = c + dψK + (dψK)* in O(n²) (R87 eqs. 70-72, 83) along every path from a tip to the base; joints on different
+    branches meet at the link a where these part, m⁻¹(i,j) = (ψK)*(a,i) Ω(a) (ψK)(a,j), of which R87, about chains, says
+    nothing. By count it beats `ps.mass_matrix_inverse` on chains of more than some 25 links.
 
     Parameters
     ----------
     model : Model
-        A serial chain.
+        A tree without loops; joints of any dof.
     q : (…, nq)
         Joint coordinates [rad, m].
 
@@ -203,8 +215,25 @@ def closed_form_inverse(model: Model, q: Any) -> Array:
     True
     """
     require_tree(model, "closed_form_inverse")
-    if not model.is_serial:
-        raise ModelError(f"{model.name} branches, and R87 eq. 70 is about chains; use ps.mass_matrix_inverse.")
     half = closed_form_inverse.evaluate(model, q)
     owner = np.concatenate([np.full(joint.nv, k) for k, joint in enumerate(model.joints)])
-    return np.where(owner[:, None] < owner, np.swapaxes(half, -1, -2), half)
+    whole = np.where(owner[:, None] < owner, np.swapaxes(half, -1, -2), half)
+    return whole if model.is_serial else _with_branches(model, q, whole, owner)
+
+
+def _with_branches(model: Model, q: Any, whole: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """The blocks between joints on different branches, at the links where these part."""
+    gains, costates = _gains_along(model, q), _costates_along(model, q)
+    for link, children in enumerate(model.children):
+        if len(children) < 2:
+            continue
+        rows = slice(6 * link, 6 * link + 6)
+        branch = np.full(len(model.bodies), -1)
+        for k in range(link + 1, len(model.bodies)):
+            above = model.parents[k]
+            branch[k] = k if above == link else branch[above] if above > link else -1
+        at = branch[owner]
+        apart = (at[:, None] >= 0) & (at >= 0) & (at[:, None] != at)
+        met = np.matmul(np.swapaxes(gains[..., rows, :], -1, -2), costates[..., rows, :])
+        whole = np.where(apart, met, whole)
+    return whole

@@ -1,8 +1,8 @@
-"""The chain as a state space model, for filters that know nothing of mechanics (R87 §IX).
+"""The robot as a state space model, for filters that know nothing of mechanics (R87 §IX).
 
     x(k) = φ(k,k−1) x(k−1) + w(k),  w(k) ~ (b(k), M(k)),    τ(k) = H(k) x(k) + noise of variance A(k)    (52), (53)
 
-"Time" runs from the tip to the base. The smoothed measurement errors, scaled by their variance, are the joint
+"Time" runs from the tips to the base. The smoothed measurement errors, scaled by their variance, are the joint
 accelerations. R87 sets n = 0; a moving arm's bias accelerations enter as the forces Mφ*n.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.links.values import has_rotors, links_at
+from phistar.backends.links.values import Links, has_rotors, links_at
 from phistar.backends.programs.program import AS_WRITTEN
 from phistar.errors import ModelError, ShapeError
 from phistar.estimation.blocks import over_links, require_joints
@@ -22,6 +22,8 @@ from phistar.estimation.square_root import mass_factor
 from phistar.identities import smoothing
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
+from phistar.operators.nodes import Node
+from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
 from phistar.spatial import force_transform
 from phistar.stated import states
@@ -30,22 +32,27 @@ from phistar.stated import states
 @short_repr
 @dataclass(frozen=True)
 class StateSpace:
-    """A serial chain as a state-space model over its links, for filters of other packages.
+    """A robot as a state-space model over its joints, for filters of other packages.
 
-    Arrays over k = 1 … n, tip first.
+    A step for every joint rate, tips first; the state has six entries for each branch that is open at once, one on a
+    chain: where branches meet, their forces are added and room is free again.
 
     Attributes
     ----------
-    transition : (n, 6, 6)
-        φ(k,k−1), of which the first is I.
-    design : (n, 1, 6)
+    transition : (nv, 6w, 6w)
+        φ(k,k−1) into a link, I between the rates of one joint; the first is I.
+    design : (nv, 1, 6w)
         H.
-    state_covariance : (n, 6, 6)
-        M.
-    state_input : (n, 6)
-        b.
-    noise : (n,)
+    state_covariance : (nv, 6w, 6w)
+        M, where a link is entered.
+    state_input : (nv, 6w)
+        b, where a link is entered.
+    noise : (nv,)
         A, the armature as measurement noise.
+    rates : (nv,)
+        The rate that each step measures: `tau[rates]` is the series.
+    places : (nv,)
+        Where in the state the force on that joint's link stands: entries from `places[i]` to `places[i] + 6`.
 
     Examples
     --------
@@ -60,6 +67,8 @@ class StateSpace:
     state_covariance: Array
     state_input: Array
     noise: Array
+    rates: Array
+    places: Array
 
 
 @states(lambda s: smoothing.known_forces(s) + s.M @ s.phi.T @ s.a, form=AS_WRITTEN)
@@ -69,12 +78,12 @@ def link_forces(model: Model, q: Any, v: Any) -> Array:
 
 
 def state_space(model: Model, q: Any, v: Any) -> StateSpace:
-    """State-space model of a serial chain over its links, as R87's filter sees it.
+    """State-space model of a robot over its joints, as R87's filter sees it.
 
     Parameters
     ----------
     model : Model
-        A serial chain whose joints have one freedom each.
+        A tree without loops and without gyroscopic rotors; joints of any dof.
     q, v : (nq,), (nv,)
         One state.
 
@@ -90,29 +99,125 @@ def state_space(model: Model, q: Any, v: Any) -> StateSpace:
     (6, 1, 6)
     """
     require_tree(model, "state_space")
-    if not model.is_serial or any(joint.nv != 1 for joint in model.joints) or has_rotors(model):
-        raise ModelError(
-            f"{model.name} is not a serial chain of one-dof joints without gyroscopic rotors; a time series is one."
-        )
+    require_joints(model)
+    if has_rotors(model):
+        raise ModelError(f"{model.name} has gyroscopic rotors, whose noise would be correlated from link to link.")
     q, v = model.checked_q(q), model.checked(v, model.nv, "v")
     if q.ndim != 1 or v.ndim != 1:
         raise ShapeError(f"A state space model is of one state; q has shape {q.shape}, v {v.shape}.")
-    links, n = links_at(model, q), len(model.bodies)
-    inward = range(n - 1, -1, -1)
-    moves = [force_transform(links.rotation[k + 1], links.offset[k + 1]) if k + 1 < n else np.eye(6) for k in inward]
-    return StateSpace(
-        transition=np.stack(moves),
-        design=np.stack([links.subspace[k].T for k in inward]),
-        state_covariance=np.stack([links.mass(k) for k in inward]),
-        state_input=link_forces(model, q, v)[::-1],
-        noise=np.array([model.armature[k] for k in inward]),
-    )
+    links, forces, slots = links_at(model, q), link_forces(model, q, v), _slots(model)
+    wide = 6 * (1 + max(slots))
+    entered, covariance, given = np.eye(wide), np.zeros((wide, wide)), np.zeros(wide)
+    steps: list[tuple[Any, ...]] = []
+    for k in range(len(model.bodies) - 1, -1, -1):
+        here = slice(6 * slots[k], 6 * slots[k] + 6)
+        move = _into_link(model, links, slots, k, wide)
+        entered, covariance, given = move @ entered, move @ covariance @ move.T, move @ given
+        covariance[here, here] += links.mass(k)
+        given[here] += forces[k]
+        for i, axis in enumerate(links.subspace[k].T):
+            design, rate = np.zeros((1, wide)), model.joints[k].v_slice.start + i
+            design[0, here] = axis
+            steps.append((entered, design, covariance, given, model.armature[rate], rate, here.start))
+            entered, covariance, given = np.eye(wide), np.zeros((wide, wide)), np.zeros(wide)
+    return StateSpace(*(np.array(column) for column in zip(*steps, strict=True)))
+
+
+def _slots(model: Model) -> list[int]:
+    """The place in the state of each link's force: that of its first child, or one that is free."""
+    slots, free, most = [0] * len(model.bodies), [], 0
+    for k in range(len(model.bodies) - 1, -1, -1):
+        children = model.children[k]
+        if children:
+            slots[k] = slots[children[0]]
+            free += [slots[child] for child in children[1:]]
+        elif free:
+            slots[k] = free.pop()
+        else:
+            slots[k], most = most, most + 1
+    return slots
+
+
+def _into_link(model: Model, links: Links, slots: list[int], k: int, wide: int) -> np.ndarray:
+    """The forces of all children carried to link k and added; what is open elsewhere stays, what is done is cleared."""
+    move = np.eye(wide)
+    here = slice(6 * slots[k], 6 * slots[k] + 6)
+    for child in model.children[k]:
+        there = slice(6 * slots[child], 6 * slots[child] + 6)
+        move[there] = 0.0
+        move[here, there] = force_transform(links.rotation[child], links.offset[child])
+    return move
 
 
 @states(lambda s: s.H @ s.phi @ s.F)
 def propagated(model: Model, q: Any, w: Any) -> Array:
     """Hφw, (…, nv): the joint forces that hold link forces w, (…, 6n)."""
     return propagated.evaluate(model, q, {"F": w})
+
+
+@states(lambda s: s.phi @ s.F)
+def _carried(model: Model, q: Any, w: Any) -> Array:
+    """φw, (…, 6n): the forces on the links, base held."""
+    return _carried.evaluate(model, q, {"F": w})
+
+
+def _tied(s: Symbols) -> Node:
+    """φw − Rπ_f*(π_f r π_f*)⁻¹π_fφw: what is left when the base link carries no force."""
+    pick, kernel = s.pi_f, s.phi @ s.M @ s.phi.T
+    share = kernel @ pick.T @ (pick @ s.r @ pick.T).inv @ pick
+    return s.phi @ s.F - share @ s.phi @ s.F
+
+
+@states(_tied)
+def _bridged(model: Model, q: Any, w: Any) -> Array:
+    """The same of a base that nothing holds."""
+    return _bridged.evaluate(model, q, {"F": w})
+
+
+def sample_link_forces(model: Model, q: Any, count: int, rng: np.random.Generator, *, free_base: bool = False) -> Array:
+    """Spatial forces on the links as a random process whose covariance is the kernel of the mass matrix.
+
+    x = φw with white w of covariance M(k) has the covariance R = φMφ* (R87 eqs. 28, 52). Of a base that nothing holds,
+    x is tied down at the base link as well, and has R̄ of the two-way decomposition: a Brownian bridge in six dimensions
+    over the tree (RJ2W §5, eqs. 28, 38).
+
+    Parameters
+    ----------
+    model : Model
+        A tree without loops and without gyroscopic rotors; with `free_base`, one whose links hang on one base link.
+    q : (nq,)
+        One configuration.
+    count : int
+        How many samples.
+    rng : numpy.random.Generator
+    free_base : bool
+        Whether the base link gives way.
+
+    Returns
+    -------
+    (count, n, 6)
+
+    Examples
+    --------
+    >>> arm = ps.load("puma560")
+    >>> ps.estimation.sample_link_forces(arm, np.zeros(6), 1000, np.random.default_rng(0)).shape
+    (1000, 6, 6)
+    """
+    white = _white_forces("sample_link_forces", model, count, rng)
+    if free_base and model.parents.count(-1) != 1:
+        raise ModelError(f"{model.name} has {model.parents.count(-1)} base links; a bridge is tied down at one.")
+    return over_links(model, (_bridged if free_base else _carried)(model, q, white), columns=False)
+
+
+def _white_forces(name: str, model: Model, count: int, rng: np.random.Generator) -> np.ndarray:
+    """w, (count, 6n), with covariance M(k) link by link."""
+    check_robot(name, (model,))
+    require_joints(model)
+    if has_rotors(model):
+        raise ModelError(f"{model.name} has gyroscopic rotors, which no white noise is like.")
+    n = len(model.bodies)
+    factors = np.stack([mass_factor(model, k) for k in range(n)])
+    return np.matmul(factors, rng.normal(size=(count, n, 6, 1))).reshape(count, 6 * n)
 
 
 def sample_joint_forces(model: Model, q: Any, count: int, rng: np.random.Generator) -> Array:
@@ -140,11 +245,5 @@ def sample_joint_forces(model: Model, q: Any, count: int, rng: np.random.Generat
     >>> ps.estimation.sample_joint_forces(arm, q, 1000, np.random.default_rng(0)).shape
     (1000, 6)
     """
-    check_robot("sample_joint_forces", (model,))
-    require_joints(model)
-    if has_rotors(model):
-        raise ModelError(f"{model.name} has gyroscopic rotors, which no white noise is like.")
-    n = len(model.bodies)
-    factors = np.stack([mass_factor(model, k) for k in range(n)])
-    white = np.matmul(factors, rng.normal(size=(count, n, 6, 1))).reshape(count, 6 * n)
+    white = _white_forces("sample_joint_forces", model, count, rng)
     return propagated(model, q, white) + np.sqrt(model.armature) * rng.normal(size=(count, model.nv))
