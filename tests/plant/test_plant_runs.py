@@ -50,3 +50,14 @@ def test_a_run_starts_where_it_is_told_and_bad_lengths_are_refused():
             ps.simulate(plant, **wrong)
     with pytest.raises(ps.PhistarError, match="a Model or a Plant"):
         ps.simulate(3, 1.0)
+
+
+def test_a_run_keeps_the_impulses_of_impacts_beside_forces():
+    plant = plant_of([ps.Sphere(0.1)], [(0, 0, 0.5)], restitution=0.5)
+    run = ps.simulate(plant, duration=0.4, step=0.01)
+    speed = np.sqrt(2 * 9.81 * 0.4)
+    given = run.signals["impulse"].sum(axis=1)
+    assert run.signals["impulse"].shape == (len(run.t), len(run.contacts.pairs))
+    np.testing.assert_allclose(given.max(), 1.5 * speed, rtol=1e-2)  # 1 kg that goes up with half of its speed
+    change = run.v[-1, 5] - run.v[0, 5] + 9.81 * run.t[-1]
+    np.testing.assert_allclose(given.sum(), change, rtol=1e-9)

@@ -44,7 +44,9 @@ def simulate_plant(
     that cannot go on raises `Stopped`, which has the trajectory so far. Steps whose residual misses its tolerance are
     told to the logger. With `rtol` (and `atol`, by default a thousandth of it) `step` is the time between samples, and
     within it steps are as long as their error allows: `signals["error"]` has the largest in units of the tolerance,
-    `signals["steps"]` how many there were.
+    `signals["steps"]` how many there were. Without it `signals["impulse"]` (T, k) has what each pair of
+    `contacts.pairs` gave along its normals in the step before a sample, N s: that of impacts, which take no time and
+    have no force, too.
     """
     _check(plant, duration, step, control)
     session = plant.session
@@ -56,6 +58,7 @@ def simulate_plant(
     )
     tolerance = None if rtol is None else ToTolerance(plant.system, session, rtol, atol)
     record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed))
+    telling, session.engine.counts[c.TELLING] = session.engine.counts[c.TELLING], int(tolerance is None)
     problem, unsettled = None, 0
     for number in range(record.steps):
         record.keep(number, step)
@@ -74,6 +77,7 @@ def simulate_plant(
     else:
         number = record.steps
         record.keep(number, step)
+    session.engine.counts[c.TELLING] = telling
     run = record.trajectory(number + 1, step)
     if unsettled:
         _log.warning(
@@ -116,7 +120,8 @@ class _Record:
         nq, nv = plant.model.nq, plant.model.nv
         self.q, self.v, self.tau = np.zeros((steps + 1, nq)), np.zeros((steps + 1, nv)), np.zeros((steps + 1, nv))
         self.residual, self.contacts, self.errors = np.zeros(steps + 1), [], np.zeros((steps + 1, 2))
-        self.pairs: dict[tuple[int, int], int] = {}
+        self.pairs: dict[tuple[int, ...], int] = {}
+        self.impulses: list[dict[int, float]] = []
         self.touching: set[int] = set()
         self.events: list[Event] = []
 
@@ -146,8 +151,16 @@ class _Record:
         part = engine.numbers[c.STEP] or step  # impulses are those of the last part of the step
         axes = rows[:, c.NORMAL : c.NORMAL + 9].reshape(-1, 3, 3)[:, [1, 2, 0]]
         force = np.einsum("nk,nki->ni", rows[:, c.IMPULSE : c.IMPULSE + 3], axes) / part
+        self.impulses.append(self._met() if number else {})
         self.contacts.append((numbers, rows[:, c.POINT : c.POINT + 3].copy(), force, rows[:, c.IMPULSE + 2] / part))
         self.sense(number)
+
+    def _met(self) -> dict[int, float]:
+        """What pairs gave along their normals in the last step, by their numbers."""
+        table, count = self.engine.tables, int(self.engine.counts[c.MET])
+        pairs = map(tuple, table["met_shapes"][:count].tolist())
+        numbers = [self.pairs.setdefault(pair, len(self.pairs)) for pair in pairs]
+        return dict(zip(numbers, table["met"][:count, c.MET_NORMAL].tolist(), strict=True))
 
     def _name(self, number: int) -> str:
         names = self.engine.shape_names
@@ -165,7 +178,11 @@ class _Record:
         plant = self.plant
         parts = {name: Part(plant[name].model, plant[name].places, plant[name].rates) for name in plant.robots}
         signals = {"residual": self.residual[:count]}
-        if self.errors.any():
+        if not self.errors.any():
+            signals["impulse"] = np.zeros((count, len(self.pairs)))
+            for number, found in enumerate(self.impulses[:count]):
+                signals["impulse"][number, list(found)] = list(found.values())
+        else:
             signals |= {"error": self.errors[:count, 0], "steps": self.errors[:count, 1]}
         signals |= {f"sensed/{name}": np.array(rows[:count]) for name, rows in self.readings.items()}
         return Trajectory(
