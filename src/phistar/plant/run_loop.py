@@ -44,9 +44,8 @@ def simulate_plant(
     that cannot go on raises `Stopped`, which has the trajectory so far. Steps whose residual misses its tolerance are
     told to the logger. With `rtol` (and `atol`, by default a thousandth of it) `step` is the time between samples, and
     within it steps are as long as their error allows: `signals["error"]` has the largest in units of the tolerance,
-    `signals["steps"]` how many there were. Without it `signals["impulse"]` (T, k) has what each pair of
-    `contacts.pairs` gave along its normals in the step before a sample, N s: that of impacts, which take no time and
-    have no force, too.
+    `signals["steps"]` how many there were. Without it `signals["impulse"]` (T, k) has what each of `contacts.pairs`
+    gave along its normals in the step before a sample, N s, impacts included, which have no force.
     """
     _check(plant, duration, step, control)
     session = plant.session
@@ -57,8 +56,7 @@ def simulate_plant(
         else Asking(control, step, lambda x: command_of(x, plant.actuators, plant.model, plant.name))
     )
     tolerance = None if rtol is None else ToTolerance(plant.system, session, rtol, atol)
-    record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed))
-    telling, session.engine.counts[c.TELLING] = session.engine.counts[c.TELLING], int(tolerance is None)
+    record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed), tolerance is None)
     problem, unsettled = None, 0
     for number in range(record.steps):
         record.keep(number, step)
@@ -77,7 +75,6 @@ def simulate_plant(
     else:
         number = record.steps
         record.keep(number, step)
-    session.engine.counts[c.TELLING] = telling
     run = record.trajectory(number + 1, step)
     if unsettled:
         _log.warning(
@@ -112,8 +109,9 @@ def _check(plant: Plant, duration: float, step: float, control: Any) -> None:
 class _Record:
     """Rows of what is kept; contacts as tuples, since their number changes."""
 
-    def __init__(self, plant: Plant, steps: int, measurements: Measurements) -> None:
+    def __init__(self, plant: Plant, steps: int, measurements: Measurements, tells: bool) -> None:
         self.plant, self.steps, self.engine = plant, steps, plant.session.engine
+        self.telling, self.engine.counts[c.TELLING] = self.engine.counts[c.TELLING], int(tells)
         self.measurements = measurements
         self.sensed: Mapping[str, np.ndarray] = {}
         self.readings: dict[str, list[np.ndarray]] = {sensor.name: [] for sensor in plant.sensors}
@@ -167,6 +165,7 @@ class _Record:
         return " / ".join(names[i] for i in list(self.pairs)[number])
 
     def trajectory(self, count: int, step: float) -> Trajectory:
+        self.engine.counts[c.TELLING] = self.telling
         most = max((len(numbers) for numbers, *_ in self.contacts[:count]), default=0)
         pair, point = np.full((count, most), -1), np.zeros((count, most, 3))
         force, normal = np.zeros((count, most, 3)), np.zeros((count, len(self.pairs)))
