@@ -70,7 +70,7 @@ def talk(server, *messages, origin=None, host=None):
 
 def raw(server, *lines):
     """The first line of the answer to a request written by hand."""
-    with socket.create_connection(("127.0.0.1", server.get_port()), timeout=5.0) as plain:
+    with socket.create_connection(("127.0.0.1", server.get_port()), timeout=60.0) as plain:
         plain.sendall("\r\n".join([*lines, "", ""]).encode())
         return plain.makefile("rb").readline().decode().strip()
 
@@ -202,7 +202,7 @@ def test_a_value_of_the_wrong_kind_changes_nothing(server, caplog):
 
 
 def test_the_page_may_speak_to_this_server_alone(server):
-    with socket.create_connection(("127.0.0.1", server.get_port()), timeout=5.0) as plain:
+    with socket.create_connection(("127.0.0.1", server.get_port()), timeout=60.0) as plain:
         plain.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.get_port()}\r\n\r\n".encode())
         head = plain.makefile("rb").read(2000).decode("latin-1")
     assert f"connect-src 'self' ws://127.0.0.1:{server.get_port()}" in head

@@ -334,5 +334,5 @@ def test_serving_ends_when_it_is_stopped(recording):
     serving = threading.Thread(target=viewer.serve)
     serving.start()
     viewer.stop()
-    serving.join(timeout=5.0)
+    serving.join(timeout=60.0)
     assert not serving.is_alive()

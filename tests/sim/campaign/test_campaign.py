@@ -121,7 +121,7 @@ def test_contradictions_are_refused(scene, arguments, sentence):
         ps.campaign(scene, 1, **arguments)
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=300.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"

@@ -40,7 +40,7 @@ def scheduler(request, tmp_path_factory):
     started = [subprocess.Popen([*begin, "--no-dashboard", "--scheduler-file", str(file)], **options)]
     try:
         started += [subprocess.Popen([*work, "--no-dashboard", "--scheduler-file", str(file)], **options)]
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + 300.0
         while not file.exists() and time.monotonic() < end:
             time.sleep(0.05)
         yield json.loads(file.read_text())["address"]
@@ -75,7 +75,7 @@ def test_both_workers_work_and_one_that_a_run_kills_is_replaced(scheduler):
 
     pool = Cluster(scheduler)
     try:
-        pool._client.wait_for_workers(2, timeout=30)
+        pool._client.wait_for_workers(2, timeout=300)
         ended = dict(spread(pool, work, range(12)))
     finally:
         pool.close()
