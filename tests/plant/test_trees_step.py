@@ -79,3 +79,18 @@ def test_the_view_of_a_robot_has_its_own_model_and_entries():
     assert plant["right"].q(state).tolist() == [2.0, 3.0, 4.0] and plant["left"].model.nv == 2
     with pytest.raises(ps.PhistarError, match="middle"):
         plant["middle"]
+
+
+def test_plants_of_all_sizes_share_one_compiled_step():
+    """Its code knows the row lengths of tables and nothing else of a plant; to compile it takes seconds."""
+
+    def row_lengths(model):
+        plant = ps.Plant()
+        plant.add(model, "robot")
+        plant.add_shape(ps.Sphere(0.1), f"robot/{model.bodies[-1].name}")
+        tables = plant.session.engine.tables
+        return {name: table.shape[1] for name, table in tables.items() if table.ndim == 2}
+
+    same = row_lengths(ps.chain(1))
+    for model in (ps.chain(3), ps.load("puma560"), ps.load("puma560", floating=True)):
+        assert row_lengths(model) == same

@@ -185,7 +185,7 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     floats(v=rates, before=rates, free=rates, given=rates, side=rates, pushed=rates, generalized=rates, applied=rates)
     floats(mass=squares, inertias=squares, viscous=rates, elastic=rates, screws=(rates, 6), wrench=(nodes, 6))
     floats(stated_laws=(len(system.laws), c.LAW_FLOATS))
-    floats(pose=(bodies, 12), speed=bodies, extent=bodies, carries=(bodies, largest), twist=6, body_twist=(bodies, 6))
+    floats(pose=(bodies, 12), speed=bodies, extent=bodies, carries=bodies * largest, twist=6, body_twist=(bodies, 6))
     one = max(len(free), 1)
     floats(center=(one, 3), quaternion=(one, 4), rotation=(one, 9), placement=(one, 16), inertia=(one, INERTIA_FLOATS))
     floats(kept=(one, 13), moment=(one, 3), spin=24)
@@ -224,7 +224,9 @@ def _count(system: System, table: dict[str, np.ndarray], sizes: Sequence[int]) -
         len(system.rows) + row_count(system.model),
         len(system.meets),
     )
-    counts[c.STRIDE] = 8 * max(sizes, default=6)
+    # A number and no row length of the code, which is compiled once for scenes of all sizes.
+    counts[c.WIDEST] = max(sizes, default=6)
+    counts[c.STRIDE] = 8 * counts[c.WIDEST]
     counts[c.ROOM] = FEWEST
     counts[c.ROOM_BLOCKS] = _blocks(system, FEWEST)
     table["numbers"][c.GRAVITY : c.GRAVITY + 3] = system.model.gravity
@@ -282,6 +284,8 @@ def _fill_bodies(system: System, table: dict[str, np.ndarray]) -> None:
     number = numbers_of(system)
     for body in range(len(model.bodies)):
         table["body_number"][body] = number[body]
+    widest = int(table["counts"][c.WIDEST])
+    carries = table["carries"][: len(model.bodies) * widest].reshape(-1, widest)
     for node, tree in enumerate(system.trees, start=len(system.free)):
         at = 0
         starts = {}
@@ -296,7 +300,7 @@ def _fill_bodies(system: System, table: dict[str, np.ndarray]) -> None:
             table["last_rate"][number[body]] = own + starts[body] + model.joints[body].nv
             up = body
             while up >= 0:
-                table["carries"][number[body], starts[up] : starts[up] + model.joints[up].nv] = 1.0
+                carries[number[body], starts[up] : starts[up] + model.joints[up].nv] = 1.0
                 up = model.parents[up]
 
 

@@ -23,6 +23,7 @@ from phistar.constraints.columns import (
     POINT,
     SIZE,
     TANGENT,
+    WIDEST,
 )
 from phistar.plant.tree_span import SPANS, make_matrix, prepare_span
 
@@ -68,14 +69,14 @@ def apply_forces(m: Arrays) -> None:
 
 def tree_jacobian(m: Arrays, c: int, node: int, body: int, to: int, sign: float) -> None:
     """Rows t, s, n of a contact for a body of a tree: d·(s_v + s_ω × p) for each rate that moves it."""
-    n, at = m.nodes[node, OWN], m.nodes[node, OWN_AT]
+    n, at, own = m.nodes[node, OWN], m.nodes[node, OWN_AT], body * m.counts[WIDEST]
     x, y, z = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
     for j in range(n):
         s = at + j
         vx = m.screws[s, 3] + m.screws[s, 1] * z - m.screws[s, 2] * y
         vy = m.screws[s, 4] + m.screws[s, 2] * x - m.screws[s, 0] * z
         vz = m.screws[s, 5] + m.screws[s, 0] * y - m.screws[s, 1] * x
-        way = sign * m.carries[body, j]
+        way = sign * m.carries[own + j]
         for row in range(3):
             axis = NORMAL if row == 2 else TANGENT + 3 * row
             m.jacobian[to + n * row + j] = way * (

@@ -59,7 +59,8 @@ class RateOrder:
             at, size = (int(x) for x in table["nodes"][node, [c.OWN_AT, c.OWN]])
             rates[at : at + size] = table["rate_of"][at : at + size]
             for body in tree:
-                moved[numbers[body], at : at + size] = table["carries"][numbers[body], :size]
+                own = numbers[body] * int(table["counts"][c.WIDEST])
+                moved[numbers[body], at : at + size] = table["carries"][own : own + size]
             _order_tree(model, tree, at, before)
         return RateOrder(rates, before, moved)
 
