@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import phistar as ps
-from phistar.view.report_picture import image, png, seeing, solids
+from phistar.view.report_picture import camera_around, image, png, solids
 
 
 def robots() -> dict[str, tuple[Any, Any, tuple[float, float, float]]]:
@@ -50,7 +50,7 @@ def write(folder: Path) -> list[Path]:
     for name, (model, q, direction) in robots().items():
         size = (760, 400) if name == "grapple" else (640, 440)
         solid, ground = solids(model, q)
-        camera = seeing([solid.corners], size, direction=direction)
+        camera = camera_around([solid.corners], size, direction=direction)
         made.append(folder / f"{name}.png")
         made[-1].write_bytes(png(image(solid, ground, camera, size)))
     return made

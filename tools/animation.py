@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from phistar.view.report_picture import image, seeing, solids
-from phistar.view.report_run import taken
+from phistar.view.report_picture import camera_around, image, solids
+from phistar.view.report_run import load_motion
 
 SIZE, FRAMES, HOLD = (520, 290), 36, 110  # pixels, how many, milliseconds each
 TOWARDS = (1.9, -0.7, 0.75)
@@ -22,12 +22,12 @@ PAPER = np.array([255, 255, 255])
 def main() -> int:
     from PIL import Image
 
-    run = taken(sys.argv[1])
+    run = load_motion(sys.argv[1])
     t = run.t
     begin, end = (float(x) for x in sys.argv[3:5]) if len(sys.argv) > 4 else (t[0], t[-1])
     chosen = [int(np.argmin(np.abs(t - time))) for time in np.linspace(begin, end, FRAMES)]
     drawn = [solids(run.model, run.q[k]) for k in chosen]
-    camera = seeing([solid.corners for solid, _ in drawn], SIZE, direction=TOWARDS)
+    camera = camera_around([solid.corners for solid, _ in drawn], SIZE, direction=TOWARDS)
     frames = []
     for solid, ground in drawn:
         pixels = image(solid, ground, camera, SIZE).astype(float)

@@ -15,7 +15,15 @@ from websockets.asyncio.client import connect  # noqa: E402
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 
 from phistar.errors import PhistarError  # noqa: E402
-from phistar.view.guard import EXPECTED, LARGEST_MESSAGE, Guard, address_of, close_server, open_server, unexpected  # noqa: E402
+from phistar.view.guard import (  # noqa: E402
+    EXPECTED,
+    LARGEST_MESSAGE,
+    Guard,
+    address_of,
+    close_server,
+    message_complaint,
+    open_server,
+)
 
 CAMERA = {
     "type": "ViewerCameraMessage",
@@ -148,7 +156,7 @@ def test_oversized_messages_end_the_connection(server):
     ids=lambda message: repr(message)[:40],
 )
 def test_malformed_messages_are_not_expected(message):
-    assert unexpected(message) is not None
+    assert message_complaint(message) is not None
 
 
 def nested(depth):
@@ -158,13 +166,13 @@ def nested(depth):
 
 @pytest.mark.parametrize("depth", [10, 2000, 200_000])
 def test_messages_that_are_nested_deeply_are_not_expected(depth):
-    assert unexpected(nested(depth)) is not None
+    assert message_complaint(nested(depth)) is not None
 
 
 @pytest.mark.parametrize("updates", [5, [[1]], "value", None, {"value": 1, "x": 2}])
 def test_updates_that_are_no_value_are_not_expected(updates):
     message = {"type": "GuiUpdateMessage", "uuid": "x", "updates": updates}
-    assert unexpected(msgspec.msgpack.encode(message)) is not None
+    assert message_complaint(msgspec.msgpack.encode(message)) is not None
 
 
 def test_a_deeply_nested_message_ends_the_connection_without_a_traceback(server, capfd, caplog):
@@ -174,10 +182,10 @@ def test_a_deeply_nested_message_ends_the_connection_without_a_traceback(server,
 
 
 def test_what_a_page_sends_is_expected():
-    assert unexpected(packed(**CAMERA)) is None
-    assert unexpected(packed(type="GuiUpdateMessage", uuid="x", updates={"value": 0.5})) is None
+    assert message_complaint(packed(**CAMERA)) is None
+    assert message_complaint(packed(type="GuiUpdateMessage", uuid="x", updates={"value": 0.5})) is None
     place = {"name": "/gizmo", "wxyz": [1, 0, 0, 0], "position": [0, 0, 1.5], "owner": ""}
-    assert unexpected(packed(type="TransformControlsUpdateMessage", **place)) is None
+    assert message_complaint(packed(type="TransformControlsUpdateMessage", **place)) is None
 
 
 def test_every_expected_kind_is_one_of_visers():

@@ -12,7 +12,7 @@ from phistar.sim.trajectory import Contacts, Event, Trajectory
 from phistar.view import report, report_parts, report_picture
 from phistar.view.report_picture import Camera, image, picture, png, solids
 from phistar.view.report_plots import chart
-from phistar.view.report_run import body_twists, relative_twists, taken
+from phistar.view.report_run import body_twists, load_motion, relative_twists
 from phistar.view.report_shapes import triangles
 
 
@@ -61,7 +61,7 @@ def test_a_report_is_one_file_that_asks_for_nothing(tmp_path):
 
 
 def test_a_report_tells_verdict_phases_reasons_curves_audits_and_how_to_run_it_again():
-    text = report.page(taken(made(phases=PHASES, captured=True)))
+    text = report.page(load_motion(made(phases=PHASES, captured=True)))
     for words in ("captured", "Pictures", "contact begins", "Phases", "Joints of arm", "Contact forces", "Energy"):
         assert words in text
     for words in ("Momentum", "Relative turning", "ball on arm/link2", "Bodies stay apart", "touch", "--seed 0"):
@@ -70,23 +70,22 @@ def test_a_report_tells_verdict_phases_reasons_curves_audits_and_how_to_run_it_a
 
 
 def test_a_run_that_stopped_says_why_and_has_no_verdict_of_success():
-    text = report.page(taken(made(reason="ball and tip intersect at 0.3 s.")))
+    text = report.page(load_motion(made(reason="ball and tip intersect at 0.3 s.")))
     assert "ball and tip intersect" in text and ">stopped<" in text and ">completed<" not in text
 
 
 def test_bodies_that_met_and_limits_that_were_passed_are_marked():
     result = made(min_distance=-1e-3)
-    assert report.page(taken(result)).count("✗") == 1
-    assert (
-        report.page(taken(dataclasses.replace(result, summary={**result.summary, "min_distance": 1.0}))).count("✗") == 0
-    )
+    assert report.page(load_motion(result)).count("✗") == 1
+    apart = dataclasses.replace(result, summary={**result.summary, "min_distance": 1.0})
+    assert report.page(load_motion(apart)).count("✗") == 0
 
 
 def test_a_folder_gives_the_report_of_its_result(tmp_path):
     pytest.importorskip("h5py")
     result = made(phases=PHASES)
     result.save(tmp_path)
-    run = taken(tmp_path)
+    run = load_motion(tmp_path)
     assert run.events == ((0.1, "touch", "tip / ball"),) and run.contacts.pairs == result.contacts.pairs
     np.testing.assert_array_equal(run.arrays["q"], result.arrays["q"])
     assert "Contact forces" in report.page(run)
@@ -117,7 +116,7 @@ def test_what_moves_as_one_has_no_relative_twist():
     spins, rates, places = body_twists(model, q, v)
     free = model.joints[-1].v_slice
     v[:, free] = np.concatenate([spins[1], rates[1] + np.cross(spins[1], places[2] - places[1])], axis=1)
-    run = taken(dataclasses.replace(result, v=v))
+    run = load_motion(dataclasses.replace(result, v=v))
     ((name, turning, moving),) = relative_twists(run)
     assert name == "ball on arm/link2"
     np.testing.assert_allclose([turning, moving], 0.0, atol=1e-12)

@@ -12,7 +12,7 @@ import phistar as ps
 from phistar.errors import ModelError, StatementError
 from phistar.view.pictures import from_the_tip, operator_picture, shade, structure
 from phistar.view.stage import body_poses
-from phistar.view.sweeps import SweepsView, swept
+from phistar.view.sweeps import SweepsView, sweep_forward_dynamics
 
 START = np.array([0.3, 0.6, -1.6, 0.2, -0.6, 0.1])
 
@@ -73,7 +73,7 @@ def test_a_picture_needs_operators_of_a_robot():
 
 
 def test_accelerations_of_the_last_step_are_forward_dynamics(puma):
-    found = swept(puma, START, body_poses(puma)(START))
+    found = sweep_forward_dynamics(puma, START, body_poses(puma)(START))
     expected = ps.forward_dynamics(puma, START, np.zeros(6), np.zeros(6))
     np.testing.assert_allclose(np.concatenate(found.joint_acceleration), expected, rtol=1e-9)
     for index, joint in enumerate(puma.joints):
@@ -85,7 +85,7 @@ def test_a_lone_body_meets_a_push_with_its_mass():
     builder = ps.ModelBuilder("lone")
     builder.body("body", joint=ps.Free(), inertia=ps.Inertia(3.0, tensor=np.diag([0.2, 0.3, 0.4])))
     model = builder.build()
-    found = swept(model, model.neutral(), np.eye(4)[None])
+    found = sweep_forward_dynamics(model, model.neutral(), np.eye(4)[None])
     np.testing.assert_allclose(found.mass[0], 3.0 * np.eye(3), atol=1e-12)
 
 
@@ -119,9 +119,9 @@ def test_it_plays_on_by_itself_and_stops_for_a_hand(viewer):
 
 
 def test_a_moved_joint_is_swept_anew(viewer):
-    before = viewer.swept.mass[1].copy()
+    before = viewer.sweep.mass[1].copy()
     viewer.joints.set(START + 0.5)
-    assert not np.allclose(viewer.swept.mass[1], before)
+    assert not np.allclose(viewer.sweep.mass[1], before)
 
 
 def test_a_model_without_joints_is_refused():

@@ -15,8 +15,9 @@ from phistar.view.live import PLOT_EVERY, Live
 from phistar.view.marks import Marks, inertia_ellipsoid
 from phistar.view.numbers import as_markdown, numbers
 from phistar.view.plots import MOST_CURVES
+from phistar.view.report_shapes import visible_geometry
 from phistar.view.shapes import wxyz
-from phistar.view.stage import body_frames, body_poses, shown
+from phistar.view.stage import body_frames, body_poses
 from phistar.view.viewer import Viewer
 
 PERSON = SimpleNamespace(client=object())
@@ -137,13 +138,13 @@ def test_a_slider_moves_its_joint_within_the_limits(puma, opened):
     slider = viewer.joints.sliders[2]
     assert puma.lower_limits[2] <= slider.min < slider.max <= puma.upper_limits[2]
     slider.value = 0.5
-    viewer.joints._slid(PERSON, 2)
+    viewer.joints._follow_slider(PERSON, 2)
     assert viewer.q[2] == 0.5
     slider.value = 100.0
-    viewer.joints._slid(PERSON, 2)
+    viewer.joints._follow_slider(PERSON, 2)
     assert viewer.q[2] == slider.max
     slider.value = float("nan")
-    viewer.joints._slid(PERSON, 2)
+    viewer.joints._follow_slider(PERSON, 2)
     assert viewer.q[2] == slider.max
 
 
@@ -153,12 +154,12 @@ def test_the_gizmo_brings_its_frame_along(puma, opened):
     goal = viewer.q + 0.05
     target = ps.forward_kinematics(puma, goal, "tool")
     viewer.joints.gizmo.position, viewer.joints.gizmo.wxyz = target[:3, 3], wxyz(target[:3, :3])
-    viewer.joints._dragged(PERSON)
+    viewer.joints._follow_gizmo(PERSON)
     np.testing.assert_allclose(viewer.q, goal, atol=2e-3)
     assert viewer.joints.answer.content == "Reached."
     assert viewer.joints.sliders[0].value == pytest.approx(viewer.q[0])
     viewer.joints.gizmo.position = (9.0, 0.0, 0.0)
-    viewer.joints._dragged(PERSON)
+    viewer.joints._follow_gizmo(PERSON)
     assert "mm away" in viewer.joints.answer.content
     assert np.isfinite(viewer.q).all()
 
@@ -202,7 +203,7 @@ def test_playing_keeps_pace_with_a_person_s_time_and_stops_at_the_end(recording,
 def test_scrubbing_shows_the_state_of_that_time(recording, opened):
     viewer = opened(Viewer, recording)
     viewer.timeline.slider.value = 1.5
-    viewer.timeline._scrubbed(PERSON)
+    viewer.timeline._follow_scrubber(PERSON)
     np.testing.assert_array_equal(viewer.q, recording.q[45])
     assert viewer.phase.content == "**&#60;hold&#62;**"  # no tag
     assert viewer.marks.nodes["Contacts"].points[0, 1, 2] > 0.0
@@ -302,9 +303,9 @@ def test_what_has_no_shapes_is_seen_by_its_frames_and_it_is_said_why(opened, tmp
 def test_what_collides_is_drawn_where_nothing_else_is_or_where_it_has_a_name():
     ball, seen = ps.Geometry(ps.Sphere(0.1), role="collision"), ps.Geometry(ps.Sphere(0.2))
     finger = ps.Geometry(ps.Sphere(0.1), name="finger", role="collision")
-    assert shown((ball,)) == [ball]
-    assert shown((seen, ball)) == [seen]
-    assert shown((seen, ball, finger)) == [seen, finger]
+    assert visible_geometry((ball,)) == [ball]
+    assert visible_geometry((seen, ball)) == [seen]
+    assert visible_geometry((seen, ball, finger)) == [seen, finger]
 
 
 def test_a_recording_is_thinned_to_a_rate_and_keeps_its_end(recording):

@@ -241,7 +241,7 @@ def run_folder(random: Random, folder: Path) -> Attempt:
     drawn = random.random() < 0.05  # pictures take a second
 
     def attempt() -> None:
-        run = report.taken(folder)
+        run = report.load_motion(folder)
         if drawn:
             report.page(run)
         ps.Trajectory.load(folder).thinned(10.0)

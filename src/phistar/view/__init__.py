@@ -1,4 +1,4 @@
-"""What a person sees: the viewer, replays, live views and pictures of operators."""
+"""Viewer, replays, live views and pictures of operators."""
 
 from phistar.lazy import lazily
 

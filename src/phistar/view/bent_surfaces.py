@@ -13,7 +13,7 @@ import numpy as np
 
 from phistar.model import FlexibleInertia, Geometry, Model, Polytope
 from phistar.spatial import Pose, skew
-from phistar.view.report_shapes import Triangles, drawn, triangles
+from phistar.view.report_shapes import Triangles, triangles, visible_geometry
 
 NEAREST = 4  # nodes that carry a vertex
 PIECES = 24  # a surface's edges are at most this part of the body's length
@@ -83,7 +83,7 @@ def surfaces(model: Model, index: int) -> list[Surface]:
     """The surfaces of a body that bends: of its shapes, or of a rod or hull about its nodes where it has none."""
     body = model.bodies[index]
     assert body.flexible is not None
-    shapes = [(each, each.shape, each.placement) for each in drawn(body.geometry)]
+    shapes = [(each, each.shape, each.placement) for each in visible_geometry(body.geometry)]
     if not shapes:
         shapes = [(None, *found) for found in _stand_in(body.flexible)]
     size = max(float(np.ptp(body.flexible.nodes, axis=0).max()) / PIECES, 1e-9)

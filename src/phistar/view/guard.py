@@ -69,7 +69,7 @@ class Guard:
             return self.host != "localhost"
 
     def complaint(self, headers: Mapping[str, str], port: int) -> str | None:
-        """Why a request is refused, or None."""
+        """Return the reason a request is refused, or None."""
         host = headers.get("Host", "")
         try:
             asked = urlsplit(f"//{host}")
@@ -120,7 +120,7 @@ def _quiet(loop: Any, context: Mapping[str, Any]) -> None:
 
 
 def address_of(server: Any) -> str:
-    """Where a browser on this machine finds it."""
+    """Return the address under which a browser on this machine opens the page."""
     host = server.get_host()
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{name}:{server.get_port()}/"
@@ -146,7 +146,7 @@ def _check_free(host: str, port: int) -> None:
 
 
 def _options(options: dict[str, Any], guard: Guard) -> dict[str, Any]:
-    """What websockets is told: the guard looks at a request before viser, and at what viser answers."""
+    """Return options for websockets with which the guard sees requests before viser, and viser's answers."""
     answer = options["process_request"]
 
     def process(connection: Any, request: Any) -> Any:
@@ -175,7 +175,7 @@ def _handler(handler: Callable[..., Any]) -> Callable[..., Any]:
 
         async def recv() -> Any:
             raw = await receive()
-            complaint = unexpected(raw)
+            complaint = message_complaint(raw)
             if complaint is None:
                 return raw
             _log.warning("viewer: a connection was ended. %s", complaint)
@@ -188,8 +188,8 @@ def _handler(handler: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def unexpected(raw: Any) -> str | None:
-    """Why a message is not one that the page sends, or None."""
+def message_complaint(raw: Any) -> str | None:
+    """Return the reason a message is refused, or None where the page may have sent it."""
     import msgspec
     from viser._messages import Message
 
@@ -208,7 +208,7 @@ def unexpected(raw: Any) -> str | None:
     updates = content.get("updates")
     if kind == "GuiUpdateMessage" and not (isinstance(updates, dict) and list(updates) == ["value"]):
         return "Of a control, a page may change the value alone."
-    if (complaint := _misshapen(content)) is not None:
+    if (complaint := _vector_complaint(content)) is not None:
         return complaint
     try:
         Message.deserialize(raw)
@@ -231,7 +231,7 @@ def _values(value: Any, depth: int = 0) -> str | None:
     return None
 
 
-def _misshapen(content: dict[str, Any]) -> str | None:
+def _vector_complaint(content: dict[str, Any]) -> str | None:
     """viser lets vectors of any length pass, and texts where numbers belong."""
     lengths = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3, "ray_origin": 3, "ray_direction": 3}
     for name, length in lengths.items():

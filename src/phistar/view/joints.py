@@ -67,11 +67,11 @@ class Joints:
                 value = float(np.clip(self.q[at], least, most))
                 label = joint.name if joint.nq == 1 else f"{joint.name} {number}"
                 slider = gui.add_slider(label, min=least, max=most, step=STEP, initial_value=value)
-                slider.on_update(lambda event, at=at: self._slid(event, at))
+                slider.on_update(lambda event, at=at: self._follow_slider(event, at))
                 self.sliders[at] = slider
 
     def set(self, q: Any) -> None:
-        """To a configuration; sliders and gizmo follow."""
+        """Set the configuration; sliders and gizmo follow."""
         with self.lock:
             self.q = self.model.checked_q(q).copy()
             with self.server.atomic():
@@ -81,7 +81,7 @@ class Joints:
                     self._to_gizmo()
             self.changed(self.q)
 
-    def _slid(self, event: Any, at: int) -> None:
+    def _follow_slider(self, event: Any, at: int) -> None:
         slider = self.sliders[at]
         value = float(slider.value)
         if event.client is None or not np.isfinite(value):
@@ -106,15 +106,15 @@ class Joints:
                 "/gizmo", scale=0.25 * self.size, line_width=3.0, depth_test=False
             )
             self._to_gizmo()
-            self.gizmo.on_update(lambda event: self._dragged(event))
+            self.gizmo.on_update(lambda event: self._follow_gizmo(event))
             self.answer.content = "Drag the arrows and rings."
 
     def _to_gizmo(self) -> None:
         pose = forward_kinematics(self.model.tree, self.q, self.held)
         self.gizmo.position, self.gizmo.wxyz = pose[:3, 3], wxyz(pose[:3, :3])
 
-    def _dragged(self, event: Any) -> None:
-        """Whoever is busy with an earlier place of the gizmo goes on to the latest; those between are left out."""
+    def _follow_gizmo(self, event: Any) -> None:
+        """Move the frame to the gizmo's latest pose; poses that arrive while another is solved for are skipped."""
         self.asked = event.client is not None
         while self.asked and self.lock.acquire(blocking=False):
             try:
@@ -128,7 +128,7 @@ class Joints:
                 self.lock.release()
 
     def reach(self, pose: np.ndarray) -> None:
-        """The chosen frame to a pose, or as near as it can come, from where the joints are."""
+        """Move the chosen frame to a pose, or as near as it can come, from the current configuration."""
         try:
             found = inverse_kinematics(
                 self.model.tree, pose, self.held, self.q, tolerance=MET, iterations=ITERATIONS, starts=1

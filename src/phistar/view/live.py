@@ -58,7 +58,7 @@ class Live:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """Address of the page."""
         return address_of(self.server)
 
     def _plots(self) -> None:

@@ -1,4 +1,4 @@
-"""What is drawn beside the bodies: frames, centre of mass, momentum, contacts, ellipsoids and traces."""
+"""Marks beside the bodies: frames, centre of mass, momentum, contacts, ellipsoids and traces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST = 1e-9  # N or N s: less is nothing
 
 @dataclass
 class Marks:
-    """Nodes that follow the state; what is not visible costs nothing. `size` (m) is that of what is looked at."""
+    """Marks that follow the state; those turned off cost nothing. `size` (m) is the extent of the scene."""
 
     stage: Stage
     size: float
@@ -100,7 +100,7 @@ class Marks:
 
     @cached_property
     def _frame_poses(self) -> Callable[[Any], np.ndarray]:
-        """Of the links and of what was added; a joint's frame is its link's, or near it."""
+        """Frames of the links and added ones; a joint's frame coincides with its link's, or nearly."""
         names = [frame.name for frame in self.model.frame_list if frame.role != "joint"]
         return poses_of(self.model, names[:MOST_FRAMES])
 
@@ -153,7 +153,7 @@ class Marks:
         )
 
     def _inertias(self, poses: np.ndarray) -> None:
-        """Of every body with mass, the homogeneous ellipsoid that has its inertia."""
+        """Homogeneous ellipsoids with the inertias of the bodies that have mass."""
         found = []
         for body, pose in zip(self.model.bodies, poses, strict=True):
             radii, turn = inertia_ellipsoid(body.inertia.mass, body.inertia.tensor)

@@ -1,4 +1,4 @@
-"""The numbers of a body that was picked."""
+"""Numbers of the picked body."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def shade(matrix: np.ndarray) -> np.ndarray:
 
 
 def structure(matrix: np.ndarray, heights: Sequence[int], widths: Sequence[int]) -> str:
-    """What the blocks that are not zero make: a diagonal, a triangle, or everything."""
+    """Return the pattern of the nonzero blocks: diagonal, triangular or full."""
     filled = np.array(
         [
             [

@@ -72,7 +72,7 @@ class Plots:
             plot.data = self._data(curves, max(self.shown_until, 0))
 
     def _curves(self, name: str) -> tuple[list[np.ndarray], list[str]]:
-        """What moves most of an array, with what it is called."""
+        """Return the entries of an array that vary most, and their names."""
         record = self.recording
         table = np.asarray(record.q if name == "q" else record.v if name == "v" else record.arrays[name], dtype=float)
         table = table.reshape(len(table), -1)[self.keep]
@@ -146,7 +146,7 @@ def plain_plot(gui: Any, title: str | None, data: tuple[np.ndarray, ...], series
 
 
 def coordinate_names(model: Model, rates: bool = False) -> list[str]:
-    """Of every entry of q, or of v."""
+    """Return a name for every entry of q, or of v."""
     sizes = [(joint.name, joint.nv if rates else joint.nq) for joint in model.joints]
     return [joint if size == 1 else f"{joint} {i}" for joint, size in sizes for i in range(size)]
 

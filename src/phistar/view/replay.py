@@ -53,7 +53,7 @@ def page(recording: Trajectory) -> str:
             stage.bend(recording.q[index])
             marks.place(recording.q[index], recording.v[index], poses[index], _contacts(recording.arrays, index))
         serializer.insert_sleep(0.5)  # the end stays a moment before it begins anew
-        return _sealed(serializer.as_html(), recording.name)
+        return _offline_page(serializer.as_html(), recording.name)
     finally:
         close_server(server)
 
@@ -76,7 +76,7 @@ def _contacts(arrays: Mapping[str, np.ndarray], index: int) -> tuple[np.ndarray,
     return arrays["contact_point"][index], arrays["contact_vector"][index]
 
 
-def _sealed(text: str, title: str) -> str:
+def _offline_page(text: str, title: str) -> str:
     """The page with its title, told to fetch nothing."""
     from html import escape
 

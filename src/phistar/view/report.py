@@ -1,4 +1,4 @@
-"""report.html: what ran, how it looked, what happened, whether it can be trusted, how to run it again; one file."""
+"""report.html: the run, pictures of it, its phases and events, its audits, and the command to repeat it; one file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from phistar.sim.trajectory import Trajectory
 from phistar.view.report_deflections import deflections
 from phistar.view.report_parts import audits, frames, plots
 from phistar.view.report_plots import timeline
-from phistar.view.report_run import taken
+from phistar.view.report_run import load_motion
 from phistar.view.report_style import STYLE
 
 TILES = (
@@ -34,7 +34,7 @@ MOST_EVENTS = 300
 
 def write(source: Trajectory | str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
     """Write the report of a trajectory, or of a folder that `phistar run --out` left, in one file."""
-    text = page(taken(source))
+    text = page(load_motion(source))
     return whole(Path(path), lambda place: place.write_text(text, "utf-8"))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from phistar.sim.trajectory import Trajectory
 from phistar.view.bent_surfaces import exaggerated, node_places
-from phistar.view.report_picture import image, png, seeing, solids
+from phistar.view.report_picture import camera_around, image, png, solids
 
 SIZE = (560, 360)
 FACTORS = (1, 2, 5, 10, 20)
@@ -25,7 +25,7 @@ def deflections(run: Trajectory) -> str:
     longest = max(float(np.ptp(body.flexible.nodes, axis=0).max()) for body in model.bodies if body.flexible)
     factors = [factor for factor in FACTORS if factor == 1 or factor * sizes[worst] <= FAR * longest]
     drawn = [solids(model, exaggerated(model, q[worst], float(factor))) for factor in factors]
-    camera = seeing([solid.corners for solid, _ in drawn], SIZE, direction=(1.5, -1.2, 0.9))
+    camera = camera_around([solid.corners for solid, _ in drawn], SIZE, direction=(1.5, -1.2, 0.9))
     choices, pictures, rules = [], [], []
     for factor, (solid, ground) in zip(factors, drawn, strict=True):
         data = base64.b64encode(png(image(solid, ground, camera, SIZE))).decode("ascii")

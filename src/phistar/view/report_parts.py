@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from phistar.sim.trajectory import Trajectory
-from phistar.view.report_picture import Camera, image, png, seeing, solids
+from phistar.view.report_picture import Camera, camera_around, image, png, solids
 from phistar.view.report_plots import chart
 from phistar.view.report_run import relative_twists
 
@@ -30,7 +30,8 @@ def frames(run: Trajectory) -> str:
         )
         return f'<h2>Pictures</h2><p class="soft">{missing}</p>'
     towards = (1.5, -1.2, 0.9)
-    camera: Camera = seeing([solid.corners for solid, _ in drawn if len(solid.corners)], FRAME_SIZE, direction=towards)
+    corners = [solid.corners for solid, _ in drawn if len(solid.corners)]
+    camera: Camera = camera_around(corners, FRAME_SIZE, direction=towards)
     made = []
     for (k, what), (solid, ground) in zip(moments, drawn):
         data = base64.b64encode(png(image(solid, ground, camera, FRAME_SIZE))).decode("ascii")
@@ -110,7 +111,7 @@ def _contacts(run: Trajectory) -> list[tuple[str, np.ndarray]]:
 
 
 def audits(run: Trajectory) -> str:
-    """What must hold, and how well it did."""
+    """Audits of the run: balances and limits, each with its worst violation."""
     summary, rows = run.summary, []
 
     def row(what: str, figure: str, holds: bool | None, note: str = "") -> None:

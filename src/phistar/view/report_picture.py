@@ -12,7 +12,7 @@ import numpy as np
 from phistar.model.geometry import Plane
 from phistar.model.model import Model
 from phistar.view.bent_surfaces import exaggerated, surfaces
-from phistar.view.report_shapes import GROUND, color_of, drawn, triangles
+from phistar.view.report_shapes import GROUND, color_of, triangles, visible_geometry
 from phistar.view.stage import body_poses
 
 LIGHT = np.array([0.35, -0.25, 0.9]) / np.linalg.norm([0.35, -0.25, 0.9])
@@ -59,10 +59,10 @@ def picture(
     """RGBA of a model at q, (height, width, 4) uint8, on a transparent ground; without a camera, all of it is shown.
     Deflections of bodies that bend are drawn so many times as large."""
     solid, ground = solids(model, exaggerated(model, np.asarray(q, dtype=float), exaggeration))
-    return image(solid, ground, camera or seeing([solid.corners], size), size, shadows)
+    return image(solid, ground, camera or camera_around([solid.corners], size), size, shadows)
 
 
-def seeing(corners: list[np.ndarray], size: tuple[int, int], **options: Any) -> Camera:
+def camera_around(corners: list[np.ndarray], size: tuple[int, int], **options: Any) -> Camera:
     """A camera that has all these corners, (t, 3, 3) each, in its picture."""
     points = np.concatenate([each.reshape(-1, 3) for each in corners]) if corners else np.zeros((0, 3))
     if not len(points):
@@ -76,7 +76,7 @@ def seeing(corners: list[np.ndarray], size: tuple[int, int], **options: Any) -> 
 
 
 def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
-    """What moves and stands, and the ground (planes as wide as the rest needs), in world axes."""
+    """Return the solids of bodies and world, and the ground (planes as wide as the rest needs), in world axes."""
     made: list[Solid] = []
     planes: list[tuple[np.ndarray, np.ndarray]] = []
     bodies = [(-1, model.base_geometry), *((k, body.geometry) for k, body in enumerate(model.bodies))]
@@ -86,7 +86,7 @@ def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
         if body >= 0 and model.bodies[body].modes:
             made += _bent(model, body, np.asarray(q, dtype=float), turn, place)
             continue
-        for each in drawn(geometry):
+        for each in visible_geometry(geometry):
             rotation, origin = turn @ each.placement.rotation, turn @ each.placement.translation + place
             if isinstance(each.shape, Plane):
                 planes.append((rotation, origin))

@@ -124,7 +124,7 @@ def _bands(phases: Sequence[Phase], x, end: float) -> list[str]:
 def _line(x, y, t: np.ndarray, values: np.ndarray, number: int, name: str) -> str:
     """Broken where values are not finite; thinned so that the highest and lowest of each stretch stay."""
     path, pen = [], "M"
-    for k in _thinned(values):
+    for k in _thin(values):
         if not np.isfinite(values[k]):
             pen = "M"
             continue
@@ -133,7 +133,7 @@ def _line(x, y, t: np.ndarray, values: np.ndarray, number: int, name: str) -> st
     return f'<path class="line k{number % 8}" d="{"".join(path)}"><title>{escape(name)}</title></path>'
 
 
-def _thinned(values: np.ndarray) -> np.ndarray:
+def _thin(values: np.ndarray) -> np.ndarray:
     if len(values) <= POINTS:
         return np.arange(len(values))
     kept = [0, len(values) - 1]

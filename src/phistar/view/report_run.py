@@ -1,4 +1,4 @@
-"""What a report tells of: a trajectory in memory, or the folder that `phistar run --out` left."""
+"""The motion of a report: a trajectory in memory, or the folder that `phistar run --out` left."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from phistar.sim.trajectory import Trajectory
 from phistar.view.stage import body_frames, body_poses
 
 
-def taken(source: Trajectory | str | os.PathLike[str], packages: FolderList = ()) -> Trajectory:
-    """A trajectory, or that of a file or folder; `packages` as in `Scene.load`."""
+def load_motion(source: Trajectory | str | os.PathLike[str], packages: FolderList = ()) -> Trajectory:
+    """Return a trajectory as given, or load it from a file or folder; `packages` as in `Scene.load`."""
     if isinstance(source, str | os.PathLike):
         return one_motion(Trajectory.load(source, packages))
     return one_motion(source)

@@ -37,15 +37,15 @@ def triangles(shape: Shape) -> Triangles:
         normals = ball.normals / np.maximum(shape.radii, 1e-9)
         return Triangles(ball.corners * shape.radii, normals / np.linalg.norm(normals, axis=-1, keepdims=True))
     if isinstance(shape, Sphere):
-        return _turned([_arc(shape.radius, 0.0, -0.5 * np.pi, 0.5 * np.pi)])
+        return _surface_of_revolution([_arc(shape.radius, 0.0, -0.5 * np.pi, 0.5 * np.pi)])
     if isinstance(shape, Cylinder):
         r, h = shape.radius, 0.5 * shape.length
         strips = [_strip((0, -h), (r, -h), (0, -1)), _strip((r, -h), (r, h), (1, 0)), _strip((r, h), (0, h), (0, 1))]
-        return _turned(strips)
+        return _surface_of_revolution(strips)
     if isinstance(shape, Capsule):
         r, h = shape.radius, 0.5 * shape.length
         ends = _arc(r, -h, -0.5 * np.pi, 0.0), _arc(r, h, 0.0, 0.5 * np.pi)
-        return _turned([ends[0], _strip((r, -h), (r, h), (1, 0)), ends[1]])
+        return _surface_of_revolution([ends[0], _strip((r, -h), (r, h), (1, 0)), ends[1]])
     if isinstance(shape, Plane):
         corners = np.array([[(-1, -1, 0), (1, -1, 0), (1, 1, 0)], [(-1, -1, 0), (1, 1, 0), (-1, 1, 0)]], dtype=float)
         return Triangles(corners, np.broadcast_to((0.0, 0.0, 1.0), corners.shape))
@@ -63,7 +63,7 @@ def _arc(radius: float, height: float, begin: float, end: float) -> np.ndarray:
     return np.hstack([radius * out + (0.0, height), out])
 
 
-def _turned(strips: list[np.ndarray]) -> Triangles:
+def _surface_of_revolution(strips: list[np.ndarray]) -> Triangles:
     """Profiles (r, z, normal) turned about z."""
     angle = np.linspace(0.0, 2.0 * np.pi, AROUND + 1)
     made = []
@@ -98,8 +98,8 @@ def _mesh(path: str, scale: tuple[float, ...]) -> Triangles:
     return Triangles(corners, np.repeat(flat[:, None], 3, axis=1))
 
 
-def drawn(geometry: tuple[Geometry, ...]) -> list[Geometry]:
-    """What is to be seen of a body: its visual shapes, and collision shapes that have a name or stand alone."""
+def visible_geometry(geometry: tuple[Geometry, ...]) -> list[Geometry]:
+    """Return the shapes of a body that are drawn: visual ones, and collision shapes with a name or alone."""
     visual = [each for each in geometry if each.role == "visual"]
     return [each for each in geometry if each.role == "visual" or each.name or not visual]
 

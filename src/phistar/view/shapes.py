@@ -1,4 +1,4 @@
-"""What a geometry looks like: viser's own solids where it has them, triangles elsewhere."""
+"""Geometries as nodes of a viser scene: its own solids where it has them, triangles elsewhere."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def draw(scene: Any, name: str, geometry: Geometry, opacity: float | None = None
     if isinstance(shape, Ellipsoid):
         return scene.add_icosphere(name, radius=1.0, subdivisions=4, scale=tuple(shape.radii), **look)
     if isinstance(shape, Mesh) and geometry.color is None and clear is None and Path(shape.path).suffix != ".stl":
-        found = packed(shape.path)
+        found = glb_of_mesh(shape.path)
         return None if found is None else scene.add_glb(name, found, scale=tuple(shape.scale), **place)
     solid = triangles(shape)
     return None if solid is None else scene.add_mesh_simple(name, solid[0], solid[1], **look)
@@ -74,17 +74,19 @@ def triangles(shape: Any) -> tuple[np.ndarray, np.ndarray] | None:
     import trimesh
 
     if isinstance(shape, Mesh):
-        found = loaded(shape.path)
-        return None if found is None else _creased(np.asarray(found.vertices) * shape.scale, np.asarray(found.faces))
+        found = load_mesh(shape.path)
+        if found is None:
+            return None
+        return _split_sharp_edges(np.asarray(found.vertices) * shape.scale, np.asarray(found.faces))
     if isinstance(shape, Polytope):
         made = trimesh.convex.convex_hull(np.asarray(shape.points))
-        return _creased(np.asarray(made.vertices), np.asarray(made.faces))
+        return _split_sharp_edges(np.asarray(made.vertices), np.asarray(made.faces))
     made = trimesh.creation.capsule(height=shape.length, radius=shape.radius, count=[32, 32])
     made.apply_translation([0.0, 0.0, -made.bounds.mean(axis=0)[2]])
     return np.asarray(made.vertices), np.asarray(made.faces)
 
 
-def _creased(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _split_sharp_edges(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same surface with its vertices doubled along sharp edges, so that light breaks there and nowhere else."""
     import trimesh
 
@@ -94,9 +96,9 @@ def _creased(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 @lru_cache(maxsize=256)
-def packed(path: str) -> bytes | None:
+def glb_of_mesh(path: str) -> bytes | None:
     """A mesh file with its own colours and textures, the latter of a size that a screen shows, as GLB."""
-    found = loaded(path)
+    found = load_mesh(path)
     if found is None:
         return None
     material = getattr(found.visual, "material", None)
@@ -112,7 +114,7 @@ def bounds(shape: Any) -> tuple[np.ndarray, np.ndarray] | None:
     if isinstance(shape, Plane):
         return None
     if isinstance(shape, Mesh):
-        found = loaded(shape.path)
+        found = load_mesh(shape.path)
         return None if found is None else tuple(np.sort(np.asarray(found.bounds) * shape.scale, axis=0))
     if isinstance(shape, Polytope):
         return np.min(shape.points, axis=0), np.max(shape.points, axis=0)
@@ -128,7 +130,7 @@ def bounds(shape: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 @lru_cache(maxsize=256)
-def loaded(path: str) -> Any:
+def load_mesh(path: str) -> Any:
     """The `trimesh.Trimesh` of a file; None, and a warning, where it cannot be read."""
     try:
         return Mesh(path).read()

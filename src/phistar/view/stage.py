@@ -14,19 +14,13 @@ from phistar.compiled import compile as compiled
 from phistar.dynamics import forward_kinematics
 from phistar.model import Geometry, Model, Plane
 from phistar.view.bent_surfaces import Surface, surfaces
-from phistar.view.report_shapes import color_of
+from phistar.view.report_shapes import color_of, visible_geometry
 from phistar.view.shapes import bounds, draw, draw_ground, wxyz
 
 UNSEEN = 1e-7  # m, and of rotations: less is not sent
 VIEW_ANGLE = 0.75  # rad, up and down
 
 _log = logging.getLogger("phistar")
-
-
-def shown(geometry: tuple[Geometry, ...]) -> list[Geometry]:
-    """What is drawn of a body: what is visual; of what collides, what has a name, or all where nothing is visual."""
-    visual = any(each.role == "visual" for each in geometry)
-    return [each for each in geometry if each.role == "visual" or not visual or each.name]
 
 
 def body_poses(model: Model) -> Callable[[Any], np.ndarray]:
@@ -73,7 +67,7 @@ class Stage:
             if index >= 0 and self.model.bodies[index].modes:
                 self._add_bending(path, index)
                 continue
-            drawn = shown(geometry)
+            drawn = visible_geometry(geometry)
             for number, each in enumerate(geometry):
                 place = f"{path}/{number} {_flat(each.name)}".rstrip()
                 if each in drawn:
@@ -104,8 +98,8 @@ class Stage:
             handle.vertices = surface.bent(eta)[0].astype(np.float32)
 
     @cached_property
-    def placed(self) -> np.ndarray:
-        """Where the nodes are: at first, where the world is."""
+    def sent_poses(self) -> np.ndarray:
+        """Poses of the nodes as last sent; at first the world's."""
         return np.broadcast_to(np.eye(4), (len(self.nodes), 4, 4))
 
     clicked: Callable[[int], None] = field(default=lambda index: None)
@@ -116,18 +110,18 @@ class Stage:
         return body_poses(self.model)
 
     def place(self, poses: np.ndarray) -> None:
-        """Every body at its pose, (bodies, 4, 4)."""
-        moved = np.max(np.abs(poses - self.placed), axis=(1, 2), initial=0.0) > UNSEEN
+        """Move every body to its pose, (bodies, 4, 4)."""
+        moved = np.max(np.abs(poses - self.sent_poses), axis=(1, 2), initial=0.0) > UNSEEN
         if not moved.any():
             return
-        turns, self.placed = wxyz(poses[:, :3, :3]), np.where(moved[:, None, None], poses, self.placed)
+        turns, self.sent_poses = wxyz(poses[:, :3, :3]), np.where(moved[:, None, None], poses, self.sent_poses)
         with self.server.atomic():
             for index in np.flatnonzero(moved):
                 self.nodes[index].position = poses[index, :3, 3]
                 self.nodes[index].wxyz = turns[index]
 
     def show_collision(self, visible: bool) -> None:
-        """The shapes that collide, where they are not what is drawn."""
+        """Show or hide the collision shapes that are not drawn anyway."""
         if visible and not self.collision:
             made = [draw(self.server.scene, path, each, opacity=0.35) for path, each in self.hidden.items()]
             self.collision = [handle for handle in made if handle is not None]
@@ -141,7 +135,7 @@ class Stage:
         still = np.broadcast_to(np.eye(4), (1, 4, 4))
         for index, geometry in [(-1, self.model.base_geometry), *enumerate(b.geometry for b in self.model.bodies)]:
             places = still if index < 0 else poses[:, index]
-            corners = [_corners(each) for each in shown(geometry)]
+            corners = [_corners(each) for each in visible_geometry(geometry)]
             corners += [surface.points for own, surface, _ in self.bending if own == index]
             local = np.concatenate([c for c in corners if c is not None] or [np.zeros((0, 3))])
             points = local if len(local) else np.zeros((1, 3))  # a body that shows nothing is where its origin is

@@ -48,9 +48,9 @@ The arrow is the acceleration of the link's origin, {size:.3g} m/s²."""
 
 
 @dataclass(frozen=True)
-class Swept:
-    """Of n links in world axes: `mass` (n, 3, 3) that a push at each origin meets, `acceleration` (n, 3) of it; of the
-    joints, `joint_inertia` D and `joint_acceleration`, by joint."""
+class SweepResult:
+    """Results of the two sweeps over n links, in world axes: `mass` (n, 3, 3) that a push at each origin meets and its
+    `acceleration` (n, 3); of the joints, `joint_inertia` D and `joint_acceleration`."""
 
     poses: np.ndarray
     mass: np.ndarray
@@ -59,14 +59,14 @@ class Swept:
     joint_acceleration: tuple[np.ndarray, ...]
 
 
-def swept(model: Model, q: np.ndarray, poses: np.ndarray) -> Swept:
-    """What the two sweeps of forward dynamics find at rest and with no joint forces; poses (n, 4, 4) of the links."""
+def sweep_forward_dynamics(model: Model, q: np.ndarray, poses: np.ndarray) -> SweepResult:
+    """Run both sweeps of forward dynamics at rest and without joint forces; poses (n, 4, 4) of the links."""
     still = np.zeros(model.nv)
     found = filtered(model, q, still, still, keep=["inertias", "joint_inertias", "costates", "accelerations"])
     turn = poses[:, :3, :3]
-    mass = turn @ _pushed(found.inertias) @ np.swapaxes(turn, -1, -2)
+    mass = turn @ _push_inertia(found.inertias) @ np.swapaxes(turn, -1, -2)
     rates = found.accelerations
-    return Swept(
+    return SweepResult(
         poses,
         mass,
         (turn @ found.costates[:, 3:, None])[..., 0],
@@ -75,8 +75,8 @@ def swept(model: Model, q: np.ndarray, poses: np.ndarray) -> Swept:
     )
 
 
-def _pushed(inertia: np.ndarray) -> np.ndarray:
-    """P_vv − P_vω P_ωω⁻¹ P_ωv, (n, 3, 3): what resists a force at the origin of a link that is free to turn."""
+def _push_inertia(inertia: np.ndarray) -> np.ndarray:
+    """P_vv − P_vω P_ωω⁻¹ P_ωv, (n, 3, 3): the inertia that a force at the origin of a freely turning link meets."""
     turning, mixed, moving = inertia[:, :3, :3], inertia[:, :3, 3:], inertia[:, 3:, 3:]
     return moving - np.swapaxes(mixed, -1, -2) @ np.linalg.pinv(turning, rcond=1e-9, hermitian=True) @ mixed
 
@@ -117,7 +117,7 @@ class SweepsView:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """Address of the page."""
         return address_of(self.server)
 
     def _see_through(self) -> None:
@@ -150,7 +150,7 @@ class SweepsView:
             self.q = np.array(q)
             poses = self.stage.poses(self.q)
             self.stage.place(poses)
-            self.swept = swept(self.model, self.q, poses)
+            self.sweep = sweep_forward_dynamics(self.model, self.q, poses)
             self.draw(int(self.step.value))
 
     def draw(self, step: int) -> None:
@@ -166,13 +166,13 @@ class SweepsView:
             return "Press play, or move the slider."
         if step <= self.count:
             k = self.count - step
-            values = np.linalg.eigvalsh(self.swept.mass[k])
-            inertia = np.array2string(np.squeeze(self.swept.joint_inertia[k]), precision=4, separator=", ")
+            values = np.linalg.eigvalsh(self.sweep.mass[k])
+            inertia = np.array2string(np.squeeze(self.sweep.joint_inertia[k]), precision=4, separator=", ")
             names = {"name": plain(self.model.bodies[k].name), "step": step, "count": self.count}
             return INWARD.format(**names, inertia=inertia, least=values[0], most=values[-1])
         k = step - self.count - 1
-        rate = np.array2string(np.squeeze(self.swept.joint_acceleration[k]), precision=4, separator=", ")
-        size = float(np.linalg.norm(self.swept.acceleration[k]))
+        rate = np.array2string(np.squeeze(self.sweep.joint_acceleration[k]), precision=4, separator=", ")
+        size = float(np.linalg.norm(self.sweep.acceleration[k]))
         names = {"name": plain(self.model.bodies[k].name), "step": k + 1, "count": self.count}
         return OUTWARD.format(**names, rate=rate, size=size)
 
@@ -182,11 +182,11 @@ class SweepsView:
             self.inertia_node = None
         if not len(links):
             return
-        values, axes = np.linalg.eigh(self.swept.mass[links.start :])
+        values, axes = np.linalg.eigh(self.sweep.mass[links.start :])
         axes = axes * np.where(np.linalg.det(axes) < 0.0, -1.0, 1.0)[:, None, None]
-        largest = float(np.max(np.linalg.eigvalsh(self.swept.mass)))
+        largest = float(np.max(np.linalg.eigvalsh(self.sweep.mass)))
         radii = 0.16 * self.size * np.cbrt(np.maximum(values / largest, 1e-6))  # as a ball's radius goes with its mass
-        places = self.swept.poses[links.start :, :3, 3]
+        places = self.sweep.poses[links.start :, :3, 3]
         colors = np.array([PREDICTED if k == now else FOUND for k in links], np.uint8)
         self.inertia_node = ellipsoids(
             self.server.scene, "/marks/inertias", wxyz(axes).astype(np.float32), places, radii, colors, opacity=0.75
@@ -198,9 +198,9 @@ class SweepsView:
             self.arrow_node = None
         if not len(links):
             return
-        largest = max(float(np.max(np.linalg.norm(self.swept.acceleration, axis=-1))), 1e-9)
-        starts = self.swept.poses[: links.stop, :3, 3]
-        ends = starts + self.swept.acceleration[: links.stop] * (0.35 * self.size / largest)
+        largest = max(float(np.max(np.linalg.norm(self.sweep.acceleration, axis=-1))), 1e-9)
+        starts = self.sweep.poses[: links.stop, :3, 3]
+        ends = starts + self.sweep.acceleration[: links.stop] * (0.35 * self.size / largest)
         thick = 0.007 * self.size
         self.arrow_node = self.server.scene.add_arrows(
             "/marks/accelerations",

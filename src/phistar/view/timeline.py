@@ -21,7 +21,7 @@ class Timeline:
         self.speed = gui.add_dropdown("Speed", list(SPEEDS), initial_value="1×")
         self.loop = gui.add_checkbox("Loop", initial_value=False)
         self.button.on_click(lambda event: self.play(not self.playing))
-        self.slider.on_update(self._scrubbed)
+        self.slider.on_update(self._follow_scrubber)
 
     def play(self, on: bool) -> None:
         """Play or pause; playing starts anew from the end."""
@@ -32,7 +32,7 @@ class Timeline:
         self.button.icon = "player-pause" if on else "player-play"
 
     def go(self, time: float) -> None:
-        """To a time, as if scrubbed to."""
+        """Go to a time, as scrubbing does."""
         self.time = min(max(time, self.start), self.end)
         self.slider.value = self.time
         self.moved(self.time)
@@ -48,7 +48,7 @@ class Timeline:
         if time >= self.end:
             self.play(False)
 
-    def _scrubbed(self, event: Any) -> None:
+    def _follow_scrubber(self, event: Any) -> None:
         value = float(self.slider.value)
         if event.client is not None and isfinite(value):  # a person moved it; ours are told by `go`
             self.time = min(max(value, self.start), self.end)

@@ -71,7 +71,7 @@ class Viewer:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """Address of the page."""
         return address_of(self.server)
 
     def _panels(self) -> None:
@@ -81,7 +81,7 @@ class Viewer:
                 self.timeline = Timeline(gui, float(record.t[0]), float(record.t[-1]), self.go)
                 self.phase = gui.add_markdown("")
         with gui.add_folder("Body"):
-            self.words = gui.add_markdown(ASK if self.stage.solids else _unseen(self.model))
+            self.words = gui.add_markdown(ASK if self.stage.solids else _note_on_missing_shapes(self.model))
         with gui.add_folder("Show", expand_by_default=record is not None):
             on_at_first = (() if record is None else ("Contacts", "Trace")) + (() if self.stage.solids else STAND_INS)
             for kind in Marks.KINDS:
@@ -108,7 +108,7 @@ class Viewer:
             self.update()
 
     def follow(self, frame: str) -> None:
-        """Whose trace and manipulability are drawn."""
+        """Choose the frame whose trace and manipulability are drawn."""
         if frame in self.model.frames:
             with self.lock:
                 self.marks.frame = frame
@@ -140,7 +140,7 @@ class Viewer:
             self.update()
 
     def go(self, time: float) -> None:
-        """To a time of the recording."""
+        """Go to a time of the recording."""
         assert self.recording is not None
         with self.lock:
             self.index = self.recording.index(time)
@@ -205,8 +205,8 @@ class Viewer:
         close_server(self.server)
 
 
-def _unseen(model: Model) -> str:
-    """What is said of a model without a shape that can be drawn, with what its file's reader said of meshes."""
+def _note_on_missing_shapes(model: Model) -> str:
+    """Return the note for a model without drawable shapes, with its reader's warnings about meshes."""
     said = [plain(warning.partition(" (")[0] + ".") for warning in model.warnings if "mesh" in warning]
     return "\n\n".join(["No shape of it can be drawn: its frames stand for it.", *said])
 
