@@ -13,8 +13,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from phistar.backends.choice import WRITTEN, choose
-from phistar.backends.executor import executor
+from phistar.backends.choice import WRITTEN
+from phistar.backends.executor import chosen, executor
 from phistar.backends.kernel import Statements
 from phistar.backends.links.values import space_sizes
 from phistar.backends.machine import cache
@@ -256,7 +256,7 @@ def called_statements(
 ) -> dict[str, np.ndarray] | None:
     """The results of a call of what is too long to be written out, on inputs that are `given` by name and size; None
     where it is not too long."""
-    if choose(wanted).schedule == WRITTEN:
+    if chosen(wanted).schedule == WRITTEN:
         return None
     if tape.callee is None:
         kernel = wanted.model.kept(cache.key("called", wanted.key), lambda: executor(wanted))

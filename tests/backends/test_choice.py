@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.choice import PAIRS, ROLLED, SCHEDULES, SHORT, VARIABLE, WRITTEN, Candidate, choose
+from phistar.backends.choice import PAIRS, ROLLED, SCHEDULES, SHORT, TRACED, VARIABLE, WRITTEN, Candidate
+from phistar.backends.executor import chosen as choose
+from phistar.derivatives import RECORDED
 from tests.trees import relative
 
 ARM, CHAIN = ps.chain(6), ps.chain(20)
@@ -37,7 +39,7 @@ def test_a_choice_shows_what_was_compared():
 def test_what_takes_too_long_to_compile_is_not_taken(monkeypatch):
     statements = wanted(ps.mass_matrix, ps.chain(24))
     assert choose(statements).schedule == WRITTEN
-    monkeypatch.setenv(VARIABLE, "1.2")
+    monkeypatch.setenv(VARIABLE, "0.8")
     assert choose(statements).schedule == PAIRS
     monkeypatch.setenv(VARIABLE, "0.001")
     assert "none within" in choose(statements).reason
@@ -65,6 +67,43 @@ def test_a_budget_that_is_no_number_is_refused(monkeypatch):
     monkeypatch.setenv(VARIABLE, "soon")
     with pytest.raises(ps.StatementError, match="a number of seconds"):
         choose(wanted(ps.bias, CHAIN))
+
+
+def limbs(count, length):
+    """A body on the world that carries limbs of so many links."""
+    builder, inertia = ps.ModelBuilder("limbs"), ps.Inertia(1.0, (0.1, 0.02, 0.03), 0.01 * np.eye(3))
+    builder.body("trunk", "world", ps.Revolute(), ps.Pose(), inertia)
+    for limb in range(count):
+        above = "trunk"
+        for k in range(length):
+            axis = (1, 0, 0) if k % 2 else (0, 0, 1)
+            builder.body(f"{limb}.{k}", above, ps.Revolute(axis=axis), ps.Pose(xyz=(0.1 * limb, 0, 0.2)), inertia)
+            above = f"{limb}.{k}"
+    return builder.build()
+
+
+def test_tables_of_many_short_limbs_are_written_out_however_many_bodies_there_are():
+    """Few rates carry others: straight-line code takes less time than loops over pairs, and compiles in time."""
+    model = limbs(14, 3)
+    recorded = RECORDED["forward_dynamics_derivatives"]
+    choice = recorded.choice(model)
+    assert len(model.bodies) > TRACED and choice.schedule == WRITTEN
+    assert {x.schedule for x in choice.candidates} == {WRITTEN, PAIRS}
+    assert choose(wanted(ps.mass_matrix_inverse, model)).schedule == WRITTEN
+    rng = np.random.default_rng(3)
+    q, v, tau = model.random(rng), *rng.normal(size=(2, model.nv))
+    found = ps.forward_dynamics_derivatives(model, q, v, tau)
+    assert relative(found.dtau, np.linalg.inv(ps.mass_matrix(model, q))) < 1e-10
+    assert recorded.kernel(model).choice.startswith(WRITTEN)
+
+
+def test_linearizations_of_long_chains_are_compiled():
+    """They ran on arrays, link by link in Python, beyond forty bodies."""
+    model, rng = ps.chain(TRACED + 1), np.random.default_rng(3)
+    q, v, tau = model.random(rng), *rng.normal(size=(2, model.nv))
+    made, by_parts = ps.linearize(model, q, v, tau), ps.forward_dynamics_derivatives(model, q, v, tau)
+    assert relative(made.A[model.nv :], np.hstack([by_parts.dq, by_parts.dv])) < 1e-10
+    assert any(getattr(kernel, "outputs", ()) == ("A", "B") for kernel in vars(model)["_kernels"].values())
 
 
 def test_a_candidate_is_a_line():

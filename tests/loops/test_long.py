@@ -60,7 +60,7 @@ def test_what_is_written_out_compiles_within_the_budget(monkeypatch):
     model = two_long_arms(12)
     found = closing_choice(model)
     assert found.schedule == WRITTEN and {x.schedule for x in found.candidates} > {WRITTEN, AT_FRAMES}
-    monkeypatch.setenv(VARIABLE, "1.5")
+    monkeypatch.setenv(VARIABLE, "0.9")
     assert closing_choice(two_long_arms(12)).schedule != WRITTEN
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.choice import TREE_RATES
 from phistar.constraints import columns as c
 from phistar.plant.long_trees import COLUMN_COST
-from phistar.plant.tree_kernels import MOST_RATES, TreeKernels
+from phistar.plant.tree_kernels import TreeKernels
 from tests.plants import body
 
 LINK = 0.05
@@ -104,7 +105,7 @@ def test_momentum_of_a_long_tree_that_floats_is_kept():
 
 
 def test_a_chain_that_is_too_long_to_be_written_out_falls_as_forward_dynamics_says():
-    chain = ps.chain(MOST_RATES + 4)
+    chain = ps.chain(TREE_RATES + 4)
     plant = ps.Plant()
     plant.add(chain, "chain")
     q, h = 0.05 * np.ones(chain.nq), 1e-6

@@ -14,10 +14,10 @@ from phistar.backends.rolled.steps import StepTracer
 from phistar.sweeps.algorithm import _Text
 from phistar.sweeps.evaluate import Domain, evaluate
 from phistar.sweeps.ir import fields_anywhere
-from phistar.sweeps.patterns import _Tally
+from phistar.sweeps.patterns import _Chain
 
 SOURCES = Path(ps.__file__).parent
-READERS = [_Text, _Tally, _Machine, _AnyWidth, StepTracer, FlatTracer, _AtRate]
+READERS = [_Text, _Chain, _Machine, _AnyWidth, StepTracer, FlatTracer, _AtRate]
 
 
 class Reads(Domain):

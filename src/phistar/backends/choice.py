@@ -1,7 +1,8 @@
 """Which schedule a kernel takes: the one place that knows what schedules cost, and the only thresholds.
 
 A schedule is how the sweeps of statements are laid out for a robot. Candidates are counted on their traces, never
-timed; the fastest of those that compile within the budget is taken, and `kernel.choice` prints what was compared.
+timed; the fastest of those that compile within the budget is taken, and `kernel.choice` prints what was compared. What
+makes kernels tells its counts (`Counts`) and asks here; nothing here knows how a kernel is made.
 """
 
 from __future__ import annotations
@@ -9,15 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
-from phistar.backends.kernel import Statements
-from phistar.backends.links.concise import is_about_origins
 from phistar.backends.machine import cache
 from phistar.backends.machine.jit import host
-from phistar.backends.pairwise.kernel import pair_counts
-from phistar.backends.pairwise.programs import pair_tables
-from phistar.backends.rolled_kernel import rolled_counts, rolled_plan
 from phistar.errors import StatementError
 from phistar.model import Model
 
@@ -38,9 +34,10 @@ CLOSINGS = {
 NANOSECONDS = {WRITTEN: 0.028, ROLLED: 0.027, PAIRS: 0.055, AT_FRAMES: 0.1}
 NANOSECONDS |= {ALONG_TREE: 0.25, ROW_BY_ROW: 0.5}
 """Of an operation and state, in batches on one core with four lanes; measured on chains of 16 to 100."""
+ELIMINATED = 0.02  # ns of an operation in the loops that finish tables which are written out
 CROWDED = 60_000  # operations of straight-line code that take twice as long: they leave the caches
 GATHERED = 13.0  # ns to bring a joint rate's numbers to the loops over pairs
-SECONDS = {WRITTEN: (0.05, 1e-4), ROLLED: (0.4, 0.0), PAIRS: (1.0, 0.0)}
+SECONDS = {WRITTEN: (0.05, 5.5e-5), ROLLED: (0.4, 0.0), PAIRS: (0.7, 0.0)}
 SECONDS |= {AT_FRAMES: (1.2, 0.0), ALONG_TREE: (1.0, 0.0), ROW_BY_ROW: (0.8, 0.0)}
 """To compile: at least, and for each operation."""
 LEAST_SWEPT = 8  # operations of a link and a vector that is swept over it, in plane mechanisms; else some fifty
@@ -50,7 +47,13 @@ FULL = 60_000  # operations link by link beyond which, for more bodies, it is no
 DEAD = 2.0  # instructions recorded for each that is kept
 CLOSED_DEAD = 1.2  # the same of mechanisms with loops, of which statements are recorded without dead ones
 NEAR = 0.9  # what robots of a size usually take is left only for what needs less than this part of its time
-MANY = 600  # pairs of rates, one carrying the other: beyond, loops over them make derivatives in less time
+MANY = 600  # pairs of rates, one carrying the other: beyond, loops over them make tables in less time
+LARGEST_COMPOSITE = 10  # joint rates; beyond, composite bodies never cost less than articulated ones for one vector
+LARGEST_COMPOSITE_MATRIX = 40  # nor, beyond these, for an operator
+LARGEST_FLAT = 72  # rows of a task space whose equations are written out
+LARGEST_COLUMNS = 36  # columns that travel along the links abreast; more of them one after the other
+TREE_RATES = 48  # of a plant's tree whose statements are one kernel; beyond, they are evaluated one by one
+PASSIVE = 1000  # joint rates up to which the joints' passive forces are written out
 SOLVED = 12  # joint rates; beyond, ℳ⁻¹X of recorded tables is a loop
 PIVOTED = 8  # closures up to which straight-line code takes the largest pivot at each step: 2m³ instructions
 COMPOUND = 16  # bodies of a mechanism with compound links that is written out
@@ -94,56 +97,71 @@ def budget() -> float:
         raise StatementError(f"{VARIABLE} is {given!r}; it must be a number of seconds, e.g. 10.") from None
 
 
-def choose(wanted: Statements, schedule: str | None = None) -> Choice:
+class Counts(Protocol):
+    """Operations per state of statements of a robot by each schedule; None where they have no such form."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def key(self) -> Any:
+        """What the counts depend on."""
+
+    def link_by_link(self) -> int | None: ...
+
+    def pair_by_pair(self) -> int | None: ...
+
+    def written_out(self, most: int | None) -> tuple[int, int] | None:
+        """In straight-line code and in the loops after it; None where there are more than `most` instructions."""
+
+
+def choose(counts: Counts, schedule: str | None = None) -> Choice:
     """The schedule of some statements for their robot; a given one is taken if there is such a form."""
     if schedule is not None and schedule not in SCHEDULES:
         known = ", ".join(repr(name) for name in SCHEDULES)
         raise StatementError(f"There is no schedule {schedule!r}; it is one of {known}.")
-    if schedule is None and len(wanted.model.bodies) <= SHORT:
+    if schedule is None and len(counts.model.bodies) <= SHORT:
         return Choice(WRITTEN, (), f"the robot has at most {SHORT} bodies")
     seconds = budget()
-    key = wanted.key, seconds, schedule
-    return _remembered(key, lambda: _chosen(candidates(wanted, schedule), seconds, schedule, wanted))
+    key = counts.key, seconds, schedule
+    return _remembered(key, lambda: _chosen(candidates(counts, schedule), seconds, schedule, counts.model))
 
 
 def _from_data(data: Mapping[str, Any]) -> Choice:
     return Choice(data["schedule"], tuple(Candidate(**x) for x in data["candidates"]), data["reason"])
 
 
-def candidates(wanted: Statements, schedule: str | None = None) -> list[Candidate]:
+def candidates(counts: Counts, schedule: str | None = None) -> list[Candidate]:
     """The schedules that there are for some statements, counted."""
-    found, model = [], wanted.model
-    plan = rolled_plan(wanted) if schedule in (None, ROLLED) else None
-    if plan is not None:
-        fixed = is_about_origins(node for _, node in wanted.nodes)
-        found.append(_candidate(ROLLED, rolled_counts(plan, model, fixed)[0], model.nv))
-    tables = pair_tables(wanted.nodes, wanted.symbols) if schedule in (None, PAIRS) and wanted.is_plain_table else None
-    if tables is not None:
-        found.append(_candidate(PAIRS, pair_counts(tables.name, model), model.nv))
+    found, model = [], counts.model
+    for each, count in ((ROLLED, counts.link_by_link), (PAIRS, counts.pair_by_pair)):
+        operations = count() if schedule in (None, each) else None
+        if operations is not None:
+            found.append(_candidate(each, operations, model.nv))
     most = min((x.operations for x in found), default=0)
-    comparable = schedule is None and (len(model.bodies) <= TRACED or most <= FULL)
-    if schedule == WRITTEN or not found or (comparable and wanted.traces_within(instructions_within())):
-        found.append(_candidate(WRITTEN, wanted.cheapest()[0].operations, model.nv))
+    comparable = len(model.bodies) <= TRACED or most <= FULL or carried_rates(model) <= MANY
+    if schedule == WRITTEN or not found or (schedule is None and comparable):
+        limit = None if schedule == WRITTEN or not found else instructions_within()
+        written = counts.written_out(limit)
+        found += [] if written is None else [_candidate(WRITTEN, written[0], model.nv, written[1])]
     return found
 
 
-def _candidate(schedule: str, operations: int, rates: int) -> Candidate:
+def _candidate(schedule: str, operations: int, rates: int, in_loops: int = 0) -> Candidate:
     least, each = SECONDS[schedule]
     crowded = 1.0 + operations / CROWDED if schedule == WRITTEN else 1.0
-    more = GATHERED * rates if schedule == PAIRS else 0.0
+    more = GATHERED * rates if schedule == PAIRS else ELIMINATED * in_loops
     nanoseconds = NANOSECONDS[schedule] * operations * crowded + more
-    return Candidate(schedule, operations, nanoseconds, least + each * operations)
+    return Candidate(schedule, operations + in_loops, nanoseconds, least + each * operations)
 
 
-def _chosen(found: list[Candidate], seconds: float, schedule: str | None, wanted: Statements) -> Choice:
+def _chosen(found: list[Candidate], seconds: float, schedule: str | None, model: Model) -> Choice:
     if schedule is not None:
         known = [x for x in found if x.schedule == schedule]
         if not known:
-            raise StatementError(
-                f"These statements of {wanted.model.name} have no form {schedule!r}; leave the choice open."
-            )
+            raise StatementError(f"These statements of {model.name} have no form {schedule!r}; leave the choice open.")
         return Choice(schedule, tuple(known), "asked for")
-    return _fastest(found, seconds, WRITTEN if len(wanted.model.bodies) <= TRACED else ROLLED)
+    return _fastest(found, seconds, WRITTEN if len(model.bodies) <= TRACED else ROLLED)
 
 
 def _fastest(found: list[Candidate], seconds: float, usual: str = "") -> Choice:
@@ -206,16 +224,24 @@ def _remembered(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:
     return made
 
 
-def takes_pairs(model: Model) -> bool:
-    """Whether derivatives of a robot are made by loops over pairs of joints: so many rates carry others, as in a chain
-    of 36 links and in no humanoid, or there are too many links to be written out."""
-    if len(model.bodies) > TRACED:
-        return True
+def carried_rates(model: Model) -> int:
+    """Pairs of joint rates, one of a joint that carries the other's."""
     carried, rates = 0, [0] * len(model.bodies)
     for k, (parent, joint) in enumerate(zip(model.parents, model.joints, strict=True)):
         rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
         carried += joint.nv * (rates[k] - joint.nv)
-    return carried > MANY
+    return carried
+
+
+def choose_tables(counts: Counts) -> Choice:
+    """The schedule of tables over pairs of joints that are recorded: where so many rates carry others as in a chain of
+    36 links, or in no humanoid, loops over pairs; for up to `TRACED` bodies else straight-line code; for more, the one
+    that takes less time."""
+    if carried_rates(counts.model) > MANY:
+        return Choice(PAIRS, (), f"more than {MANY} rates carry others")
+    if len(counts.model.bodies) <= TRACED:
+        return Choice(WRITTEN, (), f"the robot has at most {TRACED} bodies, and at most {MANY} rates carry others")
+    return choose(counts)
 
 
 def compilable(model: Model) -> bool:
@@ -230,3 +256,19 @@ def is_wide_written(model: Model) -> bool:
     bent = [body.flexible for body in model.bodies if body.flexible is not None]
     terms = [len(body.monomials) ** 2 + 100 * int(sum(~body.is_point)) for body in bent]
     return sum(terms) + 100 * len(model.bodies) <= BENT
+
+
+def is_composite(model: Model, matrix: bool) -> bool:
+    """Whether composite bodies and LDL* may cost less than articulated bodies: few joint rates (R87, Fig. 4)."""
+    return model.nv <= (LARGEST_COMPOSITE_MATRIX if matrix else LARGEST_COMPOSITE)
+
+
+def is_abreast(columns: int, frames: int, solves: bool) -> bool:
+    """Whether so many columns travel along the links at once; `solves`: between the sweeps equations are solved."""
+    most = LARGEST_FLAT if solves else LARGEST_COLUMNS
+    return columns <= most and (not solves or 6 * frames <= LARGEST_FLAT)
+
+
+def is_tree_kernel(model: Model) -> bool:
+    """Whether what a plant needs of a tree is one kernel written out."""
+    return compilable(model) and model.nv <= TREE_RATES

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from phistar.backends.choice import PAIRS, ROLLED, WRITTEN, choose
+from phistar.backends.choice import PAIRS, ROLLED, WRITTEN, Choice, candidates, choose
 from phistar.backends.kernel import Kernel, Statements, compile_statements, units_of
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import single_axes
+from phistar.backends.links.concise import is_about_origins
 from phistar.backends.machine.rows import Signature
-from phistar.backends.pairwise.kernel import pair_kernel
+from phistar.backends.pairwise.kernel import pair_counts, pair_kernel
 from phistar.backends.pairwise.programs import PROGRAMS, pair_tables
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.program import BLOCKS, Evaluation
-from phistar.backends.rolled_kernel import compile_rolled, rolled_plan
+from phistar.backends.rolled_kernel import compile_rolled, rolled_counts, rolled_plan
+from phistar.model import Model
 from phistar.sweeps.cost import Count
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN
@@ -24,8 +26,46 @@ def executor(wanted: Statements, schedule: str | None = None) -> Any:
     """Machine code by the schedule that is chosen, or asked for; a robot without joints has nothing to compile."""
     if not wanted.model.nv:
         return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS)
-    choice = choose(wanted, schedule)
+    choice = chosen(wanted, schedule)
     return replace(_MAKERS[choice.schedule](wanted), chosen=choice)
+
+
+def chosen(wanted: Statements, schedule: str | None = None) -> Choice:
+    """The schedule of some statements, with what it was compared with."""
+    return choose(StatementCounts(wanted), schedule)
+
+
+def fewest_operations(wanted: Statements) -> int:
+    """The operations per state of the schedule that has fewest."""
+    return min(x.operations for x in chosen(wanted).candidates or candidates(StatementCounts(wanted)))
+
+
+@dataclass(frozen=True, eq=False)
+class StatementCounts:
+    """Operations per state of statements by each schedule, as `choose` asks for them."""
+
+    wanted: Statements
+
+    @property
+    def model(self) -> Model:
+        return self.wanted.model
+
+    @property
+    def key(self) -> Any:
+        return self.wanted.key
+
+    def link_by_link(self) -> int | None:
+        plan = rolled_plan(self.wanted)
+        fixed = is_about_origins(node for _, node in self.wanted.nodes)
+        return None if plan is None else rolled_counts(plan, self.model, fixed)[0]
+
+    def pair_by_pair(self) -> int | None:
+        tables = pair_tables(self.wanted.nodes, self.wanted.symbols) if self.wanted.is_plain_table else None
+        return None if tables is None else pair_counts(tables.name, self.model)
+
+    def written_out(self, most: int | None) -> tuple[int, int] | None:
+        there = most is None or self.wanted.traces_within(most)
+        return (self.wanted.cheapest()[0].operations, 0) if there else None
 
 
 def program_run(wanted: Statements, kernel: Kernel) -> Program:
@@ -46,7 +86,7 @@ def program_run(wanted: Statements, kernel: Kernel) -> Program:
 
 def operations_of(wanted: Statements) -> Count:
     """The operations per state of what `executor` would run, without compiling what is written out."""
-    if wanted.model.nv and choose(wanted).schedule == WRITTEN:
+    if wanted.model.nv and chosen(wanted).schedule == WRITTEN:
         counts = wanted.cheapest()[0].counts()
         adds = counts.pop("add", 0) + counts.pop("sub", 0)
         return Count(adds, counts.pop("mul", 0), counts.pop("div", 0), sum(counts.values()))

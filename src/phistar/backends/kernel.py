@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.choice import is_composite
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
@@ -33,9 +34,6 @@ from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols
 from phistar.spatial.value import digest
 from phistar.sweeps.ir import Program
-
-LARGEST_COMPOSITE = 10  # degrees of freedom; beyond, composite bodies never win for one vector
-LARGEST_COMPOSITE_MATRIX = 40  # nor, beyond these, for an operator
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +61,8 @@ class Statements:
         """Equal statements to choose from: few links may be cheaper by composite bodies (R87, Fig. 4). These lose more
         digits where a light link carries a heavy one."""
         inverts = any(isinstance(x, Inverse) for _, node in self.nodes for x in inverses(node))
-        worth = self.model.nv <= (LARGEST_COMPOSITE_MATRIX if self.matrix else LARGEST_COMPOSITE)
-        free = self.form == ARTICULATED and inverts and worth and not is_tip_heavy(self.model)
+        worth = is_composite(self.model, bool(self.matrix)) and not is_tip_heavy(self.model)
+        free = self.form == ARTICULATED and inverts and worth
         return [self, replace(self, form=COMPOSITE)] if free else [self]
 
     def cheapest(self) -> tuple[Trace, list[str], Signature]:

@@ -4,12 +4,13 @@ pairs of joints or link by link."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import SOLVED, compilable, is_written, takes_pairs
+from phistar.backends.choice import PAIRS, SOLVED, WRITTEN, Choice, choose_tables, compilable, is_written
 from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Loops, Unsolved
 from phistar.backends.kernel import Kernel, units_of
@@ -21,8 +22,8 @@ from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
 from phistar.backends.pairwise.forms import FORMS
-from phistar.backends.pairwise.kernel import pair_kernel
-from phistar.backends.pairwise.programs import pair_tables
+from phistar.backends.pairwise.kernel import pair_counts, pair_kernel
+from phistar.backends.pairwise.programs import PairTables, pair_tables
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import tape_of_calls
 from phistar.backends.traces.trace import Scalar, ShortTape, Tape, TooLong, Trace, finish
@@ -84,15 +85,18 @@ class Recorded:
                 kernel = self.kernel(model)
                 return _unwrapped(tuple(tape.call(kernel.function, given, kernel.shapes, kernel.operations)))
             return _unwrapped(self._results(model, *(traced(x) if is_traced(x) else x for x in given)))
-        if model.nv and (self.fits(model) or self.long is not None):
+        if model.nv and (self.fits(model) or self.long is not None or self._pairs(model) is not None):
             kernel = self.kernel(model)
             return spread(kernel.function, tuple(given), list(kernel.shapes))
         return self._interpreted(model, given)
 
     def _is_called(self, model: Model) -> bool:
         """Whether a function that is recorded with calls calls this one, which is too long to be written out."""
-        by_pairs = self.tables is not None and takes_pairs(model)
-        return model.nv > 0 and (by_pairs or (self.long is not None and not self.fits(model)))
+        if not model.nv:
+            return False
+        if self._pairs(model) is not None:
+            return self.choice(model).schedule == PAIRS or not self.fits(model)
+        return self.long is not None and not self.fits(model)
 
     def _interpreted(self, model: Model, given: list[np.ndarray]) -> Any:
         batch, shapes = np.broadcast_shapes(*(x.shape[:-1] for x in given)), self.shapes(model)
@@ -118,12 +122,17 @@ class Recorded:
 
     def operations_within(self, model: Model, most: int) -> int | None:
         """Operations of one state, or None where there are more instructions than said."""
+        counted = self._counted_within(model, most)
+        return None if counted is None else counted[0]
+
+    def _counted_within(self, model: Model, most: int | None) -> tuple[int, int] | None:
+        """The same, and the operations of the loops that follow."""
         try:
-            trace = self.trace(model, most)
+            trace, loops = self.trace(model, most)
         except TooLong:
             return None
-        model.kept((self.name, "trace"), lambda: trace)
-        return trace[0].operations
+        model.kept((self.name, "trace"), lambda: (trace, loops))
+        return trace.operations, loops.operations if loops else 0
 
     def trace(self, model: Model, most: int | None = None) -> tuple[Trace, Loops | None]:
         """The instructions of one state and, for many joints, the loops that follow them; TooLong where there are more
@@ -148,15 +157,27 @@ class Recorded:
         return model.kept(self.kept_as(), lambda: self._chosen(model))
 
     def _chosen(self, model: Model) -> Kernel:
-        if self.tables is not None and takes_pairs(model) and not has_rotors(model):
-            found = pair_tables(*self.tables())
-            if found is not None:
-                return self._pair_by_pair(model, self.name if self.name in FORMS else found.name, found.factors)
-        return self._made(model) if self.fits(model) or self.long is None else self.long(model)
+        tables = self._pairs(model)
+        if tables is None:
+            return self._made(model) if self.fits(model) or self.long is None else self.long(model)
+        choice = self.choice(model)
+        made = self._made(model) if choice.schedule == WRITTEN else self._pair_by_pair(model, tables)
+        return replace(made, chosen=choice)
 
-    def _pair_by_pair(self, model: Model, form: str, factors: tuple[float, ...]) -> Kernel:
-        signature = self.signature(model)
-        function, operations = pair_kernel(form, single_axes(without_roundoff(model)), signature, factors=factors)
+    def choice(self, model: Model) -> Choice:
+        """The schedule of tables over pairs of joints, with what it was compared with."""
+        return model.kept((self.kept_as(), "choice"), lambda: choose_tables(_TableCounts(self, model)))
+
+    def _pairs(self, model: Model) -> PairTables | None:
+        """The form of loops over pairs of joints that makes the tables, where there is one."""
+        if self.tables is None or has_rotors(model):
+            return None
+        found = _form(*self.tables())
+        return found if found is None or self.name not in FORMS else replace(found, name=self.name)
+
+    def _pair_by_pair(self, model: Model, found: PairTables) -> Kernel:
+        signature, placed = self.signature(model), single_axes(without_roundoff(model))
+        function, operations = pair_kernel(found.name, placed, signature, factors=found.factors)
         return Kernel(function, self.inputs[1:], self.outputs, operations, signature.outputs)
 
     def _made(self, model: Model) -> Kernel:
@@ -174,6 +195,33 @@ class Recorded:
         header, code = machine_code("recorded", (self.name, stated, model.key, lanes), target, source)
         function = gufunc(code, signature, self.name, f"{self.name} of {model.name}, compiled.")
         return Kernel(function, self.inputs[1:], self.outputs, header["operations"], signature.outputs)
+
+
+_form = cache(pair_tables)
+
+
+@dataclass(frozen=True, eq=False)
+class _TableCounts:
+    """Operations per state of recorded tables by each schedule, as `choose` asks for them."""
+
+    recorded: Recorded
+    model: Model
+
+    @property
+    def key(self) -> Any:
+        assert self.recorded.tables is not None
+        stated = [(name, spelling(node)) for name, node in self.recorded.tables()[0]]
+        return self.recorded.name, stated, self.model.key
+
+    def link_by_link(self) -> int | None:
+        return None
+
+    def pair_by_pair(self) -> int | None:
+        tables = self.recorded._pairs(self.model)
+        return None if tables is None else pair_counts(tables.name, self.model)
+
+    def written_out(self, most: int | None) -> tuple[int, int] | None:
+        return self.recorded._counted_within(self.model, most)
 
 
 def _unwrapped(results: tuple[np.ndarray, ...]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.array_types import Array, ArrayLike
+from phistar.backends.choice import PASSIVE
 from phistar.backends.programs.program import AS_WRITTEN
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced, sign
@@ -387,12 +388,11 @@ def _passive_forces(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array]:
     return (np.concatenate([np.zeros((*v.shape[:-1], 0)), *parts], axis=-1),)
 
 
-LARGEST_FRICTION = 1000  # rates up to which the joints' passive forces are written out
 _joint_friction = Recorded(
     "joint_friction",
     ("q", "v"),
     ("force",),
     _passive_forces,
     lambda model: ((model.nv,),),
-    lambda model: 0 < model.nv <= LARGEST_FRICTION and not model.is_flexible and model.embedding is None,
+    lambda model: 0 < model.nv <= PASSIVE and not model.is_flexible and model.embedding is None,
 )

@@ -58,11 +58,6 @@ _PER_LINK = {
     "r_v": 33,
     "Y": 33,
 }
-# Once per statement, for the recursion that defines the symbol.
-_RECURSION = {"riccati": 330, "Omega": 260, "Gamma": 160, "r": 100, "velocity": 45, "pose": 0}
-_RECURSION |= {"reference_velocity": 45, "riccati_rate": 400, "Omega_rate": 400, "r_rate": 150, "Gamma_rate": 200}
-_RECURSION |= {"M_b": 100, "r_b": 100, "r_b on trees": 150, "r_t": 21, "q": 250, "H_f": 200, "H_b": 200}
-_RECURSION |= {"Psi_dot": 18, "Psi_prime": 6, "B_v": 60, "r_v": 100, "Y": 150}
 _BRACKET = 27
 _SWEEP = 10  # one more pass over the links: loads and stores
 _FLAT_SOLVE = 30
@@ -109,7 +104,7 @@ def cost(node: Node, matrix: bool = False) -> Cost:
 
 def graph_cost(root: Value) -> Cost:
     plan = schedule((root,))
-    result = Cost(linear=_SWEEP * len(plan.sweeps) + sum(_RECURSION[name] for name, _ in plan.fields))
+    result = Cost(linear=_SWEEP * len(plan.sweeps) + sum(x.weight for x in plan.fields))
     pattern: dict[Value, _Pattern] = {}
     for value in walk(root):
         pattern[value] = _pattern(value, pattern)

@@ -1,6 +1,7 @@
 """Laws of φ and of the quantities that need only it: Jacobian, velocities, Newton-Euler factorization, composites."""
 
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, Equation, law
+from phistar.operators import meanings
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 
@@ -89,7 +90,7 @@ def shift_absorbed_by_phi(s: Symbols) -> Equation:
 
 @law("R87 eq. 29", as_rule="never")
 def composite_recursion(s: Symbols) -> Equation:
-    return s.r, s.E_phi @ s.r @ s.E_phi.T + s.M
+    return meanings.composite(s)[0]
 
 
 @law("R87 eqs. 27, 28", as_rule="choice", group="composite")
@@ -137,7 +138,7 @@ def base_kills_shift(s: Symbols) -> Equation:
 
 @law("R87 §XIV", "serial", as_rule="never")
 def gramian_recursion(s: Symbols) -> Equation:
-    return s.Gamma, s.E_phi.T @ s.Gamma @ s.E_phi + s.H.T @ s.U @ s.H
+    return meanings.gramian(s)[0]
 
 
 @law("R87 §XIV", "one_frame", as_rule="choice")

@@ -7,6 +7,7 @@ Wensing, Robotics and Automation Letters 2022; EW21 Echeandia, Wensing, J. Compu
 from fractions import Fraction
 
 from phistar.identities.law import Equation, law
+from phistar.operators import meanings
 from phistar.operators.linearized import (
     ACCELERATION,
     PLACE,
@@ -138,7 +139,7 @@ def spatial_bias_forces(s: Symbols) -> Equation:
 
 @law("R87 eq. 29, of 𝓑", as_rule="never")
 def coriolis_composite_recursion(s: Symbols) -> Equation:
-    return s.r_v, s.E_phi @ s.r_v @ s.E_phi.T + s.B_v
+    return meanings.coriolis_composite(s)[0]
 
 
 @law("R87 eqs. 27, 28, of 𝓑", as_rule="choice", group="composite")

@@ -6,26 +6,24 @@ of its own direction no earlier than its argument's; task-space and dense operat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from phistar.identities.graph import Apply, Blocks, Operand, Solve, Total, Value, arguments, memoryless_letters, walk
 from phistar.identities.polynomial import letters
+from phistar.operators.meanings import GIVEN, INWARD, LOCAL, OUTWARD, POSE, Recursion, recursion_of
 from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol
 from phistar.operators.own import is_own_vector
 from phistar.operators.rate_letters import AXES_AXIAL, AXIAL, is_recursive_rate
-from phistar.operators.two_way import BRANCHING
+from phistar.operators.symbols import Symbols
 
-INWARD, OUTWARD, LOCAL, FLAT = "inward", "outward", "local", "flat"
+FLAT = "flat"
 LATER = "later"  # in any sweep after the one that makes the argument: siblings do not wait for each other
 
 _RECURSIVE = {"phi", "psi", "E_phi"}
 _BACKWARD = {"phi_b", "E_phi_b"}
-_COMBINED = {"r_b": (), "q": ("r_t", "q"), "H_f": ("r_t", "H_f"), "H_b": ("r_t", "H_b")}
-_RICCATI = {"P", "D", "D_root", "G", "psi"}
-_INPUTS = {"f", "a_g", "a_b", "T", "qdd", "v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"}
-_INPUTS |= {"v_ref", "F", "v_i", "qdd_i"}
-_LINEARIZED = {"Psi_dot", "Psi_prime", "B_v", "r_v", "Y"}
+_OF_VELOCITIES = dict.fromkeys(("a", "b", "b_r"), ("V",))
+_OF_VELOCITIES |= dict.fromkeys(("a_ref", "b_ref", "b_r_ref", "n_ref"), ("V", "V_ref"))
 _FLAT_SPACES = {"task", "base", "root", "closures", "scalars"}
 
 
@@ -35,7 +33,7 @@ class Schedule:
 
     sweeps: tuple[str, ...]
     when: dict[Value, float]
-    fields: dict[tuple[str, tuple[Node, ...]], float]
+    fields: dict[Recursion, float]
 
 
 def symbol_of(letter: Node) -> Symbol:
@@ -62,69 +60,30 @@ def direction(value: Value) -> str:
 
 
 @cache
-def field_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
-    """The recursions that define the blocks of a symbol, in order: (field, pair, direction)."""
-    if symbol.name in (*_RICCATI, "Omega", "Delta"):
-        at_frames = any(isinstance(x, Symbol) and x.name == "B" for x in letters(symbol.of[0]))
-        poses = [("pose", (), OUTWARD)] if at_frames else []
-        own = [("Omega", symbol.of, OUTWARD)] if symbol.name in ("Omega", "Delta") else []
-        return [*poses, ("riccati", symbol.of, INWARD), *own]
-    if symbol.name in _LINEARIZED:
-        return _linearized_needs(symbol)
+def field_needs(symbol: Symbol) -> list[Recursion]:
+    """The recursions that define the blocks of a symbol, in order."""
     if is_recursive_rate(symbol):
         return _rate_needs(symbol)
-    if symbol.name == "Gamma":
-        return [("Gamma", (), OUTWARD)]
-    if symbol.name == "r":
-        return [("r", symbol.of, INWARD)]
-    if symbol.name == "M_b":
-        return [("M_b", symbol.of, OUTWARD)]
-    if symbol.name in _COMBINED:
-        return _two_way_needs(symbol)
     if symbol.name in ("B", "a0"):
-        return [*([("velocity", (), OUTWARD)] if symbol.name == "a0" else []), ("pose", (), OUTWARD)]
-    if symbol.name in ("V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref"):
-        both = [("velocity", (), OUTWARD), ("reference_velocity", (), OUTWARD)]
-        return both[1:] if symbol.name == "V_ref" else both
-    if symbol.name in ("a", "b", "b_r", "V"):
-        return [("velocity", (), OUTWARD)]
-    return []
+        return [*(field_needs(Symbols().V) if symbol.name == "a0" else []), POSE]
+    if symbol.name in _OF_VELOCITIES:
+        return [x for name in _OF_VELOCITIES[symbol.name] for x in field_needs(getattr(Symbols(), name))]
+    own = recursion_of(symbol)
+    if own is None:
+        return []
+    at_frames = len(own.of) > 1 and any(isinstance(x, Symbol) and x.name == "B" for x in letters(own.of[0]))
+    before = [x for other in own.after for x in field_needs(other)]
+    return list(dict.fromkeys([*([POSE] if at_frames else []), *before, own]))
 
 
-def _rate_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
+def _rate_needs(symbol: Symbol) -> list[Recursion]:
     """The recursion of a symbol, and the same differentiated; Ω's also asks for that of G and D."""
     inner, along = symbol.of[:2]
-    assert isinstance(inner, Symbol)
-    needs = field_needs(inner)
-    rates = {"r": "r_rate", "Gamma": "Gamma_rate"}
-    if inner.name in rates:
-        return [*needs, (rates[inner.name], (*inner.of, along), needs[-1][2])]
-    own = (*inner.of, along)
-    before = [need for need in needs if need[0] != "Omega"]
-    after = [need for need in needs if need[0] == "Omega"]
-    return [*before, ("riccati_rate", own, INWARD), *after, *(("Omega_rate", own, OUTWARD) for _ in after)]
-
-
-def _linearized_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
-    """What velocities make of H* and M link by link, and how that of M adds up."""
-    moved = [("velocity", (), OUTWARD)]
-    if symbol.name in ("Psi_dot", "Psi_prime"):
-        own = [("Psi_prime", (), OUTWARD)] if symbol.name == "Psi_prime" else []
-        return [*moved, ("Psi_dot", (), OUTWARD), *own]
-    moved += [("B_v", symbol.of[:1], OUTWARD)]
-    if symbol.name == "Y":
-        return [*moved, ("riccati", symbol.of, INWARD), ("Y", symbol.of, INWARD)]
-    return [*moved, ("r_v", symbol.of, INWARD)] if symbol.name == "r_v" else moved
-
-
-def _two_way_needs(symbol: Symbol) -> list[tuple[str, tuple[Node, ...], str]]:
-    """Composite masses from both ends, and what they are combined to at each joint; on trees r_b waits for r."""
-    forward = ("r", symbol.of, INWARD)
-    if BRANCHING in symbol.traits:
-        composites = [forward, ("r_b on trees", symbol.of, OUTWARD)]
-    else:
-        composites = [("r_b", symbol.of, OUTWARD), *([forward] if symbol.name != "r_b" else [])]
-    return [*composites, *((name, symbol.of, LOCAL) for name in _COMBINED[symbol.name])]
+    assert isinstance(inner, Symbol) and isinstance(along, Symbol)
+    found: list[Recursion] = []
+    for need in field_needs(inner):
+        found += [need] if need is POSE else [need, replace(need, along=along)]
+    return found
 
 
 def schedule(roots: tuple[Value, ...]) -> Schedule:
@@ -135,7 +94,7 @@ def schedule(roots: tuple[Value, ...]) -> Schedule:
 
 def _schedule(roots: tuple[Value, ...], values: list[Value], first: str) -> Schedule:
     when: dict[Value, float] = {}
-    fields: dict[tuple[str, tuple[Node, ...]], float] = {}
+    fields: dict[Recursion, float] = {}
 
     def at(earliest: float, way: str) -> float:
         sweep = int(earliest + 0.5)
@@ -148,8 +107,8 @@ def _schedule(roots: tuple[Value, ...], values: list[Value], first: str) -> Sche
         ready = max((when[x] for x in arguments(value)), default=0.0)
         for symbol in _symbols_in(value):
             ready_field = 0.0
-            for name, pair, way in field_needs(symbol):
-                ready_field = max(ready_field, fields.setdefault((name, pair), at(ready_field, way)))
+            for need in field_needs(symbol):
+                ready_field = max(ready_field, fields.setdefault(need, at(ready_field, need.way)))
             ready = max(ready, ready_field)
         way = direction(value)
         if isinstance(value, Operand) or (isinstance(value, Total) and not value.terms and way == LOCAL):
@@ -206,4 +165,4 @@ def _is_shift(value: Value) -> bool:
 def _is_input(value: Value) -> bool:
     """A vector given from outside, known before the first sweep."""
     symbol = symbol_of(value.letter) if isinstance(value, Apply) else None
-    return symbol is not None and (symbol.name in _INPUTS or is_own_vector(symbol))
+    return symbol is not None and ((symbol.name in GIVEN and "vector" in symbol.traits) or is_own_vector(symbol))

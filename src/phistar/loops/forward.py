@@ -22,12 +22,11 @@ from phistar.backends.choice import (
     ROW_BY_ROW,
     WRITTEN,
     Choice,
-    candidates,
-    choose,
     choose_closing,
     instructions_within,
     may_be_written,
 )
+from phistar.backends.executor import fewest_operations
 from phistar.backends.kernel import Statements
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
@@ -80,8 +79,7 @@ def _counts(model: Model) -> dict[str, tuple[int, int]]:
     coupled = any(isinstance(loop, CoupledJoints) for loop in model.loops)
     if frames and not coupled and not has_wide_links(model) and closing <= instructions_within(CLOSED_DEAD):
         parts = _free_statements(model.tree, frames)
-        swept = [min(x.operations for x in choose(wanted).candidates or candidates(wanted)) for wanted in parts]
-        found[AT_FRAMES] = sum(swept) + closing, closing
+        found[AT_FRAMES] = sum(map(fewest_operations, parts)) + closing, closing
     if fits_along_tree(model):
         found[ALONG_TREE] = closing_layout(model).operations(model), 0
     links = len(model.bodies)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.choice import compilable
+from phistar.backends.choice import is_tree_kernel
 from phistar.backends.one_state import state_kernel
 from phistar.constraints import columns as c
 from phistar.dynamics import forward_kinematics, jacobian
@@ -18,8 +18,6 @@ from phistar.model.submodel import submodel
 from phistar.plant.tree_columns import LOOP_ENTRIES
 from phistar.spatial import cross
 from phistar.spatial.value import digest
-
-MOST_RATES = 48
 
 
 class ClosedAt(NamedTuple):
@@ -94,7 +92,7 @@ class LoopRows:
     @cached_property
     def compiled(self) -> bool:
         """Whether `at_state` is a kernel; a function of arrays otherwise."""
-        return compilable(self.model) and self.model.nv <= MOST_RATES
+        return is_tree_kernel(self.model)
 
     @cached_property
     def at_state(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.choice import compilable
+from phistar.backends.choice import is_tree_kernel
 from phistar.backends.one_state import state_kernel
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.dynamics import bias, mass_matrix
@@ -19,8 +19,6 @@ from phistar.sim.roots import Roots
 from phistar.spatial import Inertia, cross
 from phistar.spatial.value import digest
 from phistar.stated import runtime_parameters
-
-MOST_RATES = 48  # written out; beyond, the statements are evaluated one by one
 
 
 class AtState(NamedTuple):
@@ -121,7 +119,7 @@ class TreeKernels:
     @cached_property
     def compiled(self) -> bool:
         """Whether these are kernels; functions of arrays otherwise."""
-        return compilable(self.model) and self.model.nv <= MOST_RATES
+        return is_tree_kernel(self.model)
 
     @cached_property
     def long(self) -> bool:

@@ -36,31 +36,8 @@ from phistar.sweeps.ir import (
     ToTask,
     subterms,
 )
+from phistar.sweeps.primitives import PRIMITIVES
 
-_FUNCTIONS = {
-    "pose": "X(k+1) · X_joint(k)",
-    "bias_acceleration": "[ω(k+1)×ω(k); ω(k+1)×(ω(k+1)×ℓ(k+1,k))]",
-    "reaching_acceleration": "[0; ω(k+1)×(ω(k+1)×ℓ(k+1,k))]",
-    "joint_acceleration": "[ω(k+1)×ω(k); 0]",
-    "rotor_moment": "[ω(k+1)×S(k)θ̇(k); 0]",
-    "bias_force": "[ω(k)×I(k)ω(k); m(k) ω(k)×(ω(k)×p(k))]",
-    "reference_acceleration": "[ω(k)×h(k)θ̇ᵣ(k); ωᵣ(k+1)×(ω(k+1)×ℓ(k+1,k))]",
-    "reference_force": "[ω(k)×(I(k) − ½tr I(k))ωᵣ(k); m(k) ωᵣ(k)×(ω(k)×p(k))]",
-    "reference_rotor_moment": "[ω(k+1)×S(k)θ̇ᵣ(k); 0]",
-    "reference_turning": "−[ω(k)×ωᵣ(k); ω(k)×vᵣ(k)]",
-    "subspace_rate": "Ḣ*(k)",
-    "turning": "[H*(k)θ̇(k)]×P⁺(k) + P⁺(k)[H*(k)θ̇(k)]×*",
-    "diagonal": "R(k)",
-    "coriolis_block": "½(V(k)×*M(k) + [M(k)V(k)]^ − M(k)V(k)~)",
-    "own_bracket": "[H*(k)θ̇(k)]~ H*(k)",
-    "bias_acceleration_at_frames": "[0; ω×(ω×ℓ(1,0))]",
-}
-
-
-_BRACKETS = {"motion_bracket": "[{}]~", "force_bracket": "[{}]^", "frame_turn": "Θ[{}]"}
-_BRACKETS |= {"frame_sweep": "Σ[{}]", "axial": "vex[{}]", "root": "{}^½", "axes_axial": "vex_H[{}]"}
-_BRACKETS |= {"motion_of_body": "φ_b*(k) {}", "force_of_body": "φ_b⁻¹(k) {}", "inertia_of_body": "φ_b⁻¹(k) {} φ_b⁻*(k)"}
-_BRACKETS |= {"motion_in_body": "φ_b⁻*(k) {}", "force_in_body": "φ_b(k) {}"}  # φ_b: from a link's axes to its body's
 _MOVED = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent)
 _MOVED += (BackFromParent, BackFromChildren, BackCongruentParent)
 _MOVES: dict[type[Term], str] = {
@@ -188,9 +165,7 @@ class _Text(Domain):
         return _Shown(f"{x.grouped} {matrix.grouped}⁻¹")
 
     def apply(self, function: str, arguments: list[_Shown], at: str) -> _Shown:
-        if function in _BRACKETS:
-            return _Shown(_BRACKETS[function].format(arguments[0].text))
-        return _Shown(_FUNCTIONS[function])
+        return _Shown(PRIMITIVES[function].shown([x.text for x in arguments]))
 
     def operator(self, name: str, transposed: bool, x: _Shown) -> _Shown:
         return _Shown(f"{name.removesuffix('_task')}{'*' if transposed else ''} {x.grouped}")
@@ -205,7 +180,7 @@ class _Text(Domain):
             case SolveStacked(matrix=matrix, right=right):
                 return _Shown(f"SOLVE (dense): {matrix}⁻¹ {right}")
             case Call(function=function):
-                return _Shown(_FUNCTIONS[function])
+                return _Shown(PRIMITIVES[function].text)
         return _Shown(_MOVES[type(term)].format(getattr(term, "name", "")))
 
 

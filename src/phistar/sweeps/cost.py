@@ -12,26 +12,8 @@ from functools import cache
 
 from phistar.errors import StatementError
 from phistar.sweeps.ir import Program
+from phistar.sweeps.pattern_arithmetic import Count
 from phistar.sweeps.patterns import count
-
-
-@dataclass(frozen=True)
-class Count:
-    """Additions (and subtractions), multiplications, divisions of one evaluation; of a robot's kernel also `others`:
-    sines, cosines, changes of sign, and what is not told apart in loops over the links."""
-
-    adds: int
-    multiplies: int
-    divides: int
-    others: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.adds + self.multiplies + self.divides + self.others
-
-    def __str__(self) -> str:
-        shown = f"{self.adds} additions, {self.multiplies} multiplications, {self.divides} divisions"
-        return f"{shown}, {self.others} others" if self.others else shown
 
 
 @dataclass(frozen=True)

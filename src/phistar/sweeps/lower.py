@@ -29,11 +29,14 @@ from phistar.identities.graph import (
 from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.operators.linearized import BRACKETS, MADE, TOGETHER
+from phistar.operators.meanings import FIELDS, GIVEN, is_part
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.own import is_flat_operator, is_own_vector, shown_name
 from phistar.operators.show import text
 from phistar.operators.spaces import SCALARS
+from phistar.operators.symbols import Symbols
 from phistar.sweeps import ir
+from phistar.sweeps.equations import POSES, Equations
 from phistar.sweeps.ir import (
     Call,
     Data,
@@ -49,19 +52,13 @@ from phistar.sweeps.ir import (
     times,
 )
 from phistar.sweeps.passes import PASSES
-from phistar.sweeps.rate_recursions import RATE_RECURSIONS, Direction, rate_field, split_direction
-from phistar.sweeps.recursions import RECURSIONS, riccati_joseph, riccati_names
+from phistar.sweeps.rate_recursions import Direction, rate_field
 from phistar.sweeps.vector_terms import vector_term
 
 ONE = Fraction(1)
 _FLAT = ("task", "base", "root", "closures", "scalars")
 _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν"), "phi_b": ("X_b", "Y_b")}
 _SHIFTS = ("E_phi", "B", "E", "E_phi_b", "E_s", "pi_f")
-GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "a_b": "a_b", "u": "u"}
-GIVEN |= {"v_ref": "θ̇ᵣ", "F": "F", "v_i": "θ̇_i", "qdd_i": "θ̈_i"}
-GIVEN |= {"R": "ρ"}  # the diagonal of an operator, given as a vector
-GIVEN |= {"a_delayed": "a_d", "b_delayed": "b_d", "a0_delayed": "a_d(0)", "f_delayed": "f_d"}
-"""Vector symbols that the caller gives, with the names of their fields."""
 
 
 def lower(node: Node, matrix: bool = False) -> Program:
@@ -83,7 +80,7 @@ def lower_all(nodes: dict[str, Node], matrix: bool = False, joseph: bool = False
 
 def lower_poses() -> Program:
     """The program that only places the links: the recursion every task frame needs."""
-    return Program((), (Sweep(OUTWARD, tuple(RECURSIONS["pose"]("", (Data("M"), ir.ZERO, ir.ZERO)))),), ())
+    return Program((), (Sweep(OUTWARD, (POSES,)),), ())
 
 
 def lower_frame_poses() -> Program:
@@ -112,7 +109,7 @@ class Lowering:
         joseph: bool = False,
     ) -> None:
         self.roots, self.matrix, self.matrices = roots, matrix, matrices
-        self.recursions = RECURSIONS | {"riccati": riccati_joseph} if joseph else RECURSIONS
+        self.equations = Equations(self, joseph)
         self.plan = schedule(tuple(roots.values()))
         reached = [v for root in roots.values() for v in walk(root)]
         self.values = list(dict.fromkeys([*reached, *operands]))  # what is zero takes its operand too
@@ -127,14 +124,10 @@ class Lowering:
         self.pairs: list[tuple[Node, ...]] = []
 
     def program(self) -> Program:
-        for (kind, pair), when in self.plan.fields.items():
-            for statement in self.recursion(kind, pair):
+        for recursion, when in self.plan.fields.items():
+            for statement in self.equations.statements(recursion):
                 self.used.add(statement.target)
                 self.stages.setdefault(when, []).append(statement)
-            if kind == "velocity":
-                self.inputs["θ̇"] = "joints"
-            if kind == "reference_velocity":
-                self.inputs["θ̇ᵣ"] = "joints"
         for value in self.values:
             self.emit(value)
         results = {name: self.output(name, root) for name, root in self.roots.items()}
@@ -155,14 +148,6 @@ class Lowering:
                 (self.names[v], v.space.name) for v in self.values if isinstance(v, Operand) and v in self.names
             ),
         )
-
-    def recursion(self, kind: str, of: tuple[Node, ...]) -> list[Statement]:
-        """The statements of a recursion, or of one differentiated along a direction."""
-        pair, along = split_direction(of)
-        suffix, terms = self.suffix(pair), self.mass_terms(pair)
-        if along is None:
-            return self.recursions[kind](suffix, terms)
-        return RATE_RECURSIONS[kind](suffix, terms, self.direction(along))
 
     def direction(self, along: Symbol) -> Direction:
         field = GIVEN.get(along.name) or shown_name(along.name)
@@ -223,7 +208,7 @@ class Lowering:
             self.used |= {self.names[value], self.names[value].removesuffix("(0)")}  # f(0) is not where an f(k) starts
             self.inputs[self.names[value]] = value.space.over
         elif isinstance(value, Apply) and symbol_of(value.letter).name in ("V", "V_ref"):
-            self.names[value] = "V" if symbol_of(value.letter).name == "V" else "Vᵣ"  # made by its recursion
+            self.names[value] = FIELDS[symbol_of(value.letter).name]  # made by its recursion
         elif self.is_scan(value):
             assert isinstance(value, Apply)
             self.names[value] = self.fresh(self.name_for(value))
@@ -345,9 +330,7 @@ class Lowering:
             case Adjoint(of=inner):
                 return Transpose(self.block(inner))
             case Inverse(of=Symbol() as inner):
-                if inner.name == "D":
-                    return Field("D⁻¹" + self.suffix(inner.of))
-                return ir.Invert(self.block(inner))
+                return self.equations.field(node) if inner.name == "D" else ir.Invert(self.block(inner))
             case Symbol(name="R"):
                 self.inputs[GIVEN["R"]] = "joints"
                 self.used.add(GIVEN["R"])
@@ -363,13 +346,8 @@ class Lowering:
             case Symbol(name=name) if name in MADE:
                 known = self.names.get(blocks(node))
                 return Field(known) if known else self.block(compound(node))
-            case Symbol(name=name):
-                if name in (*riccati_names, "Omega", "Delta", "Y"):
-                    return Field({"Omega": "Ω", "Delta": "Δ⁺", "Y": "𝒴"}.get(name, name) + self.suffix(node.of))
-                made = {"Gamma": "Γ", "Psi_dot": "Ψ̇", "Psi_prime": "Ψ́", "B_v": "𝓑", "r_v": "r_v"} | dict.fromkeys(
-                    ("r", "M_b", "r_b", "q", "H_f", "H_b")
-                )
-                return Field(made[name] or name) if name in made else Data(name)
+            case Symbol():
+                return self.equations.field(node) if node.name in FIELDS or is_part(node) else Data(node.name)
             case Sum(terms=terms):
                 held = self.held_by(node)
                 known = [(ONE, self.term(blocks(held)))] if held else []
@@ -379,7 +357,7 @@ class Lowering:
                 if isinstance(factors[0], Symbol) and factors[0].name == "B" and factors[-1] is adjoint(factors[0]):
                     return Data("BUB*")
                 result = self.block(factors[-1])
-                for part in reversed(factors[:-1]):
+                for part in (x for x in reversed(factors[:-1]) if x is not Symbols.U):  # the unit metric of the joints
                     result = Times(self.block(part), result)
                 return result
             case Identity():

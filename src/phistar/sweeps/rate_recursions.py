@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from phistar.operators.nodes import Node, Symbol
-from phistar.operators.spaces import SCALARS
+from phistar.operators.nodes import Symbol
 from phistar.sweeps.ir import (
     Call,
     CongruentChildren,
@@ -24,10 +23,10 @@ from phistar.sweeps.ir import (
     plus,
     times,
 )
-from phistar.sweeps.recursions import Blocks
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
 H = Data("H")
+Blocks = tuple[Term, Term, Term]  # mass, armature and rotors at link k
 _DOTTED = {"P": "Ṗ", "D": "Ḋ", "G": "Ġ", "Omega": "Ω̇", "Delta": "Δ̇⁺", "r": "ṙ", "Gamma": "Γ̇"}
 
 
@@ -54,14 +53,6 @@ class Direction:
     def turning(self, name: str) -> Term:
         """[H*w]×X + X[H*w]×* of a symmetric X."""
         return Call("turning", (Field(name), Field(self.field)))
-
-
-def split_direction(of: tuple[Node, ...]) -> tuple[tuple[Node, ...], Symbol | None]:
-    """What a recursion is about, and the direction that it is differentiated along, if any."""
-    last = of[-1] if of else None
-    if isinstance(last, Symbol) and last.domain == SCALARS:
-        return of[:-1], last
-    return of, None
 
 
 def rate_field(symbol: Symbol, suffix: str, direction: Direction) -> Field:
@@ -135,8 +126,9 @@ def _congruent(outer: Term, inner: Term) -> Term:
 
 
 RATE_RECURSIONS: dict[str, Callable[[str, Blocks, Direction], list[Statement]]] = {
-    "riccati_rate": riccati_rate,
-    "Omega_rate": omega_rate,
-    "r_rate": composite_rate,
-    "Gamma_rate": gramian_rate,
+    "riccati": riccati_rate,
+    "omega": omega_rate,
+    "composite": composite_rate,
+    "gramian": gramian_rate,
 }
+"""By the equations that they are the rates of."""

@@ -9,6 +9,7 @@ from phistar.sweeps.ir import (
     BackFromChildren,
     BackFromParent,
     BackFromSiblings,
+    Call,
     CarriedChildren,
     CongruentChildren,
     CongruentParent,
@@ -22,10 +23,12 @@ from phistar.sweeps.ir import (
     fields_anywhere,
     subterms,
 )
+from phistar.sweeps.primitives import PRIMITIVES
 
 
 def validate(program: Program) -> Program:
-    """Every field is made once, before it is read elsewhere, and neighbours are read in the sweep's direction."""
+    """Every field is made once, before it is read elsewhere, neighbours are read in the sweep's direction, and what is
+    called is a primitive."""
     known = {name for name, _ in program.inputs}
     for number, sweep in enumerate(program.sweeps):
         made = [s.target for s in sweep.statements]
@@ -48,5 +51,7 @@ def _check_direction(term: Term, sweep: Sweep, made: set[str]) -> None:
         assert sweep.direction == OUTWARD, f"{term.name} of the parent is not known in an inward sweep"
     if isinstance(term, FromSiblings | BackFromSiblings | CongruentSiblings):
         assert term.name not in made, f"{term.name} of the siblings is not known in the sweep that makes it"
+    if isinstance(term, Call):
+        assert term.function in PRIMITIVES, f"{term.function} is not in the table of primitives"
     for part in subterms(term):
         _check_direction(part, sweep, made)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.choice import takes_pairs
+from phistar.backends.choice import PAIRS, WRITTEN
 from phistar.backends.code.counts import operations
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.machine.jit import Target, host
@@ -193,7 +193,8 @@ def test_threads_give_the_same_tables(monkeypatch):
 
 def test_chains_go_over_to_loops_before_trees_do():
     """What counts is how many rates carry others, not how many there are."""
-    assert not takes_pairs(ps.chain(30)) and takes_pairs(ps.chain(40))
+    recorded = RECORDED["forward_dynamics_derivatives"]
+    assert [recorded.choice(ps.chain(n)).schedule for n in (30, 40)] == [WRITTEN, PAIRS]
     model, rng = ps.chain(38), np.random.default_rng(3)
     q, v, tau = model.random(rng), *rng.normal(size=(2, model.nv))
     found = ps.forward_dynamics_derivatives(model, q, v, tau)

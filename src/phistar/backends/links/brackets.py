@@ -5,7 +5,6 @@ Floats with leading axes, or traced scalars.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,7 +74,7 @@ def axial(block: np.ndarray) -> np.ndarray:
     return np.stack(entries, axis=-1)[..., None]
 
 
-def _axes_axial(links: Links, k: int, block: np.ndarray) -> np.ndarray | None:
+def axes_axial(links: Links, k: int, block: np.ndarray) -> np.ndarray | None:
     """t with t*w = tr(X ∂_wH*), (…, r, 6) → (…, r, 1)."""
     if block is None:
         return None
@@ -94,26 +93,3 @@ def root(block: np.ndarray) -> np.ndarray:
             left = block[..., i, j] - sum((found[k][i] * found[k][j] for k in range(i)), zero)
             found[i][j] = np.sqrt(left) if i == j else left / found[i][i]
     return np.stack([np.stack(row, axis=-1) for row in found], axis=-2)
-
-
-def _own(links: Links, k: int, v: np.ndarray) -> np.ndarray | None:
-    h = links.subspace[k]
-    return own_bracket(np.matmul(h, v), h) if h.shape[-1] > 1 else None
-
-
-def _coriolis(links: Links, k: int, velocity: np.ndarray) -> np.ndarray:
-    return coriolis_block(*links.mass_parts(k)[:2], links.second_moment(k), velocity)
-
-
-BRACKETS: dict[str, Callable[..., Any]] = {
-    "motion_bracket": lambda links, k, motion: None if motion is None else bracket(motion),
-    "force_bracket": lambda links, k, force: None if force is None else force_bracket(force),
-    "own_bracket": _own,
-    "frame_turn": lambda links, k, motions: frame_turn(motions),
-    "frame_sweep": lambda links, k, vectors: frame_sweep(vectors),
-    "axes_axial": _axes_axial,
-    "axial": lambda links, k, block: None if block is None else axial(block),
-    "coriolis_block": _coriolis,
-    "root": lambda links, k, block: root(block),
-}
-"""What programs call, at link k; what is zero by structure is None."""

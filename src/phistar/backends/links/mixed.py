@@ -80,12 +80,3 @@ def _column(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
     shape = np.broadcast_shapes(angular.shape, linear.shape)
     parts = [np.broadcast_to(angular, shape), np.broadcast_to(linear, shape)]
     return np.concatenate(parts, axis=-1)[..., None]
-
-
-MIXED = {
-    "reference_acceleration": reference_acceleration,
-    "reference_turning": reference_turning,
-    "reference_rotor_moment": reference_rotor_moment,
-    "turning": turning,
-}
-"""What programs call, at link k."""

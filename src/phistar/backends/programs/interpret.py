@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links import mixed, moves
+from phistar.backends.links import moves
 from phistar.backends.links import values as link
-from phistar.backends.links.brackets import BRACKETS
-from phistar.backends.links.mixed import MIXED
+from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.links.newton_euler import carried, inertial_force
 from phistar.backends.links.values import Links, space_sizes
 from phistar.backends.programs.biases import WAY
@@ -24,6 +23,9 @@ from phistar.spatial import cross
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate
 from phistar.sweeps.ir import Program, Statement, Sweep, Term
+
+UNTURNED = ("motion_of_body", "force_of_body", "motion_in_body", "force_in_body")
+"""The axes of links are those of their bodies here."""
 
 
 def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Mapping[str, Any] | None = None) -> Any:
@@ -103,8 +105,11 @@ class _Machine(BlockDomain):
         return self.fields[name] if at < 0 else self.fields[name][at]
 
     def apply(self, function: str, arguments: list[Block], at: int) -> Block:
-        known = BRACKETS.get(function) or MIXED.get(function)
-        return known(self.links, at, *arguments) if known else getattr(self, function)(at, *arguments)
+        if function == "pose":
+            return self.pose(at)
+        if function in UNTURNED:
+            return arguments[0]
+        return FORMULAS[function](self.links, at, *arguments)
 
     def operator(self, name: str, transposed: bool, x: Block) -> Block:
         if name == "U_task":
@@ -244,7 +249,7 @@ class _Machine(BlockDomain):
                 pairs = zip(self.fields[left], self.fields[right], strict=True)
                 return block_total([(1.0, block_times(block_transposed(x), y)) for x, y in pairs])
             case ir.Call(arguments=(ir.Field(name=name),)):
-                return self.bias_acceleration_at_frames(-1, self.fields[name])
+                return self.bias_acceleration_at_frames(self.fields[name])
             case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric, over=over):
                 chosen = solve_symmetric if symmetric else solve
                 return _stacked(self.links, chosen(self.whole(matrix, over), self.whole(right, over)), over)
@@ -284,7 +289,7 @@ class _Machine(BlockDomain):
     def point(self, f: int) -> np.ndarray:
         return self.links.model.frame(self.links.frames[f]).placement.translation
 
-    # Functions a program may call
+    # Where the links are
 
     def pose(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         rotation, offset, parent = self.links.rotation[k], self.links.offset[k], self.links.parents[k]
@@ -293,35 +298,7 @@ class _Machine(BlockDomain):
         above, place = self.fields["X"][parent]
         return np.matmul(above, rotation), place + np.matmul(above, offset[..., None])[..., 0]
 
-    def bias_acceleration(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return link.bias_acceleration(self.links, k, velocity, v)
-
-    def joint_acceleration(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return link.bias_acceleration(self.links, k, velocity, v, reaching=False)
-
-    def rotor_moment(self, k: int, velocity: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return link.rotor_moment(self.links, k, velocity, v)
-
-    def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
-        return mixed.reference_force(mass, velocity, reference)
-
-    def subspace_rate(self, k: int, v: np.ndarray) -> Block:
-        return self.links.subspace_rate(k, v[..., 0])
-
-    def diagonal(self, k: int, weights: np.ndarray) -> np.ndarray:
-        return link.diagonal(weights)
-
-    def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        return link.bias_force(mass, velocity)
-
-    def motion_in_body(self, k: int, motion: np.ndarray) -> np.ndarray:
-        """The axes of links are those of their bodies here."""
-        return motion
-
-    def parameter_forces(self, k: int, velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        return link.parameter_forces(velocity, alpha)
-
-    def bias_acceleration_at_frames(self, k: int, velocities: list[np.ndarray]) -> np.ndarray:
+    def bias_acceleration_at_frames(self, velocities: list[np.ndarray]) -> np.ndarray:
         rows = []
         for f, body in enumerate(self.frame_bodies()):
             if body < 0:

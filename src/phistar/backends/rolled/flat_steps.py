@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
-from phistar.backends.links.brackets import BRACKETS
+from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.programs.blocks import Block, BlockDomain, block_times
 from phistar.backends.programs.body_axes import LIFT
 from phistar.backends.rolled.plan import AT_FRAMES, FRAME_POSES, Plan, parts, taken_in, total
@@ -166,7 +166,7 @@ class FlatTracer(BlockDomain):
 
     def called(self, function: str, arguments: list[Any]) -> Block:
         if function in AT_FRAMES:
-            return BRACKETS[function](None, -1, *arguments)
+            return FORMULAS[function](None, -1, *arguments)
         if function == LIFT:  # E*a_g stands for gravity (KJR92 eq. 45)
             return np.concatenate([np.zeros((3, 1)), -arguments[0]])
         if function != FRAME_POSES:

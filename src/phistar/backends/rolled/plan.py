@@ -4,15 +4,13 @@ which outlive their sweep."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from phistar.backends.links import mixed
-from phistar.backends.links import values as link
-from phistar.backends.links.brackets import BRACKETS
-from phistar.backends.programs.blocks import Block, block_total
+from phistar.backends.choice import is_abreast
+from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.programs.body_axes import AXES, LIFT
 from phistar.model import Model
 from phistar.sweeps import ir
@@ -21,32 +19,8 @@ from phistar.sweeps.ir import Program, Statement, Term
 _DATA = ("H", "M", "A", "S", "N", "BUB*")
 
 
-def _of_one_link(name: str) -> Callable[..., Block]:
-    """A bracket of the one link that a step is about."""
-    return lambda links, x: BRACKETS[name](links, 0, x)
-
-
-CALLS: dict[str, Callable[..., Block]] = {
-    "bias_acceleration": lambda links, *velocities: link.bias_acceleration(links, 0, *velocities),
-    "rotor_moment": lambda links, *velocities: link.rotor_moment(links, 0, *velocities),
-    "bias_force": lambda links, mass, velocity: link.bias_force(mass, velocity),
-    "reference_acceleration": lambda links, *velocities: mixed.reference_acceleration(links, 0, *velocities),
-    "reference_turning": lambda links, *velocities: mixed.reference_turning(links, 0, *velocities),
-    "reference_rotor_moment": lambda links, *velocities: mixed.reference_rotor_moment(links, 0, *velocities),
-    "reference_force": lambda links, *blocks: mixed.reference_force(*blocks),
-    "subspace_rate": lambda links, v: links.subspace_rate(0, v[..., 0]),
-    "diagonal": lambda links, weights: link.diagonal(weights),
-    "turning": lambda links, block, v: mixed.turning(links, 0, block, v),
-    **{name: _of_one_link(name) for name in ("motion_bracket", "force_bracket", "axial", "axes_axial", "root")},
-    "without": lambda links, whole, part: None if whole is None else block_total([(1.0, whole), (-1.0, part)]),
-    "parameter_forces": lambda links, velocity, alpha: link.parameter_forces(velocity, alpha),
-}
-"""The memoryless functions that a step may call, of the one link."""
-
 _FROM_PARENT = ir.FromParent | ir.CongruentParent | ir.BackFromParent | ir.BackCongruentParent
 _AT_LINKS = ir.Field | ir.FromChildren | ir.CongruentChildren | _FROM_PARENT
-LARGEST_FLAT = 72  # rows of a task space whose equations are written out
-LARGEST_COLUMNS = 36  # columns that travel abreast; more of them one after the other
 FLAT_COLUMNS = {"task", "base", "root", "closures"}  # spaces apart from the links whose identity is an operand
 Operators = tuple[tuple[str, tuple[tuple[float, ...], ...]], ...]
 OVER_JOINTS = ("joints", "inner")  # all of them, those between links
@@ -181,8 +155,7 @@ class Plan:
         """Vectors over joints, the base and task frames in and out; operators with few columns."""
         spaces = {space for _, space in (*self.program.inputs, *self.program.outputs)}
         solves = any(isinstance(part, ir.SolveFlat) for _, part in self.flat_parts())
-        most = LARGEST_FLAT if solves else LARGEST_COLUMNS
-        small = self.width <= most and (not solves or 6 * self.frames <= LARGEST_FLAT)
+        small = is_abreast(self.width, self.frames, solves)
         known = all(self._known(part, link) for link, part in [*self.link_parts(), *self.flat_parts()])
         over = {space for name, space in self.program.inputs if name in self.program.columns}
         known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.flat_results)
@@ -200,7 +173,7 @@ class Plan:
                 return name in _DATA
             case ir.Call(function=function):
                 flat = (LIFT, FRAME_POSES, "bias_acceleration_at_frames", *AT_FRAMES)
-                return (function in CALLS or function in AXES or function == "pose") if at_link else function in flat
+                return (function in FORMULAS or function in AXES or function == "pose") if at_link else function in flat
             case ir.TaskOperator(name=name):
                 return name == "U_task" or name in dict(self.operators)
             case ir.ToTask() | ir.ToBase() | ir.ToRoot() | ir.ToScalar() | ir.SolveFlat():

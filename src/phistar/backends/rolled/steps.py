@@ -16,11 +16,12 @@ import numpy as np
 
 from phistar.backends.links import moves
 from phistar.backends.links import values as link
+from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.links.link_frames import ROOT, SCREW
 from phistar.backends.links.values import Links
 from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_transposed
 from phistar.backends.programs.body_axes import AXES, MOVED
-from phistar.backends.rolled.plan import CALLS, Plan, accumulator, gathered, total
+from phistar.backends.rolled.plan import Plan, accumulator, gathered, total
 from phistar.backends.traces.trace import CONST, COS, INPUT, SIN, Scalar, Tape, Trace, finish
 from phistar.model import Helical, Model, Prismatic
 from phistar.sweeps import ir
@@ -240,7 +241,7 @@ class StepTracer(BlockDomain):
             return self.pose()
         if function in AXES:
             return None if arguments[0] is None else AXES[function](self.in_body(), arguments[0])
-        return CALLS[function](self.links, *arguments)
+        return FORMULAS[function](self.links, 0, *arguments)
 
     def move(self, term: Term, at: Kind) -> Block:
         record, path = self.record, self.moves
