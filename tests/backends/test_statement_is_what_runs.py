@@ -1,9 +1,15 @@
 """The shown statement is what runs: scaled, it is another result, at every size and through the public function."""
 
+from dataclasses import replace
+from types import ModuleType
+
 import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.links.values import space_sizes
+from phistar.stated import Stated, StatedFunction
+from phistar.sweeps.lower import GIVEN
 from tests.trees import relative
 
 FACTOR = 3
@@ -65,3 +71,42 @@ def test_a_scaled_statement_scales_the_compiled_result(name, bodies, monkeypatch
     scale(monkeypatch, name)
     for found, plain in zip(called(name, model), before, strict=True):
         assert relative(found, FACTOR * plain) < 1e-9
+
+
+def stated_functions():
+    """Every public function with a statement, also those of the packages inside."""
+    modules = [ps, *(x for name in dir(ps) if isinstance(x := getattr(ps, name), ModuleType))]
+    found = {name: getattr(module, name, None) for module in modules for name in dir(module) if name[0] != "_"}
+    return {name: x for name, x in found.items() if isinstance(x, StatedFunction)}
+
+
+OTHERS = {name: x for name, x in stated_functions().items() if name not in ARGUMENTS and isinstance(x, Stated)}
+
+
+def evaluated(function, model):
+    """The results of a function's statements, by the kernel that the function itself calls."""
+    rng = np.random.default_rng(5)
+    frames = (list(model.frames)[-1],)
+    program = function.wanted(model, frames)[0].program()
+    named = {field: name for name, field in GIVEN.items()}
+    sizes = space_sizes(model, frames)
+    given = {named[x]: rng.normal(size=sizes[space]) for x, space in program.inputs if x in named and x != "a_g"}
+    given |= {"R": np.abs(given["R"])} if "R" in given else {}
+    return function.evaluate_all(model, model.random(rng), given, frames)
+
+
+@pytest.mark.parametrize("bodies", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in (40, 41, 50))])
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_scaled_statement_scales_what_every_other_function_computes(name, bodies, monkeypatch):
+    model = replace(ps.chain(bodies), name=f"{name} of {bodies}")
+    before = evaluated(OTHERS[name], model)
+    stated = OTHERS[name]._statement
+
+    def scaled(symbols):
+        made = stated(symbols)
+        return {key: FACTOR * x for key, x in made.items()} if isinstance(made, dict) else FACTOR * made
+
+    monkeypatch.setattr(OTHERS[name], "_statement", scaled)
+    monkeypatch.setattr(OTHERS[name], "_slot", OTHERS[name]._slot + " scaled")
+    found = evaluated(OTHERS[name], model)
+    assert all(relative(found[key], FACTOR * x) < 1e-9 for key, x in before.items())
