@@ -16,8 +16,9 @@ COEFFICIENTS = (1, -1, 2, Fraction(-1, 2))
 
 
 def letters(s: Symbols) -> list[Node]:
-    """Every symbol and adjoint but the closure operator's, whose size no model gives; vectors stand on the right."""
-    named = [getattr(s, name) for name in NAMES if name not in ("I", "phi_tilde", "psi_tilde", "Q")]
+    """Every symbol and adjoint but the closure operator's, whose size no model gives, and Y_π, which no other letter
+    stands beside; vectors stand on the right."""
+    named = [getattr(s, name) for name in NAMES if name not in ("I", "phi_tilde", "psi_tilde", "Q", "Y_pi")]
     operators = [x for x in named if isinstance(x, Symbol) and "vector" not in x.traits]
     vectors = [x for x in named if isinstance(x, Symbol) and "vector" in x.traits]
     return [*dict.fromkeys([*operators, *(adjoint(x) for x in operators)]), *vectors]

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends import regressor as regression
 from phistar.backends import second_order
 from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.links.aligned import without_roundoff
@@ -40,11 +39,12 @@ from phistar.instruction_derivatives import (
 from phistar.loops.derivatives import closed_derivatives
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.model.spanning import require_rigid
 from phistar.operators.symbols import Symbols
 from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces, with_passive
 from phistar.short_repr import short_repr
 from phistar.spatial import skew, times
-from phistar.stated import StatedTables, batched, states_tables
+from phistar.stated import StatedTables, batched, states, states_tables
 from phistar.sweeps.lower import GIVEN
 
 
@@ -180,6 +180,7 @@ def linearize(model: Model, q: Any, v: Any, tau: Any, *, passive: bool = True) -
     return Linearization(with_passive(model, q, v, A, B) if acts else A, B)
 
 
+@states(lambda s: s.H @ s.phi @ s.Y_pi, matrix=True)
 def regressor(model: Model, q: Any, v: Any, a: Any) -> Array:
     """Joint forces as a linear function of the bodies' inertial parameters.
 
@@ -204,7 +205,8 @@ def regressor(model: Model, q: Any, v: Any, a: Any) -> Array:
     >>> (ps.regressor(arm, [0, 0], [0, 0], [1, 0]) @ parameters).round(3)
     array([2.668, 0.834])
     """
-    return _regressor(model, q, v, a)
+    require_rigid(model, "the regressor")
+    return regressor.evaluate(model, q, {"v": v, "qdd": a})
 
 
 def inverse_dynamics_hessian_product(
@@ -361,14 +363,6 @@ _linearized = Recorded(
     tables=_stated(linearize, moved=True),
     slot=linearize.slot,
 )
-_regressor = Recorded(
-    "regressor",
-    ("q", "v", "a"),
-    ("regressor",),
-    lambda model, q, v, a: (regression.regressor(without_roundoff(model), q, v, a),),
-    lambda model: ((model.nv, 10 * len(model.bodies)),),
-    long=regression.compile_regressor,
-)
 _hessian_product = Recorded(
     "inverse_dynamics_hessian_product",
     ("q", "v", "a", "w", "dq", "dv", "da"),
@@ -378,5 +372,5 @@ _hessian_product = Recorded(
     long=second_order.compile_hessian_product,
 )
 
-RECORDED = {each.name: each for each in (_inverse, _forward, _linearized, _regressor, _hessian_product)}
+RECORDED = {each.name: each for each in (_inverse, _forward, _linearized, _hessian_product)}
 """What is recorded for a robot, by the name of the function."""

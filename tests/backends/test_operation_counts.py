@@ -20,12 +20,12 @@ from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.memory import needed
 from phistar.backends.rolled_kernel import rolled_plan
 from phistar.cli.benchmark import robots
-from phistar.derivatives import RECORDED
+from phistar.derivatives import RECORDED, regressor
 from phistar.stated import Stated
 from tests.trees import mechanism
 
 REFERENCE = Path(__file__).parents[1] / "data" / "operations.json"
-STATED = {name: x for name, x in vars(dynamics).items() if isinstance(x, Stated)}
+STATED = {name: x for name, x in vars(dynamics).items() if isinstance(x, Stated)} | {"regressor": regressor}
 WRITTEN = {
     "chain of 6": lambda: ps.chain(6),
     "chain of 16": lambda: ps.chain(16),

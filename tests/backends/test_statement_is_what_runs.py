@@ -35,6 +35,7 @@ ARGUMENTS = {
     "composite_inertia": "",
     "inverse_dynamics_derivatives": "v a",
     "forward_dynamics_derivatives": "v tau",
+    "regressor": "v a",
 }
 # `linearize` puts the tables of its statements beside what is not of them: −v~ and 1.
 SIZES = [6, pytest.param(40, marks=pytest.mark.slow), 41, pytest.param(50, marks=pytest.mark.slow)]

@@ -39,8 +39,9 @@ def blocks(case, space) -> list[slice]:
     """Where the block of each link, joint or frame is."""
     if space.over == "joints":
         return [joint.v_slice for joint in case.model.joints]
-    count = {"links": len(case.model.bodies), "task": len(case.frames)}[space.over]
-    return [slice(6 * k, 6 * k + 6) for k in range(count)]
+    count = len(case.frames) if space.over == "task" else len(case.model.bodies)
+    rows = {"links": 6, "task": 6, "parameters": 10}[space.over]
+    return [slice(rows * k, rows * k + rows) for k in range(count)]
 
 
 def nonzero_blocks(case, node) -> set[tuple[int, int]]:

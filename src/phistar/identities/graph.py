@@ -15,7 +15,7 @@ from phistar.identities.polynomial import Polynomial, expand
 from phistar.operators.coefficients import ONE as UNIT
 from phistar.operators.coefficients import collect, times, without_zeros
 from phistar.operators.interned import Unique
-from phistar.operators.linearized import BRACKETS, MADE, TOGETHER, defined
+from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, defined
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import SCALARS, Space
 from phistar.operators.two_way import BRANCHING
@@ -183,7 +183,7 @@ def _apply_letter(letter: Node, value: Value) -> Value:
         parts = compound(symbol)
         return apply(parts if symbol is letter else adjoint(parts), value)
     scale, value = _pulled(value)
-    if isinstance(symbol, Symbol) and symbol.name in (*BRACKETS, TOGETHER):
+    if isinstance(symbol, Symbol) and symbol.name in (*BRACKETS, REGRESSOR, TOGETHER):
         bracketed = Bracketed(letter, origin_of(symbol), value)
         return total([(scale, bracketed)], bracketed.space) if scale != 1 else bracketed
     applied = _pairing(symbol, value) if symbol is not letter and _is_vector(symbol) else Apply(letter, value)
@@ -207,7 +207,9 @@ def origin_of(symbol: Symbol) -> Value:
 
 def blocks(node: Node) -> Blocks:
     """A memoryless operator as a value of its own."""
-    vectors = dict.fromkeys(origin_of(x) for x in memoryless_letters(node) if x.name in (*BRACKETS, TOGETHER))
+    vectors = dict.fromkeys(
+        origin_of(x) for x in memoryless_letters(node) if x.name in (*BRACKETS, REGRESSOR, TOGETHER)
+    )
     assert node.codomain is not None
     return Blocks(node, tuple(vectors), node.codomain)
 

@@ -26,6 +26,9 @@ BRACKETS |= {
 BRACKETS |= {"frame_sweep": "frame_sweep"}
 """Letters that are made from a vector, the node they are about, and the function that makes their blocks."""
 
+REGRESSOR = "Y_pi"
+"""The letter of the forces of bodies as linear maps of their inertial parameters."""
+
 PLACE, VELOCITY, ACCELERATION = "partial_q", "partial_v", "partial_qdd"
 PARTIALS = PLACE, VELOCITY, ACCELERATION
 """Derivatives of a vector: by the tangent δ of q ⊕ δ, by θ̇, by θ̈."""

@@ -57,6 +57,7 @@ GLYPHS = {
     "V_J_tilde": ("Ṽ_J", r"\tilde V_J"),
     "alpha": ("α", r"\alpha"),
     "alpha_p_tilde": ("α̃_p", r"\tilde\alpha_p"),
+    "Y_pi": ("Y_π", r"Y_\pi"),
     "F_hat": ("F̂", r"\hat F"),
     "Psi_dot": ("Ψ̇", r"\dot\Psi"),
     "Psi_prime": ("Ψ́", r"\acute\Psi"),

@@ -42,6 +42,7 @@ BASE_FORCES = Space("BaseForces", "base", "BaseMotions")  # R⁶ at the inertial
 BASE_MOTIONS = BASE_FORCES.dual
 CLOSURE_FORCES = Space("ClosureForces", "closures", "ClosureMotions")
 CLOSURE_MOTIONS = CLOSURE_FORCES.dual
+PARAMETERS = Space("Parameters", "parameters", "ParameterPowers")  # ⊕ R¹⁰: mass, mass·com, inertia of every body
 SCALARS = Space("Scalars", "scalars", "Scalars")  # the domain of a vector
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from phistar.operators.linearized import LINEARIZED_NAMES, Linearized
+from phistar.operators.linearized import LINEARIZED_NAMES, REGRESSOR, Linearized
 from phistar.operators.nodes import Node, Sum, Symbol, identity, spelling, summation, zero
 from phistar.operators.rate_letters import rate
 from phistar.operators.spaces import (
@@ -18,6 +18,7 @@ from phistar.operators.spaces import (
     FORCES,
     MOTIONS,
     NORMAL,
+    PARAMETERS,
     RATES,
     SCALARS,
     TORQUES,
@@ -311,6 +312,12 @@ class Symbols(TwoWay, Linearized):
         return self.a + self.E.T @ self.a_g
 
     @property
+    def Y_pi(self) -> Symbol:
+        """The force Mα + b that moves each body, as a linear map of the bodies' inertial parameters π, in their axes;
+        τ = HφY_π π + Aθ̈."""
+        return Symbol(REGRESSOR, PARAMETERS, FORCES, _MEMORYLESS, (self.phi.T @ (self.H.T @ self.qdd + self.bias),))
+
+    @property
     def load(self) -> Node:
         """J*f, the joint forces of task forces; zero where there are no task frames."""
         return zero(SCALARS, TORQUES) if not self.frames else self.J.T @ self.f
@@ -378,6 +385,7 @@ NAMES = (
     *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
     *("a_b", "f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
     *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot", "D_root"),
+    "Y_pi",
     *TWO_WAY_NAMES,
     *LINEARIZED_NAMES,
 )

@@ -28,7 +28,7 @@ from phistar.identities.graph import (
 )
 from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
-from phistar.operators.linearized import BRACKETS, MADE, TOGETHER
+from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER
 from phistar.operators.meanings import FIELDS, GIVEN, is_part
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.own import is_flat_operator, is_own_vector, shown_name
@@ -280,6 +280,8 @@ class Lowering:
                 return self.solved(value)
             case Pairing():
                 return self.paired(value)
+            case Bracketed(letter=letter) if symbol_of(letter).name == REGRESSOR:
+                return self.of_parameters(value)
             case Bracketed(letter=letter, argument=argument):
                 return times(self.block(letter), self.term(argument))
             case Blocks(node=node):
@@ -293,6 +295,19 @@ class Lowering:
             if part not in self.names:
                 self.store(part, "X")
         return ir.SolveStacked(self.names[value.matrix], self.names[value.argument], value.symmetric, value.space.over)
+
+    def of_parameters(self, value: Bracketed) -> Term:
+        """Y*x or Yπ. Π = Y* is a field, made from V and α in the axes of the bodies, whose parameters are meant."""
+        motions = Field("V"), self.term(value.made_from)
+        made = Call("parameter_forces", tuple(Call("motion_in_body", (x,)) for x in motions))
+        stage = self.stages.setdefault(self.plan.when[value], [])
+        known = next((s.target for s in stage if s.term is made), None)
+        if known is None:
+            known = self.fresh("Π")
+            stage.append(Statement(known, made))
+        if isinstance(value.letter, Adjoint):
+            return times(Field(known), Call("motion_in_body", (self.term(value.argument),)))
+        return Call("force_of_body", (times(Transpose(Field(known)), self.term(value.argument)),))
 
     def applied(self, letter: Node, argument: Value) -> Term:
         symbol, starred = symbol_of(letter), isinstance(letter, Adjoint)

@@ -51,7 +51,7 @@ class _Chain(Domain):
     fields: dict[str, Any] = field(default_factory=dict)  # a block per link, or one flat block
 
     def give(self, name: str, space: str, columns: bool) -> None:
-        size = {"joints": 1, "inner": 1, "links": 6}.get(space)
+        size = {"joints": 1, "inner": 1, "links": 6, "parameters": 10}.get(space)
         if size is None:
             flat: Pattern = identity(6) if columns else [[2]] * 6
             self.fields[name] = [[0], [0], [0], [2], [2], [2]] if name == "a_g" else flat

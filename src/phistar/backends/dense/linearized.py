@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phistar.backends.links.values import links_at
+from phistar.backends.links.values import bias_force, links_at, unit_mass
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.spatial import skew
@@ -124,6 +124,17 @@ def elsewhere(dense: Dense, node: Node, q: np.ndarray, vectors: dict[str, np.nda
     return type(dense)(links, {**dense.vectors, **vectors}, dense.operators)(node)
 
 
+def _parameter_forces(dense: Dense, accelerations: Node) -> np.ndarray:
+    """Each column the forces Mα + b of bodies of which one parameter is one and all others are zero."""
+    alpha, result = dense(accelerations).reshape(dense.n, 6, 1), np.zeros((6 * dense.n, 10 * dense.n))
+    for k in range(dense.n):
+        for i, parameters in enumerate(np.eye(10)):
+            mass = unit_mass(parameters)
+            force = mass @ alpha[k] + bias_force(mass, dense.velocities[k])
+            result[6 * k : 6 * k + 6, 10 * k + i] = force[:, 0]
+    return result
+
+
 LINEARIZED: dict[str, Callable[..., np.ndarray]] = {
     **dict.fromkeys(("V_tilde", "V_p_tilde", "V_J_tilde", "alpha_p_tilde", "tilde"), _motions),
     **dict.fromkeys(("F_hat", "hat"), _forces),
@@ -134,6 +145,7 @@ LINEARIZED: dict[str, Callable[..., np.ndarray]] = {
     "r_v": _composite,
     "Y": _articulated,
     "alpha": _alpha,
+    "Y_pi": _parameter_forces,
     "together": lambda dense, node: dense(node),
     "partial_q": _by_place,
     "partial_v": _by_vector("v"),

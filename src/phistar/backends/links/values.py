@@ -229,7 +229,8 @@ def space_sizes(model: Model, frames: tuple[str, ...]) -> dict[str, int]:
     roots = [k for k, parent in enumerate(model.parents) if parent < 0]
     inner = model.nv - sum(model.joints[k].nv for k in roots)
     links, root = 6 * len(model.bodies), 6 * len(roots)
-    return {"joints": model.nv, "inner": inner, "links": links, "root": root, "base": 6, "task": 6 * len(frames)}
+    flat = {"root": root, "base": 6, "task": 6 * len(frames)}
+    return {"joints": model.nv, "inner": inner, "links": links, "parameters": 10 * len(model.bodies), **flat}
 
 
 def has_siblings(model: Model) -> bool:
@@ -258,11 +259,12 @@ def _six(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
 
 def parameter_forces(velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Y*, (…, 10, 6): Mα + b for each inertial parameter that is one, the others zero."""
-    masses = np.concatenate([_unit_mass(parameter)[None] for parameter in np.eye(10)])
+    masses = np.concatenate([unit_mass(parameter)[None] for parameter in np.eye(10)])
     forces = np.matmul(masses, alpha[..., None, :, :]) + bias_force(masses, velocity[..., None, :, :])
     return forces[..., 0]
 
 
-def _unit_mass(parameters: np.ndarray) -> np.ndarray:
+def unit_mass(parameters: np.ndarray) -> np.ndarray:
+    """The mass of a body with the ten inertial parameters, (6, 6)."""
     lever, rows = skew(parameters[1:4]), [[4, 5, 7], [5, 6, 8], [7, 8, 9]]
     return np.block([[parameters[rows], lever], [-lever, parameters[0] * np.eye(3)]])

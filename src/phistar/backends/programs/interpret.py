@@ -65,8 +65,9 @@ def _stacked(links: Links, array: np.ndarray, space: str) -> Any:
     if space == "inner":
         inner = iter(np.split(array, np.cumsum(_inner_sizes(links))[:-1], axis=-2))
         return [None if parent < 0 else next(inner) for parent in links.parents]
-    if space == "links":
-        return [array[..., 6 * k : 6 * k + 6, :] for k in range(len(links.model.bodies))]
+    if space in ("links", "parameters"):
+        rows = 6 if space == "links" else 10
+        return [array[..., rows * k : rows * k + rows, :] for k in range(len(links.model.bodies))]
     return array
 
 

@@ -62,9 +62,12 @@ def derived_program(
 
 
 def is_wide(node: Node) -> bool:
-    """Whether the adjoint has fewer columns: a Jacobian is made as (J*)*, six columns whatever n."""
+    """Whether the adjoint has fewer columns: a Jacobian is made as (J*)*, six columns whatever n; maps of the bodies'
+    parameters have ten a link."""
     assert node.domain is not None and node.codomain is not None
     along = ("joints", "inner", "links")
+    if node.domain.over == "parameters":
+        return node.codomain.over != "parameters"
     return node.domain.over in along and node.codomain.over not in along
 
 
