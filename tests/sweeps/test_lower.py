@@ -13,16 +13,20 @@ from phistar.operators.spaces import FORCES, MOTIONS, SCALARS
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import (
     INWARD,
+    ONE,
     OUTWARD,
     CongruentChildren,
     Data,
     Field,
     FromChildren,
     FromParent,
+    Plus,
     Program,
     Statement,
     Sweep,
     Times,
+    plus,
+    times,
 )
 from phistar.sweeps.lower import GIVEN, lower, lower_all
 from phistar.sweeps.passes import PASSES, order
@@ -231,3 +235,10 @@ def test_statements_that_wait_for_each_other_are_refused():
     circular = program_of(Sweep(INWARD, (Statement("z", Field("y")), Statement("y", Field("z")))))
     with pytest.raises(AssertionError, match="wait for each other"):
         order(circular)
+
+
+def test_a_term_beside_a_product_with_itself_is_kept():
+    """X + XY: nothing but products with X share it."""
+    x, y, z = (Field(name) for name in "xyz")
+    assert plus([(ONE, x), (ONE, times(x, y))]) is Plus(((ONE, x), (ONE, times(x, y))))
+    assert plus([(ONE, times(x, z)), (ONE, times(x, y))]) is times(x, plus([(ONE, y), (ONE, z)]))

@@ -347,12 +347,12 @@ def plus(terms: list[tuple[Fraction, Term]]) -> Term:
         for d, inner in term.terms if isinstance(term, Plus) else ((ONE, term),):
             collect(collected, inner, product_of(c, d))
     kept = sorted(((c, x) for x, c in collected.items() if c), key=_place)
-    shared: dict[Term, list[tuple[Fraction, Term]]] = {}
-    for c, term in kept:
-        shared.setdefault(term.left if isinstance(term, Times) else term, []).append((c, term))
+    shared: dict[tuple[Term, bool], list[tuple[Fraction, Term]]] = {}
+    for c, term in kept:  # X itself is no product with X: X + XY stays
+        shared.setdefault((term.left, True) if isinstance(term, Times) else (term, False), []).append((c, term))
     if any(len(group) > 1 for group in shared.values()):
         merged: list[tuple[Fraction, Term]] = []
-        for left, group in shared.items():
+        for (left, _), group in shared.items():
             rights = [(c, term.right) for c, term in group if isinstance(term, Times)]
             merged.append((ONE, times(left, plus(rights))) if len(group) > 1 else group[0])
         return plus(merged)

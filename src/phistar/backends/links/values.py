@@ -66,7 +66,8 @@ class Links:
         if self.second_moments is not None:
             return self.second_moments[k]
         tensor = self.mass_parts(k)[2]
-        return 0.5 * np.trace(tensor, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - tensor
+        half = np.asarray(0.5 * np.trace(tensor, axis1=-2, axis2=-1))
+        return half[..., None, None] * np.eye(3) - tensor
 
     def armature(self, k: int) -> np.ndarray:
         """A(k), (r, r)."""
