@@ -1,5 +1,7 @@
 """`ps.symbolic`: textbook expressions of small arms, equal values, shared steps, and PUMA 560 counts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,39 @@ def test_the_whole_puma_is_shorter_than_newton_euler_and_as_short_as_its_abbrevi
     exact = ps.symbolic(ps.load("puma560_akb"), ps.inverse_dynamics)
     arithmetic = exact.operations - exact.counts["sin"] - exact.counts["cos"]
     assert 305 < arithmetic < 5 * 305 / 3
+
+
+def test_dimensions_of_links_stand_as_symbols():
+    """The planar chain of two links, as textbooks print it."""
+    found = ps.symbolic(ps.planar_chain(2), parameters=["inertia", "placement"]).explicit()
+    m, length, c, first, second, q = sympy.symbols("m2 px2 mx2 Izz1 Izz2 q2", real=True)
+    coupling = second + c * length * sympy.cos(q)
+    expected = sympy.Matrix(
+        [[first + second + m * length**2 + 2 * c * length * sympy.cos(q), coupling], [coupling, second]]
+    )
+    assert sympy.simplify(found - expected) == sympy.zeros(2, 2)
+
+
+@pytest.mark.parametrize("function", [None, ps.gravity_load, ps.inverse_dynamics])
+def test_other_dimensions_give_the_robot_that_has_them(function):
+    model = ps.load("puma560")
+    rng = np.random.default_rng(4)
+    result = ps.symbolic(model, function, parameters=["placement"])
+    places = np.concatenate([body.placement.translation for body in model.bodies])
+    given = places + np.where(places != 0, rng.uniform(0.1, 0.5, places.size), 0)
+    bodies = [
+        replace(body, placement=ps.Pose(xyz=xyz, rotation=body.placement.rotation))
+        for body, xyz in zip(model.bodies, given.reshape(-1, 3), strict=True)
+    ]
+    other = replace(model, bodies=tuple(bodies))
+    state = {"q": model.random(rng), "v": rng.normal(size=6), "a": rng.normal(size=6)}
+    arguments = [given[places != 0] if name == "placement" else state[name] for name in result.arguments]
+    taken = [state[name] for name in result.arguments if name in state]
+    expected = (function or ps.mass_matrix)(other, *taken)
+    value = result.function()(*arguments)
+    assert np.abs(value.reshape(expected.shape) - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_dimensions_are_no_argument_of_what_is_compiled():
+    with pytest.raises(ps.StatementError, match="'placement' cannot be a parameter; choose from inertia, gravity"):
+        ps.compile(ps.mass_matrix, ps.chain(3), parameters=["placement"])

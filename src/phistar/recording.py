@@ -29,6 +29,7 @@ from phistar.stated import Stated, called_statements, runtime_parameters
 from phistar.sweeps.lower import GIVEN
 
 PARAMETERS = ("inertia", "gravity")
+WRITTEN_OUT = (*PARAMETERS, "placement")  # where the links lie can be an input only of what is written out
 AS_V = ("v", "a", "tau", "w", "v_ref", "dq", "dv", "da")  # arguments with an entry per rate
 _VECTORS = {field: name for name, field in GIVEN.items()}
 
@@ -68,7 +69,7 @@ def record(
     frames = () if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
     for name in frames:
         model.frame(name)
-    parameters = checked_parameters(parameters)
+    parameters = checked_parameters(parameters, PARAMETERS if calls else WRITTEN_OUT)
     if model.nv == 0:
         raise StatementError(f"{model.name} has no joint that moves, so there is nothing to write out.")
     recorder = _Recorder(model, frames, parameters, _tape(calls))
@@ -87,12 +88,12 @@ def check_model(model: Any) -> None:
         raise StatementError(f"A model is needed, such as ps.load gives; {model!r:.100} is none.")
 
 
-def checked_parameters(parameters: str | Sequence[str]) -> tuple[str, ...]:
+def checked_parameters(parameters: str | Sequence[str], allowed: tuple[str, ...] = PARAMETERS) -> tuple[str, ...]:
     """The names of what becomes an input instead of a constant of the robot."""
     names = (parameters,) if isinstance(parameters, str) else tuple(parameters)
     for name in names:
-        if name not in PARAMETERS:
-            raise StatementError(f"{name!r} cannot be a parameter; choose from {', '.join(PARAMETERS)}.")
+        if name not in allowed:
+            raise StatementError(f"{name!r} cannot be a parameter; choose from {', '.join(allowed)}.")
     return names
 
 
@@ -118,7 +119,8 @@ class _Recorder:
         return self.arguments[name]
 
     def parameter(self, name: str) -> np.ndarray:
-        return self.argument(name, {"inertia": 10 * len(self.model.bodies), "gravity": 3}[name])
+        n = len(self.model.bodies)
+        return self.argument(name, {"inertia": 10 * n, "gravity": 3, "placement": 3 * n}[name])
 
     def finished(self, name: str, results: Mapping[str, Any], structure: Any = None) -> Recording:
         taken = self.arguments  # the result "gravity" of a function that also takes gravity
@@ -163,7 +165,7 @@ class _Recorder:
     def _input(self, field: str, rows: int) -> np.ndarray:
         """The argument or parameter that is a program's input."""
         public = _VECTORS.get(field, field)
-        return self.parameter(public) if public in PARAMETERS else self.argument(public, rows)
+        return self.parameter(public) if public in WRITTEN_OUT else self.argument(public, rows)
 
     def _written_out(self, wanted: Statements) -> np.ndarray:
         trace, names, signature = statement_trace(wanted) if has_wide_links(self.model) else wanted.cheapest()

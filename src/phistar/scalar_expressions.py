@@ -92,7 +92,9 @@ def symbolic(
     frame : str or sequence of str, optional
         The frame(s) it is about.
     parameters : sequence of str
-        "inertia": masses and moments (m1, mx1, …, Izz1, about body origins) stand as symbols; "gravity" likewise.
+        "inertia": masses and moments (m1, mx1, …, Izz1, about body origins) stand as symbols; "gravity" likewise;
+        "placement": so do the dimensions of links, the place of each joint in its parent's axes (px2, py2, pz2). What
+        is zero in the robot stays zero.
 
     Returns
     -------
@@ -103,6 +105,8 @@ def symbolic(
     --------
     >>> ps.symbolic(ps.planar_chain(1), parameters=["inertia"]).explicit()
     Matrix([[Izz1]])
+    >>> ps.symbolic(ps.planar_chain(2), parameters=["inertia", "placement"]).explicit()[0, 1]
+    Izz2 + mx2*px2*cos(q2)
     """
     try:
         import sympy
@@ -131,6 +135,10 @@ def _arguments(recorded: Recording, sympy: Any) -> tuple[dict[str, tuple[Any, ..
         if name == "inertia":
             numbers = np.concatenate([body.inertia.parameters for body in model.bodies])
             own = [f"{word}{k + 1}" for k in range(len(model.bodies)) for word in INERTIA]
+            names = [x if value else "" for x, value in zip(own, numbers, strict=True)]
+        elif name == "placement":
+            numbers = np.concatenate([body.placement.translation for body in model.bodies])
+            own = [f"p{axis}{k + 1}" for k in range(len(model.bodies)) for axis in "xyz"]
             names = [x if value else "" for x, value in zip(own, numbers, strict=True)]
         elif name == "gravity":
             names = [f"g_{axis}" if value else "" for axis, value in zip("xyz", model.gravity, strict=True)]

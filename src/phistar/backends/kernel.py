@@ -14,7 +14,7 @@ from phistar.backends.choice import is_composite
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
-from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, space_sizes
+from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, placed_at, space_sizes
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature, size
@@ -93,7 +93,7 @@ class Statements:
     @property
     def is_about_motion(self) -> bool:
         """Whether link frames, and which of two links mass on a joint's axis is counted to, are free to choose."""
-        given = set(self.operators) - {"Q"} or "inertia" in self.parameters
+        given = set(self.operators) - {"Q"} or {"inertia", "placement"} & set(self.parameters)
         return not given and is_about_motion([node for _, node in self.nodes], self.symbols)
 
     @property
@@ -254,7 +254,12 @@ def trace_statements(wanted: Statements, most: int | None = None) -> tuple[Trace
             names.append(given.name)
             arrays[given.name] = tape.inputs((len(given.entries),))
             operators[key] = given.placed(arrays[given.name])
-    links = in_small_moves(links_at(model, q, wanted.frames))
+    links = links_at(model, q, wanted.frames)
+    if "placement" in wanted.parameters:
+        names.append("placement")
+        arrays["placement"] = tape.inputs((3 * len(model.bodies),))
+        links = placed_at(links, arrays["placement"].reshape(-1, 3))
+    links = in_small_moves(links)
     if concise:
         links = replace(links, inertias=grouped_inertias(model))
     if "inertia" in wanted.parameters:

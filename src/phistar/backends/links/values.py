@@ -104,6 +104,15 @@ def joint_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
     return Links(model, q, tuple(rotation), tuple(offset), tuple(subspace), frames)
 
 
+def placed_at(links: Links, translations: np.ndarray) -> Links:
+    """The links with other translations between a parent's origin and a joint, (bodies, 3), in the parent's axes."""
+    moved = [
+        own - body.placement.translation + given
+        for own, body, given in zip(links.offset, links.model.bodies, translations, strict=True)
+    ]
+    return replace(links, offset=tuple(moved))
+
+
 def in_small_moves(links: Links) -> Links:
     """Links at traced scalars with the ways between them as turns about one axis each, where they are placed so."""
     paths = []
