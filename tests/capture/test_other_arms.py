@@ -17,6 +17,35 @@ def captured(tmp_path, arm, target, seed=0, **satellite):
     assert summary["peak_force"] < 60.0 and summary["min_distance"] > 0.0
 
 
+def on_massless_links(folder):
+    """The bundled scene with WD89's own object: a body that six joints carry, five massless links between them."""
+    body = '<inertial><mass value="80"/><inertia ixx="2.1" iyy="2.2" izz="2.0" ixy="0" ixz="0" iyz="0"/></inertial>'
+    body += '<collision name="satellite"><geometry><box size="0.4 0.4 0.4"/></geometry></collision>'
+    lines, parent = '<robot name="floating"><link name="ground"/>', "ground"
+    kinds = [("prismatic", axis) for axis in ("1 0 0", "0 1 0", "0 0 1")]
+    kinds += [("revolute", axis) for axis in ("0 0 1", "0 1 0", "1 0 0")]
+    for number, (kind, axis) in enumerate(kinds, 1):
+        name = "body" if number == 6 else f"massless{number}"
+        lines += f'<link name="{name}">{body if number == 6 else ""}</link><joint name="o{number}" type="{kind}">'
+        lines += f'<parent link="{parent}"/><child link="{name}"/><axis xyz="{axis}"/>'
+        lines += '<limit lower="-9" upper="9" effort="0" velocity="99"/></joint>'
+        parent = name
+    (folder / "floating.urdf").write_text(lines + "</robot>", "utf-8")
+    made = content("puma", "box", folder)
+    start = {"q": [0.46, 0.01, -0.02, 0.1, -0.05, 0.12], "v": [0.001, 0.0, 0.001, 0.05, -0.04, 0.03]}
+    parts = [part for part in made["parts"] if part["name"] != "satellite"]
+    made["parts"] = [*parts, {"name": "satellite", "robot": "floating.urdf", **start}]
+    made["controller"]["target"] = made["task"]["object"] = "satellite/body"
+    made["sensors"][-1] |= {"name": "satellite_body", "of": "satellite/body"}
+    (folder / "floating.toml").write_text(text_of(made), "utf-8")
+    return ps.Scene.load(folder / "floating.toml")
+
+
+def test_an_object_on_five_massless_links_is_captured(tmp_path):
+    summary = on_massless_links(tmp_path).run(0).summary
+    assert summary["captured"], summary["missing"]
+
+
 def test_a_cylinder_is_taken_by_its_side_or_its_ends(tmp_path):
     captured(tmp_path, "puma", "cylinder")
 

@@ -102,3 +102,44 @@ def test_a_half_turn_is_an_error_too():
     law = ps.control.PDControl(model, kp=1.0, kd=0.0)
     tau = law(0.0, [0, 0, 0, 1], np.zeros(3), law.reference([0, 1, 0, 0]))
     np.testing.assert_allclose(np.abs(tau), [0, 2, 0], atol=1e-12)
+
+
+def closed_mechanism():
+    """WD89's Fig. 1 off its home, with rates that keep its loops closed."""
+    model = ps.load("wd89_fig1")
+    primary = ["joint1", "joint2", "joint3"]
+    q = ps.assemble(model, np.array([0.1, -0.1, 0.2, 0.0, 0.0, 0.0, 0.0]), locked=primary)
+    law = ps.control.InverseDynamicsControl(model, kp=25.0, damping=0.3, primary=primary)
+    v = law.embedded.embedding.full_rates(q, np.array([0.3, -0.2, 0.4]))
+    return model, law, q, v
+
+
+def test_primary_joints_of_a_closed_mechanism_obey_their_own_equation_and_nothing_else_is_driven():
+    model, law, q, v = closed_mechanism()
+    driven = list(law.embedded.embedding.independent)
+    reference = law.reference(q + 0.05, np.zeros(7), np.full(7, 0.1))
+    tau = law(0.0, q, v, reference)
+    assert not np.delete(tau, driven).any()
+    a = ps.forward_dynamics(model, q, v, tau - 0.3 * v)  # viscous friction at every joint
+    np.testing.assert_allclose(a[driven], 0.1 + 25.0 * 0.05 - 10.0 * v[driven], atol=1e-9)
+    np.testing.assert_allclose(ps.compile(law)(0.0, q, v, reference), tau, rtol=1e-9, atol=1e-9)
+
+
+def test_tau_is_the_constraint_map_transposed_times_what_the_tree_would_need():
+    """τ = E(Q)*ρ̂ (WD89 §3), with ρ̂ by inverse dynamics of the spanning tree at θ̈ = E Q̈ + Ė Q̇."""
+    model, law, q, v = closed_mechanism()
+    embedding = law.embedded.embedding
+    driven = list(embedding.independent)
+    wanted = np.array([0.7, -0.4, 0.2])
+    change = np.zeros(7)
+    change[driven] = wanted
+    tau = law(0.0, q, v, law.reference(q, v, change))
+    full = embedding.full_accelerations(q, v[driven], wanted)
+    rho = ps.inverse_dynamics(model.tree, q, v, full) + 0.3 * v
+    columns = np.stack([embedding.full_rates(q, unit) for unit in np.eye(3)], axis=-1)
+    np.testing.assert_allclose(tau[driven], columns.T @ rho, rtol=1e-9, atol=1e-9)
+
+
+def test_primary_joints_of_a_tree_are_refused():
+    with pytest.raises(ps.PhistarError, match="has no loops: every joint of it is driven"):
+        ps.control.InverseDynamicsControl(ps.load("puma560"), primary=["joint1"])

@@ -107,7 +107,7 @@ class InverseDynamicsCapture:
         if not len(memory.rest):
             memory = memory._replace(rest=joints)
         if memory.curve is None and t - memory.asked >= self.settings.ask:
-            memory = self._planned(memory, t, joints, np.asarray(sensed[self.arms.layout.target], dtype=float))
+            memory = self._planned(memory, t, joints, np.asarray(sensed[self.arms.layout.target_reading], dtype=float))
         wanted = self._wanted(memory, t)
         row = np.zeros((3, len(v)))
         row[:, self.arms.driven] = wanted

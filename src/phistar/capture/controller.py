@@ -137,14 +137,14 @@ class CaptureController:
 
     def _begun(self, memory: Memory, sensed: Mapping[str, Any]) -> Memory:
         home = self.arms.angles_sensed(sensed)
-        seen = estimate.first_sight(np.asarray(sensed[self.arms.layout.target]), self._base(sensed))
+        seen = estimate.first_sight(np.asarray(sensed[self.arms.layout.target_reading]), self._base(sensed))
         return memory._replace(home=home, way=_resting_at(home), object=seen, carrier=seen)
 
     def _tips(self, sensed: Mapping[str, Any]) -> list[np.ndarray]:
         return [sensed[f"{hand.name}_tips"] for hand in self.arms.hands]
 
     def _base(self, sensed: Mapping[str, Any]) -> np.ndarray:
-        return np.asarray(sensed[self.arms.layout.base]) if self.arms.free else self._fixed_base
+        return np.asarray(sensed[self.arms.layout.base_reading]) if self.arms.free else self._fixed_base
 
     @cached_property
     def _fixed_base(self) -> np.ndarray:
@@ -155,7 +155,7 @@ class CaptureController:
         settings, step = self.settings, max(t - memory.time, 1e-9)
         count = min(memory.sightings + 1.0, max(1.0, settings.memory / step))
         timing = estimate.timing(count, step, settings.delay)
-        seen = np.asarray(sensed[self.arms.layout.target])
+        seen = np.asarray(sensed[self.arms.layout.target_reading])
         state, twist, sighting = self.sight.follow(
             memory.object, seen, self._base(sensed), memory.correction, memory.body, timing
         )

@@ -56,11 +56,12 @@ class CaptureLayout:
     Parameters
     ----------
     target : str
-        The body that is to be captured; its sightings are the reading of this name.
+        The body that is to be captured; its sightings are the reading of this name, _ in the place of /.
     hands : sequence of HandLayout
         One or more, each at the end of an arm of its own.
     base : str
-        The frame that carries the arms and that sightings are seen from.
+        The frame that carries the arms and that sightings are seen from; where it floats, the reading of this name
+        tells how, _ in the place of /.
 
     Examples
     --------
@@ -79,6 +80,16 @@ class CaptureLayout:
         names = [hand.name for hand in self.hands]
         if not names or len(set(names)) < len(names):
             raise ModelError(f"A capture needs hands, each with a name of its own; they are called {names!r:.200}.")
+
+    @property
+    def target_reading(self) -> str:
+        """The name of the target's sightings."""
+        return self.target.replace("/", "_")
+
+    @property
+    def base_reading(self) -> str:
+        """The name of the reading of a base that floats."""
+        return self.base.replace("/", "_")
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> CaptureLayout:

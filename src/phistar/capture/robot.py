@@ -113,12 +113,15 @@ class Arms:
         """The readings that tell the arms' state and load, with their sizes."""
         rows = {f"{hand.name}_joints": 2 * len(hand.joints) for hand in self.hands}
         rows |= {f"{hand.name}_wrist": 6 for hand in self.hands}
-        return rows | ({self.layout.base: SIGHT_ROWS} if self.free else {})
+        return rows | ({self.layout.base_reading: SIGHT_ROWS} if self.free else {})
 
     @property
     def sights(self) -> Mapping[str, int]:
         """The readings that tell of the target: what the fingers feel, and where it is seen."""
-        return {**{f"{hand.name}_tips": len(hand.fingers) for hand in self.hands}, self.layout.target: SIGHT_ROWS}
+        return {
+            **{f"{hand.name}_tips": len(hand.fingers) for hand in self.hands},
+            self.layout.target_reading: SIGHT_ROWS,
+        }
 
     def angles_sensed(self, sensed: Mapping[str, Any]) -> np.ndarray:
         """The joints (n,) of all arms as they are read."""
@@ -163,7 +166,7 @@ class Arms:
             for number, start in enumerate(hand.joints.tolist()):
                 places[start], rates[start] = read[number : number + 1], read[count + number : count + number + 1]
         if self.free:
-            read, start = sensed[self.layout.base], self._base_joint.v_slice.start
+            read, start = sensed[self.layout.base_reading], self._base_joint.v_slice.start
             back = np.swapaxes(from_quaternion(read[3:7]), 0, 1)  # a free joint's rates are in its body's axes
             places[start] = read[:7]
             rates[start] = np.concatenate([np.matmul(back, read[7:10]), np.matmul(back, read[10:13])])

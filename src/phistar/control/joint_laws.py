@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, final
 
+import numpy as np
+
 from phistar.array_types import Array
-from phistar.control.law import Controller, JointLaw, gain, joint_error, joint_row, refuse_loops, set_gains, taken
+from phistar.control.law import Controller, JointLaw, gain, joint_error, joint_row, refuse_loops, row, set_gains, taken
 from phistar.dynamics import gravity_load
+from phistar.errors import ModelError
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.stated import states
@@ -166,15 +169,20 @@ class InverseDynamicsControl(JointLaw):
     """Computed torque: the joint errors obey a linear equation of their own.
 
     T = HφF̂ + η̂ at θ̈_r = θ̈_d + k_d(θ̇_d − θ̇) + k_p(θ_d ⊖ θ), so that ë + k_d ė + k_p e = 0 (WD89 §3). With
-    `reference(q_d, v_d, a_d)`.
+    `reference(q_d, v_d, a_d)`. In a mechanism with loops the primary joints do this, and they alone are driven:
+    τ = E(Q)*ρ̂, with θ̇ = E(Q)Q̇ and ρ̂ what the joints of the tree would need; of the reference their entries count.
 
     Parameters
     ----------
     model : Model
+        A tree, a mechanism with loops, or one in independent rates (`model.embedded()`).
     kp, kd : float or (nv,)
         Stiffness and damping; kd is critical, 2√kp, by default.
     damping : float or (nv,), optional
         Estimate of viscous friction, WD89's d̂; by default the model's.
+    primary : sequence of str, optional
+        Names of the joints that are driven in a mechanism with loops, one for each degree of freedom; by default they
+        are chosen where it is assembled.
 
     Examples
     --------
@@ -190,9 +198,18 @@ class InverseDynamicsControl(JointLaw):
     kp: Any = 100.0
     kd: Any = None
     damping: Any = None
+    primary: Sequence[str] | None = None
+    embedded: Model | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        refuse_loops(self.model, self)
+        check_robot("InverseDynamicsControl", (self.model,))
+        if self.model.loops and self.model.embedding is None:
+            object.__setattr__(self, "embedded", self.model.embedded(self.primary))
+        elif self.primary is not None:
+            raise ModelError(
+                f"{self.model.name} has no loops: every joint of it is driven. `primary` names the joints that are "
+                "driven where others follow them."
+            )
         set_gains(self, dict.fromkeys(("kp", "kd"), self.model.nv))
         own = self.model.tree.gather(lambda kind: kind.damping)
         if self.model.embedding is not None:
@@ -203,5 +220,19 @@ class InverseDynamicsControl(JointLaw):
     def __call__(self, t: Any, q: Any, v: Any, reference: Any) -> Array:
         q, v, target, rate, change = self.taken(q, v, reference)
         wanted = change + self.kd * (rate - v) + self.kp * joint_error(self.model, q, target)
+        if self.embedded is not None:
+            return self._by_primary_joints(self.embedded, q, v, wanted)
         feedback = dynamic_feedback(self.model, q, v, wanted)
         return gathered(self.model, q, feedback.forces, feedback.torques + self.damping * v)
+
+    def _by_primary_joints(self, inner: Model, q: Any, v: Any, wanted: Any) -> Array:
+        """τ = E(Q)*ρ̂ at the primary joints, zero at all others."""
+        assert inner.embedding is not None
+        driven = list(inner.embedding.independent)
+        feedback = dynamic_feedback(inner, q, v[..., driven], wanted[..., driven])
+        friction = inner.embedding.independent_forces(q, self.damping * v)
+        forces = gathered(inner, q, feedback.forces, feedback.torques) + friction
+        nothing = np.zeros((*forces.shape[:-1], 1))
+        at = {place: number for number, place in enumerate(driven)}
+        columns = [forces[..., at[i] : at[i] + 1] if i in at else nothing for i in range(self.model.nv)]
+        return row(*columns)
