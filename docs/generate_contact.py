@@ -15,7 +15,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import phistar as ps
-from phistar.contact.pairs import chosen_pairs
 from phistar.contact.surface import Surface, normal_force
 from phistar.plant.session import PlantState
 from phistar.sim.extrapolation import long_step
@@ -32,7 +31,11 @@ def on_a_floor(joint: ps.Joint, inertia: ps.Inertia, geometry: ps.Geometry, surf
     floor = ps.Geometry(ps.Plane(), name="floor", role="collision")
     builder.body("ground", "world", geometry=[floor])
     builder.body("body", "world", joint, inertia=inertia, geometry=[geometry])
-    return World(chosen_pairs(builder.build(), surface, [("body", "floor")]))
+    plant = ps.Plant(name="scene")
+    plant.add(builder.build(), "scene")
+    plant.default_contact(None)
+    plant.contact("body", "floor", surface)
+    return World(plant.system)
 
 
 def ball(surface: Surface) -> World:

@@ -9,7 +9,6 @@ import numpy as np
 
 import phistar as ps
 from phistar.capture.baseline import TrajectorySettings
-from phistar.contact.pairs import all_pairs
 from phistar.model.wd89 import binary_tree, render
 from phistar.sim.motion import Motion
 from phistar.sim.world import World
@@ -108,11 +107,11 @@ print(f"at 1.8 mm and 10 mm/s apart the printed law pulls with {-pull:.2f} N")
 # Steps are limited by the change of joints and by the predicted time of collision (ε − d)/ḋ. A ball on a floor:
 
 # %%
-builder = ps.ModelBuilder("ball")
-builder.body("ground", "world", geometry=[ps.Geometry(ps.Plane(), name="floor", role="collision")])
-shape = ps.Geometry(ps.Sphere(0.1), role="collision")
-builder.body("ball", "world", ps.Free(), inertia=ps.Inertia(1.0, (0, 0, 0), 0.004 * np.eye(3)), geometry=[shape])
-world = World(all_pairs(builder.build(), ps.Surface(restitution=0.6, strength=1e4)))
+plant = ps.Plant(name="ball")
+plant.add_body("ground", ps.Geometry(ps.Plane(), name="floor", role="collision"), free=False)
+plant.add_body("ball", ps.Sphere(0.1), inertia=1.0)
+plant.default_contact(ps.Surface(restitution=0.6, strength=1e4))
+world = World(plant.system)
 motion = Motion(world, lambda t, q, v: np.zeros(6), rtol=1e-6)
 times, heights = [], []
 for moment in motion.moments(world.start([0, 0, 0.5, 0, 0, 0, 1], np.zeros(6)), 0.0, stops=np.linspace(0.02, 1.2, 60)):

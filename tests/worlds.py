@@ -2,9 +2,13 @@
 
 from typing import NamedTuple
 
+from phistar.contact.surface import Surface
+from phistar.plant.members import Robot, join
+from phistar.plant.plant import Plant
 from phistar.plant.session import PlantState
 from phistar.sim.motion import Motion
 from phistar.sim.steps import Step
+from phistar.sim.world import World
 
 
 class Made(NamedTuple):
@@ -26,3 +30,13 @@ def stepper(world):
         return Made(given["last"].state, made.step)
 
     return step
+
+
+def world_of(model, surface=None, pairs=None):
+    """A model's shapes that may touch by one law: all that can meet, or the pairs that are named."""
+    plant = Plant(tuple(model.gravity), model.name)
+    join(plant, Robot(model.name, model))
+    plant.default_contact((surface or Surface()) if pairs is None else None)
+    for a, b, *own in pairs or ():
+        plant.contact(a, b, own[0] if own else surface)
+    return World(plant.system)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.errors import PhistarError, ShapeError
+from phistar.plant.robot_view import motions_of
 from phistar.sim.motion import Moment, Motion
-from phistar.sim.scenes.controllers import driven_rates, effort_limits
+from phistar.sim.scenes.controllers import effort_limits
 from phistar.sim.scenes.loop import Continuous, Drive
-from phistar.sim.scenes.parts import parts_of
 from phistar.sim.scenes.readings import Line, Readings
 from phistar.sim.scenes.run import SENSED
 from phistar.sim.scenes.scene import Scene, Setting
@@ -77,7 +77,7 @@ class SceneEnv(gymnasium.Env):
         self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
         self.period, self._reward, self._terminated = period, reward, terminated
         setting = self.scene.setting(0)
-        self._driven = driven_rates(setting.model)
+        self._driven = effort_limits(setting) > 0.0
         limits = np.where(np.isfinite(found := effort_limits(setting)), found, force_limit)[self._driven]
         self._act: Act = act or self._forces
         self.action_space = action_space or spaces.Box(-limits, limits, dtype=np.float64)
@@ -116,7 +116,7 @@ class SceneEnv(gymnasium.Env):
         """The episode so far: the true state and the joint forces at the start and after every step."""
         t, q, v, tau = (np.array(column) for column in zip(*self._rows, strict=True))
         setting = self._setting
-        parts = parts_of(setting.model, setting.parts)
+        parts = motions_of(setting.plant)
         return Trajectory(setting.model, t, q, v, tau, name=self.scene.name, parts=parts)
 
     def _keep(self) -> None:
@@ -140,7 +140,7 @@ class SceneEnv(gymnasium.Env):
         self._tau: Any = np.zeros(setting.model.nv)
         self._law = Continuous(setting, lambda t, q, v: self._tau)
         timing, world = setting.timing, setting.world
-        self._motion = Motion(world, Drive(setting, self._law), timing.rtol, timing.atol)
+        self._motion = Motion(world, None, timing.rtol, timing.atol, into=Drive(setting, self._law).into)
         first = timing.step or min(self._motion.longest, 1e-3)
         self._moment: Moment = self._motion.first(world.start(*setting.start), 0.0, first)
         self._readings = Readings(setting.sensing, self.period)
@@ -159,7 +159,7 @@ class SceneEnv(gymnasium.Env):
         return motion.onward(self._moment, stops) if step is None else motion.onward_by(step, self._moment, stops)
 
     def _sense(self) -> None:
-        self._line, self._sensed = self._readings.next(self._line, self._moment)
+        self._line, self._sensed = self._readings.next(self._line, self._moment, self._motion.session, self._law.tau)
 
     def _seen(self) -> dict[str, np.ndarray]:
         state = self._moment.state

@@ -9,7 +9,7 @@ import phistar as ps
 from phistar.capture import CaptureLayout
 from phistar.capture.robot import Arms, without
 from phistar.errors import ModelError, UnknownNameError
-from phistar.sim.scenes.source import BUNDLED
+from phistar.sim.scenes.registry import scene_folders
 from phistar.spatial.rotations import to_quaternion
 from tests.capture.grapple_layout import LAYOUT, WHO
 
@@ -121,7 +121,7 @@ def test_a_panel_on_the_base_is_known_as_it_hangs_at_rest_and_driven_by_nobody(s
 
 def grapple_with(folder, old, new):
     """The bundled scene, with something else in the place of a thing."""
-    text = (BUNDLED / "grapple.toml").read_text("utf-8")
+    text = (scene_folders()[-1] / "grapple.toml").read_text("utf-8")
     assert old in text
     text = text.replace(old, new).replace("torque_limit", "# torque_limit")
     (folder / "other.toml").write_text(text, "utf-8")

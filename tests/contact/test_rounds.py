@@ -5,11 +5,10 @@ import pytest
 
 import phistar as ps
 from phistar.constraints import columns as c
-from phistar.contact.pairs import all_pairs
 from phistar.contact.shapes import convex
 from phistar.contact.surface import Surface
-from phistar.sim.world import World
 from phistar.spatial import exp_quaternion
+from tests.worlds import world_of as touching
 
 coal = pytest.importorskip("coal")
 
@@ -20,7 +19,7 @@ def world_of(one, other, swapped):
     for name, shape in zip("ab", shapes, strict=True):
         own = ps.Geometry(shape, ps.Pose(rpy=(0.3, -0.2, 0.5), xyz=(0.02, 0.01, -0.03)), role="collision")
         builder.body(name, "world", ps.Free(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)), geometry=[own])
-    return World(all_pairs(builder.build(), Surface(margin=1.0)))
+    return touching(builder.build(), Surface(margin=1.0))
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -28,15 +27,15 @@ def world_of(one, other, swapped):
 @pytest.mark.parametrize("other", [ps.Box((0.3, 0.2, 0.4)), ps.Plane()], ids=["box", "plane"])
 def test_distance_point_and_normal_are_coals(one, other, swapped):
     world, rng, seen = world_of(one, other, swapped), np.random.default_rng(1), 0
-    session, pair = world.session(), world.pairs.pairs[0]
-    shapes = [convex(site.shape) for site in (pair.a, pair.b)]
+    session, pair = world.session(), world.shapes_of(0)
+    shapes = [convex(site.shape) for site in pair]
     measure, request = coal.ComputeDistance(*shapes), coal.DistanceRequest()
     for _ in range(200):
         q = np.concatenate(
             [np.concatenate([rng.uniform(-0.4, 0.4, 3), exp_quaternion(rng.normal(size=3))]) for _ in "ab"]
         )
         poses = []
-        for site in (pair.a, pair.b):
+        for site in pair:
             own = ps.forward_kinematics(world.model, q, world.model.bodies[site.body].name)
             turn = own[:3, :3] @ site.placement.rotation
             poses.append(coal.Transform3s(turn, own[:3, 3] + own[:3, :3] @ site.placement.translation))
@@ -76,7 +75,7 @@ def test_a_capsule_along_a_face_touches_with_its_middle():
     builder.body("box", "world", geometry=[ps.Geometry(ps.Box((2, 2, 1)), name="box", role="collision")])
     rod = ps.Geometry(ps.Capsule(0.05, 0.4), ps.Pose(rpy=(0, np.pi / 2, 0)), role="collision")
     builder.body("rod", "world", ps.Free(), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3)), geometry=[rod])
-    world = World(all_pairs(builder.build(), Surface()))
+    world = touching(builder.build(), Surface())
     contacts, _ = looked(world, world.session(), [0.3, 0.2, 0.551, 0, 0, 0, 1])
     for contact in contacts:
         assert contact[c.GAP] == pytest.approx(1e-3, rel=1e-9)

@@ -44,8 +44,7 @@ def test_a_file_may_be_called_world(tmp_path):
 def test_masks_of_the_file_keep_shapes_apart(tmp_path):
     (tmp_path / "arm.xml").write_text(ARM)
     plant = ps.Plant.load(tmp_path / "arm.xml")
-    groups = [shape.group for shape in plant.system.shapes]
-    assert plant.system.meets[groups[0], groups[1]] == 0
+    assert not plant.system.meets.any() and not plant.system.shapes  # what meets nothing is left out
 
 
 def test_a_plant_that_was_saved_moves_as_before(tmp_path):
@@ -61,10 +60,10 @@ def test_a_plant_that_was_saved_moves_as_before(tmp_path):
 
 
 def test_files_that_are_no_plants_are_refused_with_sentences(tmp_path):
-    (tmp_path / "bad.toml").write_text("format_version = 1\nname = 3\n[[shape]]\nbody = 'world'\nname = ''\n")
+    (tmp_path / "bad.toml").write_text("format_version = 1\nname = 3\n[[shapes]]\nbody = 'world'\n")
     for name, told in (
-        ("bad.toml", "missing or of the wrong kind"),
-        ("none.toml", "a plant in TOML was expected"),
+        ("bad.toml", "name: a text without control characters was expected; it is 3"),
+        ("none.toml", "a scene in TOML was expected"),
         ("scene.usd", "not from"),
     ):
         with pytest.raises(ps.PhistarError, match=told):
@@ -78,15 +77,15 @@ HEAD = "format_version = 1\nname = 'p'\ngravity = [0, 0, -9.81]\n"
     ("text", "told"),
     [
         ("mjcf = 'p.toml'\n", "not well-formed XML"),  # itself
-        ("[[robot]]\nname = 'a'\nfile = 'pipe.urdf'\n", "not a regular file"),
-        (f"[[robot]]\nname = 'a'\nfile = '{'x' * 5000}'\n", "There is no robot"),
-        ("[[robot]]\nname = 'a'\nfile = '../arm.urdf'\n", "outside the allowed folders"),
-        ("[[robot]]\nname = 'a'\nfile = '/etc/passwd'\n", "outside the allowed folders"),
+        ("[[parts]]\nname = 'a'\nrobot = 'pipe.urdf'\n", "not a regular file"),
+        (f"[[parts]]\nname = 'a'\nrobot = '{'x' * 5000}'\n", "There is no robot"),
+        ("[[parts]]\nname = 'a'\nrobot = '../arm.urdf'\n", "outside the allowed folders"),
+        ("[[parts]]\nname = 'a'\nrobot = '/etc/passwd'\n", "outside the allowed folders"),
         ("mjcf = '../arm.xml'\n", "outside the allowed folders"),
-        ("[[robot]]\nname = 'a'\nfile = 'arm.urdf'\n", "does not exist"),
-        ("start = [1.0, 2.0]\n", "start has shape"),
-        ("[[shape]]\nbody = 'world'\nname = 's'\nsphere = 1.0\nquaternion = [0, 0, 0, 0]\n", "of length one"),
-        ("x = " + "[" * 3000 + "]" * 3000 + "\n", "nested too deeply for a plant"),
+        ("[[parts]]\nname = 'a'\nrobot = 'arm.urdf'\n", "does not exist"),
+        ("start = [1.0, 2.0]\n[[parts]]\nname = 'a'\n", "start has shape"),
+        ("[[parts]]\nname = 's'\nquaternion = [0, 0, 0, 0]\n", "of length one"),
+        ("x = " + "[" * 3000 + "]" * 3000 + "\n", "nested too deeply"),
     ],
 )
 def test_files_of_plants_are_a_strangers(text, told, tmp_path):
@@ -132,7 +131,7 @@ def test_a_plants_file_names_robots_from_its_own_folder_and_says_where_others_ar
     near.add("here/robots/arm.urdf", "arm")
     far.add("there/arm.urdf", "arm")
     near.save("here/near.toml")
-    assert not caplog.records and 'file = "robots/arm.urdf"' in (tmp_path / "here/near.toml").read_text()
+    assert not caplog.records and 'robot = "robots/arm.urdf"' in (tmp_path / "here/near.toml").read_text()
     far.save("here/far.toml")
     assert "load it with packages=" in caplog.text
     assert (
@@ -172,11 +171,14 @@ def test_everything_that_a_plant_has_is_in_its_file_and_comes_back(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[[shape]]\nsphere = 1.0\nbox = [1, 1, 1]\n", "has 2 of them"),
-        ("[[shape]]\nball = 1.0\n", r"shape\[0\]\.ball.*not permitted"),
-        ("[[sensor]]\nkind = 'smell'\nof = 'world'\n", r"sensor\[0\]\.kind"),
-        ("[[actuator]]\nrobot = 'a'\nkind = 'force'\nstiffness = 'soft'\n", r"actuator\[0\]\.stiffness.*'soft'"),
-        ("[[ignore]]\nbodies = ['a']\n", r"ignore\[0\]\.bodies"),
+        ("[[shapes]]\nsphere = 1.0\nbox = [1, 1, 1]\n", "give one shape.*it has 2"),
+        ("[[shapes]]\nball = 1.0\n", r"\[\[shapes\]\] 1: ball is not known here"),
+        ("[[sensors]]\nkind = 'smell'\nof = 'world'\n", r"\[\[sensors\]\] 1, kind: one of joint_position, .*'smell'"),
+        (
+            "[[actuators]]\npart = 'a'\nkind = 'force'\nstiffness = 'soft'\n",
+            r"\[actuators\]\] 1, stiffness: a number",
+        ),
+        ("ignored = [['a']]\n", "ignored: a list of pairs of names was expected"),
     ],
 )
 def test_a_wrong_entry_is_told_with_its_place(text, told, tmp_path):
@@ -187,5 +189,5 @@ def test_a_wrong_entry_is_told_with_its_place(text, told, tmp_path):
 
 def test_the_json_schema_knows_every_table():
     schema = ps.Plant.json_schema()
-    tables = {"robot", "shape", "actuator", "sensor", "weld", "ignore", "contact"}
+    tables = {"parts", "shapes", "actuators", "sensors", "welds", "ignored", "contacts", "time", "controller", "task"}
     assert tables <= set(schema["properties"]) and schema["additionalProperties"] is False

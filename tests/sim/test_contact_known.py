@@ -8,11 +8,10 @@ import pytest
 
 import phistar as ps
 from phistar.constraints import columns as c
-from phistar.contact.pairs import Pairs, all_pairs, chosen_pairs
 from phistar.contact.surface import Surface, normal_energy
 from phistar.sim.extrapolation import long_step
 from phistar.sim.motion import Motion
-from phistar.sim.world import World
+from tests.worlds import world_of
 
 pytest.importorskip("coal")
 KNOWN = json.loads((Path(__file__).parents[1] / "data/contact/references.json").read_text("utf-8"))
@@ -26,7 +25,7 @@ def on_the_floor(inertia, geometry, surface, gravity=9.81, joint=None):
     builder = ps.ModelBuilder("body", gravity=(0, 0, -gravity))
     builder.body("ground", "world", geometry=shape(ps.Plane(), "floor"))
     builder.body("body", "world", joint or ps.Free(), inertia=inertia, geometry=geometry)
-    return World(chosen_pairs(builder.build(), surface, [("body", "floor")]))
+    return world_of(builder.build(), surface, [("body", "floor")])
 
 
 def free(world):
@@ -39,7 +38,7 @@ def axes(world, state):
 
 def energies_of(world, motion, moments):
     """Kinetic, potential, and elastic in gaps and bristles, of moments as they are made."""
-    surface, found = world.pairs.pairs[0].surface, []
+    surface, found = world.system.laws[0], []
     for moment in moments:
         state, model, engine = moment.state, world.model, motion.session.engine
         table = engine.tables["contacts"][: engine.counts[c.CONTACTS]]
@@ -76,9 +75,8 @@ def test_balls_roll_on_a_pulled_box_as_simbenchmark_computes(count, force):
     model = builder.build()
     hard = Surface(friction=known["friction_box_ground"], strength=200.0, bristle_stiffness=1e5, bristle_damping=1e3)
     thin = Surface(friction=known["friction_ball_box"], margin=2e-4)
-    pairs = chosen_pairs(model, hard, [("box", "floor")]).pairs
-    pairs += chosen_pairs(model, thin, [(name, "box") for name in names]).pairs
-    world, weight = World(Pairs(model, pairs)), (box + count * ball) * gravity
+    pairs = [("box", "floor", hard), *((name, "box", thin) for name in names)]
+    world, weight = world_of(model, pairs=pairs), (box + count * ball) * gravity
     low, high = 2e-3 / (1 + weight / 4 / 200.0), 2e-4 / (1 + ball * gravity / 15.0)
     side = round(np.sqrt(count))
     grid = [(0.7 * (k % side - (side - 1) / 2), 0.7 * (k // side - (side - 1) / 2)) for k in range(count)]
@@ -205,4 +203,4 @@ def test_a_box_that_falls_on_a_corner_loses_energy_in_every_step(step):
 
 def test_every_pair_but_neighbours_may_touch():
     world = elastic_ball(Surface())
-    assert not all_pairs(world.model, Surface()).pairs  # joined by one joint
+    assert not len(world_of(world.model).pairs)  # joined by one joint

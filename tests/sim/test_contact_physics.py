@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface
 from phistar.sim.motion import Motion
-from phistar.sim.world import World
-from tests.worlds import stepper
+from tests.worlds import stepper, world_of
 
 pytest.importorskip("coal")
 
@@ -24,7 +22,7 @@ def row_of_balls(count, surface):
         builder.body(
             f"ball{i}", "world", ps.Prismatic(axis=(1, 0, 0)), inertia=inertia, geometry=shape(ps.Sphere(0.05))
         )
-    return World(all_pairs(builder.build(), surface))
+    return world_of(builder.build(), surface)
 
 
 def test_a_row_of_balls_hands_the_speed_of_the_first_to_the_last():
@@ -40,7 +38,7 @@ def test_unequal_balls_keep_momentum_and_lose_the_energy_of_their_restitution():
     for name, mass in (("light", 1.0), ("heavy", 3.0)):
         inertia = ps.Inertia(mass, (0, 0, 0), np.eye(3) * 1e-3)
         builder.body(name, "world", ps.Prismatic(axis=(1, 0, 0)), inertia=inertia, geometry=shape(ps.Sphere(0.05)))
-    world = World(all_pairs(builder.build(), Surface(restitution=0.4, strength=500.0, margin=1e-3)))
+    world = world_of(builder.build(), Surface(restitution=0.4, strength=500.0, margin=1e-3))
     motion = Motion(world, lambda t, q, v: np.zeros(2), rtol=1e-8, atol=1e-11)
     end = list(motion.moments(world.start([0.0, 0.2], [1.0, -0.5]), 0.0, [0.3]))[-1].state
     mean = (1.0 * 1.0 + 3.0 * -0.5) / 4.0
@@ -54,7 +52,7 @@ def stack(count):
     for i in range(count):
         inertia = ps.Inertia(1.0, (0, 0, 0), np.eye(3) * 0.04 / 6)
         builder.body(f"box{i}", "world", ps.Free(), inertia=inertia, geometry=shape(ps.Box((0.2, 0.2, 0.2))))
-    return World(all_pairs(builder.build(), Surface(strength=40.0)))
+    return world_of(builder.build(), Surface(strength=40.0))
 
 
 def test_a_stack_stands_still_and_each_box_carries_what_is_above_it():
@@ -66,7 +64,7 @@ def test_a_stack_stands_still_and_each_box_carries_what_is_above_it():
         if k == 200:
             settled = state.q
     assert np.max(np.abs(state.q - settled)) < 1e-9
-    names = [world.pairs.pairs[number].name for number in step.pair]
+    names = [world.pair_name(number) for number in step.pair]
     force = dict(zip(names, step.normal, strict=True))
     assert force["box0 / floor"] == pytest.approx(2 * 9.81, rel=1e-6)
     assert force["box1 / box0"] == pytest.approx(9.81, rel=1e-6)

@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface
 from phistar.errors import PhistarError, ShapeError
 from phistar.plant.session import Diverged
 from phistar.sim.motion import Motion
 from phistar.sim.scenes.run import Stopped
 from phistar.sim.scenes.scene import Scene
-from phistar.sim.world import World
 from tests.scenes import little_scene
-from tests.worlds import stepper
+from tests.worlds import stepper, world_of
 
 INERTIA, STEP = 1e-3, 2e-3
 WHEEL = """<robot name="wheel"><link name="base"/>
@@ -48,7 +46,7 @@ def test_damping_inside_an_arm_is_that_of_the_whole_implicit_equation():
             f"link{k}", parent, ps.Revolute(axis=(0, k == 1, k != 1), damping=damping), ps.Pose(xyz=(0.4, 0, 0)), bar
         )
     model, h = builder.build(), 5e-3
-    world = World(all_pairs(model, Surface()))
+    world = world_of(model, Surface())
     q, v, tau = np.array([0.3, -0.7, 0.4]), np.array([1.0, -2.0, 3.0]), np.array([0.5, 0.2, -0.1])
     made = stepper(world)(world.start(q, v), tau, h)
     mass = ps.mass_matrix(model, q)
@@ -68,7 +66,7 @@ def test_a_run_that_diverges_stops_with_a_sentence_and_what_there_was(tmp_path):
 def wheel_world():
     builder = ps.ModelBuilder("wheel")
     builder.body("wheel", "world", ps.Revolute(axis=(0, 0, 1)), inertia=ps.Inertia(1.0, (0, 0, 0), np.eye(3) * INERTIA))
-    return World(all_pairs(builder.build(), Surface()))
+    return world_of(builder.build(), Surface())
 
 
 def test_forces_beyond_all_numbers_are_no_penetration():

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface, normal_energy
 from phistar.sim.motion import Motion
-from phistar.sim.world import World
+from tests.worlds import world_of
 
 pytest.importorskip("coal")
 BALL = ps.Inertia(1.0, (0, 0, 0), np.eye(3) * 0.4 * 0.01)
@@ -21,7 +20,7 @@ def ball_on_a_floor(surface):
     builder.body(
         "ball", parent="world", joint=ps.Free(), inertia=BALL, geometry=[ps.Geometry(ps.Sphere(0.1), role="collision")]
     )
-    return World(all_pairs(builder.build(), surface))
+    return world_of(builder.build(), surface)
 
 
 def watched(world, q, v, end, rtol=1e-6):
@@ -30,7 +29,7 @@ def watched(world, q, v, end, rtol=1e-6):
 
 
 def energy(world, moment):
-    surface = world.pairs.pairs[0].surface
+    surface = world.system.laws[0]
     kept = float(normal_energy(surface.margin, surface.strength, moment.state.q[2] - 0.1))
     moving = 0.5 * moment.state.v @ np.diag([0.004] * 3 + [1.0] * 3) @ moment.state.v
     return kept + moving + 9.81 * moment.state.q[2]

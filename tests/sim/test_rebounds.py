@@ -33,7 +33,7 @@ def speeds(setting, ball="ball"):
 
 
 def touching(setting, moment):
-    return [setting.world.pairs.pairs[number].name for number in moment.touching.pairs]
+    return [setting.world.pair_name(number) for number in moment.touching.pairs]
 
 
 @pytest.mark.parametrize("step", [1e-4, 1e-3, 1e-2])

@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface
 from phistar.sim.motion import Motion
 from phistar.sim.roots import Roots
-from phistar.sim.world import World
+from tests.worlds import world_of
 
 pytest.importorskip("coal")
 BODY = ps.Inertia(2.0, (0.01, -0.02, 0.015), np.diag([0.02, 0.03, 0.025]))
@@ -25,7 +24,7 @@ def two_boxes():
         builder.body(name, "world", ps.Free(), inertia=BODY, geometry=shape(ps.Box((0.2, 0.2, 0.2))))
     q = [0, 0, 0, 0, 0, 0, 1, 0.25, 0.06, 0.05, 0, 0, 0, 1]
     v = [0.1, 0, 0.2, 0.5, 0, 0, 0.3, 0.2, 0.1, -0.5, 0, 0]
-    return World(all_pairs(builder.build(), Surface(strength=100.0))), q, v, np.zeros(12)
+    return world_of(builder.build(), Surface(strength=100.0)), q, v, np.zeros(12)
 
 
 def arm_on_a_free_base():
@@ -45,7 +44,7 @@ def arm_on_a_free_base():
     builder.body("tip", "link1", ps.Fixed(), geometry=[tip])
     builder.body("ball", "world", ps.Free(), inertia=BODY, geometry=shape(ps.Sphere(0.1)))
     q = [0, 0, 0, 0, 0, 0, 1, 0.3, -0.6, 0.95, 0.17, 0.01, 0, 0, 0, 1]
-    return World(all_pairs(builder.build(), Surface())), q, np.zeros(14), np.array([*[0.0] * 6, 1.0, 2.0, *[0.0] * 6])
+    return world_of(builder.build(), Surface()), q, np.zeros(14), np.array([*[0.0] * 6, 1.0, 2.0, *[0.0] * 6])
 
 
 @pytest.mark.parametrize("case", (two_boxes, arm_on_a_free_base))
@@ -86,7 +85,7 @@ def thrown(velocity, step):
     model = builder.build()
     q, spin = np.array([0, 0, 0, 0, 0, 0, 1, 0.2]), np.array([1.0, -2.0, 3.0])
     v = np.concatenate([spin, mount.rotation.T @ np.asarray(velocity, float), [0.5]])
-    motion = Motion(World(all_pairs(model, Surface())), lambda t, q, v: np.zeros(7), rtol=1e-6, atol=1e-9)
+    motion = Motion(world_of(model, Surface()), lambda t, q, v: np.zeros(7), rtol=1e-6, atol=1e-9)
     start = motion.world.start(q, v)
     made = motion.moments(start, 0.0, [0.4]) if step is None else motion.fixed(start, 0.0, [0.4], step)
     return model, start, list(made)[-1].state
@@ -126,7 +125,7 @@ def box_and_ball():
     builder.body("ball", "world", ps.Free(), mount, inertia=BODY, geometry=shape(ps.Sphere(0.15)))
     model = builder.build()
     v = np.array([0.3, -0.2, 1.0, 0.5, 0, 0, -0.7, 0.4, 1.5, *(mount.rotation.T @ [-0.3, 0, 0])])
-    return World(all_pairs(model, Surface())), model.neutral(), v, np.zeros(12)
+    return world_of(model, Surface()), model.neutral(), v, np.zeros(12)
 
 
 def spinning_arm():
@@ -201,7 +200,7 @@ def test_a_free_body_keeps_its_momentum_whatever_loops_the_model_has(loop):
     v[:6] = [1.0, -0.5, 0.7, 1.0, 0.0, 0.0]
     if loop is with_a_linkage_of_its_own:
         v[6:] = [0.8, -0.8, 0.8]
-    world = World(all_pairs(model, Surface()))
+    world = world_of(model, Surface())
     moments = list(Motion(world, lambda t, q, v: np.zeros(len(v))).fixed(world.start(model.neutral(), v), 0, [2], 2e-3))
     kept = np.array([ps.momentum(model, moment.state.q, moment.state.v) for moment in moments])
     assert np.max(np.abs(kept - ps.momentum(model, model.neutral(), v))) < 1e-11

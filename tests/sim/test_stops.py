@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.pairs import Pairs, all_pairs
 from phistar.contact.surface import Surface
 from phistar.sim.motion import Motion
-from phistar.sim.world import World
+from tests.worlds import world_of
 
 pytest.importorskip("coal")
 
@@ -16,7 +15,7 @@ def pendulum(limits=(-0.5, 0.8)):
     builder = ps.ModelBuilder("pendulum")
     inertia = ps.Inertia(1.0, (0, 0, -0.5), np.eye(3) * 0.01)
     builder.body("rod", "world", ps.Revolute(axis=(0, 1, 0), limits=limits), inertia=inertia)
-    return World(Pairs(builder.build()))
+    return world_of(builder.build())
 
 
 @pytest.mark.parametrize("step", (None, 4e-3))
@@ -55,7 +54,7 @@ def test_a_stop_holds_an_arm_that_a_falling_ball_strikes():
     builder.body("tray", "world", ps.Revolute(axis=(0, 1, 0), limits=(-1.0, 0.02)), inertia=light, geometry=tray)
     ball = [ps.Geometry(ps.Sphere(0.05), role="collision")]
     builder.body("ball", "world", ps.Free(), inertia=ps.Inertia(2.0, (0, 0, 0), np.eye(3) * 2e-3), geometry=ball)
-    world = World(all_pairs(builder.build(), Surface(patch=5e-3)))
+    world = world_of(builder.build(), Surface(patch=5e-3))
     motion = Motion(world, lambda t, q, v: np.zeros(7))
     moments = list(motion.fixed(world.start([0.0, 0.3, 0, 0.1, 0, 0, 0, 1], np.zeros(7)), 0.0, [0.2], 2e-3))
     assert max(moment.state.q[0] for moment in moments) < 0.02

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.pairs import all_pairs, chosen_pairs
 from phistar.contact.surface import Surface
-from phistar.sim.world import Penetration, World
-from tests.worlds import stepper
+from phistar.sim.world import Penetration
+from tests.worlds import stepper, world_of
 
 pytest.importorskip("coal")
 CUBE = ps.Inertia(2.0, (0, 0, 0), np.eye(3) * 2.0 * 2 * 0.2**2 / 12)
@@ -22,7 +21,7 @@ def on_a_slope(tangent, surface=None, shape=None):
     builder.body("floor", parent="world", joint=ps.Fixed(), geometry=[floor])
     own = ps.Geometry(shape or ps.Box((0.2, 0.2, 0.2)), role="collision")
     builder.body("cube", parent="world", joint=ps.Free(), inertia=CUBE, geometry=[own])
-    return World(all_pairs(builder.build(), surface or Surface())), angle
+    return world_of(builder.build(), surface or Surface()), angle
 
 
 def moved(world, state, time, step=1e-3):
@@ -82,6 +81,6 @@ def test_intersecting_bodies_are_named_with_how_deep():
 def test_pairs_are_named_by_shape_or_body_and_misnamed_ones_are_refused():
     world, _ = on_a_slope(0.0)
     model = world.model
-    assert len(chosen_pairs(model, Surface(), [("cube", "floor")]).pairs) == 1
+    assert len(world_of(model, Surface(), [("cube", "floor")]).pairs) == 1
     with pytest.raises(ps.UnknownNameError, match="cub"):
-        chosen_pairs(model, Surface(), [("cub", "floor")])
+        world_of(model, Surface(), [("cub", "floor")])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface
 from phistar.model import Geometry, Plane, Sphere
 from phistar.sim.motion import Motion
 from phistar.sim.world import World
+from tests.worlds import world_of
 
 pytest.importorskip("coal")
 KNOB = ps.Pose(xyz=(0.25, 0.0, 0.0))
@@ -29,7 +29,7 @@ def world() -> World:
     builder.loop("closure", "end of coupler", "end of rocker", joint=ps.Revolute(axis=(0.0, 1.0, 0.0)))
     builder.geometry("coupler", Geometry(Sphere(0.02), KNOB, "ball", None, "collision"))
     builder.geometry("world", Geometry(Plane(), ps.Pose(xyz=(0.0, 0.0, 0.06)), "floor", None, "collision"))
-    return World(all_pairs(builder.build(), Surface(friction=0.0), ()))
+    return world_of(builder.build(), Surface(friction=0.0))
 
 
 @pytest.fixture(scope="module")

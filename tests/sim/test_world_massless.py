@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.contact.pairs import all_pairs
 from phistar.contact.surface import Surface
 from phistar.sim.motion import Motion
-from phistar.sim.world import World
+from tests.worlds import world_of as touching
 
 pytest.importorskip("coal")
 INERTIA = ps.Inertia(20.0, (0, 0, 0), np.diag([0.5, 0.6, 0.4]))
@@ -27,7 +26,7 @@ def world_of(massless):
         builder.body("object", parent, kinds[-1], inertia=INERTIA, geometry=own)
     else:
         builder.body("object", "world", ps.Free(), inertia=INERTIA, geometry=own)
-    return World(all_pairs(builder.build(strict=False), Surface(friction=0.4)))
+    return touching(builder.build(strict=False), Surface(friction=0.4))
 
 
 def test_five_massless_links_move_a_body_as_a_free_joint_does():

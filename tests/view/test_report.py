@@ -53,7 +53,9 @@ PHASES = [
 
 
 def test_a_report_is_one_file_that_asks_for_nothing(tmp_path):
-    text = report.write(made(phases=PHASES, captured=True), tmp_path / "report.html").read_text("utf-8")
+    text = report.write(made(phases=PHASES, reached=True, outcome="captured"), tmp_path / "report.html").read_text(
+        "utf-8"
+    )
     assert "default-src 'none'" in text and "<script" not in text
     sources = re.findall(r'(?:src|href)="([^"]*)"', text)
     assert sources and all(source.startswith("data:") for source in sources)
@@ -61,7 +63,7 @@ def test_a_report_is_one_file_that_asks_for_nothing(tmp_path):
 
 
 def test_a_report_tells_verdict_phases_reasons_curves_audits_and_how_to_run_it_again():
-    text = report.page(load_motion(made(phases=PHASES, captured=True)))
+    text = report.page(load_motion(made(phases=PHASES, reached=True, outcome="captured")))
     for words in ("captured", "Pictures", "contact begins", "Phases", "Joints of arm", "Contact forces", "Energy"):
         assert words in text
     for words in ("Momentum", "Relative turning", "ball on arm/link2", "Bodies stay apart", "touch", "--seed 0"):

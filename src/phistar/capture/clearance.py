@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from phistar.capture.robot import Arms, subtree
-from phistar.contact.pairs import Site, sites
 from phistar.contact.shapes import coal, convex
+from phistar.contact.sites import Site, sites
 from phistar.dynamics import forward_kinematics
 
 FAR = 1.0  # m: a distance beyond which nothing is asked

@@ -35,3 +35,7 @@ Download = Annotated[
     bool, typer.Option("--download", help="Let robot_descriptions fetch a robot by name that is not on this machine.")
 ]
 SummaryAsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+AllowCode = Annotated[
+    bool,
+    typer.Option("--allow-code", help="Import and run a controller that the file names as package.module:Class."),
+]

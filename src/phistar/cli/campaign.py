@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
-from phistar.cli.arguments import Packages, Scene, SummaryAsJson
+from phistar.cli.arguments import AllowCode, Packages, Scene, SummaryAsJson
 from phistar.cli.tables import number
 
 LINE_EVERY = 30.0  # s
@@ -46,6 +46,7 @@ def campaign(
         str, typer.Option(metavar="failed|all|none", help="Of which runs to keep the trajectory.")
     ] = "failed",
     packages: Packages = None,
+    allow_code: AllowCode = False,
     as_json: SummaryAsJson = False,
 ) -> None:
     """Run a scene many times with other random numbers, and count what comes of it.
@@ -63,7 +64,7 @@ def campaign(
     from phistar.sim.campaign import campaign as campaigns
     from phistar.sim.scenes import scene as scenes
 
-    found = scenes.Scene.load(scene, packages or [])
+    found = scenes.Scene.load(scene, packages or [], allow_code)
     folder = out or Path(f"campaign-{_flat(found.name)}-{seed}")
     stopped = False
     try:
@@ -138,7 +139,7 @@ def _page(summary: Mapping[str, Any], scene: str, folder: Path) -> RenderableTyp
 
 def _shares(summary: Mapping[str, Any]) -> RenderableType:
     table = Table(show_header=False, box=None)
-    for name in ("captured", "completed"):
+    for name in ("reached", "completed"):
         share = summary[name]
         if share and share["of"]:
             interval = f"{share['low']:.1%} to {share['high']:.1%} at 95 %"

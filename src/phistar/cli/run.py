@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phistar.cli import info
-from phistar.cli.arguments import Packages
+from phistar.cli.arguments import AllowCode, Packages
 from phistar.cli.names import scenes
 from phistar.cli.progress import SimulationProgress
 from phistar.cli.tables import number
@@ -57,6 +57,7 @@ def run(
         bool, typer.Option("--live/--no-view", help="Look on in the browser, and at the whole run when it is over.")
     ] = False,
     packages: Packages = None,
+    allow_code: AllowCode = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run a scene: bodies and robots that touch, under their controllers, with an audit of what happened.
@@ -71,7 +72,7 @@ def run(
     """
     from phistar.sim.scenes.run import Stopped
 
-    found, seed, out = _asked(scene, seed, out, resume, packages or [])
+    found, seed, out = _asked(scene, seed, out, resume, packages or [], allow_code)
     if checkpoint is not None and out is None:
         raise FileError("A checkpoint is written to the folder of --out; give one.")
     check_folder(out, resume)
@@ -114,18 +115,18 @@ def _looking_on(scene: Any, seed: int) -> Any:
 
 
 def _asked(
-    scene: str | None, seed: int | None, out: Path | None, resume: Path | None, packages: list[Path]
+    scene: str | None, seed: int | None, out: Path | None, resume: Path | None, packages: list[Path], code: bool
 ) -> tuple[Any, int, Path | None]:
     """The scene, the seed and the folder; those of the run that is taken up, if one is."""
     from phistar.sim.scenes.checkpoint import read
     from phistar.sim.scenes.scene import Scene
 
     if resume is None:
-        return Scene.load(DEFAULT if scene is None else scene, packages), seed or 0, out
+        return Scene.unread(DEFAULT if scene is None else scene, packages, code), seed or 0, out
     head = read(resume)["head"]
     if seed is not None and seed != head["seed"]:
         raise FileError(f"The run in {resume} has the seed {head['seed']}; leave --seed away.")
-    return Scene.load(head["source"] if scene is None else scene, packages), head["seed"], out or resume
+    return Scene.unread(head["source"] if scene is None else scene, packages, code), head["seed"], out or resume
 
 
 def _watched(scene: Any, seed: int, **options: Any) -> Any:

@@ -71,6 +71,6 @@ def _found(shown: str, floating: bool, packages: list[Path], without: list[str],
     if os.path.isdir(shown) or Path(shown).suffix in (".h5", ".hdf5"):  # of a name too long for a file, too
         return Trajectory.load(shown, packages), None
     if Path(shown).suffix == ".toml" or shown in bundled_scenes():
-        setting = Scene.load(shown, packages).setting(0)
-        return setting.model, setting.start[0]
+        plant = Scene.unread(shown, packages).plant
+        return plant.model, plant.state().q
     return load(shown, floating=floating, packages=packages, without=without, download=download), None

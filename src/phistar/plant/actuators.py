@@ -70,6 +70,12 @@ class Actuator:
         return 3 if self.kind == "impedance" else 1
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it gives the force that it is told, at once, up to its limit."""
+        unbounded = self.command_range == (-np.inf, np.inf)
+        return self.kind == "force" and self.gear == 1.0 and unbounded and self.delay == 0.0 and self.offset == 0.0
+
+    @property
     def row(self) -> SingleRow | None:
         """The servo's row; a motor that is given its force has none."""
         if self.kind == "force":

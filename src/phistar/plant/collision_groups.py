@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from phistar.geometry.shape_records import PlacedShape
+from phistar.contact.surface import Surface
+from phistar.errors import ModelError
+from phistar.geometry.shape_records import Material, PlacedShape
 from phistar.model import Free, Model
 from phistar.model.geometry import Mesh, Polytope, Shape
 from phistar.model.names import unknown
+from phistar.spatial import Pose
 from phistar.spatial.pose import IDENTITY
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
 
 WORLD = "world"
-
-Sides = tuple[set[int], set[int]]  # of pairs: the numbers of bodies on either side
-LabelPairs = Set[frozenset[str]]
 FREE = -2  # the body of a group of bodies that float by themselves
+APART, BY_MATERIAL, STATED = 0, 1, 2  # entries of the table of groups; STATED + k is the k-th stated law
 
 
 class Masks(NamedTuple):
@@ -37,57 +38,172 @@ class Masks(NamedTuple):
 EVERYTHING = Masks(1, 1)
 
 
-class Groups:
-    """Numbers for sets of shapes: those of the world, of all free bodies, of each body of a tree; by their masks."""
+class Candidate(NamedTuple):
+    """A collision shape of a plant: its owner, and its name, which is its own or that of the body it is on."""
 
-    def __init__(
-        self,
-        model: Model,
-        ignored: Sequence[Sides],
-        stated: Sequence[Sides] = (),
-        together: LabelPairs = frozenset(),
-        apart: LabelPairs = frozenset(),
-    ) -> None:
-        self.model, self.ignored, self.stated, self.together, self.apart = model, ignored, stated, together, apart
-        named = set().union(*(side for pair in (*ignored, *stated) for side in pair))
-        self.alone = {
-            body
-            for body, up in enumerate(model.parents)
-            if up < 0 and isinstance(model.joints[body].kind, Free) and not model.children[body] and body not in named
-        }
-        self.numbers: dict[tuple[int, Masks], int] = {}
-
-    def of(self, body: int, masks: Masks = EVERYTHING) -> int:
-        key = (FREE if body in self.alone else body, masks)
-        return self.numbers.setdefault(key, len(self.numbers))
-
-    def meets(self) -> np.ndarray:
-        """(g, g): 0 for the same body, neighbours at a joint, what masks keep apart and what is ignored; 1 where
-        materials make the law, and the last number of `stated` plus 2 where one is stated."""
-        table = np.zeros((max(len(self.numbers), 1),) * 2, dtype=np.int64)
-        for ((a, of_a), i), ((b, of_b), j) in combinations_with_replacement(self.numbers.items(), 2):
-            if self._meet(a, of_a, b, of_b):
-                found = [k for k, pair in enumerate(self.stated) if _among([pair], a, b)]
-                table[i, j] = table[j, i] = found[-1] + 2 if found else 1
-        return table
-
-    def _meet(self, a: int, of_a: Masks, b: int, of_b: Masks) -> bool:
-        labels = frozenset((of_a.label, of_b.label))
-        if labels in self.together:
-            return True
-        masked = not (of_a.own & of_b.others or of_b.own & of_a.others)
-        same = a == b and a != FREE
-        return not (masked or same or labels in self.apart or self._neighbours(a, b) or _among(self.ignored, a, b))
-
-    def _neighbours(self, a: int, b: int) -> bool:
-        """Joined by one joint: their shapes may overlap at it."""
-        child, other = max(a, b), min(a, b)
-        joined = child >= 0 and self.model.parents[child] == other
-        return joined and self.model.joints[child].nv < 6
+    owner: str
+    body: int
+    shape: Shape
+    placement: Pose
+    material: Material
+    name: str
+    masks: Masks = EVERYTHING
+    named: bool = True
 
 
-def _among(pairs: Sequence[Sides], a: int, b: int) -> bool:
-    return any((a in x and b in y) or (b in x and a in y) for x, y in pairs)
+class Rule(NamedTuple):
+    """Two sets of candidates, and whether they were named one by one, so that even neighbours at a joint may meet."""
+
+    sides: tuple[frozenset[int], frozenset[int]]
+    direct: bool
+
+
+class Meeting(NamedTuple):
+    """The shapes of a plant that may touch anything, the owner of each, and which groups of them meet."""
+
+    shapes: tuple[PlacedShape, ...]
+    owners: tuple[str, ...]
+    meets: np.ndarray
+
+
+def meeting_shapes(plant: Plant) -> Meeting:
+    """Every collision shape of a plant that may touch another, and which groups of them meet."""
+    found = candidates(plant)
+    ignored = [rule_of(plant, found, a, b, "body") for a, b in plant.ignored]
+    stated = [rule_of(plant, found, a, b) for a, b, _ in plant.contacts]
+    keys = _keys(plant.model, found, [*ignored, *stated])
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    law = plant.contact_law
+    usual = BY_MATERIAL if law == "materials" else APART if law is None else STATED + len(plant.contacts)
+    table = _table(plant, list(numbers), len(ignored), stated, usual)
+    reached = np.asarray(table.any(axis=1))
+    shapes, owners = [], []
+    for each, key in zip(found, keys, strict=True):
+        group = numbers[key]
+        if reached[group]:
+            shapes.append(PlacedShape(each.body, each.shape, each.placement, each.material, group, each.name))
+            owners.append(each.owner)
+    return Meeting(tuple(shapes), tuple(owners), table)
+
+
+def stated_laws(plant: Plant) -> tuple[Surface, ...]:
+    """The laws that entries of the table of groups number, from STATED on."""
+    usual = (plant.contact_law,) if isinstance(plant.contact_law, Surface) else ()
+    return (*(surface for _, _, surface in plant.contacts), *usual)
+
+
+def candidates(plant: Plant) -> list[Candidate]:
+    """The collision shapes of robots and bodies, as they were added, then those of `add_shape`."""
+    model, found = plant.model, []
+    for robot in (robot for robot in plant.robots.values() if robot.collides):
+        prefix, (base, place) = plant.prefix(robot.name), _carrier(plant, robot.on)
+        bodies = [(robot.name, base, place @ robot.at, robot.model.base_geometry)]
+        for body in robot.model.bodies:
+            bodies.append((prefix + body.name, model.body_indices[prefix + body.name], IDENTITY, body.geometry))
+        for name, number, at, geometry in bodies:
+            shapes = [shape for shape in geometry if shape.role == "collision"]
+            for k, each in enumerate(shapes):
+                own = each.name or (name if len(shapes) == 1 else f"{name}:{k}")
+                known = (robot.material, own, EVERYTHING, bool(each.name))
+                found.append(Candidate(robot.name, number, each.shape, at @ each.placement, *known))
+    for number, (on, shape, at, material, name) in enumerate(plant.shapes):
+        body, place = _carrier(plant, on)
+        masks = plant.masks[number] if number < len(plant.masks) else EVERYTHING
+        found.append(Candidate(on, body, shape, place @ at, material, name or on, masks, bool(name)))
+    return found
+
+
+def _carrier(plant: Plant, frame: str) -> tuple[int, Pose]:
+    """The body that a frame is on, −1 for the world, and where it is there."""
+    model = plant.model
+    if frame == WORLD:
+        return -1, IDENTITY
+    if frame not in model.frames:
+        raise unknown("body", frame, [WORLD, *model.body_indices], plant.name)
+    return model.frames[frame].body, model.frames[frame].placement
+
+
+def rule_of(plant: Plant, found: Sequence[Candidate], a: str, b: str, kind: str = "collision shape") -> Rule:
+    """The shapes that two names stand for: shapes, robots, bodies, or the world."""
+    sides = _side(plant, found, a, kind), _side(plant, found, b, kind)
+    whole = [name in plant.robots and len(plant.robots[name].model.bodies) > 1 for name in (a, b)]
+    return Rule(sides, not any(whole))
+
+
+def _side(plant: Plant, found: Sequence[Candidate], name: str, kind: str) -> frozenset[int]:
+    own = frozenset(i for i, each in enumerate(found) if each.named and each.name == name)
+    if own and name not in plant.robots:
+        return own
+    if name in plant.robots and not plant.robots[name].model.bodies:  # what is fixed, by its own shapes
+        return frozenset(i for i, each in enumerate(found) if each.owner == name)
+    if name not in plant.robots and name != WORLD and name not in plant.model.body_indices:
+        known = [WORLD, *plant.model.body_indices, *plant.robots]
+        known = list(dict.fromkeys([*known, *(each.name for each in found)])) if kind != "body" else known
+        raise unknown(kind, name, known, plant.name)
+    bodies = plant.bodies_of(name)
+    return frozenset(i for i, each in enumerate(found) if each.body in bodies)
+
+
+def check_rule(plant: Plant, a: str, b: str) -> None:
+    """Refuse names that stand for nothing, and shapes that are on one body."""
+    found = candidates(plant)
+    first, second = rule_of(plant, found, a, b).sides
+    bodies = {found[i].body for i in first}, {found[i].body for i in second}
+    if len(bodies[0] | bodies[1]) == 1 and bodies[0] == bodies[1]:
+        (body,) = bodies[0]
+        name = WORLD if body < 0 else plant.model.bodies[body].name
+        raise ModelError(f"{a} and {b} are on the same body, {name}; they never touch.")
+
+
+Key = tuple[int, Masks, frozenset[tuple[int, int]]]
+
+
+def _keys(model: Model, found: Sequence[Candidate], rules: Sequence[Rule]) -> list[Key]:
+    """What a shape meets depends on: its body (all that float alone are one), its masks, and the rules it is in."""
+    alone = {
+        body
+        for body, up in enumerate(model.parents)
+        if up < 0 and isinstance(model.joints[body].kind, Free) and not model.children[body]
+    }
+    inside: list[set[tuple[int, int]]] = [set() for _ in found]
+    for number, rule in enumerate(rules):
+        for side, members in enumerate(rule.sides):
+            for i in members:
+                inside[i].add((number, side))
+    return [
+        (FREE if each.body in alone else each.body, each.masks, frozenset(own))
+        for each, own in zip(found, inside, strict=True)
+    ]
+
+
+def _table(plant: Plant, keys: Sequence[Key], ignored: int, stated: Sequence[Rule], usual: int) -> np.ndarray:
+    """(g, g): APART for the same body, neighbours at a joint, what masks keep apart and the first rules, which are
+    ignored; the last of the stated rules where one names both; `usual` elsewhere. A file may bring shapes together
+    whatever their masks."""
+    table = np.zeros((max(len(keys), 1),) * 2, dtype=np.int64)
+    for (i, a), (j, b) in combinations_with_replacement(enumerate(keys), 2):
+        rules, labels = list(_rules_of(a, b)), frozenset((a[1].label, b[1].label))
+        together = labels in plant.brought_together
+        masked = not (a[1].own & b[1].others or b[1].own & a[1].others) or labels in plant.kept_apart
+        same = a[0] == b[0] and a[0] != FREE
+        if not together and (masked or same or any(rule < ignored for rule in rules)):
+            continue
+        joined = not together and _neighbours(plant.model, a[0], b[0])
+        laws = [rule - ignored for rule in rules if stated[rule - ignored].direct or not joined]
+        table[i, j] = table[j, i] = STATED + max(laws) if laws else APART if joined else usual
+    return table
+
+
+def _rules_of(a: Key, b: Key) -> Iterator[int]:
+    """Numbers of the rules that have one of two groups on either side."""
+    return (number for number, side in a[2] if (number, 1 - side) in b[2])
+
+
+def _neighbours(model: Model, a: int, b: int) -> bool:
+    """Joined by one joint: their shapes may overlap at it."""
+    child, other = max(a, b), min(a, b)
+    joined = child >= 0 and model.parents[child] == other
+    return joined and model.joints[child].nv < 6
 
 
 @lru_cache(maxsize=256)
@@ -98,27 +214,3 @@ def _hull(mesh: Mesh) -> Polytope:
 def convex(shape: Shape) -> Shape:
     """A mesh collides as its convex hull; other shapes as they are."""
     return _hull(shape) if isinstance(shape, Mesh) else shape
-
-
-def placed_shapes(plant: Plant) -> tuple[list[PlacedShape], np.ndarray]:
-    """Every collision shape of a plant, and which groups of them meet."""
-    model, found = plant.model, []
-    ignored = [(plant.bodies_of(a), plant.bodies_of(b)) for a, b in plant.ignored]
-    stated = [(plant.bodies_of(a), plant.bodies_of(b)) for a, b, _ in plant.contacts]
-    groups = Groups(model, ignored, stated, plant.brought_together, plant.kept_apart)
-    for robot in (robot for robot in plant.robots.values() if robot.collides):
-        prefix = plant.prefix(robot.name)
-        bodies = [(WORLD, -1, robot.at, robot.model.base_geometry)]
-        bodies += [(b.name, model.body_indices[prefix + b.name], IDENTITY, b.geometry) for b in robot.model.bodies]
-        for name, number, base, geometry in bodies:
-            for shape in (shape for shape in geometry if shape.role == "collision"):
-                place, group = base @ shape.placement, groups.of(number)
-                found.append(PlacedShape(number, convex(shape.shape), place, robot.material, group, shape.name or name))
-    for number, (body, shape, at, material, name) in enumerate(plant.shapes):
-        if body != WORLD and body not in model.frames:
-            raise unknown("body", body, [WORLD, *model.body_indices], plant.name)
-        frame = None if body == WORLD else model.frames[body]
-        own, place = (-1, at) if frame is None else (frame.body, frame.placement @ at)
-        masks = plant.masks[number] if number < len(plant.masks) else EVERYTHING
-        found.append(PlacedShape(own, convex(shape), place, material, groups.of(own, masks), name or body))
-    return found, groups.meets()

@@ -28,7 +28,7 @@ LATE = 1e-6  # of a step: how far a period may be from a whole number of them
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Adapted:
     """A function, or an object's `step`, as a sampled controller without a memory of its own."""
 
     ask: Callable[[float, Mapping[str, Any]], Any]
@@ -49,15 +49,15 @@ def controller_of(control: Any, step: float) -> SampledController[Any]:
         return control
     if callable(getattr(control, "step", None)):
         reset = getattr(control, "reset", None)
-        return _Asked(control.step, getattr(control, "period", step), reset if callable(reset) else None)
+        return Adapted(control.step, getattr(control, "period", step), reset if callable(reset) else None)
     if not callable(control):
         raise PhistarError(
             f"A plant's control is a function (t, q, v) or (t, q, v, sensed), an object with step(t, sensed), or a "
             f"ps.control.SampledController; it was given {type(control).__name__}."
         )
     if _places(control) >= 4:
-        return _Asked(lambda t, sensed: control(t, sensed["q"], sensed["v"], sensed), step)
-    return _Asked(lambda t, sensed: control(t, sensed["q"], sensed["v"]), step)
+        return Adapted(lambda t, sensed: control(t, sensed["q"], sensed["v"], sensed), step)
+    return Adapted(lambda t, sensed: control(t, sensed["q"], sensed["v"]), step)
 
 
 def _places(function: Callable[..., Any]) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) -> Iterable[Actuator]:
-    """One for each joint that is named, or for all with one rate."""
+    """One for each rate of the joints that are named, or of all with one rate."""
     prefix, model = plant.prefix(robot), plant.model
     own = [joint.name for joint in plant.robot(robot).model.joints]
     names = [n for n in own if model.joints[model.joint_indices[prefix + n]].nv == 1]
@@ -24,16 +24,17 @@ def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) ->
         for name in given["joints"]:
             if name not in own:
                 raise unknown("joint", name, own, robot)
-            if name not in names:
-                raise ModelError(f"The joint '{name}' has several rates; an actuator drives one.")
+            if name not in names and kind != "force":
+                raise ModelError(f"The joint '{name}' has several rates; a servo drives one.")
         names = list(given["joints"])
     limits = given["limits"]
-    for number, name in enumerate(names):
-        joint = model.joints[model.joint_indices[prefix + name]]
-        own_limit = joint.kind.effort[0] if limits is None else np.broadcast_to(limits, (len(names),))[number]
-        limit = float(own_limit)
+    joints = [model.joints[model.joint_indices[prefix + name]] for name in names]
+    rates = [(joint, k) for joint in joints for k in range(joint.nv)]
+    for number, (joint, k) in enumerate(rates):
+        limit = float(joint.kind.effort[k] if limits is None else np.broadcast_to(limits, (len(rates),))[number])
+        name = joint.name if joint.nv == 1 else f"{joint.name}:{k}"
         yield Actuator(
-            prefix + name, kind, prefix + name, joint.v_slice.start, joint.q_slice.start, given["stiffness"],
+            name, kind, joint.name, joint.v_slice.start + k, joint.q_slice.start, given["stiffness"],
             given["damping"], limit, given["gear"], given["command_range"], given["delay"],
         )  # fmt: skip
 
@@ -59,7 +60,7 @@ def actuate(
     kind : {"force", "position", "velocity", "impedance"}
         What the command is; an impedance takes three numbers: a coordinate, a rate and a force.
     joints : names, optional
-        Of joints with one rate each; all of them by default.
+        All joints with one rate by default; of those with several, a force drives each rate.
     stiffness, damping : float
         Gains, implicit in the step, in N m/rad and N m s/rad, or N/m and N s/m.
     limits : float or one per joint, optional

@@ -53,6 +53,7 @@ def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = (), witho
     for field in _fields(plant, compiled, without):
         plant.add_field(field)
     left_out = [*_left_out(compiled), *add_sensors(plant, compiled)]
+    plant.file_sensors = len(plant.sensors)
     plant.warnings = (*model.warnings, *left_out)
     for warning in left_out:
         _log.warning("%s: %s", path, warning)

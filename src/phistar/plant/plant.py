@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, Literal, final
 
 import numpy as np
 
 from phistar.contact.surface import Surface
 from phistar.errors import ModelError, PhistarError, ShapeError
 from phistar.geometry.shape_records import Material, record_of
-from phistar.io import load
 from phistar.io.packages import FolderList
 from phistar.loops.closure import row_count
 from phistar.model import Fixed, Model, ModelBuilder
 from phistar.model.geometry import Shape
 from phistar.model.names import unknown
 from phistar.plant.actuators import Actuator, Kind, entries_of
-from phistar.plant.collision_groups import WORLD, Masks, convex, placed_shapes
+from phistar.plant.collision_groups import WORLD, Masks, Meeting, check_rule, convex, meeting_shapes, stated_laws
 from phistar.plant.drives import actuate, actuators_of
 from phistar.plant.engine import System
 from phistar.plant.fields import Field, add_field
@@ -27,6 +27,7 @@ from phistar.plant.ignored_pairs import ignore_overlaps, read_srdf
 from phistar.plant.joint_rows import check_curved_joints, joint_rows
 from phistar.plant.keyframes import Keyframe
 from phistar.plant.measurements import sense
+from phistar.plant.members import PLAIN, Robot, add, add_body, starting_state
 from phistar.plant.robot_view import RobotView
 from phistar.plant.rollouts import rollout, worker_sessions
 from phistar.plant.sensor_kinds import Sensor
@@ -34,19 +35,6 @@ from phistar.plant.session import PlantState, Session
 from phistar.plant.step_derivatives import step_derivatives
 from phistar.spatial import Pose
 from phistar.spatial.pose import IDENTITY
-
-PLAIN = Material()
-
-
-class Robot(NamedTuple):
-    """A model as it was added: its name, where it stands, and the material of its shapes."""
-
-    name: str
-    model: Model
-    at: Pose
-    material: Material
-    collides: bool
-    file: str = ""
 
 
 @final
@@ -80,8 +68,10 @@ class Plant:
         self.drives: list[tuple[str, Kind, dict[str, Any]]] = []
         self.ignored: list[tuple[str, str]] = []
         self.contacts: list[tuple[str, str, Surface]] = []
+        self.contact_law: Surface | Literal["materials"] | None = "materials"  # of pairs that `contacts` do not name
         self.welds: list[tuple[str, str]] = []
         self.sensors: tuple[Sensor, ...] = ()
+        self.file_sensors = 0  # the first of them, which an MJCF file brings along
         self.fields: tuple[Field, ...] = ()
         self.masks: list[Masks] = []  # of the shapes that a file has
         self.brought_together: set[frozenset[str]] = set()  # labels of a file's shapes that meet whatever their masks
@@ -95,31 +85,8 @@ class Plant:
 
     # Building
 
-    def add(
-        self, model: Model | str, name: str = "", at: Pose = IDENTITY, material: Material = PLAIN, collides: bool = True
-    ) -> None:
-        """Adds a model, its world at `at`; its collision shapes have `material`.
-
-        Parameters
-        ----------
-        model : Model or path
-            A robot or a thing; a body on a Free joint is free. A path is loaded by `ps.load`.
-        name : str
-            What it is called in the plant: `plant[name]`, and "name/joint" for its joints; "" takes the model's name.
-        at : Pose
-            Where the model's world is in the plant's.
-        material : Material
-            Friction, restitution and margin of its shapes.
-        collides : bool
-            Whether its shapes touch anything.
-        """
-        file, model = (model, load(model)) if isinstance(model, str) else ("", model)
-        name = name or model.name
-        if name in self.robots or name == WORLD:
-            raise ModelError(f"The plant already has something called '{name}'; give each its own name.")
-        check_curved_joints(model)
-        self.robots[name] = Robot(name, model, at, material, collides, file)
-        self.changed()
+    add = add
+    add_body = add_body
 
     def add_shape(
         self, shape: Shape, body: str = WORLD, at: Pose = IDENTITY, material: Material = PLAIN, name: str = ""
@@ -178,7 +145,7 @@ class Plant:
         Parameters
         ----------
         a, b : str
-            Bodies "robot/body", whole robots, or the world; of several that name the same two, the last counts.
+            Shapes, bodies "robot/body", whole robots, or the world; of several that name the same two, the last counts.
         surface : Surface
             The law in newtons and metres, which scales with nothing: margin, strength, damping, friction, bristles.
 
@@ -192,14 +159,24 @@ class Plant:
         """
         if not isinstance(surface, Surface):
             raise ModelError(f"plant.contact takes a ps.Surface; it was given {type(surface).__name__}.")
-        for name in (a, b):
-            self.bodies_of(name)
+        check_rule(self, a, b)
         self.contacts.append((a, b, surface))
+        self.changed()
+
+    def default_contact(self, surface: Surface | None) -> None:
+        """States how everything touches that `contact` does not name, in place of what materials make.
+
+        Parameters
+        ----------
+        surface : Surface, optional
+            The law of those pairs; None: they pass through each other.
+        """
+        self.contact_law = surface
         self.changed()
 
     def changed(self) -> None:
         """What was made of its parts is made anew."""
-        for name in ("model", "actuators", "system", "session", "_workers", "_neutral"):
+        for name in ("model", "actuators", "meeting", "system", "session", "_workers", "_start"):
             self.__dict__.pop(name, None)
 
     def robot(self, name: str) -> Robot:
@@ -215,14 +192,15 @@ class Plant:
         """Everything that moves, as one model: names are "robot/body"."""
         builder = ModelBuilder(self.name, gravity=self.gravity)
         for robot in self.robots.values():
-            builder.attach(robot.model, placement=robot.at, prefix=self.prefix(robot.name))
+            builder.attach(robot.model, robot.on, robot.at, self.prefix(robot.name))
         for number, (a, b) in enumerate(self.welds):
             builder.loop(f"weld{number}", a, b, joint=Fixed())
         return builder.build(strict=False)
 
     def prefix(self, name: str) -> str:
         """What stands before the names of a robot's own parts in the plant's model."""
-        return "" if len(self.robots) == 1 and name == self.name else f"{name}/"
+        only = len(self.robots) == 1 and name == self.name
+        return "" if only or self.robots[name].bare else f"{name}/"
 
     def __getitem__(self, name: str) -> RobotView:
         robot = self.robot(name)
@@ -244,17 +222,17 @@ class Plant:
         return entries_of(self.actuators)
 
     @cached_property
+    def meeting(self) -> Meeting:
+        """Shapes that may touch, whose they are, and which groups of them meet."""
+        return meeting_shapes(self)
+
+    @cached_property
     def system(self) -> System:
         """The tables' source: model, shapes, groups that meet, rows."""
-        shapes, groups = placed_shapes(self)
-        rows = [actuator.row for actuator in self.actuators]
-        return System(
-            self.model,
-            tuple(shapes),
-            groups,
-            (*(row for row in rows if row), *joint_rows(self.model, self._neutral)),
-            tuple(surface for _, _, surface in self.contacts),
-        )
+        rows = [row for actuator in self.actuators if (row := actuator.row)]
+        shapes = tuple(replace(shape, shape=convex(shape.shape)) for shape in self.meeting.shapes)
+        rows += joint_rows(self.model, self._start[0])
+        return System(self.model, shapes, self.meeting.meets, tuple(rows), stated_laws(self))
 
     def bodies_of(self, name: str) -> set[int]:
         """Numbers of the bodies of a robot, or of the one body "robot/body"; the world is −1."""
@@ -270,11 +248,11 @@ class Plant:
     # State and step
 
     @cached_property
-    def _neutral(self) -> np.ndarray:
-        return np.asarray(self.model.neutral() if self.start is None else self.start, dtype=float)
+    def _start(self) -> tuple[np.ndarray, np.ndarray]:
+        return starting_state(self)
 
     def state(self, q: Any = None, v: Any = None) -> PlantState:
-        """A state at rest in the plant's start, or as given, without memory of contacts.
+        """The state that the plant starts in, or as given, without memory of contacts.
 
         Parameters
         ----------
@@ -286,8 +264,8 @@ class Plant:
         PlantState
         """
         model = self.model
-        q = self._neutral if q is None else model.checked_q(q)
-        v = np.zeros(model.nv) if v is None else model.checked(v, model.nv, "v")
+        q = self._start[0] if q is None else model.checked_q(q)
+        v = self._start[1] if v is None else model.checked(v, model.nv, "v")
         if q.ndim != 1 or v.ndim != 1:
             raise ShapeError("A plant's state is one state: q (nq,) and v (nv,).")
         return PlantState(q.copy(), v.copy())
@@ -295,6 +273,8 @@ class Plant:
     @cached_property
     def session(self) -> Session:
         """The plant at work: it holds the state between steps, for one thread at a time."""
+        for robot in self.robots.values():
+            check_curved_joints(robot.model)
         return Session(self.system, self.actuators, self.name, self.fields)
 
     def sessions(self, count: int) -> list[Session]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from phistar.model import Model
+from phistar.sim.trajectory import Part
+
+if TYPE_CHECKING:
+    from phistar.plant.plant import Plant
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,3 +37,10 @@ class RobotView:
 
     def __repr__(self) -> str:
         return f"<Robot {self.name!r}: nq={self.places.size}, nv={self.rates.size}>"
+
+
+def motions_of(plant: Plant) -> dict[str, Part]:
+    """The robots and free bodies of a plant as parts of its motions: their models, and where their q and v stand."""
+    moving = [name for name, robot in plant.robots.items() if robot.model.nv or not robot.bare]
+    views = {name: plant[name] for name in moving}
+    return {name: Part(view.model, view.places, view.rates) for name, view in views.items()}

@@ -12,9 +12,10 @@ import numpy as np
 
 from phistar.backends.machine.threads import thread_count
 from phistar.errors import PhistarError, ShapeError
+from phistar.plant.robot_view import motions_of
 from phistar.plant.scene_batch import SceneBatch
 from phistar.plant.session import PlantState, Session
-from phistar.sim.trajectory import Part, Trajectory
+from phistar.sim.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
@@ -85,7 +86,7 @@ def rollout(
         _log.warning("The plant '%s': %d of %d scenes diverged; take a shorter step.", plant.name, count, len(failed))
     q, v = (np.concatenate([start[:, None], rest], axis=1) for start, rest in zip(first, made, strict=True))
     q, v, t = q.reshape(*shape, *q.shape[1:]), v.reshape(*shape, *v.shape[1:]), step * np.arange(steps + 1, dtype=float)
-    own = {name: Part(plant[name].model, plant[name].places, plant[name].rates) for name in plant.robots}
+    own = motions_of(plant)
     signals = {"residual": residual.reshape(shape)}
     return Trajectory(plant.model, t, q, v, signals=signals, name=plant.name, parts=own)
 

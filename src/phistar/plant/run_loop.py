@@ -14,13 +14,14 @@ from phistar.model.names import unknown
 from phistar.plant.commands import Asking, command_of
 from phistar.plant.measurements import Instant, Measurements
 from phistar.plant.plant import Plant
-from phistar.plant.session import Diverged, PlantState
-from phistar.plant.tolerance import ToTolerance
-from phistar.sim.motion import Missed
-from phistar.sim.trajectory import Contacts, Event, Part, Stopped, Trajectory
-from phistar.sim.world import Penetration
+from phistar.plant.robot_view import motions_of
+from phistar.plant.session import PlantState, Session
+from phistar.sim.motion import Motion
+from phistar.sim.trajectory import Contacts, Event, Stopped, Trajectory
+from phistar.sim.world import World
 
 _log = logging.getLogger("phistar")
+FIRST = 1e-3  # s: the first step that is tried to a tolerance
 
 
 def simulate_plant(
@@ -55,22 +56,19 @@ def simulate_plant(
         if control is None
         else Asking(control, step, lambda x: command_of(x, plant.actuators, plant.model, plant.name))
     )
-    tolerance = None if rtol is None else ToTolerance(plant.system, session, rtol, atol)
-    record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed), tolerance is None)
+    course = _Course(plant, session, step, rtol, atol)
+    record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed), rtol is None)
     problem, unsettled = None, 0
     for number in range(record.steps):
         record.keep(number, step)
         try:
             command = None if asking is None else asking.command(number, number * step, record.sensed)
             session.drive(command, h=step, time=number * step)
-            if tolerance is None:
-                session.advance(step)
-            else:
-                tolerance.advance(number * step, step)
-                record.errors[number + 1] = tolerance.error, tolerance.steps
+            record.errors[number + 1] = course.advance(number, record.events)
             unsettled += int(session.engine.counts[c.FAILED] > 0)
-        except (Diverged, Penetration, Missed) as error:
-            problem = f"After {number * step:.6g} s: {error}"
+        except PhistarError as error:  # what moved, or a controller
+            told = str(error)
+            problem = told if told.startswith("At t = ") else f"After {number * step:.6g} s: {told}"
             break
     else:
         number = record.steps
@@ -85,6 +83,39 @@ def simulate_plant(
     if problem:
         raise Stopped(problem, run)
     return run
+
+
+class _Course:
+    """A plant's session in motion, from one sample to the next: by one step, or by steps that keep a tolerance."""
+
+    def __init__(self, plant: Plant, session: Session, step: float, rtol: float | None, atol: float | None) -> None:
+        if rtol is not None:
+            atol = 1e-3 * rtol if atol is None else atol
+            if not (0.0 < rtol < 1.0 and 0.0 <= atol < np.inf):
+                told = f"they are {rtol!r}, {atol!r}"
+                raise ShapeError(f"Tolerances are rtol between 0 and 1 and atol of 0 or more; {told}.")
+        self.session, self.step, self.to_tolerance = session, step, rtol is not None
+        self.motion = Motion(World(plant.system), None, rtol or 1e-6, atol or 0.0, session=session)
+        self.moment = self.motion.here(0.0, step if rtol is None else min(FIRST, step))
+
+    def advance(self, number: int, events: list[Event]) -> tuple[float, int]:
+        """Goes on by one sample; the largest error on the way in units of the tolerance, and how many steps it took."""
+        engine, until = self.session.engine, (number + 1) * self.step
+        telling, engine.counts[c.TELLING] = engine.counts[c.TELLING], 1
+        error, steps = 0.0, 0
+        try:
+            if self.to_tolerance:
+                self.moment = self.moment._replace(state=self.session.state())  # with the command on its way
+                moments = self.motion.onward(self.moment, [until])
+            else:
+                moments = self.motion.onward_by(self.step, self.moment, [until])
+            for moment in moments:
+                self.moment, steps = moment, steps + 1
+                error = max(error, (moment.step.error or 0.0) if moment.step is not None else 0.0)
+                events += moment.events
+        finally:
+            engine.counts[c.TELLING] = telling
+        return (error, steps) if self.to_tolerance else (0.0, 0)
 
 
 def _start(plant: Plant, q0: Any, v0: Any, start: PlantState | str | None) -> PlantState:
@@ -120,7 +151,6 @@ class _Record:
         self.residual, self.contacts, self.errors = np.zeros(steps + 1), [], np.zeros((steps + 1, 2))
         self.pairs: dict[tuple[int, ...], int] = {}
         self.impulses: list[dict[int, float]] = []
-        self.touching: set[int] = set()
         self.events: list[Event] = []
 
     def sense(self, number: int) -> None:
@@ -143,9 +173,6 @@ class _Record:
         pushing = table[:, c.IMPULSE + 2] > 0.0
         rows, pairs = table[pushing], [tuple(pair) for pair in shapes[pushing].tolist()]
         numbers = [self.pairs.setdefault(pair, len(self.pairs)) for pair in pairs]
-        for what, found in (("touch", set(numbers) - self.touching), ("release", self.touching - set(numbers))):
-            self.events += [Event(number * step, what, self._name(pair)) for pair in sorted(found)]
-        self.touching = set(numbers)
         part = engine.numbers[c.STEP] or step  # impulses are those of the last part of the step
         axes = rows[:, c.NORMAL : c.NORMAL + 9].reshape(-1, 3, 3)[:, [1, 2, 0]]
         force = np.einsum("nk,nki->ni", rows[:, c.IMPULSE : c.IMPULSE + 3], axes) / part
@@ -175,7 +202,7 @@ class _Record:
             np.add.at(normal[number], numbers, normals)
         names = tuple(self._name(number) for number in range(len(self.pairs)))
         plant = self.plant
-        parts = {name: Part(plant[name].model, plant[name].places, plant[name].rates) for name in plant.robots}
+        parts = motions_of(plant)
         signals = {"residual": self.residual[:count]}
         if not self.errors.any():
             signals["impulse"] = np.zeros((count, len(self.pairs)))

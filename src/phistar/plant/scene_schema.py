@@ -1,218 +1,319 @@
-"""What a plant's file may say, as typed entries: read, written and described to editors by the same classes."""
+"""The one schema of files that hold plants and scenes: read, written and described to editors by the same classes.
+
+A plant is parts, shapes, contacts, actuators, sensors and welds; a scene has a clock, a controller, disturbances and a
+task beside it, and where a number stands it may say what the number is drawn from (`sim/scenes/chance.py`).
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import numpy as np
-
-from phistar.contact.surface import Surface
-from phistar.errors import FileError, PhistarError
-from phistar.geometry.shape_records import Material
-from phistar.model.geometry import Box, Capsule, Cylinder, Plane, Polytope, Shape, Sphere
-from phistar.model.manifold import OFF_UNIT
+from phistar.errors import PhistarError
 from phistar.plant.actuators import Kind
 from phistar.plant.sensor_kinds import SensorKind
-from phistar.spatial import Pose, from_quaternion, to_quaternion
+from phistar.spatial.value import LARGEST
 
 try:
-    from pydantic import BaseModel, ConfigDict, Field, ValidationError
+    from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 except ImportError:
-    raise PhistarError("Files of plants need the package pydantic: pip install 'phistar[sim]'.") from None
+    raise PhistarError("Files of scenes and plants need the package pydantic: pip install 'phistar[sim]'.") from None
 
-FORMAT = 1
-Three = Annotated[list[float], Field(min_length=3, max_length=3)]
-Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
+FORMAT_VERSION = 1
+
+
+def _printable(text: str) -> str:
+    if not text or any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in text):
+        raise ValueError("control characters")
+    return text
+
+
+Number = Annotated[float, Field(gt=-LARGEST, lt=LARGEST, allow_inf_nan=False)]
+Positive = Annotated[float, Field(ge=0.0, lt=LARGEST, allow_inf_nan=False)]
+Text = Annotated[str, AfterValidator(_printable)]
+Vector = list[Number]
+Two = Annotated[list[Number], Field(min_length=2, max_length=2)]
+Three = Annotated[list[Number], Field(min_length=3, max_length=3)]
+Four = Annotated[list[Number], Field(min_length=4, max_length=4)]
+Six = Annotated[list[Number], Field(min_length=6, max_length=6)]
+Pair = Annotated[list[Text], Field(min_length=2, max_length=2)]
+Names = list[Text]
 
 
 class Entry(BaseModel):
-    """Of any table: numbers are numbers, and nothing unknown is passed over. Abstract."""
+    """A table of a file: numbers are numbers, and nothing unknown is passed over. Abstract."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class OpenEntry(BaseModel):
+    """A table whose other keys belong to what it names, which checks them itself. Abstract."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
 class MaterialEntry(Entry):
-    """How a surface touches; see `ps.Material`."""
+    """How a surface touches where materials make the law; see `ps.Material`."""
 
-    friction: float = 0.5
-    restitution: float = 0.0
-    margin: float | None = None
-    time_constant: float = 0.01
-    strength: float | None = None
-    damping: float = 20.0
-
-    def made(self) -> Material:
-        return Material(**self.model_dump())
+    friction: Number = 0.5
+    restitution: Number = 0.0
+    margin: Number | None = None
+    time_constant: Number = 0.01
+    strength: Number | None = None
+    damping: Number = 20.0
 
 
 class PlacedEntry(Entry):
     """What stands somewhere. Abstract."""
 
     xyz: Three = Field(default=[0.0, 0.0, 0.0], description="Place, m.")
-    quaternion: Annotated[list[float], Field(min_length=4, max_length=4)] = Field(
-        default=[0.0, 0.0, 0.0, 1.0], description="Orientation (x, y, z, w), of length one."
-    )
-    material: MaterialEntry = MaterialEntry()
-
-    @property
-    def pose(self) -> Pose:
-        turn = np.array(self.quaternion)
-        if not abs(np.linalg.norm(turn) - 1.0) <= OFF_UNIT:
-            raise FileError(f"A quaternion (x, y, z, w) of length one was expected; it is {self.quaternion!r:.100}.")
-        return Pose(xyz=self.xyz, rotation=from_quaternion(turn))
-
-
-class RobotEntry(PlacedEntry):
-    """[[robot]]: a robot by its file, or by the name of one that comes along."""
-
-    name: str
-    file: str
-    collides: bool = True
+    rpy: Three | None = Field(default=None, description="Roll, pitch and yaw, rad.")
+    quaternion: Four | None = Field(default=None, description="In place of rpy: (x, y, z, w), of length one.")
 
 
 class ShapeEntry(PlacedEntry):
-    """[[shape]]: a collision shape on a body, or in the world; one of sphere, capsule, box, cylinder, plane, hull."""
+    """A shape: one of box, sphere, cylinder, capsule, ellipsoid, plane, points, and the files hull and pieces."""
 
-    body: str = "world"
-    name: str = ""
-    sphere: float | None = Field(default=None, description="Radius, m.")
-    capsule: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="Radius and length between the middles of its ends, m."
-    )
-    cylinder: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="Radius and length, m."
-    )
+    name: Text | None = None
     box: Three | None = Field(default=None, description="Sides, m.")
+    sphere: Number | None = Field(default=None, description="Radius, m.")
+    cylinder: Two | None = Field(default=None, description="Radius and length, m.")
+    capsule: Two | None = Field(default=None, description="Radius and length between the middles of its ends, m.")
+    ellipsoid: Three | None = Field(default=None, description="Half axes, m.")
     plane: bool | None = Field(default=None, description="The half-space below z = 0.")
-    hull: list[Three] | None = Field(default=None, description="Corners of a convex hull, m.")
+    points: list[Vector] | None = Field(default=None, description="Corners of a convex hull, m.")
+    hull: Text | None = Field(default=None, description="A mesh's file, which collides by its convex hull.")
+    pieces: Text | None = Field(default=None, description="A mesh's file, cut into convex pieces.")
+    scale: Number = Field(default=1.0, description="Of a mesh's file.")
+    color: Four | None = Field(default=None, description="Red, green, blue and opacity, each from 0 to 1.")
 
-    def made(self) -> Shape:
-        found: list[Shape] = []
-        found += [Sphere(self.sphere)] if self.sphere is not None else []
-        found += [Capsule(*self.capsule)] if self.capsule else []
-        found += [Cylinder(*self.cylinder)] if self.cylinder else []
-        found += [Box(self.box)] if self.box else []
-        found += [Polytope(np.array(self.hull))] if self.hull else []
-        found += [Plane()] if self.plane else []
-        if len(found) != 1:
-            raise FileError(
-                f"A [[shape]] is one of sphere = radius, capsule or cylinder = [radius, length], box = [x, y, z], "
-                f"hull = [[x, y, z], …] or plane = true; '{self.name}' has {len(found)} of them."
-            )
-        return found[0]
 
-    @staticmethod
-    def of(shape: Shape) -> dict[str, Any]:
-        """The entry's key of a shape, and its numbers."""
-        match shape:
-            case Sphere(radius=radius):
-                return {"sphere": float(radius)}
-            case Capsule(radius=radius, length=length):
-                return {"capsule": [float(radius), float(length)]}
-            case Cylinder(radius=radius, length=length):
-                return {"cylinder": [float(radius), float(length)]}
-            case Box(size=size):
-                return {"box": [float(x) for x in size]}
-            case Polytope(points=points):
-                return {"hull": np.asarray(points).tolist()}
-            case Plane():
-                return {"plane": True}
-        raise FileError(f"A plant's file has no {type(shape).__name__}; ps.Polytope.hull(mesh) is a mesh's hull.")
+class PlacedShapeEntry(ShapeEntry):
+    """[[shapes]]: a collision shape on a body of the plant, or in the world."""
+
+    body: Text = "world"
+    material: MaterialEntry = MaterialEntry()
+
+
+class OptionsEntry(Entry):
+    """Options of `ps.load`."""
+
+    floating: bool | None = None
+    strict: bool | None = None
+    motors: bool | None = None
+    friction: bool | None = None
+    gravity: Three | None = None
+    loops: Text | None = None
+    without: Names | None = None
+    packages: Text | Names | None = None
+
+
+class PartEntry(PlacedEntry):
+    """[[parts]]: a robot by its file, or by the name of one that comes along; or a body made of shapes."""
+
+    name: Text
+    parent: Text = Field(default="world", description="The world, or a frame of a part before: part/frame.")
+    robot: Text | None = None
+    options: OptionsEntry = OptionsEntry()
+    meshes: Literal["hull", "pieces", "none"] | None = Field(
+        default=None, description="What stands for a robot's collision meshes."
+    )
+    q: Vector | None = Field(default=None, description="The robot's coordinates at the start.")
+    v: Vector | None = Field(default=None, description="Its rates at the start.")
+    joint: Literal["fixed", "free"] = "fixed"
+    mass: Annotated[float, Field(ge=1e-9, lt=LARGEST)] | None = Field(default=None, description="kg.")
+    com: Three = Field(default=[0.0, 0.0, 0.0], description="Centre of mass, m.")
+    inertia: Vector | None = Field(
+        default=None, description="About the centre of mass: Ixx Iyy Izz, or Ixx Ixy Iyy Ixz Iyz Izz, kg m²."
+    )
+    gyration: Three | None = Field(default=None, description="In place of inertia: radii of gyration, m.")
+    spin: Three = Field(default=[0.0, 0.0, 0.0], description="ω of a free body at the start, in its axes, rad/s.")
+    velocity: Three = Field(default=[0.0, 0.0, 0.0], description="Its velocity, in its axes, m/s.")
+    shapes: list[ShapeEntry] = []
+    material: MaterialEntry = MaterialEntry()
+    collides: bool = True
+
+
+class SurfaceEntry(Entry):
+    """How bodies push on each other where they come near; see `ps.Surface`."""
+
+    margin: Any = Field(default=None, json_schema_extra={"type": "number"})
+    strength: Any = Field(default=None, json_schema_extra={"type": "number"})
+    damping: Any = Field(default=None, json_schema_extra={"type": "number"})
+    restitution: Any = Field(default=None, json_schema_extra={"type": "number"})
+    friction: Any = Field(default=None, json_schema_extra={"type": "number"})
+    bristle_stiffness: Any = Field(default=None, json_schema_extra={"type": "number"})
+    bristle_damping: Any = Field(default=None, json_schema_extra={"type": "number"})
+    patch: Any = Field(default=None, json_schema_extra={"type": "number"})
+    pulls: Any = Field(default=None, json_schema_extra={"type": "boolean"})
+
+
+class ContactEntry(SurfaceEntry):
+    """[[contacts]]: two shapes, bodies or parts that touch, by a law of their own or that of [surface]."""
+
+    between: Pair
+    name: Text | None = None
 
 
 class ActuatorEntry(Entry):
-    """[[actuator]]: the arguments of `plant.actuate`."""
+    """[[actuators]]: the arguments of `plant.actuate`."""
 
-    robot: str
+    part: Text
     kind: Kind
-    joints: list[str] | None = None
-    stiffness: float = 0.0
-    damping: float = 0.0
-    limits: float | list[float] | None = None
-    gear: float = 1.0
-    command_range: Annotated[list[float], Field(min_length=2, max_length=2)] = [-np.inf, np.inf]
-    delay: float = 0.0
+    joints: Names | None = None
+    stiffness: Number = 0.0
+    damping: Number = 0.0
+    limits: Number | Vector | None = None
+    gear: Number = 1.0
+    command_range: Two | None = None
+    delay: Number = 0.0
 
 
 class SensorEntry(Entry):
-    """[[sensor]]: the arguments of `plant.sense`."""
+    """[[sensors]]: what the controller knows. Which keys a kind has: `scene_sensors.py`; see `ps.Plant.sense`."""
 
+    name: Text | None = None
     kind: SensorKind
-    of: str
-    name: str = ""
-    noise: float | list[float] = 0.0
-    bias: float | list[float] = 0.0
-    rate: float | None = None
-    delay: float = 0.0
-    rows: list[int] = []
+    part: Text | None = None
+    frame: Text | None = None
+    shapes: Names | None = None
+    of: Text | None = None
+    seen_from: Text | None = None
+    noise: Positive | list[Positive] | None = None
+    rate_noise: Positive | None = None
+    moment_noise: Positive | None = None
+    turn_noise: Positive | None = None
+    spin_noise: Positive | None = None
+    bias: Number | Vector | None = None
+    turn_bias: Three | None = None
+    rate: Number | None = Field(default=None, description="Readings a second.")
+    period: Annotated[float, Field(ge=1e-6, lt=LARGEST)] | None = Field(
+        default=None, description="In place of rate, s."
+    )
+    delay: Annotated[float, Field(ge=0.0, le=10.0)] = Field(default=0.0, description="How late readings come, s.")
+    rows: list[int] = Field(default=[], description="Which numbers of the reading it gives; all by default.")
 
 
 class WeldEntry(Entry):
-    """[[weld]]: two frames held together."""
+    """[[welds]]: two frames held together."""
 
     frames: Pair
 
 
-class IgnoreEntry(Entry):
-    """[[ignore]]: two bodies or robots that pass through each other."""
+class DisturbanceEntry(Entry):
+    """[[disturbances]]: a force [moment; force] on a frame, world axes at its origin."""
 
-    bodies: Pair
+    frame: Text
+    start: Positive = 0.0
+    duration: Positive
+    force: Six
 
 
-class ContactEntry(Entry):
-    """[[contact]]: how two bodies touch, in place of what their materials make; see `ps.Surface`."""
+class TimeEntry(Entry):
+    """[time]: how long, how often states are kept, and either a fixed step or the tolerances of a free one."""
 
-    bodies: Pair
-    margin: float = Surface.margin
-    strength: float = Surface.strength
-    damping: float = Surface.damping
-    restitution: float | None = None
-    friction: float = Surface.friction
-    bristle_stiffness: float = Surface.bristle_stiffness
-    bristle_damping: float = Surface.bristle_damping
-    patch: float = Surface.patch
-    pulls: bool = False
+    duration: Annotated[float, Field(ge=1e-6, lt=LARGEST)] = 5.0
+    sample: Number | None = None
+    step: Annotated[float, Field(ge=1e-7, le=0.1)] | None = None
+    rtol: Annotated[float, Field(ge=1e-13, le=0.1)] = 1e-6
+    atol: Positive = 1e-9
+    stop: Names = Field(default=[], description="Phases of the controller that end a run.")
+    stop_after: Positive = Field(default=0.0, description="How long after, s.")
+
+
+class ControllerEntry(OpenEntry):
+    """[controller]: the law that drives, and what it is set to."""
+
+    law: Text = "none"
+    torque_limit: Number | Vector | None = Field(
+        default=None, description="Of joints whose model has no limit: one number, or one for each rate with a motor."
+    )
+
+
+class TaskEntry(OpenEntry):
+    """[task]: what a run is to reach, by the name of a task that is registered."""
+
+    kind: Text
 
 
 class PlantEntry(Entry):
-    """A plant's file."""
+    """A plant."""
 
     format_version: Literal[1]
-    name: str = "plant"
+    name: Text | None = None
     gravity: Three = Field(default=[0.0, 0.0, -9.81], description="m/s².")
-    mjcf: str | None = Field(default=None, description="An MJCF file that the plant begins with.")
-    without: list[str] = Field(default=[], description="Physics of that file that is left out.")
-    start: list[float] | None = Field(default=None, description="Coordinates that runs begin with.")
-    robot: list[RobotEntry] = []
-    shape: list[ShapeEntry] = []
-    actuator: list[ActuatorEntry] = []
-    sensor: list[SensorEntry] = []
-    weld: list[WeldEntry] = []
-    ignore: list[IgnoreEntry] = []
-    contact: list[ContactEntry] = []
+    mjcf: Text | None = Field(default=None, description="An MJCF file that the plant begins with.")
+    without: Names = Field(default=[], description="Physics of that file that is left out.")
+    start: Vector | None = Field(default=None, description="Coordinates of the whole plant that runs begin with.")
+    law: Literal["surface", "materials", "none"] | None = Field(
+        default=None,
+        description="How bodies touch that no [[contacts]] names: as [surface] says (the default without contacts), by "
+        "their materials, or not at all (the default with them).",
+    )
+    parts: list[PartEntry] = []
+    shapes: list[PlacedShapeEntry] = []
+    surface: SurfaceEntry = SurfaceEntry()
+    contacts: list[ContactEntry] | None = Field(default=None, description="Pairs with a law of their own.")
+    ignored: list[Pair] = Field(default=[], description="Bodies, or whole parts, that pass through each other.")
+    actuators: list[ActuatorEntry] | None = Field(
+        default=None, description="Where none are listed, every joint with an effort has a motor that gives its force."
+    )
+    sensors: list[SensorEntry] = []
+    welds: list[WeldEntry] = []
 
 
-def checked(data: dict[str, Any], path: object) -> PlantEntry:
-    """The entries of a file's content; what is missing or of the wrong kind is told with its place."""
-    if data.get("format_version") != FORMAT:
-        raise FileError(f"{path}: a plant's file has format_version = {FORMAT}.")
-    try:
-        return PlantEntry.model_validate(data)
-    except ValidationError as problem:
-        first = problem.errors(include_url=False)[0]
-        place = "".join(f"[{x}]" if isinstance(x, int) else f".{x}" for x in first["loc"]).lstrip(".")
-        raise FileError(
-            f"{path}, {place:.100}: an entry is missing or of the wrong kind: {first['msg'].lower():.150}; it is "
-            f"{first['input']!r:.60}."
-        ) from None
+class SceneEntry(PlantEntry):
+    """A plant with what drives, disturbs and judges it over time."""
+
+    time: TimeEntry = TimeEntry()
+    controller: ControllerEntry = ControllerEntry()
+    disturbances: list[DisturbanceEntry] = []
+    task: TaskEntry | None = None
 
 
-def placed(pose: Pose) -> dict[str, list[float]]:
-    """The keys of a pose."""
-    turn = [float(x) for x in to_quaternion(np.asarray(pose.rotation))]
-    return {"xyz": [float(x) for x in pose.translation], "quaternion": turn}
+DRAWN: dict[str, Any] = {
+    "DrawnNumber": {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+        "description": "A random number: between two, or with a mean and a standard deviation.",
+        "properties": {
+            kind: {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+            for kind in ("uniform", "normal")
+        },
+    },
+    "DrawnVector": {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+        "description": "A random vector, its length between two numbers; or roll, pitch and yaw of a random turn.",
+        "properties": {
+            "vector": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+            "turn": {"anyOf": [{"const": True}, {"type": "array", "items": {"type": "number"}}]},
+        },
+    },
+}
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of a plant's file."""
-    return PlantEntry.model_json_schema()
+    """JSON Schema of a scene's file: every number may be drawn."""
+    made = _with_draws(SceneEntry.model_json_schema())
+    made["properties"]["extends"] = {"type": "string", "description": "A scene that this one changes."}
+    made["required"] = []  # a scene that extends another need not say everything
+    made["$defs"] |= DRAWN
+    return made
+
+
+def _with_draws(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_draws(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: _with_draws(value) for key, value in schema.items()}
+    told = {key: made[key] for key in ("description", "default", "title") if key in made}
+    if schema.get("type") == "number":
+        return told | {"anyOf": [made, {"$ref": "#/$defs/DrawnNumber"}]}
+    if schema.get("type") == "array" and schema.get("minItems") == schema.get("maxItems") == 3:
+        return told | {"anyOf": [made, {"$ref": "#/$defs/DrawnVector"}]}
+    return made

@@ -1,9 +1,10 @@
-"""Plants as TOML: robots by their files, shapes, materials, actuators, sensors and constraints (`scene_schema.py`)."""
+"""Plants written as scene files, and read from them (`scene_schema.py`)."""
 
 from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,126 +12,180 @@ from typing import Any
 import numpy as np
 
 from phistar.contact.surface import Surface
-from phistar.errors import FileError, PhistarError
-from phistar.io import load
-from phistar.io.packages import FolderList, Folders
-from phistar.io.xml import quote
+from phistar.errors import FileError
+from phistar.io.packages import FolderList
+from phistar.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Plane, Polytope, Sphere
+from phistar.model.geometry import Shape
 from phistar.plant.fluid import Fluid, WeightSupport
-from phistar.plant.mjcf_plants import plant_of_mjcf
+from phistar.plant.members import Robot
 from phistar.plant.plant import Plant
-from phistar.plant.scene_schema import FORMAT, PlantEntry, ShapeEntry, checked, placed
-from phistar.safe_files import parse_toml, read_text
+from phistar.plant.scene_reading import is_path
+from phistar.plant.scene_schema import FORMAT_VERSION, PlantEntry
+from phistar.plant.scene_sentences import validated
 from phistar.sim.scenes.toml import text_of
+from phistar.spatial import Inertia, Pose, to_quaternion
 
 _log = logging.getLogger("phistar")
-LARGEST = 10 * 2**20  # bytes
+UPRIGHT = [0.0, 0.0, 0.0, 1.0]
+
+
+def read_plant(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant:
+    """The plant of a scene file; what the file draws is drawn with the seed 0."""
+    from phistar.sim.scenes.scene import Scene
+
+    return Scene.unread(path, packages).plant
 
 
 def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
-    """The plant as TOML; robots are named by the files they came from."""
-    data: dict[str, Any] = {"format_version": FORMAT, "name": plant.name, "gravity": list(plant.gravity)}
-    if plant.start is not None:
-        data["start"] = [float(x) for x in plant.start]
+    """The plant as a scene file; robots are named by the files they came from."""
+    data: dict[str, Any] = {"format_version": FORMAT_VERSION, "name": plant.name, "gravity": list(plant.gravity)}
     if plant.source:
-        data |= {"mjcf": _told(plant.source, path), "without": list(plant.without)}
+        data |= {"mjcf": _relative(plant.source, path), "without": list(plant.without)}
     for field in plant.fields:
         if not (plant.source and isinstance(field, Fluid | WeightSupport)):
             raise FileError(
                 f"The plant has a field, {type(field).__name__}, which is Python's and has no place in a file; save "
                 "the plant before plant.add_field(…)."
             )
-    data["robot"] = [
-        {"name": robot.name, "file": _told(robot.file, path), "collides": robot.collides, **placed(robot.at)}
-        | {"material": asdict(robot.material)}
-        for robot in plant.robots.values()
-        if robot.file or _is_named(plant, robot.name)
-    ]
-    data["shape"] = [
-        {"body": body, "name": name, **ShapeEntry.of(shape), **placed(at), "material": asdict(material)}
+    if plant.start is not None:
+        data["start"] = plant.start
+    data |= _contacts(plant)
+    data["parts"] = [_part(plant, robot, path) for robot in plant.robots.values() if not _is_mjcf(plant, robot)]
+    data["shapes"] = [
+        {"body": body, **_shape(shape), **_place(at), "material": asdict(material)} | ({"name": name} if name else {})
         for body, shape, at, material, name in plant.shapes[len(plant.masks) :]
     ]
-    data["actuator"] = [{"robot": robot, "kind": kind, **given} for robot, kind, given in plant.drives]
-    data["sensor"] = [asdict(sensor) for sensor in plant.sensors]
-    data["weld"] = [{"frames": list(pair)} for pair in plant.welds]
-    data["ignore"] = [{"bodies": list(pair)} for pair in plant.ignored]
-    data["contact"] = [{"bodies": [a, b], **asdict(surface)} for a, b, surface in plant.contacts]
-    made = checked(_plain(data), path).model_dump(exclude_none=True, exclude_defaults=False)
-    Path(path).write_text(text_of({key: value for key, value in made.items() if value != []}), encoding="utf-8")
+    data["actuators"] = [{"part": robot, "kind": kind, **_actuator(given)} for robot, kind, given in plant.drives]
+    own = plant.sensors[plant.file_sensors :]
+    data["sensors"] = [_sensor(asdict(sensor)) for sensor in own]
+    data["welds"] = [{"frames": list(pair)} for pair in plant.welds]
+    made = _plain({key: value for key, value in data.items() if key == "actuators" or not _is_empty(value)})
+    validated(PlantEntry, made, str(path))
+    Path(path).write_text(text_of(made), encoding="utf-8")
 
 
-def _is_named(plant: Plant, name: str) -> bool:
-    """False of the robot that an MJCF file is; one built in Python is refused."""
+def _is_mjcf(plant: Plant, robot: Robot) -> bool:
+    """Whether a robot is the one that the plant's MJCF file is; one that was built in Python is refused."""
+    if robot.file or robot.bare:
+        return False
     if not plant.source:
         raise FileError(
-            f"The robot '{name}' was built in Python and has no file to be named by; add it by its path, "
+            f"The robot '{robot.name}' was built in Python and has no file to be named by; add it by its path, "
             "plant.add('robot.urdf', …), to save the plant."
         )
-    return False
+    return True
+
+
+def _part(plant: Plant, robot: Robot, path: str | os.PathLike[str]) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": robot.name, "parent": robot.on, "collides": robot.collides}
+    made["material"] = asdict(robot.material)
+    if not robot.bare:
+        made |= {"robot": _relative(robot.file, path), **robot.loaded_with, **_place(robot.at)}
+        return made | {"q": robot.q, "v": robot.v}
+    free = bool(robot.model.bodies)
+    body = robot.model.bodies[0] if free else None
+    inertia = robot.model.base_inertia if body is None else body.inertia
+    geometry = robot.model.base_geometry if body is None else body.geometry
+    made |= {"joint": "free"} if free else _place(robot.at)
+    if robot.q is not None:
+        made |= {"xyz": robot.q[:3], "quaternion": robot.q[3:]}
+    if robot.v is not None:
+        made |= {"spin": robot.v[:3], "velocity": robot.v[3:]}
+    return made | _mass(inertia) | {"shapes": [_geometry(each) for each in geometry]}
+
+
+def _mass(inertia: Inertia) -> dict[str, Any]:
+    if inertia.is_zero:
+        return {}
+    i = inertia.tensor
+    moments = [i[0, 0], i[0, 1], i[1, 1], i[0, 2], i[1, 2], i[2, 2]]
+    return {"mass": float(inertia.mass), "com": inertia.com, "inertia": moments}
+
+
+def _geometry(geometry: Geometry) -> dict[str, Any]:
+    made = {"name": geometry.name, **_shape(geometry.shape), **_place(geometry.placement)}
+    return made | ({} if geometry.color is None else {"color": geometry.color})
+
+
+def _shape(shape: Shape) -> dict[str, Any]:
+    """The key of a shape, and its numbers."""
+    match shape:
+        case Sphere(radius=radius):
+            return {"sphere": float(radius)}
+        case Capsule(radius=radius, length=length):
+            return {"capsule": [float(radius), float(length)]}
+        case Cylinder(radius=radius, length=length):
+            return {"cylinder": [float(radius), float(length)]}
+        case Box(size=size):
+            return {"box": size}
+        case Ellipsoid(radii=radii):
+            return {"ellipsoid": radii}
+        case Polytope(points=points):
+            return {"points": points}
+        case Plane():
+            return {"plane": True}
+    raise FileError(f"A plant's file has no {type(shape).__name__}; ps.Polytope.hull(mesh) is a mesh's hull.")
+
+
+def _place(pose: Pose) -> dict[str, Any]:
+    """The keys of a pose; what is as by default is left out."""
+    turn = [float(x) for x in to_quaternion(np.asarray(pose.rotation))]
+    made: dict[str, Any] = {"xyz": pose.translation} if np.any(pose.translation) else {}
+    return made if turn == UPRIGHT else made | {"quaternion": turn}
+
+
+def _contacts(plant: Plant) -> dict[str, Any]:
+    """Laws, the pairs that they are of, and what is ignored."""
+    made: dict[str, Any] = {"ignored": [list(pair) for pair in plant.ignored]}
+    law = plant.contact_law
+    made["law"] = "none" if law is None else "surface" if isinstance(law, Surface) else law
+    if isinstance(law, Surface):
+        made["surface"] = _surface(law)
+    stated = [{"between": [a, b], **_surface(surface)} for a, b, surface in plant.contacts]
+    return made | {"contacts": stated}
+
+
+def _surface(surface: Surface) -> dict[str, Any]:
+    made = {name: getattr(surface, name) for name in surface.__dataclass_fields__}
+    if made["restitution"] is not None:
+        del made["damping"]
+    return made
+
+
+def _actuator(given: Mapping[str, Any]) -> dict[str, Any]:
+    made = dict(given)
+    if not np.isfinite(made["command_range"]).all():
+        del made["command_range"]
+    return made
+
+
+def _sensor(given: dict[str, Any]) -> dict[str, Any]:
+    subject = {"joints": "part", "wrist": "frame", "tactile": "shapes"}.get(given["kind"], "of")
+    made = {"name": given["name"], "kind": given["kind"], subject: given["of"]}
+    made |= {key: given[key] for key in ("noise", "bias") if np.any(given[key])}
+    made |= {key: given[key] for key in ("rate", "delay") if given[key]}
+    made |= {"rows": list(given["rows"])} if given["rows"] else {}
+    return made | ({"seen_from": given["seen_from"]} if given["kind"] == "pose" else {})
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, list | dict) and not value
 
 
 def _plain(value: Any) -> Any:
     """Lists for tuples and arrays, floats for their numbers, and nothing that is None."""
     if isinstance(value, dict):
-        return {key: _plain(x) for key, x in value.items() if x is not None}
-    if isinstance(value, tuple | list | np.ndarray):
-        return [_plain(x) for x in value]
+        return {key: _plain(each) for key, each in value.items() if each is not None}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
     return float(value) if isinstance(value, np.floating) else value
 
 
-def read_plant(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant:
-    """The plant of a TOML file; the files that it names lie in its folder or in `packages`."""
-    data = parse_toml(read_text(path, "a plant in TOML", LARGEST), str(path), "a plant")
-    try:
-        return _plant(checked(data, path), Folders.around(path, packages))
-    except PhistarError:
-        raise
-    except (TypeError, ValueError, OverflowError) as problem:
-        raise FileError(f"{path}: an entry is missing or of the wrong kind: {problem!s:.200}.") from None
-
-
-def _plant(data: PlantEntry, folders: Folders) -> Plant:
-    if data.mjcf is not None:
-        plant = plant_of_mjcf(_named_file(data.mjcf, folders), folders.packages, data.without)
-    else:
-        plant = Plant(data.gravity, data.name)
-    for entry in data.robot:
-        is_path = Path(entry.file).suffix or os.path.basename(entry.file) != entry.file
-        file = _named_file(entry.file, folders) if is_path else entry.file
-        model = load(file, packages=folders.packages) if is_path else load(file)
-        plant.add(model, entry.name, entry.pose, entry.material.made(), entry.collides)
-        plant.robots[entry.name] = plant.robots[entry.name]._replace(file=file)
-    for entry in data.shape:
-        plant.add_shape(entry.made(), entry.body, entry.pose, entry.material.made(), entry.name)
-    for entry in data.weld:
-        plant.weld(*entry.frames)
-    for entry in data.actuator:
-        given: dict[str, Any] = entry.model_dump() | {"command_range": tuple(entry.command_range)}
-        plant.actuate(**given)
-    for entry in data.ignore:
-        plant.ignore(*entry.bodies)
-    for entry in data.contact:
-        plant.contact(entry.bodies[0], entry.bodies[1], Surface(**entry.model_dump(exclude={"bodies"})))
-    for entry in data.sensor:
-        plant.sense(**entry.model_dump())
-    if data.start is not None:
-        plant.start = plant.model.checked_q(data.start, "start")
-    return plant
-
-
-def _named_file(name: str, folders: Folders) -> str:
-    """The path of a file that a plant's file names, by the rule that holds for all robots' files."""
-    found = folders.find(name)
-    if found.path is None:
-        raise FileError(
-            f"The file {quote(name)} {found.reason}; the files that a plant's file names lie in its folder or in "
-            "folders that are given as packages: ps.Plant.load(path, packages=[…])."
-        )
-    return str(found.path)
-
-
-def _told(file: str, path: str | os.PathLike[str]) -> str:
+def _relative(file: str, path: str | os.PathLike[str]) -> str:
     """A robot's file as the plant's file at `path` names it: from its folder, where it is found again."""
-    if not (Path(file).suffix or os.path.basename(file) != file):
+    if not is_path(file):
         return file
     place, folder = Path(file).resolve(), Path(path).parent.resolve()
     if place.is_relative_to(folder):

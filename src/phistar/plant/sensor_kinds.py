@@ -11,6 +11,10 @@ force_torque        [moment; force] that a joint passes on to its body, at the b
 imu                 [ω; specific force v̇ − g] of a frame, in its axes
 body_twist          [ω; v] of a frame, in its axes
 center_of_mass      of a body and all that it carries, or of a robot; world axes
+joints              q, then v, of all joints of a robot
+wrist               [moment; force] that the surroundings exert on what is mounted on a frame, in its axes
+tactile             the normal force on each of some shapes, N
+pose                [x y z, qx qy qz qw, ω, v] of a frame as another one, `seen_from`, sees it, in its axes
 
 `rows` picks numbers of a reading: a gyroscope is an imu's rows (0, 1, 2).
 """
@@ -26,28 +30,32 @@ from phistar.errors import ModelError
 
 SensorKind = Literal[
     "joint_position", "joint_velocity", "joint_torque", "frame_pose", "frame_twist", "frame_acceleration",
-    "contact_force", "force_torque", "imu", "body_twist", "center_of_mass",
+    "contact_force", "force_torque", "imu", "body_twist", "center_of_mass", "joints", "wrist", "tactile", "pose",
 ]  # fmt: skip
 KINDS: tuple[str, ...] = get_args(SensorKind)
 
 
 @dataclass(frozen=True)
 class Sensor:
-    """A sensor: its kind, what it is of ("robot", "robot/joint" or "robot/frame"), the standard deviation of its noise
-    and its constant error (one number, or one for each it reads), readings a second (None: every step), delay, s, and
-    which numbers of the reading it gives (none: all).
+    """A sensor: its kind, what it is of ("robot", "robot/joint", "robot/frame", or names of shapes), the standard
+    deviation of its noise and its constant error (one number, or one for each it reads), readings a second (None: every
+    step), delay, s, the frame that a pose is seen from, and which numbers of the reading it gives (none: all).
     """
 
     name: str
     kind: SensorKind
-    of: str
+    of: str | tuple[str, ...]
     noise: float | tuple[float, ...] = 0.0
     bias: float | tuple[float, ...] = 0.0
     rate: float | None = None
     delay: float = 0.0
+    seen_from: str = "world"
     rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.of, str) == (self.kind == "tactile") or not self.of:
+            wanted = "names of shapes, a list" if self.kind == "tactile" else "one name"
+            raise ModelError(f"The sensor '{self.name}' is of {wanted}; it was given {self.of!r:.80}.")
         if self.kind not in KINDS:
             raise ModelError(f"A sensor is of the kind {', '.join(KINDS)}; it was given {self.kind!r:.50}.")
         if not self.name or "/" in self.name:
@@ -69,6 +77,19 @@ class Sensor:
             raise ModelError(
                 f"The sensor '{self.name}' needs whole numbers from 0 on as rows; it was given {self.rows!r:.50}."
             )
+
+    @property
+    def is_pose(self) -> bool:
+        """Whether a quaternion stands behind three coordinates; errors then have a rotation vector in its place."""
+        return self.kind in ("frame_pose", "pose")
+
+    def errors(self, what: str, size: int) -> np.ndarray:
+        """Its noise or bias, one for each of the `size` numbers that it reads; a quaternion's are those of a rotation
+        vector, and a zero."""
+        if not self.is_pose:
+            return self.spread(what, size)
+        found = self.spread(what, size - 1)
+        return np.insert(found, 6, 0.0)
 
     def spread(self, what: str, size: int) -> np.ndarray:
         """Its noise or bias, one number for each that is drawn: a pose has six, its orientation a rotation vector."""

@@ -17,6 +17,7 @@ from phistar.sim.trajectory import Event
 from phistar.sim.world import Penetration, World
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
+Into = Callable[[Session, float, np.ndarray, np.ndarray], None]  # gives a session what drives its next step
 
 ORDER = 5
 LARGEST_TURN = 0.2  # rad or m that a joint may change in one step
@@ -56,8 +57,8 @@ class Moment(NamedTuple):
 
 
 class Motion:
-    """A world in motion under `control(t, q, v)`, by steps of one length or to the tolerances rtol and atol. Without a
-    control, its session keeps the forces and servos that it was given."""
+    """A world in motion under `control(t, q, v)`, by steps of one length or to the tolerances rtol and atol. In place
+    of a control, `into` gives the session what drives it; without either it keeps the forces and servos it has."""
 
     def __init__(
         self,
@@ -67,7 +68,9 @@ class Motion:
         atol: float = 1e-9,
         longest: float = 0.1,
         session: Session | None = None,
+        into: Into | None = None,
     ) -> None:
+        self._into = into
         self.world, self.control, self.rtol, self.atol, self.longest = world, control, rtol, atol, longest
         self.session = session or world.session()
         self._now: PlantState | None = None
@@ -95,6 +98,12 @@ class Motion:
                 )
         self._now = None
         return Moment(begin, start, NOTHING, nearest, step, start)
+
+    def here(self, begin: float, step: float) -> Moment:
+        """A motion that begins where its session stands, whatever overlaps there."""
+        model, engine = self.world.model, self.session.engine
+        self._now = PlantState(engine.q[: model.nq].copy(), engine.v[: model.nv].copy())
+        return Moment(begin, self._now, NOTHING, np.inf, step, self._now)
 
     def now(self) -> PlantState:
         """The state that the motion stands at, with what contacts remember: to be written down and gone on from."""
@@ -158,6 +167,8 @@ class Motion:
 
     def _drive(self, session: Session, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """The controller's joint forces, checked."""
+        if self._into is not None:
+            self._into(session, t, q, v)
         if self.control is None:
             return
         tau = np.asarray(self.control(t, q, v), dtype=float)
@@ -198,7 +209,7 @@ class Motion:
 
     def _pair_name(self, contact: int) -> str:
         a, b = self.session.engine.tables["contact_wholes"][contact, [c.SHAPE_A, c.SHAPE_B]]
-        return self.world.pairs.pairs[self.world.pair_numbers[0][a, b]].name
+        return self.world.pair_name(int(self.world.pair_numbers[0][a, b]))
 
     def _nearest(self, state: PlantState, step: float) -> str:
         """What meets first if all goes on as it does; where nothing closes, what is nearest."""
@@ -260,13 +271,13 @@ def _events(
         return ()
     touched, both = sorted(met - before.pairs), before.pairs & after.pairs
     when = dict(zip(step.pair.tolist(), step.met[:, c.MET_WHEN].tolist(), strict=True))
-    names, joints = [pair.name for pair in world.pairs.pairs], world.stops[1]
-    found = [Event(min(begun + when[i], ended), "touch", names[i]) for i in touched]
+    joints = world.stops[1]
+    found = [Event(min(begun + when[i], ended), "touch", world.pair_name(i)) for i in touched]
     others = [
-        ("release", (before.pairs | met) - after.pairs, names),
-        ("slip", after.slipping - before.slipping, names),
-        ("stick", (before.slipping - after.slipping) & both, names),
-        ("limit", after.stops - before.stops, joints),
-        ("release", before.stops - after.stops, joints),
+        ("release", (before.pairs | met) - after.pairs, world.pair_name),
+        ("slip", after.slipping - before.slipping, world.pair_name),
+        ("stick", (before.slipping - after.slipping) & both, world.pair_name),
+        ("limit", after.stops - before.stops, joints.__getitem__),
+        ("release", before.stops - after.stops, joints.__getitem__),
     ]
-    return (*found, *(Event(ended, what, where[i]) for what, those, where in others for i in sorted(those)))
+    return (*found, *(Event(ended, what, name(i)) for what, those, name in others for i in sorted(those)))

@@ -107,7 +107,7 @@ class Trajectory:
     summary : mapping
         What `summary.json` says of a run; empty for others.
     labels : mapping of str to names
-        What numbers in signals stand for: phase_names, finger_names.
+        What numbers in signals stand for: phase_names.
     parts : mapping of str to Part
         The robots and free bodies of a scene, by name.
     source, text : str

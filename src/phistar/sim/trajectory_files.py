@@ -35,7 +35,7 @@ ABOUT = {
     "contact_point": "where each contact is, m, world axes; zeros fill up",
     "contact_vector": "force of each contact on the first shape of its pair, N, world axes; zeros fill up",
     "distance": "the smallest distance of all pairs since the sample before, m",
-    "gripped": "whether each finger of finger_names touched the object at every step since the sample before",
+    "held_contacts": "whether each contact that the task watches held at every step since the sample before",
     "phase": "the controller's phase, a number in phase_names",
     "sensed": "what the controller was given of this sensor",
     "facts": "a number that the controller goes by",

@@ -1,4 +1,4 @@
-"""A mechanism among things it can touch: pairs of shapes with their laws, and joints, as a plant's system."""
+"""The shapes of a plant's system that may touch, two by two, with the stops of its joints: what a motion tells of."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 
 from phistar.constraints import columns as c
-from phistar.contact.pairs import Pair, Pairs, Site
-from phistar.contact.surface import Surface
 from phistar.errors import ModelError, PhistarError, ShapeError
 from phistar.geometry import shape_columns as s
 from phistar.geometry.shape_records import PlacedShape, record_of
 from phistar.model import Model
+from phistar.plant.actuators import Actuator
 from phistar.plant.engine import System
-from phistar.plant.joint_rows import joint_rows
+from phistar.plant.fields import Field
 from phistar.plant.session import PlantState, Session
 from phistar.sim.closing import check_closed
-
-NO_LAW = Surface()  # of a plant's pairs, whose laws are in its system
 
 
 class Penetration(PhistarError):
@@ -29,67 +26,54 @@ class Penetration(PhistarError):
 
 @dataclass(frozen=True)
 class World:
-    """A model, and the pairs of shapes on it that may touch, each by the law of its surface."""
+    """A system, and every two of its shapes that may touch; pairs are numbered, the shape added later comes first."""
 
-    pairs: Pairs
-    given: System | None = None  # the system of a plant, in place of one that is made of the pairs
-
-    @staticmethod
-    def of(system: System) -> World:
-        """The world of a plant's system: every two shapes of it that may touch."""
-        order = sorted(system.shapes, key=lambda shape: record_of(shape.shape).kind == s.HALFSPACE)
-        sites = [Site(shape.name, shape.body, shape.shape, shape.placement) for shape in order]
-        meets, groups = system.meets, [shape.group for shape in order]
-        pairs = [
-            Pair(sites[i], sites[j], NO_LAW)
-            for i in range(len(sites))
-            for j in range(i)
-            if meets[groups[i], groups[j]] and sites[i].body != sites[j].body
-        ]
-        return World(Pairs(system.model, tuple(pairs)), system)
+    system: System
+    actuators: tuple[Actuator, ...] = ()
+    fields: tuple[Field, ...] = ()
 
     @property
     def model(self) -> Model:
-        return self.pairs.model
+        return self.system.model
 
     @cached_property
-    def system(self) -> System:
-        """The pairs as a plant's step takes them: every shape is a group of its own."""
-        if self.given is not None:
-            return self.given
-        places = {_key(site): number for number, site in enumerate(self._sites)}
-        laws = dict.fromkeys(pair.surface for pair in self.pairs.pairs)
-        numbers = {surface: number for number, surface in enumerate(laws)}
-        meets = np.zeros((max(len(places), 1),) * 2, dtype=np.int64)
-        for pair in self.pairs.pairs:
-            a, b = places[_key(pair.a)], places[_key(pair.b)]
-            meets[a, b] = meets[b, a] = numbers[pair.surface] + 2
-        shapes = [
-            PlacedShape(site.body, site.shape, site.placement, group=number, name=site.name)
-            for number, site in enumerate(self._sites)
-        ]
-        rows = joint_rows(self.model, self.model.neutral())
-        return System(self.model, tuple(shapes), meets, tuple(rows), tuple(laws))
+    def order(self) -> tuple[int, ...]:
+        """Numbers of the system's shapes as the step numbers them: half-spaces last."""
+        shapes = self.system.shapes
+        return tuple(sorted(range(len(shapes)), key=lambda i: record_of(shapes[i].shape).kind == s.HALFSPACE))
 
     @cached_property
-    def _sites(self) -> tuple[Site, ...]:
-        """Every shape that may touch, half-spaces last, as the step numbers them."""
-        if self.given is not None:
-            order = sorted(self.given.shapes, key=lambda shape: record_of(shape.shape).kind == s.HALFSPACE)
-            return tuple(Site(shape.name, shape.body, shape.shape, shape.placement) for shape in order)
-        found = {_key(site): site for pair in self.pairs.pairs for site in (pair.a, pair.b)}
-        return tuple(sorted(found.values(), key=lambda site: record_of(site.shape).kind == s.HALFSPACE))
+    def pairs(self) -> np.ndarray:
+        """(p, 2): the two shapes of every pair, by their numbers in the system."""
+        shapes = self.system.shapes
+        groups = np.array([shape.group for shape in shapes], dtype=int)
+        bodies = np.array([shape.body for shape in shapes], dtype=int)
+        meet = self.system.meets[np.ix_(groups, groups)] != 0
+        return np.argwhere(np.tril(meet & (bodies[:, None] != bodies[None, :]), -1))
+
+    def shapes_of(self, pair: int) -> tuple[PlacedShape, PlacedShape]:
+        """The first and the second shape of a pair; forces act on the first, and back on the second."""
+        first, second = self.pairs[pair].tolist()
+        return self.system.shapes[first], self.system.shapes[second]
+
+    def pair_name(self, pair: int) -> str:
+        return " / ".join(shape.name for shape in self.shapes_of(pair))
+
+    @cached_property
+    def pair_names(self) -> tuple[str, ...]:
+        return tuple(self.pair_name(pair) for pair in range(len(self.pairs)))
 
     @cached_property
     def pair_numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """(n, n) each, of two shapes as the step numbers them: the number of their pair, and 1 where the first of them
         is its first, −1 where it is its second."""
-        places = {_key(site): number for number, site in enumerate(self._sites)}
-        number, sign = np.full((len(places),) * 2, -1), np.ones((len(places),) * 2)
-        for index, pair in enumerate(self.pairs.pairs):
-            a, b = places[_key(pair.a)], places[_key(pair.b)]
-            number[a, b] = number[b, a] = index
-            sign[b, a] = -1.0
+        count = len(self.order)
+        number, sign = np.full((count, count), -1), np.ones((count, count))
+        places = np.empty(count, dtype=int)
+        places[list(self.order)] = np.arange(count)
+        first, second = places[self.pairs[:, 0]], places[self.pairs[:, 1]]
+        number[first, second] = number[second, first] = np.arange(len(self.pairs))
+        sign[second, first] = -1.0
         return number, sign
 
     @cached_property
@@ -101,8 +85,8 @@ class World:
         return np.array(rows, dtype=int), tuple(joints)
 
     def session(self) -> Session:
-        """A plant's session of the system, whose steps tell what they did."""
-        made = Session(self.system, (), self.model.name)
+        """A session of the system, whose steps tell what they did."""
+        made = Session(self.system, self.actuators, self.model.name, self.fields)
         made.engine.counts[c.TELLING] = 1
         return made
 
@@ -136,8 +120,3 @@ class World:
             if row.law == c.LIMIT_LAW:
                 least = min(least, row.sign * (q[row.coordinate] - dict(row.values)[c.BOUND]))
         return float(least)
-
-
-def _key(site: Site) -> tuple[int, int, int]:
-    """A shape of the model, whichever list of sites it is in."""
-    return site.body, id(site.shape), id(site.placement)

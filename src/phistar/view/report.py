@@ -81,8 +81,8 @@ def _head(run: Trajectory) -> str:
 def _verdict(summary: Mapping[str, Any]) -> tuple[str, bool]:
     if summary.get("reason"):
         return "stopped", False
-    if summary.get("captured") is not None:
-        return ("captured", True) if summary["captured"] else ("not captured", False)
+    if summary.get("reached") is not None:
+        return str(summary.get("outcome")), bool(summary["reached"])
     return "completed", True
 
 

@@ -27,21 +27,21 @@ def test_the_interval_is_that_of_statsmodels():
 
 
 def rows():
-    some = [{"run": i, "seed": i, "outcome": "captured", "captured": True} for i in range(6)]
-    some += [{"run": 6, "seed": 60, "outcome": "failed", "captured": False, "reason": "finger2 slipped at 3.25 s"}]
-    some += [{"run": 7, "seed": 70, "outcome": "failed", "captured": False, "reason": "finger2 slipped at -1e-3 s"}]
+    some = [{"run": i, "seed": i, "outcome": "reached", "reached": True} for i in range(6)]
+    some += [{"run": 6, "seed": 60, "outcome": "failed", "reached": False, "reason": "finger2 slipped at 3.25 s"}]
+    some += [{"run": 7, "seed": 70, "outcome": "failed", "reached": False, "reason": "finger2 slipped at -1e-3 s"}]
     some += [{"run": 8, "seed": 80, "outcome": "died", "reason": None}]
     for row in some[:8]:
         row |= {"peak_force": float(row["run"]), "sim_time": 10.0, "core_time": 2.0}
     return some
 
 
-def test_captures_are_counted_against_every_run_also_those_that_died():
+def test_tasks_reached_are_counted_against_every_run_also_those_that_died():
     summary = counted(rows())
-    assert summary["captured"]["count"] == 6 and summary["captured"]["of"] == 9
-    assert (summary["captured"]["low"], summary["captured"]["high"]) == wilson(6, 9)
+    assert summary["reached"]["count"] == 6 and summary["reached"]["of"] == 9
+    assert (summary["reached"]["low"], summary["reached"]["high"]) == wilson(6, 9)
     assert summary["completed"]["count"] == 8
-    assert summary["outcomes"] == {"captured": 6, "failed": 2, "died": 1}
+    assert summary["outcomes"] == {"reached": 6, "failed": 2, "died": 1}
     assert summary["real_time_factor"] == pytest.approx(5.0)
 
 
@@ -59,7 +59,7 @@ def test_quantiles_are_of_numbers_alone():
     assert numbers["peak_force"]["p95"] == np.quantile(np.arange(8), 0.95)
 
 
-def test_without_a_task_nothing_is_captured_and_a_campaign_of_nothing_has_no_share():
-    assert counted([{"run": 0, "seed": 0, "outcome": "completed"}])["captured"] is None
+def test_without_a_task_nothing_is_reached_and_a_campaign_of_nothing_has_no_share():
+    assert counted([{"run": 0, "seed": 0, "outcome": "completed"}])["reached"] is None
     nothing = counted([])
     assert nothing["completed"]["share"] is None and nothing["numbers"] == {}

@@ -65,22 +65,22 @@ def test_whatever_a_run_raises_is_a_row(scene, monkeypatch, error, outcome, reas
 
 
 @pytest.mark.parametrize(
-    ("captured", "last", "outcome", "reason"),
+    ("reached", "last", "outcome", "reason"),
     [
-        (True, "held", "captured", None),
+        (True, "held", "reached", None),
         (False, "aborted", "aborted", "it slipped; tried often enough; given up"),
         (False, "hold", "failed", "a finger did not touch, in phase hold"),
         (None, "held", "completed", None),
     ],
 )
-def test_a_run_with_a_task_is_captured_aborted_or_failed_and_says_why(
-    scene, monkeypatch, captured, last, outcome, reason
+def test_a_run_with_a_task_reaches_it_is_aborted_or_failed_and_says_why(
+    scene, monkeypatch, reached, last, outcome, reason
 ):
     reasons = {"plan": "begun", "back_off": "it slipped", "retreat": "tried often enough", last: "given up"}
     phases = [{"name": name, "start": 0.0, "end": 1.0, "reason": why} for name, why in reasons.items()]
-    missing = None if captured is not False else "a finger did not touch"
+    missing = None if reached is not False else "a finger did not touch"
     made = scene.run(first(Plan(scene, 50), "completed").row["seed"])
-    summary = {**made.summary, "captured": captured, "phases": phases, "missing": missing}
+    summary = {**made.summary, "reached": reached, "phases": phases, "missing": missing}
     told = type(made)(**{**vars(made), "summary": summary})
     monkeypatch.setattr(Scene, "run", lambda *_, **__: told)
     row = perform(Plan(scene, 1, keep="none"), 0).row

@@ -56,7 +56,7 @@ def test_what_is_drawn_is_what_the_run_has(tmp_path):
             *(f"drawn.parts.ball.spin.{i}" for i in range(3)),
             "drawn.parts.ball.xyz.2",
         }
-        assert row["drawn.parts.ball.mass"] == setting.parts[0].inertia.mass
+        assert row["drawn.parts.ball.mass"] == setting.model.bodies[0].inertia.mass
         assert row["drawn.parts.ball.xyz.2"] == q[2]
         assert [row[f"drawn.parts.ball.spin.{i}"] for i in range(3)] == v[:3].tolist()
-        assert row["drawn.surface.friction"] == setting.surface.friction
+        assert row["drawn.surface.friction"] == setting.plant.contact_law.friction

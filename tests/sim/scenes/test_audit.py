@@ -68,7 +68,8 @@ def test_what_is_pressed_from_both_sides_is_held_and_the_internal_force_is_the_p
     assert np.abs(run.summary["final_relative_twist"]).max() < 1e-3 and len(run.summary["final_relative_twist"]) == 6
     assert run.arrays["sensed/tips"][-1] == pytest.approx([10.0, 10.0], abs=0.05)
     assert run.arrays["contact_vector"][-1].sum(axis=0) == pytest.approx(np.zeros(3), abs=0.05)
-    assert run.arrays["gripped"][-1].all() and not run.arrays["gripped"][0].any()  # at first nothing touches
+    held_contacts = run.arrays["held_contacts"]
+    assert held_contacts[-1].all() and not held_contacts[0].any()  # at first nothing touches
     # Squeezed from both sides: nothing from outside, so that the momentum of all stays what it was.
     assert run.summary["momentum_drift"] < 1e-12
     assert np.abs(run.arrays["momentum"]).max() < 1e-12
@@ -134,7 +135,7 @@ MISTAKES = {
     "finger": ('fingers = ["thumb", "finger"]', 'fingers = ["thumb", "toe"]', "toe"),
     "kind": ('kind = "hold"', 'kind = "throw"', "kind: one of hold was expected"),
     "twice": ('["thumb", "finger"]\nfor', '["thumb", "thumb"]\nfor', "fingers: a name is there twice"),
-    "none": ('hands = ["left", "right"]', "hands = []", "hands: a list of names was expected"),
+    "none": ('hands = ["left", "right"]', "hands = []", "hands: a list of texts was expected"),
 }
 
 

@@ -84,7 +84,13 @@ def test_a_run_taken_up_again_ends_as_if_it_had_not_been_stopped(tmp_path, steps
 
 
 def test_the_same_without_a_controller_in_samples(tmp_path):
-    compared(tmp_path, scene_in(), lambda t, q, v: np.concatenate([np.zeros(6), -v[6:]]))
+    compared(tmp_path, scene_in() + '[controller]\nlaw = "hold"\n', None)
+
+
+def test_what_remembers_for_itself_cannot_be_written_down(tmp_path):
+    (tmp_path / "ball.toml").write_text(scene_in())
+    with pytest.raises(ps.PhistarError, match="A function keeps its memory to itself"):
+        Scene.load(tmp_path / "ball.toml").run(control=lambda t, q, v: 0 * v, checkpoint=(0.1, tmp_path))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.sim.scenes.controllers import driven_rates
+from phistar.plant.scene_reading import driven_rates
 from phistar.sim.scenes.run import Stopped
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import ball, little_scene

@@ -70,7 +70,7 @@ def test_a_pose_is_seen_in_the_axes_of_a_frame_that_moves_itself(tmp_path):
 
 
 def test_quaternions_are_those_of_the_rotation_for_every_pivot(tmp_path):
-    from phistar.sim.scenes.sensing import quaternion, small_turn, upright
+    from phistar.plant.seen_pose import quaternion, small_turn, upright
 
     corners = np.array(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 4)).reshape(4, -1).T
     random = np.random.default_rng(0).normal(size=(200, 4))
@@ -117,7 +117,7 @@ def test_what_is_late_is_what_was_and_a_slow_sensor_looks_seldom(tmp_path):
     np.testing.assert_array_equal(slow["seen"], now["seen"][np.arange(201) // 5 * 5])
     _, both = shown(tmp_path, DRIFTING + NOISY + "period = 0.01\ndelay = 0.004\n")
     np.testing.assert_array_equal(both["seen"][2:], slow["seen"][:-2])
-    with pytest.raises(ps.FileError, match=r"\[\[sensors\]\] seen, period: a whole number of the controller's samples"):
+    with pytest.raises(ps.PhistarError, match=r"sensor 'seen' looks every .* a whole number of .* samples"):
         shown(tmp_path, DRIFTING + "period = 0.003\n")
 
 
@@ -139,11 +139,11 @@ def test_a_reading_cannot_be_changed_by_who_is_given_it(tmp_path):
 
 
 MISTAKES = {
-    "kind": ('kind = "pose"', 'kind = "camera"', "kind: one of joints, wrist, tactile, pose was expected"),
+    "kind": ('kind = "pose"', 'kind = "camera"', "kind: one of joint_position, .*pose was expected"),
     "part": ('part = "ball"', 'part = "bal"', "bal"),
     "frame": ('of = "ball"', 'of = "moon"', r"\[\[sensors\]\] seen: .*moon"),
     "names": ('name = "seen"', 'name = "state"', "two sensors are called 'state'"),
-    "noise": ('seen_from = "eye"', "noise = -1.0", "noise: a number from 0 on was expected"),
+    "noise": ('seen_from = "eye"', "noise = -1.0", "noise: a number from 0 on or a list"),
     "bias": ('seen_from = "eye"', "bias = [1.0]", "bias: a list of 3 numbers was expected"),
     "joint bias": ('part = "ball"', 'part = "ball"\nbias = [1.0, 2.0]', "bias: 7 numbers were expected; it has 2"),
     "wrist": (

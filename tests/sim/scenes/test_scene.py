@@ -92,7 +92,11 @@ def test_a_joint_that_starts_outside_its_limits_is_told_when_the_file_is_read(tm
 
 
 MISTAKES = {
-    "unknown key": ("mass = {uniform = [1.0, 2.0]}", "mas = 1.0", r"\[\[parts\]\] ball: mass is missing"),
+    "unknown key": (
+        "mass = {uniform = [1.0, 2.0]}",
+        "mas = 1.0",
+        r"ball: mas is not known here; did you mean mass",
+    ),
     "misspelt key": ("xyz = [0.0, 0.0, 1.0]", "xzy = [0.0, 0.0, 1.0]", "xzy is not known here; did you mean xyz"),
     "version": ("format_version = 1", "format_version = 7", "format_version is 7; this phistar reads 1"),
     "not a number": ("step = 0.002", "step = 'short'", r"\[time\], step: a number was expected; it is 'short'"),

@@ -34,15 +34,15 @@ def share(good: int, count: int) -> Mapping[str, Any]:
 
 
 def counted(rows: Sequence[Row]) -> Mapping[str, Any]:
-    """The summary of a campaign: the share captured (None where the scene has no such task) and that run to the end,
-    failures by reason, quantiles of every number, and the real-time factor, simulated seconds by those of a core."""
+    """The summary of a campaign: the share that reached its task (None where the scene has none) and that run to the
+    end, failures by reason, quantiles of every number, and the real-time factor: simulated by core seconds."""
     outcomes = Counter(row["outcome"] for row in rows)
-    asked = any(row.get("captured") is not None for row in rows)
+    asked = any(row.get("reached") is not None for row in rows)
     spent = sum(row.get("core_time") or 0.0 for row in rows)
     simulated = sum(row.get("sim_time") or 0.0 for row in rows)
     return {
         "done": len(rows),
-        "captured": share(outcomes["captured"], len(rows)) if asked else None,
+        "reached": share(outcomes["reached"], len(rows)) if asked else None,
         "completed": share(sum(outcomes[each] for each in ENDED), len(rows)),
         "outcomes": dict(outcomes.most_common()),
         "failures": _failures(rows),

@@ -14,7 +14,7 @@ from phistar.sim.campaign.rows import Row, of_chance, of_summary
 from phistar.sim.scenes.run import Stopped
 from phistar.sim.trajectory import Trajectory
 
-GOOD = ("captured", "completed")
+GOOD = ("reached", "completed")
 ENDED = (*GOOD, "aborted", "failed")  # the others are stopped, refused, broken and died
 ABORTED = "aborted"  # the phase of a controller that has given up, all safe
 
@@ -27,8 +27,8 @@ class Done(NamedTuple):
 
 
 def perform(plan: Plan, run: int) -> Done:
-    """The run: captured or completed; aborted by its controller, or failed at its task; stopped on the way; refused,
-    where what was drawn cannot be; broken, by a mistake in phistar or in a controller."""
+    """The run: its task reached, or completed where it has none; aborted by its controller, or failed at its task;
+    stopped on the way; refused, where what was drawn cannot be; broken, by a mistake in phistar or in a controller."""
     seed, result, began = plan.seed_of(run), None, time.thread_time()
     try:
         result = plan.scene.run(seed)
@@ -49,9 +49,9 @@ def perform(plan: Plan, run: int) -> Done:
 def _judged(summary: Mapping[str, Any]) -> tuple[str, str | None]:
     """The outcome of a run to its end, and why it is no good one: what led the controller to give up, or what the task
     misses."""
-    captured, phases = summary.get("captured"), summary.get("phases") or []
-    if captured is None or captured:
-        return ("completed" if captured is None else "captured"), None
+    reached, phases = summary.get("reached"), summary.get("phases") or []
+    if reached is None or reached:
+        return ("completed" if reached is None else "reached"), None
     last = phases[-1]["name"] if phases else ""
     if last == ABORTED:
         return "aborted", "; ".join(str(phase["reason"]) for phase in phases[-3:])

@@ -28,7 +28,7 @@ from phistar.sim.world import World
 LARGEST = 2048 * MEGABYTE
 _WRONG = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError, MemoryError)
 MAGIC, ANY = b"phistar checkpoint 3 ", b"phistar checkpoint "
-LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "unsettled", "gripped")
+LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "unsettled", "held")
 CONTACTS = ("contact_pair", "contact_point", "contact_vector")
 VARYING = (*CONTACTS, "sensed", "facts")
 LAWFUL = ("memory", "command", "tau", "clipped", "switches")
@@ -197,7 +197,7 @@ def _check_memory(memory: Any, own: tuple[np.ndarray, ...], shapes: int) -> None
 
 
 def _check_touching(touching: Touching, world: World) -> None:
-    pairs, stops = len(world.pairs.pairs), len(world.stops[1])
+    pairs, stops = len(world.pairs), len(world.stops[1])
     for numbers, count in ((touching.pairs, pairs), (touching.slipping, pairs), (touching.stops, stops)):
         if not all(type(number) is int and 0 <= number < count for number in numbers):
             raise ValueError("what touches is not there")

@@ -1,115 +1,93 @@
-"""[controller] of a scene: the laws that a file can name, and the limits of the joints' forces.
+"""[controller] of a scene: the laws that come along, and the limits of the joints' forces.
 
 none               no forces
 hold               every robot where it starts, by springs and dampers at its motors, with gravity carried
 inverse_dynamics   robots through configurations: `goals`, by part, one or several, in `duration` or the least time
-grapple            two arms capture a body; its settings are those of `phistar.capture`
-wd89               two arms follow one trajectory to it (WD89 §4); settings as in `phistar.capture.baseline`
+
+Others are registered (`registry.py`), or named as package.module:Class where the caller allows a file's code to run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from phistar.compiled import compile
 from phistar.control.joint_laws import InverseDynamicsControl
-from phistar.control.sampled import SampledController
 from phistar.control.trajectories import JointTrajectory, joint_trajectory
 from phistar.dynamics import forward_kinematics, gravity_load, jacobian
 from phistar.errors import FileError, PhistarError
 from phistar.io.packages import Folders
 from phistar.loops.closure import closures, loop_frames
-from phistar.model import Free, Model
+from phistar.model import Model
 from phistar.model.names import unknown
-from phistar.model.parts import CoupledJoints
+from phistar.plant.scene_schema import ControllerEntry, Entry, Positive
+from phistar.plant.scene_sentences import validated
 from phistar.sim.coordinates import Coordinates
-from phistar.sim.scenes.parts import Part, named_file
-from phistar.sim.scenes.table import Table
+from phistar.sim.scenes.registry import Law, code_law, law_named, register_law
+from phistar.spatial.value import LARGEST
 
 if TYPE_CHECKING:
     from phistar.sim.scenes.scene import Setting
-
-LAWS = ("none", "hold", "inverse_dynamics", "grapple", "wd89")
-CAPTURES = ("grapple", "wd89")
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
 
 
 @dataclass(frozen=True)
 class Controlling:
-    """The law of a scene, what it is set to, and a limit of the joints' forces where the model has none."""
+    """The law of a scene, how it is made, and what it is set to."""
 
     law: str
+    maker: Law
     settings: Mapping[str, Any]
-    torque_limit: np.ndarray | None
     where: str
 
 
-def read_controller(table: Table, folders: Folders) -> Controlling:
+class HoldEntry(Entry):
+    """What `hold` is set to."""
+
+    stiffness: Positive = 400.0
+    damping: Positive = 40.0
+
+
+class InverseDynamicsEntry(Entry):
+    """What `inverse_dynamics` is set to."""
+
+    stiffness: Positive = 100.0
+    damping: Positive = 20.0
+    duration: Annotated[float, Field(ge=1e-3, lt=LARGEST)] | None = None
+    velocity: Annotated[float, Field(ge=1e-6, lt=LARGEST)] | None = None
+    acceleration: Annotated[float, Field(ge=1e-6, lt=LARGEST)] | None = None
+    goals: dict[str, Any] = Field(default={})
+
+
+def read_controller(entry: ControllerEntry, folders: Folders, code: bool, where: str) -> Controlling:
     """The [controller] table; a file that it names is looked for in the scene's folder."""
-    law = table.text("law", "none", LAWS)
-    limit = table.take("torque_limit", None)
-    if limit is not None:
-        limit = (
-            table.vector("torque_limit", None)
-            if isinstance(limit, list)
-            else np.atleast_1d(table.number("torque_limit"))
-        )
-        if not (limit > 0.0).all():
-            raise table.wrong("torque_limit", "a number greater than 0, or a list of them,")
-    if law in CAPTURES:
-        own = table.rest()
-        own |= {"rules": named_file(table, "rules", folders)} if isinstance(own.get("rules"), str) else {}
-        return Controlling(law, own, limit, table.where)
-    defaults = {"hold": (400.0, 40.0), "inverse_dynamics": (100.0, 20.0)}.get(law)
-    settings: dict[str, Any] = {}
-    if defaults:
-        settings = {"stiffness": table.number("stiffness", defaults[0], 0.0)}
-        settings["damping"] = table.number("damping", defaults[1], 0.0)
-    if law == "inverse_dynamics":
-        settings["duration"] = table.number("duration", None, 1e-3)
-        settings["velocity"] = table.number("velocity", None, 1e-6)
-        settings["acceleration"] = table.number("acceleration", None, 1e-6)
-        settings["goals"] = table.table("goals").rest()
-    table.done()
-    return Controlling(law, settings, limit, table.where)
-
-
-def controller_of(setting: Setting) -> Control | SampledController[Any]:
-    """The controller that the file names."""
-    law, model, settings = setting.controller.law, setting.model, setting.controller.settings
-    if law == "grapple":
-        from phistar.capture import from_scene
-
-        return from_scene(model, settings)
-    if law == "wd89":
-        from phistar.capture.baseline import from_scene as trajectory
-
-        return trajectory(model, settings)
-    if law == "none":
-        still = np.zeros(model.nv)
-        return lambda t, q, v: still
-    if law == "hold":
-        return _hold(setting)
-    return _through(setting)
+    if ":" in entry.law:
+        if not code:
+            raise FileError(
+                f"{where}, law: {entry.law:.100} is Python code, which runs only where that is allowed: "
+                "ps.Scene.load(path, code=True), on the command line --allow-code."
+            )
+        law = code_law(entry.law)
+    else:
+        law = law_named(entry.law, where)
+    return Controlling(entry.law, law, law.read(entry.model_extra or {}, folders, where), where)
 
 
 def check_controller(setting: Setting) -> None:
     """Finds what is wrong with the file's controller, apart from running it."""
-    limits, law = effort_limits(setting), setting.controller.law
-    if law in ("hold", "inverse_dynamics") and not limits.any():
+    limits, controller = effort_limits(setting), setting.controller
+    if controller.maker.drives and not limits.any():
         raise FileError(
-            f"{setting.controller.where}: {law} drives joints with motors, and {setting.name} has none. Free joints, "
-            "joints of an MJCF file that no actuator acts on, and joints whose effort limit is 0 have no motor."
+            f"{controller.where}: {controller.law} drives joints with motors, and {setting.name} has none. Free "
+            "joints, joints of an MJCF file that no actuator acts on, and joints whose effort limit is 0 have no motor."
         )
-    if setting.controller.law == "inverse_dynamics":
-        _trajectories(setting)
-    elif setting.controller.law in CAPTURES:
-        _check_senses(setting, getattr(controller_of(setting), "senses", {}))
+    _check_senses(setting, getattr(setting.law, "senses", {}))
 
 
 def _check_senses(setting: Setting, senses: Mapping[str, int]) -> None:
@@ -126,30 +104,12 @@ def _check_senses(setting: Setting, senses: Mapping[str, int]) -> None:
 
 
 def effort_limits(setting: Setting) -> np.ndarray:
-    """The largest force of every joint, (nv,): the model's, or `torque_limit` where it has none; 0 without a motor."""
-    driven, given = driven_rates(setting.model), setting.controller.torque_limit
-    limits = np.where(driven, setting.model.effort_limits, 0.0)
-    if given is None:
-        return limits
-    if len(given) not in (1, driven.sum()):
-        raise FileError(
-            f"{setting.controller.where}, torque_limit: one number, or one for each of the {driven.sum()} rates of "
-            f"joints with motors was expected; it has {len(given)}."
-        )
-    own = np.full(len(limits), np.inf)
-    own[driven] = given
-    return np.where(np.isfinite(limits), limits, own)
-
-
-def driven_rates(model: Model) -> np.ndarray:
-    """Whether each rate has a motor, (nv,): not those of free joints, of joints whose effort is limited to 0 (in MJCF
-    all that no actuator acts on), and of joints that a coupling makes follow others."""
-    following = {loop.joint_a for loop in model.loops if isinstance(loop, CoupledJoints)}
-    driven = np.array(model.effort_limits > 0.0)
-    for joint in model.joints:
-        if isinstance(joint.kind, Free) or joint.name in following:
-            driven[joint.v_slice] = False
-    return driven
+    """The largest force of every joint that a motor gives, (nv,); 0 without a motor."""
+    most = np.zeros(setting.model.nv)
+    for actuator in setting.plant.actuators:
+        if actuator.kind == "force":
+            most[actuator.rate] += actuator.limit
+    return most
 
 
 def by_motors(model: Model, driven: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -175,9 +135,9 @@ def by_motors(model: Model, driven: np.ndarray) -> Callable[[np.ndarray, np.ndar
     return shared
 
 
-def _hold(setting: Setting) -> Control:
-    model, gains, rest = setting.model, setting.controller.settings, setting.start[0]
-    driven = driven_rates(model)
+def _hold(setting: Setting, gains: Mapping[str, Any]) -> Control:
+    model, rest = setting.model, setting.start[0]
+    driven = effort_limits(setting) > 0.0
     carried = by_motors(model, driven)
     places, rates = Coordinates(model).flat
     curved = [joint for joint in Coordinates(model).curved if driven[joint.v_slice].any()]
@@ -194,12 +154,12 @@ def _hold(setting: Setting) -> Control:
     return hold
 
 
-def _through(setting: Setting) -> Control:
+def _through(setting: Setting, settings: Mapping[str, Any]) -> Control:
     """WD89's inverse dynamics along the robots' trajectories; robots without goals stay where they are."""
-    model, settings, driven = setting.model, setting.controller.settings, driven_rates(setting.model)
+    model, driven = setting.model, effort_limits(setting) > 0.0
     law = InverseDynamicsControl(model, kp=settings["stiffness"], kd=settings["damping"])
     compiled = compile(law, model, rows={"reference": model.nq + 2 * model.nv})
-    paths, shared = _trajectories(setting), by_motors(model, driven)
+    paths, shared = _trajectories(setting, settings), by_motors(model, driven)
     rest, at_motors = setting.start[0], _places(model, driven)
 
     def through(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -218,22 +178,33 @@ def _places(model: Model, driven: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(0, bool), *joints])
 
 
-def _trajectories(setting: Setting) -> list[tuple[np.ndarray, np.ndarray, JointTrajectory]]:
-    settings, parts = setting.controller.settings, {part.name: part for part in setting.parts if part.robot}
-    model, found = setting.model, []
+def _trajectories(
+    setting: Setting, settings: Mapping[str, Any]
+) -> list[tuple[np.ndarray, np.ndarray, JointTrajectory]]:
+    robots, found = {name: each for name, each in setting.plant.robots.items() if not each.bare}, []
     options = {name: settings[name] for name in ("duration", "velocity", "acceleration")}
     for name, goals in settings["goals"].items():
-        if name not in parts:
-            raise unknown("robot", name, parts, setting.name)
-        part: Part = parts[name]
-        assert part.robot is not None
-        joints = [model.joint(f"{name}/{own.name}") for own in part.robot.joints]
-        places = np.concatenate([np.arange(model.nq)[joint.q_slice] for joint in joints])
-        rates = np.concatenate([np.arange(model.nv)[joint.v_slice] for joint in joints])
+        if name not in robots:
+            raise unknown("robot", name, robots, setting.name)
+        view = setting.plant[name]
         through = goals if isinstance(goals, list) and goals and isinstance(goals[0], list) else [goals]
         try:
-            path = joint_trajectory(part.robot, [setting.start[0][places].tolist(), *through], **options)
+            path = joint_trajectory(view.model, [view.q(setting.start[0]).tolist(), *through], **options)
         except PhistarError as error:
             raise FileError(f"{setting.controller.where}, goals, {name}: {error}") from None
-        found.append((places, rates, path))
+        found.append((view.places, view.rates, path))
     return found
+
+
+def _none(setting: Setting, settings: Mapping[str, Any]) -> Control:
+    still = np.zeros(setting.model.nv)
+    return lambda t, q, v: still
+
+
+def _checked_by(kind: type[Entry]) -> Callable[[Mapping[str, Any], Folders, str], Mapping[str, Any]]:
+    return lambda settings, folders, where: validated(kind, settings, where).model_dump()
+
+
+register_law("none", Law(_checked_by(Entry), _none))
+register_law("hold", Law(_checked_by(HoldEntry), _hold, drives=True))
+register_law("inverse_dynamics", Law(_checked_by(InverseDynamicsEntry), _through, drives=True))

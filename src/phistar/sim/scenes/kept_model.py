@@ -38,14 +38,14 @@ def model_of_run(folder: Path, source: str, seed: int, packages: FolderList = ()
     kept = folder / KEPT
     try:
         if not os.path.lexists(kept):
-            return Scene.load(source, packages).setting(seed).model
+            return Scene.unread(source, packages).drawn_plant(seed).model
         if not is_inside(kept, folder):
             raise FileError(f"{kept} leads out of its folder.")
         text = read_text(kept, "a scene in TOML", LARGEST)
         content, beside = parsed(text, str(kept)), _beside(source)
         name, allowed = str(content.get("name", Path(source).stem)), Folders.around(kept, packages).packages
         allowed = (*allowed, folder.resolve())
-        return Scene(name, content, beside or folder, str(kept), text, allowed).setting(seed).model
+        return Scene(name, content, beside or folder, str(kept), text, allowed).drawn_plant(seed).model
     except (OSError, FileError) as error:
         raise FileError(f"The scene that {folder} was run from cannot be loaded: {error}") from None
 

@@ -37,7 +37,7 @@ LARGEST_NUMBER = 1e300
 # Dimensions after the first, which is that of t; None is any.
 _SHAPES: Mapping[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("t", "energy", "work", "distance", "phase"), ()),
-    **dict.fromkeys(("q", "v", "tau", "contact_force", "contact_pair", "gripped"), (None,)),
+    **dict.fromkeys(("q", "v", "tau", "contact_force", "contact_pair", "held_contacts"), (None,)),
     "momentum": (6,),
     **dict.fromkeys(("contact_point", "contact_vector"), (None, 3)),
 }
@@ -186,7 +186,7 @@ def _summary(text: str) -> dict[str, Any]:
         numbers = value if isinstance(value, list) else [value]
         if not all(each is None or _is_number(each) for each in numbers):
             raise _Damaged(f"summary.json has {name} = {value!r:.50}, which is no number")
-    for name, kind in (("completed", bool), ("captured", bool), ("reason", str)):
+    for name, kind in (("completed", bool), ("reached", bool), ("outcome", str), ("reason", str)):
         if summary.get(name) is not None and not isinstance(summary[name], kind):
             raise _Damaged(f"summary.json has {name} = {summary[name]!r:.50}")
     return summary | {"phases": _phases(summary.get("phases"))}
@@ -221,7 +221,8 @@ def _content(h5py: Any, file: Any, size: int) -> _Content:
     names = {name: _names(h5py, file, name, size) for name in NAMES}
     if "names" in file:
         group = _own_object(h5py, file, "names")
-        names |= {name: _names(h5py, file, name, size) for name in LABELS if name in group}
+        own = [name for name in group if name not in NAMES][:MOST_LABELS]
+        names |= {name: _names(h5py, file, name, size) for name in own}
     summary, tree, held = (_bytes(h5py, file, *place) for place in _INSIDE)
     model = None if tree is None else (tree, held or b"")
     batch = tuple(int(axis) for axis in np.ravel(file.attrs.get("batch", ()))[:MOST_AXES])
@@ -229,7 +230,7 @@ def _content(h5py: Any, file: Any, size: int) -> _Content:
     return _Content(arrays, names, _events(h5py, file), _source(file), batch, told, model)
 
 
-LABELS = ("phase_names", "finger_names")
+MOST_LABELS = 16
 MOST_AXES = 8
 LARGEST_MODEL = 256 * MEGABYTE
 _INSIDE = (("summary", "json"), ("model", "tree"), ("model", "held"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,8 @@ class Log:
         self.phases: list[tuple[float, str]] = []
         self.nearest, self.lowest, self.peak = np.inf, np.inf, 0.0
         self.unsettled = 0, 0.0  # steps whose forces had not settled, and by which part of them at most
-        fingers = setting.task.finger_pairs(setting.world.pairs) if setting.task else ()
-        self.fingers = fingers
-        self.gripped = np.ones(len(fingers), dtype=bool)  # of each finger: at every step since the last row
+        self.watches: Sequence[frozenset[int]] = getattr(setting.task, "watches", ())
+        self.held = np.ones(len(self.watches), dtype=bool)  # of each set of pairs: at every step since the last row
         self._seen: Any = None
 
     def add(self, moment: Moment) -> None:
@@ -49,9 +48,9 @@ class Log:
             self.lowest = min(self.lowest, step.nearest)
         if len(step.met):
             self.peak = max(self.peak, step.peak)
-        if self.fingers and moment.touching is not self._seen:
+        if self.watches and moment.touching is not self._seen:
             self._seen = moment.touching
-            self.gripped &= [not own.isdisjoint(moment.touching.pairs) for own in self.fingers]
+            self.held &= [not own.isdisjoint(moment.touching.pairs) for own in self.watches]
 
     def sampled(self, moment: Moment) -> None:
         """A sample of the controller: its phase may be another."""
@@ -64,25 +63,34 @@ class Log:
         q, v = moment.state.q, moment.state.v
         now = self.audit.account(q, v)
         mechanical = now.kinetic + now.potential
-        row: Row = {"t": moment.time, "q": q, "v": v, "tau": self.law.tau if broken else self.law(moment.time, q, v)}
+        row: Row = {"t": moment.time, "q": q, "v": v, "tau": self._forces(moment, broken)}
         row |= {"energy": mechanical + self._stored(), "momentum": now.momentum}
         row |= {"mechanical": mechanical, "kinetic": now.kinetic}
         row |= {"work": self.books.work, "throughput": self.books.throughput, "loss": self.books.loss}
         row["imbalance"] = now.free - self.books.impulse
         row |= self._contacts(moment)
-        row |= {"distance": min(self.nearest, moment.nearest), "gripped": self._touched(moment)}
+        row |= {"distance": min(self.nearest, moment.nearest), "held_contacts": self._touched(moment)}
         if isinstance(self.law, Sampled):
             row |= {"phase": self.law.phase, "facts": self.law.command.facts}
             row["sensed"] = self.law.readings.given(self.law.line)
         self.rows.append(row)
         self.lowest = min(self.lowest, row["distance"])
         self.nearest, self._seen = np.inf, None
-        self.gripped = np.ones(len(self.fingers), dtype=bool)
+        self.held = np.ones(len(self.watches), dtype=bool)
         return row
 
+    def _forces(self, moment: Moment, broken: bool) -> np.ndarray:
+        """Joint forces from a sample on, as the controller gives them; those of servos, which led to it."""
+        if not self.law.limits.served:
+            return self.law.tau if broken else self.law(moment.time, moment.state.q, moment.state.v)
+        tau = np.zeros(self.world.model.nv)
+        if moment.step is not None:
+            self.session.forces(float(self.session.engine.numbers[c.STEP]), tau)
+        return tau
+
     def _touched(self, moment: Moment) -> np.ndarray:
-        now = [not own.isdisjoint(moment.touching.pairs) for own in self.fingers]
-        return self.gripped & np.array(now, dtype=bool)
+        now = [not own.isdisjoint(moment.touching.pairs) for own in self.watches]
+        return self.held & np.array(now, dtype=bool)
 
     def _stored(self) -> float:
         """The elastic energy of the gaps, K_p(ε ln(ε/d) − (ε − d)) each."""
@@ -95,7 +103,7 @@ class Log:
 
     def _contacts(self, moment: Moment) -> Mapping[str, np.ndarray]:
         """Of the contacts that push: pair, point, force on the first shape; and the normal force of every pair."""
-        count, step = len(self.world.pairs.pairs), moment.step
+        count, step = len(self.world.pairs), moment.step
         if step is None or not len(step.pair):
             return {"contact_force": np.zeros(count), **_NO_CONTACTS}
         places = step.places

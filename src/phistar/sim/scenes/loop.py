@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
@@ -19,6 +20,8 @@ from phistar.control.sampled import (
 from phistar.dynamics import jacobian
 from phistar.errors import PhistarError
 from phistar.model import Free
+from phistar.plant.commands import Adapted, command_of
+from phistar.plant.session import Session
 from phistar.sim.motion import Moment
 from phistar.sim.passive import Passive
 from phistar.sim.scenes.controllers import Control, effort_limits
@@ -29,9 +32,10 @@ ROUNDING = 1e-9  # of the largest force: less than that where no motor is was me
 
 
 class Continuous:
-    """A pure function (t, q, v) → joint forces, asked at every step, tried ones too; `tau` is what it gave last."""
+    """A file's pure law (t, q, v) → joint forces, asked at every step, tried ones too; `tau` is what it gave last."""
 
     period: float | None = None
+    values: np.ndarray | None = None  # of servos, which are given no command
     phase = ""
     clipped: int | None = None  # steps are tried and made again: there are no samples to count
 
@@ -52,7 +56,9 @@ class Sampled:
         self.controller, self.period, self.limits = controller, period_of(controller), Limits(setting)
         self.readings = Readings(setting.sensing, self.period)
         self.line: Line = self.readings.start(seed)
-        self.sees_all = isinstance(controller, SampledFunction) or not setting.sensors
+        self.sees_all, self.sees_more = isinstance(controller, SampledFunction), isinstance(controller, Adapted)
+        self.sees_all = self.sees_all or not setting.plant.sensors
+        self.values: np.ndarray | None = np.zeros(setting.plant.nu) if self.limits.served else None
         self.memory, self.clipped = asked(0.0, controller.start), 0
         self.tau, self.command = np.zeros(setting.model.nv), Command(np.zeros(setting.model.nv))
         self.switches: list[Switch] = []
@@ -64,31 +70,50 @@ class Sampled:
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.tau
 
-    def sample(self, moment: Moment) -> None:
+    def sample(self, moment: Moment, session: Session) -> None:
         """Senses, and asks what to do until the next sample."""
         time = moment.time
-        self.line, sensed = self.readings.next(self.line, moment)
+        self.line, sensed = self.readings.next(self.line, moment, session, self.tau)
         if self.sees_all:
             sensed = {"q": moment.state.q, "v": moment.state.v}
+        elif self.sees_more:
+            sensed = {"q": moment.state.q, "v": moment.state.v, **sensed}
         made = commanded(self.controller, self.memory, time, sensed)
         _check_facts(made[1].facts, time)
         self.memory, self.command = made
-        self.tau, clipped = self.limits.kept(self.command.tau, time)
-        self.clipped += clipped
+        if self.values is not None:
+            self.values = self.limits.command(self.command.tau, time)
+        else:
+            self.tau, clipped = self.limits.kept(self.command.tau, time)
+            self.clipped += clipped
         if self.command.switches:
             self.switches += self.command.switches
 
 
 class Limits:
-    """Joint forces as a model can take them."""
+    """What a plant can take of a controller: joint forces within the limits of its motors or, where it has others than
+    motors that are given their force (`served`), commands."""
 
     def __init__(self, setting: Setting) -> None:
-        self.model, self.most = setting.model, effort_limits(setting)
+        self.model, self.most, self.plant = setting.model, effort_limits(setting), setting.plant
+        self.served = any(not actuator.is_plain for actuator in setting.plant.actuators) or bool(setting.plant.fields)
         self.finite, self.passive = bool(np.isfinite(self.most).any()), self.most == 0.0
         self.anywhere = not self.passive.any()
 
+    def command(self, given: Any, time: float) -> np.ndarray:
+        """A command (nu,), checked."""
+        try:
+            return command_of(given, self.plant.actuators, self.model, self.plant.name)
+        except PhistarError as error:
+            raise PhistarError(f"At t = {time:.6g} s: {error}") from None
+
     def kept(self, given: Any, time: float) -> tuple[np.ndarray, bool]:
-        """(nv,) numbers, checked and clipped, and whether they had to be."""
+        """(nv,) numbers, checked and clipped, and whether they had to be; a mapping is of motors' names to forces."""
+        if isinstance(given, Mapping):
+            tau = np.zeros(len(self.most))
+            for actuator, value in zip(self.plant.actuators, self.command(given, time), strict=True):
+                tau[actuator.rate] += value
+            given = tau
         try:
             tau = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
@@ -131,6 +156,10 @@ class Drive:
 
     def __init__(self, setting: Setting, law: Continuous | Sampled) -> None:
         self.model, self.law, self.disturbances = setting.model, law, setting.disturbances
+        self.served, self.step = law.limits.served, setting.timing.step
+        late = [actuator.name for actuator in setting.plant.actuators if actuator.delay > 0.0]
+        if late and self.step is None:
+            raise PhistarError(f"The actuator '{late[0]}' acts late, which needs steps of one length: [time] step = ….")
         self.passive = Passive(self.model)
         self.damping, self.stiffness = np.zeros(self.model.nv), np.zeros(self.model.nv)
         for body, joint in enumerate(self.model.joints):
@@ -141,8 +170,16 @@ class Drive:
                 self.damping[own] = self.passive.damping[own]
         self.dragged, self.sprung = bool(self.damping.any()), bool(self.stiffness.any())
 
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        tau = self.law(t, q, v)
+    def into(self, session: Session, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Gives a session the forces and commands of its next step."""
+        if self.served:
+            outside = self._outside(np.zeros(self.model.nv), t, q, v)
+            session.drive(self.law.values, outside, self.step or 1e-3, t)
+        else:
+            session.engine.force[: self.model.nv] = self._outside(self.law(t, q, v), t, q, v)
+
+    def _outside(self, tau: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Joint forces with those that no motor gives."""
         for each in self.disturbances:
             if each.start <= t < each.start + each.duration:
                 tau = tau + jacobian(self.model, q, each.frame).T @ each.force

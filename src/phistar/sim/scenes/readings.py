@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.errors import FileError
+from phistar.errors import PhistarError
+from phistar.plant.measurements import chosen_rows
+from phistar.plant.sensor_kinds import Sensor
+from phistar.plant.session import Session
 from phistar.sim.motion import Moment
 from phistar.sim.scenes.sensing import Sensing
-from phistar.sim.scenes.sensors import Sensor
 
 TOLERATED = 1e-6  # of a sample: how far a sensor's period may be from a whole number of them
 
@@ -31,13 +33,14 @@ class Readings:
     def __init__(self, sensing: Sensing, period: float) -> None:
         self.sensing = sensing
         self.spread, self.bias, self._quiet = (np.zeros(sensing.size) for _ in range(3))
-        self.late: list[tuple[str, slice, int]] = []  # which of the past is a sensor's reading, from the latest back
+        self.late: list[tuple[str, Any, int]] = []  # which of the past is a sensor's reading, from the latest back
         self.seldom: list[tuple[slice, int]] = []
         for sensor in sensing.sensors:
             own = sensing.slices[sensor.name]
-            size, places = own.stop - own.start, sensing.coordinates.get(sensor.name, 3)
-            self.spread[own], self.bias[own] = _spread(sensor, size, places), _bias(sensor, size, places)
-            self.late.append((sensor.name, own, -1 - max(ceil(sensor.delay / period - TOLERATED), 0)))
+            size = own.stop - own.start
+            self.spread[own], self.bias[own] = sensor.errors("noise", size), sensor.errors("bias", size)
+            given = chosen_rows(sensor, np.arange(own.start, own.stop)) if sensor.rows else own
+            self.late.append((sensor.name, given, -1 - max(ceil(sensor.delay / period - TOLERATED), 0)))
             every = _every(sensor, period)
             if every > 1:
                 self.seldom.append((own, every))
@@ -47,13 +50,14 @@ class Readings:
     def start(self, seed: np.random.SeedSequence) -> Line:
         return Line((), 0, np.random.default_rng(seed))
 
-    def next(self, line: Line, moment: Moment) -> tuple[Line, Mapping[str, Any]]:
-        """The line after a sample, and what the controller gets: an array for each sensor, by name."""
+    def next(self, line: Line, moment: Moment, session: Session, tau: np.ndarray) -> tuple[Line, Mapping[str, Any]]:
+        """The line after a sample, and what the controller gets: an array for each sensor, by name; `session` stands
+        where the moment does, and `tau` are the joint forces that led there."""
         noise = self._quiet
         if self.noisy:
             noise = line.generator.standard_normal(len(noise))
             noise *= self.spread
-        read = self.sensing.read(moment, self.bias, noise)
+        read = self.sensing.read(moment, session, tau, self.bias, noise)
         for own, every in self.seldom:
             if line.count % every:
                 read[own] = line.past[-1][own]
@@ -70,36 +74,15 @@ class Readings:
         return {name: past[max(back, -len(past))][own] for name, own, back in self.late}
 
 
-def _spread(sensor: Sensor, size: int, places: int) -> np.ndarray:
-    """The standard deviation of each number, of a quaternion those of the vector that turns it."""
-    if sensor.kind == "pose":
-        return np.repeat(np.insert(sensor.noise, 2, 0.0), [3, 3, 1, 3, 3])
-    if sensor.kind == "wrist":
-        return np.repeat(sensor.noise, 3)
-    if sensor.kind == "joints":
-        return np.repeat(sensor.noise, [places, size - places])
-    return np.full(size, sensor.noise[0])
-
-
-def _bias(sensor: Sensor, size: int, places: int) -> np.ndarray:
-    """Constant errors, of joints and poses in q and xyz."""
-    bias, room = np.zeros(size), places if sensor.kind in ("joints", "pose") else size
-    if sensor.bias is not None:
-        if len(sensor.bias) != room:
-            raise FileError(f"{sensor.where}, bias: {room} numbers were expected; it has {len(sensor.bias)}.")
-        bias[:room] = sensor.bias
-    if sensor.kind == "pose":
-        bias[3:6] = sensor.turn_bias
-    return bias
-
-
 def _every(sensor: Sensor, period: float) -> int:
-    if sensor.period is None:
+    """How many samples apart a sensor looks."""
+    if sensor.rate is None:
         return 1
-    every = round(sensor.period / period)
-    if every < 1 or abs(sensor.period / period - every) > TOLERATED:
-        raise FileError(
-            f"{sensor.where}, period: a whole number of the controller's samples of {period:g} s was expected; it is "
-            f"{sensor.period:g} s."
+    own = 1.0 / sensor.rate
+    every = round(own / period)
+    if every < 1 or abs(own / period - every) > TOLERATED:
+        raise PhistarError(
+            f"The sensor '{sensor.name}' looks every {own:g} s; a whole number of the controller's samples of "
+            f"{period:g} s was expected."
         )
     return every

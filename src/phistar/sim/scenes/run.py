@@ -11,8 +11,8 @@ import numpy as np
 
 from phistar.control.sampled import is_sampled
 from phistar.errors import PhistarError
+from phistar.plant.commands import controller_of
 from phistar.sim.motion import Moment, Motion
-from phistar.sim.scenes.controllers import controller_of
 from phistar.sim.scenes.log import Log, Row
 from phistar.sim.scenes.loop import Continuous, Drive, Sampled
 from phistar.sim.scenes.scene import Scene, Setting
@@ -40,14 +40,17 @@ class Course:
 
     def __init__(self, scene: Scene, seed: int, control: Any = None) -> None:
         self.scene, self.seed, self.setting = scene, seed, scene.setting(seed)
-        law: Any = control if control is not None else controller_of(self.setting)
+        timing = self.setting.timing
+        law: Any = self.setting.law
+        if control is not None:
+            law = controller_of(control, timing.step or timing.sample)
         self.law: Continuous | Sampled
         if is_sampled(law):
             self.law = Sampled(self.setting, law, np.random.SeedSequence(seed, spawn_key=(SENSED,)))
         else:
             self.law = Continuous(self.setting, law)
-        timing = self.setting.timing
-        self.motion = Motion(self.setting.world, Drive(self.setting, self.law), timing.rtol, timing.atol)
+        drive = Drive(self.setting, self.law)
+        self.motion = Motion(self.setting.world, None, timing.rtol, timing.atol, into=drive.into)
         self.log = Log(self.setting, self.law, self.motion.session)
         self.schedule = Schedule.of(self.setting, self.law.period)
         self.reached, self.end, self.spent = 0, np.inf, 0.0
@@ -84,7 +87,7 @@ class Course:
 
     def _sample(self, moment: Moment) -> None:
         if isinstance(self.law, Sampled):
-            self.law.sample(moment)
+            self.law.sample(moment, self.motion.session)
             self.log.sampled(moment)
             timing = self.setting.timing
             if timing.stop and self.law.phase in timing.stop:

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 from phistar.errors import FileError
 from phistar.safe_files import MEGABYTE, is_inside, parse_toml, read_text
 from phistar.sim.scenes.chance import is_drawn
+from phistar.sim.scenes.registry import register_scenes, scene_folders
 from phistar.sim.scenes.toml import text_of
 
-BUNDLED = Path(str(files("phistar.sim.scenes") / "bundled"))
+register_scenes(Path(str(files("phistar.sim.scenes") / "bundled")))
 LARGEST = 16 * MEGABYTE
 TOO_DEEP = "{}: tables and lists are nested too deeply for a scene."
 NAMED = ("parts", "sensors")  # lists whose entries are known by their names
@@ -35,7 +36,17 @@ class Source(NamedTuple):
 
 def bundled_scenes() -> list[str]:
     """The names of the scenes that come with phistar."""
-    return sorted(entry.stem for entry in BUNDLED.iterdir() if entry.suffix == ".toml")
+    return sorted(_bundled_files())
+
+
+def is_bundled(path: Path) -> bool:
+    """Whether a file is one of the scenes that come with phistar."""
+    return path.parent in scene_folders()
+
+
+def _bundled_files() -> dict[str, Path]:
+    files = (entry for folder in scene_folders() for entry in folder.iterdir() if entry.suffix == ".toml")
+    return {entry.stem: entry for entry in files}
 
 
 def source_of(source: str | os.PathLike[str], before: tuple[Path, ...] = ()) -> Source:
@@ -82,11 +93,11 @@ def _found(source: str | os.PathLike[str]) -> Path:
 
 
 def _bundled(name: str) -> Path:
-    known = bundled_scenes()
+    known = _bundled_files()
     if name not in known:
-        told = ", ".join(known)
+        told = ", ".join(sorted(known))
         raise FileError(f"There is no scene {name!r}; bundled are {told}, or give the path of a .toml file.")
-    return BUNDLED / f"{name}.toml"
+    return known[name]
 
 
 def _read(path: Path) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from phistar.dynamics import forward_kinematics
+from phistar.plant.robot_view import motions_of
 from phistar.sim.scenes.log import Log, Row
-from phistar.sim.scenes.parts import parts_of
+from phistar.sim.scenes.registry import Task
 from phistar.sim.scenes.scene import Scene, Setting
 from phistar.sim.trajectory import Contacts, Event, Trajectory
 
@@ -21,14 +21,13 @@ def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float
     """The result of a log; `reason` says why the run could not go on."""
     setting = log.setting
     names = {"phase_names": list(dict.fromkeys(row["phase"] for row in log.rows if "phase" in row))}
-    if setting.task:
-        names["finger_names"] = list(setting.task.fingers)
     arrays = _arrays(log.rows, names["phase_names"], setting) if log.rows else {}
     summary: dict[str, Any] = {"scene": scene.name, "seed": seed, "completed": reason is None, "reason": reason}
-    summary |= {"captured": None, "final_relative_twist": None, "internal_force": None}
     end = log.rows[-1]["t"] if log.rows else 0.0
-    if setting.task and log.rows:
-        summary |= setting.task.judged(log.audit.moving, arrays) | _internal(log, arrays)
+    if setting.task is not None:
+        summary |= {"reached": None, "outcome": None, "missing": None}
+        if log.rows:
+            summary |= _judged(setting.task, kept_as(scene, setting, arrays, tuple(log.events), {}, names))
     summary |= {
         "phases": _phases(log, end),
         "min_distance": log.lowest if np.isfinite(log.lowest) else None,
@@ -44,6 +43,13 @@ def result_of(scene: Scene, seed: int, log: Log, reason: str | None, wall: float
     return kept_as(scene, setting, arrays, tuple(log.events), _told(summary), names)
 
 
+def _judged(task: Task, run: Trajectory) -> dict[str, Any]:
+    """A task's verdict as entries of the summary; its own stand beside them."""
+    verdict = task.judge(run)
+    told = {"reached": bool(verdict.reached), "outcome": verdict.words, "missing": verdict.missing}
+    return told | {name: value for name, value in verdict.entries.items() if name not in told}
+
+
 def kept_as(
     scene: Scene,
     setting: Setting,
@@ -56,11 +62,11 @@ def kept_as(
     rest, model = dict(arrays), setting.model
     empty: dict[str, Any] = {"t": np.zeros(0), "q": np.zeros((0, model.nq)), "v": np.zeros((0, model.nv)), "tau": None}
     states = {name: rest.pop(name, none) for name, none in empty.items()}
-    pairs = tuple(pair.name for pair in setting.world.pairs.pairs)
+    pairs = setting.world.pair_names
     touched = [rest.pop(f"contact_{name}", None) for name in ("force", "pair", "point", "vector")]
     contacts = None if any(array is None for array in touched) else Contacts(pairs, *touched)  # type: ignore[arg-type]
     own = {name: tuple(names) for name, names in labels.items()}
-    parts = parts_of(model, setting.parts)
+    parts = motions_of(setting.plant)
     known = {"contacts": contacts, "events": events, "signals": rest, "labels": own, "parts": parts}
     told = {"name": scene.name, "summary": summary, "source": scene.source, "text": scene.text}
     return Trajectory(model, **states, **known, **told)
@@ -85,7 +91,7 @@ def _arrays(rows: Sequence[Row], phases: list[str], setting: Setting) -> dict[st
             table[k, : len(entries)] = entries
         arrays[f"contact_{name}"] = table
     if setting.task:
-        arrays["gripped"] = np.array([row["gripped"] for row in rows])
+        arrays["held_contacts"] = np.array([row["held_contacts"] for row in rows])
     if "phase" in rows[0]:
         arrays["phase"] = np.array([phases.index(row["phase"]) for row in rows])
         for name in rows[0]["sensed"]:
@@ -129,23 +135,3 @@ def _audited(log: Log) -> dict[str, Any]:
         "energy_change": float(last["energy"] - first["energy"]),
         "numerical_loss": float(loss) if known else None,
     }
-
-
-def _internal(log: Log, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """With how much force two hands squeeze: the smaller of what presses on each along the line between them; its
-    largest value, and its mean over the time of the hold."""
-    task, model = log.setting.task, log.audit.moving
-    assert task is not None
-    if len(task.hands) != 2:
-        return {}
-    bodies = [model.frame(hand).body for hand in task.hands]
-    pairs = log.setting.world.pairs.pairs
-    ways = np.array([[float(p.a.body == body) - float(p.b.body == body) for p in pairs] + [0.0] for body in bodies])
-    along = [forward_kinematics(model, arrays["q"], hand)[..., :3, 3] for hand in task.hands]
-    line = along[1] - along[0]
-    line = line / np.maximum(np.linalg.norm(line, axis=-1, keepdims=True), 1e-12)
-    forces = np.einsum("hnk,nkx->hnx", ways[:, arrays["contact_pair"]], arrays["contact_vector"])
-    pressed = np.einsum("hnx,nx->hn", forces, line) * np.array([[-1.0], [1.0]])
-    squeeze = np.maximum(pressed.min(axis=0), 0.0)
-    recent = arrays["t"] > arrays["t"][-1] - task.lasting
-    return {"internal_force": float(squeeze[recent].mean()), "peak_internal_force": float(squeeze.max())}

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phistar.contact.pairs import Site
 from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.errors import FileError
 from phistar.model import Model
-from phistar.sim.scenes.parts import Part
 from phistar.spatial import Inertia, cross
+
+if TYPE_CHECKING:
+    from phistar.plant.plant import Plant
 
 
 @dataclass(frozen=True)
 class Mounted:
-    """Rigid pieces, each an inertia in a frame of the model, and the shapes on them by body and name."""
+    """Rigid pieces, each an inertia in a frame of the model, and the members of the plant whose shapes they carry."""
 
     frame: str
     pieces: tuple[tuple[str, Inertia], ...]
-    shapes: frozenset[tuple[int, str]]
-
-    def carries(self, site: Site) -> bool:
-        return (site.body, site.name) in self.shapes
+    owners: frozenset[str]
 
     def momentum(self, model: Model, q: Any, v: Any) -> Any:
         """Σ φ M V, (6,), about the world's origin in world axes; floats or traced numbers of one state."""
@@ -45,25 +43,23 @@ class Mounted:
         return total
 
 
-def mounted(model: Model, parts: tuple[Part, ...], frame: str, where: str) -> Mounted:
-    """What the parts put on a frame; at least one."""
-    model.frame(frame)
-    on, pieces, shapes = {frame}, [], set()
-    for part in parts:  # parents come first
-        if part.parent not in on or part.free:
+def mounted(plant: Plant, frame: str, where: str) -> Mounted:
+    """What a plant's members put on a frame; at least one."""
+    plant.model.frame(frame)
+    on, pieces, owners = {frame}, [], set()
+    for name, robot in plant.robots.items():  # what they stand on comes first
+        if robot.on not in on or (robot.bare and robot.model.bodies):
             continue
-        if part.robot is None:
-            on.add(part.name)
-            pieces.append((part.name, part.inertia))
-            shapes |= {(model.frame(part.name).body, shape.name) for shape in part.geometry}
-            continue
-        bodies = [(f"{part.name}/{body.name}", body) for body in part.robot.bodies]
-        on |= {f"{part.name}/{name}" for name in part.robot.frames}
-        pieces += [(name, body.inertia) for name, body in bodies]
-        shapes |= {(model.body_index(name), shape.name or name) for name, body in bodies for shape in body.geometry}
-    if not on - {frame}:
+        prefix = plant.prefix(name)
+        on |= {prefix + each for each in robot.model.frames}
+        owners.add(name)
+        if not robot.model.base_inertia.is_zero:
+            base = robot.model.base_inertia
+            pieces.append((name, base) if robot.bare else (robot.on, base.transformed(robot.at)))
+        pieces += [(prefix + body.name, body.inertia) for body in robot.model.bodies]
+    if not owners:
         raise FileError(f"{where}: nothing is mounted on {frame}; a wrist sensor sits between a frame and parts on it.")
-    return Mounted(frame, tuple((name, own) for name, own in pieces if not own.is_zero), frozenset(shapes))
+    return Mounted(frame, tuple((name, own) for name, own in pieces if not own.is_zero), frozenset(owners))
 
 
 def outward(pose: Any, force: Any) -> Any:

@@ -1,0 +1,3 @@
+"""Worked scenarios: each registers its laws, its tasks and its scene files."""
+
+from phistar.apps import grapple as grapple

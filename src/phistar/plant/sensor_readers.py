@@ -1,0 +1,254 @@
+"""True readings of a plant's sensors at the end of a step, as functions of an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phistar.constraints import columns as c
+from phistar.dynamics import forward_kinematics, frame_velocity
+from phistar.errors import ModelError
+from phistar.model import Model
+from phistar.model.names import unknown
+from phistar.plant.collision_groups import candidates
+from phistar.plant.engine import numbers_of
+from phistar.plant.loop_rows import loop_bodies
+from phistar.plant.mounted import inward, mounted
+from phistar.plant.seen_pose import seen_pose
+from phistar.plant.sensor_kinds import Sensor
+from phistar.plant.session import Session
+from phistar.spatial import to_quaternion
+
+if TYPE_CHECKING:
+    from phistar.plant.plant import Plant
+
+Read = Callable[["Instant"], np.ndarray]
+
+
+class Instant:
+    """A plant at the end of a step: the state, that before, and what acted in between."""
+
+    def __init__(
+        self,
+        session: Session,
+        model: Model,
+        before: tuple[np.ndarray, np.ndarray] | None,
+        tau: np.ndarray,
+        length: float | None = None,
+    ) -> None:
+        engine = session.engine
+        self.model, self.tau, self.tables = model, tau, engine.tables
+        self.q, self.v = engine.q[: model.nq].copy(), engine.v[: model.nv].copy()
+        self.before = before
+        self.length = float(engine.numbers[c.LENGTH]) if length is None else length  # since the state before
+        part, count = float(engine.numbers[c.STEP]), int(engine.counts[c.CONTACTS])
+        self.often = 1.0 / part if before is not None and part > 0.0 else 0.0
+        self.names = engine.shape_names
+        self.contacts, self.wholes = engine.tables["contacts"][:count], engine.tables["contact_wholes"][:count]
+
+    def acceleration(self, frame: str) -> np.ndarray:
+        """[ω̇; v̇] of a frame over the last step; before the first one it is as at rest."""
+        if self.before is None:
+            return np.zeros(6)
+        change = frame_velocity(self.model, self.q, self.v, frame) - frame_velocity(self.model, *self.before, frame)
+        return change / self.length
+
+    def touched(self, bodies: set[int], about: np.ndarray) -> np.ndarray:
+        """[moment; force] of contacts on some bodies, by the step's numbers, about a point."""
+        total = np.zeros(6)
+        for row, whole in zip(self.contacts, self.wholes, strict=True):
+            sign = float(int(whole[c.BODY_A]) in bodies) - float(int(whole[c.BODY_B]) in bodies)
+            if sign and self.often:
+                total += sign * self._wrench(row, about)
+        return total
+
+    def pressed(self, names: Sequence[str]) -> np.ndarray:
+        """Normal forces on shapes, by name, N."""
+        found = np.zeros(len(names))
+        for row, whole in zip(self.contacts, self.wholes, strict=True):
+            shapes = {self.names[int(whole[column])] for column in (c.SHAPE_A, c.SHAPE_B)}
+            found += np.array([name in shapes for name in names]) * (self.often * row[c.IMPULSE + 2])
+        return found
+
+    def pushed(self, shapes: set[int]) -> np.ndarray:
+        """[moment; force] of contacts on shapes, by the step's numbers, about the world's origin."""
+        total = np.zeros(6)
+        for row, whole in zip(self.contacts, self.wholes, strict=True):
+            sign = float(int(whole[c.SHAPE_A]) in shapes) - float(int(whole[c.SHAPE_B]) in shapes)
+            if sign and self.often:
+                total += sign * self._wrench(row, np.zeros(3))
+        return total
+
+    def _wrench(self, row: np.ndarray, about: np.ndarray) -> np.ndarray:
+        """[moment; force] of a contact on its first shape, about a point."""
+        axes = row[[*range(c.TANGENT, c.TANGENT + 6), *range(c.NORMAL, c.NORMAL + 3)]].reshape(3, 3)
+        force = self.often * (row[c.IMPULSE : c.IMPULSE + 3] @ axes)
+        return np.concatenate([np.cross(row[c.POINT : c.POINT + 3] - about, force), force])
+
+
+def momentum(model: Model, bodies: Sequence[int], q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """[angular; linear] momentum of some bodies about the world's origin, their mass, and mass times centre."""
+    total, mass, first = np.zeros(6), 0.0, np.zeros(3)
+    for number in bodies:
+        body = model.bodies[number]
+        pose, motion = forward_kinematics(model, q, body.name), frame_velocity(model, q, v, body.name)
+        turn, own = pose[:3, :3], body.inertia
+        arm = turn @ np.asarray(own.com)
+        linear = own.mass * (motion[3:] + np.cross(motion[:3], arm))
+        spin = turn @ np.asarray(own.tensor) @ turn.T @ motion[:3]
+        total += [*(spin + np.cross(pose[:3, 3] + arm, linear)), *linear]
+        mass, first = mass + own.mass, first + own.mass * (pose[:3, 3] + arm)
+    return total, mass, first
+
+
+def reader(plant: Plant, sensor: Sensor) -> Read:
+    """The true reading of a sensor, as a function of an instant; refused where it is of something unknown."""
+    kind, model = sensor.kind, plant.model
+    if not isinstance(sensor.of, str):
+        return _tactile(plant, sensor.of)
+    of = sensor.of
+    if kind == "joints":
+        q, v = _joint_entries(plant, of)
+        return lambda at: np.concatenate([at.q[q], at.v[v]])
+    if kind == "wrist":
+        return _wrist(plant, of, sensor.name)
+    if kind.startswith("joint_"):
+        q, v = _joint_entries(plant, of)
+        reads: dict[str, Read] = {
+            "joint_position": lambda at: at.q[q], "joint_velocity": lambda at: at.v[v],
+            "joint_torque": lambda at: at.tau[v],
+        }  # fmt: skip
+        return reads[kind]
+    if kind == "contact_force":
+        return _contact_reader(plant, of)
+    if kind == "force_torque":
+        return _transmitted(plant, of)
+    if kind == "center_of_mass":
+        return _center_reader(plant, of)
+    if of not in model.frames:
+        raise unknown("frame", of, list(model.frames), plant.name)
+    if kind == "pose":
+        model.frame(sensor.seen_from)
+        return lambda at: seen_pose(model, at.q, at.v, of, sensor.seen_from)
+    gravity = np.asarray(model.gravity)
+
+    def pose(at: Instant) -> np.ndarray:
+        found = forward_kinematics(model, at.q, of)
+        return np.concatenate([found[:3, 3], to_quaternion(found[:3, :3])])
+
+    def imu(at: Instant) -> np.ndarray:
+        turn = forward_kinematics(model, at.q, of)[:3, :3].T
+        spin, specific = frame_velocity(model, at.q, at.v, of)[:3], at.acceleration(of)[3:] - gravity
+        return np.concatenate([turn @ spin, turn @ specific])
+
+    def body_twist(at: Instant) -> np.ndarray:
+        turn = forward_kinematics(model, at.q, of)[:3, :3].T
+        return (turn @ frame_velocity(model, at.q, at.v, of).reshape(2, 3).T).T.ravel()
+
+    reads = {
+        "body_twist": body_twist, "frame_pose": pose, "frame_twist": lambda at: frame_velocity(model, at.q, at.v, of),
+        "frame_acceleration": lambda at: at.acceleration(of), "imu": imu,
+    }  # fmt: skip
+    return reads[kind]
+
+
+def _joint_entries(plant: Plant, of: str) -> tuple[np.ndarray, np.ndarray]:
+    if of in plant.robots:
+        view = plant[of]
+        return view.places, view.rates
+    model = plant.model
+    if of not in model.joint_indices:
+        raise unknown("joint", of, [*plant.robots, *model.joint_indices], plant.name)
+    joint = model.joints[model.joint_indices[of]]
+    return np.arange(joint.q_slice.start, joint.q_slice.stop), np.arange(joint.v_slice.start, joint.v_slice.stop)
+
+
+def _center_reader(plant: Plant, of: str) -> Read:
+    """Centre of mass of a robot, or of a body with all that it carries."""
+    model = plant.model
+    bodies = sorted(plant.bodies_of(of)) if of in plant.robots else _carried(model, min(plant.bodies_of(of)))
+
+    def read(at: Instant) -> np.ndarray:
+        _, mass, first = momentum(model, bodies, at.q, at.v)
+        return first / mass
+
+    if sum(model.bodies[body].inertia.mass for body in bodies) <= 0.0:
+        raise ModelError(f"'{of:.100}' has no mass, and so no centre of mass to be sensed.")
+    return read
+
+
+def _carried(model: Model, body: int) -> list[int]:
+    """A body and all outward of it; of the world, everything."""
+    found = [body]
+    for number in range(body + 1, len(model.bodies)):
+        if model.parents[number] in found:
+            found.append(number)
+    return found if body >= 0 else found[1:]
+
+
+def _contact_reader(plant: Plant, of: str) -> Read:
+    model, numbers = plant.model, numbers_of(plant.system)
+    chosen = plant.bodies_of(of)
+    frame = model.bodies[min(chosen)].name if chosen - {-1} else ""
+    bodies = {numbers[body] for body in chosen}
+
+    def read(at: Instant) -> np.ndarray:
+        about = forward_kinematics(model, at.q, frame)[:3, 3] if frame else np.zeros(3)
+        return at.touched(bodies, about)
+
+    return read
+
+
+def _transmitted(plant: Plant, of: str) -> Read:
+    """Newton and Euler for everything that a joint carries: ṗ = weight + contacts + closures + what the joint gives."""
+    model, numbers = plant.model, numbers_of(plant.system)
+    if of not in model.joint_indices:
+        raise unknown("joint", of, list(model.joint_indices), plant.name)
+    body = model.joint_indices[of]
+    carried = _carried(model, body)
+    bodies = {numbers[number] for number in carried}
+    first = len(plant.system.rows)
+    signs = [float(a in carried) - float(b in carried) for a, b in loop_bodies(model)]
+
+    def read(at: Instant) -> np.ndarray:
+        pose = forward_kinematics(model, at.q, model.bodies[body].name)
+        after, mass, center = momentum(model, carried, at.q, at.v)
+        weight = mass * np.asarray(model.gravity)
+        total = -np.concatenate([np.cross(center / max(mass, 1e-300), weight), weight])
+        if at.before is not None:
+            total += (after - momentum(model, carried, *at.before)[0]) / at.length
+        total -= at.touched(bodies, np.zeros(3))
+        for number, sign in enumerate(signs):
+            if sign:
+                impulse = at.often * at.tables["rows"][first + number, c.ROW_IMPULSE]
+                total -= sign * impulse * at.tables["row_wrench"][first + number]
+        total[:3] -= np.cross(pose[:3, 3], total[3:])
+        return np.concatenate([pose[:3, :3].T @ total[:3], pose[:3, :3].T @ total[3:]])
+
+    return read
+
+
+def _tactile(plant: Plant, names: Sequence[str]) -> Read:
+    known = [each.name for each in candidates(plant)]
+    for name in names:
+        if name not in known:
+            raise unknown("collision shape", name, known, plant.name)
+    return lambda at: at.pressed(names)
+
+
+def _wrist(plant: Plant, frame: str, name: str) -> Read:
+    """The wrench of contacts, of weight and of inertia, −dp/dt, on what is mounted on a frame."""
+    model, carried = plant.model, mounted(plant, frame, f"The sensor '{name}'")
+
+    def read(at: Instant) -> np.ndarray:
+        names = {shape.name for shape, owner in zip(*plant.meeting[:2], strict=True) if owner in carried.owners}
+        shapes = {number for number, shape in enumerate(at.names) if shape in names}
+        whole = at.pushed(shapes) + carried.weight(model, at.q, model.gravity)
+        if at.before is not None:
+            change = carried.momentum(model, at.q, at.v) - carried.momentum(model, *at.before)
+            whole = whole - change / at.length
+        return inward(forward_kinematics(model, at.q, frame), whole)
+
+    return read
