@@ -2,13 +2,14 @@
 
 import operator
 
-from phistar.backends.kernels import Func, Straight, ir
-from phistar.backends.traces.symbolic import replay
+import numpy as np
+
+from phistar.backends.kernels import ir
 
 OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "sdiv": operator.floordiv}
 OPERATORS |= {"srem": operator.mod, "and": operator.and_, "fadd": operator.add, "fsub": operator.sub}
 OPERATORS |= {"fmul": operator.mul, "slt": operator.lt, "sle": operator.le, "sgt": operator.gt, "sge": operator.ge}
-OPERATORS |= {"eq": operator.eq, "ne": operator.ne}
+OPERATORS |= {"eq": operator.eq, "ne": operator.ne, "fdiv": operator.truediv, "ogt": operator.gt, "olt": operator.lt}
 
 
 class Pointer:
@@ -41,17 +42,7 @@ class Machine:
     def call(self, name, *arguments):
         function = self.functions[name]
         names = {x.name: y for x, y in zip(function.parameters, arguments, strict=True)}
-        if isinstance(function, Straight):
-            self.straight(function, names)
-        else:
-            assert isinstance(function, Func)
-            self.block(function.body, names)
-
-    def straight(self, function, names):
-        loads = [names[x.pointer][x.index] if x.pointer else None for x in function.loads]
-        for place, value in zip(function.stores, replay(function.trace, loads), strict=True):
-            pointer = names[place.pointer]
-            pointer[place.index] = pointer[place.index] + value if place.added else float(value)
+        self.block(function.body, names)
 
     def block(self, body, names):
         def value(x):
@@ -62,7 +53,7 @@ class Machine:
                 case ir.Let(target=target, operation=operation, operands=operands, detail=detail):
                     names[target.name] = self.made(operation, [value(x) for x in operands], detail)
                 case ir.Store():
-                    value(s.place)[0] = value(s.value)
+                    value(s.place)[s.offset // 8] = value(s.value)
                 case ir.Call():
                     self.call(s.function, *map(value, s.arguments))
                 case ir.Clear():
@@ -85,6 +76,12 @@ class Machine:
         match operation:
             case "load":
                 return given[0][0]
+            case "read":
+                return given[0][detail[0] // 8]
+            case "fneg":
+                return -given[0]
+            case "sqrt" | "call":
+                return float(getattr(np, detail or operation)(given[0]))
             case "at":
                 return given[0].at(given[1])
             case "bytes":

@@ -1,4 +1,4 @@
-"""Each target has one emitter: what LLVM reads is written in `kernels/` alone, whatever makes a kernel."""
+"""Each target has one emitter: LLVM IR and C are written in `kernels/` alone, whatever makes a kernel."""
 
 import re
 from pathlib import Path
@@ -20,6 +20,13 @@ def test_no_llvm_text_stands_outside_the_emitter(room):
     found = {path.name for path, text in texts.items() if LLVM.search(text)}
     assert found == (EMITTERS if room == "backends" else set())
     assert {path.parent.name for path, text in texts.items() if LLVM.search(text)} <= {"kernels"}
+
+
+def test_no_c_text_stands_outside_the_emitter():
+    """The program that shows an exported function's use is a template of the export's own."""
+    written = re.compile(r"const double \*|#include|static void|\(void\)")
+    texts = {path: path.read_text(encoding="utf-8") for path in (PACKAGE / "backends").rglob("*.py")}
+    assert {path.name for path, text in texts.items() if written.search(text)} == {"emit_c.py"}
 
 
 def test_the_front_door_opens_every_room():

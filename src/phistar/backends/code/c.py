@@ -1,4 +1,4 @@
-"""A trace as C99: straight-line functions over plain arrays, that need nothing but <math.h> and keep no state.
+"""A trace as a C function: kernel programs over plain arrays, that need nothing but <math.h> and keep no state.
 
 Constants are hexadecimal, hence exact. Long traces are cut into functions as for machine code (`llvm.py`), with the
 values that cross a cut in an array on the stack, so that C compilers need linear time.
@@ -15,7 +15,23 @@ from textwrap import wrap
 from typing import Any
 
 from phistar.backends.code.llvm import cut
-from phistar.backends.kernels import Table, c_text, instruction, number
+from phistar.backends.code.plain_trace import PlainTrace
+from phistar.backends.kernels import (
+    F64,
+    I64,
+    Func,
+    Let,
+    Outside,
+    Statement,
+    Store,
+    Table,
+    Value,
+    c_header,
+    c_prototype,
+    c_source,
+    c_text,
+    ir,
+)
 from phistar.backends.traces.registers import residence
 from phistar.backends.traces.trace import CONST, INPUT, Trace
 
@@ -27,9 +43,6 @@ public reinterpret_cast static_assert static_cast template this thread_local thr
 virtual wchar_t and or not xor"""  # what a function and its example call, their own variables, and the words of C++
 _KEYWORDS, _TAKEN = frozenset(_C_WORDS.split()), frozenset(_OTHER_WORDS.split())
 LONGEST = 100
-# Compilers join functions that are called once, and need quadratic time for what comes of it.
-_APART = ["#if defined(__GNUC__)", "#define APART __attribute__((noinline))", "#elif defined(_MSC_VER)"]
-_APART += ["#define APART __declspec(noinline)", "#else", "#define APART", "#endif", ""]
 SCRATCH, WORK = "between", "work"  # what crosses from one part to the next; where loops keep their numbers
 SHORTEST_RUN = 8  # numbers that are copied as they are in a loop
 MOST_ON_STACK = 32_768  # doubles of work that a function takes of the stack
@@ -103,16 +116,6 @@ class CFunction:
         most = max((call.work for call in self.calls), default=0)
         return most if most > MOST_ON_STACK else 0
 
-    @property
-    def prototype(self) -> str:
-        names = [name for name, _ in (*self.arguments, *self.results)]
-        return f"void {self.name}({self.parameters([*names, *([WORK] if self.work else [])])})"
-
-    def parameters(self, names: Sequence[str], read: Iterable[str] | None = None) -> str:
-        """Arrays as parameters; what is only `read`, by default the arguments, is constant."""
-        fixed = {name for name, _ in self.arguments} if read is None else set(read)
-        return ", ".join(f"const double *{name}" if name in fixed else f"double *{name}" for name in names)
-
     @cached_property
     def slots(self) -> list[tuple[str, int]]:
         """Names and sizes of the arrays that steps hand on."""
@@ -122,57 +125,70 @@ class CFunction:
             found += zip([name for name, _ in self.results] if step is last else names, step.sizes, strict=True)
         return found
 
+    @property
+    def prototype(self) -> str:
+        return c_prototype(self.function)
+
     def header(self, comment: Sequence[str]) -> str:
         """The declaration, under a comment."""
-        guard = f"{self.name.upper()}_H"
-        lines = ["/*", *(f" * {line}".rstrip() for text in comment for line in wrap(text, 110) or [""]), " */"]
-        lines += [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-        lines += [f"{self.prototype};", "", "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */"]
-        return "\n".join(lines) + "\n"
+        return c_header(self.function, [line for text in comment for line in wrap(text, 110) or [""]])
+
+    @cached_property
+    def phases(self) -> dict[int, Phase]:
+        """The traces among the steps, as functions."""
+        made, at = {}, len(self.arguments)
+        for k, step in enumerate(self.steps):
+            given, results = [self.slots[n] for n in step.slots], self.slots[at : at + len(step.sizes)]
+            at += len(step.sizes)
+            if isinstance(step, CTrace):
+                tag = "" if k + 1 == len(self.steps) else f"_step{k}"
+                made[k] = Phase(f"{self.name}{tag}", step.trace, given, results)
+        return made
+
+    @cached_property
+    def function(self) -> Func:
+        """The function itself, which calls those of its steps."""
+        names = {name: Value(name, F64.read) for name, _ in self.arguments}
+        made = {name: Value(name, F64.to) for name, _ in (*self.slots[len(self.arguments) :],)}
+        made |= {name: Value(name, F64.to) for name in (SCRATCH, WORK)}
+        known, results = names | made, [made[name] for name, _ in self.results]
+        body: list[Statement] = [Let(made[name], "room", (), (n, 8, "")) for name, n in self._rooms.items()]
+        at = len(self.arguments)
+        for k, step in enumerate(self.steps):
+            if isinstance(step, CCall):
+                given = [
+                    *(self.slots[n][0] for n in step.slots),
+                    *(x for x, _ in self.slots[at : at + len(step.sizes)]),
+                ]
+                body.append(ir.Call(self._kernel(k, step), tuple(known[name] for name in (WORK, *given))))
+            else:
+                body += [ir.Call(x.name, tuple(known[y] for y in x.used)) for x in self.phases[k].parts]
+            at += len(step.sizes)
+        lent = [made[WORK]] if self.work else []
+        return Func(self.name, (*names.values(), *results, *lent), tuple(body), inner=False)
+
+    def _kernel(self, number: int, step: CCall) -> str:
+        return f"{self.name}_call{number}_{step.functions[-1].name}"
+
+    @property
+    def _rooms(self) -> dict[str, int]:
+        """Memory of the function's own: the numbers in each."""
+        sizes = {SCRATCH: max(phase.slot_count for phase in self.phases.values())}
+        sizes |= dict(self.slots[len(self.arguments) : len(self.slots) - len(self.results)])
+        sizes[WORK] = 0 if self.work else max((call.work for call in self.calls), default=0)
+        return {name: size for name, size in sizes.items() if size}
 
     def source(self) -> str:
         """The definition."""
-        phases, calls, at = [], [], len(self.arguments)
-        for k, step in enumerate(self.steps):
-            given, made = [self.slots[n] for n in step.slots], self.slots[at : at + len(step.sizes)]
-            at += len(step.sizes)
-            if isinstance(step, CCall):
-                names = ", ".join([WORK, *(name for name, _ in (*given, *made))])
-                calls.append(f"    {self.name}_call{k}_{step.functions[-1].name}({names});")
-            else:
-                tag = "" if k + 1 == len(self.steps) else f"_step{k}"
-                phases.append(_Phase(self, step.trace, given, made, tag))
-                calls += phases[-1].calls()
-        several = sum(len(phase.parts) for phase in phases) > 1
-        lines = ["#include <math.h>", "", f'#include "{self.name}.h"', "", *(_APART if several else [])]
+        parts = [part for phase in self.phases.values() for part in phase.parts]
+        split, texts, elsewhere = len(parts) > 1, [], []
         for k, step in enumerate(self.steps):
             if isinstance(step, CCall):
-                lines.append(c_text(step.functions, step.tables, f"{self.name}_call{k}_"))
-        for phase in phases:
-            lines += phase.functions("APART " if several else "")
-        used = {name for phase in phases for part in phase.parts for name in part.used}
-        used |= {self.slots[n][0] for call in self.calls for n in call.slots}
-        unused = [f"    (void){name};" for name, _ in self.arguments if name not in used]
-        return "\n".join([*lines, self.prototype, "{", *self._locals(phases), *unused, *calls, "}"]) + "\n"
-
-    def _locals(self, phases: Sequence[_Phase]) -> list[str]:
-        sizes = {SCRATCH: max(phase.slot_count for phase in phases)}
-        sizes |= dict(self.slots[len(self.arguments) : len(self.slots) - len(self.results)])
-        sizes[WORK] = 0 if self.work else max((call.work for call in self.calls), default=0)
-        return [f"    double {name}[{size}];" for name, size in sizes.items() if size]
-
-    def place(self, position: int, arrays: Sequence[tuple[str, int]]) -> tuple[str, str]:
-        """(array, element) of a value counted through all arrays."""
-        name, index, _ = self.spot(position, arrays)
-        return name, f"{name}[{index}]"
-
-    def spot(self, position: int, arrays: Sequence[tuple[str, int]]) -> tuple[str, int, int]:
-        """The array of a value counted through all arrays, its number in that, and how many there are from it on."""
-        for name, size in arrays:
-            if position < size:
-                return name, position, size - position
-            position -= size
-        raise AssertionError(position)
+                texts.append(c_text(step.functions, step.tables, f"{self.name}_call{k}_"))
+                given = tuple(x.type for x in step.functions[-1].parameters)
+                elsewhere.append(Outside(self._kernel(k, step), given))
+        own = [part.function(split) for part in parts]
+        return c_source(self.name, [*texts, c_text([*own, self.function], outside=elsewhere)], split)
 
     @property
     def outputs(self) -> tuple[tuple[str, int], ...]:
@@ -182,34 +198,34 @@ class CFunction:
 Arrays = Sequence[tuple[str, int]]
 
 
-class _Phase:
+def _spot(position: int, arrays: Arrays) -> tuple[str, int, int]:
+    """The array of a value counted through all arrays, its number in that, and how many there are from it on."""
+    for name, size in arrays:
+        if position < size:
+            return name, position, size - position
+        position -= size
+    raise AssertionError(position)
+
+
+class Phase:
     """A trace as functions, and the arrays its results go to."""
 
-    def __init__(self, function: CFunction, trace: Trace, inputs: Arrays, outputs: Arrays, name: str) -> None:
-        self.function, self.trace, self.inputs, self.outputs = function, trace, inputs, outputs
+    def __init__(self, name: str, trace: Trace, inputs: Arrays, outputs: Arrays) -> None:
+        self.trace, self.inputs, self.outputs = trace, inputs, outputs
         cuts = cut(list(range(len(trace.code))))
         plan = residence(cuts, self._operands, lambda index: trace.code[index][0] >= INPUT, len(trace.code))
         self.copies = _copies(trace)
         self.copied = {position for start, _, count in self.copies for position in range(start, start + count)}
         bounds = [(part[0], part[-1] + 1) if part else (0, 0) for part in cuts]  # without an instruction: constants
-        self.parts = [part for part in (_Part(self, plan.slots, *pair) for pair in bounds) if part.lines]
-        self.names = [f"{function.name}{name}_part{index}" for index in range(len(self.parts))]
+        made = (_Part(self, plan.slots, *pair) for pair in bounds)
+        self.parts = [part for part in made if part.plain.lines]
+        for number, part in enumerate(self.parts):
+            part.name = f"{name}_part{number}"
         self.slot_count = plan.slot_count
 
     def _operands(self, index: int) -> tuple[int, ...]:
         op, left, right = self.trace.code[index]
         return tuple(x for x in dict.fromkeys((left, right)) if x is not None) if op < INPUT else ()
-
-    def functions(self, apart: str) -> list[str]:
-        lines = []
-        read = [name for name, _ in self.inputs]
-        for part, name in zip(self.parts, self.names, strict=True):
-            given = self.function.parameters(part.used, read)
-            lines += [f"{apart}static void {name}({given})", "{", *part.lines, "}", ""]
-        return lines
-
-    def calls(self) -> list[str]:
-        return [f"    {name}({', '.join(part.used)});" for part, name in zip(self.parts, self.names, strict=True)]
 
 
 def _copies(trace: Trace) -> list[tuple[int, int, int]]:
@@ -230,67 +246,49 @@ def _copies(trace: Trace) -> list[tuple[int, int, int]]:
 class _Part:
     """The statements start … stop of a trace, and the arrays they use, in the order of the prototype."""
 
-    def __init__(self, phase: _Phase, slots: dict[int, int], start: int, stop: int) -> None:
-        function = phase.function
-        self.function, self.phase, self.slots, self.start = function, phase, slots, start
-        self.lines: list[str] = []
-        self.known: set[int] = set()
+    def __init__(self, phase: Phase, slots: dict[int, int], start: int, stop: int) -> None:
+        self.phase, self.slots, self.name = phase, slots, ""
         self.touched: set[str] = set()
+        self.plain, trace = PlainTrace(phase.trace, self._found), phase.trace
         for index in range(start, stop):
-            if phase.trace.code[index][0] < INPUT:
-                self.instruction(index)
-        outputs = zip(phase.trace.outputs, phase.trace.output_is_constant, strict=True)
+            if trace.code[index][0] < INPUT:
+                made = self.plain.make(index)
+                if index in slots:
+                    self.plain.store(made, self._array(SCRATCH), slots[index])
+        outputs = zip(trace.outputs, trace.output_is_constant, strict=True)
         for position, (value, constant) in enumerate(outputs):
-            if position in phase.copied:
-                continue
-            if constant and start == 0:
-                self.result(position, number(float(value)))
-            elif not constant and start <= int(value) < stop:
-                self.result(position, self.operand(int(value)))
+            here = start == 0 if constant else start <= int(value) < stop
+            if here and position not in phase.copied:
+                name, entry, _ = _spot(position, phase.outputs)
+                self.plain.store(self.plain.output(position), self._array(name), entry)
         for run in phase.copies if start == 0 else ():
-            self.copy(*run)
+            self._copy(*run)
         order = [name for name, _ in phase.inputs] + [SCRATCH] + [name for name, _ in phase.outputs]
         self.used = [name for name in order if name in self.touched]
 
-    def copy(self, start: int, first: int, count: int) -> None:
+    def function(self, called: bool) -> Func:
+        return Func(self.name, tuple(map(self._array, self.used)), tuple(self.plain.lines), called=called)
+
+    def _array(self, name: str) -> Value:
+        self.touched.add(name)
+        return Value(name, F64.read if name in dict(self.phase.inputs) else F64.to)
+
+    def _found(self, index: int) -> tuple[Value, int]:
+        """Where a value from outside stands."""
+        op, number, _ = self.phase.trace.code[index]
+        name, entry = _spot(number, self.phase.inputs)[:2] if op == INPUT else (SCRATCH, self.slots[index])
+        return self._array(name), entry
+
+    def _copy(self, start: int, first: int, count: int) -> None:
         """Results from `start` on that are inputs from `first` on, array by array."""
         while count:
-            source, target = (
-                self.function.spot(first, self.phase.inputs),
-                self.function.spot(start, self.phase.outputs),
-            )
+            source, target = _spot(first, self.phase.inputs), _spot(start, self.phase.outputs)
             several = min(count, source[2], target[2])
-            self.touched |= {source[0], target[0]}
-            places = f"{target[0]}[{target[1]} + k] = {source[0]}[{source[1]} + k]"
-            self.lines.append(f"    for (int k = 0; k < {several}; k++) {places};")
+            tag = len(self.plain.lines)
+            k, value = Value(f"k{tag}", I64), Value(f"copied{tag}", F64)
+            places = [self._array(x[0]) for x in (source, target)]
+            moved = [Value(f"{name}{tag}", x.type) for name, x in zip(("from", "to"), places, strict=True)]
+            body = [Let(x, "at", (y, k)) for x, y in zip(moved, places, strict=True)]
+            body += [Let(value, "read", (moved[0],), (8 * source[1], 8)), Store(value, moved[1], offset=8 * target[1])]
+            self.plain.lines.append(ir.For(k, Value(0, I64), Value(several, I64), 1, tuple(body)))
             start, first, count = start + several, first + several, count - several
-
-    def instruction(self, index: int) -> None:
-        op, left, right = self.phase.trace.code[index]
-        a, b = self.operand(left), "" if right is None else self.operand(right)
-        value = instruction(op, a, b)
-        self.lines.append(f"    const double x{index} = {value};")
-        self.known.add(index)
-        if index in self.slots:
-            self.touched.add(SCRATCH)
-            self.lines.append(f"    {SCRATCH}[{self.slots[index]}] = x{index};")
-
-    def operand(self, index: int) -> str:
-        """A value of this part; what comes from outside is read once."""
-        op, value, _ = self.phase.trace.code[index]
-        if op == CONST:
-            return number(value)
-        if index not in self.known:
-            self.known.add(index)
-            if op == INPUT:
-                array, element = self.function.place(value, self.phase.inputs)
-            else:
-                array, element = SCRATCH, f"{SCRATCH}[{self.slots[index]}]"
-            self.touched.add(array)
-            self.lines.append(f"    const double x{index} = {element};")
-        return f"x{index}"
-
-    def result(self, position: int, value: str) -> None:
-        array, element = self.function.place(position, self.phase.outputs)
-        self.touched.add(array)
-        self.lines.append(f"    {element} = {value};")

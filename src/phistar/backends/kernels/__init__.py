@@ -8,7 +8,7 @@ C99, both after `validate`. `show` prints a function.
 from phistar.backends.kernels import ir
 from phistar.backends.kernels.build import Code, Local, transposed
 from phistar.backends.kernels.copies import copy_function, copy_one_function
-from phistar.backends.kernels.emit_c import c_text, instruction, number
+from phistar.backends.kernels.emit_c import c_header, c_prototype, c_source, c_text, number
 from phistar.backends.kernels.emit_llvm import llvm_text
 from phistar.backends.kernels.ir import (
     ANY_ORDER,
@@ -22,7 +22,6 @@ from phistar.backends.kernels.ir import (
     PLANNED,
     TABLES,
     U32,
-    Entry,
     Func,
     If,
     Joined,
@@ -32,7 +31,6 @@ from phistar.backends.kernels.ir import (
     Outside,
     Statement,
     Store,
-    Straight,
     Table,
     Type,
     Value,
@@ -54,7 +52,6 @@ __all__ = [
     "TABLES",
     "U32",
     "Code",
-    "Entry",
     "Func",
     "If",
     "Joined",
@@ -65,14 +62,15 @@ __all__ = [
     "Outside",
     "Statement",
     "Store",
-    "Straight",
     "Table",
     "Type",
     "Value",
+    "c_header",
+    "c_prototype",
+    "c_source",
     "c_text",
     "copy_function",
     "copy_one_function",
-    "instruction",
     "ir",
     "llvm_text",
     "number",

@@ -1,27 +1,30 @@
 """C99 of functions of the kernel language, one state at a time: what has one lane is a double.
 
-A value that is used once, in its own block, is written where it is used; what is read from memory has a line of its
-own, so that it is read when it should be.
+A whole number, a truth or a pointer that is used once, in its own block, is written where it is used; what is read from
+memory has a line of its own, so that it is read when it should be, and so has every operation on floats.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import Func, Module, Outside, Straight, Table, Type, Value
+from phistar.backends.kernels.ir import F64, Func, Module, Outside, Table, Type, Value
 from phistar.backends.kernels.validate import used, validate
-from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SQRT, SUB
 from phistar.errors import StatementError
 
-INFIX = {ADD: "+", SUB: "-", MUL: "*", DIV: "/"}
-CALL = {SIN: "sin", COS: "cos", SQRT: "sqrt"}
 _KINDS = {"f64": "double", "i64": "long", "u32": "unsigned", "i1": "int", "any": "void"}
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "sdiv": "/", "srem": "%", "fadd": "+", "fsub": "-", "fmul": "*"}
 _SIGNS |= {"slt": "<", "sle": "<=", "sgt": ">", "sge": ">=", "eq": "==", "ne": "!="}
+_SIGNS |= {"fdiv": "/", "ogt": ">", "olt": "<", "and": "&"}
+_LIBRARY = tuple(Outside(name, (F64,), F64) for name in ("sin", "cos"))
+_OWN_LINES = frozenset(("load", "read", "call", *ir.FLOATING))
 _SPACES = "    "
+# Compilers join functions that are called once, and need quadratic time for what comes of it.
+_APART = ["#if defined(__GNUC__)", "#define APART __attribute__((noinline))", "#elif defined(_MSC_VER)"]
+_APART += ["#define APART __declspec(noinline)", "#else", "#define APART", "#endif", ""]
 
 
 def number(value: float) -> str:
@@ -30,15 +33,6 @@ def number(value: float) -> str:
         raise StatementError(f"A constant of the robot comes out as {value}; C has no literal for it.")
     text = float(value).hex()
     return f"({text})" if text.startswith("-") else text
-
-
-def instruction(op: int, a: str, b: str) -> str:
-    """One instruction of a trace."""
-    if op in INFIX:
-        return f"{a} {INFIX[op]} {b}"
-    if op == SIGN:
-        return f"{a} > 0.0 ? 1.0 : {a} < 0.0 ? -1.0 : {a}"
-    return f"-{a}" if op == NEG else f"{CALL[op]}({a})"
 
 
 def declared(name: str, kind: Type) -> str:
@@ -50,28 +44,40 @@ def declared(name: str, kind: Type) -> str:
     return f"{'const ' if kind.constant else ''}{_KINDS[kind.kind]} {'*' * kind.pointers}{name}"
 
 
-def prototype(function: Func | Straight, prefix: str) -> str:
+def c_prototype(function: Func, prefix: str = "") -> str:
+    """What stands before a function's body."""
     given = ", ".join(declared(str(x.name), x.type) for x in function.parameters)
-    return f"static void {prefix}{function.name}({given})"
+    how = ("APART " if function.called else "") + ("static " if function.inner else "")
+    return f"{how}void {prefix}{function.name}({given})"
 
 
-def c_text(functions: Sequence[Func | Straight], tables: Sequence[Table], prefix: str = "") -> str:
-    """Tables and the functions that the last one needs, called with a prefix; they need nothing but <math.h>."""
-    loops = tuple(x for x in functions if isinstance(x, Func))
-    steps = [x for x in functions if isinstance(x, Straight)]
-    outside = tuple(Outside(x.name, tuple(y.type for y in x.parameters)) for x in steps)
-    validate(Module(loops, tuple(tables), outside=outside))
+def c_text(
+    functions: Sequence[Func], tables: Sequence[Table] = (), prefix: str = "", outside: Sequence[Outside] = ()
+) -> str:
+    """Tables and the functions that the last one needs, called with a prefix; those that are `outside` stand before
+    them. They need nothing but <math.h>."""
+    validate(Module(tuple(functions), tuple(tables), outside=(*_LIBRARY, *outside)))
     known, needed = {x.name: x for x in functions}, [functions[-1].name]
     for name in needed:
-        found = known[name]
-        called = ir.statements(found.body) if isinstance(found, Func) else ()
-        needed += dict.fromkeys(x.function for x in called if isinstance(x, ir.Call) and x.function not in needed)
-    texts = [
-        _straight(x, prefix) if isinstance(x, Straight) else _Text(x, prefix).text()
-        for x in functions
-        if x.name in needed
-    ]
-    return "\n".join([*(_table(x, prefix) for x in tables), "", *texts])
+        called = (x.function for x in ir.statements(known[name].body) if isinstance(x, ir.Call))
+        needed += dict.fromkeys(x for x in called if isinstance(x, str) and x in known and x not in needed)
+    apart = {x.name for x in outside}
+    texts = [_Text(x, prefix, apart).text() for x in functions if x.name in needed]
+    return "\n".join([*(_table(x, prefix) for x in tables), *([""] if tables else []), *texts])
+
+
+def c_source(name: str, texts: Sequence[str], split: bool) -> str:
+    """A file of functions with a header of their own; `split`: some are not to be joined with what calls them."""
+    return "\n".join(["#include <math.h>", "", f'#include "{name}.h"', "", *(_APART if split else []), *texts])
+
+
+def c_header(function: Func, comment: Sequence[str]) -> str:
+    """The declaration of a function, under the lines of a comment."""
+    guard = f"{function.name.upper()}_H"
+    lines = ["/*", *(f" * {line}".rstrip() for line in comment), " */"]
+    lines += [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    lines += [f"{c_prototype(function)};", "", "#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */"]
+    return "\n".join(lines) + "\n"
 
 
 def _table(table: Table, prefix: str) -> str:
@@ -88,46 +94,11 @@ def _table(table: Table, prefix: str) -> str:
     return "\n".join([f"static {kind} {prefix}{table.name}[] = {{", *lines, line.rstrip(), "};"])
 
 
-def _straight(function: Straight, prefix: str) -> str:
-    """The loads that are needed, the instructions, then the stores."""
-    trace, lines, known = function.trace, [], {}
-
-    def operand(index: int | None) -> str:
-        if index is None:
-            return ""
-        op, value, _ = trace.code[index]
-        if op == CONST:
-            return number(value)
-        if index not in known:  # an input
-            place = function.loads[value]
-            lines.append(f"    const double x{index} = {place.pointer}[{place.index}];")
-            known[index] = f"x{index}"
-        return known[index]
-
-    for index, (op, left, right) in enumerate(trace.code):
-        if op < INPUT:
-            a, b = operand(left), operand(right)
-            lines.append(f"    const double x{index} = {instruction(op, a, b)};")
-            known[index] = f"x{index}"
-    pairs = zip(trace.outputs, trace.output_is_constant, function.stores, strict=True)
-    values = [number(float(x)) if constant else operand(int(x)) for x, constant, _ in pairs]
-    for value, place in zip(values, function.stores, strict=True):
-        target = f"{place.pointer}[{place.index}]"
-        lines.append(f"    {target} = {f'{target} + {value}' if place.added else value};")
-    touched = {place.pointer for place in function.stores} | {
-        function.loads[value].pointer
-        for index, (op, value, _) in enumerate(trace.code)
-        if op == INPUT and index in known
-    }
-    unused = [f"    (void){x.name};" for x in function.parameters if x.name not in touched]
-    return "\n".join([prototype(function, prefix), "{", *unused, *lines, "}", ""])
-
-
 class _Text:
     """One function as it is written."""
 
-    def __init__(self, function: Func, prefix: str) -> None:
-        self.function, self.prefix, self.lines, self.depth = function, prefix, [], 1
+    def __init__(self, function: Func, prefix: str, apart: Container[str]) -> None:
+        self.function, self.prefix, self.lines, self.depth, self.apart = function, prefix, [], 1, apart
         self.texts: dict[str, str] = {}
         everything = list(ir.statements(function.body))
         self.uses = Counter(str(x.name) for s in everything for x in used(s) if isinstance(x.name, str))
@@ -138,7 +109,7 @@ class _Text:
             if not self.uses[str(x.name)]:
                 self.put(f"(void){x.name};")
         self.block(self.function.body)
-        return "\n".join([prototype(self.function, self.prefix), "{", *self.lines, "}", ""])
+        return "\n".join([c_prototype(self.function, self.prefix), "{", *self.lines, "}", ""])
 
     def put(self, line: str) -> None:
         self.lines.append(f"{_SPACES * self.depth}{line}")
@@ -160,11 +131,11 @@ class _Text:
             match statement:
                 case ir.Let():
                     self.let(statement)
-                case ir.Store(value=value, place=place):
-                    self.put(f"{self.place(place)} = {_bare(self.operand(value))};")
+                case ir.Store(value=value, place=place, offset=offset):
+                    self.put(f"{self.place(place, offset)} = {_bare(self.operand(value))};")
                 case ir.Call(function=name, arguments=arguments):
                     given = ", ".join(_bare(self.operand(x)) for x in arguments)
-                    self.put(f"{self.prefix}{name}({given});")
+                    self.put(f"{'' if name in self.apart else self.prefix}{name}({given});")
                 case ir.Clear(place=place, size=size):
                     count = f"{self.operand(size)} / 8"
                     self.put(f"for (long k = 0; k < {count}; k++) {self.operand(place)}[k] = 0.0;")
@@ -195,16 +166,16 @@ class _Text:
             self.put(f"double {name}[{statement.detail[0]}];")
             return
         right = self.right(statement)
-        if statement.operation != "load" and name in self.near and self.uses[name] == 1:
+        if statement.operation not in _OWN_LINES and name in self.near and self.uses[name] == 1:
             self.texts[name] = right if right.isidentifier() else f"({right})"
         elif self.uses[name]:
             kind = "" if target.type.pointers else "const "
             self.put(f"{kind}{declared(name, target.type)} = {right};")
 
-    def place(self, value: Value) -> str:
-        """What a pointer points to."""
+    def place(self, value: Value, offset: int = 0) -> str:
+        """What stands so many bytes from a pointer on."""
         text = self.operand(value)
-        return f"*{text}"
+        return f"{text}[{offset // 8}]" if offset or text.isidentifier() else f"*{text}"
 
     def right(self, statement: ir.Let) -> str:
         operation, given = statement.operation, [self.operand(x) for x in statement.operands]
@@ -212,6 +183,14 @@ class _Text:
             case "load":
                 cast = f"({declared('', statement.target.type)})" if statement.target.type.pointers else ""
                 return f"{cast}{self.place(statement.operands[0])}"
+            case "read":
+                return self.place(statement.operands[0], statement.detail[0])
+            case "call" if statement.detail:
+                return f"{statement.detail}({_bare(given[0])})"
+            case "fneg":
+                return f"-{given[0]}"
+            case "sqrt":
+                return f"sqrt({_bare(given[0])})"
             case "at":
                 return f"{given[0]} + {given[1]}"
             case "bytes":
@@ -225,8 +204,6 @@ class _Text:
                 return f"(long){given[0]}"
             case "float":
                 return f"(double){given[0]}"
-            case "and":
-                return f"{given[0]} & {given[1]}"
             case "select":
                 return f"{given[0]} ? {given[1]} : {given[2]}"
             case "table":

@@ -244,26 +244,6 @@ class Outside:
     result: Type | None = None
 
 
-class Entry(NamedTuple):
-    """A place of a straight-line function: which entry from a pointer on; `added`: what is stored is added to it."""
-
-    pointer: str
-    index: int
-    added: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Straight:
-    """A function without loops: a trace, with pointers as parameters, and where it loads and stores. All is loaded
-    before anything is stored."""
-
-    name: str
-    parameters: tuple[Value, ...]
-    trace: Any
-    loads: tuple[Entry, ...]
-    stores: tuple[Entry, ...]
-
-
 class Table(NamedTuple):
     """What stands in the code: numbers, each in every lane of its type, or the names of other tables."""
 

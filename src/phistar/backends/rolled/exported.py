@@ -3,11 +3,12 @@ exported as C. The robot's data are tables in the code."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phistar.backends.kernels import F64, I1, I64, TABLES, U32, Code, Entry, Func, Straight, Table, Value
+from phistar.backends.code.plain_trace import PlainTrace
+from phistar.backends.kernels import F64, I1, I64, TABLES, U32, Code, Func, Statement, Table, Value
 from phistar.backends.links.link_frames import link_frames
 from phistar.backends.rolled.code import kinds_of, laid
 from phistar.backends.rolled.loop import TABLES as NAMES
@@ -21,12 +22,12 @@ from phistar.backends.rolled.memory import (
     Rooms,
     Stage,
     StepEntries,
-    loaded,
     used_pointers,
 )
 from phistar.backends.rolled.plan import Plan
-from phistar.backends.rolled.steps import Place
+from phistar.backends.rolled.steps import Place, Step
 from phistar.backends.rolled.tables import tables
+from phistar.backends.traces.trace import INPUT
 from phistar.model import Model
 
 ENTRY = "kernel"
@@ -36,7 +37,7 @@ ENTRY = "kernel"
 class Exported:
     """Functions, the last of which takes work, the inputs and the outputs; tables; doubles of work."""
 
-    functions: tuple[Func | Straight, ...]
+    functions: tuple[Func, ...]
     tables: tuple[Table, ...]
     work: int
 
@@ -73,25 +74,36 @@ def _table(name: str, array: Any) -> Table:
     return Table(name, kinds[array.dtype.kind], tuple(array.reshape(-1).tolist()))
 
 
-def _steps(stages: Sequence[Stage], memory: Memory) -> tuple[list[Straight], list[Calls]]:
+def _steps(stages: Sequence[Stage], memory: Memory) -> tuple[list[Func], list[Calls]]:
     """Every step as a function of the pointers to a link's memory, and scratch, which it does not need."""
-    made: list[Straight] = []
+    made: list[Func] = []
     calls: list[Calls] = []
     for number, stage in enumerate(stages):
         pointers = {"flat": FLAT, "frames": FRAME}.get(stage.direction) or used_pointers(stage)
+        given = {name: Value(name, F64.read if name in FIXED else F64.to) for name in (*pointers, "scratch")}
         names = []
         for kind, step in enumerate(stage.steps):
-            places = StepEntries(memory, kind)
-            read = loaded(step)  # what no longer is read has no place
-            loads = tuple(_entry(places, x) if x in read else Entry("", 0) for x in step.loads)
-            fixed = zip(step.stores, step.trace.output_is_constant, strict=True)
-            stores = tuple(Entry(*places.entry(x), x[0] in ADDED_TO and not known) for x, known in fixed)
-            given = [Value(name, F64.read if name in FIXED else F64.to) for name in (*pointers, "scratch")]
-            made.append(Straight(f"stage{number}kind{kind}", tuple(given), step.trace, loads, stores))
+            body = _body(step, StepEntries(memory, kind), given)
+            made.append(Func(f"stage{number}kind{kind}", tuple(given.values()), body))
             names.append((made[-1].name,))
         calls.append(Calls(stage.direction, tuple(names), (), pointers))
     return made, calls
 
 
-def _entry(places: StepEntries, place: Place) -> Entry:
-    return Entry(place[0], place[2]) if place[0] in FIXED else Entry(*places.entry(place))
+def _body(step: Step, places: StepEntries, given: Mapping[str, Value]) -> tuple[Statement, ...]:
+    """All is read before anything is stored."""
+
+    def spot(place: Place) -> tuple[Value, int]:
+        pointer, entry = (place[0], place[2]) if place[0] in FIXED else places.entry(place)
+        return given[pointer], entry
+
+    code = step.trace.code
+    plain = PlainTrace(step.trace, lambda index: spot(step.loads[code[index][1]]))
+    for index, (op, _, _) in enumerate(code):
+        if op < INPUT:
+            plain.make(index)
+    values = [plain.output(position) for position in range(len(step.stores))]
+    for value, place, known in zip(values, step.stores, step.trace.output_is_constant, strict=True):
+        put = plain.add if place[0] in ADDED_TO and not known else plain.store
+        put(value, *spot(place))
+    return tuple(plain.lines)
