@@ -98,7 +98,7 @@ class CCall:
 
 @dataclass(frozen=True)
 class CFunction:
-    """void name(const double *argument, …, double *result, …): arrays are contiguous, matrices row by row. Slots are
+    """A function of its arguments, then its results: arrays are contiguous, matrices row by row. Slots are
     the arguments, then the results of each step; those of the last are the function's."""
 
     name: str

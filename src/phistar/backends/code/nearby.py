@@ -45,7 +45,7 @@ def _window(statement: Statement, memories: Collection[str]) -> Window | None:
         memory, offset = statement[2][0][0], statement[2][1][0]
     else:
         return None
-    return (memory, offset // REACH) if memory in memories else None
+    return (str(memory), int(offset) // REACH) if memory in memories else None
 
 
 def _near(statement: Statement, place: Value, window: int) -> Statement:

@@ -114,6 +114,12 @@ class _Text:
     def put(self, line: str) -> None:
         self.lines.append(f"{_SPACES * self.depth}{line}")
 
+    def named(self, function: str | Value) -> str:
+        """What a function is called; one by its address has no form here."""
+        if not isinstance(function, str):
+            raise StatementError(f"{self.function.name}: a call by an address has no form in C.")
+        return function if function in self.apart else f"{self.prefix}{function}"
+
     def inside(self, head: str, body: Iterable[ir.Statement], end: str = "}") -> None:
         self.put(head)
         self.depth += 1
@@ -135,7 +141,7 @@ class _Text:
                     self.put(f"{self.place(place, offset)} = {_bare(self.operand(value))};")
                 case ir.Call(function=name, arguments=arguments):
                     given = ", ".join(_bare(self.operand(x)) for x in arguments)
-                    self.put(f"{'' if name in self.apart else self.prefix}{name}({given});")
+                    self.put(f"{self.named(name)}({given});")
                 case ir.Clear(place=place, size=size):
                     count = f"{self.operand(size)} / 8"
                     self.put(f"for (long k = 0; k < {count}; k++) {self.operand(place)}[k] = 0.0;")
