@@ -172,7 +172,7 @@ agree("eq. 20", space.inertia @ inverse.dense(q), np.eye(6))
 # %% [markdown]
 # ## §5.3 A closed chain (eqs. 21-26)
 #
-# Two arms whose tips are joined, Fig. 1: forces (21) and accelerations (22) agree at the cut, each arm moves by (23), f(0) = Λ_c(α₂f(0) − α₁f(0)), Λ_c⁻¹ = Λ₁⁻¹ + Λ₂⁻¹ (26). After (25) read J̇₁θ̇₁. The library does it for any tree and any closures; here is the paper's case, once by hand from the free arms and once by `ps.forward_dynamics` of a model with a loop.
+# Two arms whose tips are joined, Fig. 1: forces (21) and accelerations (22) agree at the cut, each arm moves by (23), f(0) = Λ_c(α₂f(0) − α₁f(0)), Λ_c⁻¹ = Λ₁⁻¹ + Λ₂⁻¹ (26). After (25) read J̇₁θ̇₁. The library does it for any tree and any closures; here is the paper's case: by hand from the free arms, as the statement of two robots that (26) is, and by `ps.forward_dynamics` of a model with a loop.
 
 # %%
 builder = ps.ModelBuilder("closed", gravity=(0, 0, 0))
@@ -193,6 +193,20 @@ weights = [ps.mobility(tree, start, tip) for tip in tips]  # Λ⁻¹ of each arm
 f = np.linalg.solve(weights[0] + weights[1], tip_free[1] - tip_free[0])  # eq. 26
 change = ps.force_response(tree, start, np.zeros(12), {tips[0]: f, tips[1]: -f})
 agree("eq. 26", free + change, ps.forward_dynamics(pair, start, rates, torques))
+moved = ps.ModelBuilder("two", gravity=(0, 0, 0))
+moved.attach(still, "world", ps.Pose(xyz=(1.5, 0, 0), rpy=(0, 0, np.pi)))
+arms = {"one": still, "two": moved.build()}
+both = ps.algebra(arms, frames="tip")  # (26) as it is printed: the statement of two robots, each with its own sweeps
+inverse_inertias = [x.J @ x.mass.inv @ x.J.T for x in (both.one, both.two)]
+closed = (inverse_inertias[0] + inverse_inertias[1]).inv
+frees = [x.J @ x.mass.inv @ (x.T - x.C) + x.Jdot_v for x in (both.one, both.two)]
+stated = closed @ (frees[1] - frees[0])
+print("Λ_c =", closed.simplify())
+halves = {"one": slice(0, 6), "two": slice(6, 12)}
+given = {name: {"v": rates[at], "T": torques[at]} for name, at in halves.items()}
+agree("eq. 26, stated", stated.apply({name: start[at] for name, at in halves.items()}, **given), f)
+met = [frees[0] + inverse_inertias[0] @ stated, frees[1] - inverse_inertias[1] @ stated]
+print("the tips then move alike, eq. 22:", "proved" if met[0].equals(met[1]).proved else "not proved")
 closure = jacobians[0] - jacobians[1]  # explicitly: Newton's equations and (22) in one system
 drift = ps.jacobian_dot_v(tree, start, rates, tips[0]) - ps.jacobian_dot_v(tree, start, rates, tips[1])
 system = np.block([[ps.mass_matrix(tree, start), -closure.T], [closure, np.zeros((6, 6))]])
@@ -205,8 +219,11 @@ agree("and the whole system solved", solved[:12], ps.forward_dynamics(pair, star
 # With the innovations ε = D^(−½)(I − HψK)T and ν = D^(½)(I + HφK)\*θ̇ (φ, where the paper prints ψ) the equations of motion are ν̇ + μ(θ, ν) = ε: the mass matrix has become the identity.
 
 # %%
-nu = np.sqrt(np.diag(found.D)) * (found.factor.T @ v)
+residuals = A.D_root @ (A.I + A.H @ A.phi @ A.K).T @ A.v
+nu = residuals.apply(q, v=v)
+agree("ν", nu, np.sqrt(np.diag(found.D)) * (found.factor.T @ v))
 agree("½ν*ν is the kinetic energy", 0.5 * nu @ nu, ps.kinetic_energy(arm, q, v))
+print("ν*ν = θ̇*ℳθ̇:", "proved" if (residuals.T @ residuals).equals(A.v.T @ A.mass @ A.v).proved else "not proved")
 h, a = 1e-6, ps.forward_dynamics(arm, q, v, tau)
 ahead, behind = (ps.control.diagonalized(arm, q + s * h * v, v + s * h * a) for s in (1, -1))
 here = ps.control.diagonalized(arm, q, v)

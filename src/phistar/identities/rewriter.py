@@ -28,6 +28,7 @@ from phistar.identities.inverses import cancel, check_inverses, innovations_of, 
 from phistar.identities.justify import Instance, Rewrite, Step, Use, Uses, in_inverse, rewritten, use
 from phistar.identities.kinematics import phi_absorbs_shift
 from phistar.identities.law import SENTENCES, Condition, Law, Setting
+from phistar.identities.low_rank import split_low_rank
 from phistar.identities.match import WordRule, factor_rules, parts_of, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyLetters, TooManyTerms, expand, letters
 from phistar.identities.rates import is_unresolved, rate_of
@@ -120,6 +121,7 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
             or _step(node, rewritten(node, split_sum), "inverse of a sum of inverses", "")
             or _by_lemmas(node, known, setting)
             or (_by_innovations(node, symbols, setting, known) if innovations else None)
+            or (_step(node, rewritten(node, split_low_rank), "matrix inversion lemma", "") if innovations else None)
         )
         if step is None:
             check_inverses(node)
