@@ -22,8 +22,10 @@ LATER = "later"  # in any sweep after the one that makes the argument: siblings 
 
 _RECURSIVE = {"phi", "psi", "E_phi"}
 _BACKWARD = {"phi_b", "E_phi_b"}
-_OF_VELOCITIES = dict.fromkeys(("a", "b", "b_r"), ("V",))
-_OF_VELOCITIES |= dict.fromkeys(("a_ref", "b_ref", "b_r_ref", "n_ref"), ("V", "V_ref"))
+_OF_VELOCITIES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("a", "b", "b_r"), ("V",)),
+    **dict.fromkeys(("a_ref", "b_ref", "b_r_ref", "n_ref"), ("V", "V_ref")),
+}
 _FLAT_SPACES = {"task", "base", "root", "closures", "scalars"}
 
 

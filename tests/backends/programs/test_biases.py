@@ -10,7 +10,7 @@ from phistar.backends.links.values import links_at
 from phistar.backends.programs.biases import WAY, cheap_biases
 from phistar.backends.programs.interpret import run
 from phistar.loops.forward import free_motion
-from phistar.sweeps.ir import Call, Field, Times, subterms
+from phistar.sweeps.ir import Call, Data, Field, Times, rebuild, subterms
 from phistar.sweeps.lower import GIVEN
 from tests.trees import KINDS, mechanism
 
@@ -85,3 +85,31 @@ def _all(terms):
     for term in terms:
         yield term
         yield from _all(subterms(term))
+
+
+def called_otherwise(program):
+    """The program with other names for all its fields."""
+
+    def name(field):
+        return f"{field} called otherwise"
+
+    def renamed(term):
+        known = hasattr(term, "name") and not isinstance(term, Data)
+        return type(term)(name(term.name)) if known else rebuild(term, renamed)
+
+    def statement(made):
+        return replace(made, target=name(made.target), term=renamed(made.term))
+
+    return replace(
+        program,
+        inputs=tuple((name(field), space) for field, space in program.inputs),
+        outputs=tuple((name(field), space) for field, space in program.outputs),
+        sweeps=tuple(replace(x, statements=tuple(map(statement, x.statements))) for x in program.sweeps),
+    )
+
+
+def test_biases_are_found_by_what_the_statements_say_whatever_their_fields_are_called():
+    program = program_of(ps.forward_dynamics, CASES[0])
+    usual, found = cheap_biases(program), cheap_biases(called_otherwise(program))
+    assert usual is not program and WAY in str(usual) and WAY in str(found)
+    assert [len(x.statements) for x in found.sweeps] == [len(x.statements) for x in usual.sweeps]

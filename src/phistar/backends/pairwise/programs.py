@@ -16,7 +16,21 @@ from phistar.operators.linearized import PARTIALS, together
 from phistar.operators.nodes import Node, Symbol, zero
 from phistar.operators.spaces import RATES, SCALARS
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.ir import ONE, Field, FromChildren, Plus, Program, Statement, Table, Term, Times, fields_anywhere
+from phistar.sweeps.ir import (
+    ONE,
+    CongruentChildren,
+    Data,
+    Field,
+    FromChildren,
+    Invert,
+    Plus,
+    Program,
+    Statement,
+    Table,
+    Term,
+    Times,
+    fields_anywhere,
+)
 from phistar.sweeps.tables import lower_blocks, lower_tables
 from phistar.sweeps.validate import validate
 
@@ -104,6 +118,25 @@ def sooner(program: Program) -> Program:
         sweeps[i - 1] = replace(sweeps[i - 1], statements=(*sweeps[i - 1].statements, *moved))
         sweeps[i] = replace(sweeps[i], statements=tuple(kept))
     return validate(replace(program, sweeps=tuple(sweeps)))
+
+
+def rigid_fields(program: Program) -> frozenset[str]:
+    """Fields that are masses of rigid bodies, which ten parameters tell: the links' own, and what of these adds up."""
+    found = set()
+    for statement in (s for sweep in program.sweeps for s in sweep.statements):
+        parts = statement.term.terms if isinstance(statement.term, Plus) else ((ONE, statement.term),)
+        own = {Data("M"), CongruentChildren(statement.target)}
+        if all(c == 1 and part in own for c, part in parts):
+            found.add(statement.target)
+    return frozenset(found)
+
+
+def gain_fields(program: Program) -> frozenset[str]:
+    """Inverses of joint-sized blocks, and products with them on the right."""
+    statements = [s for sweep in program.sweeps for s in sweep.statements]
+    inverted = {s.target for s in statements if isinstance(s.term, Invert)}
+    products = (s for s in statements if isinstance(s.term, Times) and isinstance(s.term.right, Field))
+    return frozenset(inverted | {s.target for s in products if s.term.right.name in inverted})  # type: ignore[attr-defined]
 
 
 def _own_part(term: Term) -> Term | None:

@@ -19,7 +19,7 @@ from phistar.backends.links.brackets import bracket, coriolis_block, force_brack
 from phistar.backends.links.common_frame import inertia_parameters, moved_moments, moved_subspace
 from phistar.backends.links.turned import turned
 from phistar.backends.links.values import Links, mirrored
-from phistar.backends.pairwise.programs import PROGRAMS
+from phistar.backends.pairwise.programs import PROGRAMS, gain_fields, rigid_fields
 from phistar.backends.pairwise.tracer import LinkTracer
 from phistar.backends.programs.blocks import Block, BlockDomain, block_total, block_transposed
 from phistar.backends.rolled.memory import Stage
@@ -31,7 +31,6 @@ from phistar.sweeps.ir import INWARD, OUTWARD, Program, Statement, Sweep, Term, 
 UPPER = np.triu_indices(6)
 GIVEN = {"θ̇": "v", "θ̈": "a", "T": "tau"}
 SUBSPACE = ir.Transpose(ir.Data("H"))  # kept where the link is placed
-GAINS = {"G", "D⁻¹"}
 _FROM_CHILDREN = ir.FromChildren | ir.CongruentChildren | ir.CarriedChildren
 
 Work = tuple[str, str, Callable[[LinkTracer], None]]  # what it is called, its direction, what a link does
@@ -122,7 +121,11 @@ class Run:
         for term in (x for x in terms if isinstance(x, ir.FromParent)):
             t.passes(term.name, _filled(t.block(term.name)))
         for term in (x for x in terms if isinstance(x, _FROM_CHILDREN)):
-            t.sends(term.name, _packed(term, _filled(t.block(term.name))))
+            t.sends(term.name, _packed(term, _filled(t.block(term.name)), term.name in self.rigid))
+
+    @cached_property
+    def rigid(self) -> frozenset[str]:
+        return rigid_fields(self.program)
 
     @cached_property
     def statements(self) -> list[Statement]:
@@ -132,7 +135,8 @@ class Run:
     @cached_property
     def by_rates(self) -> set[str]:
         """What reads a rate's own gains, and what stands between such readings."""
-        readers = {s.target for s in self.statements if isinstance(s.term, ir.Invert) or _reads(s) & GAINS}
+        gains = gain_fields(self.program)
+        readers = {s.target for s in self.statements if isinstance(s.term, ir.Invert) or _reads(s) & gains}
         return readers | {name for name in self.reading(readers) if self.reading({name}) & readers}
 
     def reading(self, names: set[str]) -> set[str]:
@@ -174,7 +178,7 @@ class Run:
         sent = next((x for x in parts(statement.term) if isinstance(x, _FROM_CHILDREN)), None)
         if rate is not None and rate.before and sent is not None:
             return rate.before[sent.name]  # type: ignore[attr-defined]
-        value = _AtRate(t).value(statement.term, rate)
+        value = _AtRate(t, self.rigid).value(statement.term, rate)
         return mirrored(value) if statement.symmetric and value is not None and len(value) > 1 else value
 
 
@@ -183,6 +187,7 @@ class _AtRate(BlockDomain):
     """Terms at one link, where φ = 1; a site is a rate of its joint, or None: all of them."""
 
     t: LinkTracer
+    rigid: frozenset[str]  # fields that ten parameters tell
 
     def sites(self, sweep: Sweep) -> tuple[None]:
         return (None,)
@@ -228,8 +233,8 @@ class _AtRate(BlockDomain):
                 return t.record.array("flat", name, (6, 1)) if t.is_root else None
             case ir.FromChildren(name=name):
                 return t.sum_of_children(name, (6, 1))
-            case ir.CongruentChildren(name="r"):
-                return _mass(t, t.sum_of_children("r", (10,)))
+            case ir.CongruentChildren(name=name) if name in self.rigid:
+                return _mass(t, t.sum_of_children(name, (10,)))
             case ir.CongruentChildren(name=name):
                 result = np.full((6, 6), 0.0, dtype=object)
                 result[UPPER] = t.sum_of_children(name, (21,))
@@ -259,9 +264,9 @@ def _called(t: LinkTracer, function: str, argument: Block) -> Block:
     raise NotImplementedError(function)
 
 
-def _packed(term: Term, block: np.ndarray) -> np.ndarray:
+def _packed(term: Term, block: np.ndarray, rigid: bool) -> np.ndarray:
     """What parents are sent: of composites of M ten parameters, of P⁺ a triangle, of 𝓑's the half that is not zero."""
-    if isinstance(term, ir.CongruentChildren) and term.name != "r":
+    if isinstance(term, ir.CongruentChildren) and not rigid:
         return block[UPPER]
     if isinstance(term, ir.CongruentChildren):
         lever = [block[2, 4], block[0, 5], block[1, 3]]

@@ -8,7 +8,7 @@ all: whatever a = a′ + a″, ρ = φ*a″ gives φMφ*a = φMφ*a′ + φMρ, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -18,6 +18,7 @@ from phistar.sweeps.ir import (
     Field,
     FromChildren,
     FromParent,
+    Invert,
     Plus,
     Program,
     Statement,
@@ -36,16 +37,25 @@ Terms = Mapping[str, Term]
 ONE = Fraction(1)
 WAY, WITHOUT_WAY = "reaching_acceleration", "joint_acceleration"
 """Of a(k): ω × (ω × ℓ) of the way from the parent's origin, and the rest."""
-P, P_PLUS, G, U, D_INVERSE, H, MASS = *(Field(name) for name in ("P", "P⁺", "G", "U", "D⁻¹")), Data("H"), Data("M")
+H, MASS = Data("H"), Data("M")
 KAPPA, RHO = Field("κ"), Field("ℓ̈")  # names that no recursion has
-RICCATI = {"P⁺": plus([(ONE, P), (-ONE, times(G, Transpose(U)))]), "G": times(U, D_INVERSE)}
-"""What P⁺a needs; with rotors these have one more term."""
+
+
+@dataclass(frozen=True)
+class Riccati:
+    """The fields of a Riccati equation U = PH*, G = UD⁻¹, P⁺ = P − GU*; with rotors there is one more term."""
+
+    p: Field
+    p_plus: Field
+    g: Field
+    d_inverse: Field
 
 
 @dataclass(frozen=True)
 class Bias:
     """z = Σφz⁺ + sign·Px + …, z⁺ = z + Ge with e = … − Hz, ν = sign·D⁻¹e and y = ν − G*φ*λ."""
 
+    of: Riccati
     x: Term
     sign: Fraction
     z: str
@@ -58,37 +68,47 @@ class Bias:
 def cheap_biases(program: Program) -> Program:
     """The same results; programs without such biases stay as they are."""
     terms = _terms_of(program)
-    if any(terms.get(name) is not term for name, term in RICCATI.items()):
-        return program
-    found = next((bias for z in terms for bias in [_bias_of(terms, z)] if bias), None)
+    biases = (_bias_of(terms, z, of) for of in _riccati_equations(terms) for z in terms)
+    found = next((bias for bias in biases if bias), None)
     if found is None or found.changed & {name for name, _ in program.outputs}:
         return program
     return validate(order(_along_the_way(_behind_the_joint(program, found), found)))
 
 
-def _bias_of(terms: Terms, z: str) -> Bias | None:
+def _riccati_equations(terms: Terms) -> Iterator[Riccati]:
+    """Every G = UD⁻¹ with U = PH*, where P⁺ = P − GU* is made."""
+    for name, term in terms.items():
+        match term:
+            case Times(left=Field() as u, right=Field() as d_inverse) if isinstance(terms.get(d_inverse.name), Invert):
+                made, g = terms.get(u.name), Field(name)
+                if isinstance(made, Times) and isinstance(made.left, Field) and made.right is Transpose(H):
+                    kept = plus([(ONE, made.left), (-ONE, times(g, Transpose(u)))])
+                    yield from (Riccati(made.left, Field(x), g, d_inverse) for x, y in terms.items() if y is kept)
+
+
+def _bias_of(terms: Terms, z: str, of: Riccati) -> Bias | None:
     """The bias in z, where only z⁺ and y come to know of it."""
-    biased = [(c, part.right) for c, part in _parts(terms[z]) if isinstance(part, Times) and part.left is P]
+    biased = [(c, part.right) for c, part in _parts(terms[z]) if isinstance(part, Times) and part.left is of.p]
     sent = [part.name for _, part in _parts(terms[z]) if isinstance(part, FromChildren)]
     if len(biased) != 1 or len(sent) != 1 or abs(biased[0][0]) != 1 or _readers(terms, sent[0]) != {z}:
         return None
     (sign, x), (z_plus,) = biased[0], sent
-    between = {name for name in _readers(terms, z) if name != z_plus and _factor(terms[name], D_INVERSE) is None}
-    e = _factor(plus([(ONE, _inlined(terms, z_plus, between)), (-ONE, Field(z))]), G)
+    between = {name for name in _readers(terms, z) if name != z_plus and _factor(terms[name], of.d_inverse) is None}
+    e = _factor(plus([(ONE, _inlined(terms, z_plus, between)), (-ONE, Field(z))]), of.g)
     if e is None or [part for part in _parts(e) if z in fields_anywhere(part[1])] != [(-ONE, times(H, Field(z)))]:
         return None
-    innovation = times(D_INVERSE, plus([(sign, e)]))
+    innovation = times(of.d_inverse, plus([(sign, e)]))
     rates = {name for name in terms if _inlined(terms, name, between) is innovation}
     known = between.union(*(_readers(terms, name) for name in (z, *between)))
     if len(rates) != 1 or not known <= between | rates | {z_plus}:
         return None
     changed = frozenset({z, z_plus, *between, *rates})
-    return _with_result(terms, Bias(x, sign, z, z_plus, "", "", changed), *rates)
+    return _with_result(terms, Bias(of, x, sign, z, z_plus, "", "", changed), *rates)
 
 
 def _with_result(terms: Terms, bias: Bias, rate: str) -> Bias | None:
     for y in _readers(terms, rate):
-        carried = _factor(plus([(ONE, Field(rate)), (-ONE, terms[y])]), Transpose(G))
+        carried = _factor(plus([(ONE, Field(rate)), (-ONE, terms[y])]), Transpose(bias.of.g))
         if isinstance(carried, Field) and isinstance(terms.get(carried.name), FromParent):
             return replace(bias, y=y, carried=carried.name) if len(_readers(terms, rate)) == 1 else None
     return None
@@ -100,13 +120,12 @@ def _behind_the_joint(program: Program, bias: Bias) -> Program:
 
     def changed(name: str, term: Term) -> Term:
         if name == bias.z:
-            return plus([(ONE, term), (-bias.sign, times(P, bias.x))])
+            return plus([(ONE, term), (-bias.sign, times(bias.of.p, bias.x))])
         if name == bias.z_plus:
-            return plus([(ONE, term), (bias.sign, times(P_PLUS, bias.x))])
+            return plus([(ONE, term), (bias.sign, times(bias.of.p_plus, bias.x))])
         if name == bias.y:
-            return plus(
-                [(ONE, term), (ONE, times(Transpose(G), Field(bias.carried))), (-ONE, times(Transpose(G), KAPPA))]
-            )
+            back = Transpose(bias.of.g)
+            return plus([(ONE, term), (ONE, times(back, Field(bias.carried))), (-ONE, times(back, KAPPA))])
         less = plus([(ONE, term), (-ONE, sum_of_both)])
         shorter = len(_parts(less)) == len(_parts(term)) - len(_parts(sum_of_both))
         return plus([(ONE, less), (ONE, KAPPA)]) if shorter else term
@@ -123,7 +142,7 @@ def _along_the_way(program: Program, bias: Bias) -> Program:
         call = terms.get(part.name)
         if isinstance(call, Call) and call.function == "bias_acceleration":
             force = (bias.sign, Call("bias_force", (MASS, call.arguments[0])))
-            fits = force in _parts(terms[bias.z]) and (ONE, MASS) in _parts(terms["P"])
+            fits = force in _parts(terms[bias.z]) and (ONE, MASS) in _parts(terms[bias.of.p.name])
             if fits and _readers(terms, part.name) == {bias.z_plus, KAPPA.name}:
                 return _split(program, bias, part.name, call)
     return program
