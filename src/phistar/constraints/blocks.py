@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import sqrt
 
 from phistar.backends.code.native import Arrays
-from phistar.constraints.columns import AT, BLOCKS, FULL, ROOM_BLOCKS, SIZE
+from phistar.constraints.columns import AT, BLOCK, BLOCKS, FULL, ROOM_BLOCKS, SIZE
 
 
 def cholesky(m: Arrays, at: int, n: int) -> None:
@@ -27,6 +27,22 @@ def cholesky(m: Arrays, at: int, n: int) -> None:
         for k in range(i):
             total -= m.blocks[row + k] * m.blocks[row + k]
         m.blocks[row + i] = sqrt(max(total, 1e-300))
+
+
+def divide_by_root(m: Arrays, node: int) -> None:
+    """`side` of a node becomes (LL*)⁻¹ `side`, with L in `roots`."""
+    n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
+    for i in range(n):
+        total = m.side[at + i]
+        for j in range(i):
+            total -= m.roots[block + i * n + j] * m.side[at + j]
+        m.side[at + i] = total / m.roots[block + i * n + i]
+    for up in range(n):
+        i = n - 1 - up
+        known = m.side[at + i] / m.roots[block + i * n + i]
+        m.side[at + i] = known
+        for j in range(i):
+            m.side[at + j] -= m.roots[block + i * n + j] * known
 
 
 def divide_block(m: Arrays, at: int, rows: int, pivot: int, n: int) -> None:
@@ -181,4 +197,4 @@ def substitute(m: Arrays, k: int) -> None:
             m.side[at + i] = total / m.blocks[pivot + i * n + i]
 
 
-FACTORS = (cholesky, divide_block, subtract_product, subtract_six, eliminate, factorize, substitute)
+FACTORS = (cholesky, divide_by_root, divide_block, subtract_product, subtract_six, eliminate, factorize, substitute)

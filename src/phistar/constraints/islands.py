@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phistar.backends.code.native import Arrays
-from phistar.constraints.blocks import cholesky
+from phistar.constraints.blocks import cholesky, divide_by_root
 from phistar.constraints.columns import (
     AT,
     BLOCK,
@@ -33,6 +33,7 @@ from phistar.constraints.columns import (
     SIZE,
     SPANNED,
     TOUCHED,
+    TREE,
     VALUE,
 )
 from phistar.constraints.newton import SETTLES, SHRINKS, newton, update_rates
@@ -224,20 +225,16 @@ def begin(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: in
 def settle(m: Arrays, node: int) -> None:
     """v = v* + A⁻¹J*λ of a node: its momentum is exactly that of the impulses."""
     n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
-    for i in range(n * n):
-        m.blocks[i] = m.mass[block + i]
-    cholesky(m, 0, n)
     for i in range(n):
-        total = m.pushed[at + i]
-        for j in range(i):
-            total -= m.blocks[i * n + j] * m.side[at + j]
-        m.side[at + i] = total / m.blocks[i * n + i]
-    for up in range(n):
-        i = n - 1 - up
-        total = m.side[at + i]
-        for j in range(i + 1, n):
-            total -= m.blocks[j * n + i] * m.side[at + j]
-        m.side[at + i] = total / m.blocks[i * n + i]
+        m.side[at + i] = m.pushed[at + i]
+    if m.nodes[node, SPANNED] == 0:  # else A = I
+        if m.nodes[node, TREE] == 0:
+            for i in range(36):
+                m.blocks[i] = m.mass[block + i]
+            cholesky(m, 0, 6)
+            for i in range(36):
+                m.roots[block + i] = m.blocks[i]
+        divide_by_root(m, node)
     for i in range(n):
         m.v[at + i] = m.free[at + i] + m.side[at + i]
 

@@ -121,7 +121,7 @@ def push_row(m: Arrays, r: int) -> None:
 
 
 def gradient(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int) -> float:
-    """A(v − v*) − J*λ in `side`, J*λ in `pushed`; its size as a part of both."""
+    """A(v − v*) − J*λ in `side` and `slope`, J*λ in `pushed`; its size as a part of both."""
     for i in range(k):
         at = m.nodes[m.members[i], AT]
         for j in range(m.nodes[m.members[i], SIZE]):
@@ -154,7 +154,7 @@ def gradient(m: Arrays, k: int, first: int, last: int, row_first: int, row_last:
             missed += rest * rest / scale
             size += digits * digits / scale
             size += (total * total + m.pushed[at + j] * m.pushed[at + j]) / scale
-            m.side[at + j] = rest
+            m.side[at + j], m.slope[at + j] = rest, rest
     return sqrt(missed / size)
 
 
@@ -273,21 +273,34 @@ def slope_at(
     return total
 
 
+def given_along(m: Arrays, first: int, last: int, row_first: int, row_last: int) -> float:
+    """Σ λ·δ, of the impulses as they are and the rates of the direction."""
+    total = 0.0
+    for x in range(first, last):
+        c = m.sorted[x]
+        for row in range(4 if m.contacts[c, PATCH] > 0.0 else 3):
+            total += m.contacts[c, IMPULSE + row] * m.contacts[c, CHANGE + row]
+    for x in range(row_first, row_last):
+        r = m.sorted_rows[x]
+        total += m.rows[r, ROW_IMPULSE] * m.rows[r, ROW_CHANGE]
+    return total
+
+
 def search(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int, h: float, impact: int) -> float:
-    """The part of the direction at which what is minimised no longer falls."""
+    """The part of the direction δ at which what is minimised no longer falls. Its slope at s is δ·A(v − v*) + s δ·Aδ −
+    Σ λ(u + sJδ)·Jδ, at 0 δ·g with the gradient g, which `slope` has."""
     most = look_along(m, k, first, last, row_first, row_last, h, impact)
-    constant, growth = 0.0, 0.0
+    start, growth = 0.0, 0.0
     for i in range(k):
         node = m.members[i]
         n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
         for j in range(n):
-            along, off = 0.0, 0.0
+            along = 0.0
             for l in range(n):
                 along += m.mass[block + j * n + l] * m.side[at + l]
-                off += m.mass[block + j * n + l] * (m.v[at + l] - m.free[at + l])
-            constant += m.side[at + j] * off
+            start += m.side[at + j] * m.slope[at + j]
             growth += m.side[at + j] * along
-    start = constant + slope_at(m, first, last, row_first, row_last, h, impact, 0.0)
+    constant = start + given_along(m, first, last, row_first, row_last)
     low, high, part = 0.0, most, most
     for _ in range(30):
         slope = constant + part * growth + slope_at(m, first, last, row_first, row_last, h, impact, part)
@@ -376,5 +389,5 @@ NEWTON = (
         add_outer,
         add_row,
     ),
-    *(assemble, look_along, slope_at, search, update_rates, friction_lag, newton),
+    *(assemble, look_along, slope_at, given_along, search, update_rates, friction_lag, newton),
 )

@@ -206,5 +206,5 @@ def _make(table: dict[str, np.ndarray], trees: Sequence[Any], sizes: Sequence[in
         table[name] = np.zeros(np.maximum(shape, 1))
     for name, shape in wholes.items():
         table[name] = np.zeros(np.maximum(shape, 1), np.int64)
-    for name in ("v", "before", "free", "given", "side", "pushed"):
+    for name in ("v", "before", "free", "given", "side", "slope", "pushed"):
         table[name] = np.concatenate([table[name][:rates], np.zeros(sum(sizes))])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import sqrt
 
 from phistar.backends.code.native import Arrays
-from phistar.constraints.blocks import cholesky
+from phistar.constraints.blocks import cholesky, divide_by_root
 from phistar.constraints.columns import (
     AT,
     BLOCK,
@@ -45,17 +45,9 @@ def prepare_tree(m: Arrays, node: int, h: float) -> None:
         held = (m.viscous[at + i] + h * m.elastic[at + i]) * m.before[at + i]
         m.side[at + i] = h * (m.generalized[at + i] + m.applied[at + i] - held)
     cholesky(m, 0, n)
-    for i in range(n):
-        total = m.side[at + i]
-        for j in range(i):
-            total -= m.blocks[i * n + j] * m.side[at + j]
-        m.side[at + i] = total / m.blocks[i * n + i]
-    for up in range(n):
-        i = n - 1 - up
-        total = m.side[at + i]
-        for j in range(i + 1, n):
-            total -= m.blocks[j * n + i] * m.side[at + j]
-        m.side[at + i] = total / m.blocks[i * n + i]
+    for i in range(n * n):
+        m.roots[block + i] = m.blocks[i]
+    divide_by_root(m, node)
     for i in range(n):
         m.free[at + i] = m.before[at + i] + m.side[at + i]
 
