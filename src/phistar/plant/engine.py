@@ -193,7 +193,6 @@ def _tables(system: System) -> dict[str, np.ndarray]:
         screws=(rates, 6),
         wrench=(nodes, 6),
     )
-    floats(stated_laws=(len(system.laws), c.LAW_FLOATS))
     floats(pose=(bodies, 12), speed=bodies, extent=bodies, carries=bodies * largest, twist=6, body_twist=(bodies, 6))
     one = max(len(free), 1)
     floats(center=(one, 3), quaternion=(one, 4), rotation=(one, 9), placement=(one, 16), inertia=(one, INERTIA_FLOATS))
