@@ -183,16 +183,8 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     rates, squares = sum(sizes), sum(n * n for n in sizes)
     floats(q=max(model.nq, 1), rates=max(model.nv, 1), force=max(model.nv, 1), numbers=c.NUMBERS)
     floats(v=rates, before=rates, free=rates, given=rates, side=rates, pushed=rates, generalized=rates, applied=rates)
-    floats(
-        slope=rates,
-        roots=squares,
-        mass=squares,
-        inertias=squares,
-        viscous=rates,
-        elastic=rates,
-        screws=(rates, 6),
-        wrench=(nodes, 6),
-    )
+    floats(slope=rates, roots=squares, stated_laws=(len(system.laws), c.LAW_FLOATS))
+    floats(mass=squares, inertias=squares, viscous=rates, elastic=rates, screws=(rates, 6), wrench=(nodes, 6))
     floats(pose=(bodies, 12), speed=bodies, extent=bodies, carries=bodies * largest, twist=6, body_twist=(bodies, 6))
     one = max(len(free), 1)
     floats(center=(one, 3), quaternion=(one, 4), rotation=(one, 9), placement=(one, 16), inertia=(one, INERTIA_FLOATS))
