@@ -3,6 +3,7 @@
 from logging import WARNING
 
 import numpy as np
+import pytest
 
 import phistar as ps
 
@@ -26,8 +27,8 @@ def test_simulate_tells_once_that_it_leaves_out_limits(caplog):
     limited, free = wheel("limited in simulate", limits=(-0.5, 0.5)), wheel("free in simulate", friction=0.1)
     ps.simulate(limited, [0], [1], 0.01)
     assert told(caplog) == [
-        "ps.simulate of limited in simulate leaves out the limits of joints (wheel), which may be passed. Scenes "
-        "(ps.Scene) have both."
+        "ps.simulate of limited in simulate leaves out the limits of joints (wheel), which may be passed. A "
+        "ps.Plant and a ps.Scene have both; limits='ignore' says that this is meant."
     ]
     ps.simulate(limited, [0], [1], 0.01)
     ps.simulate(free, [0], [1], 0.01)
@@ -51,3 +52,12 @@ def test_rollout_tells_of_motions_that_diverge_and_of_them_alone(caplog):
     assert "1 of 3 motions diverge" in sentence and not np.abs(made.v[1, -1, 0]) < 1e6 and made.v[0, -1, 0] == 0.0
     ps.rollout(stiff, [0], [1.0], dt=1e-5, steps=50)
     assert told(caplog) == []
+
+
+def test_what_is_known_to_be_left_out_is_not_told(caplog):
+    both = wheel("known", limits=(-0.5, 0.5), friction=0.1)
+    ps.rollout(both, [0], [1], dt=1e-3, steps=3, limits="ignore")
+    ps.simulate(both, [0], [1], 0.01, limits="ignore")
+    assert told(caplog) == []
+    with pytest.raises(ps.PhistarError, match="takes limits='tell' or 'ignore'; it was given 'stop'"):
+        ps.rollout(both, [0], [1], dt=1e-3, steps=3, limits="stop")

@@ -6,6 +6,7 @@ import logging
 
 import numpy as np
 
+from phistar.errors import PhistarError
 from phistar.model import Model
 
 _log = logging.getLogger("phistar")
@@ -13,8 +14,13 @@ _told: dict[tuple[str, bytes], None] = {}
 MOST_TOLD = 10_000  # models remembered
 
 
-def tell_left_out(where: str, model: Model, limits: bool = False, dry_friction: bool = False) -> None:
-    """Warns of joint limits, and of dry friction, that a model has and `where` leaves out or only approximates."""
+def tell_left_out(where: str, model: Model, limits: str, dry_friction: bool = False) -> None:
+    """Warns of joint limits, and of dry friction, that a model has and `where` leaves out or only approximates; not
+    where the caller says that it is meant, limits="ignore"."""
+    if limits not in ("tell", "ignore"):
+        raise PhistarError(f"{where} takes limits='tell' or 'ignore'; it was given {limits!r:.50}.")
+    if limits == "ignore":
+        return
     key = (where, model.key)
     if key in _told:
         return
@@ -24,12 +30,13 @@ def tell_left_out(where: str, model: Model, limits: bool = False, dry_friction: 
     found = []
     limited = [joint.name for joint in model.joints if np.isfinite(joint.kind.limits).any()]
     dry = [joint.name for joint in model.joints if np.any(joint.kind.friction)]
-    if limits and limited:
+    if limited:
         found.append(f"leaves out the limits of joints ({_some(limited)}), which may be passed")
     if dry_friction and dry:
         found.append(f"lets dry friction creep ({_some(dry)}): joints that it would hold move slowly")
     if found:
-        _log.warning("%s of %s %s. Scenes (ps.Scene) have both.", where, model.name, ", and ".join(found))
+        told = "A ps.Plant and a ps.Scene have both; limits='ignore' says that this is meant."
+        _log.warning("%s of %s %s. %s", where, model.name, ", and ".join(found), told)
 
 
 def _some(names: list[str]) -> str:

@@ -50,15 +50,16 @@ def rollout(
     prescribed: Sequence[str] = (),
     locked: Sequence[str] = (),
     passive: Sequence[str] = (),
+    limits: str = "tell",
 ) -> Trajectory:
     """Step many states forward in time at once, in one compiled kernel.
 
     Passive joint forces (`ps.joint_friction`) act throughout: dry friction by the sign of the rate alone, so that a
     joint that it would hold creeps. Limits of joints are left out. A model that has either is told of once to the
-    logger `phistar`, and so are states that grow beyond 1e6: steps too long for what is stiff. (Scenes have stops and
-    friction that sticks; `ps.simulate` has the latter.) Quaternions stay unit. Loops, which must start closed, are
-    closed again after every step, in position and in velocity; in independent rates (`model.embedded()`) they stay
-    closed, and from a dead point of those on the motion is NaN.
+    logger `phistar`, and so are states that grow beyond 1e6: steps too long for what is stiff. (`plant.rollout` has
+    stops and friction that sticks; `ps.simulate` has the latter.) Quaternions stay unit. Loops, which must start
+    closed, are closed again after every step, in position and in velocity; in independent rates (`model.embedded()`)
+    they stay closed, and from a dead point of those on the motion is NaN.
 
     Parameters
     ----------
@@ -83,6 +84,8 @@ def rollout(
     prescribed, locked, passive : sequences of str, optional
         Joints that controls do not drive by force: of prescribed ones their entries are accelerations, locked ones stay
         at rest, on passive ones springs and damping alone act, as in `ps.simulate`.
+    limits : "tell" or "ignore"
+        Whether limits and dry friction that are left out are told to the logger, or are known to be.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def rollout(
     """
     check_robot("rollout", (model,))
     _refuse(controls, controller, parameters, feedback, around)
-    tell_left_out("ps.rollout", model, limits=True, dry_friction=True)
+    tell_left_out("ps.rollout", model, limits, dry_friction=True)
     start = model.checked_q(q0, "q0"), model.checked(v0, model.nv, "v0")
     check_closed(model, *start)
     drives = Drives(model, tuple(prescribed), tuple(locked), tuple(passive))

@@ -49,6 +49,7 @@ def simulate(
     locked: Sequence[str] = (),
     passive: Sequence[str] = (),
     changes: Sequence[Latch | Release] = (),
+    limits: str = "tell",
     **options: Any,
 ) -> Trajectory:
     """Simulate the motion of a robot to a tolerance, or of a plant by its own steps.
@@ -57,9 +58,10 @@ def simulate(
     limits, dry friction and servos are in its step, and `control(t, q, v)` gives a command, once a step.
 
     Passive joint forces act: damping, springs, and dry friction that can hold a joint at rest. Limits of joints are
-    left out: a model that has them is told of once to the logger `phistar` (scenes have stops there). Loops are kept
-    closed, in position and in velocity, after every step; they must be closed at the start (see `ps.assemble`). A loop
-    that cannot be kept closed to 1e-10, where redundant equations of it disagree, is told to the logger too.
+    left out: a model that has them is told of once to the logger `phistar` (plants and scenes have stops there). Loops
+    are kept closed, in position and in velocity, after every step; they must be closed at the start (see
+    `ps.assemble`). A loop that cannot be kept closed to 1e-10, where redundant equations of it disagree, is told to the
+    logger too.
 
     Parameters
     ----------
@@ -85,6 +87,8 @@ def simulate(
     changes : sequence of Latch and Release, optional
         Loops of a model that close and open on the way, at a time or at an event; rates jump by the least kinetic
         energy. `events` tells them, `summary["changes"]` their impulses and the energy they take.
+    limits : "tell" or "ignore"
+        Whether limits of joints, which a model's motion leaves out, are told to the logger, or are known to be.
     **options
         Those of `Plant.simulate`.
 
@@ -108,8 +112,8 @@ def simulate(
     array([0., 1., 2.])
     """
     if not isinstance(model, Model):
-        if prescribed or locked or passive or changes:
-            raise PhistarError("prescribed, locked, passive and changes are a model's; a plant has actuators.")
+        if prescribed or locked or passive or changes or limits != "tell":
+            raise PhistarError("prescribed, locked, passive, changes and limits are a model's, not a plant's.")
         if not hasattr(model, "simulate"):
             raise PhistarError(f"ps.simulate takes a Model or a Plant; it was given {type(model).__name__}.")
         if t_eval is not None:
@@ -120,7 +124,7 @@ def simulate(
         return model.simulate(duration, control=control, q0=q0, v0=v0, **options)
     if options or q0 is None or v0 is None or duration is None:
         raise ShapeError("A model is simulated from q0 and v0 for a duration; step=… and the like are a plant's.")
-    tell_left_out("ps.simulate", model, limits=True)
+    tell_left_out("ps.simulate", model, limits)
     tolerances = RTOL if rtol is None else rtol, ATOL if atol is None else atol
     drives = Drives(model, tuple(prescribed), tuple(locked), tuple(passive))
     return simulated(model, q0, v0, duration, control, *tolerances, t_eval, drives, tuple(changes))
