@@ -12,6 +12,7 @@ import phistar as ps
 from phistar.control import joint_trajectory
 from phistar.errors import FileError, PhistarError
 from phistar.view import report
+from phistar.view.report_run import load_motion
 
 h5py = pytest.importorskip("h5py")
 pytest.importorskip("coal")
@@ -88,7 +89,7 @@ def test_a_run_that_was_kept_is_read_as_it_was(run):
     assert [joint.name for joint in found.model.joints] == ["ball"]
     assert found.q.shape == (6, 7) and len(found.contacts.pairs) == 1
     assert ps.Trajectory.load(run).model.nq == 7
-    assert "completed" in report.page(report.taken(run))
+    assert "completed" in report.page(load_motion(run))
 
 
 def test_the_trajectory_never_reads_another_file(run, tmp_path):
@@ -154,7 +155,7 @@ def test_a_damaged_summary_is_a_sentence(what, run):
     path = run / "summary.json"
     whole = json.loads(path.read_text())
     path.write_text(json.dumps(whole | SUMMARIES[what] if isinstance(SUMMARIES[what], dict) else SUMMARIES[what]))
-    for look in (ps.Trajectory.load, report.taken):
+    for look in (ps.Trajectory.load, load_motion):
         with pytest.raises(FileError, match="not the folder of a run"):
             look(run)
 
@@ -177,7 +178,7 @@ DAMAGES = {
 @pytest.mark.parametrize("what", DAMAGES)
 def test_a_damaged_trajectory_is_a_sentence(what, run):
     changed(run, DAMAGES[what])
-    for look in (ps.Trajectory.load, report.taken):
+    for look in (ps.Trajectory.load, load_motion):
         with pytest.raises(FileError, match="not the folder of a run"):
             look(run)
 
