@@ -39,9 +39,9 @@ EMPTY = 1e-11  # of its largest eigenvalue: below it a contact holds nothing mor
     },
     matrix=True,
 )
-def free_frame(model: Model, q: Any, v: Any, tau: Any, frame: str) -> dict[str, np.ndarray]:
-    """Jℳ⁻¹(T − 𝒞 − 𝒢) + J̇θ̇ and Jθ̇ (…, 6), Jℳ⁻¹J* (…, 6, 6) of a frame, its body held by nothing (RJK91 eqs. 24-26)."""
-    return free_frame.evaluate_all(model, q, {"v": v, "T": tau}, (frame,))
+def free_frames(model: Model, q: Any, v: Any, tau: Any, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Jℳ⁻¹(T − 𝒞 − 𝒢) + J̇θ̇ and Jθ̇ (…, 6f), Jℳ⁻¹J* (…, 6f, 6f) of frames that nothing holds (RJK91 eqs. 24-26)."""
+    return free_frames.evaluate_all(model, q, {"v": v, "T": tau}, frames)
 
 
 class Hold(NamedTuple):
@@ -87,7 +87,7 @@ class GraspMotion(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Grasp:
-    """The contacts (loops) of a model in which an object, a body on a Free joint, is held by arms on the world.
+    """The contacts (loops) of a model in which an object, a body on a Free joint, is held by arms.
 
     `contacts` are names of loops, in the order in which the arms take hold; all loops by default.
     """
@@ -108,16 +108,38 @@ class Grasp:
         if not names:
             raise ModelError(f"Nothing holds '{self.object}': {self.model.name} has no loops. Add ModelBuilder.loop.")
         object.__setattr__(self, "contacts", tuple(names))
-        roots: dict[int, str] = {}
+        held = self._root(index)
         for name in names:
-            root = self._root(self.model.frame(self.ends(name)[1]).body)
-            if root in roots:
+            loop = self._loop(name)
+            sides = [self._root(self.model.frame(end).body) for end in (loop.frame_a, loop.frame_b)]
+            if held in sides and sides[0] == sides[1]:
                 raise ModelError(
-                    f"The contacts '{roots[root]}' and '{name}' are on one arm, or on arms that share a moving base: "
-                    "their forces do not add up one by one. Use ps.forward_dynamics for this mechanism."
+                    f"The contact '{name}' joins {loop.frame_a} and {loop.frame_b}; one of them has to be on "
+                    f"'{self.object}' and the other on an arm. Other closures are for ps.forward_dynamics."
                 )
+        if not any(self._touches(name, held) for name in names):
+            raise ModelError(f"None of the contacts {', '.join(names)} is on '{self.object}' of {self.model.name}.")
+
+    def _touches(self, contact: str, root: int) -> bool:
+        loop = self._loop(contact)
+        return root in [self._root(self.model.frame(end).body) for end in (loop.frame_a, loop.frame_b)]
+
+    @cached_property
+    def shared(self) -> str:
+        """What the contacts share beside the object, in words: arms on a common base, several contacts an arm, other
+        bodies; empty where each arm holds the object's own body by itself."""
+        index, roots = self.model.body_index(self.object), dict[int, str]()
+        for name in self.contacts or ():
+            loop = self._loop(name)
+            bodies = [self.model.frame(end).body for end in (loop.frame_a, loop.frame_b)]
+            if bodies.count(index) != 1:
+                return f"the contact '{name}' is not on '{self.object}' itself"
+            root = self._root(next(body for body in bodies if body != index))
+            if root in roots:
+                return f"the contacts '{roots[root]}' and '{name}' are on one arm, or on arms that share a moving base"
             if root >= 0:
                 roots[root] = name
+        return ""
 
     def ends(self, contact: str) -> tuple[str, str]:
         """The contact's frames on the object and on the arm."""
@@ -162,11 +184,16 @@ class Grasp:
 
     def object_estimate(self, q: Any, v: Any, tau: Any) -> tuple[Estimate, np.ndarray]:
         """The object before anything holds it, and its motion (…, 6)."""
-        free = free_frame(self.model.tree, q, v, tau, self.object)
+        free = free_frames(self.model.tree, q, v, tau, (self.object,))
         return Estimate(free["acceleration"], free["compliance"]), free["motion"]
 
     def hold(self, contact: str, q: Any, v: Any, tau: Any, motion: np.ndarray) -> Hold:
         """What the arm at a contact brings, while the object moves with `motion` (…, 6)."""
+        if self.shared:
+            raise ModelError(
+                f"In this grasp of {self.model.name} {self.shared}: their forces do not add up one by one. "
+                "ps.loops.grasp_dynamics has its motion, ps.forward_dynamics too."
+            )
         tree, loop = self.model.tree, self._loop(contact)
         seat, tip = self.ends(contact)
         place, at = (forward_kinematics(tree, q, name) for name in (self.object, seat))
@@ -178,7 +205,7 @@ class Grasp:
             free = {"acceleration": np.zeros(6), "motion": np.zeros(6), "compliance": np.zeros((6, 6))}
             pose = self.model.frame(tip).placement.matrix
         else:
-            free, pose = free_frame(tree, q, v, tau, tip), forward_kinematics(tree, q, tip)
+            free, pose = free_frames(tree, q, v, tau, (tip,)), forward_kinematics(tree, q, tip)
         poses, motions = {seat: at, tip: pose}, {seat: times(shift, motion), tip: free["motion"]}
         a, b = loop.frame_a, loop.frame_b
         _, on_a, on_b, drift = relative_rows(loop.joint, poses[a], poses[b], motions[a], motions[b])
@@ -206,9 +233,14 @@ def take_hold(estimate: Estimate, hold: Hold) -> tuple[Estimate, Taken]:
 def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
     """Accelerations and contact forces of arms and object under joint forces tau (…, nv), O(n) + O(l).
 
+    Arms may stand on a common moving base, hold with several contacts each, and hold several bodies, whose joints of
+    their own (passive ones too) move; `object` names the one that is told of.
+
     Traced numbers, one state, are taken too; the condition is then left out, and the rank counts clear pivots.
     """
     q, v, tau = (grasp.model.checked(x, n, name) for x, n, name in _arguments(grasp, q, v, tau))
+    if grasp.shared:
+        return _shared_dynamics(grasp, q, v, tau)
     estimate, motion = grasp.object_estimate(q, v, tau)
     holds = [grasp.hold(name, q, v, tau, motion) for name in grasp.contacts or ()]
     taken = []
@@ -233,6 +265,14 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
     return GraspMotion(acceleration, estimate.acceleration, estimate.compliance, on_object, rank, condition)
 
 
+def _shared_dynamics(grasp: Grasp, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> GraspMotion:
+    from phistar.loops.grasp.shared_base import shared_dynamics  # made of what is above
+
+    if is_traced(q, v, tau):
+        raise ModelError(f"In this grasp of {grasp.model.name} {grasp.shared}, which is not compiled; give numbers.")
+    return shared_dynamics(grasp, q, v, tau)
+
+
 def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
     """M_object + Σ Z*R⁻¹Z, (…, 6, 6): what the object weighs while the arms hold it, at its frame in world axes.
 
@@ -240,6 +280,8 @@ def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
     """
     still = np.zeros(grasp.model.nv)
     q = grasp.model.checked_q(q)
+    if grasp.shared:
+        return solve(_shared_dynamics(grasp, q, still, still).compliance, np.eye(6))
     estimate, motion = grasp.object_estimate(q, still, still)
     for name in grasp.contacts or ():
         estimate, _ = take_hold(estimate, grasp.hold(name, q, still, still, motion))
