@@ -53,15 +53,23 @@ def wall(rows: int, wide: int) -> str:
     return HEAD + "".join(thing(i, "box", place, "0.1 0.05 0.05") for i, place in enumerate(places)) + TAIL
 
 
-def bin_of(count: int, kinds: tuple[str, ...]) -> str:
-    random, walls = np.random.default_rng(0), ""
-    for x, y, a, b in ((0.27, 0, 0.02, 0.3), (-0.27, 0, 0.02, 0.3), (0, 0.27, 0.3, 0.02), (0, -0.27, 0.3, 0.02)):
+def cube_of(wide: int) -> str:
+    """Balls in a cube, some millimetres apart, that fall on the floor and roll away (SimBenchmark's 666)."""
+    random, places = np.random.default_rng(0), np.stack(np.meshgrid(*[np.arange(wide)] * 3, indexing="ij"), -1)
+    balls = enumerate(0.21 * places.reshape(-1, 3) + (0.0, 0.0, 0.2) + random.uniform(-0.004, 0.004, (wide**3, 3)))
+    return HEAD + "".join(thing(i, "sphere", tuple(place), "0.1") for i, place in balls) + TAIL
+
+
+def bin_of(count: int, kinds: tuple[str, ...], wide: int = 3) -> str:
+    random, walls, half = np.random.default_rng(0), "", 0.065 * wide + 0.075
+    for x, y in ((half, 0.0), (-half, 0.0), (0.0, half), (0.0, -half)):
+        a, b = (0.02, half + 0.03) if x else (half + 0.03, 0.02)
         walls += f'<geom type="box" pos="{x} {y} 1.5" size="{a} {b} 1.5" friction="0.5"/>'
     bodies = ""
     for i in range(count):
-        x, y = 0.13 * (i % 3 - 1) + random.uniform(-0.01, 0.01), 0.13 * (i // 3 % 3 - 1) + random.uniform(-0.01, 0.01)
-        kind = kinds[i % len(kinds)]
-        bodies += thing(i, kind, (x, y, 0.1 + 0.13 * (i // 9)), "0.05" if kind == "sphere" else "0.045 0.045 0.045")
+        x, y = (0.13 * (k % wide - 0.5 * (wide - 1)) + random.uniform(-0.01, 0.01) for k in (i, i // wide))
+        kind, height = kinds[i % len(kinds)], 0.1 + 0.13 * (i // wide**2)
+        bodies += thing(i, kind, (x, y, height), "0.05" if kind == "sphere" else "0.045 0.045 0.045")
     return HEAD + walls + bodies + TAIL
 
 
@@ -103,9 +111,12 @@ SCENES: dict[str, Callable[[], str]] = {
     **{f"boxes {n}": (lambda n=n: apart("box", n)) for n in (1, 10, 50, 200)},
     **{f"stack {n}": (lambda n=n: stack(n)) for n in (5, 10)},
     "wall 50": lambda: wall(5, 10),
+    "wall 100": lambda: wall(10, 10),
     "bin 20 balls": lambda: bin_of(20, ("sphere",)),
     "bin 20 boxes": lambda: bin_of(20, ("box",)),
     "bin 100 mixed": lambda: bin_of(100, ("sphere", "box")),
+    "cube 216": lambda: cube_of(6),
+    "bin 500 mixed": lambda: bin_of(500, ("sphere", "box"), 8),
     "quadruped": quadruped,
     **{f"rope {n}": (lambda n=n: rope(n)) for n in (50, 100, 200, 300)},
 }

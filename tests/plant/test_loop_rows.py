@@ -89,3 +89,28 @@ def test_an_impact_is_passed_on_by_a_loop_and_gives_back_its_restitution():
     assert rates[0] < -1.0
     np.testing.assert_allclose(rates[1], -0.6 * rates[0], atol=2 * 9.81 * h)
     assert np.abs(ps.loop_residual(plant.model, struck[1].q)).max() < 1e-9
+
+
+def test_momentum_of_a_floating_four_bar_that_a_ball_strikes_is_kept():
+    z, rod = ps.Revolute(axis=(0, 0, 1)), ps.Inertia(1.0, (0.5, 0, 0), np.diag([1e-2, 1 / 12, 1 / 12]))
+    b, end = ps.ModelBuilder("ring", gravity=(0, 0, 0)), ps.Pose(xyz=(1, 0, 0))
+    b.body("a", parent="world", joint=ps.Free(), inertia=rod)
+    b.body("b", parent="a", joint=z, placement=end, inertia=rod)
+    b.body("c", parent="b", joint=z, placement=end, inertia=rod)
+    b.body("d", parent="a", joint=z, inertia=rod)
+    for name in ("c", "d"):
+        b.frame(f"{name}_end", body=name, placement=end)
+    b.loop("closure", "c_end", "d_end", joint=z)
+    material, plant = ps.Material(restitution=0.5), ps.Plant(gravity=(0, 0, 0))
+    plant.add(b.build(), "ring")
+    plant.add_shape(ps.Sphere(0.05), "ring/c", at=ps.Pose(xyz=(0.5, 0, 0)), material=material)
+    plant.add(body(ps.Sphere(0.1)), "ball", at=ps.Pose(xyz=(0.5, 2.0, 0.02)), material=material)
+    q, v = plant.state().q.copy(), np.zeros(plant.model.nv)
+    q[7:10], v[:6], v[-2] = 0.5 * np.pi, 0.2 * np.random.default_rng(0).normal(size=6), -3.0
+    state, impacts, found = plant.state(q, v), 0, []
+    for _ in range(600):
+        found.append(ps.momentum(plant.model, state.q, state.v))
+        state = plant.step(state, h=0.002)
+        impacts += int(plant.session.engine.counts[c.IMPACTS])
+    assert impacts > 0 and np.abs(ps.loop_residual(plant.model, state.q)).max() < 1e-7
+    np.testing.assert_allclose(found, np.broadcast_to(found[0], (600, 6)), atol=1e-12 * np.abs(found).max())
