@@ -12,7 +12,7 @@ from phistar.capture.baseline import TrajectorySettings
 from phistar.model.wd89 import binary_tree, render
 from phistar.sim.motion import Motion
 from phistar.sim.world import World
-from phistar.view.report_picture import image, seeing, solids
+from phistar.view.report_picture import camera_around, image, solids
 
 
 def agree(name, a, b, within=1e-9):
@@ -149,7 +149,7 @@ scene = ps.Scene.load("grapple").setting(0)
 solid, ground = solids(scene.model, scene.start[0])
 size = (640, 360)
 plt.figure(figsize=(8, 4.5))
-plt.imshow(image(solid, ground, seeing([solid.corners], size, direction=(1.7, -0.8, 0.9)), size))
+plt.imshow(image(solid, ground, camera_around([solid.corners], size, direction=(1.7, -0.8, 0.9)), size))
 plt.axis("off")
 plt.show()
 print(scene.model)
