@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from phistar.backends.kernel import Kernel, compile_trace
+from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import together
 from phistar.backends.traces.calls import Step
 from phistar.backends.traces.trace import Trace
@@ -31,6 +33,10 @@ class Staged:
     shapes: tuple[tuple[int, ...], ...]
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        if out is None and len(arrays) == len(self.arguments):
+            made = self._at_one_state(list(arrays))
+            if made is not NotImplemented:
+                return made
         given = [_vector(x, rows) for x, rows in zip(arrays, self.arguments, strict=True)]
         shapes = {x.shape[:-1] for x in given}
         batch = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
@@ -42,6 +48,25 @@ class Staged:
             cut = [x[piece] if x.ndim == 2 and len(x) > 1 else x for x in given]
             self._run(cut, (piece.stop - start,), tuple(y[piece] for y in outputs))
         return outputs[0] if len(outputs) == 1 else outputs
+
+    @cached_property
+    def _doors(self) -> tuple[Any, ...]:
+        """The ways in for one state, of the steps and of the last; none where one of them has none."""
+        functions = [*(function for function, _, _ in self.steps), self.last]
+        plain = all(isinstance(function, np.ufunc) for function in functions)
+        return tuple(single_of(function) for function in functions) if plain else ()
+
+    def _at_one_state(self, slots: list[Any]) -> Any:
+        """One state at a time, step after step through their doors; NotImplemented where the arguments do not fit."""
+        if not self._doors or any(type(x) is not np.ndarray or x.ndim != 1 for x in slots):
+            return NotImplemented
+        for (_, taken, shapes), door in zip(self.steps, self._doors, strict=False):
+            made = door(*[slots[slot] for slot in taken])
+            if made is NotImplemented:
+                return NotImplemented
+            for x, shape in zip(made if isinstance(made, tuple) else (made,), shapes, strict=True):
+                slots.append(x if len(shape) == 1 else np.reshape(x, -1))
+        return self._doors[-1](*[slots[slot] for slot in self.taken])
 
     def _run(self, slots: list[np.ndarray], batch: tuple[int, ...], out: Any) -> Any:
         """Few enough states that what steps hand on stays in the caches."""
