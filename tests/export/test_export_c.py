@@ -13,7 +13,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.code.c import SCRATCH, identifier, plain, variables
-from phistar.backends.code.llvm import PART
+from phistar.backends.code.straight_line import PART
 from tests.trees import KINDS, mechanism, relative
 
 COMPILER = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)

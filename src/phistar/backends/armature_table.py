@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.machine.jit import kept_by
-from phistar.backends.rolled.loop import TABLES
+from phistar.backends.rolled.link_loops import TABLES
 from phistar.backends.rolled.steps import ARMATURE
 from phistar.model import Model
 

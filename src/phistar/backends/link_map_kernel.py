@@ -16,8 +16,8 @@ from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.rolled.code import stage_calls
-from phistar.backends.rolled.loop import Sizes, loop_functions
-from phistar.backends.rolled.memory import TOTAL, Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.link_loops import Sizes, loop_functions
+from phistar.backends.rolled.link_memory import TOTAL, Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.steps import Recorder, Step
 from phistar.backends.rolled.wide_steps import WideKind
 from phistar.backends.wide_rolled_kernel import link_tables, sorted_by_kind

@@ -18,10 +18,10 @@ from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.body_axes import in_body_axes
 from phistar.backends.programs.program import BLOCKS, Evaluation
 from phistar.backends.rolled.code import COLUMNS, kinds_of, rolled_text, traced_stages
-from phistar.backends.rolled.columns import column_by_column
 from phistar.backends.rolled.exported import Exported, exported
 from phistar.backends.rolled.flat_steps import FlatTracer
-from phistar.backends.rolled.memory import Rooms, needed
+from phistar.backends.rolled.link_memory import Rooms, needed
+from phistar.backends.rolled.operator_columns import column_by_column
 from phistar.backends.rolled.plan import Plan, inner_rates, poses_first, siblings_by_parents
 from phistar.backends.rolled.tables import tables
 from phistar.model import Model

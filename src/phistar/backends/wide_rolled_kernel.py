@@ -21,8 +21,8 @@ from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.rolled.code import Laid, stage_calls, totals_last
 from phistar.backends.rolled.flat_steps import FlatTracer
-from phistar.backends.rolled.loop import COLUMNS, loop_functions
-from phistar.backends.rolled.memory import MAIL, Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.link_loops import COLUMNS, loop_functions
+from phistar.backends.rolled.link_memory import MAIL, Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.plan import (
     FLAT_COLUMNS,
     OVER_JOINTS,

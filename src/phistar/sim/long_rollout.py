@@ -16,11 +16,11 @@ from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls, traced_stages
 from phistar.backends.rolled.flat_steps import FlatTracer
-from phistar.backends.rolled.loop import Sizes
-from phistar.backends.rolled.memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.link_loops import Sizes
+from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.link_rollout import Control, Phases, time_functions
 from phistar.backends.rolled.plan import Plan
 from phistar.backends.rolled.tables import Areas, Given, initial_numbers, link_tables, over_links
-from phistar.backends.rolled.timeloop import Control, Phases, time_functions
 from phistar.backends.rolled_kernel import rolled_plan
 from phistar.backends.wide_kernel import has_wide_links
 from phistar.dynamics import forward_dynamics

@@ -8,8 +8,8 @@ import pytest
 
 import phistar as ps
 from phistar.backends.code import packed
-from phistar.backends.code.llvm import Body
 from phistar.backends.code.packed import PackedPlaces, module_text
+from phistar.backends.code.straight_line import Body
 from phistar.backends.machine.jit import assembly, compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature
 from phistar.backends.traces.solve import solve_symmetric

@@ -12,7 +12,7 @@ from phistar.backends.links.link_frames import link_frames
 from phistar.backends.machine.jit import Target, host
 from phistar.backends.programs.program import Evaluation, is_wide
 from phistar.backends.rolled.code import kinds_of, laid, rolled_text
-from phistar.backends.rolled.memory import Rooms
+from phistar.backends.rolled.link_memory import Rooms
 from phistar.backends.rolled.plan import Plan, inverted_fields, poses_first
 from phistar.backends.rolled.tables import tables
 from phistar.backends.rolled_kernel import compile_rolled, rolled_plan

@@ -1,7 +1,7 @@
 """A trace as a C function: kernel programs over plain arrays, that need nothing but <math.h> and keep no state.
 
-Constants are hexadecimal, hence exact. Long traces are cut into functions as for machine code (`llvm.py`), with the
-values that cross a cut in an array on the stack, so that C compilers need linear time.
+Constants are hexadecimal, hence exact. Long traces are cut into functions as for machine code (`straight_line.py`),
+with the values that cross a cut in an array on the stack, so that C compilers need linear time.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Any
 
-from phistar.backends.code.llvm import cut
 from phistar.backends.code.plain_trace import PlainTrace
+from phistar.backends.code.straight_line import cut
 from phistar.backends.kernels import (
     F64,
     I64,

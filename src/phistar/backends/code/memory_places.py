@@ -1,4 +1,4 @@
-"""Places of a trace in memory: what `llvm.Body` loads from and stores to."""
+"""Places of a trace in memory: what `straight_line.Body` loads from and stores to."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from typing import Any
 
 from phistar.backends.code.fill import fill_function
-from phistar.backends.code.llvm import MANY, Body
-from phistar.backends.code.loop import loop_functions
 from phistar.backends.code.sincos import nearer_inputs, turning_module
+from phistar.backends.code.state_loop import loop_functions
+from phistar.backends.code.straight_line import MANY, Body
 from phistar.backends.code.transpose import WRITTEN, Rows, Tile, tiles
 from phistar.backends.code.unsolved import Loops
 from phistar.backends.kernels import (

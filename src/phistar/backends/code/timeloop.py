@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.llvm import Body
 from phistar.backends.code.memory_places import ARGUMENT, MemoryPlaces, Spot
 from phistar.backends.code.sincos import turning_module
 from phistar.backends.code.stepping_loop import loop_functions
+from phistar.backends.code.straight_line import Body
 from phistar.backends.kernels import F64, Code, Local, Module, Value, llvm_text
 from phistar.backends.machine.rows import size
 from phistar.backends.traces.trace import Tape, Trace, finish

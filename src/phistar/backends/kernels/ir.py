@@ -3,10 +3,10 @@
 All its constructs are in this file. A module has functions, tables and memory of its own. Values are named once. A type
 is a number, a vector of numbers (one state or column per lane), or a pointer to them; lanes are part of a type, so that
 a loop over states says no more than how many it takes at once. Statements and values are tuples: a robot's derivatives
-are a hundred thousand of them. What has no loops, a trace, is a function like any other (`code/llvm.py` makes it).
+are a hundred thousand of them. A trace is a function without loops, which `code/straight_line.py` makes.
 
 One number from a trace to machine code: `0.5·sin(q0)` is recorded as the instructions INPUT 0, SIN, CONST and MUL
-(`traces/trace.py`). `code/llvm.py` decides in which order they run and what stays in registers, and writes
+(`traces/trace.py`). `code/straight_line.py` decides in which order they run and what stays in registers, and writes
 
     v0: f64×4 = [in + 0 bytes]          Let(Value("v0", vector(4)), "read", (in,), (0, 32))
     …                                   sine and cosine by polynomials (`code/sincos.py`)

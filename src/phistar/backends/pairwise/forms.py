@@ -16,7 +16,7 @@ from phistar.backends.code.native import Arrays
 from phistar.backends.pairwise import inverse
 from phistar.backends.pairwise import loops as pairs
 from phistar.backends.pairwise.loops import GROUP, ROW, STEP
-from phistar.backends.rolled.memory import Rooms
+from phistar.backends.rolled.link_memory import Rooms
 from phistar.backends.rolled.tables import Areas
 from phistar.model import Model
 

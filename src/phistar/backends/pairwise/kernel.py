@@ -25,8 +25,8 @@ from phistar.backends.machine.rows import Signature
 from phistar.backends.pairwise.forms import FORMS, Factors, Form, record_of, whole_numbers
 from phistar.backends.pairwise.steps import stages
 from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls
-from phistar.backends.rolled.loop import TABLES, Block, Sizes, loop_functions
-from phistar.backends.rolled.memory import Memory, Rooms, laid_out, needed
+from phistar.backends.rolled.link_loops import TABLES, Block, Sizes, loop_functions
+from phistar.backends.rolled.link_memory import Memory, Rooms, laid_out, needed
 from phistar.backends.rolled.steps import Kind
 from phistar.backends.rolled.tables import Areas, Given, link_tables, over_links
 from phistar.model import Model

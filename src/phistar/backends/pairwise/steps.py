@@ -22,7 +22,7 @@ from phistar.backends.links.values import Links, mirrored
 from phistar.backends.pairwise.programs import PROGRAMS, gain_fields, rigid_fields
 from phistar.backends.pairwise.tracer import LinkTracer
 from phistar.backends.programs.blocks import Block, BlockDomain, block_total, block_transposed
-from phistar.backends.rolled.memory import Stage
+from phistar.backends.rolled.link_memory import Stage
 from phistar.backends.rolled.plan import depending, parts
 from phistar.backends.rolled.steps import Kind, symbolic_link
 from phistar.sweeps import ir

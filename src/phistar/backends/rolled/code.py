@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from phistar.backends.code.llvm import Body
 from phistar.backends.code.sincos import turning_module
+from phistar.backends.code.straight_line import Body
 from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.link_frames import LinkFrames
 from phistar.backends.rolled import flat_steps
-from phistar.backends.rolled.columns import finish
 from phistar.backends.rolled.flat_steps import FlatTracer, read_off
-from phistar.backends.rolled.loop import Calls, Finish, Sizes, loop_functions
-from phistar.backends.rolled.memory import FLAT, FRAME, Memory, Stage, StepEntries, laid_out, needed, used_pointers
+from phistar.backends.rolled.link_loops import Calls, Finish, Sizes, loop_functions
+from phistar.backends.rolled.link_memory import FLAT, FRAME, Memory, Stage, StepEntries, laid_out, needed, used_pointers
+from phistar.backends.rolled.operator_columns import finish
 from phistar.backends.rolled.plan import Plan, inverted_fields, total
 from phistar.backends.rolled.steps import Kind, Place, Step, StepTracer
 from phistar.backends.traces.order import few_alive

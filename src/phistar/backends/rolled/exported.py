@@ -11,9 +11,18 @@ from phistar.backends.code.plain_trace import PlainTrace
 from phistar.backends.kernels import F64, I1, I64, TABLES, U32, Code, Func, Statement, Table, Value
 from phistar.backends.links.link_frames import link_frames
 from phistar.backends.rolled.code import kinds_of, laid
-from phistar.backends.rolled.loop import TABLES as NAMES
-from phistar.backends.rolled.loop import Array, Block, Calls, array_data, block_steps, called_functions, count, table
-from phistar.backends.rolled.memory import (
+from phistar.backends.rolled.link_loops import TABLES as NAMES
+from phistar.backends.rolled.link_loops import (
+    Array,
+    Block,
+    Calls,
+    array_data,
+    block_steps,
+    called_functions,
+    count,
+    table,
+)
+from phistar.backends.rolled.link_memory import (
     ADDED_TO,
     FIXED,
     FLAT,

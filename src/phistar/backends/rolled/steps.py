@@ -2,7 +2,7 @@
 
 A step reads the link's constants from a table, its own fields, what its parent passes on (outward) and what its
 children have sent (inward); it writes its own fields and what neighbours read. Everything is a place in memory, named
-here and addressed in `memory.py`.
+here and addressed in `link_memory.py`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from phistar.backends.links.link_frames import SCREW, LinkFrames
 from phistar.backends.links.values import spin_of
-from phistar.backends.rolled.memory import Rooms
+from phistar.backends.rolled.link_memory import Rooms
 from phistar.backends.rolled.plan import Plan
 from phistar.backends.rolled.steps import (
     ARMATURE,

@@ -20,7 +20,7 @@ from phistar.backends.links.values import diagonal, mirrored
 from phistar.backends.programs.any_width import inverse, refused
 from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_total, block_transposed
 from phistar.backends.rolled.flat_steps import BIAS, read_off
-from phistar.backends.rolled.memory import MAIL, TOTAL
+from phistar.backends.rolled.link_memory import MAIL, TOTAL
 from phistar.backends.rolled.plan import Plan, accumulator, gathered, total
 from phistar.backends.rolled.steps import Place, Recorder, Step, remembered
 from phistar.backends.traces.trace import Scalar

@@ -5,8 +5,8 @@ import pytest
 
 import phistar as ps
 from phistar.backends.code import packed
-from phistar.backends.code.nearby import POINTERS, REACH, nearby
 from phistar.backends.code.packed import module_text
+from phistar.backends.code.short_addresses import POINTERS, REACH, nearby
 from phistar.backends.kernels import F64, I64, Let, Store, Value, vector
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
 from phistar.backends.traces.trace import Tape, finish

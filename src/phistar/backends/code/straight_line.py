@@ -2,7 +2,7 @@
 
 Long traces are split into functions with the values that cross between them in memory, which keeps compile time linear;
 `registers.py` says what else is in memory. What is fused is decided by `fusing.py`; NaN and infinity keep their
-meaning. Where inputs come from and outputs go to is the business of `Places`: rows of arrays (`rows.py`) or the links
+meaning. Where inputs come from and outputs go to is the business of `Places`: rows of arrays (`packed.py`) or the links
 of a long chain (`rolled/`).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import copysign
 from typing import Any, Protocol
 
-from phistar.backends.code.nearby import nearby
+from phistar.backends.code.short_addresses import nearby
 from phistar.backends.code.sincos import Angle, sincos, within_reach
 from phistar.backends.kernels import F64, PLANNED, Code, Func, Let, Module, Statement, Store, Table, Value, vector
 from phistar.backends.traces.fusing import fused_products

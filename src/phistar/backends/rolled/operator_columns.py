@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phistar.backends.kernels import U32
-from phistar.backends.rolled.loop import TABLES, Block
+from phistar.backends.rolled.link_loops import TABLES, Block
 from phistar.backends.rolled.plan import Plan, depending, parts
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Sweep

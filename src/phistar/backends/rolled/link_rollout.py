@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from phistar.backends.code.llvm import Body
 from phistar.backends.code.memory_places import MemoryPlaces, Spot
 from phistar.backends.code.stepping_loop import entry, time_arrays
+from phistar.backends.code.straight_line import Body
 from phistar.backends.code.timeloop import Phase, TimeSignature
 from phistar.backends.kernels import F64, I1, Code, Func, Local, Value
-from phistar.backends.rolled.loop import Array, Block, Calls, Sizes, array_data, called_functions, memory
+from phistar.backends.rolled.link_loops import Array, Block, Calls, Sizes, array_data, called_functions, memory
 
 PLACED = ("q", "v", "t", "c", "g")
 """The arrays whose places a robot's tables say: q and v of x, two times, joint forces or a controller's gains."""

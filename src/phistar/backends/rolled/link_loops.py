@@ -8,7 +8,7 @@ from functools import partial
 
 from phistar.backends.code.stepping_loop import entry
 from phistar.backends.kernels import F64, I1, I64, U32, Code, Func, Local, copy_function, ir
-from phistar.backends.rolled.memory import FIXED, LINK
+from phistar.backends.rolled.link_memory import FIXED, LINK
 
 COLUMNS = ("kind", "own", "parent", "passing", "passed", "children", "siblings", "frame", "more", "end", "constant")
 """Of a link's row in the table of links; places in memory are doubles from its start."""
