@@ -108,7 +108,8 @@ def content(arm, target, folder, **satellite):
         write_panda_arm(folder)
     if arm != "puma":
         model = ps.load(str(Path(folder) / robot) if robot.endswith("urdf") else robot)
-        made["ignored"] = []
+        sides = ("left", "right") if arm == "ur5" else ()  # whose hulls overlap where the links pass each other
+        made["ignored"] = [[f"{side}/forearm_link", f"{side}/wrist_2_link"] for side in sides]
         made["controller"].pop("torque_limit")
         for side, name in ((-1.0, "left"), (1.0, "right")):
             place = [mount[0], side * abs(mount[1]), mount[2]]

@@ -1,5 +1,7 @@
 """Other arms and other targets than the bundled scene's: whole captures, judged by true states."""
 
+import copy
+
 import pytest
 
 import phistar as ps
@@ -48,6 +50,37 @@ def test_an_object_on_five_massless_links_is_captured(tmp_path):
 
 def test_a_cylinder_is_taken_by_its_side_or_its_ends(tmp_path):
     captured(tmp_path, "puma", "cylinder")
+
+
+def with_panel(folder, name, parent, **place):
+    """The bundled scene `name` with a panel that swings freely on one of its bodies."""
+    (folder / "panel.urdf").write_text(
+        '<robot name="panel"><link name="root"/><link name="panel"><inertial><origin xyz="0 0.1 0"/><mass value="3"/>'
+        '<inertia ixx="0.1" iyy="0.03" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial><collision name="wing">'
+        '<origin xyz="0 0.1 0"/><geometry><box size="0.02 0.2 0.3"/></geometry></collision></link>'
+        '<joint name="hinge" type="revolute"><parent link="root"/><child link="panel"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1.5" upper="1.5" effort="0" velocity="99"/><dynamics damping="0.2" friction="0"/></joint>'
+        "</robot>",
+        "utf-8",
+    )
+    made = copy.deepcopy(dict(ps.Scene.load(name).content))
+    made["parts"].append({"name": "solar", "robot": "panel.urdf", "parent": parent, "v": [0.03], **place})
+    (folder / "panel.toml").write_text(text_of(made), "utf-8")
+    return ps.Scene.load(folder / "panel.toml")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "parent", "place"),
+    [
+        ("grapple-free", "base", {"xyz": [-1.6, 1.25, 0.0]}),
+        ("grapple", "satellite", {"xyz": [0.205, 0.0, 0.0], "rpy": [0.0, 0.0, -1.5708]}),
+    ],
+)
+def test_panels_that_swing_on_base_or_target_do_not_keep_it_from_being_captured(tmp_path, name, parent, place):
+    result = with_panel(tmp_path, name, parent, **place).run(0)
+    assert result.summary["captured"], result.summary["missing"]
+    assert result.summary["momentum_drift"] < 1e-10
 
 
 @pytest.mark.slow

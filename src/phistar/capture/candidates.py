@@ -132,7 +132,7 @@ class Candidates:
         low, high = self.lower[arm] + self.settings.limit_margin, self.upper[arm] - self.settings.limit_margin
         near = self._wrapped(angles, self.now[self.robot.arms.slices[arm]], arm)
         inside = (near > low) & (near < high)
-        return inside[..., :-1].all(axis=-1).any(axis=-1)
+        return np.asarray(inside[..., :-1].all(axis=-1).any(axis=-1))
 
     def _arm(self, arm: int, rows: np.ndarray, grips: np.ndarray) -> dict[str, np.ndarray]:
         """Of one arm on rows (r, 2): scores (r, b), joints (r, b, 5, n) and rolls (r, b) of its ways to bend."""

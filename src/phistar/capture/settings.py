@@ -103,7 +103,7 @@ GAINS: Mapping[str, CoordinatedGains] = MappingProxyType(
 )
 
 FIRM, FREE = 4.5, 1.0  # D τ/Λ that a hand takes on joints that dry friction steadies, and on others;
-QUIET = 0.2  # of that once it holds still: damping turns the noise of rates into motion, which no friction stops
+QUIET = 0.04  # of that once it holds still: damping turns the noise of rates into motion, which no friction stops
 
 
 def stable_gains(phase: str, inertia: np.ndarray, steady: bool, lag: float) -> CoordinatedGains:

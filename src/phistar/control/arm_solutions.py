@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from phistar.array_types import Array
+from phistar.array_types import Array, IntArray
 from phistar.control.kinematics import inverse_kinematics
 from phistar.control.reach import checked_targets
 from phistar.control.spherical_wrist import BRANCHES, SphericalWrist, angle_about, meeting_point, screw_axes
@@ -104,7 +104,7 @@ class ParallelElbow:
         place = self._fourth_axis(whole, back, bent, last)
         return self._planar(place, first, fifth, sixth, total, poses.shape[:-2])
 
-    def _fourth_axis(self, whole: Array, back: Array, bent: Array, last: Array) -> Array:
+    def _fourth_axis(self, whole: np.ndarray, back: Array, bent: Array, last: Array) -> Array:
         """Where e₂e₃ brings the point of the fourth axis, (…, 2, 2, 3): e₁⁻¹ X e₆⁻¹ e₅⁻¹ p₄."""
         point = self.points[3] - self.wrist
         point = np.swapaxes(bent @ last, -1, -2) @ point + self.wrist
@@ -172,7 +172,7 @@ class SearchedArm:
     model: Model
     frame: str
     seen_from: str
-    rates: Array  # which entries of q its joints are
+    places: IntArray  # which entries of q its joints are
 
     @staticmethod
     def of(model: Model, frame: str, seen_from: str) -> SearchedArm:
@@ -192,7 +192,7 @@ class SearchedArm:
         rng, found = np.random.default_rng(0), []
         for _ in range(SEARCHES):
             made = inverse_kinematics(self.model, outer, self.frame, self.model.random(rng), starts=1, tolerance=1e-7)
-            found.append(np.where(made.success[..., None], made.q[..., self.rates], np.nan))
+            found.append(np.where(made.success[..., None], made.q[..., self.places], np.nan))
         return np.stack(found, axis=-2)
 
 
