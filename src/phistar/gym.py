@@ -15,10 +15,10 @@ from phistar.errors import PhistarError, ShapeError
 from phistar.plant.robot_view import motions_of
 from phistar.sim.motion import Moment, Motion
 from phistar.sim.scenes.controllers import effort_limits
-from phistar.sim.scenes.loop import Continuous, Drive
 from phistar.sim.scenes.readings import Line, Readings
 from phistar.sim.scenes.run import SENSED
 from phistar.sim.scenes.scene import Scene, Setting
+from phistar.sim.scenes.scene_drive import Continuous, Drive
 from phistar.sim.trajectory import Trajectory
 
 try:

@@ -16,9 +16,9 @@ from phistar.capture.paths import seen_from
 from phistar.capture.settings import GAINS, Settings, stable_gains
 from phistar.control.law import pose_row
 from phistar.errors import FileError
-from phistar.sim.scenes.plain import packed, unpacked
 from phistar.sim.scenes.registry import scene_folders
 from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.serialize import packed, unpacked
 from tests.capture.grapple_layout import LAYOUT, WHO
 
 pytest.importorskip("coal")

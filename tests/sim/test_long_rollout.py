@@ -7,10 +7,10 @@ import phistar as ps
 from phistar.backends.code.timeloop import Memory
 from phistar.backends.machine.jit import Target, host
 from phistar.sim import rollout as module
-from phistar.sim.controller import control_phase
-from phistar.sim.drives import Drives
 from phistar.sim.integrators import METHODS
+from phistar.sim.joint_drives import Drives
 from phistar.sim.long_rollout import long_rollout
+from phistar.sim.traced_controller import control_phase
 from tests.sim.test_rollout import states, tree, with_passive_forces
 from tests.trees import KINDS, mechanism
 

@@ -6,9 +6,9 @@ import pytest
 import phistar as ps
 from phistar.backends.code.timeloop import Memory
 from phistar.sim import rollout as module
-from phistar.sim.drives import Drives
 from phistar.sim.floating import MORE
 from phistar.sim.integrators import METHODS
+from phistar.sim.joint_drives import Drives
 from tests.trees import KINDS, mechanism
 
 ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4}

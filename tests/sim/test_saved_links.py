@@ -7,7 +7,7 @@ import pytest
 
 import phistar as ps
 from phistar.errors import FileError
-from phistar.sim.scenes.kept_model import _hangs_together
+from phistar.sim.scenes.run_model import _hangs_together
 from tests.loops.mechanisms import four_bar
 
 pytest.importorskip("h5py")
@@ -50,7 +50,7 @@ def test_a_choice_of_rates_that_is_none_is_refused():
 
 
 def test_a_class_that_is_no_part_of_a_model_is_refused():
-    from phistar.sim.scenes.kept_model import _check_classes
+    from phistar.sim.scenes.run_model import _check_classes
 
     with pytest.raises(FileError, match="holds a"):
         _check_classes({"class": "phistar.loops.embedding:embedded", "named": {"class": "phistar.loops.forward:x"}})

@@ -59,8 +59,8 @@ def simulate(
       phistar simulate puma560 --q 0,0.8,0,0,0.1,0
     """
     from phistar.io import load
-    from phistar.sim.alone import alone, resting_place
     from phistar.sim.scenes.run import Stopped
+    from phistar.sim.unattended import resting_place, simulate_unattended
 
     model = load(robot, floating=floating, packages=packages or [], without=without or [])
     check_folder(out)
@@ -68,7 +68,7 @@ def simulate(
     rates, failed = _numbers(model, v, np.zeros(model.nv), "v"), None
     try:
         with SimulationProgress(model.name, duration) as tell:
-            result = alone(robot, start, rates, duration, floating, packages or [], tell, without or [])
+            result = simulate_unattended(robot, start, rates, duration, floating, packages or [], tell, without or [])
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
     files = Written([], True) if out is None else written(result, out)

@@ -45,7 +45,7 @@ from phistar.plant.scene_schema import (
 )
 from phistar.plant.scene_sensors import sense_all
 from phistar.plant.scene_sentences import unknown_key
-from phistar.sim.scenes.meshes import named, solids, without_meshes
+from phistar.sim.scenes.mesh_solids import named, solids, without_meshes
 from phistar.spatial import Inertia, Pose, from_quaternion
 from phistar.spatial.inertia import MASSLESS
 

@@ -13,7 +13,7 @@ from phistar.errors import PhistarError
 from phistar.loops.residual import projected
 from phistar.sim.charts import BACK, GOOD, Chart
 from phistar.sim.coordinates import Coordinates
-from phistar.sim.drives import Drives
+from phistar.sim.joint_drives import Drives
 from phistar.sim.passive import Passive
 from phistar.sim.sample_and_hold import Held
 from phistar.sim.stepping import Segment, integrated

@@ -18,16 +18,16 @@ from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.sim.closing import check_closed, closed_again
-from phistar.sim.compiled import compiled_rollout
-from phistar.sim.controller import Controller, compiled_control, control_phase
 from phistar.sim.coordinates import Coordinates
-from phistar.sim.drives import Drives
 from phistar.sim.feedback import feedback_forces, feedback_phase, feedback_rows
 from phistar.sim.floating import MORE
 from phistar.sim.integrators import Flow, Method, method_named
+from phistar.sim.joint_drives import Drives
 from phistar.sim.left_out import tell_left_out
 from phistar.sim.long_rollout import long_rollout
 from phistar.sim.passive import Passive
+from phistar.sim.rollout_kernel import compiled_rollout
+from phistar.sim.traced_controller import Controller, compiled_control, control_phase
 from phistar.sim.trajectory import Trajectory
 
 FASTEST = 1e6  # rad/s and m/s: what moves so fast has diverged

@@ -16,7 +16,7 @@ from phistar.loops.residual import left_open, loop_residual, projected
 from phistar.model import Model
 from phistar.sim.closing import check_closed
 from phistar.sim.course import Course, Piece
-from phistar.sim.drives import Drives
+from phistar.sim.joint_drives import Drives
 from phistar.sim.left_out import tell_left_out
 from phistar.sim.passive import Passive
 from phistar.sim.sample_and_hold import Held

@@ -18,7 +18,7 @@ import numpy as np
 
 from phistar.dynamics import forward_dynamics, mass_matrix_inverse
 from phistar.model import Model
-from phistar.sim.drives import Drives
+from phistar.sim.joint_drives import Drives
 from phistar.sim.passive import Passive
 
 EXCESS = 1e-9  # of the friction: a force on the very bound still holds, so that no change is decided by rounding

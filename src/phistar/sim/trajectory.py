@@ -289,7 +289,7 @@ class Trajectory:
 
         Meshes of its model are found in the folder of the file and in folders of `packages`; others are left out.
         """
-        from phistar.sim.scenes.kept_run import load
+        from phistar.sim.scenes.run_reader import load
 
         return load(Path(path), packages)
 

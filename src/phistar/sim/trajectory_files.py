@@ -1,6 +1,6 @@
 """Trajectories as HDF5 files: arrays over the samples, names, events, the summary, and the model as data.
 
-Nothing is pickled. A reader that trusts nobody (`sim.scenes.kept_run`) takes every name and text one by one.
+Nothing is pickled. A reader that trusts nobody (`sim.scenes.run_reader`) takes every name and text one by one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import FileError, PhistarError
-from phistar.sim.scenes.plain import packed
 from phistar.sim.scenes.run_folder import CHECKPOINT, check_ended, together, whole
+from phistar.sim.scenes.serialize import packed
 from phistar.sim.trajectory import Trajectory
 
 FORMAT_VERSION = 2

@@ -10,7 +10,7 @@ import phistar as ps
 from phistar.backends.code.timeloop import Memory, TimeLoop, TimeSignature, recorded
 from phistar.backends.machine import compiler
 from phistar.backends.machine.jit import Target, compile_object, gufunc, host, load_object
-from phistar.sim import compiled
+from phistar.sim import rollout_kernel as compiled
 
 BASELINE = Target(host().triple, "x86-64", "")
 on_x86 = pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="the baseline is that of x86-64")

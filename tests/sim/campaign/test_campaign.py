@@ -11,9 +11,9 @@ import pytest
 
 import phistar as ps
 from phistar.errors import PhistarError
+from phistar.sim.campaign.campaign_plan import Plan
 from phistar.sim.campaign.perform import perform
-from phistar.sim.campaign.plan import Plan
-from phistar.sim.campaign.rows import TIMED
+from phistar.sim.campaign.run_rows import TIMED
 from phistar.sim.campaign.store import read_rows
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import FLOOR, ball, little_scene

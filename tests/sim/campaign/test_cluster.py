@@ -13,10 +13,10 @@ import phistar
 from phistar.cli.app import run as command
 from phistar.errors import PhistarError
 from phistar.sim.campaign.campaign import spread
+from phistar.sim.campaign.campaign_plan import Plan
 from phistar.sim.campaign.perform import perform
-from phistar.sim.campaign.plan import Plan
 from phistar.sim.campaign.pools import Cluster
-from phistar.sim.campaign.rows import TIMED
+from phistar.sim.campaign.run_rows import TIMED
 from phistar.sim.campaign.store import read_rows
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import ball, little_scene

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from phistar.errors import PhistarError
+from phistar.sim.campaign.campaign_plan import Plan
 from phistar.sim.campaign.perform import died, perform
-from phistar.sim.campaign.plan import Plan
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import FLOOR, ball, little_scene
 

@@ -145,7 +145,7 @@ def test_another_run_does_not_begin_where_one_is_written_down_half_way(kept):
 
 def test_a_checkpoint_makes_nothing_but_plain_values(kept):
     """A class that a file names is neither imported nor called unless it is plain data of phistar or the controller."""
-    from phistar.sim.scenes.plain import unpacked
+    from phistar.sim.scenes.serialize import unpacked
 
     for name in ("os:system", "subprocess:Popen", "phistar.errors:FileError", "phistar.sim.scenes.scene:Scene.load"):
         with pytest.raises(ps.FileError, match="which this run does not know"):
@@ -156,7 +156,7 @@ def test_a_checkpoint_makes_nothing_but_plain_values(kept):
 
 
 def test_values_come_back_with_every_bit():
-    from phistar.sim.scenes.plain import packed, unpacked
+    from phistar.sim.scenes.serialize import packed, unpacked
 
     table = np.random.default_rng(0).normal(size=(3, 4))
     value = {
@@ -218,7 +218,7 @@ def test_a_checkpoint_of_a_run_that_has_ended_does_not_survive_in_a_reused_folde
 
 
 def test_events_that_the_first_release_wrote_are_known():
-    from phistar.sim.scenes.plain import unpacked
+    from phistar.sim.scenes.serialize import unpacked
 
     told = {"class": "phistar.sim.motion:Event", "fields": [0.1, "touch", "a / b"]}
     assert unpacked(told, b"", frozenset()) == (0.1, "touch", "a / b")

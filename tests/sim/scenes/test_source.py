@@ -66,7 +66,7 @@ def test_a_list_that_has_no_names_takes_the_place_of_the_other(falling):
 
 def test_a_run_keeps_the_scene_written_out_from_which_the_same_is_drawn(falling, tmp_path):
     pytest.importorskip("h5py")
-    from phistar.sim.scenes.kept_model import model_of_run
+    from phistar.sim.scenes.run_model import model_of_run
 
     scene = Scene.load(falling / "other.toml")
     run = scene.run(5)

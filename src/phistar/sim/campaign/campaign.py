@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from phistar.errors import PhistarError
+from phistar.sim.campaign.campaign_plan import Plan
 from phistar.sim.campaign.counting import counted
 from phistar.sim.campaign.perform import Done, died, perform
-from phistar.sim.campaign.plan import Plan
 from phistar.sim.campaign.pools import Cluster, Pool, Processes
-from phistar.sim.campaign.rows import Row
+from phistar.sim.campaign.run_rows import Row
 from phistar.sim.campaign.store import Store, described
 from phistar.sim.scenes.scene import Scene
 

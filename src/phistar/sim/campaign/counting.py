@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.sim.campaign.perform import ENDED, GOOD
-from phistar.sim.campaign.rows import Row
+from phistar.sim.campaign.run_rows import Row
 
 SURE = 1.959963984540054  # standard deviations: 95 % of a normal distribution lie within
 QUANTILES = {"min": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "max": 1.0}

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from phistar.errors import PhistarError
-from phistar.sim.campaign.plan import Plan
-from phistar.sim.campaign.rows import Row, of_chance, of_summary
+from phistar.sim.campaign.campaign_plan import Plan
+from phistar.sim.campaign.run_rows import Row, of_chance, of_summary
 from phistar.sim.scenes.run import Stopped
 from phistar.sim.trajectory import Trajectory
 

@@ -18,7 +18,7 @@ from phistar.errors import FileError, PhistarError
 from phistar.safe_files import MEGABYTE, check_file, is_inside, read_text
 from phistar.sim.campaign.perform import Done
 from phistar.sim.campaign.pools import own_version
-from phistar.sim.campaign.rows import Row
+from phistar.sim.campaign.run_rows import Row
 from phistar.sim.scenes.run_folder import whole
 
 FORMAT_VERSION = 1

@@ -17,11 +17,11 @@ from phistar.errors import FileError, PhistarError
 from phistar.plant.session import PlantState
 from phistar.safe_files import MEGABYTE, read_bytes
 from phistar.sim.motion import Event, Moment, Touching
-from phistar.sim.scenes.loop import Sampled
-from phistar.sim.scenes.plain import check_alike, packed, unpacked
 from phistar.sim.scenes.run import Course, Stopped, Watch, finished
 from phistar.sim.scenes.run_folder import CHECKPOINT, check_ended, whole
 from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.scene_drive import Sampled
+from phistar.sim.scenes.serialize import check_alike, packed, unpacked
 from phistar.sim.trajectory import Trajectory
 from phistar.sim.world import World
 

@@ -12,8 +12,8 @@ from phistar.contact.surface import normal_energy
 from phistar.plant.session import Session
 from phistar.sim.motion import Moment
 from phistar.sim.scenes.audit import Audit, Books
-from phistar.sim.scenes.loop import Continuous, Sampled
 from phistar.sim.scenes.scene import Setting
+from phistar.sim.scenes.scene_drive import Continuous, Sampled
 from phistar.sim.trajectory import Event
 
 Row = dict[str, Any]

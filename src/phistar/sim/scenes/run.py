@@ -14,8 +14,8 @@ from phistar.errors import PhistarError
 from phistar.plant.commands import controller_of
 from phistar.sim.motion import Moment, Motion
 from phistar.sim.scenes.log import Log, Row
-from phistar.sim.scenes.loop import Continuous, Drive, Sampled
 from phistar.sim.scenes.scene import Scene, Setting
+from phistar.sim.scenes.scene_drive import Continuous, Drive, Sampled
 from phistar.sim.scenes.summary import result_of
 from phistar.sim.trajectory import Stopped as Stopped
 from phistar.sim.trajectory import Trajectory

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from phistar.errors import PhistarError
-from phistar.sim.campaign.plan import Plan
+from phistar.sim.campaign.campaign_plan import Plan
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import little_scene
 

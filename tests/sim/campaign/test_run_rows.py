@@ -2,8 +2,8 @@
 
 import pytest
 
-from phistar.sim.campaign.plan import Plan
-from phistar.sim.campaign.rows import of_chance, of_summary
+from phistar.sim.campaign.campaign_plan import Plan
+from phistar.sim.campaign.run_rows import of_chance, of_summary
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import ball, little_scene
 

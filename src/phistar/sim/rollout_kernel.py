@@ -13,8 +13,8 @@ from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.sim.closing import closed_again
 from phistar.sim.coordinates import Coordinates
-from phistar.sim.drives import Drives
 from phistar.sim.integrators import Flow, Method, method_named
+from phistar.sim.joint_drives import Drives
 from phistar.sim.passive import Passive
 
 

@@ -33,7 +33,7 @@ SWING = 200.0  # rad/s: of a joint on the spring of its stop
 SOFT = 1.0  # rad/s or m/s: the speed away at which a stop no longer pushes
 
 
-def alone(
+def simulate_unattended(
     source: str | os.PathLike[str],
     q: Any = None,
     v: Any = None,

@@ -20,8 +20,8 @@ from phistar.model.compound import compound_links
 from phistar.model.joints import JointKind
 from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
 from phistar.safe_files import check_file, is_inside, read_text
-from phistar.sim.scenes.plain import unpacked
 from phistar.sim.scenes.scene import Scene
+from phistar.sim.scenes.serialize import unpacked
 from phistar.sim.scenes.source import LARGEST, parsed, source_of
 from phistar.sim.trajectory import Part
 from phistar.spatial import Inertia, Pose

@@ -6,7 +6,7 @@ import pytest
 import phistar as ps
 from phistar.backends.code.timeloop import Memory
 from phistar.backends.traces.symbolic import replay
-from phistar.sim.controller import control_phase
+from phistar.sim.traced_controller import control_phase
 
 TARGET = np.array([0.3, -0.5, 0.2])
 

@@ -6,7 +6,7 @@ import pytest
 import phistar as ps
 from phistar.errors import PhistarError
 from phistar.model.mesh_files import FORMATS
-from phistar.sim.scenes import meshes
+from phistar.sim.scenes import mesh_solids
 from phistar.sim.scenes.scene import Scene
 
 pytest.importorskip("coal")
@@ -64,13 +64,13 @@ def test_a_ball_rests_on_the_foot_of_the_pieces_and_on_the_slope_of_the_hull(ang
 def test_pieces_are_cut_once_and_fill_the_mesh(angle, monkeypatch, tmp_path, caplog):
     pytest.importorskip("coacd")
     monkeypatch.setenv("PHISTAR_CACHE", str(tmp_path / "cache"))
-    first = meshes.pieces(ps.Mesh(str(angle)))
+    first = mesh_solids.pieces(ps.Mesh(str(angle)))
     volume = sum(trimesh.convex.convex_hull(piece.points).volume for piece in first)
     assert volume == pytest.approx(0.36, rel=0.02)
     assert f"{angle} (0.0 MB) is cut into convex pieces" in caplog.text
     caplog.clear()
     monkeypatch.setattr(ps.Polytope, "pieces", None)  # a second cut would fail
-    again = meshes.pieces(ps.Mesh(str(angle)))
+    again = mesh_solids.pieces(ps.Mesh(str(angle)))
     assert [piece.points.tolist() for piece in again] == [piece.points.tolist() for piece in first]
     assert "is cut into" not in caplog.text
 
@@ -79,7 +79,7 @@ def test_pieces_are_cut_once_and_fill_the_mesh(angle, monkeypatch, tmp_path, cap
 def test_a_mesh_that_is_too_large_is_refused_before_it_is_read(angle, monkeypatch, way):
     monkeypatch.setitem(FORMATS, ".stl", 1000)
     with pytest.raises(ps.FileError, match=r"angle\.stl is larger than .* MB, the most that is read of a mesh in STL"):
-        meshes.solids(ps.Mesh(str(angle)), way)
+        mesh_solids.solids(ps.Mesh(str(angle)), way)
 
 
 def robot_file(angle):
@@ -98,7 +98,7 @@ def robot_file(angle):
 @pytest.mark.parametrize(("way", "left"), [("hull", 1), ("none", 0)])
 def test_a_robots_collision_meshes_are_replaced_and_its_looks_stay(angle, way, left):
     robot = ps.load(robot_file(angle))
-    found = meshes.without_meshes(robot, way)
+    found = mesh_solids.without_meshes(robot, way)
     for geometry in (found.base_geometry, found.bodies[0].geometry):
         collision = [each for each in geometry if each.role == "collision"]
         assert len(collision) == left and all(isinstance(each.shape, ps.Polytope) for each in collision)
@@ -121,11 +121,11 @@ def test_a_mesh_without_triangles_is_a_sentence(tmp_path, content, way):
     path = tmp_path / "empty.stl"
     path.write_bytes(content)
     with pytest.raises(PhistarError, match=r"empty\.stl"):
-        meshes.solids(ps.Mesh(str(path)), way)
+        mesh_solids.solids(ps.Mesh(str(path)), way)
 
 
 def test_a_mesh_that_is_not_there_is_a_sentence(tmp_path):
     for path, words in (("", "packages"), (str(tmp_path / "no.stl"), "cannot be read"), ("a\0b.stl", "cannot be read")):
         for way in ("hull", "pieces"):
             with pytest.raises(PhistarError, match=words):
-                meshes.solids(ps.Mesh(path), way)
+                mesh_solids.solids(ps.Mesh(path), way)

@@ -20,7 +20,7 @@ from phistar.errors import FileError, PhistarError
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Model
 from phistar.safe_files import MEGABYTE
-from phistar.sim.scenes import kept_model
+from phistar.sim.scenes import run_model
 from phistar.sim.scenes.source import LARGEST
 from phistar.sim.trajectory import Contacts, Event, Part, Trajectory
 from phistar.sim.trajectory_files import NAMES
@@ -104,13 +104,13 @@ def _found_model(
 ) -> tuple[Model, Mapping[str, Part]]:
     inside, parts, whole, why = None, {}, False, "no model is inside"
     if content.model is not None:
-        inside, parts, whole = kept_model.inside(*content.model, Folders.around(place, packages))
+        inside, parts, whole = run_model.inside(*content.model, Folders.around(place, packages))
     widths = content.arrays["q"].shape[1:], content.arrays["v"].shape[1:]
     if folder is not None:
-        kept_model.check_kept(folder)
+        run_model.check_kept(folder)
     if folder is not None and not whole:  # the scene may lead to meshes that the file alone does not
         try:
-            model = kept_model.model_of_run(folder, content.source, summary["seed"], packages)
+            model = run_model.model_of_run(folder, content.source, summary["seed"], packages)
             if inside is None or model.key == inside.key:
                 if widths == ((model.nq,), (model.nv,)):
                     return model, parts
@@ -152,7 +152,7 @@ def _contacts(arrays: dict[str, np.ndarray], pairs: tuple[str, ...]) -> Contacts
 
 
 def _kept_text(folder: Path) -> str:
-    kept = folder / kept_model.KEPT
+    kept = folder / run_model.KEPT
     return safe_files.read_text(kept, "a scene in TOML", LARGEST) if kept.is_file() else ""
 
 
