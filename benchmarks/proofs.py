@@ -18,6 +18,7 @@ from typing import Any
 
 import phistar as ps
 from phistar.cli.check import evaluate, replay
+from phistar.expression import Expression
 from phistar.identities.derivation import Derivation
 from phistar.operators.parse import parse
 from phistar.operators.symbols import NAMES
@@ -47,8 +48,8 @@ def forget() -> None:
 
 def derivations() -> Iterator[Named]:
     """The site's statements, on chains and on trees."""
-    for where, kind in (("chain", {}), ("tree", {"tree": True, "armature": True})):
-        algebra = ps.algebra(nonredundant=True, **kind)
+    chain, tree = ps.algebra(nonredundant=True), ps.algebra(tree=True, armature=True, nonredundant=True)
+    for where, algebra in (("chain", chain), ("tree", tree)):
         for entry in SITE["ENTRIES"]:
             statement = entry.statement(algebra)
             yield f"{entry.title} ({where})", lambda s=statement, e=entry: s.derivation(matrix=e.matrix)
@@ -61,7 +62,14 @@ def proofs() -> Iterator[Named]:
     symbols = {name: getattr(algebra, name).node for name in NAMES}
     for name, pair in listed.items():
         left, right = (algebra.expression(parse(side, symbols)) for side in pair)
-        yield name, lambda left=left, right=right: left.equals(right).derivation
+        yield name, lambda left=left, right=right: proof_of(left, right)
+
+
+def proof_of(left: Expression, right: Expression) -> Derivation:
+    found = left.equals(right).derivation
+    if found is None:
+        raise SystemExit(f"{left.show()} = {right.show()} is not proved.")
+    return found
 
 
 def check(certificate: dict[str, Any]) -> None:
@@ -86,7 +94,7 @@ def report(title: str, statements: Iterator[Named], rounds: int) -> None:
     rows = [(name, *measure(make, rounds)) for name, make in statements]
     print(f"\n{title}: {len(rows)}; the slowest of each kind:")
     for heading, at, goal in (("found", 1, DERIVED), ("certificate checked", 2, CHECKED)):
-        slowest = sorted(rows, key=lambda row: -row[at])[:SHOWN]
+        slowest = sorted(rows, key=lambda row: float(row[at]), reverse=True)[:SHOWN]
         print(f"  {heading} (to reach: {goal:g} s)")
         for row in slowest:
             print(f"    {row[at]:7.3f} s  {row[3]:3d} steps  {row[0]}")
