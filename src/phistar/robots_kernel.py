@@ -85,6 +85,7 @@ class _Recorder:
         for name, robot in self.robots.items():
             self._argument(f"{name}.q", robot.model.nq)
         if self._takes_operand:
+            assert statement.node.domain is not None
             self._argument("x", space_rows(statement.node.domain, self.robots))
         for letter in sorted(letters_of_robots(statement.node), key=lambda x: list(self.robots).index(x.name)):
             robot = self.robots[letter.name]
