@@ -22,6 +22,7 @@ from phistar.plant.actuators import Actuator, drive_tables
 from phistar.plant.batch_loop import DRIVE_ONLY, MODE, SERVES, STEP_ONLY
 from phistar.plant.free_bodies import INERTIA_FLOATS
 from phistar.plant.loop_rows import looped_bodies
+from phistar.plant.no_long_trees import without_long_trees
 from phistar.plant.scene_batch import no_scenes
 from phistar.plant.single_rows import SingleRow
 from phistar.plant.tree_moves import TreeMoves
@@ -86,7 +87,8 @@ class Engine:
 
     def bind(self) -> None:
         t = self.tables
-        self.serve, self.batch = bound(SERVES, t, {}, self.checked), t["batch"]
+        loops = SERVES if t["counts"][c.LONG_TREES] else without_long_trees(SERVES)
+        self.serve, self.batch = bound(loops, t, {}, self.checked), t["batch"]
         self.q, self.v, self.force = t["q"], t["rates"], t["force"]
         self.counts, self.numbers = t["counts"], t["numbers"]
 
