@@ -198,7 +198,9 @@ class Stated(StatedFunction[Arguments, Result]):
     ) -> dict[str, np.ndarray] | None:
         """The values where no kernel of the model's own is meant: links of any width, and traced numbers."""
         if has_wide_links(model):
-            return evaluated(self.wanted(model, frames, flip=False)[0], self._slot, q, given)
+            key = (self._slot, frames, "any width")
+            wanted = model.kept(key, lambda: self.wanted(model, frames, flip=False)[0])
+            return evaluated(wanted, self._slot, q, given)
         return self._recorded(model, q, given, frames) if is_traced(q, *given.values()) else None
 
     def kernel(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
