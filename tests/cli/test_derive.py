@@ -304,10 +304,10 @@ def test_interrupting_the_search_is_not_taken_for_its_end():
         raise RecursionError
 
 
-def test_help_lists_every_symbol_and_two_examples(capsys):
+def test_help_lists_every_symbol_and_three_examples(capsys):
     assert main(["derive", "--help"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("phistar derive ") == 3  # the usage and two examples
+    assert shown.count("phistar derive ") == 4  # the usage and three examples
     words = set(re.findall(r"\w+", shown))
     assert set(NAMES) | {"Lambda"} <= words
 
@@ -315,7 +315,7 @@ def test_help_lists_every_symbol_and_two_examples(capsys):
 def test_the_examples_of_the_help_run(capsys):
     main(["derive", "--help"])
     examples = re.findall(r'phistar derive "(.*)"(.*)', capsys.readouterr().out)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for statement, options in examples:
         assert main(["derive", statement, *options.split()]) == 0
 
@@ -379,3 +379,14 @@ def test_a_polynomial_is_shown_part_by_part(capsys):
     polynomial = A.mass.inv.cost_polynomial()
     assert isinstance(polynomial, CostPolynomial)
     assert ", ".join(f"{shown} {kind}" for kind, shown in derived["polynomials"].items()) == str(polynomial)
+
+
+def test_several_robots_are_derived_each_by_its_laws(capsys):
+    """RJK91 eq. 26 as it is printed."""
+    text = "inv(a.J @ inv(a.mass) @ a.J.T + b.J @ inv(b.mass) @ b.J.T)"
+    assert main(["derive", text, "--robot", "a", "--robot", "b"]) == 0
+    told = capsys.readouterr().out
+    assert "= ((B*ΩB)₍a₎ + (B*ΩB)₍b₎)⁻¹" in told and told.count("lemma 4, RJK91 lemma 4") == 2
+    assert main(["derive", "a.mass + b.mass", "--robot", "a", "--robot", "b"]) != 0
+    assert "Rates[a]" in capsys.readouterr().err
+    assert main(["derive", "a.J", "--robot", "a", "--tree"]) != 0

@@ -57,4 +57,4 @@ def test_the_laws_of_the_root_are_proved():
 def test_it_costs_a_square_root_per_joint():
     factor = (A.I + A.H @ A.phi @ A.K).T @ A.v
     assert residuals(A).cost(30).total - factor.cost(30).total < 31 * 3
-    assert str(residuals(A)) == "D½(I + HφK)* θ̇"
+    assert str(residuals(A)) == "D_root(I + HφK)* θ̇"

@@ -16,12 +16,13 @@ from rich.console import Console
 from phistar.cli import info
 from phistar.cli.derivation import page
 from phistar.errors import FileError, StatementError
-from phistar.expression import Algebra, Expression, algebra
+from phistar.expression import Algebra, Expression, RobotStatement, algebra
 from phistar.identities.derivation import Derivation
 from phistar.identities.justify import rewritten
 from phistar.identities.match import factor_rules, is_definition
 from phistar.operators.nodes import Node
 from phistar.operators.parse import parse
+from phistar.operators.robot_letters import merged
 from phistar.operators.show import text
 from phistar.operators.symbols import NAMES
 from phistar.sweeps.cost import Count, cost_polynomial
@@ -53,6 +54,10 @@ def derive(
     certificate: Annotated[
         Path | None, typer.Option("--certificate", metavar="FILE", help="Write what phistar check reads.")
     ] = None,
+    robots: Annotated[
+        list[str] | None,
+        typer.Option("--robot", metavar="NAME", help="One of several robots; repeat it, and write NAME.J, NAME.mass."),
+    ] = None,
 ) -> None:
     """Simplify an operator statement and show how: each law, the recursion, the cost against the naive way.
 
@@ -60,6 +65,7 @@ def derive(
     Examples:
       phistar derive "J @ inv(mass) @ J.T"
       phistar derive "inv(mass) @ (T - C - g)" --tree --armature
+      phistar derive "inv(inv(a.Lambda) + inv(b.Lambda))" --robot a --robot b
 
     \b
     Symbols (or as they are printed: φ, ψ, Ω, ℳ, 𝒞, 𝒢, θ̇ …):
@@ -67,6 +73,12 @@ def derive(
     """
     if as_latex and as_json:
         raise typer.BadParameter("--latex and --json are two forms of one answer; choose one (JSON holds the LaTeX).")
+    if robots:
+        if tree or armature or nonredundant or matrix or sizes or as_latex or as_json or certificate:
+            raise typer.BadParameter("--robot stands alone: each robot is a chain, and its derivation is printed.")
+        with limited_time(LONGEST_SEARCH):
+            typer.echo(str(read_robots(statement, robots).derivation()))
+        return
     operators = algebra(tree=tree, armature=armature, nonredundant=nonredundant)
     with limited_time(LONGEST_SEARCH):
         expression = read(statement, operators)
@@ -106,6 +118,14 @@ def read(statement: str, operators: Algebra) -> Expression:
             raise StatementError(re.sub(r"ps\.algebra\((\w+)=True\)", r"--\1", str(error))) from None
 
     return operators.expression(parse(statement, meanings, check))
+
+
+def read_robots(statement: str, names: list[str]) -> RobotStatement:
+    """The statement about several abstract robots that a text means."""
+    both = algebra(dict.fromkeys(names))
+    known = [(robot, name) for robot in names for name in SYMBOLS if name != "I"]
+    meanings = {f"{robot}.{name}": both[robot].__getattr__(name).node for robot, name in known}
+    return RobotStatement(merged(parse(statement, meanings)), both.robots)
 
 
 def explained(statement: str, expression: Expression, matrix: bool, sizes: list[int]) -> dict[str, Any]:

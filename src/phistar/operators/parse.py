@@ -58,6 +58,8 @@ class _Reader:
                 return self.scaled(Fraction(-1), self.meaning(operand), node)
             case ast.BinOp():
                 return self.joined(node)
+            case ast.Attribute(value=ast.Name(id=robot), attr=name) if f"{robot}.{name}" in self.meanings:
+                return self.meanings[f"{robot}.{name}"]
             case ast.Attribute(value=value, attr="T"):
                 return adjoint(self.operator(value))
             case ast.Attribute(value=value, attr="inv") | ast.Call(func=ast.Name(id="inv"), args=[value]):

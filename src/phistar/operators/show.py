@@ -18,7 +18,7 @@ GLYPHS = {
     "psi": ("ψ", r"\psi"),
     "E_phi": ("ℰφ", r"\mathcal{E}_\phi"),
     "E_psi": ("ℰψ", r"\mathcal{E}_\psi"),
-    "D_root": ("D½", r"D^{1/2}"),
+    "D_root": ("D_root", r"D^{1/2}"),
     "Omega": ("Ω", r"\Omega"),
     "Delta": ("Δ", r"\Delta"),
     "Gamma": ("Γ", r"\Gamma"),
