@@ -292,3 +292,10 @@ def test_a_derivation_as_latex_and_as_data_says_the_same(statement, symbols, set
     assert [step["law"] for step in data["steps"]] == [step.law for step in derivation.steps]
     assert data["result"]["statement"] == expected
     assert data["improved"] == bool(derivation.steps)
+
+
+@pytest.mark.parametrize("said", [{}, {"nonredundant": True}, {"tree": True, "armature": True}])
+def test_optional_laws_that_run_in_circles_are_left_out(said):
+    """Behind (I + HφK)⁻¹DK* some undo what others do, for ever; the form without them is given."""
+    a = ps.algebra(**said)
+    assert ((a.I + a.H @ a.phi @ a.K).inv @ a.D @ a.K.T).simplify().show() == "(I − HψK)DK*"

@@ -44,6 +44,10 @@ Path = list[tuple[WordRule | None, Polynomial]]
 _ROUNDS = 200  # far above any derivation; the rules terminate, this only turns a mistake in a new law into a sentence
 
 
+class Endless(StatementError):
+    """Laws that rewrite in circles."""
+
+
 @dataclass(frozen=True, eq=False)
 class Form:
     """A form that laws reach: `chosen` names the optional laws on the way, `told` makes the steps."""
@@ -90,11 +94,12 @@ def derivation_of(node: Node, form: Form, symbols: Symbols, setting: Setting, ma
 
 
 def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tuple[WordRule, ...], Path]]:
-    """To the normal form, and on from there with each choice of optional laws; what grows without end is given up."""
+    """To the normal form, and on from there with each choice of optional laws; what grows without end is given up, and
+    so are optional laws that rewrite in circles with the others."""
     with suppress(TooManyTerms, TooManyLetters):
         normal = _as_polynomial(expand(node), symbols, setting, ())
         for chosen in _choices(normal[-1][1], symbols, setting):
-            with suppress(TooManyTerms, TooManyLetters):
+            with suppress(TooManyTerms, TooManyLetters, *([Endless] if chosen else [])):
                 more = _as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else []
                 yield chosen, normal + more
 
@@ -273,7 +278,7 @@ def _by_rules(polynomial: Polynomial, rules: list[WordRule]) -> Path:
                 break
         else:
             return path or [(None, polynomial)]
-    raise StatementError(f"The laws do not come to an end on {factor(polynomial)!r}; one of them rewrites in circles.")
+    raise Endless(f"The laws do not come to an end on {factor(polynomial)!r}; one of them rewrites in circles.")
 
 
 def _displayed(node: Node, path: Path) -> list[Step]:
