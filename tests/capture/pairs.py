@@ -37,8 +37,8 @@ TARGETS = {
     "ball": [{"name": "satellite", "sphere": SIZE / 2}],
     "panels": [
         {"name": "satellite", "box": [SIZE, SIZE, SIZE]},
-        {"name": "panel1", "box": [0.02, 0.2, 0.3], "xyz": [0.0, 0.3, 0.0]},
-        {"name": "panel2", "box": [0.02, 0.2, 0.3], "xyz": [0.0, -0.3, 0.0]},
+        {"name": "panel1", "box": [0.02, 0.3, 0.2], "xyz": [0.0, 0.0, 0.3]},
+        {"name": "panel2", "box": [0.02, 0.3, 0.2], "xyz": [0.0, 0.0, -0.3]},
     ],
 }
 
