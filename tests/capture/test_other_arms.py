@@ -102,6 +102,6 @@ def test_other_arms_capture(tmp_path, arm, target):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [100, 105, 111, 212])
+@pytest.mark.parametrize("seed", [100, 105, 111])
 def test_twenty_degrees_per_second_are_captured(tmp_path, seed):
     captured(tmp_path, "puma", "box", seed, spin={"vector": [0.349, 0.349]})
