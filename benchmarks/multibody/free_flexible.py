@@ -4,6 +4,8 @@ python benchmarks/multibody/free_flexible.py            # 1,000 s at 1 ms by the
 python benchmarks/multibody/free_flexible.py --adaptive # also 10 s by ps.simulate at rtol = 1e-12
 """
 
+# pyright: reportMissingImports=false
+
 import argparse
 import sys
 import time

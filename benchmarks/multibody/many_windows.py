@@ -3,6 +3,8 @@
 python benchmarks/multibody/many_windows.py [WINDOWS …]      # 10 100 1000 by default
 """
 
+# pyright: reportMissingImports=false
+
 import sys
 import time
 from pathlib import Path

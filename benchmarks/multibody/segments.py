@@ -7,6 +7,8 @@ the implicit midpoint rule with Pinocchio's derivatives of inverse dynamics; hal
 what is left, which is extrapolated.
 """
 
+# pyright: reportMissingImports=false
+
 import sys
 import time
 
