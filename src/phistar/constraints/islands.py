@@ -15,6 +15,7 @@ from phistar.constraints.columns import (
     ISLAND,
     ISLANDS,
     LAW,
+    LIMIT,
     LIMIT_LAW,
     MARGIN,
     NODE_A,
@@ -193,6 +194,7 @@ def is_free(m: Arrays, first: int, last: int, h: float) -> bool:
         if gap + h * m.contacts[c, RATE + 2] < margin or (m.contacts[c, PRINTED] > 0.0 and gap < margin):
             return False
     for x in range(first, last):
+        m.contacts[m.sorted[x], LIMIT] = 0.0  # nothing grips, so that soft fingers do not stay twisted
         for j in range(4):
             m.contacts[m.sorted[x], IMPULSE + j] = 0.0
     return True

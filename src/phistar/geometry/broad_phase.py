@@ -20,7 +20,7 @@ from phistar.geometry.shape_columns import (
     REACH,
     ROUND,
     SHAPE_BODY,
-    SHAPE_MARGIN,
+    SHAPE_FARTHEST,
     SIZES,
     TURN,
 )
@@ -49,7 +49,7 @@ def place_shape(m: Arrays, s: int, h: float) -> None:
     m.moves[s] = 1.1 * h * speed
     if m.shape_wholes[s, KIND] == HALFSPACE:
         return
-    extra = m.moves[s] + m.shapes[s, SHAPE_MARGIN]
+    extra = m.moves[s] + m.shapes[s, SHAPE_FARTHEST]
     for i in range(3):
         half = m.shapes[s, REACH]
         if m.shape_wholes[s, KIND] == ROUND:
@@ -76,7 +76,7 @@ def meet_plane(m: Arrays, s: int, plane: int) -> None:
     height = 0.0
     for k in range(3):
         height += m.placed[plane, 3 * k + 2] * (m.placed[s, 9 + k] - m.placed[plane, 9 + k])
-    if height > m.shapes[s, REACH] + m.shapes[s, SHAPE_MARGIN] + m.moves[s] + m.moves[plane]:
+    if height > m.shapes[s, REACH] + m.shapes[s, SHAPE_FARTHEST] + m.moves[s] + m.moves[plane]:
         return
     if m.shape_wholes[s, SHAPE_BODY] == m.shape_wholes[plane, SHAPE_BODY]:
         return

@@ -11,7 +11,8 @@ KIND, SHAPE_BODY, SHAPE_NODE, POINT_FIRST, POINT_COUNT, GROUP = range(6)
 SHAPE_WHOLES = 6
 
 # `shapes`: rotation and place on the body; radius and half length, or half sides; the reach; friction, restitution,
-# margin, time constant, damping, the mass behind it
+# the material's margin, time constant, damping, the mass behind it, strength, and the largest margin that acts on it
 TURN, PLACE, SIZES, REACH = 0, 9, 12, 15
 SHAPE_FRICTION, SHAPE_RESTITUTION, SHAPE_MARGIN, SHAPE_TIME, SHAPE_DAMPING, SHAPE_MASS, SHAPE_STRENGTH = range(16, 23)
+SHAPE_FARTHEST = 23
 SHAPE_FLOATS = 24

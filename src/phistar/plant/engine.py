@@ -77,6 +77,7 @@ class Engine:
         flat = sorted(system.shapes, key=lambda shape: record_of(shape.shape).kind == s.HALFSPACE)
         self.shape_names = tuple(shape.name for shape in flat)
         self._kept_q, self._kept_v = np.zeros_like(self.tables["q"]), np.zeros_like(self.tables["rates"])
+        self._kept_rows = self.tables["rows"][:, c.MEMORY].copy()
         self.changing: tuple[Any, ...] | None = None  # the narrow phase's derivative, once it was asked for
         self.bind()
 
@@ -103,7 +104,7 @@ class Engine:
         """The state after h. Room for contacts grows ahead of need; where a step needs more than twice as much at once,
         it is made again, without the bristles of the one before."""
         self.numbers[c.LENGTH], self.batch[MODE] = h, STEP_ONLY
-        self._kept_q[:], self._kept_v[:] = self.q, self.v
+        self._keep()
         self._run()
         if 2 * self.counts[c.CONTACTS] > self.counts[c.ROOM]:
             self.grow()
@@ -111,12 +112,17 @@ class Engine:
     def look(self, h: float) -> None:
         """The contacts that may act within h, with their gaps and rates, of the state as it stands."""
         self.numbers[c.LENGTH], self.counts[c.LOOKING], self.batch[MODE] = h, 1, STEP_ONLY
-        self._kept_q[:], self._kept_v[:] = self.q, self.v
+        self._keep()
         self.counts[c.READY] = 0
         try:
             self._run()
         finally:
             self.counts[c.LOOKING] = 0
+
+    def _keep(self) -> None:
+        """What a step that is made again starts from."""
+        self._kept_q[:], self._kept_v[:] = self.q, self.v
+        self._kept_rows[:] = self.tables["rows"][:, c.MEMORY]
 
     def _run(self) -> None:
         self.serve()
@@ -124,7 +130,8 @@ class Engine:
         while self.counts[c.FULL]:
             self.grow()
             self.q[:], self.v[:] = self._kept_q, self._kept_v
-            self.counts[c.READY] = 0
+            self.tables["rows"][:, c.MEMORY] = self._kept_rows
+            self.counts[c.READY] = self.counts[c.CONTACTS] = 0
             self.serve()
             self.check()
 
@@ -331,7 +338,8 @@ def _fill_shapes(system: System, table: dict[str, np.ndarray]) -> None:
         m = shape.material
         row[s.SHAPE_FRICTION], row[s.SHAPE_RESTITUTION], row[s.SHAPE_TIME] = m.friction, m.restitution, m.time_constant
         stated = [system.laws[number - 2].margin for number in set(system.meets[shape.group].tolist()) if number > 1]
-        row[s.SHAPE_MARGIN], row[s.SHAPE_DAMPING] = max([margin_of(m, record.reach), *stated]), m.damping
+        row[s.SHAPE_MARGIN], row[s.SHAPE_DAMPING] = margin_of(m, record.reach), m.damping
+        row[s.SHAPE_FARTHEST] = max([row[s.SHAPE_MARGIN], *stated])
         row[s.SHAPE_MASS], row[s.SHAPE_STRENGTH] = masses[shape.body][1], m.strength or 0.0
         if shape.body >= 0:
             out = float(np.linalg.norm(shape.placement.translation)) + record.reach

@@ -69,6 +69,11 @@ def rollout(
             f"The plant '{plant.name}' has fields, which Python evaluates: a rollout is one kernel and takes none. "
             "Step its scenes one by one with plant.step or ps.simulate."
         )
+    if plant.session.drag.any():
+        raise PhistarError(
+            f"The plant '{plant.name}' has free bodies with damping, which acts from outside a step: a rollout takes "
+            "none. Step its scenes one by one with plant.step or ps.simulate."
+        )
     batch, shape = _batch(plant, states)
     commands, steps = _commands(plant, controls, shape, steps)
     if not (np.isfinite(step) and step > 0.0):

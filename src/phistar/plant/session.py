@@ -8,6 +8,7 @@ import numpy as np
 
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError, ShapeError
+from phistar.model import Free, Model
 from phistar.plant.actuators import Actuator
 from phistar.plant.batch_loop import ENTRIES, LINE_AT, LINE_ROOM
 from phistar.plant.commands import command_of
@@ -36,6 +37,7 @@ class Session:
     ) -> None:
         self.engine, self.actuators, self.name = Engine(system, actuators=actuators), actuators, name
         self.fields = fields
+        self.drag = _free_damping(system.model)
         self.model = system.model
         self._last: PlantState | None = None
         self.late = max((actuator.delay for actuator in actuators), default=0.0)
@@ -174,6 +176,8 @@ class Session:
         table["outer"][:] = 0.0
         if force is not None:
             table["outer"][: self.model.nv] = self.model.checked(force, self.model.nv, "force")
+        if self.drag.any():
+            table["outer"][: self.model.nv] -= self.drag * engine.v[: self.model.nv]
         if self.fields:
             q, v = engine.q[: self.model.nq].copy(), engine.v[: self.model.nv].copy()
             bodies = BodyMotions(self.model, time, q, v, h)
@@ -194,3 +198,12 @@ class Session:
             if actuator.kind != "force":
                 tau[actuator.rate] += self.engine.tables["rows"][row, c.ROW_IMPULSE] / step
                 row += 1
+
+
+def _free_damping(model: Model) -> np.ndarray:
+    """(nv,): damping of the joints of floating bodies and bases, which acts from outside; 0 at other rates."""
+    made = np.zeros(model.nv)
+    for joint, parent in zip(model.joints, model.parents, strict=True):
+        if parent < 0 and isinstance(joint.kind, Free):
+            made[joint.v_slice] = joint.kind.damping
+    return made

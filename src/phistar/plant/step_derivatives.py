@@ -106,8 +106,9 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     """
     if plant.closures:
         raise PhistarError("Steps of plants with loops are not differentiated yet; take differences of plant.step.")
-    if plant.fields:
-        raise PhistarError("Steps of plants with fields are not differentiated; take differences of plant.step.")
+    if plant.fields or plant.session.drag.any():
+        told = "fields" if plant.fields else "free bodies with damping"
+        raise PhistarError(f"Steps of plants with {told} are not differentiated; take differences of plant.step.")
     if any(actuator.delay > 0.0 for actuator in plant.actuators):
         raise PhistarError(
             "A step with delayed actuators depends on earlier commands; set delay=0 to differentiate it."

@@ -9,7 +9,7 @@ import numpy as np
 
 from phistar.backends.kernel_calls import KernelCall, kernel_call, python_call
 from phistar.constraints import columns as c
-from phistar.model import Model
+from phistar.model import Free, Model
 from phistar.model.submodel import submodel
 from phistar.plant.ball_springs import ball_tables, has_ball_spring
 from phistar.plant.long_trees import LongTrees
@@ -58,7 +58,10 @@ class TreeMoves:
         table["q_of"][places] = np.concatenate([np.arange(j.q_slice.start, j.q_slice.stop) for j in joints])
         table["rate_of"][rates] = np.concatenate([np.arange(j.v_slice.start, j.v_slice.stop) for j in joints])
         table["nodes"][node, [c.BODY, c.TREE]] = body, 2 if own.roots.bodies else 1
-        table["viscous"][rates] = np.concatenate([_spread(j.kind.damping, j.nv) for j in joints])
+        viscous = [_spread(j.kind.damping, j.nv) for j in joints]
+        if isinstance(joints[0].kind, Free):  # its rates follow from the momentum; `Session.drive` has its drag
+            viscous[0] = np.zeros(joints[0].nv)
+        table["viscous"][rates] = np.concatenate(viscous)
         springs = [_spread(j.kind.stiffness if j.kind.flat or has_ball_spring(j) else 0.0, j.nv) for j in joints]
         table["elastic"][rates] = np.concatenate(springs)
         table["rest"][rates] = np.concatenate([j.kind.rest if j.kind.flat else np.zeros(j.nv) for j in joints])

@@ -1,4 +1,4 @@
-"""A long tree as a node of the solve: in the span of what touches it, S = Y*D⁻¹Y with Y = HψBQ* (RJK91 eq. 40).
+"""A long tree as a node of the solve: in the span of what touches it, S = Y*D⁻¹Y with Y = HψBQ*.
 
 Directions are unit wrenches at the bodies that contacts touch and unit forces on rates whose rows may reach their
 bounds. x = A⁻¹g of each, A = ℳ + hB + h²K, is one column of a kernel that runs link by link; of the directions, of

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.sim.scenes import registry
 from phistar.sim.scenes.registry import Law, Verdict, register_law, register_task
 from tests.scenes import ball, little_scene
 
@@ -24,6 +25,14 @@ class Push:
     def command(self, memory, t, sensed):
         return memory + 1, Command(np.array([self.force, 0.0]), "pushing", facts={"calls": memory})
 """
+
+
+@pytest.fixture(autouse=True)
+def _names_of_this_test_alone(monkeypatch):
+    """Others see no law or task that is registered here."""
+    registry.scene_folders()  # the applications have registered theirs
+    for table in ("_laws", "_tasks"):
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
 
 
 @pytest.fixture

@@ -152,7 +152,7 @@ class Limits:
 
 class Drive:
     """Joint forces of a step: the controller's, disturbances, and what passive joints do that a step does not know:
-    springs of free joints, and drag on free bodies."""
+    springs of free joints."""
 
     def __init__(self, setting: Setting, law: Continuous | Sampled) -> None:
         self.model, self.law, self.disturbances = setting.model, law, setting.disturbances
@@ -161,14 +161,11 @@ class Drive:
         if late and self.step is None:
             raise PhistarError(f"The actuator '{late[0]}' acts late, which needs steps of one length: [time] step = ….")
         self.passive = Passive(self.model)
-        self.damping, self.stiffness = np.zeros(self.model.nv), np.zeros(self.model.nv)
-        for body, joint in enumerate(self.model.joints):
-            own = joint.v_slice
+        self.stiffness = np.zeros(self.model.nv)
+        for joint in self.model.joints:
             if isinstance(joint.kind, Free):
-                self.stiffness[own] = self.passive.stiffness[own]
-            if isinstance(joint.kind, Free) and self.model.parents[body] < 0:
-                self.damping[own] = self.passive.damping[own]
-        self.dragged, self.sprung = bool(self.damping.any()), bool(self.stiffness.any())
+                self.stiffness[joint.v_slice] = self.passive.stiffness[joint.v_slice]
+        self.sprung = bool(self.stiffness.any())
 
     def into(self, session: Session, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Gives a session the forces and commands of its next step."""
@@ -176,15 +173,13 @@ class Drive:
             outside = self._outside(np.zeros(self.model.nv), t, q, v)
             session.drive(self.law.values, outside, self.step or 1e-3, t)
         else:
-            session.engine.force[: self.model.nv] = self._outside(self.law(t, q, v), t, q, v)
+            session.engine.force[: self.model.nv] = self._outside(self.law(t, q, v), t, q, v) - session.drag * v
 
     def _outside(self, tau: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Joint forces with those that no motor gives."""
         for each in self.disturbances:
             if each.start <= t < each.start + each.duration:
                 tau = tau + jacobian(self.model, q, each.frame).T @ each.force
-        if self.dragged:
-            tau = tau - self.damping * v
         if self.sprung:
             tau = tau - self.stiffness * self.passive.deflection(q)
         return tau

@@ -87,9 +87,8 @@ def parsed(text: str, where: str) -> dict[str, Any]:
 
 def _found(source: str | os.PathLike[str]) -> Path:
     path = Path(source)
-    if path.suffix or os.path.exists(path):
-        return path
-    return _bundled(str(source))
+    is_name = not path.suffix and (str(source) in _bundled_files() or not os.path.exists(path))
+    return _bundled(str(source)) if is_name else path
 
 
 def _bundled(name: str) -> Path:
