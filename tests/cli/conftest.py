@@ -7,4 +7,4 @@ import pytest
 def no_pages(monkeypatch):
     """Pages take seconds, and are tested where they are made."""
     for name in ("_report", "_replay"):
-        monkeypatch.setattr(f"phistar.cli.written.{name}", lambda result, path: path.write_text("a page"))
+        monkeypatch.setattr(f"phistar.cli.run_files.{name}", lambda result, path: path.write_text("a page"))

@@ -24,7 +24,7 @@ from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import ARTICULATED, BLOCKS, COMPOSITE, Wanted, identity, program_of
-from phistar.backends.traces.late import arranged
+from phistar.backends.traces.sink_instructions import arranged
 from phistar.backends.traces.trace import ShortTape, Tape, TooLong, Trace, finish
 from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting

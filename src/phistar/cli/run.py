@@ -15,8 +15,8 @@ from phistar.cli import info
 from phistar.cli.arguments import AllowCode, Packages
 from phistar.cli.names import scenes
 from phistar.cli.progress import SimulationProgress
+from phistar.cli.run_files import Written, check_folder, written
 from phistar.cli.tables import number
-from phistar.cli.written import Written, check_folder, written
 from phistar.errors import FileError
 
 DEFAULT = "grapple"

@@ -15,8 +15,8 @@ from rich.text import Text
 from phistar.cli import info
 from phistar.cli.arguments import Floating, Packages, Robot, SummaryAsJson, Without
 from phistar.cli.progress import SimulationProgress
+from phistar.cli.run_files import Written, check_folder, written
 from phistar.cli.tables import COORDINATES, number
-from phistar.cli.written import Written, check_folder, written
 from phistar.errors import PhistarError
 
 SHOWN = {

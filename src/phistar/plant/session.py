@@ -29,6 +29,10 @@ class Diverged(PhistarError):
     """A step whose result is no state."""
 
 
+class Stuck(Diverged):
+    """Shapes that no step keeps apart, however short."""
+
+
 class Session:
     """An engine with the actuators that drive it."""
 
@@ -139,7 +143,7 @@ class Session:
         if failed >= DIVERGED:
             raise Diverged(f"The plant '{self.name}' diverged: its rates are no numbers any more. Take a shorter step.")
         if failed >= STUCK:
-            raise Diverged(f"The shapes of the plant '{self.name}' cannot be kept apart, however short the step.")
+            raise Stuck(f"The shapes of the plant '{self.name}' cannot be kept apart, however short the step.")
 
     def _line(self) -> np.ndarray:
         """Commands that are still on their way and the last one, the oldest first; none before the first."""

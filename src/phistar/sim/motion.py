@@ -10,7 +10,7 @@ import numpy as np
 
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError
-from phistar.plant.session import Diverged, PlantState, Session
+from phistar.plant.session import Diverged, PlantState, Session, Stuck
 from phistar.sim.extrapolation import Tried, long_step
 from phistar.sim.steps import Step, told
 from phistar.sim.trajectory import Event
@@ -233,7 +233,7 @@ class Motion:
         return step * float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7))
 
     def _stuck(self, state: PlantState, length: float, error: Diverged) -> str:
-        if "kept apart" in str(error):
+        if isinstance(error, Stuck):
             return (
                 f"{self._nearest(state, length)} cannot be kept apart in steps as short as {length / 2**14:.1e} s: "
                 "they come too fast for their surface. Raise its strength to about m v²/(10 margin), in N."

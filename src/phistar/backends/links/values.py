@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links.turned import levered, turned, turns_in_a_row
+from phistar.backends.links.congruence import levered, turned, turns_in_a_row
 from phistar.model import Model, require_rigid
 from phistar.spatial import cross, skew
 

@@ -17,7 +17,7 @@ import numpy as np
 from phistar.backends.links import moves
 from phistar.backends.links.brackets import bracket, coriolis_block, force_bracket, own_bracket
 from phistar.backends.links.common_frame import inertia_parameters, moved_moments, moved_subspace
-from phistar.backends.links.turned import turned
+from phistar.backends.links.congruence import turned
 from phistar.backends.links.values import Links, mirrored
 from phistar.backends.pairwise.programs import PROGRAMS, gain_fields, rigid_fields
 from phistar.backends.pairwise.tracer import LinkTracer

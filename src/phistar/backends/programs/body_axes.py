@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
-from phistar.backends.links.turned import turned
+from phistar.backends.links.congruence import turned
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Call, Field, Program, Statement, Sweep
 

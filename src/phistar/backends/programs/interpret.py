@@ -249,7 +249,7 @@ class _Machine(BlockDomain):
             case ir.ToScalar(left=left, right=right):
                 pairs = zip(self.fields[left], self.fields[right], strict=True)
                 return block_total([(1.0, block_times(block_transposed(x), y)) for x, y in pairs])
-            case ir.Call(arguments=(ir.Field(name=name),)):
+            case ir.Call(function="bias_acceleration_at_frames", arguments=(ir.Field(name=name),)):
                 return self.bias_acceleration_at_frames(self.fields[name])
             case ir.SolveStacked(matrix=matrix, right=right, symmetric=symmetric, over=over):
                 chosen = solve_symmetric if symmetric else solve
