@@ -46,3 +46,13 @@ def test_a_hull_rests_as_the_box_that_it_is():
         settled = heights(plant, states[-1])
         assert 0.1 < settled[0] < 0.1015 and 0.2 < settled[1] - settled[0] < 0.2015
         assert np.abs(states[-1].v).max() < 1e-6
+
+
+def test_an_ellipsoid_comes_to_rest_on_its_flat_side():
+    plant = ps.Plant()
+    plant.add_shape(ps.Plane())
+    moments = np.diag([0.005, 0.0085, 0.0125])
+    egg = ps.Inertia(1.0, (0, 0, 0), moments)
+    plant.add_body("egg", ps.Ellipsoid((0.2, 0.15, 0.05)), egg, ps.Pose(xyz=(0, 0, 0.06)))
+    end = ps.simulate(plant, 1.0)
+    assert 0.05 < end.q[-1, 2] < 0.052 and np.abs(end.v[-1]).max() < 1e-3

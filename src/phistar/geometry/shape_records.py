@@ -9,13 +9,13 @@ import numpy as np
 
 from phistar.errors import ModelError
 from phistar.geometry.shape_columns import BLOCK_SHAPE, HALFSPACE, HULL, ROUND
-from phistar.model.geometry import Box, Capsule, Cylinder, Plane, Polytope, Shape, Sphere
+from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Plane, Polytope, Shape, Sphere
 from phistar.spatial import Pose
 
 SHARE, MOST_MARGIN, LEAST_MARGIN = 0.01, 1e-3, 1e-5  # the margin as a part of a shape's reach, in m
 TIME = 0.01  # s: how fast a contact gives, at the margin's half
 DAMPING = 20.0  # s/m
-SIDES = 24  # of the prism that stands for a cylinder
+SIDES = 24  # of the prism that stands for a cylinder, and of the hull for an ellipsoid
 FAR = 1e9  # m: the reach of a half-space
 
 
@@ -90,11 +90,13 @@ def record_of(shape: Shape) -> ShapeRecord:
             return ShapeRecord(HULL, (0.0, 0.0, 0.0), float(np.linalg.norm(points, axis=1).max()), np.asarray(points))
         case Cylinder(radius=radius, length=length):
             return _prism(radius, length)
+        case Ellipsoid(radii=radii):
+            return _faceted(np.asarray(radii, dtype=float))
         case Plane():
             return ShapeRecord(HALFSPACE, (0.0, 0.0, 0.0), FAR)
     raise ModelError(
-        f"A plant does not collide {type(shape).__name__} yet: it knows spheres, capsules, boxes, planes, "
-        "cylinders and polytopes; ps.Polytope.hull(mesh) is the convex hull of a mesh."
+        f"A plant does not collide {type(shape).__name__}: it knows spheres, capsules, boxes, planes, cylinders, "
+        "ellipsoids and polytopes; ps.Polytope.hull(mesh) is the convex hull of a mesh."
     )
 
 
@@ -104,6 +106,16 @@ def _prism(radius: float, length: float) -> ShapeRecord:
     rim = np.stack([radius * np.cos(turn), radius * np.sin(turn), np.full(SIDES, length / 2)], axis=-1)
     points = np.concatenate([rim, rim * [1.0, 1.0, -1.0]])
     return ShapeRecord(HULL, (0.0, 0.0, 0.0), float(np.hypot(radius, length / 2)), points)
+
+
+def _faceted(radii: np.ndarray) -> ShapeRecord:
+    """An ellipsoid as a hull of corners on it, SIDES around and half as many from pole to pole."""
+    turn, rise = np.meshgrid(
+        2.0 * np.pi * np.arange(SIDES) / SIDES, np.pi * np.arange(1, SIDES // 2) / (SIDES // 2), indexing="ij"
+    )
+    around = np.stack([np.sin(rise) * np.cos(turn), np.sin(rise) * np.sin(turn), np.cos(rise)], axis=-1).reshape(-1, 3)
+    points = radii * np.concatenate([around, [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
+    return ShapeRecord(HULL, (0.0, 0.0, 0.0), float(radii.max()), points)
 
 
 def margin_of(material: Material, reach: float) -> float:
