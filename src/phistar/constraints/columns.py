@@ -46,7 +46,7 @@ ROW_FLOATS = 14
 NODES, CONTACTS, ROWS, ISLANDS, ROOM, ROOM_BLOCKS, ROOM_PAIRS, BLOCKS, JACS = range(9)
 SHAPES, PLANES, PAIRS, BEFORE_CONTACTS, FULL, ITERATIONS, SUBSTEPS, FAILED, IMPACTS, RATES, FIRST_TREE = range(9, 20)
 GROUPS, READY, STRIDE, BODIES, REDRIVEN = range(20, 25)
-# Whether steps are told of, places of contact in the last part, pairs that met, whether a call only looks, and how many
+# Whether to report steps, places of contact in the last part, pairs that met, whether a call only looks, and how many
 # limits of joints push in the last part; whether long trees are to be solved in all their rates; how often ℳ and a span
 # of long trees were made, and how many of these and of ball joints on springs there are
 TELLING, PLACES, MET, LOOKING, STOPPED, WHOLE, BLOCKS_MADE, SPANS_MADE, LONG_TREES, BALLS = range(25, 35)
@@ -56,7 +56,7 @@ COUNTS = 36
 # `numbers`, floats
 STEP, RESIDUAL, WORST, NEAREST, LENGTH, GRAVITY, SETTLED = 0, 1, 2, 3, 4, 5, 8
 SLOWEST, ELAPSED = 9, 10
-# What is told of a step: work by the mean rates, what implicit steps lose of it, the impulse on free trees from outside
+# Books of a step: work by the mean rates, what implicit steps lose of it, the impulse on free trees from outside
 WORK, LOSS, OUTSIDE = 11, 12, 13
 # The same of its part that is being made
 PART_WORK, PART_LOSS, PART_OUTSIDE = 19, 20, 21

@@ -1,4 +1,4 @@
-"""What happens where two bodies touch: the parameters of a pair of surfaces, and the normal force of WD89 §2.5."""
+"""Contact of two bodies: the parameters of a pair of surfaces, and the normal force of WD89 §2.5."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def separate(m: Arrays, a: int, b: int) -> float:
 
 
 def radius_of(m: Arrays, s: int) -> float:
-    """What a shape has around its core."""
+    """Radius of a shape about its core."""
     if s < 0 or m.shape_wholes[s, KIND] == HULL or m.shape_wholes[s, KIND] == BLOCK_SHAPE:
         return 0.0
     return m.shapes[s, SIZES]

@@ -1,4 +1,4 @@
-"""What forces do to a mechanism with loops: ℳ_c⁻¹ = ℳ⁻¹ − ℳ⁻¹A*(Aℳ⁻¹A*)⁺Aℳ⁻¹, and the operational space of its frames.
+"""Response of a closed mechanism to forces: ℳ_c⁻¹ = ℳ⁻¹ − ℳ⁻¹A*(Aℳ⁻¹A*)⁺Aℳ⁻¹, and the operational space of its frames.
 
 With the innovations Y of the closures (`equations.py`), Z = ℳ⁻¹A* = (I − HψK)*D⁻¹Y and S = Y*D⁻¹Y,
 
@@ -44,7 +44,7 @@ def swept_outward(model: Model, q: Any, innovations: Any, frames: tuple[str, ...
 
 
 class Held(NamedTuple):
-    """What the closures hold at a state: S (…, m, m) and the scale of its rows (…, m), Z* (…, m, nv), (JZ)* (…, m, 6f)
+    """Closures at a state: S (…, m, m) and the scale of its rows (…, m), Z* (…, m, nv), (JZ)* (…, m, 6f)
     at the frames asked for, and Ȧθ̇ (…, m)."""
 
     matrix: np.ndarray

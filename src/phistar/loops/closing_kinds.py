@@ -55,7 +55,7 @@ class JointKinds:
 
 
 def _places(model: Model, own: list[int]) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Of some joints of a kind, where their coordinates are in q (joints, nq), and their rates in v, one by one."""
+    """Joints of a kind, indices of their coordinates in q (joints, nq), and of their rates in v, flat."""
     joints = [model.joints[number] for number in own]
     q, v = np.arange(model.nq), np.arange(model.nv)
     return own, np.stack([q[joint.q_slice] for joint in joints]), np.concatenate([v[joint.v_slice] for joint in joints])
@@ -208,7 +208,7 @@ class Couplings:
 
 
 def _key(kind: Any, directions: tuple[str, ...]) -> Hashable:
-    """What the equations of a kind of joint depend on once it is turned."""
+    """Key of the equations of a kind of joint about the common axis."""
     names = {field.name for field in fields(kind)}
     if type(kind).__module__.startswith("phistar.model.joints"):
         return digest(type(kind).__name__, [(x, getattr(kind, x)) for x in GEOMETRY if x in names - {*directions}])

@@ -163,7 +163,7 @@ def _link_tables(model: Model, order: list[int]) -> dict[str, np.ndarray]:
 
 
 def _row_tables(model: Model, first_row: np.ndarray, at: list[dict[int, int]]) -> dict[str, np.ndarray]:
-    """Of each row its loop, its ends with where it is open at them, and the unit that compares lengths with angles."""
+    """Loop of each row, its ends and its place among the open rows there, and the unit of lengths to angles."""
     m, n = row_count(model), len(model.bodies)
     ends, opened = np.full((m, 2), WORLD_END), np.zeros((m, 2), dtype=np.int64)
     loops, unit = np.zeros(m, dtype=np.int64), np.ones(m)

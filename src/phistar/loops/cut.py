@@ -1,4 +1,4 @@
-"""What each kind of cut joint forbids, as equations g(R, p) = 0 between its two frames, with exact first and second
+"""Constraint equations g(R, p) = 0 of each kind of cut joint, between its two frames, with exact first and second
 derivatives.
 
 (R, p) places frame_b in frame_a. Its rates ω and ṗ are seen from frame_a, with Ṙ = ω̃R. Every equation gives its value

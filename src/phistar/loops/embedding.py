@@ -150,8 +150,8 @@ class Embedding(Value):
                 )
 
     def conditions(self, q: np.ndarray) -> list[np.ndarray]:
-        """Of each link |Q| over the least singular value of QN, (…): how well its independent rates determine the
-        others; 1 where none follow."""
+        """Condition |Q|/σ_min(QN) of each link, (…): how well its independent rates determine the others; 1 where
+        none follow."""
         whole, found, start = quietly(CLOSURE_ROWS, self._model, q), [], 0
         for k, group in enumerate(self.groups):
             shape = row_shape(self, k)
@@ -181,7 +181,7 @@ class Embedding(Value):
         return np.array([np.inf if rate < 0 else values[rate] for rate in self.independent])
 
     def joint_values(self, values: np.ndarray, what: str) -> np.ndarray:
-        """What independent joints have of a value per rate of the spanning tree; refused where others have some."""
+        """Values of independent joints, from those of the tree's rates; refused where other joints have some."""
         lost = np.array(values)
         lost[[rate for rate in self.independent if rate >= 0]] = 0.0
         left = [joint.name for joint in self.closed.joints if np.any(lost[joint.v_slice])]
@@ -218,7 +218,7 @@ class Embedding(Value):
         return self._checked(independent_forces(self._model, q, tau), q, tau)
 
     def _checked(self, made: np.ndarray, *given: Any) -> np.ndarray:
-        """What was made, where it is of numbers or was made of none."""
+        """Return `made`; `check` q if finite inputs gave NaN or inf."""
         if not is_traced(made, *given) and not np.isfinite(made).all() and all(np.isfinite(x).all() for x in given):
             self.check(np.asarray(given[0], dtype=float))
         return made

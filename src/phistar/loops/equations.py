@@ -149,7 +149,7 @@ _compiled_equations = Recorded(
 
 
 def row_scale(model: Model, diagonal: np.ndarray) -> np.ndarray:
-    """What each row's compliance is compared with, (…, m): those of its loop together, lengths made angles by the reach
+    """Reference for each row's compliance, (…, m): those of its loop together, lengths made angles by the reach
     of the mechanism; a coupling's is its own."""
     return np.matmul(diagonal, model.kept("row_scale", lambda: _scaling(model)))
 
@@ -172,7 +172,7 @@ def _scaling(model: Model) -> np.ndarray:
 
 
 def reach(model: Model) -> float:
-    """The longest way from the world to a frame of a loop, along placements."""
+    """Longest path from the world to a frame of a loop, along placements."""
     ways: list[float] = []
     for body in model.bodies:
         above = ways[body.parent] if body.parent >= 0 else 0.0

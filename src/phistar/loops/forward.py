@@ -101,7 +101,7 @@ def _free_statements(tree: Model, frames: tuple[str, ...]) -> list[Statements]:
 
 
 class Closing(NamedTuple):
-    """What closes the loops at their frames, Q*λ (…, 6f), and the doubts about the rank (…)."""
+    """Closing forces at the loops' frames, Q*λ (…, 6f), and the doubts about the rank (…)."""
 
     force: np.ndarray
     doubt: np.ndarray
@@ -174,7 +174,7 @@ class Motion(NamedTuple):
 
 
 def closed_motion(model: Model, q: Any, v: Any, tau: Any) -> Motion:
-    """The motion with everything there is to say about it, by eigenvectors; floats (…, n)."""
+    """Motion with its multipliers, rank and condition, by eigenvectors; floats (…, n)."""
     return solved_motion(model, q, equations(model, q, v, tau))
 
 

@@ -91,7 +91,7 @@ class GroupLinks:
         return loop_frames(self.model)
 
     def _at(self, frame: str, columns: np.ndarray) -> np.ndarray:
-        """What motions (…, 6|𝔊|, c) of the members do to a frame, in the carrier's axes."""
+        """Motions of a frame, in the carrier's axes, from the members' (…, 6|𝔊|, c)."""
         found = self.model.frame(frame)
         own = columns[..., 6 * found.body : 6 * found.body + 6, :]
         return link.to_world_axes(self.poses[found.body][0], found.placement.translation, own)

@@ -54,7 +54,7 @@ def accelerated_along_tree(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.n
 
 
 def forces_along_tree(model: Model, q: Any, v: Any, tau: Any) -> dict[str, np.ndarray] | None:
-    """What closes each loop, as `constraint_forces` gives it, where that is unique at all states; else None."""
+    """Closing forces of each loop, as `constraint_forces` has them, if unique at all states; else None."""
     batch, (q, v, tau) = _states(model, q, v, tau)
     m = row_count(model)
     forces, pull = np.empty((len(q), m)), np.empty((len(q), m, 6))
@@ -107,7 +107,7 @@ def _tree_closing(model: Model) -> TreeClosing:
 
 
 class Closed(NamedTuple):
-    """Of the states of a block: θ̈_f (b, nv), right sides γ by name (b, m), the responses ℳ⁻¹A*S⁻¹γ to them (b, nv),
+    """A block of closed states: θ̈_f (b, nv), right sides γ by name (b, m), the responses ℳ⁻¹A*S⁻¹γ to them (b, nv),
     rank and doubt (b,); S⁻¹γ of the last (b, m), Q (b, m, 12) and, if asked for, A (b, m, nv)."""
 
     free: np.ndarray

@@ -23,7 +23,7 @@ from phistar.spatial import times, transposed
 
 
 def quietly(recorded: Recorded, *arguments: Any) -> Any:
-    """What is recorded, where a NaN of one state is no warning."""
+    """Call a recorded function without warnings about NaN."""
     with np.errstate(invalid="ignore"):
         return recorded(*arguments)
 

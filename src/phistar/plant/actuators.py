@@ -90,7 +90,7 @@ def entries_of(actuators: Sequence[Actuator]) -> int:
 
 
 def drive_tables(actuators: Sequence[Actuator], nv: int) -> dict[str, np.ndarray]:
-    """What the compiled step drives them by: see `batch_loop.py`."""
+    """Actuator tables of the compiled step: see `batch_loop.py`."""
     kinds = {"force": FORCE_DRIVE, "position": POSITION_DRIVE, "velocity": VELOCITY_DRIVE, "impedance": IMPEDANCE_DRIVE}
     wholes, floats = (
         np.zeros((max(len(actuators), 1), DRIVE_WHOLES), np.int64),

@@ -27,8 +27,8 @@ APART, BY_MATERIAL, STATED = 0, 1, 2  # entries of the table of groups; STATED +
 
 
 class Masks(NamedTuple):
-    """What a shape meets beside its body's rules: MuJoCo's contype and conaffinity, and a label by which single shapes
-    of a file are brought together or kept apart."""
+    """Collision filter of a shape beside its body's rules: MuJoCo's contype and conaffinity, and a label by which
+    single shapes of a file are paired or kept apart."""
 
     own: int
     others: int
@@ -159,7 +159,7 @@ Key = tuple[int, Masks, frozenset[tuple[int, int]]]
 
 
 def _keys(model: Model, found: Sequence[Candidate], rules: Sequence[Rule]) -> list[Key]:
-    """What a shape meets depends on: its body (all that float alone are one), its masks, and the rules it is in."""
+    """Collision key of each shape: its body (all lone floating ones share one), its masks, and its rules."""
     alone = {
         body
         for body, up in enumerate(model.parents)

@@ -153,6 +153,6 @@ def _turned_forces(order: RateOrder, screws: np.ndarray, masks: list[np.ndarray]
 
 
 def contact_free(total: int) -> ContactPart:
-    """Of no contacts."""
+    """Zero partials."""
     none, wide = np.zeros((total, total)), np.zeros((0, 6, total))
     return ContactPart(none, none.copy(), np.zeros((0, 6)), wide, wide)

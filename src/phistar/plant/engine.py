@@ -102,7 +102,7 @@ class Engine:
 
     def step(self, h: float) -> None:
         """The state after h. Room for contacts grows ahead of need; where a step needs more than twice as much at once,
-        it is made again, without the bristles of the one before."""
+        it is repeated, without the bristles of the one before."""
         self.numbers[c.LENGTH], self.batch[MODE] = h, STEP_ONLY
         self._keep()
         self._run()
@@ -120,7 +120,7 @@ class Engine:
             self.counts[c.LOOKING] = 0
 
     def _keep(self) -> None:
-        """What a step that is made again starts from."""
+        """Save the state, in case the step is repeated."""
         self._kept_q[:], self._kept_v[:] = self.q, self.v
         self._kept_rows[:] = self.tables["rows"][:, c.MEMORY]
 
@@ -141,7 +141,7 @@ class Engine:
         self.serve()
 
     def check(self) -> None:
-        """Raises what a function that is no kernel raised."""
+        """Raise the error of a function that is no kernel."""
         if self.moves.error is not None:
             error, self.moves.error = self.moves.error, None
             raise error
@@ -155,7 +155,7 @@ class Engine:
         return np.concatenate(parts, axis=-1), t["swept"].copy()
 
     def set_exact(self, rows: np.ndarray, swept: np.ndarray) -> None:
-        """The same, to go on from as if nothing had come between."""
+        """Restore the result of `exact`, to continue bit for bit."""
         t, count = self.tables, len(self.system.free)
         t["center"][:count], t["quaternion"][:count] = rows[:, :3], rows[:, 3:7]
         t["rotation"][:count], t["before"][: 6 * count] = rows[:, 7:16], rows[:, 16:].reshape(-1)
@@ -351,7 +351,7 @@ def _fill_shapes(system: System, table: dict[str, np.ndarray]) -> None:
 
 
 def _masses(system: System) -> dict[int, tuple[int, float]]:
-    """Of each body, its node and the mass of that; the world's is 0."""
+    """Node of each body, and that node's mass; the world's is 0."""
     found: dict[int, tuple[int, float]] = {-1: (-1, 0.0)}
     trees: Sequence[Sequence[int]] = [*((body,) for body in system.free), *system.trees]
     for node, tree in enumerate(trees):

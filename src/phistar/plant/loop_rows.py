@@ -116,7 +116,7 @@ def _ends(model: Model, loop: Any) -> list[str | None]:
 
 
 def loop_bodies(model: Model) -> list[tuple[int, int]]:
-    """Of each row of a model's loops, the bodies that its wrench acts on and acts back on; −2 where there is none."""
+    """Bodies that each loop row's wrench acts on and reacts on; −2 where there is none."""
     found: list[tuple[int, int]] = []
     for loop in model.loops:
         if isinstance(loop, CoupledJoints):

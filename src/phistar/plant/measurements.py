@@ -28,7 +28,7 @@ class Measurements:
         self.lines = [_Line(plant, s, step, np.random.default_rng(x)) for s, x in zip(self.sensors, sources)]
 
     def read(self, instant: Instant) -> Mapping[str, np.ndarray]:
-        """What has arrived, by the sensors' names."""
+        """Delivered readings, by sensor name."""
         return {line.sensor.name: line.next(instant) for line in self.lines}
 
 

@@ -61,7 +61,7 @@ def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = (), witho
 
 
 def _left_out(compiled: Compiled) -> list[str]:
-    """What the file has that would act in MuJoCo and does not act in the plant, in sentences."""
+    """Sentences about features that act in MuJoCo and not in the plant."""
     mj, sentences = compiled.mj, []
     unread = [geom for geom, mesh in compiled.meshes.items() if mesh is None or (mesh.collides and mesh.path is None)]
     unread = [geom for geom in unread if compiled.meshes[geom] or mj.geom_contype[geom] or mj.geom_conaffinity[geom]]
@@ -160,7 +160,7 @@ def _add_geoms(plant: Plant, compiled: Compiled) -> None:
 
 
 def _labels(compiled: Compiled) -> list[str]:
-    """Of each geom: its own where a <pair> names it, its body's where an <exclude> does; others are alike."""
+    """Label of each geom: its own where a <pair> names it, its body's where an <exclude> does, else empty."""
     mj = compiled.mj
     listed = {geom for pair in _listed_pairs(compiled) for geom in pair}
     excluded = {body for pair in _excluded_bodies(compiled) for body in pair}

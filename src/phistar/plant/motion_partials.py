@@ -1,4 +1,4 @@
-"""What moves by itself in a step, linearized: free bodies and trees, their equations of motion and their moves.
+"""Motion of free bodies and trees in a step, linearized: their equations of motion and their moves.
 
 A node's residual is r = ℳ(v⁺ − v) + hBv⁺ + h²Kv⁺ + hK(q − r₀) + h(𝒞 + 𝒢 − T) − J*λ; positions then follow v⁺, and what
 floats takes the rates that its momentum asks for. Orientations of free bodies change by δθ in world axes.

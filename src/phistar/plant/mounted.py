@@ -1,4 +1,4 @@
-"""What is mounted on a frame: the parts there, those on them, and so on; its momentum, its weight and its shapes."""
+"""Assembly mounted on a frame: the parts there, those on them, and so on; its momentum, weight and shapes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Mounted:
 
 
 def mounted(plant: Plant, frame: str, where: str) -> Mounted:
-    """What a plant's members put on a frame; at least one."""
+    """Return the assembly on a frame; at least one part."""
     plant.model.frame(frame)
     on, pieces, owners = {frame}, [], set()
     for name, robot in plant.robots.items():  # what they stand on comes first
@@ -69,7 +69,7 @@ def outward(pose: Any, force: Any) -> Any:
 
 
 def inward(pose: Any, force: Any) -> Any:
-    """The way back."""
+    """Inverse of `outward`."""
     return _turned(pose, np.concatenate([force[:3] - cross(pose[:3, 3], force[3:]), force[3:]]))
 
 

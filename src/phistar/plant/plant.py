@@ -175,7 +175,7 @@ class Plant:
         self.changed()
 
     def changed(self) -> None:
-        """What was made of its parts is made anew."""
+        """Drop everything derived from the parts."""
         for name in ("model", "actuators", "meeting", "system", "session", "_workers", "_start"):
             self.__dict__.pop(name, None)
 
@@ -198,7 +198,7 @@ class Plant:
         return builder.build(strict=False)
 
     def prefix(self, name: str) -> str:
-        """What stands before the names of a robot's own parts in the plant's model."""
+        """Prefix of the names of a robot's own parts in the plant's model."""
         only = len(self.robots) == 1 and name == self.name
         return "" if only or self.robots[name].bare else f"{name}/"
 
@@ -278,7 +278,7 @@ class Plant:
         return Session(self.system, self.actuators, self.name, self.fields)
 
     def sessions(self, count: int) -> list[Session]:
-        """So many of them, for as many threads."""
+        """`count` sessions, one for each thread."""
         return worker_sessions(self, self._workers, count)
 
     @cached_property

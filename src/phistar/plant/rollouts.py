@@ -53,7 +53,7 @@ def rollout(
     -------
     Trajectory
         `q` (…, steps + 1, nq) and `v` (…, steps + 1, nv); the signal `residual` (…,) is the largest of each scene. A
-        scene that diverges has NaN from there on, and is told of to the logger.
+        scene that diverges has NaN from there on, and is reported to the logger.
 
     Examples
     --------

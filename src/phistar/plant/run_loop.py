@@ -99,7 +99,7 @@ class _Course:
         self.moment = self.motion.here(0.0, step if rtol is None else min(FIRST, step))
 
     def advance(self, number: int, events: list[Event]) -> tuple[float, int]:
-        """Goes on by one sample; the largest error on the way in units of the tolerance, and how many steps it took."""
+        """Advance by one sample; return the largest error in units of the tolerance, and the number of steps."""
         engine, until = self.session.engine, (number + 1) * self.step
         telling, engine.counts[c.TELLING] = engine.counts[c.TELLING], 1
         error, steps = 0.0, 0
@@ -138,7 +138,7 @@ def _check(plant: Plant, duration: float, step: float, control: Any) -> None:
 
 
 class _Record:
-    """Rows of what is kept; contacts as tuples, since their number changes."""
+    """Recorded rows; contacts as tuples, since their number changes."""
 
     def __init__(self, plant: Plant, steps: int, measurements: Measurements, tells: bool) -> None:
         self.plant, self.steps, self.engine = plant, steps, plant.session.engine
@@ -181,7 +181,7 @@ class _Record:
         self.sense(number)
 
     def _met(self) -> dict[int, float]:
-        """What pairs gave along their normals in the last step, by their numbers."""
+        """Normal impulses of the last step, by the numbers of the pairs."""
         table, count = self.engine.tables, int(self.engine.counts[c.MET])
         pairs = map(tuple, table["met_shapes"][:count].tolist())
         numbers = [self.pairs.setdefault(pair, len(self.pairs)) for pair in pairs]

@@ -63,7 +63,7 @@ class MaterialEntry(Entry):
 
 
 class PlacedEntry(Entry):
-    """What stands somewhere. Abstract."""
+    """An entry with a pose. Abstract."""
 
     xyz: Three = Field(default=[0.0, 0.0, 0.0], description="Place, m.")
     rpy: Three | None = Field(default=None, description="Roll, pitch and yaw, rad.")

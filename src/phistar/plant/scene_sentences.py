@@ -1,4 +1,4 @@
-"""What is wrong with a file of a plant or a scene, as a sentence with the file, the table and the key."""
+"""Errors in files of plants and scenes, as sentences that name the file, the table and the key."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _entry_of(annotation: Any) -> type[BaseModel] | None:
 
 
 def _expected(annotation: Any, metadata: Sequence[Any], key: str) -> str:
-    """What a field takes, in words."""
+    """Values a field takes, in words."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _expected(arguments[0], [*_flat(arguments[1:]), *metadata], key)

@@ -114,12 +114,12 @@ class Session:
 
     @property
     def _exact_shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of what a state has beside its contacts, to go on from to the last bit: `Engine.exact`, and its q and v."""
+        """Shapes of the arrays that resume a state bit for bit: `Engine.exact`, q and v."""
         rows, swept = self.engine.exact()
         return rows.shape, swept.shape, (self.model.nq,), (self.model.nv,)
 
     def state(self) -> PlantState:
-        """The state now, to go on from whenever one likes."""
+        """Current state, to resume from at any time."""
         engine = self.engine
         count, table = int(engine.counts[c.CONTACTS]), engine.tables
         memory = (
@@ -136,7 +136,7 @@ class Session:
         return self._last
 
     def advance(self, h: float) -> None:
-        """One step; what diverges is told."""
+        """Take one step; raise if it fails."""
         engine, self._last = self.engine, None
         engine.step(h)
         failed = engine.counts[c.FAILED]
@@ -146,7 +146,7 @@ class Session:
             raise Stuck(f"The shapes of the plant '{self.name}' cannot be kept apart, however short the step.")
 
     def _line(self) -> np.ndarray:
-        """Commands that are still on their way and the last one, the oldest first; none before the first."""
+        """Commands still in transit and the last one, the oldest first; none before the first."""
         batch = self.engine.batch
         ring = self.engine.tables["line"].reshape(int(batch[LINE_ROOM]), -1)
         return np.roll(ring, -1 - int(batch[LINE_AT]), axis=0) if batch[LINE_AT] >= 0 else ring[:0]
@@ -195,7 +195,7 @@ class Session:
         engine.drive()
 
     def forces(self, step: float, tau: np.ndarray) -> None:
-        """What the actuators gave in the last step, (nv,), to `tau`."""
+        """Write actuator forces of the last step, (nv,), to `tau`."""
         tau[:] = self.engine.force[: len(tau)]
         row = 0
         for actuator in self.actuators:

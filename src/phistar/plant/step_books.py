@@ -1,4 +1,4 @@
-"""What is told of a step: the places of contact of its last part, the pairs of shapes that met in it, and its books.
+"""Report of a step: the contact points of its last part, the pairs that met, and its energy and momentum books.
 
 ΔE = work − loss: of laws that are implicit (contact, friction, stops, damping, springs) work is that of the rates at
 the end, λ·u⁺; with ℳ(v⁺ − v) = hf, kinetic energy changes by hf·(v⁺ + v)/2, and the difference ½(v⁺ − v)*ℳ(v⁺ − v) ≥ 0
@@ -86,7 +86,7 @@ def floats_freely(m: Arrays, node: int) -> bool:
 
 
 def clear_books(m: Arrays) -> None:
-    """Before a step."""
+    """Clear a step's books."""
     m.counts[PLACES], m.counts[MET], m.counts[STOPPED] = 0, 0, 0
     m.numbers[WORK], m.numbers[LOSS], m.numbers[ELAPSED] = 0.0, 0.0, 0.0
     for i in range(6):
@@ -261,7 +261,7 @@ def met_row(m: Arrays, a: int, b: int) -> int:
 
 
 def book_part(m: Arrays) -> None:
-    """A part of the step that stands is added to the books of the whole."""
+    """Add an accepted part of the step to the books of the whole."""
     m.numbers[WORK] += m.numbers[PART_WORK]
     m.numbers[LOSS] += m.numbers[PART_LOSS]
     for i in range(6):

@@ -58,7 +58,7 @@ class _Tree(NamedTuple):
 
 
 class _Start(NamedTuple):
-    """What is read off the tables between a step's solve and its moves."""
+    """Table entries as they are between a step's solve and its moves."""
 
     v: np.ndarray
     before: np.ndarray
@@ -259,7 +259,7 @@ def _moved(
 
 
 def _wrench(engine: Any, places: Places, contacts: ContactPart, node: int) -> tuple[np.ndarray, np.ndarray]:
-    """What contacts give to a tree, by δ and by v⁺, (6, R) each."""
+    """Partials of a tree's contact wrench by δ and v⁺, (6, R) each."""
     first, last = len(engine.system.free), len(engine.system.free) + len(engine.system.trees)
     owner = np.full(len(engine.system.model.bodies) + 1, -1)
     for number in range(first, last):

@@ -111,7 +111,7 @@ def prepare(m: Arrays, h: float) -> None:
 
 
 def keep(m: Arrays) -> None:
-    """Where free bodies are, to go back to."""
+    """Save free bodies' state, to go back to."""
     for f in range(m.counts[FIRST_TREE]):
         for i in range(3):
             m.kept[f, i] = m.center[f, i]
@@ -173,7 +173,7 @@ def remember_contacts(m: Arrays, h: float) -> None:
 
 
 def remember_rows(m: Arrays, h: float) -> None:
-    """What single rows have at the step's end: bristles bend as far as they bear, equalities move."""
+    """Bend the bristles of dry-friction rows over a step, as far as they bear."""
     for r in range(m.counts[ROWS]):
         u, law = m.rows[r, ROW_SPEED], m.row_wholes[r, LAW]
         if law == DRY_LAW:
@@ -183,7 +183,7 @@ def remember_rows(m: Arrays, h: float) -> None:
 
 
 def read_rows(m: Arrays) -> None:
-    """Rooms of joints before their limits and errors of servos, at q; what is beyond a limit is let back slowly."""
+    """Distances of joints to their limits and errors of servos, at q; joints beyond a limit return slowly."""
     for r in range(m.counts[ROWS]):
         law, q = m.row_wholes[r, LAW], m.row_wholes[r, ROW_Q]
         if law == LIMIT_LAW:
@@ -194,7 +194,7 @@ def read_rows(m: Arrays) -> None:
 
 
 def tree_wrenches(m: Arrays) -> None:
-    """What contacts give to trees, [moment; force] about the world's origin."""
+    """Impulses on trees, [moment; force] about the world's origin."""
     for node in range(m.counts[FIRST_TREE], m.counts[NODES]):
         for i in range(6):
             m.wrench[node, i] = 0.0
@@ -248,7 +248,7 @@ def solve_part(m: Arrays, h: float) -> None:
 
 
 def advance(m: Arrays, h: float) -> bool:
-    """One part of the step; False where a gap would close, and all is as it was."""
+    """One part of the step; False, with the state restored, where a gap would close."""
     solve_part(m, h)
     tell_part(m, h, 0)
     keep(m)

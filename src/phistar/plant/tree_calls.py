@@ -1,4 +1,4 @@
-"""What the step asks of trees, as compiled loops: dynamics at a state, a move by the rates that it found, and back;
+"""Tree operations of the step, as compiled loops: dynamics at a state, a move by the solved rates, and back;
 then the closures between them. The robots' own statements are kernels, called where they lie.
 """
 

@@ -22,7 +22,7 @@ from phistar.stated import runtime_parameters
 
 
 class AtState(NamedTuple):
-    """Of a tree with n rates and k bodies: ℳ (n²,); −𝒞 − 𝒢 (n,), with what the axes of a free root turn added;
+    """Dynamics of a tree of n rates, k bodies: ℳ (n²,); −𝒞 − 𝒢 (n,), plus the term of a free root's turning axes;
     screws (6n,), [ω; v] at the world's origin; poses (12k,), rotations and places; the momentum of a free tree about
     the world's origin and gravity's force on it, (6,) each."""
 

@@ -281,7 +281,7 @@ def span_jacobian(m: Arrays, c: int, node: int, body: int, to: int, sign: float)
 
 
 def weigh_directions(m: Arrays, node: int, impact: int) -> None:
-    """What contacts and rows that are awake give along each direction, in `remaining`."""
+    """Impulses of contacts and awake rows along each direction, in `remaining`."""
     tree, directions = m.nodes[node, LONG] - 1, m.nodes[node, SPANNED] - 2
     for i in range(directions):
         m.remaining[i] = 0.0

@@ -22,7 +22,7 @@ def skew(x: np.ndarray) -> np.ndarray:
 
 
 def across(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a × b along the last axis, without the ado of NumPy's own."""
+    """a × b along the last axis, without the overhead of NumPy's."""
     return a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
 
 
@@ -36,8 +36,8 @@ def ad(s: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class RateOrder:
-    """Of an engine's R rates, node after node: `rates` of the model, `before` (R, R), and of every body (by the step's
-    number, the last the world) the rates that move it (bodies + 1, R)."""
+    """Order of an engine's R rates, node after node: `rates` of the model, `before` (R, R), and the rates that move
+    each body (bodies + 1, R), by the step's number, the world last."""
 
     rates: np.ndarray
     before: np.ndarray

@@ -15,7 +15,7 @@ from phistar.space.orbits import Orbit
 
 @final
 class OrbitalGravity:
-    """What is left of a planet's gravity in a frame that falls along an orbit: a field for `plant.add_field`.
+    """Residual gravity of a planet in a frame that falls along an orbit: a field for `plant.add_field`.
 
     The plant's world has inertial axes, and its origin goes along `orbit`; its own gravity must be zero. Body k, its
     mass centre at x(k), feels m(g(r + x) − g(r)), which the small difference of two large numbers would lose: it is

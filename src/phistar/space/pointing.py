@@ -51,7 +51,7 @@ class PointingControl:
         self.place, self.orientation = start[:3].copy(), start[3:].copy()
 
     def point(self, orientation: ArrayLike, place: ArrayLike | None = None) -> None:
-        """What to hold: a quaternion (x, y, z, w), and a place in the world, m."""
+        """Set the target: a quaternion (x, y, z, w), and a place in the world, m."""
         self.orientation = np.asarray(orientation, dtype=float)
         self.place = self.place if place is None else np.asarray(place, dtype=float)
 

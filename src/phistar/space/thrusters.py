@@ -165,7 +165,7 @@ def allocate(thrusters: Sequence[Thruster], wrench: ArrayLike) -> Array:
 
 @final
 class Plume:
-    """What a thruster's exhaust does to a body that stands in it: a field for `plant.add_field`.
+    """Force of thruster exhaust on a body in its way: a field for `plant.add_field`.
 
     A cone with Gaussian flux: a ball of area A at distance s, at the angle θ off the plume's axis, feels the force
     F A/(2πσ²s²) exp(−θ²/2σ²) away from the nozzle, at most F, while the thruster is on.

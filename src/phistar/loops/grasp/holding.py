@@ -63,7 +63,7 @@ class Estimate(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What one contact did: gain K = ΩZ*S⁻¹ (…, 6, m), S⁻¹ (…, m, m), S⁻¹γ (…, m), rank and condition of S (…)."""
+    """Update by one contact: gain K = ΩZ*S⁻¹ (…, 6, m), S⁻¹ (…, m, m), S⁻¹γ (…, m), rank and condition of S (…)."""
 
     gain: np.ndarray
     inverse: np.ndarray
@@ -126,7 +126,7 @@ class Grasp:
 
     @cached_property
     def shared(self) -> str:
-        """What the contacts share beside the object, in words: arms on a common base, several contacts an arm, other
+        """Coupling of the contacts beside the object, in words: a common moving base, several contacts on an arm, other
         bodies; empty where each arm holds the object's own body by itself."""
         index, roots = self.model.body_index(self.object), dict[int, str]()
         for name in self.contacts or ():
@@ -188,7 +188,7 @@ class Grasp:
         return Estimate(free["acceleration"], free["compliance"]), free["motion"]
 
     def hold(self, contact: str, q: Any, v: Any, tau: Any, motion: np.ndarray) -> Hold:
-        """What the arm at a contact brings, while the object moves with `motion` (…, 6)."""
+        """Rows, bias and compliance of a contact, the object moving with `motion` (…, 6)."""
         if self.shared:
             raise ModelError(
                 f"In this grasp of {self.model.name} {self.shared}: their forces do not add up one by one. "
@@ -234,7 +234,7 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
     """Accelerations and contact forces of arms and object under joint forces tau (…, nv), O(n) + O(l).
 
     Arms may stand on a common moving base, hold with several contacts each, and hold several bodies, whose joints of
-    their own (passive ones too) move; `object` names the one that is told of.
+    their own (passive ones too) move; `object` names the one reported.
 
     Traced numbers, one state, are taken too; the condition is then left out, and the rank counts clear pivots.
     """
@@ -274,7 +274,7 @@ def _shared_dynamics(grasp: Grasp, q: np.ndarray, v: np.ndarray, tau: np.ndarray
 
 
 def effective_inertia(grasp: Grasp, q: Any) -> np.ndarray:
-    """M_object + Σ Z*R⁻¹Z, (…, 6, 6): what the object weighs while the arms hold it, at its frame in world axes.
+    """M_object + Σ Z*R⁻¹Z, (…, 6, 6): inertia of the object while the arms hold it, at its frame in world axes.
 
     NaN where they lock it: it is infinite there.
     """
