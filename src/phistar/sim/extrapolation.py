@@ -25,7 +25,7 @@ Drive = Callable[[Session, float, np.ndarray, np.ndarray], None]  # gives a sess
 
 
 class Tried(NamedTuple):
-    """A long step: what it did, the state it led to, and the error of it in units of the tolerance."""
+    """A long step, the state at its end, and its error in units of the tolerance."""
 
     step: Step
     state: PlantState
@@ -65,7 +65,7 @@ def long_step(
 def _short_steps(
     world: World, session: Session, state: PlantState, drive: Drive, t: float, h: float, count: int
 ) -> tuple[Step, PlantState]:
-    """Short steps, told as one, and the state at their end."""
+    """Short steps, joined into one, and the state at their end."""
     short, parts = h / count, []
     session.load(state)
     q, v = state.q, state.v
@@ -128,7 +128,7 @@ def _changed(world: World, start: PlantState, numbers: np.ndarray, ends: list[Pl
 
 
 def _remembered(ends: list[PlantState]) -> tuple[np.ndarray, ...]:
-    """What contacts remember at the end: extrapolated where every row has the same, else that of the finest."""
+    """Contact memory at the end: extrapolated if all rows have the same contacts, else the finest row's."""
     wholes, floats, *rest = ends[-1].memory
     tables = [end.memory for end in ends]
     if not all(np.array_equal(own[0], wholes) for own in tables):

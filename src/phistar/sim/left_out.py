@@ -1,4 +1,4 @@
-"""What a simulator leaves out of a model: told once for each, to the logger `phistar`."""
+"""Warnings about features of a model that a simulator ignores, logged once each to `phistar`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MOST_TOLD = 10_000  # models remembered
 
 
 def tell_left_out(where: str, model: Model, limits: str, dry_friction: bool = False) -> None:
-    """Warns of joint limits, and of dry friction, that a model has and `where` leaves out or only approximates; not
-    where the caller says that it is meant, limits="ignore"."""
+    """Warn of joint limits and dry friction that a model has and `where` ignores or only approximates, unless the
+    caller passes limits="ignore"."""
     if limits not in ("tell", "ignore"):
         raise PhistarError(f"{where} takes limits='tell' or 'ignore'; it was given {limits!r:.50}.")
     if limits == "ignore":

@@ -1,4 +1,4 @@
-"""What each link does with its own joint in a step of a rollout, traced once per kind of link.
+"""Integration of each link's own joint in a step of a rollout, traced once per kind of link.
 
 The stage of a method is run on one joint, twice: first to see where the dynamics is asked for, then with its answer.
 """
@@ -76,7 +76,7 @@ class LinkSteps:
         return self.method.stage(flow, at.x, at.y, at.s, at.forces, step, at.weights[:1], at.weights[1:])
 
     def passive(self, kind: Kind, q: Any, v: Any, at: Joint) -> Any:
-        """As `Passive` has it, with the joint's numbers from memory."""
+        """Passive joint forces as in `Passive`, with the joint's numbers from memory."""
         found, none = at.passive, np.zeros(kind.model.nv)
         result: Any = none
         if "damping" in found or "stiffness" in found:
@@ -86,7 +86,7 @@ class LinkSteps:
         return result + coulomb_force(found["ahead"], found["back"], sign(v)) if "ahead" in found else result
 
     def step(self, kind: Kind, function: Callable[[Joint], Mapping[str, Any]]) -> Step:
-        """What a function makes of a joint's numbers, as a step of a sweep; what stays where it is is not written."""
+        """Trace a function of a joint's numbers as a step of a sweep; values left in place are not written."""
         tape, joint = Tape(), kind.model.joints[0].kind
         sizes = {name: joint.nq if name.endswith("q") else joint.nv for name in STATE}
         (result,) = (name for name, _ in self.plan.program.outputs)

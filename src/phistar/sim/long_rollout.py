@@ -54,7 +54,7 @@ def long_rollout(
 
 
 class LongRollout:
-    """What is rolled out; `plan` is None where the time loop cannot be around forward dynamics link by link."""
+    """Rollout of a long robot; `plan` is None where the time loop cannot enclose link-by-link dynamics."""
 
     def __init__(self, model: Model, method: str, state: State, control: Phase | None, controls: bool) -> None:
         self.model, self.method, self.state, self.control = model, method, state, control
@@ -105,11 +105,11 @@ class LongRollout:
         return llvm_text(made.module.with_(own, loop)), memory
 
     def _operations(self, stages: list[Stage]) -> int:
-        """Per link and step; a controller's are not among them."""
+        """Operations per link and step, without those of a controller."""
         return len(self.chosen.weights) * operations_per_link(stages[1:-1]) + operations_per_link(stages[-1:])
 
     def _places(self, numbers: list[int], areas: Areas, rooms: Rooms) -> dict[str, np.ndarray]:
-        """The vectors of memory of what goes in and out."""
+        """Memory vectors of the inputs and outputs."""
         flat = {"t": (CLOCK, 2), "g": (GAINS, self.state.gains)}
         places = {name: np.arange(rooms.flat[at], rooms.flat[at] + size) for name, (at, size) in flat.items()}
         joints = self.model.joints

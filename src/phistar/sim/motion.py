@@ -106,7 +106,7 @@ class Motion:
         return Moment(begin, self._now, NOTHING, np.inf, step, self._now)
 
     def now(self) -> PlantState:
-        """The state that the motion stands at, with what contacts remember: to be written down and gone on from."""
+        """Current state with the memory of contacts, to be saved and resumed from."""
         return self.session.state()
 
     def onward(self, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
@@ -212,7 +212,7 @@ class Motion:
         return self.world.pair_name(int(self.world.pair_numbers[0][a, b]))
 
     def _nearest(self, state: PlantState, step: float) -> str:
-        """What meets first if all goes on as it does; where nothing closes, what is nearest."""
+        """Name the pair that meets first at present rates; where none closes, the nearest."""
         self._looked(state, step)
         table = self._contacts
         if not len(table):
@@ -264,8 +264,8 @@ def _touching(step: Step, before: Touching) -> Touching:
 def _events(
     world: World, begun: float, ended: float, step: Step, before: Touching, after: Touching
 ) -> tuple[Event, ...]:
-    """What changed in a step: a touch at its moment, the rest at the step's end. What bounces within a step touches and
-    is released in it."""
+    """Events of a step: touches at their moment, the rest at the step's end. A bounce within a step is a touch and a
+    release."""
     met = frozenset(step.pair.tolist()) if len(step.pair) else frozenset[int]()
     if after is before and met <= after.pairs:
         return ()

@@ -21,18 +21,18 @@ class Passive:
 
     @cached_property
     def _tree(self) -> Passive:
-        """Those of the spanning tree of a mechanism in independent rates."""
+        """Passive forces of the spanning tree of a mechanism in independent rates."""
         return Passive(self.model.tree)
 
     @cached_property
     def acts(self) -> bool:
-        """Whether anything is there."""
+        """Whether any passive force acts."""
         own = self if self.model.embedding is None else self._tree
         parts = (own.damping, own.stiffness, own.model.gather(lambda kind: kind.friction[0] + kind.friction[1]))
         return self.model.is_flexible or any(np.any(part) for part in parts)
 
     def _gathered(self, name: str) -> np.ndarray:
-        """What joints have; zero on the modes of bodies that bend, whose stiffness and damping are matrices."""
+        """Joint values (nv,) of a name; zero on flexible modes, whose stiffness and damping are matrices."""
         return self.model.gather(lambda kind: getattr(kind, name))
 
     @cached_property

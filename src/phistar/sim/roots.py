@@ -80,7 +80,7 @@ class Roots:
         return np.concatenate([*parts, ahead[done:]])
 
     def _owed(self, q: Any, v: Any, momenta: Any) -> Iterator[tuple[slice, Any, Any]]:
-        """Of each tree: its root's rates, its inertia (6, 6) as the root sees it, what v lacks (6,) of its momentum."""
+        """Yield each tree's root rates, its inertia (6, 6) seen at the root, and the momentum (6,) that v lacks."""
         mass = mass_matrix(self.model, q)
         for body, momentum in zip(self.bodies, momenta, strict=True):
             own = self._rates(body)
@@ -108,6 +108,6 @@ def _outward(pose: Any, force: Any) -> Any:
 
 
 def _inward(pose: Any, force: Any) -> Any:
-    """The way back."""
+    """Inverse of `_outward`."""
     turn = np.swapaxes(pose[:3, :3], 0, 1)
     return np.concatenate([np.matmul(turn, force[:3] - cross(pose[:3, 3], force[3:])), np.matmul(turn, force[3:])])

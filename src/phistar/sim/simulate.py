@@ -30,7 +30,7 @@ RTOL, ATOL = 1e-9, 1e-12
 
 
 class Steps(Protocol):
-    """What goes through time by steps of its own, as a plant does."""
+    """System that integrates by steps of its own, such as a plant."""
 
     def simulate(self, duration: float, **options: Any) -> Trajectory: ...
 
@@ -142,7 +142,7 @@ def simulated(
     drives: Drives | None = None,
     changes: tuple[Latch | Release, ...] = (),
 ) -> Trajectory:
-    """`simulate`, without a word on limits."""
+    """`simulate` without warnings about limits."""
     start, drives = _start(model, q0, v0), drives or Drives(model)
     drives.check(start[model.nq : -1])
     length, wanted = _span(duration, t_eval)
@@ -168,7 +168,7 @@ def simulated(
 
 
 def _trajectory(drives: Drives, parts: list[Piece], given: Any, held: Held | None, run: Course) -> Trajectory:
-    """The pieces put together, with what is known of their states."""
+    """Join the pieces into a trajectory, with signals of their states."""
     model = drives.model
     whole = Piece(*(np.concatenate(each, axis=0) for each in zip(*parts, strict=True)))
     times, q, v, rates = whole.t, np.ascontiguousarray(whole.q), np.ascontiguousarray(whole.v), whole.rates
@@ -182,7 +182,7 @@ def _trajectory(drives: Drives, parts: list[Piece], given: Any, held: Held | Non
 
 
 def _loop_signals(model: Model, q: np.ndarray, rates: np.ndarray) -> dict[str, np.ndarray]:
-    """What is known of the loops of the model that a motion started with."""
+    """Residual, rate, rank and condition of the loops of the model at the start."""
     report = loop_report(model, q)
     gap, rate = loop_residual(model, q, rates)
     told = left_open(model, gap, report.rank)

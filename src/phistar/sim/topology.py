@@ -80,7 +80,7 @@ class Release:
 
 
 class Change(NamedTuple):
-    """What a latch or release did: the model after it and its state; the impulse (6,) on the body of frame_a there, in
+    """Result of a latch or release: the model and state after it; the impulse (6,) on the body of frame_a there, in
     world axes, N m s and N s, and the energy lost, J."""
 
     model: Model
@@ -90,13 +90,13 @@ class Change(NamedTuple):
     lost: float
 
     def told(self, time: float, change: Latch | Release) -> dict[str, Any]:
-        """What the summary of a run says of it."""
+        """Entry for the summary of a run."""
         what = "latch" if isinstance(change, Latch) else "release"
         facts = {"time": time, "what": what, "loop": change.name}
         return facts | {"impulse": self.impulse.tolist(), "energy_lost": self.lost}
 
     def event(self, time: float, change: Latch | Release) -> Event:
-        """The same in a line."""
+        """Event for the trajectory."""
         if isinstance(change, Release):
             return Event(time, "release", change.name)
         turn, push = (float(np.linalg.norm(part)) for part in (self.impulse[:3], self.impulse[3:]))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Event(NamedTuple):
-    """What happened when: "touch", "release", "slip" or "stick" of a pair; "limit" or "release" of a joint."""
+    """Event and its time: "touch", "release", "slip" or "stick" of a pair; "limit" or "release" of a joint."""
 
     time: float
     what: str
@@ -67,7 +67,7 @@ class Contacts:
         )
 
     def chosen(self, samples: Any) -> Contacts:
-        """At some of the samples."""
+        """Contacts at some of the samples."""
         arrays = (self.normal, self.pair, self.point, self.force)
         return Contacts(self.pairs, *(array[samples] for array in arrays))
 

@@ -40,7 +40,7 @@ def _listed(names: Any) -> str:
 
 
 def as_html(run: Trajectory) -> str:
-    """A small table: what there is, its shape, and its least and largest value."""
+    """Small HTML table of the arrays: name, shape, least and largest value."""
     rows = "".join(_row(name, array) for name, array in run.arrays.items())
     head = "<tr><th></th><th>shape</th><th>least</th><th>largest</th></tr>"
     told = ", ".join([_span(run), f"{len(run.events)} events", *(f"{p.name} {p.start:.4g} s" for p in run.phases[:9])])
@@ -55,7 +55,7 @@ def _row(name: str, array: np.ndarray) -> str:
 
 
 def coordinate_names(model: Model) -> tuple[list[str], list[str]]:
-    """Of every coordinate and of every rate: its joint's name, with a number where a joint has several."""
+    """Names of all coordinates and of all rates: the joint's, with a number where a joint has several."""
     places, rates = [], []
     for joint in model.joints:
         places += [joint.name if joint.nq == 1 else f"{joint.name}:{k}" for k in range(joint.nq)]
@@ -64,7 +64,7 @@ def coordinate_names(model: Model) -> tuple[list[str], list[str]]:
 
 
 def to_xarray(run: Trajectory) -> Any:
-    """What `Trajectory.to_xarray` gives."""
+    """Implement `Trajectory.to_xarray`."""
     try:
         import xarray
     except ImportError:
@@ -88,7 +88,7 @@ def to_xarray(run: Trajectory) -> Any:
 
 
 def plot(run: Trajectory, names: tuple[str, ...]) -> Any:
-    """What `Trajectory.plot` gives."""
+    """Implement `Trajectory.plot`."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -163,7 +163,7 @@ def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], sh
 
 
 def nearest(flat: np.ndarray, depth: np.ndarray, width: int, height: int) -> tuple[np.ndarray, ...]:
-    """Of triangles (t, 3, 2) in pixels with depths (t, 3), growing towards the eye, the nearest at each pixel met:
+    """Nearest of triangles (t, 3, 2) in pixels with depths (t, 3), growing towards the eye, at each pixel covered:
     pixel numbers, triangle numbers, weights of its corners (f, 3), depths."""
     low = np.clip(np.ceil(flat.min(axis=1) - 0.5), 0, (width, height)).astype(int)
     high = np.clip(np.floor(flat.max(axis=1) - 0.5) + 1, 0, (width, height)).astype(int)

@@ -1,4 +1,4 @@
-"""What a campaign is: a scene, how many runs, and one seed from which every run has its own."""
+"""Plan of a campaign: a scene, the number of runs, and one seed from which each run's is derived."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXACT = 11  # of 64 bits: the rest is a whole number that every reader of JSON k
 
 @dataclass(frozen=True)
 class Plan:
-    """`runs` runs of a scene from `seed`; `keep` says of which runs the trajectory is kept."""
+    """`runs` runs of a scene from `seed`; `keep` selects the runs whose trajectories are kept."""
 
     scene: Scene
     runs: int
@@ -45,13 +45,12 @@ class Plan:
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
-        """What must be the same for runs to belong together: the scene's content, with the files it names, and the
-        seed."""
+        """Identity shared by all runs of a campaign: the scene's content, with the files it names, and the seed."""
         return {"scene": self.scene.name, "content": _content(self.scene), "seed": int(self.seed)}
 
 
 def _content(scene: Scene) -> str:
-    """SHA-256 of what a scene says and of the files that it reads; neither comments nor where it lies matter."""
+    """SHA-256 of a scene's content and of the files it reads, independent of comments and of its folder."""
     state = hashlib.sha256(json.dumps(scene.content, sort_keys=True, default=str).encode())
     for text in _texts(scene.content):
         path = scene.folders.find(text).path if Path(text).suffix else None
@@ -61,7 +60,7 @@ def _content(scene: Scene) -> str:
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """Every text value, in the order of the file."""
+    """Yield every text value, in the order of the file."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, Mapping | list):

@@ -1,4 +1,4 @@
-"""What many rows come to: shares with their intervals, failures by reason, quantiles of every number."""
+"""Statistics of a campaign: shares with their intervals, failures by reason, quantiles of every number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUANTILES = {"min": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "max": 1.0}
 
 
 def wilson(good: int, count: int) -> tuple[float, float]:
-    """(p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n): where a share lies at 95 % (Wilson 1927)."""
+    """(p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n): 95 % interval of a share (Wilson 1927)."""
     if not count:
         return 0.0, 1.0
     share, square = good / count, SURE**2 / count
@@ -28,7 +28,7 @@ def wilson(good: int, count: int) -> tuple[float, float]:
 
 
 def share(good: int, count: int) -> Mapping[str, Any]:
-    """So many of so many, as a share with its interval."""
+    """Share of `good` in `count`, with its 95 % interval."""
     low, high = wilson(good, count)
     return {"count": good, "of": count, "share": good / count if count else None, "low": low, "high": high}
 
@@ -53,7 +53,7 @@ def counted(rows: Sequence[Row]) -> Mapping[str, Any]:
 
 
 def _failures(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
-    """By reason, numbers in it aside; the seed of the first one, with which it can be seen again."""
+    """Failures grouped by reason, ignoring numbers in it; the first one's seed reproduces it."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if row["outcome"] not in GOOD:

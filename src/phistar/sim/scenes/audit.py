@@ -36,7 +36,7 @@ class Books(NamedTuple):
 
 
 class Account(NamedTuple):
-    """Of a state: kinetic and potential energy, J; momenta (6,) of all bodies and of free trees, about the world's
+    """Kinetic and potential energy of a state, J; momenta (6,) of all bodies and of free trees, about the world's
     origin."""
 
     kinetic: float
@@ -53,7 +53,7 @@ class Audit:
         self._weighs = bool(np.any(world.model.gravity))
 
     def account(self, q: np.ndarray, v: np.ndarray) -> Account:
-        """Energies and momenta of a state; the inertias are inputs of what is compiled."""
+        """Energies and momenta of a state; the inertias are inputs of the compiled functions."""
         (energy, momenta), (every, free) = self._quantities, self._inertias
         resting = float(potential_energy(self.world.model, q)) if self._weighs else 0.0
         return Account(float(energy(q, v, every)), resting, momenta(q, v, every), momenta(q, v, free))
@@ -72,7 +72,7 @@ class Audit:
 
     @cached_property
     def _inertias(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of all bodies, and of those on free trees, (10 bodies,) each."""
+        """Inertial parameters of all bodies, and of those on free trees, (10 bodies,) each."""
         rows = np.array([body.inertia.parameters for body in self.world.model.bodies]).reshape(-1, 10)
         return rows.reshape(-1), (rows * self.floating[:, None]).reshape(-1)
 

@@ -43,7 +43,7 @@ def run(
     checkpoint: tuple[float, str | os.PathLike[str]] | None,
     resume: str | os.PathLike[str] | None,
 ) -> Trajectory:
-    """What `Scene.run` does."""
+    """Implement `Scene.run`."""
     course = Course(scene, seed, control) if resume is None else resumed(read(Path(resume)), scene, control)
     folders = [Path(each).resolve() for each in (resume, checkpoint and checkpoint[1]) if each is not None]
     try:
@@ -77,7 +77,7 @@ def _to_the_end(
 
 
 def write(course: Course, folder: Path) -> Path:
-    """FOLDER/checkpoint, in place of the one before."""
+    """Write FOLDER/checkpoint, replacing any earlier one."""
     held = bytearray()
     tree = json.dumps(packed(_state(course), held)).encode()
     payload = len(tree).to_bytes(8, "little") + tree + held
@@ -90,7 +90,7 @@ def write(course: Course, folder: Path) -> Path:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What `write` wrote, checked: its tree, its bytes and its head, for `resumed`."""
+    """Read and check a checkpoint: its tree, its bytes and its head, for `resumed`."""
     path = folder / CHECKPOINT
     content = read_bytes(path, "a checkpoint (--checkpoint SECONDS writes one)", LARGEST)
     head, _, payload = content.partition(b"\n")
@@ -116,7 +116,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def resumed(kept: dict[str, Any], scene: Scene, control: Any = None) -> Course:
-    """The course that was written down; the scene and the controller must be those that it was of."""
+    """Restore the course of a checkpoint; its scene and its controller must be the same."""
     head, path = kept["head"], kept["path"]
     if head["content"] != scene.digest:
         raise FileError(f"{path} is of the scene {head['scene']} as it was; what is given is another, or was changed.")
@@ -204,7 +204,7 @@ def _check_touching(touching: Touching, world: World) -> None:
 
 
 def _check_sizes(log: dict[str, Any], fresh: dict[str, Any]) -> None:
-    """Contacts come and go; everything else in a row keeps its size."""
+    """Check that all entries of a row but contacts keep their size."""
     for row in log["rows"]:
         for name, value in fresh["rows"][0].items():
             if name not in VARYING and np.shape(row[name]) != np.shape(value):

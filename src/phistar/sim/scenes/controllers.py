@@ -39,7 +39,7 @@ Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint 
 
 @dataclass(frozen=True)
 class Controlling:
-    """The law of a scene, how it is made, and what it is set to."""
+    """Law of a scene, its factory and its settings."""
 
     law: str
     maker: Law
@@ -48,14 +48,14 @@ class Controlling:
 
 
 class HoldEntry(Entry):
-    """What `hold` is set to."""
+    """Settings of `hold`."""
 
     stiffness: Positive = 400.0
     damping: Positive = 40.0
 
 
 class InverseDynamicsEntry(Entry):
-    """What `inverse_dynamics` is set to."""
+    """Settings of `inverse_dynamics`."""
 
     stiffness: Positive = 100.0
     damping: Positive = 20.0
@@ -80,7 +80,7 @@ def read_controller(entry: ControllerEntry, folders: Folders, code: bool, where:
 
 
 def check_controller(setting: Setting) -> None:
-    """Finds what is wrong with the file's controller, apart from running it."""
+    """Check the file's controller without running it."""
     limits, controller = effort_limits(setting), setting.controller
     if controller.maker.drives and not limits.any():
         raise FileError(
@@ -91,7 +91,7 @@ def check_controller(setting: Setting) -> None:
 
 
 def _check_senses(setting: Setting, senses: Mapping[str, int]) -> None:
-    """Every reading that a controller goes by must be there, with as many numbers."""
+    """Check that every reading a controller uses exists, with the right size."""
     slices = setting.sensing.slices
     for name, size in senses.items():
         if name not in slices:

@@ -1,4 +1,4 @@
-"""What is kept of a run while it goes: rows over time, events, extremes, and the books of the audit."""
+"""Log of a run in progress: rows over time, events, extremes, and the books of the audit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Log:
         self._seen: Any = None
 
     def add(self, moment: Moment) -> None:
-        """A step."""
+        """Log a step."""
         step = moment.step
         assert step is not None
         self.books = self.books.added(step)
@@ -53,13 +53,13 @@ class Log:
             self.held &= [not own.isdisjoint(moment.touching.pairs) for own in self.watches]
 
     def sampled(self, moment: Moment) -> None:
-        """A sample of the controller: its phase may be another."""
+        """Log a controller sample, whose phase may have changed."""
         phase = self.law.phase
         if not self.phases or self.phases[-1][1] != phase:
             self.phases.append((moment.time, phase))
 
     def keep(self, moment: Moment, broken: bool = False) -> Row:
-        """A row; what is counted between rows begins anew. A law that is broken is not asked again."""
+        """Append a row and reset what is counted between rows; a broken law is not called again."""
         q, v = moment.state.q, moment.state.v
         now = self.audit.account(q, v)
         mechanical = now.kinetic + now.potential
@@ -102,7 +102,7 @@ class Log:
         return float(np.sum(normal_energy(table[:, c.MARGIN], table[:, c.STRENGTH], gap)))
 
     def _contacts(self, moment: Moment) -> Mapping[str, np.ndarray]:
-        """Of the contacts that push: pair, point, force on the first shape; and the normal force of every pair."""
+        """Pair, point and force on the first shape of each pushing contact, and the normal force of every pair."""
         count, step = len(self.world.pairs), moment.step
         if step is None or not len(step.pair):
             return {"contact_force": np.zeros(count), **_NO_CONTACTS}

@@ -19,7 +19,7 @@ WAYS = ("hull", "pieces", "none")
 
 
 def solids(mesh: Mesh, way: str) -> tuple[Polytope, ...]:
-    """What stands for a mesh where bodies touch: its `hull`, its `pieces`, or `none`."""
+    """Convex collision shapes of a mesh: its `hull`, its `pieces`, or `none`."""
     if way == "none":
         return ()
     if not mesh.path:
@@ -44,7 +44,7 @@ def pieces(mesh: Mesh) -> tuple[Polytope, ...]:
 
 
 def without_meshes(model: Model, way: str) -> Model:
-    """The same robot, its collision meshes replaced by what stands for them; what it looks like stays."""
+    """The same robot with collision meshes replaced by their convex shapes; visuals stay."""
     bodies = tuple(replace(body, geometry=_replaced(body.name, body.geometry, way)) for body in model.bodies)
     return replace(model, bodies=bodies, base_geometry=_replaced("world", model.base_geometry, way))
 

@@ -1,4 +1,4 @@
-"""What a controller gets of true readings: with noise and constant errors, late, and as often as a sensor looks."""
+"""Sensor readings as a controller gets them: with noise and bias, delayed, at each sensor's rate."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TOLERATED = 1e-6  # of a sample: how far a sensor's period may be from a whole n
 
 
 class Line(NamedTuple):
-    """What sensors remember between samples: `past` readings (N,), the latest last; how many samples there were; and
-    the generator of their noise."""
+    """Sensor memory between samples: `past` readings (N,), latest last; the number of samples so far; and the
+    generator of their noise."""
 
     past: tuple[np.ndarray, ...]
     count: int
@@ -67,7 +67,7 @@ class Readings:
         return after, self.given(after)
 
     def given(self, line: Line) -> Mapping[str, Any]:
-        """What has arrived at the controller; before anything can have, the first reading."""
+        """Readings that have reached the controller; until a delayed one can, the first reading."""
         past = line.past
         if len(past) == self.longest:
             return {name: past[back][own] for name, own, back in self.late}
@@ -75,7 +75,7 @@ class Readings:
 
 
 def _every(sensor: Sensor, period: float) -> int:
-    """How many samples apart a sensor looks."""
+    """Number of controller samples between readings of a sensor."""
     if sensor.rate is None:
         return 1
     own = 1.0 / sensor.rate

@@ -22,8 +22,8 @@ APPLICATIONS = "phistar.apps"  # what it imports registers itself
 
 
 class Verdict(NamedTuple):
-    """What a task says of a run: whether it was reached, in one or two words, why not, and numbers of its own, which
-    stand in the run's summary under their names."""
+    """Verdict of a task on a run: whether it was reached, in one or two words, why not, and numbers of its own for the
+    run's summary, by name."""
 
     reached: bool
     words: str
@@ -33,7 +33,7 @@ class Verdict(NamedTuple):
 
 @runtime_checkable
 class Task(Protocol):
-    """What a run is to reach, judged by its true states.
+    """Goal of a run, judged by its true states.
 
     One that has `watches`, sets of numbers of pairs of shapes, finds in `signals["held_contacts"]` (T, sets) whether
     one of each set touched at every step since the sample before.
@@ -61,23 +61,23 @@ _folders: list[Path] = []
 
 
 def register_law(name: str, law: Law) -> None:
-    """Makes a law known by a name that scene files use."""
+    """Register a law under a name for scene files."""
     _laws[name] = law
 
 
 def register_task(name: str, factory: TaskFactory) -> None:
-    """Makes a task known: `factory(settings, setting, where)` reads its file's table, for a scene that is drawn."""
+    """Register a task: `factory(settings, setting, where)` reads its file's table, for a drawn scene."""
     _tasks[name] = factory
 
 
 def register_scenes(folder: Path) -> None:
-    """Makes the scene files of a folder known by their names."""
+    """Register the scene files of a folder by their names."""
     if folder not in _folders:
         _folders.append(folder)
 
 
 def law_named(name: str, where: str) -> Law:
-    """A law by its name; refused with the names there are."""
+    """Law of a name; an unknown name is refused with the list of known ones."""
     return _found(_laws, name, f"{where}, law")
 
 

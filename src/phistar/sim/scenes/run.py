@@ -36,7 +36,7 @@ Watch = Callable[[float, np.ndarray, Contacts], Any]  # is shown every kept samp
 
 
 class Course:
-    """A run under way: everything that it will go on from."""
+    """A run in progress: everything needed to continue it."""
 
     def __init__(self, scene: Scene, seed: int, control: Any = None) -> None:
         self.scene, self.seed, self.setting = scene, seed, scene.setting(seed)
@@ -57,7 +57,7 @@ class Course:
         self.moment: Moment | None = None
 
     def rows(self) -> Iterator[Row]:
-        """Goes on to the end, and gives every row when it is kept."""
+        """Run to the end, yielding each row as it is kept."""
         if self.moment is None:
             timing, world = self.setting.timing, self.setting.world
             start = world.start(*self.setting.start)
@@ -96,7 +96,7 @@ class Course:
                 self.end = np.inf
 
     def result(self, reason: str | None) -> Trajectory:
-        """What there is; of a run that must stop, its last state too."""
+        """Trajectory so far; for a run that must stop, including its last state."""
         if reason is not None and self.moment is not None:
             rows = self.log.rows
             if rows and self.moment.time > rows[-1]["t"]:

@@ -1,4 +1,4 @@
-"""Trajectories and folders of runs as a stranger's: what they say is checked before it is believed.
+"""Reading of untrusted trajectories and folders of runs: all content is checked before use.
 
 HDF5 can name other files (external storage, external links, virtual datasets), promise terabytes that are nothing but a
 fill value, and point many strings to one long one. None of that is followed; everything else has a bound.
@@ -50,7 +50,7 @@ _NUMBERS = (
 
 
 class _Content(NamedTuple):
-    """What trajectory.h5 holds, checked: arrays by name, lists of names, events, the scene's source, the axes of a
+    """Checked content of trajectory.h5: arrays by name, lists of names, events, the scene's source, the axes of a
     batch, the text of its summary, and the model with its parts, in the bytes that hold them."""
 
     arrays: Mapping[str, np.ndarray]
@@ -63,11 +63,11 @@ class _Content(NamedTuple):
 
 
 class _Damaged(ValueError):
-    """What is wrong with a run."""
+    """Defect found in a stored run."""
 
 
 def load(path: Path, packages: FolderList = ()) -> Trajectory:
-    """Return the trajectory of a file or of a run's folder, every number and text of it of the kind that one has.
+    """Return the trajectory of a file or of a run's folder, every number and text checked for its type.
 
     The model is the one inside; where meshes of it are not at hand, or there is none, that of the scene kept beside it.
     """
@@ -171,7 +171,7 @@ def _own_text(folder: Path, name: str) -> str:
 
 
 def _summary(text: str) -> dict[str, Any]:
-    """Its entries: numbers where numbers are meant, texts where texts are."""
+    """Parse the summary, checking that its entries have the right types."""
     try:
         summary = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -262,7 +262,7 @@ def _bytes(h5py: Any, file: Any, group: str, name: str) -> bytes | None:
 
 
 def _own_object(h5py: Any, group: Any, name: str) -> Any:
-    """What stands under a name, and not elsewhere in the file or on the disk."""
+    """Return the object of a name; refuse links to elsewhere in the file or on the disk."""
     if group.get(name, getlink=True, getclass=True) is not h5py.HardLink:
         raise _Damaged(f"{name[:60]!r} is a link to something else")
     return group[name]
@@ -344,7 +344,7 @@ def _value(value: Any, kind: str) -> Any:
 
 
 def _source(file: Any) -> str:
-    """What the scene was loaded by: one text."""
+    """Name or path by which the scene was loaded."""
     for name in ("source", "scene"):
         if name in file.attrs:
             if file.attrs.get_id(name).shape != ():

@@ -77,7 +77,7 @@ class Setting:
         return World(self.plant.system, self.plant.actuators, self.plant.fields)
 
     def check(self) -> None:
-        """Builds everything once: what cannot be is found while the file is at hand."""
+        """Build everything once, so that errors are found while the file is at hand."""
         for disturbance in self.disturbances:
             self.model.frame(disturbance.frame)
         check_plant(self.plant)
@@ -88,7 +88,7 @@ class Setting:
 
     @cached_property
     def task(self) -> Task | None:
-        """What a run is to reach, if anything."""
+        """Task of a run, or None."""
         if self.task_entry is None:
             return None
         where = f"{self.where}, [task]"
@@ -96,7 +96,7 @@ class Setting:
 
     @cached_property
     def law(self) -> Any:
-        """The controller that the file names: a function (t, q, v) → joint forces, or one that lives in samples."""
+        """The controller that the file names: a function (t, q, v) → joint forces, or a sampled one."""
         return self.controller.maker.make(self, self.controller.settings)
 
     @cached_property
@@ -136,17 +136,17 @@ class Scene:
 
     @property
     def folders(self) -> Folders:
-        """Where it may name files: its own folder, and those that the caller gave."""
+        """Folders of the files it may name: its own, and those that the caller gave."""
         return Folders(self.folder.resolve(), self.packages)
 
     @property
     def source(self) -> str:
-        """What it is loaded by: a bundled scene's name, or its file."""
+        """Name by which it is loaded: a bundled scene's name, or its file."""
         return Path(self.where).stem if is_bundled(Path(self.where)) else self.where
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what it says; comments do not matter."""
+        """SHA-256 of its content, without comments."""
         return hashlib.sha256(json.dumps(self.content, sort_keys=True, default=str).encode()).hexdigest()
 
     @staticmethod
@@ -160,7 +160,7 @@ class Scene:
 
     @staticmethod
     def unread(source: str | os.PathLike[str], packages: FolderList = (), code: bool = False) -> Scene:
-        """The scene of a file whose parts were not looked at yet."""
+        """The scene of a file, its parts not yet checked."""
         path, text, content = source_of(source)
         name, allowed = str(content.get("name", path.stem)), Folders.around(path, packages).packages
         return Scene(name, content, path.parent, str(path), text, allowed, code)
@@ -182,7 +182,7 @@ class Scene:
         return found[1]
 
     def _read(self, seed: int | np.random.SeedSequence, make: Callable[..., Made]) -> Made:
-        """What `make` makes of the file's entries, with its random numbers drawn; all that is wrong names the file."""
+        """Apply `make` to the file's entries, with random numbers drawn; every error names the file."""
         try:
             content = drawn(dict(self.content), np.random.default_rng(seed), self.where)
             return make(_entry(content, self.where), self.name, self.folders, self.where)

@@ -1,4 +1,4 @@
-"""What drives a scene: joint forces of a continuous law or of a controller that lives in samples, within limits."""
+"""Drive of a scene: joint forces of a continuous law or of a sampled controller, within limits."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Sampled:
         return self.tau
 
     def sample(self, moment: Moment, session: Session) -> None:
-        """Senses, and asks what to do until the next sample."""
+        """Read the sensors and compute the command held until the next sample."""
         time = moment.time
         self.line, sensed = self.readings.next(self.line, moment, session, self.tau)
         if self.sees_all:
@@ -91,8 +91,8 @@ class Sampled:
 
 
 class Limits:
-    """What a plant can take of a controller: joint forces within the limits of its motors or, where it has others than
-    motors that are given their force (`served`), commands."""
+    """Limits on a controller's output: joint forces within those of the motors or, where the plant has other actuators
+    than plain force-controlled motors, or fields (`served`), commands."""
 
     def __init__(self, setting: Setting) -> None:
         self.model, self.most, self.plant = setting.model, effort_limits(setting), setting.plant
@@ -134,7 +134,7 @@ class Limits:
         return within, bool((np.abs(tau - within)[~self.passive] > 0.0).any())
 
     def _refuse_phantoms(self, tau: np.ndarray, time: float) -> None:
-        """Forces where there is no motor: refused, unless they are rounding of the others."""
+        """Refuse forces on joints without a motor, unless they are rounding errors of the others."""
         pushed = np.abs(np.where(self.passive, tau, 0.0))
         if pushed.max() > ROUNDING * np.abs(tau).max():
             name, value = self._worst(tau, pushed)
@@ -145,7 +145,7 @@ class Limits:
             )
 
     def _worst(self, tau: np.ndarray, sizes: np.ndarray) -> tuple[str, list[float]]:
-        """The joint where a size is largest, and the forces on it."""
+        """Joint with the largest size, and the forces on it."""
         joint = next(joint for joint in self.model.joints if joint.v_slice.stop > int(np.argmax(sizes)))
         return joint.name, tau[joint.v_slice].tolist()
 
@@ -168,7 +168,7 @@ class Drive:
         self.sprung = bool(self.stiffness.any())
 
     def into(self, session: Session, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Gives a session the forces and commands of its next step."""
+        """Give a session the forces and commands of its next step."""
         if self.served:
             outside = self._outside(np.zeros(self.model.nv), t, q, v)
             session.drive(self.law.values, outside, self.step or 1e-3, t)
@@ -186,7 +186,7 @@ class Drive:
 
 
 def _check_facts(facts: Any, time: float) -> None:
-    """Refuses what cannot be kept as a number over time, at once and not when all is summed up."""
+    """Refuse facts that cannot be logged as numbers over time, at once rather than in the summary."""
     name, given = "facts", facts
     try:
         for name, given in facts.items():  # noqa: B007 - the sentence says which it was

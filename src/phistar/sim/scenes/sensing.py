@@ -33,8 +33,8 @@ class _Pattern(NamedTuple):
 
 
 class Sensing:
-    """What a plant's sensors read at a moment: (N,), the numbers of `sensors` one after the other, joints, wrists,
-    tips and poses first; `slices` says where each sensor's are."""
+    """Readings of a plant's sensors at a moment: (N,), concatenated in the order of `sensors`, with joints, wrists,
+    tips and poses first; `slices` locates each sensor's."""
 
     def __init__(self, plant: Plant, world: World) -> None:
         self.plant, self.world = plant, world
@@ -57,7 +57,7 @@ class Sensing:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """Length N of the readings."""
         return max((own.stop for own in self.slices.values()), default=0)
 
     def _place(self, sensor: Sensor, size: int) -> None:

@@ -27,7 +27,7 @@ NAMED = ("parts", "sensors")  # lists whose entries are known by their names
 
 
 class Source(NamedTuple):
-    """A scene's file; its text, complete in itself, and what that says."""
+    """A scene's file, its self-contained text, and the parsed content."""
 
     path: Path
     text: str
@@ -50,7 +50,7 @@ def _bundled_files() -> dict[str, Path]:
 
 
 def source_of(source: str | os.PathLike[str], before: tuple[Path, ...] = ()) -> Source:
-    """That of a file, or of a bundled scene by its name; `before` are the files that extend it."""
+    """Source of a file, or of a bundled scene by its name; `before` are the files that extend it."""
     path = _found(source)
     text = _read(path)
     content = parsed(text, str(path))
@@ -69,7 +69,7 @@ def source_of(source: str | os.PathLike[str], before: tuple[Path, ...] = ()) -> 
 
 
 def _extended(path: Path, other: Any) -> Path:
-    """The file of the scene that one extends."""
+    """File of the scene that a scene extends."""
     if not isinstance(other, str) or not other or not other.isprintable():
         raise FileError(f"{path}, extends: the name or the file of a scene was expected; it is {other!r:.100}.")
     if not Path(other).suffix:
@@ -81,7 +81,7 @@ def _extended(path: Path, other: Any) -> Path:
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
-    """What a scene's TOML text says."""
+    """Parse a scene's TOML text."""
     return parse_toml(text, where, "a scene")
 
 
@@ -106,7 +106,7 @@ def _read(path: Path) -> str:
 def _merged(
     old: Mapping[str, Any], new: Mapping[str, Any], where: str, named: tuple[str, ...] = NAMED
 ) -> dict[str, Any]:
-    """What was there with what is given, in the order of what was there."""
+    """Merge `new` into `old`, keeping the order of `old`."""
     made = dict(old)
     for key, value in new.items():
         was, made[key] = old.get(key), value

@@ -1,4 +1,4 @@
-"""What a scene says as the text of a TOML file, from which the same is read again."""
+"""Serialization of a scene's content as TOML text that reads back the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from phistar.sim.scenes.chance import is_drawn
 
 
 def text_of(content: Mapping[str, Any]) -> str:
-    """Numbers, texts and lists of them first, as TOML wants it, then tables, then lists of tables, each in order."""
+    """TOML text: numbers, texts and lists of them first, then tables, then lists of tables, each in order."""
     return "\n".join(_lines(content, "")) + "\n"
 
 
