@@ -14,7 +14,7 @@ from phistar.model.manifold import between
 
 
 def feedback_rows(model: Model, feedback: Any, around: Any, steps: int | None) -> np.ndarray:
-    """Feedback inputs of each step, (…, steps, r): u_k, q_k, v_k and K_k, concatenated."""
+    """Inputs of each step, (…, steps, r): u_k, q_k, v_k and K_k, concatenated."""
     nv = model.nv
     if around is None or not isinstance(around, tuple | list) or len(around) != 3:
         raise PhistarError("feedback acts around a motion: give around=(q, v, u) with a row for each step.")

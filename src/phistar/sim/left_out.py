@@ -1,4 +1,4 @@
-"""Warnings about features of a model that a simulator ignores, logged once each to `phistar`."""
+"""Warnings of model features that a simulator leaves out, logged once each to `phistar`."""
 
 from __future__ import annotations
 

@@ -76,15 +76,15 @@ class Motion:
         self._now: PlantState | None = None
 
     def moments(self, start: PlantState, begin: float, stops: Iterable[float]) -> Iterator[Moment]:
-        """From `begin` on, through moments at all `stops`, which rise, exactly."""
+        """Yield moments from `begin` on, exactly at all `stops`, which rise."""
         yield from self.onward(self.first(start, begin, min(self.longest, 1e-3)), stops)
 
     def fixed(self, start: PlantState, begin: float, stops: Iterable[float], step: float) -> Iterator[Moment]:
-        """The same by steps of one length (or a little less, to arrive at the stops), without a look at the error."""
+        """The same by steps of one length (or a little less, to arrive at the stops), without error control."""
         yield from self.onward_by(step, self.first(start, begin, step), stops)
 
     def first(self, start: PlantState, begin: float, step: float) -> Moment:
-        """Where a motion begins. Bodies that touch or overlap by less than their margin are let apart slowly; those
+        """First moment of a motion. Bodies that touch or overlap by less than their margin are let apart slowly; those
         that intersect are refused."""
         nearest = self._looked(start, step)
         table = self._contacts
@@ -100,7 +100,7 @@ class Motion:
         return Moment(begin, start, NOTHING, nearest, step, start)
 
     def here(self, begin: float, step: float) -> Moment:
-        """A motion that begins where its session stands, whatever overlaps there."""
+        """First moment at the session's present state, whatever overlaps there."""
         model, engine = self.world.model, self.session.engine
         self._now = PlantState(engine.q[: model.nq].copy(), engine.v[: model.nv].copy())
         return Moment(begin, self._now, NOTHING, np.inf, step, self._now)
@@ -110,7 +110,7 @@ class Motion:
         return self.session.state()
 
     def onward(self, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
-        """Moments that follow one; the same whether it was the last of others or comes from a file."""
+        """Yield the moments after one, the same whether it was just reached or read from a file."""
         ahead = iter(stops)
         end, wanted = next(ahead, None), moment.wanted
         while end is not None:
@@ -186,7 +186,7 @@ class Motion:
         return engine.tables["contacts"][: engine.counts[c.CONTACTS]]
 
     def _looked(self, state: PlantState, step: float) -> float:
-        """The smallest gap of a state, ∞ where nothing may touch within a step; contacts stand in the tables."""
+        """The smallest gap of a state, ∞ where nothing may touch within a step; fills the contact tables."""
         self.session.load(state)
         self.session.engine.look(step)
         nearest = float(self.session.engine.numbers[c.NEAREST])

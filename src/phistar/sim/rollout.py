@@ -55,7 +55,7 @@ def rollout(
     """Step many states forward in time at once, in one compiled kernel.
 
     Passive joint forces (`ps.joint_friction`) act throughout: dry friction by the sign of the rate alone, so that a
-    joint that it would hold creeps. Limits of joints are left out. A model that has either is told of once to the
+    joint that it would hold creeps. Limits of joints are left out. A model that has either is reported once to the
     logger `phistar`, and so are states that grow beyond 1e6: steps too long for what is stiff. (`plant.rollout` has
     stops and friction that sticks; `ps.simulate` has the latter.) Quaternions stay unit. Loops, which must start
     closed, are closed again after every step, in position and in velocity; in independent rates (`model.embedded()`)

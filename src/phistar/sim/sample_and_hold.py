@@ -1,4 +1,4 @@
-"""A controller that lives in samples, inside an integrator with error control: its forces are held between samples."""
+"""A sampled controller inside an integrator with error control: its forces are held between samples."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def simulate(
     limits, dry friction and servos are in its step, and `control(t, q, v)` gives a command, once a step.
 
     Passive joint forces act: damping, springs, and dry friction that can hold a joint at rest. Limits of joints are
-    left out: a model that has them is told of once to the logger `phistar` (plants and scenes have stops there). Loops
+    left out: a model that has them is reported once to the logger `phistar` (plants and scenes have stops there). Loops
     are kept closed, in position and in velocity, after every step; they must be closed at the start (see
     `ps.assemble`). A loop that cannot be kept closed to 1e-10, where redundant equations of it disagree, is told to the
     logger too.
@@ -182,7 +182,7 @@ def _trajectory(drives: Drives, parts: list[Piece], given: Any, held: Held | Non
 
 
 def _loop_signals(model: Model, q: np.ndarray, rates: np.ndarray) -> dict[str, np.ndarray]:
-    """Residual, rate, rank and condition of the loops of the model at the start."""
+    """Loop residual, rate, rank and condition over the motion."""
     report = loop_report(model, q)
     gap, rate = loop_residual(model, q, rates)
     told = left_open(model, gap, report.rank)

@@ -25,7 +25,7 @@ NOTHING = "—"
 
 
 class Joints:
-    """Sliders and gizmo of a model; `changed(q)` is told of every new configuration."""
+    """Sliders and gizmo of a model; `changed(q)` is called at every new configuration."""
 
     def __init__(self, server: Any, model: Model, q: np.ndarray, size: float, changed: Callable[[Any], None]) -> None:
         self.server, self.model, self.q, self.size, self.changed = server, model, q.copy(), size, changed

@@ -23,7 +23,7 @@ Contacts = tuple[np.ndarray, np.ndarray]
 
 
 class Live:
-    """A page that is told of states as they come, and sends `rate` of them a second at most.
+    """A page that receives states as they come, and sends `rate` of them a second at most.
 
     Between two that are sent a state costs one look at the clock, so that the simulation is not held up.
     """

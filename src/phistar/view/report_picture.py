@@ -57,7 +57,7 @@ def picture(
     exaggeration: float = 1.0,
 ) -> np.ndarray:
     """RGBA of a model at q, (height, width, 4) uint8, on a transparent ground; without a camera, all of it is shown.
-    Deflections of bodies that bend are drawn so many times as large."""
+    Deflections of flexible bodies are scaled by `exaggeration`."""
     solid, ground = solids(model, exaggerated(model, np.asarray(q, dtype=float), exaggeration))
     return image(solid, ground, camera or camera_around([solid.corners], size), size, shadows)
 

@@ -10,7 +10,7 @@ SPEEDS = {"⅒×": 0.1, "¼×": 0.25, "½×": 0.5, "1×": 1.0, "2×": 2.0, "5×"
 
 
 class Timeline:
-    """Controls over [start, end] in seconds; `tick` moves on, `moved` is told of every new time."""
+    """Controls over [start, end] in seconds; `tick` advances, `moved` is called at every new time."""
 
     def __init__(self, gui: Any, start: float, end: float, moved: Callable[[float], None]) -> None:
         self.start, self.end, self.moved = start, max(end, start + 1e-9), moved

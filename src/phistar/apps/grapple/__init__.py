@@ -16,7 +16,7 @@ from phistar.sim.scenes.registry import Law, register_law, register_scenes, regi
 
 
 def _settings(settings: Mapping[str, Any], folders: Folders, where: str) -> Mapping[str, Any]:
-    """Settings of a law; a rules file that they name is looked up in the scene's folders."""
+    """Settings of a law; the rules file is looked up in the scene's folders."""
     if not isinstance(settings.get("rules"), str):
         return settings
     return dict(settings) | {"rules": named_file(settings["rules"], f"{where}, rules", folders)}

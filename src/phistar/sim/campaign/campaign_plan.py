@@ -1,4 +1,4 @@
-"""Plan of a campaign: a scene, the number of runs, and one seed from which each run's is derived."""
+"""Campaign plan: a scene, the number of runs, and one seed from which each run's is derived."""
 
 from __future__ import annotations
 

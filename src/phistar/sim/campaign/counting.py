@@ -1,4 +1,4 @@
-"""Statistics of a campaign: shares with their intervals, failures by reason, quantiles of every number."""
+"""Campaign statistics: shares with their intervals, failures by reason, quantiles of every number."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Audit:
 
     @cached_property
     def _inertias(self) -> tuple[np.ndarray, np.ndarray]:
-        """Inertial parameters of all bodies, and of those on free trees, (10 bodies,) each."""
+        """Inertias of all bodies, and of those on free trees, (10 bodies,) each."""
         rows = np.array([body.inertia.parameters for body in self.world.model.bodies]).reshape(-1, 10)
         return rows.reshape(-1), (rows * self.floating[:, None]).reshape(-1)
 

@@ -1,4 +1,4 @@
-"""A run written down half-way and taken up again, bit for bit: data alone, written whole, with its checksum."""
+"""Checkpoints: a run saved half-way and resumed bit for bit; data only, written atomically, with a checksum."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def resumed(kept: dict[str, Any], scene: Scene, control: Any = None) -> Course:
 
 
 def _check(state: Any, begun: Course) -> None:
-    """Refuse a state that is not built as that of a course which has just begun; `begun` is one, and goes a sample."""
+    """Refuse a state not structured like a new course's; `begun` is a new course, and advances by a sample."""
     next(begun.rows())
     fresh = _state(begun)
     if state["sampled"] != fresh["sampled"]:
@@ -180,7 +180,7 @@ def _plain(moment: Moment) -> Moment:
 
 
 def _check_memory(memory: Any, own: tuple[np.ndarray, ...], shapes: int) -> None:
-    """Arrays like those of a state that has just begun; contacts come and go, and are of shapes that there are."""
+    """Check that arrays match those of a new state; contacts vary in number, and name existing shapes."""
     if type(memory) is not tuple or len(memory) not in (4, len(own)):
         raise ValueError("its contacts are not what they should be")
     for number, (each, like) in enumerate(zip(memory, own, strict=False)):

@@ -67,7 +67,7 @@ class Readings:
         return after, self.given(after)
 
     def given(self, line: Line) -> Mapping[str, Any]:
-        """Readings that have reached the controller; until a delayed one can, the first reading."""
+        """Readings that have arrived at the controller; until one can, the first."""
         past = line.past
         if len(past) == self.longest:
             return {name: past[back][own] for name, own, back in self.late}

@@ -96,7 +96,7 @@ class Course:
                 self.end = np.inf
 
     def result(self, reason: str | None) -> Trajectory:
-        """Trajectory so far; for a run that must stop, including its last state."""
+        """Trajectory so far; with the last state of a run that stops."""
         if reason is not None and self.moment is not None:
             rows = self.log.rows
             if rows and self.moment.time > rows[-1]["t"]:
@@ -131,9 +131,9 @@ def finished(
     watch: Watch | None = None,
     kept: Callable[[Course], None] | None = None,
 ) -> Trajectory:
-    """The result of a course, run to its end; one that must stop raises `Stopped`, with what there is.
+    """The result of a course, run to its end; one that must stop raises `Stopped`, with the part so far.
 
-    After each row, `progress` is told its time, `watch` is shown it, and `kept` may write the course down.
+    After each row, `progress` gets its time, `watch` its time, q and contacts, and `kept` may save the course.
     """
     begun, before, reason = clock.perf_counter(), course.spent, None
     try:

@@ -63,7 +63,7 @@ class _Content(NamedTuple):
 
 
 class _Damaged(ValueError):
-    """Defect found in a stored run."""
+    """Defect of a stored run."""
 
 
 def load(path: Path, packages: FolderList = ()) -> Trajectory:
@@ -262,7 +262,7 @@ def _bytes(h5py: Any, file: Any, group: str, name: str) -> bytes | None:
 
 
 def _own_object(h5py: Any, group: Any, name: str) -> Any:
-    """Return the object of a name; refuse links to elsewhere in the file or on the disk."""
+    """Return the object of a name; refuse links to other objects or files."""
     if group.get(name, getlink=True, getclass=True) is not h5py.HardLink:
         raise _Damaged(f"{name[:60]!r} is a link to something else")
     return group[name]
@@ -344,7 +344,7 @@ def _value(value: Any, kind: str) -> Any:
 
 
 def _source(file: Any) -> str:
-    """Name or path by which the scene was loaded."""
+    """Name or path of the scene's source."""
     for name in ("source", "scene"):
         if name in file.attrs:
             if file.attrs.get_id(name).shape != ():

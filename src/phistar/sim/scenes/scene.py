@@ -141,7 +141,7 @@ class Scene:
 
     @property
     def source(self) -> str:
-        """Name by which it is loaded: a bundled scene's name, or its file."""
+        """Name it is loaded by: a bundled scene's name, or its file."""
         return Path(self.where).stem if is_bundled(Path(self.where)) else self.where
 
     @property

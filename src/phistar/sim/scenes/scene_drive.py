@@ -49,7 +49,7 @@ class Continuous:
 
 
 class Sampled:
-    """A controller at work: its memory, its last command, which is held, and what its sensors remember. Where a scene
+    """A running sampled controller: its memory, its last command, which is held, and its sensors' memory. Where a scene
     has no sensors it is given the true q and v."""
 
     def __init__(self, setting: Setting, controller: SampledController[Any], seed: np.random.SeedSequence) -> None:
@@ -91,8 +91,8 @@ class Sampled:
 
 
 class Limits:
-    """Limits on a controller's output: joint forces within those of the motors or, where the plant has other actuators
-    than plain force-controlled motors, or fields (`served`), commands."""
+    """Limits on a controller's output: joint forces within those of the motors or, where an actuator is not a plain
+    force-controlled motor or fields act (`served`), commands."""
 
     def __init__(self, setting: Setting) -> None:
         self.model, self.most, self.plant = setting.model, effort_limits(setting), setting.plant
