@@ -1,8 +1,8 @@
-"""Which schedule a kernel takes: the one place that knows what schedules cost, and the only thresholds.
+"""Choice of a kernel's schedule: the one place that knows what schedules cost, and the only thresholds.
 
 A schedule is how the sweeps of statements are laid out for a robot. Candidates are counted on their traces, never
-timed; the fastest of those that compile within the budget is taken, and `kernel.choice` prints what was compared. What
-makes kernels tells its counts (`Counts`) and asks here; nothing here knows how a kernel is made.
+timed; the fastest of those that compile within the budget is taken, and `kernel.choice` prints the comparison. Kernel
+builders supply their counts (`Counts`) and ask here; nothing here knows how a kernel is made.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ VARIABLE = "PHISTAR_COMPILE_SECONDS"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A schedule with its operations per state, and what these take to run (ns a state) and to compile (s)."""
+    """A schedule with its operations per state, its run time (ns per state) and its compile time (s)."""
 
     schedule: str
     operations: int
@@ -89,7 +89,7 @@ class Choice:
 
 
 def budget() -> float:
-    """Seconds that compiling one kernel may take where there is a choice; PHISTAR_COMPILE_SECONDS sets it."""
+    """Compile-time budget of a kernel (s), where there is a choice; set by PHISTAR_COMPILE_SECONDS."""
     given = os.environ.get(VARIABLE, "")
     try:
         return float(given) if given else BUDGET
@@ -105,18 +105,18 @@ class Counts(Protocol):
 
     @property
     def key(self) -> Any:
-        """What the counts depend on."""
+        """Cache key of the counts."""
 
     def link_by_link(self) -> int | None: ...
 
     def pair_by_pair(self) -> int | None: ...
 
     def written_out(self, most: int | None) -> tuple[int, int] | None:
-        """In straight-line code and in the loops after it; None where there are more than `most` instructions."""
+        """Operations in straight-line code and in the loops after it; None beyond `most` instructions."""
 
 
 def choose(counts: Counts, schedule: str | None = None) -> Choice:
-    """The schedule of some statements for their robot; a given one is taken if there is such a form."""
+    """Choose the schedule of statements for their robot; a requested one is taken if they have it."""
     if schedule is not None and schedule not in SCHEDULES:
         known = ", ".join(repr(name) for name in SCHEDULES)
         raise StatementError(f"There is no schedule {schedule!r}; it is one of {known}.")
@@ -132,7 +132,7 @@ def _from_data(data: Mapping[str, Any]) -> Choice:
 
 
 def candidates(counts: Counts, schedule: str | None = None) -> list[Candidate]:
-    """The schedules that there are for some statements, counted."""
+    """Available schedules of some statements, counted."""
     found, model = [], counts.model
     for each, count in ((ROLLED, counts.link_by_link), (PAIRS, counts.pair_by_pair)):
         operations = count() if schedule in (None, each) else None
@@ -165,7 +165,7 @@ def _chosen(found: list[Candidate], seconds: float, schedule: str | None, model:
 
 
 def _fastest(found: list[Candidate], seconds: float, usual: str = "") -> Choice:
-    """The fastest that compiles in time, or what is usual where that is about as fast."""
+    """Fastest candidate within the budget, or the usual one where about as fast."""
     quick = [x for x in found if x.seconds <= seconds]
     if not quick:
         best = min(found, key=lambda x: x.seconds)
@@ -176,18 +176,18 @@ def _fastest(found: list[Candidate], seconds: float, usual: str = "") -> Choice:
 
 
 def instructions_within(dead: float = DEAD) -> int:
-    """Instructions of straight-line code, dead ones among them, that may be recorded to be counted."""
+    """Limit on straight-line instructions, dead ones included, that are recorded to be counted."""
     return int(dead * budget() / SECONDS[WRITTEN][1])
 
 
 def may_be_written(model: Model, vectors: int) -> bool:
-    """Whether sweeps of so many vectors over the links may come to few enough instructions to be recorded."""
+    """Whether sweeps of this many vectors over the links may take few enough instructions to be recorded."""
     return LEAST_SWEPT * len(model.bodies) * vectors <= instructions_within(CLOSED_DEAD)
 
 
 def is_written(name: str, model: Model, vectors: int, operations: Callable[[int], int | None]) -> bool:
     """Whether a recorded function is compiled as straight-line code: `operations` counts it, or gives None where it has
-    more instructions than said. What was found is kept on disk."""
+    more than its limit. The answer is cached on disk."""
 
     def found() -> Choice:
         count = operations(instructions_within(CLOSED_DEAD)) if may_be_written(model, vectors) else None
@@ -199,8 +199,8 @@ def is_written(name: str, model: Model, vectors: int, operations: Callable[[int]
 
 
 def choose_closing(model: Model, counts: Callable[[], Mapping[str, tuple[int, int]]]) -> Choice:
-    """How closures are eliminated: `counts` gives the operations of each way there is for a mechanism, and of these the
-    ones in straight-line code."""
+    """Choose how closures are eliminated: `counts` gives each method's operations for a mechanism, and how many of them
+    are straight-line code."""
 
     def found() -> Choice:
         made = []
@@ -214,7 +214,7 @@ def choose_closing(model: Model, counts: Callable[[], Mapping[str, tuple[int, in
 
 
 def _remembered(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:
-    """A choice that is found on disk, or made and kept there."""
+    """Load a choice from disk, or make and store it."""
     name = cache.key("choice", key, host())
     found = cache.load(name, cache.PROGRAM)
     if found is not None:
@@ -225,7 +225,7 @@ def _remembered(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:
 
 
 def carried_rates(model: Model) -> int:
-    """Pairs of joint rates, one of a joint that carries the other's."""
+    """Number of pairs of joint rates, one carrying the other."""
     carried, rates = 0, [0] * len(model.bodies)
     for k, (parent, joint) in enumerate(zip(model.parents, model.joints, strict=True)):
         rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
@@ -234,9 +234,9 @@ def carried_rates(model: Model) -> int:
 
 
 def choose_tables(counts: Counts) -> Choice:
-    """The schedule of tables over pairs of joints that are recorded: where so many rates carry others as in a chain of
-    36 links, or in no humanoid, loops over pairs; for up to `TRACED` bodies else straight-line code; for more, the one
-    that takes less time."""
+    """Choose the schedule of recorded tables over pairs of joints: loops over pairs where more than `MANY` rates carry
+    others, as in a chain of 36 links but in no humanoid; else straight-line code for up to `TRACED` bodies, and for
+    more the faster one."""
     if carried_rates(counts.model) > MANY:
         return Choice(PAIRS, (), f"more than {MANY} rates carry others")
     if len(counts.model.bodies) <= TRACED:
@@ -264,11 +264,11 @@ def is_composite(model: Model, matrix: bool) -> bool:
 
 
 def is_abreast(columns: int, frames: int, solves: bool) -> bool:
-    """Whether so many columns travel along the links at once; `solves`: between the sweeps equations are solved."""
+    """Whether this many columns are swept along the links at once; `solves`: with a solve between the sweeps."""
     most = LARGEST_FLAT if solves else LARGEST_COLUMNS
     return columns <= most and (not solves or 6 * frames <= LARGEST_FLAT)
 
 
 def is_tree_kernel(model: Model) -> bool:
-    """Whether what a plant needs of a tree is one kernel written out."""
+    """Whether a plant's tree is one kernel of straight-line code."""
     return compilable(model) and model.nv <= TREE_RATES

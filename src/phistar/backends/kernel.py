@@ -38,7 +38,7 @@ from phistar.sweeps.ir import Program
 
 @dataclass(frozen=True, eq=False)
 class Statements:
-    """What to compile: named statements over common symbols for one robot."""
+    """Named statements over common symbols, to be compiled for one robot."""
 
     nodes: tuple[tuple[str, Node], ...]
     symbols: Symbols
@@ -75,7 +75,7 @@ class Statements:
         return {each.form: trace_statements(each) for each in self.forms()}
 
     def traces_within(self, most: int) -> bool:
-        """Whether some form has at most so many instructions, dead ones among them; then `traces` are those of such."""
+        """Whether some form has at most this many instructions, dead ones included; `traces` then holds those forms."""
         found = {}
         for each in self.forms():
             with suppress(TooLong):
@@ -92,7 +92,7 @@ class Statements:
 
     @property
     def is_about_motion(self) -> bool:
-        """Whether link frames, and which of two links mass on a joint's axis is counted to, are free to choose."""
+        """Whether link frames are free to choose, and to which of its two links mass on a joint's axis counts."""
         given = set(self.operators) - {"Q"} or {"inertia", "placement"} & set(self.parameters)
         return not given and is_about_motion([node for _, node in self.nodes], self.symbols)
 
@@ -109,7 +109,7 @@ class Statements:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What the code depends on."""
+        """Cache key of the code."""
         named = [(name, spelling(node)) for name, node in self.nodes]
         operators = [
             (name, repr(x)) if isinstance(x, OperatorInput) else (name, np.shape(x), np.asarray(x).tobytes())
@@ -120,7 +120,7 @@ class Statements:
 
     @property
     def model_key(self) -> bytes:
-        """The robot as far as the code depends on it: what is an input is not part of it."""
+        """Cache key of the robot, without the parameters that are inputs."""
         if not self.parameters:
             return self.model.key
         kept = [(body.parent, body.joint, body.placement) for body in self.model.bodies]
@@ -152,12 +152,12 @@ class Kernel:
 
     @cached_property
     def single(self) -> Any:
-        """The way in for one state at a time, or for a plain batch; NotImplemented where it does not fit."""
+        """Entry point for one state, or for a plain batch; NotImplemented where it does not fit."""
         return single_of(self.function)
 
     @cached_property
     def framed(self) -> Any:
-        """The same with a model before its arguments and a frame after them, which it does not look at."""
+        """The same with a model before its arguments and a frame after them, both ignored."""
         return single_of(self.function, "framed")
 
     @property
@@ -207,7 +207,7 @@ def _source(wanted: Statements, lanes: int, target: Target) -> Source:
 
 
 def units_of(model: Model, array: int = 0) -> tuple[tuple[int, int], ...]:
-    """Where the unit quaternions are of a configuration that is argument `array` of a kernel."""
+    """Starts of the unit quaternions in a configuration, argument `array` of a kernel."""
     return tuple((array, start) for _, start in model.quaternions)
 
 
@@ -290,6 +290,6 @@ def _core_shape(program: Program, public: str, block: np.ndarray) -> tuple[int, 
 
 
 def _one_triangle(node: Node, block: np.ndarray) -> np.ndarray:
-    """Of an operator that is its own adjoint, one triangle is computed and the other copied."""
+    """Copy one triangle of a self-adjoint operator to the other, which is not computed."""
     symmetric = adjoint(node) is node and block.shape[-1] == block.shape[-2] > 1
     return mirrored(block) if symmetric else block

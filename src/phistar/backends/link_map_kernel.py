@@ -31,10 +31,10 @@ Entries = Callable[[Model, int], Sequence[int]]
 
 @dataclass(frozen=True, eq=False)
 class LinkMap:
-    """`function(mechanism, k, *vectors)` gives, of link k, an array for each result, from its own entries of vectors.
+    """`function(mechanism, k, *vectors)` gives link k's array for each result, from its own entries of vectors.
 
     `inputs` names the vectors and says which of their entries are a link's own; `outputs` names the results, the
-    entries that a link makes, and their shapes. A result of which all links make the one entry is a sum.
+    entries that a link makes, and their shapes. A result whose one entry all links make is a sum.
     """
 
     name: str
@@ -90,7 +90,7 @@ class LinkMap:
         return record.finished(stores)
 
     def _arrays(self, model: Model, rooms: Rooms, numbers: list[int], shapes: list[tuple[int, ...]]) -> Any:
-        """Of each array, the places of its entries: (link, number among its own), or a place that all share."""
+        """Places of each array's entries: (link, number among its own), or one place that all links share."""
         nothing = rooms.flat[ZERO]
 
         def filled(name: str, entries: Entries, size: int, missing: int) -> Callable[[np.ndarray, int], np.ndarray]:

@@ -39,8 +39,8 @@ def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int 
 
 
 def rolled_plan(wanted: Statements) -> Plan | None:
-    """How the program of some statements runs link by link, or None where it does not. Operators over the joints are
-    made column by column; those of the adjoint are their rows, which is how they lie in memory."""
+    """Plan that runs the program of some statements link by link, or None. Operators over the joints are made column by
+    column; the columns of the adjoint are their rows, which is how they lie in memory."""
     if any(isinstance(x, OperatorInput) for x in wanted.operators.values()):
         return None
     plan = _plan(wanted)
@@ -77,7 +77,7 @@ def _rolled_program(wanted: Statements) -> Program:
 
 
 def _over_links(wanted: Statements) -> dict[str, str]:
-    """Of the fields over the links that are given or wanted, whether they hold motions or forces."""
+    """Space, motions or forces, of each field over the links that is given or wanted."""
     program, nodes = wanted.program(), dict(wanted.nodes)
     spaces = {name: nodes[public].codomain for public, name in program.results}
     spaces |= {field: getattr(wanted.symbols, name).codomain for name, field in GIVEN.items()}
@@ -117,7 +117,7 @@ def compile_plan(
 
 @dataclass(frozen=True, eq=False)
 class RolledCall:
-    """Statements that run link by link, as what a recording calls: the names of the inputs after q and of the results,
+    """Statements that run link by link, callable from a recording: the names of the inputs after q and of the results,
     the sizes of the inputs, the shapes of the results."""
 
     wanted: Statements
@@ -150,7 +150,7 @@ class RolledCall:
 
 
 def rolled_call(wanted: Statements) -> RolledCall | None:
-    """Statements as what a recording calls; None where they do not run link by link."""
+    """Statements callable from a recording; None where they do not run link by link."""
     plan = rolled_plan(wanted) if not wanted.parameters else None
     if plan is None:
         return None
@@ -183,7 +183,7 @@ def rolled_operations(header: Mapping[str, Any], model: Model) -> int:
 
 
 def _rolled_signature(plan: Plan, model: Model) -> tuple[Signature, tuple[str, ...]]:
-    """Shapes of what a rolled kernel takes and gives, and the names of the inputs after q."""
+    """Shapes of a rolled kernel's inputs and results, and the names of the inputs after q."""
     program, bodies = plan.program, len(model.bodies)
     sizes = {
         "joints": model.nv,

@@ -61,7 +61,7 @@ def compile_gradient(model: Model, target: Target | None = None, lanes: int | No
 
 @dataclass(frozen=True)
 class Gradient:
-    """What is made: its name and inputs, and whether it is how the gradient changes."""
+    """Name and inputs of a gradient kernel, and whether it gives the gradient's tangent."""
 
     title: str
     inputs: tuple[str, ...]
@@ -136,7 +136,7 @@ class _Differentiated:
         self.turns: dict[Any, int] = {}
 
     def forward(self) -> Step:
-        """What the step passes on, and how that changes, kept for the children and for the way back."""
+        """Outputs of the step and their tangents, kept for the children and for the backward sweep."""
         record, trace, stores = Recorder(self.turns), self.step.trace, []
         values = values_of(trace, self._loaded(record))
         slopes = tangents(trace, values, self._seeds(record)) if self.changes else None
@@ -149,8 +149,8 @@ class _Differentiated:
         return record.finished(stores)
 
     def backward(self, state: list[tuple[Any, int]]) -> Step:
-        """The gradient by what the parent passed on, and how it and that by the link's own arguments change; or that by
-        the link's own arguments itself."""
+        """Gradient by what the parent passed on, and tangents of it and of that by the link's own arguments; or the
+        latter gradient itself."""
         gradient, record = self._gradient(state), Recorder(self.turns)
         if not self.changes:
             return self._pulled(gradient, record, state)
@@ -204,7 +204,7 @@ class _Differentiated:
 
     @property
     def _totals(self) -> Mapping[str, float]:
-        """How much each sum over the links counts."""
+        """Weight of each sum over the links."""
         (statement,) = (s for sweep in self.plan.program.sweeps if sweep.direction == "flat" for s in sweep.statements)
         terms = statement.term.terms if isinstance(statement.term, ir.Plus) else ((1, statement.term),)
         return {total(term): float(weight) for weight, term in terms}
@@ -213,12 +213,12 @@ class _Differentiated:
         return [record.load("parent" if memory == "passed" else memory, *rest) for memory, *rest in self.step.loads]
 
     def _tangent(self, known: Mapping[Place, Any]) -> list[Sparse]:
-        """∂q/∂δ; entries of q that the step does not load count for nothing."""
+        """∂q/∂δ, with zero for entries of q that the step does not load."""
         q = np.array([known.get(("own", "q", i), 0.0) for i in range(self.kind.model.nq)], dtype=object)
         return tangent_map(self.kind.model, q)
 
     def _seeds(self, record: Recorder) -> dict[int, Sparse]:
-        """How each load changes."""
+        """Tangent of each load."""
         rows = self._tangent({place: record.load(*place) for place in self.step.loads if place[1] == "q"})
         moved = [sum((record.load("own", "δq", j) * x for j, x in row.items()), 0.0) for row in rows]
         seeds: dict[int, Sparse] = {}

@@ -42,7 +42,7 @@ Evaluated = Callable[[np.ndarray, Mapping[str, np.ndarray]], dict[str, np.ndarra
 
 
 def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
-    """What evaluates statements: written out for few links, else link by link."""
+    """Evaluator of statements: written out for few links, else link by link."""
     if is_wide_written(wanted.model) or not wanted.model.nv:
         return _compiled(wanted, order) if wanted.model.nv else partial(values_over_links, wanted)
     kernel = compile_wide_rolled(wanted)
@@ -60,12 +60,12 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
 
 
 def _one_by_one(functions: list[Evaluated], q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Statements that have no sweeps in common."""
+    """Evaluate statements without shared sweeps."""
     return {name: value for function in functions for name, value in function(q, given).items()}
 
 
 def _column_by_column(wanted: Statements) -> Evaluated | None:
-    """An operator by what it does to each unit vector, or None where that is no vector's."""
+    """Evaluator of an operator by its action on unit vectors, or None if it has none."""
     program = wanted.program()
     columns = [space for name, space in program.inputs if name in program.columns]
     kernel = compile_wide_rolled(replace(wanted, matrix=False)) if len(columns) == 1 and program.matrices else None

@@ -57,15 +57,15 @@ class WideRolled:
         return sum(self.rows(space))
 
     def rows(self, space: str) -> list[int]:
-        """Of each link, how many of a vector's entries are its own."""
+        """Number of a vector's entries that each link owns."""
         if space == "links":
             return [link.sizes[0] for link in self.links]
         return [link.sizes[1] if link.own or space == "joints" else 0 for link in self.links]
 
 
 def wide_rolled(wanted: Statements) -> WideRolled | None:
-    """How statements run link by link over links of any width, or None where they do not: an operator over the joints
-    is asked for as a table, or a solve over all joints."""
+    """Program that runs statements link by link over links of any width, or None where an operator over the joints is
+    wanted as a table, or a solve over all joints."""
     model = wanted.model
     if not model.nv or wanted.operators:
         return None
@@ -138,7 +138,7 @@ def _is_zero(other: set[tuple[bytes, Any, int]], inverted: frozenset[str], kind:
 
 
 def _handed_on(kind: WideKind, step: Step) -> list[tuple[bytes, Any, int]]:
-    """What is not zero of what a step leaves for its neighbours."""
+    """Nonzero entries that a step leaves for its neighbours."""
     made = zip(step.stores, step.trace.outputs, step.trace.output_is_constant, strict=True)
     result = []
     for (memory, name, entry), value, fixed in made:
@@ -160,7 +160,7 @@ def _traced(found: WideRolled, flat: FlatTracer, shapes: Shapes, zeros: Any) -> 
 
 
 def _clearing(found: WideRolled, shapes: Shapes) -> Stage:
-    """Nothing has been sent yet."""
+    """Zero the children's sums."""
     terms = [x for x in found.plan.everything if isinstance(x, ir.FromChildren | ir.CongruentChildren)]
     names = dict.fromkeys(accumulator(term) for term in terms)
     steps = []
@@ -175,7 +175,7 @@ def _clearing(found: WideRolled, shapes: Shapes) -> Stage:
 
 
 def compile_wide_rolled(wanted: Statements) -> Kernel | None:
-    """The kernel of statements over links of any width, link by link; None where they do not run so."""
+    """Compile statements over links of any width, link by link; None where they do not run so."""
     found = wide_rolled(wanted)
     if found is None:
         return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _rate(dense: Dense, node: Node, along: Node, of_rates: Node | None = None) -> np.ndarray:
-    """Of the matrices at q ⊕ εw, seven points; θ̇ moves with its rate where that is given."""
+    """Difference of the matrices at q ⊕ εw, seven points; θ̇ moves with its rate if given."""
     model, w = dense.model, np.reshape(dense(along), -1)
     step = STEP / max(1.0, float(np.abs(w).max(initial=0.0)))
     total = np.zeros((dense.size(node.codomain), dense.size(node.domain)))

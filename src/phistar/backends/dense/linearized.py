@@ -1,4 +1,4 @@
-"""What derivatives of the dynamics are made of, from the definitions: brackets of motions and forces link by link, the
+"""Parts of the derivatives of the dynamics, from the definitions: brackets of motions and forces link by link, the
 recursions of 𝓑 as fixed points, and derivatives themselves as differences.
 
 Dynamics are linear in θ̈ and quadratic in θ̇: there a central difference is exact, whatever the step. By θ it has seven
@@ -125,7 +125,7 @@ def elsewhere(dense: Dense, node: Node, q: np.ndarray, vectors: dict[str, np.nda
 
 
 def _parameter_forces(dense: Dense, accelerations: Node) -> np.ndarray:
-    """Each column the forces Mα + b of bodies of which one parameter is one and all others are zero."""
+    """Columns Mα + b of bodies with one inertial parameter one and all others zero."""
     alpha, result = dense(accelerations).reshape(dense.n, 6, 1), np.zeros((6 * dense.n, 10 * dense.n))
     for k in range(dense.n):
         for i, parameters in enumerate(np.eye(10)):

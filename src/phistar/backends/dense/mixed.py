@@ -1,4 +1,4 @@
-"""Explicit matrices of what two velocities make, straight from the definitions."""
+"""Explicit matrices of terms in two velocities, straight from the definitions."""
 
 from __future__ import annotations
 

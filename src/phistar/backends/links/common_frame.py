@@ -51,7 +51,7 @@ def single_axes(model: Model) -> Model:
 
 
 def _axes(kind: JointKind) -> list[JointKind]:
-    """What the kind's coordinates do, one after the other; a kind that is one motion is itself."""
+    """One-axis joints in series that make up a universal or planar joint; others stay whole."""
     armature = kind.armature_diagonal
     if isinstance(kind, Universal):
         return [Revolute(axis=axis, armature=a) for axis, a in zip((kind.axis1, kind.axis2), armature, strict=True)]
@@ -82,7 +82,7 @@ def common_frame(model: Model, q: Any) -> CommonFrame:
 
 
 def _places(links: Links) -> tuple[list[Place], np.ndarray]:
-    """Each link, and the world's axes, as the first link sees them."""
+    """Link poses and the world's axes, seen from the first link."""
     back = np.swapaxes(links.rotation[0], -1, -2)
     world = back, -times(back, links.offset[0])
     places: list[Place] = [(np.eye(3), np.zeros(3))]

@@ -37,7 +37,7 @@ def is_about_motion(nodes: Iterable[Node], symbols: Symbols) -> bool:
 
 
 def is_about_origins(nodes: Iterable[Node]) -> bool:
-    """Whether statements name what is another number for other points of the links, though their sums need not be."""
+    """Whether statements name quantities that depend on the links' origins, though their sums need not."""
     return any(x.name in _AT_ORIGINS for node in nodes for x in _symbols(node))
 
 
@@ -95,7 +95,7 @@ def _offset(model: Model, shifts: list[np.ndarray], k: int) -> np.ndarray:
 
 
 def _cost(model: Model, shifts: list[np.ndarray], k: int, shift: np.ndarray) -> float:
-    """Of the offsets that a move of origin k changes; on the world they cost nothing."""
+    """Cost of the offsets that moving origin k changes; free on the world."""
     tried = [*shifts[:k], shift, *shifts[k + 1 :]]
     offsets = [_offset(model, tried, c) for c in model.children[k]]
     offsets += [_offset(model, tried, k)] if model.parents[k] >= 0 else []
@@ -117,9 +117,9 @@ def grouped_inertias(model: Model) -> np.ndarray:
 
 
 def grouped_moments(model: Model) -> list[np.ndarray]:
-    """Of each link ∫ [x; 1][x; 1]* dm = [[Σ, h], [h*, m]], (4, 4), with what lies on a joint's axis given to the inner
-    link. Links that hang on the world keep theirs: what the base feels is unchanged. A link that is far heavier than
-    its parent keeps its own too."""
+    """Each link's ∫ [x; 1][x; 1]* dm = [[Σ, h], [h*, m]], (4, 4), with mass on a joint's axis given to the inner link.
+    Links that hang on the world keep theirs, so the load on the base is unchanged; so does a link that is far heavier
+    than its parent."""
     moments = [_moments(body.inertia.parameters) for body in model.bodies]
     sizes = [np.abs(x) for x in moments]
     for k in range(len(moments) - 1, -1, -1):
@@ -158,7 +158,7 @@ def _on_axis(body: Body, moments: np.ndarray) -> np.ndarray:
 
 
 def _moments(parameters: np.ndarray) -> np.ndarray:
-    """Of ten parameters, with Σ = tr(J)/2 − J."""
+    """Moments of ten parameters; Σ = tr(J)/2 − J."""
     mass, moment, (xx, xy, yy, xz, yz, zz) = parameters[0], parameters[1:4], parameters[4:]
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     second = 0.5 * np.trace(tensor) * np.eye(3) - tensor

@@ -77,8 +77,8 @@ def _turned_pair(cosine: Any, sine: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _axis(rotation: np.ndarray) -> tuple[Order, Order, float] | None:
-    """Of a traced rotation with a lone ±1: its row and column, each followed by the others in cyclic order, and its
-    sign. What remains is [[c, −s], [s, c]], for −1 with the second column turned around."""
+    """Row and column of a traced rotation's lone ±1, each followed by the others in cyclic order, and its sign. The
+    rest is [[c, −s], [s, c]], for −1 with the second column turned around."""
     if rotation.dtype != object or rotation.ndim != 2:
         return None
     for row in range(3):

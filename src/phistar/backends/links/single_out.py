@@ -71,7 +71,7 @@ def _sizes(model: Model, k: int) -> tuple[int, int, int]:
 
 
 def _build(model: Model, k: int) -> bytes:
-    """What links on this one must know of it: its members, and how they bend."""
+    """Key of a link as those on it see it: its members, and how they bend."""
     bodies = links_of(model)[k]
     bent = [body.flexible for body in (model.bodies[b] for b in bodies) if body.flexible is not None]
     heavy = [] if model.embedding is None else model.embedding.heavy(k)

@@ -1,4 +1,4 @@
-"""What a robot gives to a program at a configuration: φ(p,k) as rotation and offset, H, M, A, frames."""
+"""Values of a robot's operators at a configuration: φ(p,k) as rotation and offset, H, M, A, frames."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Form:
 
     @property
     def fields(self) -> set[str]:
-        """What the record is made of."""
+        """Fields of the record."""
         return {name for name, _ in self.row} | {name for name, _ in self.columns.values()}
 
 
@@ -114,7 +114,7 @@ class Walk:
     layers: int
 
     def runs(self) -> list[tuple[int, int, int]]:
-        """Where the walk goes through the robot's order without a gap: from where, how far, and what is first."""
+        """Stretches where the walk follows the robot's order: from where, how far, and what is first."""
         found: list[tuple[int, int, int]] = []
         for position, rate in enumerate(self.place.tolist()):
             if found and rate >= 0 and position == sum(found[-1][:2]) and rate == found[-1][1] + found[-1][2]:
@@ -125,7 +125,7 @@ class Walk:
 
 
 def walked(model: Model) -> Walk:
-    """Through the tree, children in order; the last child goes on with its parent's layer, others with copies. A limb
+    """Walk the tree, children in order; the last child goes on with its parent's layer, others with copies. A limb
     begins at a whole group."""
     steps: list[list[int]] = []
     place: list[int] = []
@@ -225,7 +225,7 @@ def _fixed(model: Model, walk: Walk, factors: Factors = (1.0,) * 3) -> tuple[dic
 
 
 def whole_numbers(model: Model) -> Arrays:
-    """What decides how often loops compute something: the arrays of `_fixed`, each on its own."""
+    """Arrays that decide how often loops compute something: those of `_fixed`, one by one."""
     starts, numbers = _fixed(model, walked(model))
     parts = np.split(numbers, list(starts.values())[1:])
     return Arrays(**dict(zip(starts, parts, strict=True)), strides=np.ones(6))

@@ -113,7 +113,7 @@ def _loops_text(form: Form) -> str:
 
 
 def _arrays(form: Form) -> list[str]:
-    """The names of the arrays that the loops are given, in order."""
+    """Names of the loops' array arguments, in order."""
     trees = {function.__name__: tree_of(function) for function in form.loops}
     return arrays_used(trees[form.loops[-1].__name__], trees)
 
@@ -141,7 +141,7 @@ def _finish(block: Block, form: Form, outputs: range) -> None:
 
 
 def _placed(form: Form, names: list[str]) -> dict[str, str]:
-    """Of the named arrays those whose places are in the table of offsets, in order, and from where these count."""
+    """Named arrays whose places are in the table of offsets, in order, and the base these count from."""
     columns = {
         letter if components == 1 else f"{letter}{component}": "own"
         for letter, (_, components) in form.columns.items()

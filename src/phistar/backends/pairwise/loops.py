@@ -29,7 +29,7 @@ def end_of(m: Arrays, row: int) -> int:
 
 
 def groups(columns: int) -> int:
-    """As many groups as so many columns fill, the last perhaps in part."""
+    """Number of groups that hold the columns, the last perhaps in part."""
     return (columns + GROUP - 1) // GROUP
 
 
@@ -40,7 +40,7 @@ def filled(x, start: int, stop: int, number: float) -> None:
 
 
 def left_behind(x0, x1, x2, x3, x4, x5, start: int, stop: int) -> None:
-    """Of branches that the walk has left, nothing."""
+    """Zero the branches that the walk has left."""
     filled(x0, start, stop, 0.0)
     filled(x1, start, stop, 0.0)
     filled(x2, start, stop, 0.0)

@@ -1,4 +1,4 @@
-"""What the sweeps of tables are made from: programs of the statements, and what their fields are called there."""
+"""Programs from which the sweeps of tables are made, and the names that their fields have there."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def _moved_by_forces(s: Symbols) -> Symbols:
 
 
 def sooner(program: Program) -> Program:
-    """What a link adds to what its children send is made in the sweep before, where its parts are: of Mα + 𝓑V six
-    numbers wait, of M, 𝓑, α and V many more."""
+    """Move a link's own part of sums over its children to the sweep before, which has its factors: Mα + 𝓑V is six
+    numbers to keep, M, 𝓑, α and V are many more."""
     sweeps = list(program.sweeps)
     for i in range(1, len(sweeps)):
         known = {s.target for sweep in sweeps[:i] for s in sweep.statements} | {name for name, _ in program.inputs}
@@ -121,7 +121,7 @@ def sooner(program: Program) -> Program:
 
 
 def rigid_fields(program: Program) -> frozenset[str]:
-    """Fields that are masses of rigid bodies, which ten parameters tell: the links' own, and what of these adds up."""
+    """Fields that are rigid-body masses, given by ten parameters: the links' own, and their sums."""
     found = set()
     for statement in (s for sweep in program.sweeps for s in sweep.statements):
         parts = statement.term.terms if isinstance(statement.term, Plus) else ((ONE, statement.term),)
@@ -140,7 +140,7 @@ def gain_fields(program: Program) -> frozenset[str]:
 
 
 def _own_part(term: Term) -> Term | None:
-    """Of a sum of products and what children send, the products."""
+    """Products in a sum that children also send to, or None."""
     if not isinstance(term, Plus) or not any(isinstance(x, FromChildren) for _, x in term.terms):
         return None
     own = tuple((c, x) for c, x in term.terms if not isinstance(x, FromChildren))

@@ -134,13 +134,13 @@ class Run:
 
     @cached_property
     def by_rates(self) -> set[str]:
-        """What reads a rate's own gains, and what stands between such readings."""
+        """Fields that read a rate's own gains, and those between such fields."""
         gains = gain_fields(self.program)
         readers = {s.target for s in self.statements if isinstance(s.term, ir.Invert) or _reads(s) & gains}
         return readers | {name for name in self.reading(readers) if self.reading({name}) & readers}
 
     def reading(self, names: set[str]) -> set[str]:
-        """What depends on some fields, here or at a neighbour, those themselves only if so."""
+        """Fields that depend on some fields, here or at a neighbour; these only if they do."""
         found: set[str] = set()
         while more := {s.target for s in self.statements if _reads(s) & (names | found)} - found:
             found |= more
@@ -265,7 +265,7 @@ def _called(t: LinkTracer, function: str, argument: Block) -> Block:
 
 
 def _packed(term: Term, block: np.ndarray, rigid: bool) -> np.ndarray:
-    """What parents are sent: of composites of M ten parameters, of P⁺ a triangle, of 𝓑's the half that is not zero."""
+    """Block as sent to parents: ten parameters of a composite M, a triangle of P⁺, the nonzero half of a 𝓑."""
     if isinstance(term, ir.CongruentChildren) and not rigid:
         return block[UPPER]
     if isinstance(term, ir.CongruentChildren):

@@ -28,7 +28,7 @@ class LinkTracer:
         self.masses: tuple[Any, np.ndarray, np.ndarray]
 
     def trace(self, work: Callable[[LinkTracer], None]) -> Step:
-        """What the link does in one sweep."""
+        """The link's step in one sweep."""
         self.record = Recorder(self.turns)
         self.made: dict[str, Block] = {}
         self.given_away: list[tuple[Place, Any]] = []
@@ -42,7 +42,7 @@ class LinkTracer:
         self.made.update(fields)
 
     def field(self, name: str) -> np.ndarray:
-        """What the link has kept, in this sweep or an earlier one."""
+        """Field kept by the link, in this sweep or an earlier one."""
         if name in self.made:
             return self.made[name]
         known = self.earlier[name]
@@ -75,7 +75,7 @@ class LinkTracer:
         return self.record.array("own", name, (self.nv, 1))
 
     def passed(self, name: str, size: int) -> np.ndarray:
-        """What the parent passes on, (size, 1)."""
+        """Field passed on to it, (size, 1)."""
         return self.record.array("passed", name, (size, 1))
 
     def passes(self, name: str, value: np.ndarray) -> None:

@@ -61,7 +61,7 @@ def run_any_width(
 
 
 def link_poses(mechanism: Mechanism) -> list[Any]:
-    """Where each link is."""
+    """Pose of each link."""
     found: list[Any] = []
     for k, parent in enumerate(mechanism.parents):
         found.append(mechanism.pose(k, found[parent] if parent >= 0 else None))
@@ -205,7 +205,7 @@ class _Machine(BlockDomain):
         return self.transport(term, at) if at >= 0 else self.flat(term)
 
     def transport(self, term: Term, k: int) -> Block:
-        """What comes over φ from neighbours, from the base and from task frames."""
+        """Value brought over φ from neighbours, the base or task frames."""
         parent = self.parents[k]
         match term:
             case ir.FromChildren(name=name):
@@ -293,7 +293,7 @@ def concatenated(rows: list[np.ndarray]) -> np.ndarray:
 
 
 def refused(what: str) -> StatementError:
-    """Why a statement is not there for such links."""
+    """Error for a statement that such links lack."""
     return StatementError(
         f"Bodies that bend and compound links do not have {what}, which this statement takes; a rigid model does."
     )

@@ -178,7 +178,7 @@ def _scaled(mobility: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _eigenvalues(mobility: Any) -> np.ndarray:
-    """Of S, ascending, (…, 6m); zeros where Ω is not finite."""
+    """Eigenvalues of S, ascending, (…, 6m); 0 if Ω is not finite."""
     _, scaled = _scaled(np.asarray(mobility, dtype=float))
     finite = np.all(np.isfinite(scaled), axis=(-1, -2))
     values = np.linalg.eigvalsh(np.where(np.expand_dims(finite, (-1, -2)), scaled, 0.0))

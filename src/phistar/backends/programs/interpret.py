@@ -36,7 +36,7 @@ def run(program: Program, links: Links, inputs: Mapping[str, Any], operators: Ma
 
 
 def tabled(program: Program, links: Links, inputs: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Of a program with tables: the operators that were wanted whole, and all fields link by link."""
+    """Run a program with tables: the operators wanted whole, and all fields link by link."""
     machine, made = _run(program, links, inputs, {}), program.result_names
     return {name: machine.whole(made[name], "joints") for name in program.matrices}, machine.fields
 
@@ -52,7 +52,7 @@ def _run(program: Program, links: Links, inputs: Mapping[str, Any], operators: M
 
 
 def poses(program: Program, links: Links) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Where each link is, (R, p), from the program that places them."""
+    """Pose (R, p) of each link, from the program that places them."""
     machine = _Machine(links, {})
     evaluate(program, machine)
     return machine.fields["X"]

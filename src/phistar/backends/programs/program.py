@@ -54,7 +54,7 @@ def program_of(
 def derived_program(
     nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str
 ) -> Program:
-    """The same derived here and now: what is shown to people does not depend on what lies on the disk."""
+    """The same, derived afresh: what is shown to people does not depend on the cache."""
     if form in (AS_WRITTEN, JOSEPH):
         return lower_all(dict(nodes), matrix, form == JOSEPH)
     innovations = form == ARTICULATED
@@ -142,7 +142,7 @@ def frame_pose(model: Model, q: Any, frame: str) -> np.ndarray:
 
 
 def way_to(model: Model, body: int) -> Model:
-    """The bodies from the world out to one of them; the joints keep their entries of q."""
+    """Model of the bodies from the world to one of them; joints keep their places in q."""
     found = []
     while body >= 0:
         found.append(model.bodies[body])

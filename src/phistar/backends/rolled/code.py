@@ -68,7 +68,7 @@ def kinds_of(model: Model, frames: LinkFrames) -> tuple[list[Kind], list[int]]:
 
 
 def _shape_key(kind: Any) -> bytes:
-    """What the code depends on: the kind and its geometry, not its pitch, inertia, limits or friction."""
+    """Cache key of a joint: its kind and geometry, not its pitch, inertia, limits or friction."""
     names = ("axis", "axis1", "axis2", "normal")
     return digest(type(kind).__name__, [(name, getattr(kind, name)) for name in names if hasattr(kind, name)])
 
@@ -93,11 +93,11 @@ class Laid:
 
     @property
     def once(self) -> int:
-        """How many stages run but once, not for every column."""
+        """Number of stages that run once, not per column."""
         return sum(stage.name != COLUMNS for stage in self.stages)
 
     def finish(self, outputs: range) -> Finish | None:
-        """What runs the other stages, column by column."""
+        """Loop over columns of the other stages."""
         plan, inputs = self.plan, outputs.start
         if not plan.operand:
             return None
@@ -107,7 +107,7 @@ class Laid:
 
 
 def laid(plan: Plan, kinds: list[Kind], lanes: int) -> Laid:
-    """What the plan comes to for such kinds of links, `lanes` states in a block."""
+    """Trace and lay out a plan for some kinds of links, `lanes` states a block."""
     tracer = FlatTracer(plan)
     flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
     stages = needed(traced_stages(plan, kinds, tracer), set(plan.outputs), flat)
@@ -133,7 +133,7 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
 
 @dataclass(frozen=True, eq=False)
 class StageCalls:
-    """The functions of all stages, what calls them, and the vectors of scratch that they need."""
+    """Functions of all stages, their calls, and the scratch vectors that they need."""
 
     module: Module
     calls: list[Calls]
@@ -160,7 +160,7 @@ def stage_calls(stages: list[Stage], memory: Memory, lanes: int, fma: bool) -> S
 
 
 def operations_per_link(stages: list[Stage]) -> int:
-    """Of the last kind of link."""
+    """Operations at the last kind of link."""
     links = [stage for stage in stages if stage.direction not in ("flat", "frames")]
     return sum(stage.steps[-1].trace.operations for stage in links)
 
@@ -192,7 +192,7 @@ def _is_zero(other: set[Place], inverted: frozenset[str], place: Place) -> bool:
 
 
 def _handed_on(step: Step) -> list[Place]:
-    """What is not zero of what a step leaves for its neighbours, as they call it."""
+    """Nonzero places that a step leaves for its neighbours, as they name them."""
     made = zip(step.stores, step.trace.outputs, step.trace.output_is_constant, strict=True)
     return [
         (_HANDED_ON[x[0]], *x[1:]) for x, value, fixed in made if x[0] in _HANDED_ON and not (fixed and value == 0.0)
@@ -218,13 +218,13 @@ def _at_frames(steps: list[Step | None], name: str) -> list[Stage]:
 
 
 def totals_last(plan: Plan, shapes: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    """Flat fields in order: what is added up last, and of that what is so for every column."""
+    """Flat fields in order: sums last, and of these the ones made for every column."""
     summed = {total(term): ir.fields_anywhere(term) <= plan.by_column for term in plan.totals}
     return dict(sorted(shapes.items(), key=lambda item: (item[0] in summed, summed.get(item[0], False))))
 
 
 def _sums(plan: Plan, memory: Memory, tracer: FlatTracer) -> tuple[int, int]:
-    """The places of what is added up for every column: the first, and how many."""
+    """Places of the sums made for every column: the first, and how many."""
     again = [total(term) for term in plan.totals if ir.fields_anywhere(term) <= plan.by_column]
     first = min((memory.flat[name] for name in again), default=memory.flat_size)
     return first, memory.flat_size - first

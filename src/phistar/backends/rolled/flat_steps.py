@@ -1,4 +1,4 @@
-"""What happens between the sweeps of a long mechanism: at its task frames, one after the other, and on flat spaces.
+"""Steps between the sweeps of a long mechanism: at its task frames, one after the other, and on flat spaces.
 
 A frame reads what its link has kept for it. Forces at frames are brought to their links before the sweep that takes
 them in; motions are read off after the sweep that made them.
@@ -32,7 +32,7 @@ def read_off(name: str) -> str:
 
 
 def cleared(plan: Plan, sweep: Sweep) -> Step | None:
-    """A frame's link without forces."""
+    """Zero forces at a frame's link."""
     names = _taken_in(sweep)
     entries = [("task", name, i) for name in names for i in range(6 * _columns(plan, name))]
     return Recorder({}).finished([(place, 0.0) for place in entries]) if names else None
@@ -65,7 +65,7 @@ def _turn(record: Recorder) -> np.ndarray:
 
 
 def at_frames(plan: Plan, sweep: Sweep) -> Step | None:
-    """What the flat statements of a sweep ask of the frames: B_f* x, and the bias between link and frame."""
+    """Step at each frame for the flat statements of a sweep: B_f* x, poses, the bias from link to frame."""
     asked = list(dict.fromkeys(x for s in sweep.statements for x in parts(s.term)))
     record, stores = Recorder({}), []
     for term in asked:
@@ -83,14 +83,14 @@ def at_frames(plan: Plan, sweep: Sweep) -> Step | None:
 
 
 def _placed(record: Recorder) -> np.ndarray:
-    """Where a frame is: its rotation by rows, then its origin."""
+    """Pose of a frame: its rotation by rows, then its origin."""
     turn, origin, point = _turn(record), record.array("kept", "X", (3,), 9), record.array("point", "", (12,))
     rotation = np.matmul(turn, point[3:].reshape(3, 3))
     return np.concatenate([rotation.reshape(-1), origin + np.matmul(turn, point[:3])])
 
 
 def _at_link(plan: Plan, record: Recorder, name: str) -> np.ndarray:
-    """A field as the frame's link has kept it, or made of what it has kept."""
+    """Field kept by the frame's link, or made from fields it kept."""
     made = plan.only_at_frames.get(name)
     if made is None:
         return record.array("kept", name, plan.shape(name))

@@ -24,8 +24,8 @@ _KINDS = {"counts": I64.read, "constants": F64.read, "points": F64.read, "number
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the loop must know of the memory: lanes, scratch vectors of the steps, entries of a slot, task frames and
-    the columns of wide fields, where the totals stand (first, how many); whether steps take half a block."""
+    """Sizes of the memory that the loop runs over: lanes, scratch vectors of the steps, entries of a slot, task frames,
+    columns of wide fields, place of the totals (first, how many); whether steps take half a block."""
 
     lanes: int
     scratch: int
@@ -42,8 +42,8 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Calls:
-    """What a stage calls: for each kind of link, once per frame, or once, the parts of a step. `half` is for half a
-    block of states, `whole`, where there is such, for both halves at once; `pointers` are what the calls are given."""
+    """Functions that a stage calls: for each kind of link, once per frame, or once, the parts of a step. `half` is for
+    half a block of states, `whole`, if any, for both halves at once; `pointers` are the calls' arguments."""
 
     direction: str
     half: tuple[tuple[str, ...], ...]
@@ -51,7 +51,7 @@ class Calls:
     pointers: tuple[str, ...]
 
     def put(self, code: Code, kind: int, sizes: Sizes, known: Mapping[str, Local]) -> None:
-        """The calls of one kind; only where there are states in the second half is there work on it."""
+        """Emit the calls of one kind; the second half is worked on only if it holds states."""
         given = {name: known[name] for name in self.pointers}
 
         def called(parts: tuple[str, ...], pointers: Mapping[str, Local]) -> None:
@@ -82,13 +82,13 @@ def count(code: Code, name: str) -> Local:
 
 
 def called_functions(stages: list[Calls], sizes: Sizes) -> list[Func]:
-    """What a loop over blocks of states calls: copies of rows, the links' constants, the stages."""
+    """Functions called by a loop over blocks of states: copies of rows, link constants, stages."""
     copies = [copy_function(name, sizes.lanes, placed=True) for name in ("pack", "unpack")]
     return [*copies, _gather(sizes), _fill(sizes), *(_stage(n, stage, sizes) for n, stage in enumerate(stages))]
 
 
 def _gather(sizes: Sizes) -> Func:
-    """What several children have sent, added up in the first one's slot."""
+    """Sum of what several children sent, in the first one's slot."""
     code = Code("gather", to=F64.to, work=F64.read, extras=U32.read, more=I64, end=I64)
     with code.loop(code["more"], code["end"]) as c:
         source = code["work"].at(code["extras"].at(c).load())
@@ -185,13 +185,13 @@ class Block:
             self.code.call(f"stage{number}", self.code["data"], self.work, self.scratch, self.both)
 
     def cleared(self, place: tuple[int, int] | None) -> None:
-        """So many vectors of memory from one on."""
+        """Clear a range of memory vectors."""
         if place is not None and place[1]:
             self.code.clear(self.work.at(self.sizes.lanes * place[0]), self.sizes.align * place[1])
 
 
 def memory(code: Code, sizes: Sizes) -> tuple[Local, Local]:
-    """Work and scratch; what no step writes before it is read is cleared, constants are put in their places."""
+    """Allocate work and scratch, clear what is read before any step writes it, fill in constants."""
     work = code.room(count(code, "room") * sizes.lanes, 128)
     code.clear(work, count(code, "cleared") * sizes.align)
     code.call("fill", work, table(code, "places"), table(code, "numbers"), count(code, "initial"))

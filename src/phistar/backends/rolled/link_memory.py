@@ -54,7 +54,7 @@ class Memory:
     own: list[Entries] = field(default_factory=list)
 
     def data(self) -> dict[str, Any]:
-        """What tables need of it, as JSON can hold it."""
+        """JSON-ready layout for the tables."""
         sizes = {"flat_size": self.flat_size, "frame": len(self.frame), "slot": len(self.slot)}
         own = [[[name, entry, number] for (name, entry), number in entries.items()] for entries in self.own]
         return sizes | {"passing": len(self.passing), "flat": self.flat, "own": own}
@@ -78,19 +78,19 @@ class Rooms:
 
 
 def loaded(step: Step) -> set[Place]:
-    """The places a step really reads."""
+    """Places that a step does read."""
     return {step.loads[number] for op, number, _ in step.trace.code if op == INPUT}
 
 
 def used_pointers(stage: Stage) -> tuple[str, ...]:
-    """Of the pointers to a link's memory, those that the steps of a stage use."""
+    """Pointers to a link's memory that the steps of a stage use."""
     memories = {memory for step in stage.steps for memory, _, _ in (*loaded(step), *step.stores)}
     used = {POINTERS.get(memory, memory) for memory in memories}
     return tuple(name for name in LINK if name in used)
 
 
 def needed(stages: list[Stage], outputs: set[str], flat_outputs: set[str]) -> list[Stage]:
-    """The steps without what no output needs: of the velocities, for one, only the angular part is ever used."""
+    """Drop instructions that no output needs: of the velocities, say, only the angular part is used."""
     read: set[Any] = set()
     while True:
         kept = [
@@ -126,7 +126,7 @@ def _only(step: Step, kind: int, read: set[Any], outputs: set[str], flat_outputs
 
 
 def laid_out(stages: list[Stage], kinds: int, flat: dict[str, tuple[int, int]], memory: Memory) -> Memory:
-    """Numbers for all entries that are used."""
+    """Number all entries that are used."""
     for name, (rows, columns) in flat.items():
         memory.flat[name] = memory.flat_size
         memory.flat_size += rows * columns
@@ -150,7 +150,7 @@ def _numbered(places: Iterable[Place]) -> Entries:
 
 @dataclass(frozen=True)
 class StepEntries:
-    """Where in memory the places of a step at links of one kind are."""
+    """Memory addresses of a step's places at links of one kind."""
 
     memory: Memory
     kind: int

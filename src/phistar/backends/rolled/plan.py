@@ -1,5 +1,5 @@
-"""What a program needs of memory when it runs link by link: which fields neighbours read, which the task frames read,
-which outlive their sweep."""
+"""Memory needs of a program that runs link by link: which fields neighbours read, which the task frames read, which
+outlive their sweep."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ AT_FRAMES = ("frame_turn", "frame_sweep")  # functions of task motions
 
 
 def accumulator(term: Any) -> str:
-    """The name of what children send for a term."""
+    """Name of the children's sum for a term."""
     return f"{'Σ' if isinstance(term, ir.FromChildren) else 'ΣΣ'}{term.name}"
 
 
 def total(term: Any) -> str:
-    """The name of what links add up for a term."""
+    """Name of a term's sum over the links."""
     if isinstance(term, ir.ToScalar):
         return f"{term.left}·{term.right}"
     return f"{'E' if isinstance(term, ir.ToBase) else 'π'}{term.name}"
@@ -52,7 +52,7 @@ def gathered(term: Term) -> list[Any]:
 
 
 def taken_in(term: Term) -> bool:
-    """Whether a term is something that task frames bring to their links."""
+    """Whether a term is brought by task frames to their links."""
     return isinstance(term, ir.FromTask) or term is ir.Data("BUB*")
 
 
@@ -71,7 +71,7 @@ def _has_columns_of(term: Term, names: set[str]) -> bool:
 
 
 def depending(program: Program, operand: str) -> frozenset[str]:
-    """The fields that an operand has a part in, itself among them."""
+    """Fields that depend on an operand, itself included."""
     found = {operand}
     statements = [s for sweep in program.sweeps for s in sweep.statements]
     while True:
@@ -239,7 +239,7 @@ class Plan:
         return self.width if name in self.wide else 1
 
     def shape(self, name: str) -> tuple[int, int]:
-        """Of a field over the links that neighbours or frames read, or of a flat input."""
+        """Shape of a link field that neighbours or frames read, or of a flat input."""
         if name == "X":
             return 12, 1
         square = any(
@@ -248,7 +248,7 @@ class Plan:
         return (6, 6) if square else (6, self.columns(name))
 
     def entries(self, name: str, model: Model) -> int:
-        """Numbers of an input that is one vector."""
+        """Size of an input that is one vector."""
         space = dict(self.program.inputs)[name]
         if space in OVER_JOINTS:
             return model.nv if space == "joints" else inner_rates(model)
@@ -272,7 +272,7 @@ class Plan:
         return {name: space for name, space in self.program.outputs if space not in self.flat_rows}
 
     def parts(self, name: str, model: Model) -> list[int]:
-        """How many entries of an input or result each link has; the joints on the world are not between links."""
+        """Number of entries of an input or result per link; joints on the world are not between links."""
         inner = (self.given.get(name) or self.outputs[name]) == "inner"
         counts = [math.prod(self.part(name, joint.nv)) for joint in model.joints]
         return [0 if inner and parent < 0 else n for n, parent in zip(counts, model.parents, strict=True)]
@@ -290,7 +290,7 @@ class Plan:
 
     @cached_property
     def keeps_origins(self) -> bool:
-        """Whether the points that links are about matter."""
+        """Whether the link origins matter."""
         return bool({"links", "parameters"} & {*self.outputs.values()} or "links" in self.given.values())
 
     @cached_property

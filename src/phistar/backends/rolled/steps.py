@@ -77,7 +77,7 @@ class StepTape(Tape):
         return super().emit(op, left, right)
 
     def spelling(self, index: int) -> Any:
-        """What an instruction computes, wherever it is recorded."""
+        """Expression of an instruction, the same on any tape."""
         op, left, right = self.code[index]
         if op == INPUT:
             return self.recorder.loads[left]
@@ -137,7 +137,7 @@ def symbolic_link(record: Recorder, kind: Kind) -> tuple[tuple[moves.Move, ...],
 
 
 def _with_pitch(record: Recorder, kind: Kind) -> Any:
-    """The joint; how far a helical one advances is data, so that those of all pitches are one kind."""
+    """The joint, a helical one's pitch as data, so that all pitches are one kind."""
     joint = kind.model.joints[0].kind
     if not isinstance(joint, Helical):
         return joint
@@ -201,7 +201,7 @@ class StepTracer(BlockDomain):
         return stores
 
     def sent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
-        """What this link gives to its parent: φx, or the upper triangle of φXφ*. All kinds send the same entries."""
+        """Terms this link sends its parent: φx, or the upper triangle of φXφ*. All kinds send the same entries."""
         result: list[tuple[Place, Any]] = []
         if self.kind.role == ROOT:
             return result
@@ -216,7 +216,7 @@ class StepTracer(BlockDomain):
         return result
 
     def totals(self) -> list[tuple[Place, Any]]:
-        """What every link adds to a number of the whole, and the links on the world to its sum at the base."""
+        """Terms of this link in sums over the mechanism, and those of a base link in sums at the base."""
         result: list[tuple[Place, Any]] = []
         for term in self.plan.totals:
             names = (term.left, term.right) if isinstance(term, ir.ToScalar) else (term.name,)
@@ -327,7 +327,7 @@ class StepTracer(BlockDomain):
 
 
 def remembered(value: Block) -> np.ndarray | None:
-    """Of each entry its value, where that is a constant, or the first entry that holds the same number."""
+    """Value of each constant entry, else the index of the first entry that holds the same scalar."""
     if value is None:
         return None
     result, first = np.empty(value.shape, dtype=object), {}

@@ -59,7 +59,7 @@ def tables(
 
 
 def operand_places(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> Any:
-    """Where the entries of the vector are that is each unit vector in turn."""
+    """Places of the operand, which is each unit vector in turn."""
     space = dict(plan.program.inputs)[plan.operand]
     if space in plan.flat_rows:
         return range(memory.flat[plan.operand], memory.flat[plan.operand] + plan.flat_rows[space])
@@ -114,7 +114,7 @@ class Areas:
         self.received = np.array([self.sent[c[0]] if c else 0 for c in model.children[: len(kinds)]])
 
     def of_links(self) -> list[np.ndarray]:
-        """Of each link: own, parent, passing, passed, children, siblings, frame."""
+        """Columns own, parent, passing, passed, children, siblings, frame."""
         passing, slot = self.passing * self.memory.passing, self.memory.slot
         frame = np.array([self.by_body.get(k, 0) for k in range(len(self.parents))])
         return [
@@ -132,7 +132,7 @@ class Areas:
 
 
 def _sending(model: Model) -> tuple[np.ndarray, int]:
-    """For each link the slot it sends to; slot 0 stays zero. A slot is free again when the parent has read it."""
+    """Slot that each link sends to; slot 0 stays zero. A slot is freed once the parent has read it."""
     n, free, count = len(model.bodies), [], 1
     sent = np.zeros(n, dtype=np.int64)
     for k in range(n - 1, -1, -1):
@@ -154,7 +154,7 @@ def _extras(model: Model, sent: np.ndarray) -> tuple[np.ndarray, Table]:
 
 
 def _passing(model: Model) -> tuple[np.ndarray, int]:
-    """For each link the slot of what it passes on; free again after its last child."""
+    """Slot that each link passes on in; freed after its last child."""
     n, free, count = len(model.bodies), [], 0
     slots = np.zeros(n, dtype=np.int64)
     last = [max(children, default=-1) for children in model.children[:n]]
@@ -208,7 +208,7 @@ def _point(model: Model, frames: LinkFrames, name: str) -> np.ndarray:
 
 
 def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[list[Any], Table]:
-    """The place of each entry of q, of the inputs and of the outputs, and the columns of each."""
+    """Place of each entry of q, the inputs and the outputs, and the columns of each."""
     program = plan.program
     arrays: list[Any] = [over_links(kinds, own, memory, "q", [joint.nq for joint in model.joints])]
     columns = [model.nq]

@@ -41,7 +41,7 @@ class WideKind:
     key: bytes
 
     def constants(self, record: Recorder) -> np.ndarray:
-        """The link's constants, those that all have as numbers."""
+        """The link's constants; those its kind shares, as numbers."""
         known = self.link.constants.astype(object)
         for place, entry in enumerate(np.flatnonzero(self.varies)):
             known[entry] = record.load("constant", "", place)
@@ -102,7 +102,7 @@ class WideTracer(BlockDomain):
         return self.width if space == "links" else 0 if space == "inner" and not self.link.own else self.nv
 
     def sent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
-        """What this link adds to its carrier: ℰφx, or the upper triangle of ℰφXℰφ*."""
+        """Terms that its carrier receives: ℰφx, or the upper triangle of ℰφXℰφ*."""
         result: list[tuple[Place, Any]] = []
         for term in dict.fromkeys(t for s in sweep.statements for t in gathered(s.term)):
             value = self.field(term.name) if self.link.own else None
@@ -119,7 +119,7 @@ class WideTracer(BlockDomain):
         return result
 
     def totals(self) -> list[tuple[Place, Any]]:
-        """What every link adds to a number of the whole, and the links on the world to its sum at the base."""
+        """Terms of this link in sums over the mechanism, and those of a base link in sums at the base."""
         result: list[tuple[Place, Any]] = []
         for term in self.plan.totals:
             names = (term.left, term.right) if isinstance(term, ir.ToScalar) else (term.name,)
@@ -137,7 +137,7 @@ class WideTracer(BlockDomain):
         return result
 
     def at_frames(self) -> list[tuple[Place, Any]]:
-        """The rows of its task frames in what is read off links, as soon as the link is placed."""
+        """Rows of its task frames in fields read off links, once the link is placed."""
         result: list[tuple[Place, Any]] = []
         if not self.link.frames or self.unmade("X"):
             return result
@@ -265,7 +265,7 @@ class WideTracer(BlockDomain):
         return np.concatenate(parts)[:, None]
 
     def pose(self, above: bool = False) -> Any:
-        """Where the link is, or that which carries it, as the mechanism takes it."""
+        """Pose of the link, or of its carrier, in the mechanism's form."""
         value = self.parent("X") if above else self.field("X")
         count = self.link.carrier_sizes[2] if above else self.bodies
         rows = np.zeros((count, POSE)) if value is None else value.reshape(count, POSE)
