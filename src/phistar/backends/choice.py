@@ -187,7 +187,7 @@ def may_be_written(model: Model, vectors: int) -> bool:
 
 def is_written(name: str, model: Model, vectors: int, operations: Callable[[int], int | None]) -> bool:
     """Whether a recorded function is compiled as straight-line code: `operations` counts it, or gives None where it has
-    more than its limit. The answer is cached on disk."""
+    more instructions than allowed. The answer is cached on disk."""
 
     def found() -> Choice:
         count = operations(instructions_within(CLOSED_DEAD)) if may_be_written(model, vectors) else None
