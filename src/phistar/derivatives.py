@@ -245,7 +245,7 @@ def inverse_dynamics_hessian_product(
 
 
 def _factors(tables: StatedTables[Any, Any], moved: bool = False) -> tuple[float, ...]:
-    """Of statements that are multiples of the derivatives: the multiples."""
+    """Factors of statements that are multiples of the derivatives."""
     found = pair_tables(*_stated(tables, moved)())
     if found is None:
         raise StatementError("With geared rotors, only multiples of the dynamics' own derivatives are had.")
@@ -265,7 +265,7 @@ def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tu
 
 
 def _stated(tables: StatedTables[Any, Any], moved: bool = False) -> Callable[[], tuple[Any, Symbols]]:
-    """What gives the statements of tables and the symbols they are over; `moved`: θ̈ is what the joint forces give."""
+    """Function giving the statements of tables and their symbols; `moved`: θ̈ follows from the joint forces."""
 
     def made() -> tuple[Any, Symbols]:
         symbols = linearized.moved_by_forces(Symbols()) if moved else Symbols()

@@ -32,7 +32,7 @@ MOST_DRAWS = 30  # for one reset
 
 
 class View(NamedTuple):
-    """What a reward sees after a step: time, true q (nq,) and v (nv,), the readings, the joint forces (nv,) that acted,
+    """Input of a reward after a step: time, true q (nq,) and v (nv,), the readings, the joint forces (nv,) that acted,
     the largest normal force of a contact on the way, and the scene as it was drawn."""
 
     t: float

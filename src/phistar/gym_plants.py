@@ -43,7 +43,7 @@ Start = Callable[[np.random.Generator], tuple[Any, Any]]  # (q, v) of an episode
 
 
 class _Task:
-    """What both environments share: spaces, times, beginnings and judgements."""
+    """Timing, starts and action space that both environments share."""
 
     def __init__(
         self, plant: Plant, period: float, step: float, duration: float, start: Start | None, largest: float
@@ -67,7 +67,7 @@ class _Task:
 
 
 def _bounds(plant: Plant, largest: float) -> tuple[np.ndarray, np.ndarray]:
-    """Of a command: its range, what its force can be, or ± largest where nothing bounds it."""
+    """Bounds of commands: their range, within the force limit, or ± largest where none is set."""
     low, high = [], []
     for actuator in plant.actuators:
         below, above = actuator.command_range

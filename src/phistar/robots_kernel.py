@@ -143,7 +143,7 @@ class _Recorder:
         raise AssertionError(type(node))
 
     def letter(self, letter: Symbol, matrix: bool, x: Any) -> np.ndarray:
-        """What one robot's part gives, written out or called."""
+        """Value of one robot's part, inlined or called."""
         robot, node = self.robots[letter.name], letter.of[0]
         flipped = matrix and is_wide(node)
         named = (("y", adjoint(node) if flipped else node),)

@@ -157,7 +157,7 @@ def _folded(trace: Trace, entries: Sequence[Any]) -> Trace:
 
 
 def _expressions(trace: Trace, inputs: Sequence[Any], sympy: Any) -> tuple[tuple[tuple[Any, Any], ...], list[Any]]:
-    """What is read more than once becomes a step; the rest is written where it is used."""
+    """Steps for values read more than once, and the outputs with the rest written in place."""
     binary = {ADD: lambda x, y: x + y, SUB: lambda x, y: x - y, MUL: lambda x, y: x * y, DIV: lambda x, y: x / y}
     readers = Counter(i for op, *operands in trace.code if op < INPUT for i in operands if i is not None)
     readers.update(int(i) for i, constant in zip(trace.outputs, trace.output_is_constant, strict=True) if not constant)

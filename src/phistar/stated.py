@@ -214,7 +214,7 @@ class Stated(StatedFunction[Arguments, Result]):
     def wanted(
         self, model: Model, frames: tuple[str, ...], parameters: Any = (), flip: bool = True
     ) -> tuple[Statements, bool]:
-        """What is compiled for a robot, and whether that is the statements' adjoints."""
+        """Statements to compile for a robot, and whether they are the adjoints."""
         symbols = symbols_of(model, frames)
         nodes = self.nodes(symbols)
         flipped = flip and self._matrix is True and all(is_wide(node) for node in nodes.values())

@@ -29,7 +29,7 @@ CONTACT, STOPPED = 2, 4
 
 @dataclass(frozen=True)
 class Preferences:
-    """What a good plan is. Times in s, lengths in m, angles in rad."""
+    """Criteria of a good plan. Times in s, lengths in m, angles in rad."""
 
     window: float = 60.0  # how far ahead to look,
     trusted: float = 0.9  # while the body turns so far: its inertia is not known, and its axis wanders
@@ -66,7 +66,7 @@ class Choice(NamedTuple):
 
 
 class Robot:
-    """What of the arms and the body does not depend on the state: inverse kinematics, grasps, shapes."""
+    """State-independent data of the arms and the body: inverse kinematics, grasps, shapes."""
 
     def __init__(self, arms: Arms, settings: Preferences) -> None:
         self.arms = arms
@@ -135,7 +135,7 @@ class Candidates:
         return np.asarray(inside[..., :-1].all(axis=-1).any(axis=-1))
 
     def _arm(self, arm: int, rows: np.ndarray, grips: np.ndarray) -> dict[str, np.ndarray]:
-        """Of one arm on rows (r, 2): scores (r, b), joints (r, b, 5, n) and rolls (r, b) of its ways to bend."""
+        """Scores (r, b), joints (r, b, 5, n) and rolls (r, b) of an arm's b solution branches, on rows (r, 2)."""
         settings, now = self.settings, self.now[self.robot.arms.slices[arm]]
         poses = self.pose[rows[:, 1]] @ grips[rows[:, 0], None]  # (r, 5, 4, 4)
         for stage, part in ((0, 1.0), (1, 0.5)):
@@ -164,7 +164,7 @@ class Candidates:
         return np.where(near < self.lower[arm], near + TURN, near)
 
     def _turn(self, arm: int, rows: np.ndarray, last: np.ndarray, now: float) -> np.ndarray:
-        """What the last joint turns beyond a solution without roll, (r, b): to where it is, or to a roll that the place
+        """Rotation of the last joint from a solution without roll, (r, b): to where it is, or to a roll that the place
         asks for nearby."""
         low, high = self.lower[arm][-1] + ROLL_ROOM, self.upper[arm][-1] - ROLL_ROOM
         there = np.clip(now, low, high)

@@ -105,7 +105,7 @@ class Clearance:
         return best
 
     def _placed(self, joints: np.ndarray, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of s shapes, rotations (n, s, 3, 3) and centres (n, s, 3), seen from the base."""
+        """Rotations (n, s, 3, 3) and centres (n, s, 3) of s shapes, in the base frame."""
         arms, count = self.arms, len(joints)
         q = arms.configuration(joints)
         back = np.linalg.inv(arms.base) if not arms.free else np.eye(4)
@@ -120,7 +120,7 @@ class Clearance:
         return turns, centers
 
     def _pose(self, body: int, q: np.ndarray, target: np.ndarray, back: np.ndarray) -> np.ndarray:
-        """Of a body of the scene, (n, 4, 4), seen from the base; what hangs on the target is where it hangs at rest."""
+        """Pose of a body of the scene, (n, 4, 4), in the base frame; bodies on the target keep their neutral places."""
         scene, name = self.arms.scene, self.arms.scene.bodies[body].name
         if body not in subtree(scene, self.target):
             return back @ forward_kinematics(self.arms.model, q, name)

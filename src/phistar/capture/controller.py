@@ -174,7 +174,7 @@ class CaptureController:
         return self._asked(memory, t, sensed, plan.arrival) if due else memory
 
     def _asked(self, memory: Memory, t: float, sensed: Mapping[str, Any], around: float | None) -> Memory:
-        """What the planner says, by all that is known."""
+        """Memory with a new plan, or with its refusal."""
         memory = _weighed(memory)
         com, inertia = memory.body[:3], memory.watched.inertia
         frame = estimate.in_base(estimate.recentred(memory.object, -com), self._base(sensed))
@@ -187,10 +187,10 @@ class CaptureController:
             return memory._replace(plan=found, asked=t, refusal="", pace=paced)
         return memory._replace(plan=None, asked=-1.0 if around else t, refusal=found.reason, pace=paced)
 
-    # What is to be done
+    # References
 
     def _now(self, memory: Memory, elapsed: float) -> np.ndarray:
-        """What the law follows at this moment; see `LawRows`."""
+        """Row `now` of the law's inputs; see `LawRows`."""
         phase, lasting, hands = memory.decision.phase, memory.lasting, len(self.arms.hands)
         idle, still = (0.0,) * (hands + 1), STAYING * hands
         if phase in ON_JOINTS:
@@ -207,7 +207,7 @@ class CaptureController:
         return np.array((*GOING_ON, *still, *idle[:-1], memory.pace.squeeze, *AT_END))
 
     def _carrier(self, memory: Memory, elapsed: float, sensed: Mapping[str, Any]) -> np.ndarray:
-        """What the hands' paths are fixed to: the object as it is seen, as it would go on, or as it is brought to rest
+        """Carrier of the hands' paths: the object as it is seen, as it would coast on, or as it is brought to rest
         before the base."""
         phase = memory.decision.phase
         if phase in ("coordinate", "hold", "held"):

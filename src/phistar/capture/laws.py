@@ -59,7 +59,7 @@ class LawRows:
 
     @property
     def way(self) -> int:
-        """Of the joints: where from, where to, and their rates there."""
+        """Entries of `way`: start, end and final rates of the joints."""
         return 3 * self.joints
 
     @property
@@ -184,7 +184,7 @@ def _turned_back(pose: Any, vector: Any) -> Any:
 
 
 def _at_grip(hand: Hand, pose: Any, reading: Any) -> Any:
-    """What the wrist feels, [moment; force] in its axes, as a wrench at the grip in world axes."""
+    """Wrist reading, [moment; force] in wrist axes, as a wrench at the grip in world axes."""
     back = hand.reach[:3, :3].T
     moment, force = np.matmul(back, reading[:3]), np.matmul(back, reading[3:])
     arm = np.matmul(back, hand.reach[:3, 3])  # from wrist to grip, in grip axes

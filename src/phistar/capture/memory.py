@@ -1,4 +1,4 @@
-"""What a capture remembers from sample to sample; data alone."""
+"""Memory of a capture between samples; data alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from phistar.control.supervisor import State
 
 
 class Memory(NamedTuple):
-    """What goes from sample to sample, of h hands that n joints move."""
+    """State carried between samples, for h hands that n joints move."""
 
     decision: State
     time: float  # of the last sample

@@ -81,7 +81,7 @@ class Pieces:
         return tuple(found)
 
     def distance(self, point: np.ndarray) -> float:
-        """Of a point from the nearest piece, negative inside."""
+        """Signed distance from a point to the nearest piece, negative inside."""
         library, dot = coal(), coal().Sphere(0.0)
         place = library.Transform3s(np.eye(3), point)
         request, result = library.DistanceRequest(), library.DistanceResult()

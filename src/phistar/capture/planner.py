@@ -210,7 +210,7 @@ class Planner:
         )
 
     def _nearest(self, made: Plan, sighting: Sighting, t: float) -> Nearest:
-        """What comes nearest on the way, while the body tumbles on."""
+        """Closest encounter on the way, while the body tumbles on."""
         times = np.linspace(made.start, made.arrival, SAMPLES + 1)[1:]  # where it is now cannot be helped
         later = made.arrival + self.stages[1:]
         pose = sighting.ahead(np.array([*times, *later]) - t).pose

@@ -140,7 +140,7 @@ class Arms:
 
     @cached_property
     def kinds(self) -> tuple[JointKind, ...]:
-        """Of the joints of all arms, the first arm's first."""
+        """Joint kinds of all arms, the first arm's first."""
         return tuple(self._joint_at[start].kind for start in self.driven.tolist())
 
     def angles(self, q: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What can be set of the capture: times, speeds, forces; and the gains of every phase."""
+"""Settings of the capture: times, speeds, forces; and the gains of every phase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What watching a free body tells of its mass: inertia up to a factor, and where the mass centre is.
+"""Mass properties of a free body from its observed motion: inertia up to a factor, and the mass centre.
 
 The momentum of a body that nothing touches stays as it is, R J R*ω = L at every moment, which is linear in J and L; and
 its mass centre goes straight on, p + R r = c + v t, which is linear in r, c and v. Both are least squares of which only

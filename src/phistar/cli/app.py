@@ -76,7 +76,7 @@ def options(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """What holds for every command; `--version` acts in its callback."""
+    """Options common to all commands; `--version` acts in its callback."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -127,7 +127,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _suggest(arguments: Sequence[str]) -> None:
-    """What to do with a robot or a scene that stands where a command belongs."""
+    """Complain about a robot or a scene that stands where a command belongs."""
     first = next((each for each in arguments if not each.startswith("-")), "")
     if first and first not in {command.__name__ for command in COMMANDS}:
         sentence = meant(first)

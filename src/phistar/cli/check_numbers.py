@@ -150,7 +150,7 @@ class Mechanism:
         return p - g[:, at] @ inverted(d[np.ix_(at, at)]) @ g[:, at].T
 
     def apply(self, x: list[Any], y: Matrix, starred: bool = False) -> Matrix:
-        """What an operator, given as nested lists, makes of y."""
+        """Apply an operator, given as nested lists, to y."""
         match x:
             case ["sym", i]:
                 matrix = self.kept(f"symbol {i}", lambda: self.value(self.symbols[i]))

@@ -27,7 +27,7 @@ def _heading(facts: Facts) -> Iterator[RenderableType]:
 
 
 def mechanism(facts: Facts) -> str:
-    """What the laws were allowed to assume."""
+    """Assumptions open to the laws."""
     shape = "Serial chain with one task frame, at its tip" if facts["serial"] else "Any tree, with any task frames"
     motors = "joints with armature" if facts["armature"] else "joints without armature"
     return f"{shape}; {motors}" + ("; no more dofs than the tip has." if facts["nonredundant"] else ".")
@@ -63,7 +63,7 @@ def _recursion(facts: Facts) -> Iterator[RenderableType]:
 
 
 def _terms_of_use(recursion: Facts) -> Iterator[str]:
-    """What goes in and what comes out."""
+    """Inputs and result of a recursion."""
     given = [item["name"] for item in recursion["inputs"] if not item["identity"]]
     unit = [item["name"] for item in recursion["inputs"] if item["identity"]]
     if given:

@@ -33,7 +33,7 @@ def describe(model: Model, source: str | None = None) -> dict[str, Any]:
 
 
 def _embedded(model: Model) -> dict[str, Any] | None:
-    """What `model.embedded()` makes of a mechanism with loops; None without loops, or where it is refused."""
+    """Summary of `model.embedded()`, or the reason it is refused; None without loops."""
     if not model.loops:
         return None
     try:

@@ -136,7 +136,7 @@ def _watched(scene: Any, seed: int, **options: Any) -> Any:
 
 
 def _page(summary: Mapping[str, Any]) -> RenderableType:
-    """What there is of it, with units; phases, when they began and why, in a table of their own."""
+    """Table of the summary's entries, with units, and one of the phases: when each began and why."""
     table, phases = Table(show_header=False, box=None), Table(box=None, header_style="dim")
     for name, value in summary.items():
         if name != "phases" and value is not None:

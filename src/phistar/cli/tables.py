@@ -48,7 +48,7 @@ def _sections(facts: Facts) -> Iterator[RenderableType]:
 
 
 def _in_independent_rates(found: Facts) -> str:
-    """What model.embedded() makes of the loops, in a line."""
+    """One-line summary of model.embedded()."""
     if "refused" in found:
         return f"Independent rates (model.embedded()): {found['refused']}"
     links = "; ".join(" + ".join(each) for each in found["compound_links"])
@@ -157,7 +157,7 @@ def _friction(joint: Facts) -> str:
 
 
 def _armature(joint: Facts) -> str:
-    """What the joint adds to the mass matrix: armature + gear_ratio² rotor_inertia."""
+    """The joint's own term of the mass matrix: armature + gear_ratio² rotor_inertia."""
     parts = zip(joint["armature"], joint["gear_ratio"], joint["rotor_inertia"])
     values = [armature + ratio**2 * rotor for armature, ratio, rotor in parts]
     return ", ".join(number(value) for value in values) if any(values) else ""

@@ -210,11 +210,11 @@ def _height(axis: Array, normal: Array, point: Array, height: Any, way: float) -
 
 
 def _flat(vector: Array, normal: Array) -> Array:
-    """What of vectors (…, 3) is at right angles to a normal."""
+    """Component of vectors (…, 3) orthogonal to a unit normal."""
     return vector - (vector @ normal)[..., None] * normal
 
 
 def _across(axis: Array) -> Array:
-    """A unit vector at right angles to another."""
+    """A unit vector orthogonal to another."""
     made = cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     return made / np.linalg.norm(made)

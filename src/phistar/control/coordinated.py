@@ -71,7 +71,7 @@ GAIN_ROWS = len(fields(CoordinatedGains))
 
 
 class FrameReference(NamedTuple):
-    """What a frame follows: `pose` row (…, 12), `twist` and its rate `change` (…, 6), a `push` (…, 6) that it exerts
+    """Reference of a frame: `pose` row (…, 12), `twist` and its rate `change` (…, 6), a `push` (…, 6) that it exerts
     besides, and the wrench `felt` (…, 6) that presses on it; world axes."""
 
     pose: Any

@@ -1,4 +1,4 @@
-"""What a control law is: state and reference in, joint forces out; pure, so that it runs in Python and compiled alike.
+"""Control laws: state and reference in, joint forces out; pure, so that they run in Python and compiled alike.
 
     law = ps.control.PDControl(model, kp=100)
     tau = law(t, q, v, law.reference(q_d))                    # NumPy, any leading axes

@@ -1,4 +1,4 @@
-"""What to watch while an arm works: manipulability, dynamic manipulability, and the mass felt at the tip.
+"""Measures to watch while an arm works: manipulability, dynamic manipulability, and the mass felt at the tip.
 
 Each is read off a 6×6 matrix that sweeps make: JJ* = B*ΓB, Jℳ⁻¹J* = B*ΩB, and (Jℳ⁻¹)(Jℳ⁻¹)*.
 """

@@ -153,7 +153,7 @@ def period_of(controller: SampledController[Any]) -> float:
 
 
 def asked(time: float, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a user's function gives; what it raises becomes a sentence with the time."""
+    """Call a user's function; what it raises becomes a PhistarError with the time."""
     try:
         return function(*arguments)
     except PhistarError as error:

@@ -100,8 +100,8 @@ class SphericalWrist:
 
 
 def screw_axes(model: Model, frame: str, seen_from: str) -> tuple[Array, Array, Array]:
-    """Of the turning joints that move `frame` against `seen_from`, at neutral coordinates and seen from there:
-    directions (n, 3), a point of each (n, 3), and the pose (4, 4) of the frame. Other joints are refused."""
+    """Axes of the revolute joints that move `frame` relative to `seen_from`, at neutral q and in `seen_from`:
+    directions (n, 3), a point on each (n, 3), and the pose (4, 4) of the frame. Other joints are refused."""
     q = model.neutral()
     back = np.linalg.inv(forward_kinematics(model, q, seen_from))
     home = back @ forward_kinematics(model, q, frame)

@@ -27,7 +27,7 @@ FAR = 1e30  # what DAQP takes for no bound
 
 
 class Task(ABC):
-    """What rates should do: `rows(model, q)` gives an error e (m,) and the J (m, nv) with which rates take it away."""
+    """Objective for rates: `rows(model, q)` gives an error e (m,) and the J (m, nv) by which rates reduce it."""
 
     weight: Any
     gain: float
@@ -109,7 +109,7 @@ class CenterOfMassTask(Task):
 
 
 class Limit(ABC):
-    """What rates must not do: `rows(model, q, dt)` gives G (m, nv) and h (m,) of Gv ≤ h."""
+    """Constraint on rates: `rows(model, q, dt)` gives G (m, nv) and h (m,) of Gv ≤ h."""
 
     @abstractmethod
     def rows(self, model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:

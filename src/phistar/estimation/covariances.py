@@ -1,4 +1,4 @@
-"""What the white-noise model of the links (R87 §IX, §XI) makes uncertain, and the inverse of the mass matrix in it.
+"""Error covariances in the white-noise model of the links (R87 §IX, §XI), and the inverse of the mass matrix in it.
 
 If the inertial forces on the links were white noise with covariance M(k), the joint forces would have the mass matrix
 as their covariance; all that the filter and the smoother then say of their errors is inertia.

@@ -40,7 +40,7 @@ class Filter:
 
     @property
     def log_likelihood(self) -> float:
-        """Of all measurements, Gaussian noise assumed: −½Σ(e*D⁻¹e + log det 2πD)."""
+        """Log-likelihood of all measurements under Gaussian noise: −½Σ(e*D⁻¹e + log det 2πD)."""
         measured = np.isfinite(self.innovations).sum()
         return float(-0.5 * (self.nis.sum() + np.linalg.slogdet(self.D)[1].sum() + measured * np.log(2.0 * np.pi)))
 

@@ -171,7 +171,7 @@ class Row:
 
 
 def _count(row: Callable[..., Any], *shapes: int) -> tuple[int, int, int]:
-    """What a row does to traced numbers; a shape of 0 is one number, 6 stands for a P whose zeros are known."""
+    """Additions, multiplications, divisions of a row; a shape of 0 is a scalar, 6 a P whose zeros are known."""
     tape = Tape()
     given: list[Any] = []
     for shape in shapes:

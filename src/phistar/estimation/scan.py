@@ -45,7 +45,7 @@ def associative_scan(combine: Callable[[Elements, Elements], Elements], elements
 
 
 class _Kind(Protocol):
-    """What is asked of a joint here: its pose in and its subspace at coordinates (…, 1)."""
+    """Joint interface used here: pose and subspace at coordinates (…, 1)."""
 
     def pose(self, q: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
     def subspace(self, q: np.ndarray, /) -> np.ndarray: ...
@@ -53,7 +53,7 @@ class _Kind(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """What does not depend on q, over the links, base first; `alike`: joints of one kind and where they are."""
+    """Constants of the links, base first, independent of q; `alike`: joints of one kind and where they are."""
 
     rotation: np.ndarray
     offset: np.ndarray

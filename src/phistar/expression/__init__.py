@@ -1,4 +1,4 @@
-"""What users hold: a statement of the algebra together with the robot it is about."""
+"""Expressions: statements of the algebra together with the robot they are about."""
 
 from phistar.expression.binding import Algebra, algebra, setting_of, symbols_of
 from phistar.expression.given import check_frames

@@ -231,7 +231,7 @@ def symbols_of(model: Model, frames: tuple[str, ...]) -> Symbols:
 
 
 def setting_of(model: Model, frames: tuple[str, ...]) -> Setting:
-    """What laws may assume of a model and frames on it."""
+    """Assumptions open to laws on a model and its frames."""
     bodies = [model.frame(name).body for name in frames]
     if model.embedding is not None:  # compound links: nothing is known of their order and axes
         return Setting(False, False, len(frames) == 1, not np.any(model.armature), model.nv <= 6 * len(frames), False)

@@ -28,7 +28,7 @@ _DIRECTIONS = ("v", "qdd", "v_ref")
 
 
 class Calculus(ABC):
-    """What is differentiated: a node over the symbols of a mechanism."""
+    """Derivatives of a node over the symbols of a mechanism."""
 
     node: Node
     symbols: Symbols
@@ -204,13 +204,13 @@ class Calculus(ABC):
         return node
 
     def _checked(self, made: Symbol) -> Expression:
-        """What no law differentiates is said at once."""
+        """Refuse at once what no law differentiates."""
         rate_of(made, self.symbols, self.setting)
         return self._with(made)
 
 
 def _has_recursive_letters(node: Node) -> bool:
-    """Whether a vector is made with P, D, G, …, whose derivatives are told along a direction."""
+    """Whether a vector is made with P, D, G, …, whose derivatives are taken along a direction."""
     made = (*RECURSIVE, "psi", "K", "E_psi", "W", RATE)
     return any(isinstance(x, Symbol) and x.name in made for x in letters(node))
 

@@ -150,14 +150,14 @@ class RobotStatement:
 
     @property
     def parts(self) -> dict[str, list[Expression]]:
-        """What is said of each robot alone."""
+        """Expressions of each robot alone."""
         found: dict[str, list[Expression]] = {name: [] for name in self.robots}
         for letter in letters_of_robots(self.node):
             found[letter.name].append(self.robots[letter.name].expression(letter.of[0]))
         return found
 
     def derivation(self) -> RobotDerivation:
-        """How what is said of each robot is brought to its cheapest form."""
+        """Derivation of the cheapest form of each robot's expressions."""
         with bounded():
             return RobotDerivation(
                 self, self.simplify(), {n: [e.derivation(*_whole(e)) for e in x] for n, x in self.parts.items()}

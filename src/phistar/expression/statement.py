@@ -1,4 +1,4 @@
-"""What users hold: a node of the algebra, the symbols it is written in, and (bound) the robot it is about."""
+"""Expression: a node of the algebra, the symbols it is written in, and (bound) the robot it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a motion is that of the robot as one rigid body, and what is its joints' (RJ2W §4)."""
+"""Split of a motion into that of the robot as one rigid body and its joints' (RJ2W §4)."""
 
 from __future__ import annotations
 

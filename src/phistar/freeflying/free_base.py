@@ -1,4 +1,4 @@
-"""What a free base is, and whether a model has one."""
+"""Free bases: which models have one, and its pose."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def base_rotation(model: Model, q: Any) -> Array:
 
 
 def base_position(model: Model, q: Any) -> Array:
-    """Of the base's origin in the world, (…, 3)."""
+    """Position of the base's origin in the world, (…, 3)."""
     placed = model.bodies[0].placement
     offset = np.asarray(q)[..., model.joints[0].q_slice][..., :3]
     return placed.translation + times(placed.rotation, offset)

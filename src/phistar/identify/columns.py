@@ -1,4 +1,4 @@
-"""What joint forces are linear in: inertial parameters of bodies; armature, damping, friction and offsets of joints."""
+"""Parameters in which joint forces are linear: inertias of bodies; armature, damping, friction, offsets of joints."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class ErrorReport:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a log says of a robot.
+    """Fit of a robot to a log.
 
     `model` has the fitted inertias, armature, damping and friction; `parameters` are all by name. `base` are the
     combinations that joint forces tell of, with least-squares `values` (b,), their `deviations` (b,) and `covariance`

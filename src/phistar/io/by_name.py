@@ -99,7 +99,7 @@ def _is_cached(repository: str) -> bool:
 
 
 def _described(module: str, download: bool) -> NamedRobot:
-    """What a module of `robot_descriptions` names; without `download` git is kept from the network meanwhile."""
+    """Robot that a module of `robot_descriptions` names; without `download`, git is kept off the network."""
     before = os.environ.get("GIT_ALLOW_PROTOCOL")
     if not download:
         os.environ["GIT_ALLOW_PROTOCOL"] = "file"

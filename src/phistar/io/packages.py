@@ -83,7 +83,7 @@ class Folders:
         return None
 
     def advice(self, address: str) -> str:
-        """What to give so that an address is found."""
+        """Advice on how to have an address found."""
         folder = self.above(address)
         if folder is None:
             return "packages lists the folders that hold packages, on the command line --packages DIR"

@@ -220,7 +220,7 @@ class ModelBuilder:
         )
 
     def _stiffen(self, name: str, body: FlexibleInertia) -> None:
-        """What nodes of a body carry stands where they were when nothing was bent."""
+        """Fix what a body's nodes carry to the body, at the undeformed places."""
 
         def seated(item: Any) -> Any:
             if item.parent != name or item.node < 0:

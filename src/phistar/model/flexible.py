@@ -144,7 +144,7 @@ class FlexibleInertia(Value):
 
     @cached_property
     def frequencies(self) -> np.ndarray:
-        """Of the body with its frame held, rad/s, (m,)."""
+        """Natural frequencies with the frame held, rad/s, (m,)."""
         return self._natural[0]
 
     @cached_property
@@ -197,7 +197,7 @@ class FlexibleInertia(Value):
 
     @cached_property
     def point_mass(self) -> float:
-        """What the points of mass weigh together, kg."""
+        """Total mass of the mass points, kg."""
         shared = 0.0 if self.shared_mass is None else float(self.shared_mass.sum())
         return float(self.masses[self.is_point, 3, 3].sum()) + shared
 

@@ -1,4 +1,4 @@
-"""What a body looks like and what it collides with."""
+"""Visual and collision geometry of bodies."""
 
 from abc import ABC
 from dataclasses import dataclass

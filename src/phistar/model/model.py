@@ -194,7 +194,7 @@ class Model(Value):
     # Joint parameters as arrays
 
     def gather(self, read: Callable[[JointKind], np.ndarray], of_modes: float = 0.0) -> np.ndarray:
-        """What joints have, joint by joint, and after each that of its body's modes."""
+        """Concatenate a parameter of all joints, after each that of its body's modes."""
         parts = [x for body in self.bodies for x in (read(body.joint.kind), np.full(body.modes, of_modes))]
         return readonly(np.concatenate([np.zeros(0), *parts]))
 
@@ -314,7 +314,7 @@ class Model(Value):
         return numbers
 
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What is made once for this model and kept on it, as long as it lives: compiled functions, tables. It is no
+        """Return a value made once and cached on this model: compiled functions, tables. The cache is no
         part of the model's content."""
         store = self.__dict__.setdefault("_kernels", {})
         if key not in store:

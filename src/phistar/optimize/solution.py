@@ -1,4 +1,4 @@
-"""What an optimal-control solver found."""
+"""Solution of an optimal-control problem."""
 
 from __future__ import annotations
 

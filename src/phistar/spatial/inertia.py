@@ -147,7 +147,7 @@ class Inertia(Value):
         return Inertia.unchecked(self.mass, r @ self.com + pose.translation, r @ self.tensor @ r.T)
 
     def problems(self) -> list[str]:
-        """What is unphysical about it: a negative principal moment, or one above the sum of the other two."""
+        """Reasons it is unphysical: a negative principal moment, or one above the sum of the other two."""
         low, middle, high = np.linalg.eigvalsh(self.tensor)
         moments = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
         slack = TYPED_DIGITS * max(abs(low), abs(high)) + SMALLEST_MOMENT

@@ -1,4 +1,4 @@
-"""What `phistar bench` measures: ours and the peers side by side in one run, on this machine.
+"""Benchmark of phistar and its peers, side by side in one run on this machine: `phistar bench`.
 
 Read in this order: `robots.py`, `tasks.py` and `plan.py` (what is compared), `timing.py` (how), `peer_pinocchio.py` and
 `peer_mujoco.py` (with whom), `peak.py` and `start.py` (the core's peak; first and cached calls), `measure.py` (a run),

@@ -1,4 +1,4 @@
-"""What the figures hold for: the processor, its load, and the versions compared."""
+"""Conditions of a measurement: the processor, its load, and the versions compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run measures: which functions of which robots, for how long."""
+"""Plan of a benchmark run: which functions of which robots, for how long."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EACH_OTHER = "chains against each other"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure: functions by robot, robots called one state at a time, on two threads, chains by length."""
+    """Functions to measure by robot; robots called one state at a time; those on two threads; chains by length."""
 
     functions: Mapping[str, tuple[str, ...]]
     single: tuple[str, ...]
@@ -35,7 +35,7 @@ class Plan:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What a run tells as it goes, in this order; steps that a robot is not meant for are passed over."""
+        """Progress labels of a run, in order; steps that do not apply to a robot are skipped."""
         robots = (step(name, part) for name, parts in self.functions.items() for part in (COMPILING, *parts))
         single = (step(name, ONE_STATE) for name in self.single)
         threads = (step(name, TWO_THREADS) for name in self.threads)

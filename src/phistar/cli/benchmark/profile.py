@@ -26,7 +26,7 @@ SMALL = 10  # degrees of freedom, up to which all is straight-line code
 
 @dataclass(frozen=True)
 class Instructions:
-    """Of one block of states: on the multipliers, additions apart, moves from and to memory, and all others."""
+    """Instruction counts of one block of states: on the multipliers, separate additions, loads, stores, others."""
 
     multiplying: int
     adding: int

@@ -1,4 +1,4 @@
-"""What a control loop calls, one state at a time: public functions against Pinocchio's Python calls."""
+"""Single-state calls, as a control loop makes them: public functions against Pinocchio's Python calls."""
 
 from __future__ import annotations
 

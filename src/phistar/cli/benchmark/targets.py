@@ -1,4 +1,4 @@
-"""What a run should reach, and whether it did: ratios of one run, one thread against one thread."""
+"""Performance targets, and whether a run met them: ratios of one run, one thread against one thread."""
 
 from __future__ import annotations
 

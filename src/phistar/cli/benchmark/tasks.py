@@ -1,4 +1,4 @@
-"""What is compared: public functions on a batch of states, each called as a user calls it."""
+"""Benchmark tasks: public functions on a batch of states, each called as a user calls it."""
 
 from __future__ import annotations
 

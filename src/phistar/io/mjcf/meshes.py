@@ -36,7 +36,7 @@ class MeshFile:
 
 @dataclass
 class Meshes:
-    """What became of the geoms that are no primitives: each with its mesh, or None where it cannot be told."""
+    """Geoms that are not primitives, each with its mesh, or None where it cannot be determined."""
 
     geoms: list[tuple[Any, MeshFile | None]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)

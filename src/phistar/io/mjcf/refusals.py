@@ -1,4 +1,4 @@
-"""What an MJCF file may hold that changes masses, motion or passive forces and that no model here can express.
+"""MJCF features that change masses, motion or passive forces and that no model here can express.
 
 Each is refused by name, with its line and the way to do without it; limits that no joint here can have are counted for
 the warnings.

@@ -23,7 +23,7 @@ from phistar.spatial import Inertia, Pose, from_axis_angle
 
 @dataclass(frozen=True)
 class Names:
-    """What the numbered bodies, joints and sites of the compiled model are called; no two frames alike."""
+    """Names of the numbered bodies, joints and sites of the compiled model; no two frames alike."""
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
@@ -127,7 +127,7 @@ def _joints(compiled: Compiled, names: Names, body: int) -> Iterator[_Joint]:
 
 
 def _passive(compiled: Compiled, joint: int) -> dict[str, Any]:
-    """What every kind has: the same on all its degrees of freedom."""
+    """Passive parameters of a joint, the same on all its degrees of freedom."""
     mj, dof = compiled.mj, compiled.mj.jnt_dofadr[joint]
     armature, damping = compiled.reflected
     return {
@@ -139,7 +139,7 @@ def _passive(compiled: Compiled, joint: int) -> dict[str, Any]:
 
 
 def _scalar(compiled: Compiled, joint: int) -> dict[str, Any]:
-    """What joints of one coordinate have besides."""
+    """Further parameters of one-coordinate joints."""
     mj = compiled.mj
     limited = mj.jnt_limited[joint] and compiled.enabled("LIMIT")
     return {
@@ -150,8 +150,8 @@ def _scalar(compiled: Compiled, joint: int) -> dict[str, Any]:
 
 
 def _effort(compiled: Compiled, joint: int) -> float | None:
-    """What the actuators can exert, by their ranges of force and control behind their gears, within the joint's own
-    range; 0 where none acts: nothing but the file's own springs, dampers and friction does anything there."""
+    """Largest force of the actuators, by their force and control ranges behind their gears, within the joint's own
+    range; 0 where none acts: only the file's own springs, dampers and friction do anything there."""
     most, mj = float(compiled.efforts[joint]), compiled.mj
     if mj.jnt_actfrclimited[joint]:
         most = min(most, float(np.abs(mj.jnt_actfrcrange[joint]).max()))

@@ -50,7 +50,7 @@ class SdfJoint:
 
 @dataclass
 class Scope:
-    """What a file holds, gathered as its models are entered."""
+    """Contents of a file, gathered as its models are entered."""
 
     folders: Folders
     notes: Notes

@@ -17,7 +17,7 @@ def child(element: Element, tag: str) -> Element | None:
 
 
 def text(element: Element, tag: str, default: str = "") -> str:
-    """What a child says; the default where there is none."""
+    """Text of a child, or the default where there is none."""
     found = child(element, tag)
     return default if found is None else found.text
 

@@ -21,7 +21,7 @@ _MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 @dataclass(frozen=True)
 class UrdfLink:
-    """What a link of the file weighs and looks like, in its own frame."""
+    """Inertia and geometry of a link of the file, in its own frame."""
 
     inertia: Inertia
     geometry: tuple[Geometry, ...]

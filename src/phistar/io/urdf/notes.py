@@ -1,4 +1,4 @@
-"""What a URDF reader passes over, gathered so that each kind of thing is told once."""
+"""Notes on what a URDF reader ignores, gathered to report each kind of thing once."""
 
 from dataclasses import dataclass, field
 

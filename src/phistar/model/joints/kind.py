@@ -1,4 +1,4 @@
-"""What every kind of joint provides; one file per kind stands beside this one."""
+"""Interface of every kind of joint; one file per kind stands beside this one."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields

@@ -127,7 +127,7 @@ def _resolver(find: Callable[[str], bytes]) -> Any:
     from trimesh.resolvers import Resolver
 
     class Beside(Resolver):
-        """What trimesh asks for other files."""
+        """Resolver that gives trimesh other files."""
 
         def __init__(self) -> None:
             self.file_name = "mesh"
