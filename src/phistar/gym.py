@@ -124,7 +124,7 @@ class SceneEnv(gymnasium.Env):
         self._rows.append((self._moment.time, state.q, state.v, self._law.tau.copy()))
 
     def _draw(self, rng: np.random.Generator) -> int:
-        """The seed of a scene that can start, and has; draws that cannot, where bodies intersect, are passed."""
+        """The seed of a scene that can start, and has; draws that cannot, where bodies intersect, are skipped."""
         for draw in range(MOST_DRAWS):
             seed = int(rng.integers(LARGEST_SEED))
             try:

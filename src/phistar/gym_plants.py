@@ -30,7 +30,7 @@ except ImportError:
 
 
 class PlantView(NamedTuple):
-    """After a step: time (…,), coordinates (…, nq), rates (…, nv), the command (…, nu) that acted, and readings."""
+    """State after a step: time (…,), coordinates (…, nq), rates (…, nv), command (…, nu) that acted, and readings."""
 
     t: Any
     q: np.ndarray
@@ -241,7 +241,7 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
         return np.concatenate([q, v], axis=1), reward, ended, cut, {}
 
     def _through(self, given: np.ndarray) -> np.ndarray:
-        """All environments by a period; which of them diverged."""
+        """Advance all environments by a period; which diverged."""
         task = self._task
 
         def work(number: int) -> None:
@@ -264,6 +264,6 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
         return np.concatenate([np.concatenate([part.q, part.v], axis=1) for part in self._parts])
 
     def close_extras(self, **options: Any) -> None:
-        """Lets the threads go."""
+        """Release the threads."""
         if self._pool is not None:
             self._pool.shutdown()

@@ -58,7 +58,7 @@ class CaptureController:
 
     @property
     def senses(self) -> Mapping[str, int]:
-        """The readings that it goes by, with their sizes."""
+        """The sensor readings that it uses, with their sizes."""
         return {**self.arms.readings, **self.arms.sights}
 
     @cached_property
@@ -98,7 +98,7 @@ class CaptureController:
 
     @cached_property
     def _fingers(self) -> tuple[int, ...]:
-        """How many fingers each hand has."""
+        """Number of fingers of each hand."""
         return tuple(len(hand.fingers) for hand in self.arms.hands)
 
     def command(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, Command]:
@@ -284,26 +284,26 @@ class CaptureController:
 
 
 def _weighed(memory: Memory) -> Memory:
-    """With what watching told of the object's mass."""
+    """Memory with the watched mass properties."""
     com, inertia = memory.watched.com, memory.watched.inertia
     moved = estimate.recentred(memory.object, com - memory.body[:3])
     return memory._replace(object=moved, body=estimate.body_row(com, inertia))
 
 
 def _given_up(memory: Memory) -> Memory:
-    """After an attempt in vain."""
+    """Memory after a failed attempt."""
     faces = (memory.plan.faces,) if memory.plan is not None else ()
     return memory._replace(attempts=memory.attempts + 1, tried=memory.tried + faces, plan=None)
 
 
 def _on(memory: Memory, starts: np.ndarray, goals: np.ndarray, lasting: float) -> Memory:
-    """On paths between poses (h, 4, 4)."""
+    """Memory on paths between poses (h, 4, 4)."""
     paths, angles = between(starts, goals)
     return memory._replace(paths=paths, angles=angles, lasting=lasting)
 
 
 def _resting_at(angles: np.ndarray) -> np.ndarray:
-    """The way of joints that stay."""
+    """Row `way` of joints at rest."""
     return np.concatenate([angles, angles, np.zeros(len(angles))])
 
 

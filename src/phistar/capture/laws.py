@@ -39,7 +39,7 @@ def measured_names(arms: Arms) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class LawRows:
-    """How long the rows of a law are: of h hands that n joints move.
+    """Lengths of a law's rows, for h hands that n joints move.
 
     `now` has the frame's coasting (3), the paths' progress (6 each), the push of each hand along its z, N, the squeeze
     of all, N, and the joints' progress (6).
@@ -50,7 +50,7 @@ class LawRows:
 
     @property
     def smooth(self) -> int:
-        """Wrists and joint rates."""
+        """Entries of `smooth`: wrists and joint rates."""
         return 6 * self.hands + self.joints
 
     @property
@@ -167,7 +167,7 @@ def _measured(error: Any, slip: Any, felt: Any) -> list[Any]:
 
 
 def _margins(arms: Arms, q: Any, v: Any) -> list[Any]:
-    """How far the joints are from their limits, rad, at least; and how fast the fastest of them turns."""
+    """Least distance of the joints from their limits, rad, and the speed of the fastest joint."""
     lower, upper = arms.limits
     angles, rates = q[arms.coordinates], v[arms.driven]
     room, fastest = np.minimum(angles - lower, upper - angles), np.abs(rates)

@@ -46,7 +46,7 @@ class Memory(NamedTuple):
 
 
 def first_memory(decision: State, rows: LawRows, settings: Settings, fingers: tuple[int, ...]) -> Memory:
-    """Before the first sample."""
+    """Memory before the first sample."""
     still, six, none = np.concatenate([np.eye(3).ravel(), np.zeros(9)]), np.zeros(6), (0.0,) * rows.hands
     never = -settings.period
     return Memory(

@@ -54,7 +54,7 @@ class Arms:
 
     @staticmethod
     def of(scene: Model, layout: CaptureLayout) -> Arms:
-        """The arms of a scene; what they lack is said."""
+        """The arms of a scene; incomplete ones are refused."""
         scene.frame(layout.base)
         scene.frame(layout.target)
         model = without(scene, layout.target)
@@ -89,23 +89,23 @@ class Arms:
 
     @cached_property
     def driven(self) -> np.ndarray:
-        """Where the joints of all arms stand in v, the first arm's first, (n,)."""
+        """Indices in v of the joints of all arms, the first arm's first, (n,)."""
         return np.concatenate([hand.joints for hand in self.hands])
 
     @cached_property
     def coordinates(self) -> np.ndarray:
-        """Where the joints of all arms stand in q, the first arm's first, (n,)."""
+        """Indices in q of the joints of all arms, the first arm's first, (n,)."""
         return np.concatenate([hand.coordinates for hand in self.hands])
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
-        """Where the joints of each arm stand among those of all."""
+        """Slice of each arm's joints among those of all."""
         ends = np.cumsum([0, *(len(hand.joints) for hand in self.hands)]).tolist()
         return tuple(slice(start, stop) for start, stop in pairwise(ends))
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper, of the joints of all arms, (n,) each."""
+        """Lower and upper limits of the joints of all arms, (n,) each."""
         return self.model.lower_limits[self.coordinates], self.model.upper_limits[self.coordinates]
 
     @cached_property
@@ -130,7 +130,7 @@ class Arms:
 
     @cached_property
     def sites(self) -> np.ndarray:
-        """Where the driven joints stand in the scene's q and v, (2, n)."""
+        """Indices of the driven joints in the scene's q and v, (2, n)."""
         twins = [self.scene.joint(self._joint_at[start].name) for start in self.driven.tolist()]
         return np.array([[twin.q_slice.start for twin in twins], [twin.v_slice.start for twin in twins]])
 

@@ -15,7 +15,7 @@ from phistar.model.names import unknown
 
 
 def numbers(given: Mapping[str, Any], kind: type, whose: str, may_be_zero: Collection[str] = ()) -> dict[str, float]:
-    """Those that a [controller] table gives for the fields of `kind`, each greater than 0."""
+    """Values that a [controller] table gives for the fields of `kind`, each greater than 0."""
     names = [field.name for field in fields(kind)]
     for name, value in given.items():
         if name not in names:
@@ -64,7 +64,7 @@ class Settings:
 
     @staticmethod
     def of(given: Mapping[str, Any]) -> Settings:
-        """Those of a table, numbers greater than 0 (delay and filter_time may be 0)."""
+        """Settings of a table, numbers greater than 0 (delay and filter_time may be 0)."""
         return Settings(**numbers(given, Settings, "the grapple", may_be_zero=("delay", "filter_time")))
 
 

@@ -93,7 +93,7 @@ def run(
 
 
 def _tell(result: Any, out: Path | None, as_json: bool) -> bool:
-    """Its summary, and its files; whether these are where they were wanted."""
+    """Show the summary and write the files; whether these are where they were wanted."""
     files = Written([], True) if out is None else written(result, out)
     info.show(_page(result.summary), result.summary if as_json else None)
     for line in () if as_json else files.lines:

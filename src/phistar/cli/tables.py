@@ -105,7 +105,7 @@ def vector(entries: list[float]) -> str:
 
 
 def _center(body: Facts) -> str:
-    """To a tenth of a millimetre; a body without mass has none."""
+    """Mass centre to a tenth of a millimetre; a body without mass has none."""
     return vector([round(entry, 4) for entry in body["com"]]) if body["mass"] else ""
 
 

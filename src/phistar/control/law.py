@@ -120,7 +120,7 @@ def set_gains(law: Controller, sizes: Mapping[str, int]) -> None:
 
 
 def refuse_loops(model: Model, law: object) -> None:
-    """Laws are for trees: the forces of a closed loop are not the tree's."""
+    """Refuse loops: the forces of a closed loop are not the tree's."""
     check_robot(type(law).__name__, (model,))
     if model.loops:
         names = ", ".join(loop.name for loop in model.loops)
@@ -131,7 +131,7 @@ def refuse_loops(model: Model, law: object) -> None:
 
 
 def refuse_curved(model: Model, law: object) -> None:
-    """Where a proof needs d(θ_d − θ)/dt = θ̇_d − θ̇."""
+    """Refuse joints where d(θ_d − θ)/dt ≠ θ̇_d − θ̇."""
     curved = [joint.name for joint in model.joints if not joint.kind.flat]
     if curved:
         raise ModelError(
@@ -141,7 +141,7 @@ def refuse_curved(model: Model, law: object) -> None:
 
 
 def freedoms(model: Model, frame: str) -> int:
-    """How many degrees of freedom move a frame: those of the joints between it and the world."""
+    """Number of freedoms that move a frame: those of the joints between it and the world."""
     body, count = model.frame(frame).body, 0
     while body >= 0:
         body, count = model.parents[body], count + model.joints[body].nv

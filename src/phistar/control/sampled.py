@@ -1,5 +1,4 @@
-"""A controller that lives in samples: what it senses and what it remembers go in, joint forces and a new memory come
-out.
+"""Sampled controllers: readings and a memory go in, joint forces and a new memory come out.
 
 A memory is data alone (numbers, texts, arrays, tuples of them, frozen dataclasses and named tuples), never an object
 that changes: a run stopped and taken up again from a file goes on as if it had not been stopped. A function that keeps
@@ -74,7 +73,7 @@ class Command(NamedTuple):
 
 
 class SampledController(Protocol[Memory]):
-    """A controller that lives in samples: a pure function of its memory, the time and the readings.
+    """A controller in discrete time: a pure function of its memory, the time and the readings.
 
     The same memory, time and readings give the same command, so that runs can be repeated, resumed and batched.
     `ps.control.SampledFunction` makes one of a plain function.
@@ -132,7 +131,7 @@ class SampledFunction:
     period: float
 
     def start(self) -> None:
-        """Nothing: the function remembers for itself."""
+        """No memory: the function keeps its own."""
 
     def command(self, memory: None, t: float, sensed: Mapping[str, Any]) -> tuple[None, Command]:
         """The forces until the next sample; `sensed` has q and v."""
@@ -140,7 +139,7 @@ class SampledFunction:
 
 
 def is_sampled(control: Any) -> bool:
-    """Whether a controller lives in samples."""
+    """Whether a controller is sampled."""
     return all(hasattr(control, name) for name in ("start", "command", "period"))
 
 

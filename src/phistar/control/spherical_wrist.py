@@ -136,7 +136,7 @@ def angle_about(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndar
 
 
 def _across(axis: np.ndarray) -> np.ndarray:
-    """A unit vector at right angles to another."""
+    """A unit vector orthogonal to another."""
     made = cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     return made / np.linalg.norm(made)
 

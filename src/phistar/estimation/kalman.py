@@ -1,5 +1,5 @@
 """Kalman's filter and smoother along time: the sweep that along links is forward dynamics (R87 §VIII), and is the
-regulator's with time turned round, F* for A, H* for B, W for Q and V for R.
+regulator's with time reversed, F* for A, H* for B, W for Q and V for R.
 
     D = HPH* + V,   e = y − Hx⁻,   x⁻ ← F(x⁻ + PH*D⁻¹e) + c,   P ← F(P − PH*D⁻¹HP)F* + W      (R87 eqs. 36-43)
     λ ← F*λ + H*D⁻¹(e − HPF*λ),   x = x⁻ + Pλ                                                (R87 eqs. 34, 44-47)
@@ -34,7 +34,7 @@ class Filter:
 
     @property
     def nis(self) -> Array:
-        """Normalized innovations squared, e*D⁻¹e, (T,): of a consistent filter chi-squared, m degrees of freedom."""
+        """Normalized innovations squared, e*D⁻¹e, (T,): chi-squared, m degrees of freedom, if consistent."""
         e = np.nan_to_num(self.innovations)
         return np.einsum("ti,ti->t", e, np.linalg.solve(self.D, e[..., None])[..., 0])
 

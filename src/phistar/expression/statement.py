@@ -384,7 +384,7 @@ class Expression(Calculus):
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """A statement that is nested too deep is refused with a sentence."""
+    """Refuse a statement that is nested too deep."""
     try:
         yield
     except RecursionError:

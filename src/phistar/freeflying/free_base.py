@@ -66,13 +66,13 @@ def check_free_base(model: Model) -> None:
 
 
 def base_name(model: Model) -> str:
-    """The frame of the base link."""
+    """Name of the base link's frame."""
     check_free_base(model)
     return model.bodies[0].name
 
 
 def base_rotation(model: Model, q: Any) -> Array:
-    """From the base's axes to the world's, (…, 3, 3)."""
+    """Rotation from the base's axes to the world's, (…, 3, 3)."""
     turn = from_quaternion(np.asarray(q)[..., model.joints[0].q_slice][..., -4:])
     return np.matmul(model.bodies[0].placement.rotation, turn)
 

@@ -52,7 +52,7 @@ class Columns:
         )
 
     def known(self, a: np.ndarray) -> np.ndarray:
-        """Joint forces that are not asked about: those of the model's armature, where it is none of the terms."""
+        """Joint forces that are not fitted: those of the model's armature, where it is none of the terms."""
         return 0.0 * a if "armature" in self.terms else self.model.armature * a
 
     @cached_property

@@ -1,4 +1,4 @@
-"""`ps.identify.fit`: from logs of q, v, a and joint forces to a robot's parameters, with what they are worth."""
+"""`ps.identify.fit`: from logs of q, v, a and joint forces to a robot's parameters, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class ErrorReport:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Fit of a robot to a log.
+    """Parameters of a robot fitted to a log.
 
     `model` has the fitted inertias, armature, damping and friction; `parameters` are all by name. `base` are the
-    combinations that joint forces tell of, with least-squares `values` (b,), their `deviations` (b,) and `covariance`
-    (b, b). `noise` (nv,) is the standard deviation of what is left of each joint's forces. `unexcited` names the base
-    parameters, each by its first, that this log does not show, though another could.
+    identifiable combinations, with least-squares `values` (b,), their `deviations` (b,) and `covariance` (b, b).
+    `noise` (nv,) is the standard deviation of each joint's residual forces. `unexcited` names the base parameters, each
+    by its first, that this log does not show, though another could.
     """
 
     model: Model
@@ -190,7 +190,7 @@ def _carries(model: Model, body: int, other: int) -> bool:
 
 
 def _weights(model: Model, grams: np.ndarray, base: BaseParameters, noise: Any, samples: int) -> np.ndarray:
-    """1/σ² of each joint's forces, (nv,): as told, or by what plain least squares leave."""
+    """1/σ² of each joint's forces, (nv,): as given, or by the residuals of plain least squares."""
     if noise is not None:
         told = np.broadcast_to(np.asarray(noise, dtype=float), (model.nv,))
         if not (told > 0.0).all():

@@ -1,4 +1,4 @@
-"""ModelBuilder: a mechanism told part by part."""
+"""ModelBuilder: a mechanism given part by part."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -134,7 +134,7 @@ class FlexibleInertia(Value):
 
     @property
     def count(self) -> int:
-        """How many modes."""
+        """Number of modes."""
         return self.modes.shape[-1]
 
     @cached_property
@@ -163,7 +163,7 @@ class FlexibleInertia(Value):
 
     @cached_property
     def is_point(self) -> np.ndarray:
-        """(n,) of bool: the nodes that are points of mass, whose turns do not matter."""
+        """(n,) of bool: the nodes that are mass points, whose rotations do not matter."""
         points = self.masses[:, 3, 3, None, None] * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
         return np.asarray((self.masses == points).all(axis=(1, 2)))
 
@@ -203,7 +203,7 @@ class FlexibleInertia(Value):
 
     @cached_property
     def rigid(self) -> Inertia:
-        """The body when nothing is bent."""
+        """Inertia of the undeformed body."""
         whole = np.zeros((6, 6))
         for place, inertia in zip(self.nodes, self.masses, strict=True):
             across = force_transform(np.eye(3), place)
@@ -222,7 +222,7 @@ class FlexibleInertia(Value):
 
     @property
     def reach(self) -> float:
-        """The farthest a unit of modal coordinates moves a node, m."""
+        """Largest motion of a node per unit of a modal coordinate, m."""
         return float(np.abs(self.modes).max())
 
     def with_payload(self, node: int, inertia: Inertia, pose: Pose) -> FlexibleInertia:

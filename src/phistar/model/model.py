@@ -229,7 +229,7 @@ class Model(Value):
     # The configuration manifold
 
     def neutral(self) -> Array:
-        """(nq,): every joint's frames coincide, and nothing is bent."""
+        """(nq,): every joint's frames coincide, and no body is bent."""
         parts = [x for body in self.bodies for x in (body.joint.kind.neutral(), np.zeros(body.modes))]
         return np.concatenate([np.zeros(0), *parts])
 

@@ -28,7 +28,7 @@ def machine() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """Its name as the system gives it."""
+    """Processor name as the system gives it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -70,7 +70,7 @@ def _pairs(model: Model, pin: Pinocchio | None, states: States) -> dict[str, Pai
 
 
 def _with_peer(name: str, pair: Pair, pin: Pinocchio) -> Pair:
-    """The pair with what Pinocchio does for the same; of friction it has no function."""
+    """The pair with Pinocchio's equivalent call, where it has one."""
     peers = _Peers(pin)
     if not hasattr(peers, name.split(",")[0]):
         return pair

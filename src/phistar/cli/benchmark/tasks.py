@@ -49,7 +49,7 @@ def present(function: str) -> bool:
 
 
 def applies(function: str, model: Model) -> bool:
-    """Whether it is meant for the robot: matrices of long chains, or the task space of a pendulum, are not."""
+    """Whether a task suits the robot: matrices of long chains, or the task space of a pendulum, are not."""
     if function in (FORWARD, INVERSE):
         return True
     if len(model.bodies) > TRACED:

@@ -76,7 +76,7 @@ class _Settler:
             self.meshes.left_out["shapes fitted to missing meshes"] += 1
 
     def _address(self, asset: Any) -> str:
-        """The mesh's file in the main file's mesh folder; empty of a mesh whose vertices are in the robot file."""
+        """The mesh's file in the main file's mesh folder; empty for a mesh whose vertices are in the robot file."""
         name = Path(asset.file).name if self.spec.strippath else asset.file
         return str(Path(self.spec.compiler.meshdir) / name) if name else ""
 

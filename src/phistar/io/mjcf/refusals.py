@@ -27,7 +27,7 @@ Refusal = tuple[Any, str, str]  # an element of the spec, the kind of thing, and
 
 
 def check_without(without: Collection[str]) -> None:
-    """Refuse kinds of things to leave out that there are not."""
+    """Refuse unknown kinds of things to leave out."""
     for kind in [without] if isinstance(without, str) else without:
         if kind not in KINDS:
             raise FileError(f"without names {quote(str(kind))}; what can be left out is {', '.join(KINDS)}.")
@@ -113,7 +113,7 @@ def _tendons(compiled: Compiled) -> Iterator[Refusal]:
 
 
 def _actuators(compiled: Compiled) -> Iterator[Refusal]:
-    """Those that add inertia or damping to something else than one joint of one coordinate."""
+    """Actuators that add inertia or damping to other than one joint of one coordinate."""
     mj, dampers = compiled.mj, compiled.enabled("DAMPER")
     for actuator in compiled.spec.actuators:
         number, name = actuator.id, quote(actuator.name)

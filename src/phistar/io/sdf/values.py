@@ -23,7 +23,7 @@ def text(element: Element, tag: str, default: str = "") -> str:
 
 
 def flag(element: Element, tag: str) -> bool:
-    """Whether a child says yes."""
+    """Whether a child is true."""
     return text(element, tag).lower() in ("1", "true")
 
 
