@@ -1,4 +1,4 @@
-"""What the numbers of a traced function are: order and units of every argument and result, as lines of plain ASCII."""
+"""Order and units of every argument and result of a traced function, as lines of plain ASCII."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def _example(found: Recording, code: CFunction) -> str:
 
 
 def steps_of(found: Recording) -> tuple[Step, ...]:
-    """What a recording does, in order."""
+    """Steps of a recording, in order."""
     if found.steps:
         return found.steps
     shapes, slots = tuple(shape for _, shape in found.results), tuple(range(len(found.arguments)))

@@ -1,4 +1,4 @@
-"""The symbols that change with the motion: what the derivatives of the dynamics are made of.
+"""Symbols that change with the motion, of which the derivatives of the dynamics are made.
 
 With ~ the bracket of motions, x~y = [ω×ω_y; ω×v_y + v×ω_y], and F^ that of a force, F^y = y ×* F, all are memoryless.
 _p is the parent's, seen at the link; _J is the joint's own. Accelerations α are spatial ones, θ̈'s part, velocities' and
@@ -154,7 +154,7 @@ class Linearized(ABC):
 
     @property
     def link_forces(self) -> Node:
-        """F = φ(Mα + 𝓑V): what each joint carries."""
+        """F = φ(Mα + 𝓑V): the spatial force across each joint."""
         return self.phi @ (self.M @ self.alpha + self.B_v @ self.V)
 
     @property
@@ -173,7 +173,7 @@ MADE = ("alpha", "Psi_ddot")
 
 
 def defined(symbol: Symbol, s: Linearized) -> Node:
-    """What the compound symbols of this file are in others."""
+    """Definition of a compound symbol in terms of others."""
     if symbol.name == "alpha":
         return s.phi.T @ (s.H.T @ symbol.of[0] + s.Psi_dot @ s.v + s.E.T @ s.a_g)
     assert symbol.name == "Psi_ddot", symbol

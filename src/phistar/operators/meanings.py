@@ -1,4 +1,4 @@
-"""What symbols mean: which are given with a state, and the equations that define those that are made link by link.
+"""Meanings of symbols: which are given with a state, and the equations that define those made link by link.
 
 A defining equation reads like the papers': ℰφ X ℰφ* is what the children send, ℰφ* X ℰφ and ℰφ* x what comes from the
 parent, ℰφ_b X ℰφ_b* the same the other way, ℰ_s X ℰ_s* from the siblings; all else stands at the link itself. A sweep

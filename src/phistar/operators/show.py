@@ -145,7 +145,7 @@ class Notation:
         return f"∂({inner})/∂{by[0]}" if self.column == 0 else rf"\frac{{\partial({inner})}}{{\partial {by[1]}}}"
 
     def gradient(self, node: Symbol) -> str:
-        """What traces change by: vex(X), ∂log det X/∂θ."""
+        """Gradients and axial vectors: vex(X), ∂log det X/∂θ."""
         inner = self.show(node.of[0])
         if node.name == "log_det_gradient":
             parts = f"∂log det({inner})/∂θ", rf"\frac{{\partial\log\det({inner})}}{{\partial\theta}}"

@@ -115,7 +115,7 @@ class Symbols(TwoWay, Linearized):
 
     @property
     def pair(self) -> tuple[Node, ...]:
-        """What a Riccati equation is about: mass and armature, and the rotors where there are any."""
+        """Arguments of a Riccati equation: mass and armature, and the rotors where there are any."""
         no_rotors = isinstance(self.S, Sum) and not self.S.terms
         return (self.M, self.A) if no_rotors else (self.M, self.A, self.S)
 

@@ -40,8 +40,8 @@ Terms = list[tuple[Fraction, Any]]
 
 
 class Domain(ABC):
-    """What values are and where statements are evaluated. A site is what the domain says: a link's number, a kind of
-    link, a letter; `value` is the walk."""
+    """Values, and sites where statements are evaluated. A site is whatever the domain chooses: a link's number, a kind
+    of link, a letter; `value` is the walk."""
 
     # Sites
 
@@ -50,15 +50,15 @@ class Domain(ABC):
         """Where the statements of a sweep are evaluated, in order."""
 
     def begin(self, sweep: Sweep) -> None:
-        """Before the first site."""
+        """Called before the first site."""
         return
 
     def enter(self, sweep: Sweep, at: Any) -> None:
-        """Before the statements at a site."""
+        """Called before the statements at a site."""
         return
 
     def leave(self, sweep: Sweep, at: Any) -> None:
-        """After them."""
+        """Called after them."""
         return
 
     def skips(self, statement: Statement) -> bool:
@@ -101,7 +101,7 @@ class Domain(ABC):
 
     @abstractmethod
     def move(self, term: Term, at: Any) -> Any:
-        """What comes from elsewhere: neighbours, frames, the base, all links."""
+        """Value received from elsewhere: neighbours, frames, the base, all links."""
 
     def divide(self, x: Any, matrix: Any) -> Any:
         """X Y⁻¹ for symmetric Y."""

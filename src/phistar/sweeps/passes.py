@@ -78,7 +78,7 @@ def _terms(term: Term) -> tuple[tuple[Fraction, Term], ...]:
 
 
 def share(program: Program) -> Program:
-    """What several statements of a sweep compute is computed once; equal right sides become one field."""
+    """Compute terms common to several statements of a sweep once; equal right sides become one field."""
     names = {s.target for sweep in program.sweeps for s in sweep.statements} | {name for name, _ in program.inputs}
     return _each_sweep(program, lambda sweep: _share_in(sweep, names))
 
@@ -138,7 +138,7 @@ def _proper(term: Term) -> list[Term]:
 
 
 def drop_unused(program: Program) -> Program:
-    """Statements that no output needs are not computed. The operand x is taken even by what is zero."""
+    """Drop statements that no output needs. The operand x is taken even by what is zero."""
     needed = {name for name, _ in program.outputs}
     kept: list[Sweep] = []
     for sweep in reversed(program.sweeps):
@@ -161,7 +161,7 @@ def _closure(sweep: Sweep, needed: set[str]) -> set[str]:
 
 
 def order(program: Program) -> Program:
-    """Statements of a link in an order in which each finds what it needs."""
+    """Order the statements of a link so that each follows those it needs."""
     return _each_sweep(program, _ordered)
 
 

@@ -26,7 +26,7 @@ def to_data(value: Any) -> Any:
 
 
 def from_data(data: Any) -> Any:
-    """What `to_data` was given; equal terms are again one object."""
+    """Inverse of `to_data`; equal terms are again one object."""
     if isinstance(data, list):
         return tuple(from_data(part) for part in data)
     if isinstance(data, dict):

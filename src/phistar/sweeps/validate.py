@@ -1,4 +1,4 @@
-"""What every program must satisfy, checked after each pass."""
+"""Invariants of programs, checked after each pass."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from phistar.sweeps.primitives import PRIMITIVES
 
 
 def validate(program: Program) -> Program:
-    """Every field is made once, before it is read elsewhere, neighbours are read in the sweep's direction, and what is
-    called is a primitive."""
+    """Check that each field is made once, before it is read elsewhere, neighbours are read in the sweep's direction,
+    and only primitives are called."""
     known = {name for name, _ in program.inputs}
     for number, sweep in enumerate(program.sweeps):
         made = [s.target for s in sweep.statements]

@@ -82,7 +82,7 @@ class Row:
 
 
 class Calls:
-    """Calls of tiles' functions as they are written down: the shapes that are called, their tables."""
+    """Calls of tile functions under construction: the shapes called and their tables."""
 
     def __init__(self, code: Code, memory: Local, lanes: int) -> None:
         self.code, self.memory, self.lanes = code, memory, lanes
@@ -105,9 +105,8 @@ class Calls:
 
 @dataclass(frozen=True)
 class Elimination:
-    """What the loops do to packed memory (places are counted in entries, a vector of lanes each): N stands from entry
-    `first` on, tile by tile of its rows, a row's entries by the joints that carry any row of the tile; then 1/D and a
-    zero."""
+    """Loops over packed memory (places are counted in entries, a vector of lanes each): N begins at entry `first`, tile
+    by tile of its rows, a row's entries by the joints that carry any row of the tile; then 1/D and a zero."""
 
     size: int
     tiles: tuple[Tile, ...]
@@ -115,8 +114,8 @@ class Elimination:
     jobs: tuple[Job, ...]
 
     def put(self, code: Code, memory: Local, rows: list[list[Local]]) -> Module:
-        """The calls on packed memory and on the `rows` of the outputs, one output after the other, as much as is at
-        hand at once; gives what is called."""
+        """Emit the calls on packed memory and on the `rows` of the outputs, output by output, as much as is at hand at
+        once; return the module that they call."""
         lanes = len(rows[0])
         calls = Calls(code, memory, lanes)
         for array in sorted({job.array for job in self.jobs}):
@@ -171,7 +170,7 @@ class Elimination:
         ]
 
     def shape(self, tile: Tile, job: Job) -> Shape:
-        """Of the tile's sums in a job's columns: the sources are the carrying joints up to the last that is known."""
+        """Shape of the tile's sums in a job's columns; sources are the carrying joints up to the last one known."""
         known = set(job.group.rows)
         sources = [number + 1 for number, i in enumerate(tile.above) if i in known and job.group.state != SOLVED]
         return Shape(job.group.width, len(tile.rows), max(sources, default=0), not known.isdisjoint(tile.rows))
@@ -183,14 +182,14 @@ class Elimination:
         return [8 * (job.to + job.stride * tile.rows[0]), *(8 * lanes * (job.place + x) for x in places)]
 
     def inward_tiles(self, group: Group) -> list[tuple[Shape, list[Row]]]:
-        """The rows in tiles."""
+        """The inward rows in tiles."""
         rows = self.inward(group)
         cut = (rows[span.start : span.stop] for span in tiles_of([frozenset(row.sources) for row in rows], group.width))
         return [(Shape(group.width, len(x), len(set().union(*(row.sources for row in x)))), x) for x in cut]
 
     def _inward_table(self, rows: list[Row], lanes: int) -> list[int]:
-        """The places of the rows, those of what else they need, and of each source the place and that of the factor in
-        each row."""
+        """Places of the rows and of their other operands; for each source, its place and those of its factors in each
+        row."""
         table, nothing = [*(row.at for row in rows), *(row.other for row in rows)], self.scales + self.size
         for source in sorted(set().union(*(row.sources for row in rows))):
             table += [source, *(row.sources.get(source, nothing) for row in rows)]
@@ -226,12 +225,12 @@ class Elimination:
         return self.first + sum(len(tile.rows) * len(tile.above) for tile in self.tiles)
 
     def entries(self, inverse: Factors, scales: list[Any]) -> list[Any]:
-        """What stands from `first` on."""
+        """Packed entries from `first` on."""
         rows = [(i, k) for tile in self.tiles for k in tile.rows for i in tile.above]
         return [*(inverse.get(pair, 0.0) for pair in rows), *scales, 0.0]
 
 
 def _is_needed(tile: Tile, job: Job) -> bool:
-    """Whether a tile of a job's columns is to be made: of ℳ⁻¹, which is symmetric, what is not all above the
+    """Whether a tile of a job's columns must be computed: of the symmetric ℳ⁻¹, tiles not entirely above the
     diagonal."""
     return job.group.state != HALFWAY or job.group.first < tile.rows.stop

@@ -22,7 +22,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Carrying:
-    """Which joints carry which, as bits: `above[k]` those that carry k, `below[i]` those that i carries."""
+    """Ancestors and descendants of joints as bit masks: `above[k]` carry k, `below[i]` are carried by i."""
 
     above: tuple[int, ...]
     below: tuple[int, ...]
@@ -70,7 +70,7 @@ class Carrying:
         return mask | sum(1 << i for i, below in enumerate(self.below) if below & mask)
 
     def _cost(self, mask: int, width: int, state: str) -> float:
-        """About how many cycles the loops take."""
+        """Estimated cycles of the loops."""
         kept, stored = self._kept(mask, state), 1.0 if width == WIDEST else 3.0
         sources = [x & kept * (state != SOLVED) for x in self.above]
         total = stored * width * len(self.above) + _cycles(sources, width)
@@ -94,7 +94,7 @@ class Tile:
 
 
 def tiles_of(sources: Sequence[frozenset[int]], width: int) -> list[range]:
-    """Neighbouring rows with such sources in tiles, so that they cost least."""
+    """Neighbouring rows with these sources, partitioned into tiles of least total cost."""
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(sources) + 1):
         choices, union = [], frozenset[int]()
@@ -110,7 +110,7 @@ def tiles_of(sources: Sequence[frozenset[int]], width: int) -> list[range]:
 
 
 def _cycles(sources: list[int], width: int) -> float:
-    """Of the steps over tiles of rows that have such sources."""
+    """Estimated cycles over tiles of rows with these sources."""
     total = 0.0
     for start in range(0, len(sources), HIGHEST):
         union, rows = 0, sources[start : start + HIGHEST]
@@ -121,7 +121,7 @@ def _cycles(sources: list[int], width: int) -> float:
 
 
 def _tile_cycles(width: int, height: int, sources: int) -> float:
-    """Two products each, two numbers read; four cycles until a sum can go on."""
+    """Estimated cycles: two products or two loads a cycle, at least four per source."""
     return 12.0 + sources * max(width * height / 2, (width + height + 1) / 2, 4.0)
 
 

@@ -14,7 +14,7 @@ Sums = dict[tuple[int, int], Local]  # the values of a tile, by row and column
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """Of a tile: columns, rows, and the sources of each sum; whether the sums are begun with something."""
+    """Shape of a tile: columns, rows, sources of each sum, and whether the sums have an initial value."""
 
     width: int
     height: int
@@ -32,7 +32,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Tiles:
-    """The function of all tiles of a shape as it is written."""
+    """Function for all tiles of one shape, under construction."""
 
     shape: Shape
     lanes: int

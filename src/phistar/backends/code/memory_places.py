@@ -15,7 +15,7 @@ number; a vector that what is stored is added to."""
 
 
 class Spot(NamedTuple):
-    """So many bytes from a pointer on; `lasts`: what is loaded stays there until the trace is done."""
+    """Byte offset from a pointer; `lasts`: what is loaded stays there until the trace is done."""
 
     pointer: str
     offset: int
@@ -25,8 +25,8 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class MemoryPlaces:
-    """Spots of the inputs and outputs of a trace; `parameters` are those of its functions, `apart` the pointers to what
-    no other points to."""
+    """Spots of the inputs and outputs of a trace; `parameters` are those of its functions, `apart` the pointers that
+    alias no other."""
 
     parameters: tuple[Value, ...]
     loads: Sequence[Spot]

@@ -29,12 +29,12 @@ class Arithmetic:
         return self.code.let(I1, "xor", truth, self.code.like(True, I1))
 
     def end_unless(self, fits: Local, fault: int) -> None:
-        """What follows is done only where it `fits`; else the function ends here, as by an exception."""
+        """If checked, leave the function with a `fault`, as by an exception, unless `fits` holds."""
         if self.checked:
             self._unless(fits, lambda: (self._fail(fault), self._leave()))
 
     def end_after_fault(self) -> None:
-        """After a call: a fault in it ends the caller too."""
+        """If checked, leave the caller after a call that faulted."""
         if self.checked:
             self._unless(self.code.table(FAULT.name, I64.to).load().same(0), self._leave)
 
@@ -83,7 +83,7 @@ class Arithmetic:
         return lower.select(quotient - 1, quotient)
 
     def float(self, name: str, left: Local, right: Local) -> Local:
-        """Of floats ("fadd", "fsub", "fmul", "fdiv")."""
+        """Float arithmetic ("fadd", "fsub", "fmul", "fdiv")."""
         if name == "fdiv":
             self.end_unless(self.code.let(I1, "une", right, self.code.number(0.0)), BY_ZERO)
         return self.code.let(F64, name, left, right, detail=self.code.freedom)
@@ -96,11 +96,11 @@ class Arithmetic:
         return self.of_one("sqrt", value)
 
     def of_one(self, name: str, value: Local) -> Local:
-        """Of one float: "sqrt", "fabs", "floor"."""
+        """Unary float operation: "sqrt", "fabs", "floor"."""
         return self.code.let(F64, name, value, detail=self.code.freedom)
 
     def cut(self, value: Local) -> Local:
-        """The whole number that a float is without what stands behind its point."""
+        """Integer part of a float, truncated towards zero."""
         code = self.code
         if self.checked:
             size = code.let(F64, "fabs", value)
@@ -110,7 +110,7 @@ class Arithmetic:
         return code.let(I64, "cut", value)
 
     def exact(self, value: Local) -> Local:
-        """A whole number as a float where Python would keep, or compare, all its digits."""
+        """Whole number as a float; if checked, a fault beyond ±_EXACT, where digits may be lost."""
         if self.checked:
             near = self.code.let(I1, "ule", value + _EXACT, self.code.whole(2 * _EXACT))
             self.end_unless(near, NOT_EXACT)

@@ -25,7 +25,7 @@ class Wholes:
 
 
 def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
-    """What stands in a function's source."""
+    """Syntax tree of a function's source."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef):
         raise StatementError(f"{function!r:.100} is not a plain function, which loops are compiled from.")
@@ -36,7 +36,7 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def bundle_of(tree: ast.FunctionDef) -> str | None:
-    """The name of the first argument if it is many arrays."""
+    """Name of the first argument if it is `Arrays`, else None."""
     first = tree.args.args[0] if tree.args.args else ast.arg("")
     return first.arg if isinstance(first.annotation, ast.Name) and first.annotation.id == Arrays.__name__ else None
 
@@ -55,7 +55,7 @@ def result_of(tree: ast.FunctionDef) -> str:
 
 
 def _once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a function says of a tree among others is found once; trees stand in one module."""
+    """Cache the function's result on the tree; each tree belongs to one module."""
 
     @wraps(function)
     def asked(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> Any:
@@ -105,13 +105,13 @@ def arrays_written(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) 
 
 @_once
 def calls_of(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> int:
-    """In how many places functions call one."""
+    """Number of call sites of a function."""
     return sum(call_names(other, known).count(tree.name) for other in known.values())
 
 
 @_once
 def call_names(tree: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]) -> list[str]:
-    """The names of what a function calls, as often as it does."""
+    """Names of the functions called, once per call."""
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     return [called.id for called in calls if isinstance(called, ast.Name)]
 
@@ -155,7 +155,7 @@ class Locals:
         self._flow(tree.body, set(self.given))
 
     def kind(self, node: ast.expr) -> str:
-        """Of an expression; "" while it is not known yet."""
+        """Kind of an expression; "" while it is not known yet."""
         match node:
             case ast.Constant(value=bool()) | ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
                 return TRUTH
@@ -212,7 +212,7 @@ class Locals:
     # What is read must have a value on every way there
 
     def _flow(self, body: Sequence[ast.stmt], given: set[str]) -> set[str] | None:
-        """The names that have a value after statements; None where nothing comes after them."""
+        """Names bound after the statements; None where control does not reach their end."""
         now: set[str] | None = set(given)
         for statement in body:
             if now is None:

@@ -181,8 +181,8 @@ class Blocks:
 
     @property
     def tiles(self) -> list[Tile]:
-        """What goes to the rows as soon as it is made, while there is other work to do; nothing of what loops finish,
-        or of a table too long to be written out."""
+        """Output tiles copied to their rows as soon as they are computed; none where loops finish the outputs, blocks
+        take turns, or the table is too long to be written out."""
         if self.entries > MOST_WRITTEN or self.kept is not None or self.abreast > 1:
             return []
         result, start, inputs = [], 0, len(self.signature.inputs)
@@ -193,7 +193,7 @@ class Blocks:
 
     @cached_property
     def finished(self) -> dict[Tile, int]:
-        """For each tile the output of the body that is made last; a tile of constants has none."""
+        """For each tile, the output of the body computed last; a tile of constants has none."""
         body, owner = self.body, {place: tile for tile in self.tiles for place in tile.places}
         made = (position for part in body.parts for index in part for position in body.stores.get(index, ()))
         return {owner[self.places[position]]: position for position in made} if owner else {}
@@ -216,11 +216,11 @@ class Blocks:
         return range(len(self.signature.inputs), self.signature.arrays)
 
     def _rows_told(self, code: Code) -> dict[int, list[Local]]:
-        """Where the rows of the outputs are, as `rows` has it."""
+        """Pointers to the rows of the outputs, loaded from `rows`."""
         return {a: [place.load(kind=F64.to) for place in places] for a, places in self._told(code["rows"]).items()}
 
     def _told(self, memory: Local) -> dict[int, list[Local]]:
-        """The places in `rows` for the rows of each output."""
+        """Places in `rows` of the pointers to each output's rows."""
         first, lanes = self._outputs.start, range(self.lanes)
         return {a: [memory.at((a - first) * self.lanes + lane) for lane in lanes] for a in self._outputs}
 
@@ -240,7 +240,7 @@ class Blocks:
 
     @property
     def _arrays(self) -> dict[str, Any]:
-        """Parameters: of each array where it begins, and how far its rows are apart."""
+        """Parameters of each array: its base pointer and the stride of its rows."""
         return {name: kind for a in range(self.signature.arrays) for name, kind in ((f"b{a}", F64.to), (f"s{a}", I64))}
 
     def _in_turns(self, code: Code, memory: Mapping[str, Local]) -> Module:
@@ -287,7 +287,7 @@ class Blocks:
                     code.call(name, *(own[x] for x in ("in", "out", "rows", "scratch")))
 
     def _before(self, code: Code, memory: Mapping[str, Local], states: list[Local]) -> None:
-        """The inputs packed, and the constants of the outputs."""
+        """Pack the inputs and fill in the constants of the outputs."""
         inputs, out = range(len(self.signature.inputs)), memory["out"]
         self._copies(code, "pack", memory["in"], self._rows(code, states, inputs))
         nearer_inputs(code, memory["in"], sorted(self.body.near), self.lanes)
@@ -302,7 +302,7 @@ class Blocks:
                     place.store(row)
 
     def _after(self, code: Code, memory: Mapping[str, Local], states: list[Local]) -> Module:
-        """The outputs unpacked, once loops have finished them; gives what these call."""
+        """Unpack the outputs, once loops have finished them; return the module that these call."""
         if self.finished:
             left = [tile for tile in self.tiles if tile not in self.finished]
             rows = self._rows(code, states, sorted({tile.array for tile in left}))
@@ -316,20 +316,20 @@ class Blocks:
         return called
 
     def _alone(self, code: Code) -> Local:
-        """Whether there is one state."""
+        """Whether there is only one state."""
         return code["first"].same(code["last"])
 
     def _states(self, code: Code) -> list[Local]:
-        """The state of each lane."""
+        """Index of the state in each lane."""
         found = [code["first"] + code.whole(lane) for lane in range(self.lanes)]
         return [(state < code["last"]).select(state, code["last"]) for state in found]
 
     def _rows(self, code: Code, states: list[Local], arrays: Any) -> dict[int, list[Local]]:
-        """Where each lane's row of some arrays is."""
+        """Pointers to each lane's row of some arrays."""
         return {a: [code[f"b{a}"].bytes(state * code[f"s{a}"]) for state in states] for a in arrays}
 
     def _copies(self, code: Code, function: str, memory: Local, rows: Mapping[int, list[Local]]) -> None:
-        """Between the rows of some arrays and their packed copies, four states at a time."""
+        """Copy between the rows of some arrays and their packed copies, four states at a time."""
         long, start = [], 0
         for a, own in rows.items():
             count = self.sizes[a]

@@ -23,7 +23,7 @@ FEW = 8  # numbers other than zero up to which what meets them is written out: t
 
 @dataclass(frozen=True)
 class Made:
-    """An entry that the loop makes: which of the products, of which carrying and carried joint rate."""
+    """Entry computed by the loop: which product, of which carrying and carried joint rate."""
 
     product: int
     left: int
@@ -64,7 +64,7 @@ class Pairs:
         return np.matmul(x, np.swapaxes(y, -1, -2))
 
     def value(self, made: Made) -> Any:
-        """What the loop makes of an entry."""
+        """Value of an entry computed by the loop."""
         total: Any = 0.0
         for left, right in self.products[made.product]:
             for i in range(6):

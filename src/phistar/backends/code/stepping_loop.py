@@ -39,8 +39,8 @@ def entry() -> Code:
 
 
 def time_arrays(code: Code, signature: TimeSignature, rates: Local | int) -> TimeArrays:
-    """What NumPy tells of the arrays; from time to time there is one entry of the times, and joint forces, or what
-    else there is for each step, at so many `rates`."""
+    """Addresses and strides of the arrays as NumPy passes them; a step advances one entry of the times, and `rates`
+    entries of the joint forces or other inputs of each step."""
     names, found = [*signature.names, "qs", "vs"], {}
     dimensions, steps = code["dimensions"], code["steps"]
     position = len(names)

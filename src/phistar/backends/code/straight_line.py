@@ -39,12 +39,12 @@ class Places(Protocol):
 
     @property
     def parameters(self) -> tuple[Value, ...]:
-        """Those of every part."""
+        """Parameters of every part."""
         ...
 
     @property
     def apart(self) -> frozenset[str]:
-        """The pointers among them to what no other points to."""
+        """Pointers among them that alias no other."""
         ...
 
     def lasts(self, number: int) -> bool:
@@ -56,11 +56,11 @@ class Places(Protocol):
         ...
 
     def store(self, position: int, value: Value) -> Sequence[Statement]:
-        """Statements that put a vector where output `position` belongs."""
+        """Statements that store a vector where output `position` belongs."""
         ...
 
     def again(self, target: Value, position: int) -> Sequence[Statement]:
-        """Statements that define the target as output `position`, once it was put there; none where it is not kept."""
+        """Statements that define the target as output `position`, once stored; none where it is not kept."""
         ...
 
 
@@ -102,7 +102,7 @@ class Body:
         self.constants: dict[tuple[float, float], int] = {}  # the places in memory of those that were used so far
 
     def _sequence(self) -> list[int]:
-        """What is computed, in order; inputs that are outputs too, or can be read only once, are read in their turn."""
+        """Instructions in execution order; inputs that are outputs too, or can be read only once, take their turn."""
         absorbed = set(self.fused.values())
         code = enumerate(self.trace.code)
         return [
@@ -112,7 +112,7 @@ class Body:
         ]
 
     def operands(self, index: int) -> tuple[int, ...]:
-        """What an instruction needs, constants aside."""
+        """Operands of an instruction, constants excluded."""
         code = self.trace.code
         op, left, right = code[index]
         if op >= INPUT:
@@ -129,7 +129,7 @@ class Body:
         return op == INPUT and self.places.lasts(number)
 
     def is_remade(self, index: int) -> bool:
-        """Whether a value is a sum or product of inputs: to make it again costs less than to write it down."""
+        """Whether a value is a sum or product of inputs, which costs less to recompute than to store."""
         return self.is_plain(index) and all(self.is_at_hand(x) for x in self.operands(index))
 
     def is_plain(self, index: int) -> bool:
@@ -137,7 +137,7 @@ class Body:
         return self.trace.code[index][0] in (ADD, SUB, MUL) and index not in self.fused
 
     def is_found(self, index: int) -> bool:
-        """Whether a value need not be written to be at hand later: an input, a result, or made again."""
+        """Whether a value can be read later without being stored: an input, a result, or recomputed."""
         return self.is_at_hand(index) or self.result(index) is not None or self.is_remade(index)
 
     def result(self, index: int) -> int | None:
@@ -158,24 +158,24 @@ class Body:
         return Module(tuple(made), self._tables())
 
     def _tables(self) -> tuple[Table, ...]:
-        """The constants as vectors: what is added or multiplied straight from memory needs no instruction of its own,
-        but a number that is to be repeated in every lane does."""
+        """Constants as vectors: an operand added or multiplied straight from memory needs no instruction of its own,
+        but a number broadcast to every lane does."""
         entries = tuple(value for value, _ in self.constants)
         return (Table(f"{self.name}.constants", self.kind, entries),) if entries else ()
 
     def constant(self, value: float) -> tuple[str, int]:
-        """Where a constant is; zero has two signs."""
+        """Table and entry of a constant; zero has two signs."""
         key = (value, copysign(1.0, value))
         return f"{self.name}.constants", self.constants.setdefault(key, len(self.constants))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of its functions, in the order in which they are to be called."""
+        """Names of the functions, in calling order."""
         return tuple(f"{self.name}{number}" for number in range(len(self.parts)))
 
 
 class Part:
-    """One function of a body as it is written."""
+    """One function of a body, under construction."""
 
     def __init__(self, body: Body, number: int, opening: Opening | None, stores: Mapping[int, Finish]) -> None:
         self.body, self.number, self.sequence = body, number, body.parts[number]
@@ -211,11 +211,11 @@ class Part:
         return replace(made, body=tuple(nearby(made.body, _MEMORIES))) if near else made
 
     def slot(self, index: int) -> int:
-        """The byte of scratch at which a value stands."""
+        """Byte offset of a value in scratch."""
         return 8 * self.lanes * self.body.slots[index]
 
     def read(self, index: int) -> None:
-        """A value from memory, under a new name."""
+        """Read a value from memory under a new name."""
         op, number, _ = self.trace_code[index]
         name = f"v{index}.{len(self.lines)}"
         target = self.names[index] = Value(name, self.kind)
@@ -229,7 +229,7 @@ class Part:
             self.make_again(name, index)
 
     def make_again(self, name: str, index: int) -> None:
-        """A sum or product whose operands are read anew for it alone."""
+        """Recompute a sum or product from operands read for it alone."""
         before = dict(self.names)
         for operand in self.body.operands(index):
             self.read(operand)
@@ -322,7 +322,7 @@ class Part:
 
 
 def cut(sequence: list[int]) -> list[list[int]]:
-    """The sequence in parts as equal as can be, as few as compiling allows."""
+    """Split a sequence into parts as equal, and as few, as compile time allows."""
     count = len(sequence)
     longest = WHOLE if count <= WHOLE else PART if count <= MANY else SHORT_PART
     parts = max(1, -(-count // longest))

@@ -27,9 +27,9 @@ _STATE = ("x", "y", "s")
 
 @dataclass(frozen=True)
 class Memory:
-    """What a block of states keeps. x, y, s: q and v at the start of a step, in a stage, and summed up; u: the joint
-    forces held over a step; clock: t and the step h; gains: the controller's parameters; row: what it is given for
-    each step; noted: what it leaves for the finish, which must not read the x that it writes; weights: (α, β)."""
+    """Memory of a block of states. x, y, s: q and v at the start of a step, in a stage, and summed up; u: the joint
+    forces held over a step; clock: t and the step h; gains: the controller's parameters; row: its inputs at each step;
+    noted: what it leaves for the finish, which must not read the x that it writes; weights: (α, β)."""
 
     nq: int
     nv: int
@@ -48,7 +48,7 @@ class Memory:
 
     @property
     def held(self) -> dict[str, int]:
-        """Where in `held` the numbers of a step start."""
+        """Offsets in `held` of the numbers of a step."""
         sizes = {"u": self.nv, "clock": 2, "gains": self.gains, "row": self.row, "noted": self.noted}
         return {name: sum(list(sizes.values())[:k]) for k, name in enumerate(sizes)}
 
@@ -58,7 +58,7 @@ class Memory:
 
     @property
     def given(self) -> tuple[str, int]:
-        """Where what comes from an array for each step goes, and how many numbers it is."""
+        """Name and size of the part filled from an array at each step."""
         return ("row", self.row) if self.row else ("u", self.nv)
 
 

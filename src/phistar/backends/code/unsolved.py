@@ -27,7 +27,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Loops:
-    """What a kernel does after its instructions: the pairs first, then the elimination. `made` are the entries of
+    """Loops a kernel runs after its instructions: the pairs first, then the elimination. `made` are the entries of
     packed memory that the pairs fill; `kept`: how many entries of each output stand in packed memory, one output after
     the other. The rest of an output is written by the elimination."""
 
@@ -37,7 +37,7 @@ class Loops:
     made: frozenset[int] = frozenset()
 
     def put(self, code: Code, memory: Local, rows: list[list[Local]]) -> Module:
-        """Calls on packed memory and on the rows of the outputs, a place for each lane; gives what is called."""
+        """Emit calls on packed memory and the rows of the outputs, a place for each lane; return the module called."""
         found = Module(())
         if self.pairs is not None:
             self.pairs.put(code, memory)

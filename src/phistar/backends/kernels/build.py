@@ -13,7 +13,7 @@ from phistar.backends.kernels.ir import F64, I1, I64, U32, Type, Value, vector
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """A value inside a function that is being written."""
+    """A value of a function under construction."""
 
     code: Code
     value: Value
@@ -89,23 +89,23 @@ class Local:
     # Memory
 
     def at(self, index: Any) -> Local:
-        """The place so many entries further on."""
+        """Pointer advanced by `index` entries."""
         if isinstance(index, int) and index == 0:
             return self
         return self.code.let(self.type, "at", self, self.code.like(index, I64))
 
     def bytes(self, count: Any) -> Local:
-        """The place so many bytes further on."""
+        """Pointer advanced by `count` bytes."""
         return self.code.let(self.type, "bytes", self, self.code.like(count, I64))
 
     def load(self, lanes: int = 0, align: int = 8, kind: Type | None = None) -> Local:
-        """What stands there: a number, so many numbers abreast, or a pointer of some type. 32 bits become 64."""
+        """Load a number, a vector of `lanes` numbers, or a pointer of some type. 32 bits become 64."""
         if kind is None and self.type.kind == "u32":
             return self.code.let(I64, "wide", self.code.let(U32, "load", self, detail=4))
         return self.code.let(kind or Type(self.type.kind, lanes), "load", self, detail=align)
 
     def store(self, value: Any, align: int = 8, whole: bool = False) -> None:
-        """Put a value there."""
+        """Store a value there."""
         given = self.code.like(value, Type(self.type.kind, 0, self.type.pointers - 1))
         self.code.put(ir.Store(given.value, self.value, align, whole))
 
@@ -114,7 +114,7 @@ class Local:
         return self.code.let(I64, "address", self)
 
     def place(self, kind: Type) -> Local:
-        """The place whose address a whole number is."""
+        """Pointer whose address is this whole number."""
         return self.code.let(kind, "place", self)
 
     # Lanes
@@ -128,13 +128,13 @@ class Local:
         return self.code.let(F64, "take", self, detail=lane)
 
     def shuffle(self, other: Local | None, chosen: Sequence[int]) -> Local:
-        """Of the lanes of two vectors those that are chosen."""
+        """Select lanes of two vectors by index."""
         return self.code.let(vector(len(chosen)), "shuffle", self, other or self, detail=tuple(chosen))
 
 
 class Code:
-    """A function as it is written: its parameters by name, then statements in order. One that is not `inner` can be
-    called from outside; `freedom` is that of floating operations from here on; `apart` and `result`: as in `Func`."""
+    """A function under construction: its parameters by name, then statements in order. One that is not `inner` can be
+    called from outside; `freedom` applies to floating operations from here on; `apart` and `result`: as in `Func`."""
 
     def __init__(self, name: str, /, **parameters: Type) -> None:
         self.name, self.inner, self.count, self.prefix = name, True, 0, "t"
@@ -150,7 +150,7 @@ class Code:
 
     @property
     def function(self) -> ir.Func:
-        """What has been written."""
+        """The finished function."""
         (body,) = self.blocks
         return ir.Func(self.name, self.parameters, tuple(body), self.inner, self.result, self.apart)
 
@@ -167,7 +167,7 @@ class Code:
         return Local(self, Value(f"{self.prefix}{self.count}", kind))
 
     def like(self, value: Any, kind: Type) -> Local:
-        """A value; of a number, one of such a type."""
+        """The value, or a number as a constant of this type."""
         return value if isinstance(value, Local) else Local(self, Value(value, kind))
 
     def whole(self, value: int) -> Local:
@@ -178,12 +178,12 @@ class Code:
         return Local(self, Value(float(value), Type("f64", lanes)))
 
     def call(self, function: str | Local, *arguments: Any) -> None:
-        """A function that gives nothing, by its name or its address."""
+        """Call a function without a result, by its name or its address."""
         named = function if isinstance(function, str) else function.value
         self.put(ir.Call(named, tuple(self.like(x, I64).value for x in arguments)))
 
     def called(self, kind: Type, function: str | Local, *arguments: Any) -> Local:
-        """What a function gives."""
+        """Result of a call."""
         given = [self.like(x, I64) for x in arguments]
         if isinstance(function, str):
             return self.let(kind, "call", *given, detail=function)
@@ -194,7 +194,7 @@ class Code:
         self.put(ir.Return(value.value if value is not None else None))
 
     def clear(self, place: Local, size: Any) -> None:
-        """So many bytes become zero."""
+        """Zero `size` bytes."""
         self.put(ir.Clear(place.value, self.like(size, I64).value))
 
     def room(self, entries: Any, align: int, kept: str = "", kind: Type = F64.to) -> Local:
@@ -203,7 +203,7 @@ class Code:
         return self.let(kind, "room", *operands, detail=(0 if operands else entries, align, kept))
 
     def table(self, name: str, kind: Type) -> Local:
-        """Where a table begins that stands in the code."""
+        """Pointer to the start of a constant table."""
         return self.let(kind, "table", detail=name)
 
     def gathered(self, numbers: Sequence[Local]) -> Local:
@@ -217,7 +217,7 @@ class Code:
     # Blocks
 
     def written(self, function: Callable[[], Any] | None) -> tuple[Any, ...]:
-        """What a function writes."""
+        """Statements recorded by `function`."""
         self.blocks.append([])
         if function is not None:
             function()

@@ -28,7 +28,7 @@ _APART += ["#define APART __declspec(noinline)", "#else", "#define APART", "#end
 
 
 def number(value: float) -> str:
-    """A double exactly."""
+    """Exact literal of a double."""
     if not math.isfinite(value):
         raise StatementError(f"A constant of the robot comes out as {value}; C has no literal for it.")
     text = float(value).hex()
@@ -36,7 +36,7 @@ def number(value: float) -> str:
 
 
 def declared(name: str, kind: Type) -> str:
-    """A name with its type."""
+    """A name declared with its type."""
     if kind.lanes > 1:
         raise StatementError(f"{name} has {kind.lanes} lanes; in C a value has one.")
     if kind == ir.TABLES:
@@ -45,7 +45,7 @@ def declared(name: str, kind: Type) -> str:
 
 
 def c_prototype(function: Func, prefix: str = "") -> str:
-    """What stands before a function's body."""
+    """Prototype of a function, without the semicolon."""
     given = ", ".join(declared(str(x.name), x.type) for x in function.parameters)
     how = ("APART " if function.called else "") + ("static " if function.inner else "")
     return f"{how}void {prefix}{function.name}({given})"
@@ -95,7 +95,7 @@ def _table(table: Table, prefix: str) -> str:
 
 
 class _Text:
-    """One function as it is written."""
+    """Text of one function, under construction."""
 
     def __init__(self, function: Func, prefix: str, apart: Container[str]) -> None:
         self.function, self.prefix, self.lines, self.depth, self.apart = function, prefix, [], 1, apart
@@ -115,7 +115,7 @@ class _Text:
         self.lines.append(f"{_SPACES * self.depth}{line}")
 
     def named(self, function: str | Value) -> str:
-        """What a function is called; one by its address has no form here."""
+        """Name of a function in C; a call by address has none."""
         if not isinstance(function, str):
             raise StatementError(f"{self.function.name}: a call by an address has no form in C.")
         return function if function in self.apart else f"{self.prefix}{function}"
@@ -179,7 +179,7 @@ class _Text:
             self.put(f"{kind}{declared(name, target.type)} = {right};")
 
     def place(self, value: Value, offset: int = 0) -> str:
-        """What stands so many bytes from a pointer on."""
+        """Entry at a byte offset from a pointer."""
         text = self.operand(value)
         return f"{text}[{offset // 8}]" if offset or text.isidentifier() else f"*{text}"
 
@@ -222,7 +222,7 @@ class _Text:
 
 
 def _bare(text: str) -> str:
-    """Without parentheses around all of it."""
+    """Text without parentheses around all of it."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0

@@ -44,7 +44,7 @@ def _table_text(table: ir.Table) -> str:
 
 
 class _Text:
-    """One function as it is written."""
+    """Text of one function, under construction."""
 
     def __init__(self, function: ir.Func, declared: Declared) -> None:
         self.function, self.declared = function, declared
@@ -153,7 +153,7 @@ class _Text:
                 self.jump(label)
 
     def leave(self, value: Value | None) -> None:
-        """Memory is given back first."""
+        """Free memory, then return."""
         for room in self.rooms:
             if room.operands:
                 self.declare("free")
@@ -163,7 +163,7 @@ class _Text:
         self.open = False
 
     def loop(self, statement: ir.For) -> None:
-        """Tested at its end, and before where it may have no turn at all."""
+        """Loop tested at its end, and before it where it may have no iterations."""
         index, start, stop, step, body, carried, some = statement
         head, end = self.labels("loop", "end")
         test, before = f"icmp {'slt' if step > 0 else 'sgt'} i64", self.label
@@ -284,7 +284,7 @@ class _Text:
                 self.lines.append(f"  {name} = extractvalue {{i64, i1}} {self.made(both)}, 1")
 
     def allocated(self, statement: ir.Let) -> list[str]:
-        """Memory of a size that is known when the function runs."""
+        """Memory of a size known only at run time."""
         self.declare("malloc")
         name, align = operand(statement.target), statement.detail[1]
         return [
@@ -299,12 +299,12 @@ class _Text:
 
 
 def _entry(kind: Type) -> Type:
-    """What a pointer points to."""
+    """Type that a pointer points to."""
     return Type(kind.kind, kind.lanes, kind.pointers - 1)
 
 
 def _own(rooms: list[ir.Let]) -> Scratch | None:
-    """Memory of a known size, taken when the function begins."""
+    """Scratch memory of known size, taken on entry to the function."""
     fixed = {str(x.target.name): x.detail for x in rooms if not x.operands}
     if not fixed:
         return None

@@ -51,7 +51,7 @@ PLACE = Type("any", 0, 1)  # somewhere in memory, of which nothing more is known
 
 
 def vector(lanes: int, kind: str = "f64") -> Type:
-    """So many numbers abreast."""
+    """Type of `lanes` numbers abreast."""
     return Type(kind, lanes)
 
 
@@ -212,7 +212,7 @@ class Continue(NamedTuple):
 
 
 class Return(NamedTuple):
-    """Out of the function, with what it gives."""
+    """Leave the function, with its result if it has one."""
 
     value: Value | None = None
 
@@ -222,8 +222,8 @@ Statement = Let | Store | Call | Clear | For | Squares | While | If | Switch | B
 
 @dataclass(frozen=True)
 class Func:
-    """A function. What is not `inner` can be called from outside; `apart` are pointers to what nothing else points to;
-    `called`: it is not to be written out where it is called; `rare`: hardly ever called."""
+    """A function. If not `inner`, it can be called from outside; `apart` are pointers that alias nothing else;
+    `called`: it is not to be inlined; `rare`: hardly ever called."""
 
     name: str
     parameters: tuple[Value, ...]
@@ -237,7 +237,7 @@ class Func:
 
 @dataclass(frozen=True)
 class Outside:
-    """A function that stands elsewhere: in the C library, in another module, in the processor."""
+    """A function defined elsewhere: in the C library, in another module, in the processor."""
 
     name: str
     parameters: tuple[Type, ...]
@@ -245,7 +245,7 @@ class Outside:
 
 
 class Table(NamedTuple):
-    """What stands in the code: numbers, each in every lane of its type, or the names of other tables."""
+    """Constant data in the code: numbers, each in every lane of its type, or the names of other tables."""
 
     name: str
     type: Type
@@ -253,7 +253,7 @@ class Table(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Memory of the module, zero at first: so many entries; what is not `inner` is found from outside by its name."""
+    """Zero-initialized memory of the module: `entries` of a type; if not `inner`, visible outside by its name."""
 
     name: str
     type: Type
@@ -263,7 +263,7 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class Module:
-    """What is compiled together."""
+    """Unit of compilation."""
 
     functions: tuple[Func, ...]
     tables: tuple[Table, ...] = ()
@@ -271,7 +271,7 @@ class Module:
     outside: tuple[Outside, ...] = ()
 
     def with_(self, *others: Module) -> Module:
-        """This and others as one; what stands outside several of them is one."""
+        """Merge with other modules; outside functions they share are declared once."""
         parts = (self, *others)
         return Module(
             tuple(x for part in parts for x in part.functions),

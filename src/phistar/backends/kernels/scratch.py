@@ -60,7 +60,7 @@ class Scratch:
         return f"  %{name} = call ptr @malloc(i64 {self._size})"
 
     def _taken(self) -> list[str]:
-        """What was laid aside, if no other thread has it, or memory of its own."""
+        """Lines that take the memory laid aside, or allocate some if another thread has it."""
         return [
             *("  br label %heap.look", "heap.look:"),
             f"  %heap.found = atomicrmw xchg ptr @{self.aside}, i64 0 acq_rel",

@@ -168,7 +168,7 @@ def sizes() -> list[int]:
 
 
 def clear() -> int:
-    """Remove everything, and what interrupted processes left; how many kernels there were."""
+    """Remove all entries and what interrupted processes left; return the number of kernels."""
     entries = _files(SUFFIX)
     for path in (*entries, *(path for suffix in (PROGRAM, NOTE, PIECES, UNFINISHED) for path in _files(suffix))):
         try:
@@ -186,12 +186,12 @@ def _files(suffix: str) -> list[Path]:
 
 
 def _checksum(name: str, rest: bytes) -> bytes:
-    """Of the content and the name it belongs under: an entry copied to another name is no entry."""
+    """Digest of an entry's name and content: an entry copied to another name is invalid."""
     return hashlib.sha256(name.encode() + b"\n" + rest).digest()
 
 
 def _read(path: Path) -> bytes:
-    """A plain file of this user's that nobody else can write; a link is not followed."""
+    """Read a regular file that only this user can write; links are not followed."""
     kinds = ("O_NOFOLLOW", "O_BINARY", "O_NONBLOCK")  # a pipe is refused, not waited for
     handle = os.open(path, reduce(or_, (getattr(os, kind, 0) for kind in kinds), os.O_RDONLY))
     with os.fdopen(handle, "rb") as file:

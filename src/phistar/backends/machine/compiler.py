@@ -17,8 +17,8 @@ from phistar.backends.machine.jit import Code, Target, compile_object, load_obje
 
 @dataclass(frozen=True)
 class Source:
-    """What is compiled: a module as text, what is to be known of it later (plain data), and, as `compile_object` takes
-    them, loops that it calls and whether it is to be quick."""
+    """Compiler input: a module as text, a header of plain data stored with its code, and, as `compile_object` takes
+    them, the loops that it calls and whether to compile quickly."""
 
     text: str
     header: Mapping[str, Any] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Source:
 def machine_code(
     kind: str, made_from: tuple[Any, ...], target: Target, source: Callable[[], Source]
 ) -> tuple[Mapping[str, Any], Code]:
-    """The header and the loaded code of what is `made_from` these parts; `source` is asked if it is not on disk."""
+    """Header and loaded code of what is `made_from` these parts; `source` is called if it is not on disk."""
     name = cache.key(kind, *made_from, target)
     found = cache.load(name)
     if found is not None:
@@ -43,8 +43,8 @@ def machine_code(
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """While code is made: its statements are hundreds of thousands of tuples that all are needed until the text is
-    written, and to look among them for garbage takes longer than to make them."""
+    """Suspend garbage collection while code is made: its hundreds of thousands of tuples are all needed until the text
+    is written, and scanning them takes longer than making them."""
     before = gc.isenabled()
     gc.disable()
     try:

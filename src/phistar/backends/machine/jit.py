@@ -87,7 +87,7 @@ def _run_passes(machine: Any, module: Any) -> None:
 
 
 def assembly(text: str, target: Target) -> str:
-    """The instructions of a module as a person reads them."""
+    """Assembly listing of a module."""
 
     def written() -> str:
         machine, module = _parsed(text, target)
@@ -136,7 +136,7 @@ def load_object(data: bytes) -> Code:
 
 
 def _free(places: list[int]) -> None:
-    """Give back what functions have laid aside; nobody runs them any more."""
+    """Free the memory that functions laid aside; none of them runs any more."""
     free = ctypes.CDLL(None).free if sys.platform != "win32" else ctypes.cdll.msvcrt.free
     free.argtypes = [ctypes.c_void_p]
     for place in places:
@@ -150,8 +150,8 @@ _FUNCTIONS, _OBJECT = 32, 88  # where a ufunc has `functions`, and `obj`, a refe
 
 @dataclass(eq=False)
 class Kept:
-    """What a gufunc needs as long as it lives; NumPy keeps mere pointers to it. `tables` is where pointers to the data
-    are that the code is given, or 0; `entries` are the doors for one state that have been asked for."""
+    """Objects kept alive for a gufunc, since NumPy holds bare pointers to them. `tables` is the address of the data
+    pointers passed to the code, or 0; `entries` are the single-state entry points requested so far."""
 
     code: Code
     signature: Signature
@@ -181,7 +181,7 @@ def gufunc(code: Code, signature: Signature, name: str, doc: str, tables: list[n
 
 
 def _keep(made: Any, functions: int, kept: Kept) -> None:
-    """Let the gufunc own what it points to: the code is given back to the system with the last use of it."""
+    """Let the gufunc own what it points to: the code is unloaded with the last reference to it."""
     slot = ctypes.c_void_p.from_address(id(made) + _OBJECT) if sys.implementation.name == "cpython" else None
     if slot is None or slot.value or ctypes.c_void_p.from_address(id(made) + _FUNCTIONS).value != functions:
         _alive[made] = kept  # a NumPy whose ufuncs are laid out otherwise: for ever
@@ -194,7 +194,7 @@ _alive: dict[Any, Kept] = {}
 
 
 def kept_by(function: Any) -> Kept:
-    """What a gufunc made here keeps alive; of another function, a TypeError."""
+    """Objects kept alive by a gufunc made here; TypeError for other functions."""
     if function in _alive:
         return _alive[function]
     owns = isinstance(function, np.ufunc) and ctypes.c_void_p.from_address(id(function) + _OBJECT).value

@@ -1,4 +1,4 @@
-"""What was made lately, by a key: `functools.lru_cache` for what is told apart by less than its arguments."""
+"""Bounded cache by key: `functools.lru_cache` for results identified by less than their arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Made = TypeVar("Made")
 
 
 class Recent(Generic[Made]):
-    """At most `most` things; of more, the one that was asked for least lately goes."""
+    """Cache of at most `most` entries; evicts the least recently used."""
 
     def __init__(self, most: int = 64) -> None:
         self.most = most
@@ -19,7 +19,7 @@ class Recent(Generic[Made]):
         return len(self._made)
 
     def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What was made for this key, or is made now."""
+        """Return the entry for this key, made now if missing."""
         found = self._made.pop(key, None)  # one step: other threads ask too
         self._made[key] = found = make() if found is None else found  # asked for last, so it stands last
         while len(self._made) > self.most:

@@ -1,4 +1,4 @@
-"""What a kernel works on: rows of arrays, each state one row of every input and output."""
+"""Rows of arrays that a kernel works on: each state is one row of every input and output."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Signature:
-    """Rows of each input, and the shape of each output; one state is one row of each. `units` says where unit
-    quaternions are among the inputs: of which input, from which entry on."""
+    """Row length of each input and shape of each output; one state is one row of each. `units` locates the unit
+    quaternions among the inputs: (input, first entry)."""
 
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, ...], ...]

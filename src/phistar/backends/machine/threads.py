@@ -37,7 +37,7 @@ def thread_count() -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Share:
-    """What another thread is asked to do: whoever acquires `taken` first does it, or takes it back."""
+    """Work offered to another thread: whoever acquires `taken` first does it, or takes it back."""
 
     work: Callable[[], None]
     taken: Lock = field(default_factory=Lock)
@@ -53,14 +53,14 @@ class _Share:
                 self.ended.put(None)
 
     def awaited(self) -> BaseException | None:
-        """What went wrong in it; what nobody has begun is not waited for."""
+        """Exception of the work, or None; a share not begun is taken back."""
         return None if self.taken.acquire(blocking=False) else self.ended.get()
 
 
 @cache
 def _workers(count: int) -> SimpleQueue[_Share]:
-    """The queue of so many threads. A pool of futures takes some twenty times as long to be told what to do: the time
-    of a thousand states."""
+    """Queue served by `count` threads. A pool of futures takes some twenty times as long to dispatch work: the time of
+    a thousand states."""
     asked: SimpleQueue[_Share] = SimpleQueue()
     for _ in range(count):
         Thread(target=_serve, args=(asked,), name="phistar", daemon=True).start()

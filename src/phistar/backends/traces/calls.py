@@ -66,7 +66,7 @@ def tape_of_calls(*arrays: Any) -> CallTape | None:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Of a recording with calls: a trace or a function, the slots that it takes, and the shapes of its results."""
+    """Step of a recording with calls: a trace or a function, its argument slots, and the shapes of its results."""
 
     work: Trace | Callable[..., Any]
     slots: tuple[int, ...]
@@ -75,8 +75,8 @@ class Step:
 
 
 def steps_of(tape: CallTape, sizes: Sequence[int], values: list[Any], shapes: list[tuple[int, ...]]) -> Iterator[Step]:
-    """What a recording does, in order: slots are its arguments, of such sizes, then the results of each step. The
-    results of the last step are the recording's own, of `values`."""
+    """Steps of a recording, in order: slots are its arguments, of these `sizes`, then the results of each step. The
+    last step yields the results of the recording itself, the `values`."""
     slots: list[Slot | None] = []
     for size in sizes:
         slots.append((sum(known[1] for known in slots if known), size))
@@ -97,7 +97,7 @@ def steps_of(tape: CallTape, sizes: Sequence[int], values: list[Any], shapes: li
 
 
 def _passed_on(tape: Tape, arguments: tuple[np.ndarray, ...], slots: list[Slot | None]) -> list[int | None]:
-    """Of each argument, the slot that it is as it stands."""
+    """Slot that each argument passes on unchanged, or None."""
     found: list[int | None] = []
     for array in arguments:
         numbers = [_input_number(tape, x) for x in array]

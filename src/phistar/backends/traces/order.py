@@ -24,7 +24,7 @@ def few_alive(trace: Trace, fma: bool) -> Trace:
     absorbed = set(fused.values())
 
     def operands(index: int) -> tuple[int, ...]:
-        """What must have been computed."""
+        """Computed operands."""
         _, left, right = code[index]
         needed: tuple[int | None, ...] = (left, right)
         if index in fused:

@@ -67,7 +67,7 @@ def _remade(
     in_memory: Callable[[int], bool],
     is_cheap: Callable[[int], bool],
 ) -> frozenset[int]:
-    """Of what would be written, what is read once and can be made of what is in memory and stays there."""
+    """Spilled values that are read once and can be recomputed from what is in memory and stays there."""
     times = Counter(value for values in reads.values() for value in values)
     remade: set[int] = set()
     for value in sorted(value for value in written if times[value] == 1 and is_cheap(value)):
@@ -83,7 +83,7 @@ def _simulated(
     registers: int,
     writing: float,
 ) -> tuple[dict[int, tuple[int, ...]], set[int]]:
-    """What is read from memory, and which values must have been written there."""
+    """Operands read from memory, and values that must be written there."""
     uses = _uses(parts, needed)
     reads: dict[int, tuple[int, ...]] = {}
     written: set[int] = set()
@@ -131,7 +131,7 @@ def _uses(parts: Parts, needed: Mapping[int, Sequence[int]]) -> dict[int, list[i
 
 
 def _placed(parts: Parts, reads: Mapping[int, tuple[int, ...]], written: set[int]) -> tuple[dict[int, int], int]:
-    """A slot for each value that is written; slots are used again after the last read."""
+    """Slot for each value that is written; slots are reused after the last read."""
     last = {value: index for part in parts for index in part for value in reads[index]}
     slots: dict[int, int] = {}
     free: list[int] = []

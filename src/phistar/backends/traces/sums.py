@@ -18,8 +18,8 @@ Terms = list[tuple[bool, int]]
 
 
 def chained(trace: Trace) -> Trace:
-    """The same numbers but for rounding: of each sum the term comes last that is ready last, and what is added and
-    taken away again is left out."""
+    """Rewrite sums as chains, equal up to rounding: the term ready last is added last, and terms that cancel are
+    dropped."""
     code, within = trace.code, _within(trace)
     chains = _Chains(code)
     for index, (op, left, right) in enumerate(code):
@@ -32,7 +32,7 @@ def chained(trace: Trace) -> Trace:
 
 
 class _Chains:
-    """The new trace as it grows: what each old instruction has become, and when it is ready at the earliest."""
+    """New trace under construction: what each old instruction became, and when it is ready at the earliest."""
 
     def __init__(self, code: Code) -> None:
         self.code, self.tape = code, Tape()
@@ -90,7 +90,7 @@ def _only_reader_adds(code: Code, readers: list[int]) -> bool:
 
 
 def _terms(code: Code, within: set[int], index: int) -> Terms:
-    """What a sum adds up, in the order in which it is made."""
+    """Terms of a sum, in the order in which they are computed."""
     found: Terms = []
     waiting = [(False, index)]
     while waiting:

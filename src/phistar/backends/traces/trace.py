@@ -62,8 +62,8 @@ class ShortTape(Tape):
 
 
 class Scalar:
-    """One number of a trace. Arithmetic with floats folds; no comparisons, no truth value. The tape knows nothing of
-    it, so that it goes when nobody holds it."""
+    """One number of a trace. Arithmetic with floats folds; no comparisons, no truth value. The tape holds no reference
+    to it, so that it can be freed."""
 
     __slots__ = ("index", "tape")
 
@@ -214,7 +214,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Trace:
-    """What is left of a tape: the instructions that the outputs need, renumbered. Outputs may be plain floats."""
+    """Instructions of a tape that the outputs need, renumbered. Outputs may be plain floats."""
 
     code: tuple[tuple[int, Any, Any], ...]
     outputs: tuple[int | float, ...]  # an instruction's number, or a constant
@@ -275,7 +275,7 @@ def restricted(trace: Trace, positions: list[int]) -> Trace:
 
 
 def only_turned(trace: Trace) -> frozenset[int]:
-    """The numbers of inputs that nothing but sines and cosines are made of."""
+    """Numbers of the inputs that are used only in sines and cosines."""
     turned, otherwise = set(), {int(x) for x, fixed in zip(trace.outputs, trace.output_is_constant) if not fixed}
     for op, left, right in trace.code:
         if op < INPUT:
