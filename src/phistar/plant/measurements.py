@@ -11,7 +11,7 @@ import numpy as np
 from phistar.errors import ModelError, PhistarError
 from phistar.plant.sensor_kinds import Sensor, SensorKind
 from phistar.plant.sensor_readers import Instant, reader
-from phistar.spatial import multiply
+from phistar.spatial import exp_quaternion, multiply
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
@@ -70,15 +70,9 @@ def chosen_rows(sensor: Sensor, reading: np.ndarray) -> np.ndarray:
 def with_error(sensor: Sensor, true: np.ndarray, error: np.ndarray) -> np.ndarray:
     """A reading with errors, one for each of its numbers: a quaternion is turned, what presses never pulls."""
     if sensor.is_pose:
-        turned = multiply(_turn(error[3:6]), true[3:7])
+        turned = multiply(exp_quaternion(error[3:6]), true[3:7])
         return np.concatenate([true[:3] + error[:3], turned, true[7:] + error[7:]])
     return np.maximum(true + error, 0.0) if sensor.kind == "tactile" else true + error
-
-
-def _turn(vector: np.ndarray) -> np.ndarray:
-    """The quaternion of a rotation vector."""
-    angle = float(np.linalg.norm(vector))
-    return np.array([*(0.5 * np.sinc(0.5 * angle / np.pi) * vector), np.cos(0.5 * angle)])
 
 
 def _whole(sensor: Sensor, what: str, length: float, step: float) -> int:

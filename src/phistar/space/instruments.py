@@ -8,7 +8,7 @@ import numpy as np
 
 from phistar.array_types import Array, ArrayLike
 from phistar.errors import ModelError
-from phistar.spatial import multiply
+from phistar.spatial import exp_quaternion, multiply
 
 
 @final
@@ -49,7 +49,7 @@ class StarTracker:
     def read(self, quaternion: ArrayLike) -> Array:
         """An orientation (x, y, z, w) as it is seen."""
         error = self.root @ self.random.standard_normal(3)
-        return multiply(np.asarray(quaternion, dtype=float), rotation_quaternion(error))
+        return multiply(np.asarray(quaternion, dtype=float), exp_quaternion(error))
 
 
 @final
@@ -88,9 +88,3 @@ class RateGyro:
         self.bias = before + self.walk * np.sqrt(self.period) * self.random.standard_normal(3)
         spread = np.sqrt(self.noise**2 / self.period + self.walk**2 * self.period / 12.0)
         return np.asarray(rates, dtype=float) + 0.5 * (before + self.bias) + spread * self.random.standard_normal(3)
-
-
-def rotation_quaternion(vector: np.ndarray) -> np.ndarray:
-    """(x, y, z, w) of a rotation vector."""
-    angle = float(np.linalg.norm(vector))
-    return np.array([*(0.5 * np.sinc(0.5 * angle / np.pi) * vector), np.cos(0.5 * angle)])
