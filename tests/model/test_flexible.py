@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
+from scipy.optimize import brentq
 
 import phistar as ps
 
@@ -17,6 +19,81 @@ def test_a_beam_has_the_frequencies_of_euler_and_bernoulli(tip):
     """βL of cos cosh = −1, tan = tanh and cos cosh = 1; only bending along y is soft enough to be among the first."""
     found = ps.beam(2.0, (3.0, 3e9), 1.5, modes=3, tip=tip).frequencies
     np.testing.assert_allclose(found, np.square(BETA[tip]) * np.sqrt(3.0 / (1.5 * 2.0**4)), rtol=1e-8)
+
+
+def slowest(root, joint, modes=4, shear=None):
+    """ω of the first three modes of a beam with EI = ρA = L = 1 in one plane, on a joint."""
+    b = ps.ModelBuilder(root, gravity=(0, 0, 0))
+    inertia = ps.beam(1.0, (1.0, 1e9), 1.0, modes, root=root, axial_inertia=0.01, shear_stiffness=shear)
+    b.body("beam", joint=joint, inertia=inertia)
+    model = b.build()
+    return ps.modes(model, model.neutral()).frequencies[joint.nv : joint.nv + 3]
+
+
+ROOTS = [("pinned", ps.Revolute(axis=(0, 0, 1))), ("free", ps.Free())]
+
+
+@pytest.mark.parametrize(("root", "joint"), ROOTS)
+def test_modes_of_a_pinned_or_free_root_are_exact_on_a_hinge_or_a_free_base(root, joint):
+    """βL of tan = tanh and cos cosh = 1."""
+    exact = np.square(BETA[{"pinned": "pinned", "free": "clamped"}[root]])
+    np.testing.assert_allclose(slowest(root, joint), exact, rtol=1e-8)
+    np.testing.assert_allclose(slowest("clamped", joint, 5), exact, rtol=2e-3)  # βL to 1e-3
+
+
+@pytest.mark.parametrize(("root", "joint"), ROOTS)
+def test_so_are_timoshenkos(root, joint):
+    """w⁗ + sω²w″ − ω²w = 0 with ψ′ = w″ + sω²w: moment ψ′ and shear ψ″ vanish at free ends (s = EI/kGA)."""
+    soft = 1.0 / 40.0
+
+    def held(omega):
+        size = np.sqrt(soft**2 * omega**4 + 4.0 * omega**2)
+        roots = np.sqrt(np.array([size - soft * omega**2, -size - soft * omega**2], dtype=complex) / 2.0)
+        powers = np.array([roots[0], -roots[0], roots[1], -roots[1]])
+        bent = powers**2 + soft * omega**2
+        near = [powers**0, bent] if root == "pinned" else [bent, powers * bent]
+        table = np.array([*near, bent * np.exp(powers), powers * bent * np.exp(powers)])
+        return np.linalg.det(table).imag  # two columns are conjugate: it has no real part
+
+    for omega in slowest(root, joint, shear=1.0 / soft)[[0, 2]]:  # between them the stiff plane shears
+        assert held(omega * (1.0 - 1e-8)) * held(omega * (1.0 + 1e-8)) < 0.0
+
+
+def rotating_beta(speed, lag):
+    """ω of EIw⁗ − ½ρAΩ²((L² − x²)w′)′ − ρA(ω² + Ω²)w = 0 (without Ω² where it flaps), clamped to a hub of no radius,
+    EI = ρA = L = 1: the zeros of the far end's moment and shear of the two solutions by power series in x."""
+
+    def held(omega):
+        rows = []
+        for start in (2, 3):
+            c = np.zeros(90)
+            c[start] = 1.0
+            for k in range(len(c) - 4):  # c_{k+4} from x^k: ½Ω²(c_{k+2}(k+2)(k+1) − c_k k(k+1)) + (ω² + Ω²) c_k
+                pull = 0.5 * speed**2 * (c[k + 2] * (k + 2) * (k + 1) - c[k] * k * (k + 1))
+                c[k + 4] = (pull + (omega**2 + lag * speed**2) * c[k]) / ((k + 4) * (k + 3) * (k + 2) * (k + 1))
+            k = np.arange(len(c))
+            rows.append([c @ (k * (k - 1)), c @ (k * (k - 1) * (k - 2))])
+        return rows[0][0] * rows[1][1] - rows[0][1] * rows[1][0]
+
+    grid = np.linspace(0.5, 80.0, 400)
+    sides = np.sign([held(x) for x in grid])
+    return np.array([brentq(held, *grid[i : i + 2], xtol=1e-13) for i in np.flatnonzero(sides[1:] != sides[:-1])])
+
+
+@pytest.mark.parametrize(("modes", "spin", "error"), [(3, 4.0, 1e-8), (5, 0.0, 1e-3)])
+@pytest.mark.parametrize("plane", ["lag", "flap"])
+def test_a_rotating_beam_has_the_frequencies_of_the_power_series(plane, modes, spin, error):
+    """With modes of a beam at that spin, and with five of one at rest."""
+    speed, stiff = 4.0, (1.0, 1e9) if plane == "lag" else (1e9, 1.0)
+    b = ps.ModelBuilder("rotor", gravity=(0, 0, 0))
+    b.body("blade", joint=ps.Revolute(axis=(0, 0, 1)), inertia=ps.beam(1.0, stiff, 1.0, modes, spin=spin))
+    model = b.build()
+    q, v, a = model.neutral(), np.array([speed, *np.zeros(modes)]), np.zeros(modes + 1)
+    stiffness = ps.inverse_dynamics_derivatives(model, q, v, a).dq[1:, 1:] + model.bodies[0].flexible.modal_stiffness
+    squares = eigh(stiffness, ps.mass_matrix(model, q)[1:, 1:], eigvals_only=True)
+    expected = rotating_beta(speed, plane == "lag")[:3]
+    assert expected[0] > {"lag": 3.8, "flap": 5.0}[plane]  # at rest 3.516
+    np.testing.assert_allclose(np.sqrt(squares[:3]), expected, rtol=error)
 
 
 def test_of_two_equal_planes_the_modes_come_in_pairs_y_first():
