@@ -7,7 +7,6 @@ import pytest
 
 import phistar as ps
 from phistar.backends.pairwise.steps import _AtRate
-from phistar.backends.programs.any_width import _Machine as _AnyWidth
 from phistar.backends.programs.interpret import _Machine
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.steps import StepTracer
@@ -17,7 +16,7 @@ from phistar.sweeps.ir import fields_anywhere
 from phistar.sweeps.patterns import _Chain
 
 SOURCES = Path(ps.__file__).parent
-READERS = [_Text, _Chain, _Machine, _AnyWidth, StepTracer, FlatTracer, _AtRate]
+READERS = [_Text, _Chain, _Machine, StepTracer, FlatTracer, _AtRate]
 
 
 class Reads(Domain):

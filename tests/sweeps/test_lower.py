@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at
 from phistar.backends.programs.interpret import run
 from phistar.identities.law import TREE, Setting
@@ -144,7 +145,7 @@ def value(case, program: Program) -> np.ndarray:
         columns = name in program.columns
         inputs[name] = np.eye(sizes[space]) if columns else named.get(name, rng.normal(size=sizes[space]))[:, None]
     links = links_at(case.model, case.q, case.frames)
-    outputs = run(program, links, inputs, {"Q": case.operators["Q"]})
+    outputs = run(program, RigidLinks(links), inputs, {"Q": case.operators["Q"]})
     return outputs[program.result_names["y"]]
 
 

@@ -14,6 +14,7 @@ from phistar.backends.choice import is_composite
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
+from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, placed_at, space_sizes
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
@@ -270,7 +271,7 @@ def trace_statements(wanted: Statements, most: int | None = None) -> tuple[Trace
         names.append("gravity")
         arrays["gravity"] = tape.inputs((3,))
         arrays["a_g"] = np.concatenate([np.zeros(3), -arrays["gravity"]])[:, None]
-    outputs = run(program, links, arrays, operators)
+    outputs = run(program, RigidLinks(links), arrays, operators)
     results = program.result_names
     found = {public: outputs[results[public]] for public, _ in wanted.nodes}
     # A vector that is zero by structure has as many columns as the operators beside it; one is its own.

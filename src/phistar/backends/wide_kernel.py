@@ -12,15 +12,17 @@ import numpy as np
 
 from phistar.backends.choice import is_wide_written
 from phistar.backends.kernel import Kernel, Statements, compile_trace
+from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.values import space_sizes
 from phistar.backends.links.wide import wide_links
 from phistar.backends.machine.rows import Signature
-from phistar.backends.programs.any_width import Mechanism, link_poses, run_any_width
+from phistar.backends.programs.interpret import poses, run
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
 from phistar.backends.wide_rolled_kernel import compile_wide_rolled
 from phistar.errors import StatementError
 from phistar.model import Model
+from phistar.sweeps.lower import lower_poses
 
 _log = logging.getLogger("phistar")
 
@@ -113,7 +115,7 @@ def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.
             )
         if name in program.columns:
             inputs[name] = np.eye(sizes[space])
-    outputs = run_any_width(program, links, wanted.frames, inputs, wanted.operators)
+    outputs = run(program, links, inputs, wanted.operators)
     plain = [x.shape[:-2] for name, x in inputs.items() if name not in program.columns]
     batch = np.broadcast_shapes(q.shape[:-1], *plain)
     result = {}
@@ -182,10 +184,10 @@ def inputs_of(wanted: Statements) -> tuple[str, ...]:
 def wide_frame_poses(model: Model, q: np.ndarray, frames: tuple[str, ...]) -> dict[str, np.ndarray]:
     """The pose of each of some frames, (…, 4, 4), of floats or traced numbers."""
     links = wide_links(model, q, frames)
-    poses, result = link_poses(links), {}
+    placed, result = poses(lower_poses(), links), {}
     for frame in frames:
         k = links.link_of(frame)
-        turn, shift = links.frame_pose(frame, poses[k] if k >= 0 else None)
+        turn, shift = links.frame_pose(frame, placed[k] if k >= 0 else None)
         whole = np.zeros((*q.shape[:-1], 4, 4), dtype=np.result_type(turn, shift, q))
         whole[..., :3, :3], whole[..., :3, 3], whole[..., 3, 3] = turn, shift, 1.0
         result[frame] = traced(whole) if is_traced(whole) else whole

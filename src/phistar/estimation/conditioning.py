@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from phistar.array_types import Array
+from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at
 from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import program_of
@@ -69,7 +70,7 @@ def precise_forward_dynamics(model: Model, q: Any, v: Any, tau: Any, digits: int
         lifted = _lifting(mpmath)
         arrays = {"θ̇": lifted(given["v"]), "T": lifted(given["tau"]), "a_g": lifted(gravity)}
         links = links_at(model, lifted(given["q"]))
-        return run(program, links, {name: x[:, None] for name, x in arrays.items()})["y"][:, 0]
+        return run(program, RigidLinks(links), {name: x[:, None] for name, x in arrays.items()})["y"][:, 0]
 
 
 def _lifting(mpmath: Any) -> Any:

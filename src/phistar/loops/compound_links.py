@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phistar.backends.links import values as link
+from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.values import Links
 from phistar.loops.group_links import GroupLinks
 from phistar.model import Model
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CompoundLinks:
+class CompoundLinks(Mechanism):
     """Links single and compound at q: what a program over any widths asks for."""
 
     embedding: Embedding
@@ -29,9 +30,13 @@ class CompoundLinks:
     def model(self) -> Model:
         return self.plain.model
 
-    @cached_property
+    @property
     def parents(self) -> tuple[int, ...]:
         return tuple(group.parent for group in self.embedding.groups)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return self.plain.frames
 
     @property
     def rates(self) -> tuple[slice, ...]:

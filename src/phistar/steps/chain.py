@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.programs.any_width import run_any_width
+from phistar.backends.links.mechanism import Mechanism
+from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import program_of
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression
@@ -24,8 +25,8 @@ from phistar.expression.statement import GIVEN
 
 
 @dataclass(frozen=True, eq=False)
-class _Links:
-    """The steps as `any_width.Mechanism` has links: blocks by number; nothing there moves by itself."""
+class _Links(Mechanism):
+    """The steps as a mechanism has links: blocks by number; nothing there moves by itself."""
 
     A: np.ndarray
     B: np.ndarray
@@ -148,5 +149,5 @@ class StepChain:
                 given[name] = np.eye(rows[space])
             elif name not in given:
                 raise ShapeError(f"{statement.show()} needs {name}, ({rows.get(space, 'n')},); it was not given.")
-        made = run_any_width(program, _Links(self.A, self.B, self.Q, self.R), (), given)
+        made = run(program, _Links(self.A, self.B, self.Q, self.R), given)
         return made[program.result_names["y"]]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at
 from phistar.backends.programs.biases import WAY, cheap_biases
 from phistar.backends.programs.interpret import run
@@ -26,7 +27,7 @@ def results(case, program):
     rows = {GIVEN.get(name, name): value for name, value in case.vectors.items()}
     rows["a_g"] = np.concatenate([np.zeros(3), -case.model.gravity])
     inputs = {name: np.asarray(rows[name])[..., None] for name, _ in program.inputs}
-    return run(program, links_at(case.model, case.q, case.frames), inputs, case.operators)
+    return run(program, RigidLinks(links_at(case.model, case.q, case.frames)), inputs, case.operators)
 
 
 def program_of(function, case, frames=()):

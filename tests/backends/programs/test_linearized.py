@@ -1,6 +1,6 @@
 """The compiled derivatives are their statements: other statements, other results."""
 
-from itertools import count
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.programs import linearized
 from phistar.backends.recorded import Recorded
 from phistar.derivatives import RECORDED
+from phistar.operators.nodes import spelling
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.lower import GIVEN
 from tests.trees import mechanism, relative
@@ -20,7 +21,6 @@ MODELS = {
     "floating tree": mechanism(32, serial=False, floating=True, armature=False, bodies=8, kind="revolute").model,
 }
 ROBOTS = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-NUMBERS = count()  # compiled functions are known by their names: each statement needs one of its own
 
 
 def compiled(name, statements, symbols, model):
@@ -28,8 +28,9 @@ def compiled(name, statements, symbols, model):
     plain = RECORDED[name]
     program = linearized.tables_program(tuple(statements(symbols).items()), symbols)
     given = [GIVEN[{"a": "qdd", "tau": "T"}.get(x, x)] for x in plain.inputs[1:]]
+    told = repr([(public, spelling(node)) for public, node in statements(symbols).items()])
     made = Recorded(
-        f"other_{name}_{next(NUMBERS)}",
+        f"other_{name}_{sha256(told.encode()).hexdigest()}",  # known by name, also on disk: one for each statement
         plain.inputs,
         plain.outputs[: len(statements(symbols))],
         lambda model, q, *vectors: linearized.evaluated(

@@ -18,7 +18,7 @@ RICCATI = ("P", "D", "D_root", "G", "K", "E_psi", "psi", "W", "Omega", "Delta")
 
 
 class WideDense:
-    """The matrices of one mechanism (`Mechanism` of `programs/any_width.py`) at one configuration."""
+    """The matrices of one mechanism (`links/mechanism.py`) at one configuration."""
 
     def __init__(self, mechanism: Any, frames: tuple[str, ...], vectors: Mapping[str, Any]) -> None:
         self.mechanism, self.frames, self.vectors = mechanism, frames, vectors

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
+from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.values import Links
 from phistar.model import FlexibleInertia, Model
 from phistar.spatial import cross, force_transform, skew, times, transposed
@@ -185,7 +186,7 @@ def _bent_rate(angle: np.ndarray, rate: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class WideLinks:
+class WideLinks(Mechanism):
     """A mechanism at q with links of width w(k): what a program over any widths asks for."""
 
     plain: Links
@@ -198,6 +199,10 @@ class WideLinks:
     @property
     def parents(self) -> tuple[int, ...]:
         return self.model.parents
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return self.plain.frames
 
     @property
     def rates(self) -> tuple[slice, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at, space_sizes
 from phistar.backends.machine import cache as stored
 from phistar.backends.programs.interpret import poses, run
@@ -91,7 +92,7 @@ class Evaluation:
         batch = _batch(
             [q.shape[:-1], *(x.shape[:-2] for name, x in arrays.items() if name not in self.program.columns)]
         )
-        outputs = run(self.program, links_at(model, q, self.frames), arrays, self.operators)
+        outputs = run(self.program, RigidLinks(links_at(model, q, self.frames)), arrays, self.operators)
         whole = {name: np.broadcast_to(x, (*batch, *x.shape[-2:])) for name, x in outputs.items()}
         names = self.program.result_names
         return {public: np.array(self._shaped(public, whole[name])) for public, name in names.items()}
@@ -133,7 +134,8 @@ def frame_pose(model: Model, q: Any, frame: str) -> np.ndarray:
     turn, shift = np.eye(3), np.zeros(3)
     if place.body >= 0:
         way = way_to(model, place.body)
-        turn, shift = poses(lower_poses(), links_at(without_roundoff(way) if q.dtype == object else way, q))[-1]
+        links = links_at(without_roundoff(way) if q.dtype == object else way, q)
+        turn, shift = poses(lower_poses(), RigidLinks(links))[-1]
     result = np.zeros((*q.shape[:-1], 4, 4), dtype=q.dtype)
     result[..., :3, :3] = np.matmul(turn, place.placement.rotation)
     result[..., :3, 3] = shift + np.matmul(turn, place.placement.translation)

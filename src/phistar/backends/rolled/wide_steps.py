@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links.brackets import root
+from phistar.backends.links.mechanism import refused
 from phistar.backends.links.single_out import SingledLink
 from phistar.backends.links.values import diagonal, mirrored
-from phistar.backends.programs.any_width import inverse, refused
 from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_total, block_transposed
 from phistar.backends.rolled.flat_steps import BIAS, read_off
 from phistar.backends.rolled.link_memory import MAIL, TOTAL
@@ -178,9 +178,6 @@ class WideTracer(BlockDomain):
             case "root":
                 return root(arguments[0])
         raise refused(function.replace("_", " "))
-
-    def invert(self, x: Block) -> Block:
-        return inverse(x)
 
     def move(self, term: Term, at: int) -> Block:
         match term:

@@ -1,0 +1,178 @@
+"""Links at a configuration as programs ask for them: blocks of w(k) rows, w = 6 where nothing bends.
+
+What a kind of links does more cheaply than with its blocks, rigid ones with rotation and offset, say, it says itself;
+here everything is said with the block ℰφ(p,k) that crosses a joint.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from phistar.backends.links.formulas import FORMULAS
+from phistar.errors import StatementError
+from phistar.spatial import transposed
+
+Block = Any  # an array (…, rows, columns), a pose, or None
+Act = Literal["force", "motion", "congruent"]
+OF_BLOCKS = ("diagonal", "root", "without")  # memoryless functions of blocks of any size
+
+
+class Mechanism(ABC):
+    """Abstract. Links at a configuration; blocks are (…, rows, columns), one that is zero by structure is None."""
+
+    is_fused: ClassVar[bool] = False
+    """Whether Mα + b and φ*α + a(k) cost less together than apart."""
+
+    # Blocks
+
+    @property
+    @abstractmethod
+    def parents(self) -> tuple[int, ...]:
+        """The link that each link hangs on; −1 for the world."""
+
+    @property
+    @abstractmethod
+    def rates(self) -> tuple[slice, ...]:
+        """Where the rates of each link stand in v."""
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The task frames."""
+        return ()
+
+    @abstractmethod
+    def width(self, k: int) -> int:
+        """w(k)."""
+
+    @abstractmethod
+    def crossing(self, k: int) -> np.ndarray:
+        """ℰφ(p,k), (…, w(p), w(k)); of a link on the world, E(k), (…, 6, w(k))."""
+
+    @abstractmethod
+    def subspace(self, k: int) -> np.ndarray:
+        """H*(k), (…, w, r)."""
+
+    @abstractmethod
+    def armature(self, k: int) -> np.ndarray:
+        """A(k), (r, r)."""
+
+    @abstractmethod
+    def mass(self, k: int) -> np.ndarray:
+        """M(k), (…, w, w)."""
+
+    def rotor(self, k: int) -> np.ndarray:
+        """S(k), (…, w, r)."""
+        raise refused("S")
+
+    # Memoryless functions
+
+    @abstractmethod
+    def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """b(k), (…, w, 1)."""
+
+    @abstractmethod
+    def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
+        """a(k), (…, w, 1); `above` is the parent's velocity."""
+
+    def apply(self, function: str, k: int, arguments: list[Block], above: Any) -> Block:
+        """A memoryless function of blocks; `above` is the parent's velocity."""
+        if function == "bias_acceleration":
+            velocity, v = arguments
+            return self.bias_acceleration(k, velocity, above, v)
+        if function == "bias_force":
+            return self.bias_force(k, *arguments)
+        if function in OF_BLOCKS:
+            return FORMULAS[function](None, k, *arguments)
+        raise refused(function.replace("_", " "))
+
+    def inertial_force(self, mass: np.ndarray, velocity: np.ndarray, alpha: Block) -> np.ndarray:
+        """Mα + b, where both are fused."""
+        raise NotImplementedError(type(self).__name__)
+
+    def carried(self, k: int, velocity: np.ndarray, alpha: Block) -> np.ndarray:
+        """φ*α and what of a(k) the way from the parent's origin adds to it, where both are fused."""
+        raise NotImplementedError(type(self).__name__)
+
+    # φ acting: columns are (…, w, c)
+
+    @cached_property
+    def _crossings(self) -> dict[int, np.ndarray]:
+        return {}
+
+    def _across(self, k: int) -> np.ndarray:
+        if k not in self._crossings:
+            self._crossings[k] = self.crossing(k)
+        return self._crossings[k]
+
+    def inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        """φx: a force at the link seen at its parent."""
+        return np.matmul(self._across(k), x)
+
+    def outward(self, k: int, x: np.ndarray) -> np.ndarray:
+        """φ*x: a motion of the parent seen at the link."""
+        return np.matmul(transposed(self._across(k)), x)
+
+    def to_base(self, k: int, x: np.ndarray) -> np.ndarray:
+        """Ex: a force at a link on the world seen there."""
+        return self.inward(k, x)
+
+    def from_base(self, k: int, x: np.ndarray) -> np.ndarray:
+        """E*x: a motion of the world seen at a link on it."""
+        return self.outward(k, x)
+
+    def congruent_inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        """φXφ* for symmetric X."""
+        return self.carried_inward(k, x)
+
+    def carried_inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        """φXφ* for any X."""
+        return np.matmul(self.inward(k, x), transposed(self._across(k)))
+
+    def congruent_outward(self, k: int, x: np.ndarray) -> np.ndarray:
+        """φ*Xφ for symmetric X."""
+        return np.matmul(self.outward(k, x), self._across(k))
+
+    def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
+        """φx of forces, φ*x of motions or φXφ* between the link and its parent; `back`: with φ⁻¹ in place of φ."""
+        raise refused("the way back over φ, which has no inverse there")
+
+    # Where links and task frames are
+
+    @abstractmethod
+    def pose(self, k: int, above: Any) -> Any:
+        """Where link k is, given where its parent is."""
+
+    @abstractmethod
+    def link_of(self, frame: str) -> int:
+        """The link that a frame is on; −1 for the world."""
+
+    @abstractmethod
+    def frame_pose(self, frame: str, pose: Any) -> tuple[np.ndarray, np.ndarray]:
+        """A frame in the world, (R, p), given its link's pose."""
+
+    @abstractmethod
+    def frame_motion(self, frame: str, pose: Any) -> np.ndarray:
+        """B*, (…, 6, w): the motion of a frame in world axes from its link's."""
+
+    @abstractmethod
+    def frame_bias(self, frame: str, pose: Any, velocity: np.ndarray) -> np.ndarray:
+        """a(0), (…, 6, 1): what is left of a frame's acceleration when its link's velocity does not change."""
+
+    def to_frame(self, frame: str, pose: Any, x: np.ndarray) -> np.ndarray:
+        """B*x."""
+        return np.matmul(self.frame_motion(frame, pose), x)
+
+    def from_frame(self, frame: str, pose: Any, x: np.ndarray) -> np.ndarray:
+        """Bx."""
+        return np.matmul(transposed(self.frame_motion(frame, pose)), x)
+
+
+def refused(what: str) -> StatementError:
+    """Error for a statement that links of any width lack."""
+    return StatementError(
+        f"Bodies that bend and compound links do not have {what}, which this statement takes; a rigid model does."
+    )

@@ -1,0 +1,139 @@
+"""Rigid links as a mechanism: φ is a rotation and an offset, which cost a fraction of its 36 entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from phistar.backends.links import moves
+from phistar.backends.links import values as link
+from phistar.backends.links.formulas import FORMULAS
+from phistar.backends.links.mechanism import Act, Block, Mechanism
+from phistar.backends.links.newton_euler import carried, inertial_force
+from phistar.backends.links.values import Links
+from phistar.spatial import cross, force_transform
+
+_ACTS = {"force": link.inward, "motion": link.outward, "congruent": link.congruent_inward}
+
+
+@dataclass(frozen=True, eq=False)
+class RigidLinks(Mechanism):
+    """Links of width six."""
+
+    plain: Links
+    is_fused: ClassVar[bool] = True
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return self.plain.parents
+
+    @property
+    def rates(self) -> tuple[slice, ...]:
+        return tuple(joint.v_slice for joint in self.plain.model.joints)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return self.plain.frames
+
+    def width(self, k: int) -> int:
+        return 6
+
+    def crossing(self, k: int) -> np.ndarray:
+        return force_transform(self.plain.rotation[k], self.plain.offset[k])
+
+    def subspace(self, k: int) -> np.ndarray:
+        return self.plain.subspace[k]
+
+    def armature(self, k: int) -> np.ndarray:
+        return self.plain.armature(k)
+
+    def mass(self, k: int) -> np.ndarray:
+        return self.plain.mass(k)
+
+    def rotor(self, k: int) -> np.ndarray:
+        return self.plain.rotor(k)
+
+    # Memoryless functions
+
+    def bias_force(self, k: int, mass: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        return link.bias_force(mass, velocity)
+
+    def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
+        return link.bias_acceleration(self.plain, k, velocity, v)
+
+    def apply(self, function: str, k: int, arguments: list[Block], above: Any) -> Block:
+        return FORMULAS[function](self.plain, k, *arguments)
+
+    def inertial_force(self, mass: np.ndarray, velocity: np.ndarray, alpha: Block) -> np.ndarray:
+        return inertial_force(mass, velocity, _filled(alpha, velocity))
+
+    def carried(self, k: int, velocity: np.ndarray, alpha: Block) -> np.ndarray:
+        return carried(self.plain.way(k), velocity, _filled(alpha, velocity))
+
+    # φ acting
+
+    def inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        return x if self.plain.still else moves.inward(self.plain.way(k), x)
+
+    def outward(self, k: int, x: np.ndarray) -> np.ndarray:
+        return x if self.plain.still else moves.outward(self.plain.way(k), x)
+
+    def to_base(self, k: int, x: np.ndarray) -> np.ndarray:
+        return link.inward(self.plain.rotation[k], self.plain.offset[k], x)
+
+    def from_base(self, k: int, x: np.ndarray) -> np.ndarray:
+        return link.outward(self.plain.rotation[k], self.plain.offset[k], x)
+
+    def congruent_inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        return x if self.plain.still else moves.congruent_inward(self.plain.path(k), x)
+
+    def carried_inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        return x if self.plain.still else moves.carried_inward(self.plain.way(k), x)
+
+    def congruent_outward(self, k: int, x: np.ndarray) -> np.ndarray:
+        return x if self.plain.still else moves.congruent_outward(self.plain.path(k), x)
+
+    def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
+        step = self.plain.rotation[k], self.plain.offset[k]
+        return _ACTS[act](*(link.reversed_step(*step) if back else step), x)
+
+    # Where links and task frames are
+
+    def pose(self, k: int, above: Any) -> tuple[np.ndarray, np.ndarray]:
+        rotation, offset = self.plain.rotation[k], self.plain.offset[k]
+        if above is None:
+            return rotation, offset
+        turn, place = above
+        return np.matmul(turn, rotation), place + np.matmul(turn, offset[..., None])[..., 0]
+
+    def link_of(self, frame: str) -> int:
+        return self.plain.model.frame(frame).body
+
+    def _point(self, frame: str) -> np.ndarray:
+        return self.plain.model.frame(frame).placement.translation
+
+    def frame_pose(self, frame: str, pose: Any) -> tuple[np.ndarray, np.ndarray]:
+        place = self.plain.model.frame(frame).placement
+        turn, shift = (np.eye(3), np.zeros(3)) if pose is None else pose
+        return np.matmul(turn, place.rotation), shift + np.matmul(turn, place.translation)
+
+    def frame_motion(self, frame: str, pose: Any) -> np.ndarray:
+        return self.to_frame(frame, pose, np.eye(6))
+
+    def frame_bias(self, frame: str, pose: Any, velocity: np.ndarray) -> np.ndarray:
+        omega = velocity[..., :3, 0]
+        linear = np.matmul(pose[0], cross(omega, cross(omega, self._point(frame)))[..., None])
+        return np.concatenate([0.0 * linear, linear], axis=-2)
+
+    def to_frame(self, frame: str, pose: Any, x: np.ndarray) -> np.ndarray:
+        return link.to_world_axes(pose[0], self._point(frame), x)
+
+    def from_frame(self, frame: str, pose: Any, x: np.ndarray) -> np.ndarray:
+        return link.from_world_axes(pose[0], self._point(frame), x)
+
+
+def _filled(block: Block, like: np.ndarray) -> np.ndarray:
+    """A motion, zeros where it is zero by structure."""
+    return np.full((6, 1), 0.0, dtype=like.dtype) if block is None else block
