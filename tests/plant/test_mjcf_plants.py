@@ -8,7 +8,7 @@ import phistar as ps
 mujoco = pytest.importorskip("mujoco")
 
 SCENE = """<mujoco><worldbody>
-<body name="box" pos="0 0 1"><freejoint/><geom type="box" size=".1 .1 .1" mass="1"/>
+<body name="box" pos="0 0 1"><freejoint/><geom name="g" type="box" size=".1 .1 .1" mass="1"/>
  <site name="s" pos=".05 0 0" euler="30 20 10"/>
  <body name="arm" pos="0.2 0 0"><joint name="hinge" axis="0 1 0" damping="0.1"/>
   <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass=".2"/></body></body>
@@ -21,7 +21,7 @@ SCENE = """<mujoco><worldbody>
  <gyro site="s" name="gyro"/><accelerometer site="s" name="felt"/><velocimeter site="s" name="own velocity"/>
  <framelinvel objtype="site" objname="s" name="velocity"/><frameangvel objtype="xbody" objname="arm" name="spin"/>
  <subtreecom body="box" name="center"/><ballquat joint="b" name="ball"/>
- <touch site="s"/><framepos objtype="site" objname="s" reftype="xbody" refname="arm"/></sensor>
+ <magnetometer site="s"/><framepos objtype="geom" objname="g"/></sensor>
 <keyframe><key name="home" qpos="0 0 2 0.9238795 0.3826834 0 0 0.4 1 0 0 0" ctrl="0.2 0.7"
  qvel="1 2 3 .1 .2 .3 .5 0.4 0.3 0.2"/></keyframe></mujoco>"""
 
@@ -67,7 +67,7 @@ def test_an_accelerometer_tends_to_mujocos(tmp_path):
 
 def test_what_a_plant_cannot_sense_is_told_by_name(tmp_path):
     warnings = ps.Plant.load(written(tmp_path, SCENE)).warnings
-    assert any("touch, framepos" in text for text in warnings)
+    assert any("magnetometer, framepos" in text for text in warnings)
     assert not any(text.startswith(("Sensors", "Keyframes", "Actuators", "Contact")) for text in warnings)
 
 

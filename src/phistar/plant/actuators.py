@@ -24,6 +24,7 @@ from phistar.plant.batch_loop import (
     VELOCITY_DRIVE,
 )
 from phistar.plant.single_rows import SingleRow, servo_row
+from phistar.plant.tendon_rows import TendonRow, tendon_servo
 
 Kind = Literal["force", "position", "velocity", "impedance"]
 KINDS: tuple[str, ...] = ("force", "position", "velocity", "impedance")
@@ -31,12 +32,13 @@ KINDS: tuple[str, ...] = ("force", "position", "velocity", "impedance")
 
 @dataclass(frozen=True)
 class Actuator:
-    """A motor on one rate of a plant.
+    """A motor on one rate of a plant, or on a tendon: its `rate` is −1 then, and `coordinate` the tendon's number.
 
     The command is multiplied by `gear`, and `offset` added. `force` takes a force (N or N m); `position` a coordinate,
     held with `stiffness` and `damping`; `velocity` a rate, held with `damping`; `impedance` three numbers, coordinate,
     rate and force: K(r − q) + B(ṙ − q̇) + f. Gains are implicit in the step, so that they may be as large as one
-    likes. `limit` bounds the force, `command_range` the command (its first number); it acts `delay` s late.
+    likes. `limit` bounds the force, or `force_range` where its two ways differ, `command_range` the command (its first
+    number); it acts `delay` s late.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Actuator:
     command_range: tuple[float, float] = (-np.inf, np.inf)
     delay: float = 0.0
     offset: float = 0.0
+    force_range: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -73,15 +76,34 @@ class Actuator:
     def is_plain(self) -> bool:
         """Whether it gives the force that it is told, at once, up to its limit."""
         unbounded = self.command_range == (-np.inf, np.inf)
-        return self.kind == "force" and self.gear == 1.0 and unbounded and self.delay == 0.0 and self.offset == 0.0
+        return (
+            self.kind == "force"
+            and self.gear == 1.0
+            and unbounded
+            and self.delay == 0.0
+            and self.offset == 0.0
+            and self.rate >= 0
+        )
 
     @property
-    def row(self) -> SingleRow | None:
-        """The servo's row; a motor that is given its force has none."""
-        if self.kind == "force":
+    def bounds(self) -> tuple[float, float]:
+        """Least and largest force."""
+        return (-self.limit, self.limit) if self.force_range is None else self.force_range
+
+    @property
+    def has_row(self) -> bool:
+        """Whether it acts by a row of the step: servos do, and all that pulls tendons."""
+        return self.kind != "force" or self.rate < 0
+
+    @property
+    def row(self) -> SingleRow | TendonRow | None:
+        """Its row; a motor that is given its force has none."""
+        if not self.has_row:
             return None
         stiffness = 0.0 if self.kind == "velocity" else self.stiffness
-        return servo_row(self.rate, self.coordinate, stiffness, self.damping, self.limit)
+        if self.rate < 0:
+            return tendon_servo(self.coordinate, stiffness, self.damping, self.bounds)
+        return servo_row(self.rate, self.coordinate, stiffness, self.damping, self.bounds)
 
 
 def entries_of(actuators: Sequence[Actuator]) -> int:
@@ -99,8 +121,8 @@ def drive_tables(actuators: Sequence[Actuator], nv: int) -> dict[str, np.ndarray
     row = entry = 0
     for number, each in enumerate(actuators):
         wholes[number] = kinds[each.kind], each.rate, row, entry
-        floats[number] = each.gear, each.offset, *each.command_range, each.limit, each.delay
-        row, entry = row + (each.kind != "force"), entry + each.entries
+        floats[number] = each.gear, each.offset, *each.command_range, *each.bounds, each.delay
+        row, entry = row + each.has_row, entry + each.entries
     batch = np.zeros(BATCH, np.int64)
     batch[[NV, ENTRIES, DRIVES, LINE_ROOM, LINE_AT]] = nv, entry, len(actuators), 1, -1
     line, command = np.zeros(max(entry, 1)), np.zeros(max(entry, 1))

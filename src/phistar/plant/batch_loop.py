@@ -34,13 +34,13 @@ MODE, SCENES, STEPS_EACH, NQ, NV, REMEMBERED, BEGUN, EACH, KEEPS = range(9)
 ENTRIES, DRIVES, LINE_ROOM, LINE_AT = range(9, 13)
 BATCH = 13
 
-# `drive_wholes`: the kind, the rate, the row of a servo and the first entry of the command
+# `drive_wholes`: the kind, the rate (−1: a tendon, by its row), the row and the first entry of the command
 FORCE_DRIVE, POSITION_DRIVE, VELOCITY_DRIVE, IMPEDANCE_DRIVE = range(4)
 DRIVE_KIND, DRIVE_RATE, DRIVE_ROW, DRIVE_ENTRY = range(4)
 DRIVE_WHOLES = 4
-# `drives`: what a command is multiplied by and what is added, its range, the largest force, the delay in s
-DRIVE_GEAR, DRIVE_OFFSET, DRIVE_LEAST, DRIVE_MOST, DRIVE_LIMIT, DRIVE_DELAY = range(6)
-DRIVE_FLOATS = 6
+# `drives`: what a command is multiplied by and what is added, its range, that of the force, the delay in s
+DRIVE_GEAR, DRIVE_OFFSET, DRIVE_LEAST, DRIVE_MOST, DRIVE_LOW, DRIVE_HIGH, DRIVE_DELAY = range(7)
+DRIVE_FLOATS = 7
 
 
 def remember_command(m: Arrays) -> None:
@@ -75,20 +75,25 @@ def drive(m: Arrays) -> None:
     if m.batch[DRIVES] > 0:
         remember_command(m)
     for k in range(m.batch[DRIVES]):
-        kind, row, limit = m.drive_wholes[k, DRIVE_KIND], m.drive_wholes[k, DRIVE_ROW], m.drives[k, DRIVE_LIMIT]
+        kind, rate, row = m.drive_wholes[k, DRIVE_KIND], m.drive_wholes[k, DRIVE_RATE], m.drive_wholes[k, DRIVE_ROW]
+        low, high = m.drives[k, DRIVE_LOW], m.drives[k, DRIVE_HIGH]
         value = min(max(arrived(m, k, 0), m.drives[k, DRIVE_LEAST]), m.drives[k, DRIVE_MOST])
         value = m.drives[k, DRIVE_GEAR] * value + m.drives[k, DRIVE_OFFSET]
         if kind == FORCE_DRIVE:
-            m.force[m.drive_wholes[k, DRIVE_RATE]] += min(max(value, -limit), limit)
+            value = min(max(value, low), high)
+            if rate >= 0:
+                m.force[rate] += value
+            else:  # a servo's law between equal bounds is a force
+                m.rows[row, LOW], m.rows[row, HIGH] = value, value
         elif kind == VELOCITY_DRIVE:
             m.rows[row, THIRD] = value
         else:
             m.rows[row, BOUND] = value
-        if kind == IMPEDANCE_DRIVE:  # K(r − q) + B(ṙ − q̇) + f within ± limit
-            push = min(max(arrived(m, k, 2), -limit), limit)
+        if kind == IMPEDANCE_DRIVE:  # K(r − q) + B(ṙ − q̇) + f within bounds
+            push = min(max(arrived(m, k, 2), low), high)
             m.rows[row, THIRD] = arrived(m, k, 1)
-            m.rows[row, LOW], m.rows[row, HIGH] = -limit - push, limit - push
-            m.force[m.drive_wholes[k, DRIVE_RATE]] += push
+            m.rows[row, LOW], m.rows[row, HIGH] = low - push, high - push
+            m.force[rate] += push
 
 
 def load_scene(m: Arrays, scene: int) -> None:

@@ -25,6 +25,8 @@ from phistar.plant.loop_rows import looped_bodies
 from phistar.plant.no_long_trees import without_long_trees
 from phistar.plant.scene_batch import no_scenes
 from phistar.plant.single_rows import SingleRow
+from phistar.plant.tendon_rows import TendonRow, fill_tendons, row_room, tendon_bodies
+from phistar.plant.tendons import Tendon
 from phistar.plant.tree_moves import TreeMoves
 from phistar.plant.world_screws import RateOrder
 from phistar.spatial import to_quaternion
@@ -35,7 +37,7 @@ SLOWEST = 5e-3  # m/s: what closes more slowly does not bounce
 
 @dataclass(frozen=True)
 class System:
-    """A model with shapes that may touch, which groups of them meet (g, g), and single rows on its rates.
+    """A model with shapes that may touch, which groups of them meet (g, g), tendons, and rows on its rates and theirs.
 
     Where groups meet there is a 1: their materials make the law; 2 and more is the number of a law that is stated, in
     `laws`, plus 2.
@@ -44,14 +46,15 @@ class System:
     model: Model
     shapes: tuple[PlacedShape, ...]
     meets: np.ndarray
-    rows: tuple[SingleRow, ...] = ()
+    rows: tuple[SingleRow | TendonRow, ...] = ()
     laws: tuple[Surface, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
 
     @property
     def free(self) -> tuple[int, ...]:
         """Bodies that are free and carry nothing."""
         model = self.model
-        held = looped_bodies(model)
+        held = looped_bodies(model) | tendon_bodies(model, self.tendons)
         alone = [i for i, up in enumerate(model.parents) if up < 0 and not model.children[i] and i not in held]
         return tuple(i for i in alone if isinstance(model.joints[i].kind, Free))
 
@@ -201,7 +204,7 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     floats(shapes=(shapes, s.SHAPE_FLOATS), placed=(shapes, 12), moves=shapes, lowest=(shapes, 3), highest=(shapes, 3))
     floats(far=3, lone=3, simplex=(4, 10), trial=4, normal=16, closest=6, touching=6, apart=3, middle=3)
     floats(segment=6, polygon=48, corners=48, frame=24, ray=16, nearest=8, law=c.LAW_FLOATS)
-    floats(rows=(rows, c.ROW_FLOATS), row_jacobian=max(2 * row_count(model) * largest, 1), row_wrench=(rows, 6))
+    floats(rows=(rows, c.ROW_FLOATS), row_jacobian=_whole_rows(system, largest), row_wrench=(rows, 6))
     wholes(nodes=(nodes, c.NODE_WHOLES), counts=c.COUNTS, free_wholes=(one, 2), shape_wholes=(shapes, s.SHAPE_WHOLES))
     wholes(parent=nodes, island=nodes, local=nodes, members=nodes, degree=nodes, position=nodes, order=nodes)
     wholes(pivot=nodes, below=nodes + 1, adjacent=nodes * nodes, sorted_nodes=nodes, node_start=nodes + 2)
@@ -217,11 +220,22 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     table.update(_sized(system, FEWEST))
     _fill_bodies(system, table)
     _fill_shapes(system, table)
-    for number, row in enumerate(system.rows):
-        row.fill(number, table, *_place_of(system, row.rate))
+    _fill_rows(system, table)
     for number, law in enumerate(system.laws):
         table["stated_laws"][number] = law_numbers(law)
     return table
+
+
+def _whole_rows(system: System, largest: int) -> int:
+    """Entries of the Jacobians of rows that have whole ones: closures and tendons."""
+    return 2 * row_count(system.model) * largest + row_room(system.rows, len(system.tendons), largest)
+
+
+def _fill_rows(system: System, table: dict[str, np.ndarray]) -> None:
+    for number, row in enumerate(system.rows):
+        if isinstance(row, SingleRow):
+            row.fill(number, table, *_place_of(system, row.rate))
+    fill_tendons(system.model, system.tendons, system.rows, table)
 
 
 def _count(system: System, table: dict[str, np.ndarray], sizes: Sequence[int]) -> None:

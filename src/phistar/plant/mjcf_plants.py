@@ -21,12 +21,21 @@ from phistar.io.mjcf.tree import read_names
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Model
 from phistar.model.geometry import Mesh, Polytope
-from phistar.plant.actuators import Actuator, Kind
+from phistar.plant.actuators import Actuator
 from phistar.plant.collision_groups import WORLD, Masks
 from phistar.plant.fields import Field
 from phistar.plant.fluid import Fluid, FluidBox, WeightSupport
 from phistar.plant.keyframes import Keyframe
 from phistar.plant.mjcf_sensors import add_sensors
+from phistar.plant.mjcf_tendons import (
+    FileTendons,
+    control_range,
+    read_tendons,
+    servo_numbers,
+    tendon_actuator,
+    tendon_of_actuator,
+    tendon_warnings,
+)
 from phistar.plant.plant import Plant
 from phistar.spatial import Pose, from_quaternion
 
@@ -47,12 +56,11 @@ def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = (), witho
     if compiled.enabled("CONTACT"):
         _add_geoms(plant, compiled)
         _add_pairs(plant, compiled)
-    kept = [number for number in range(compiled.mj.nu) if _acts(compiled, number)]
-    plant.motors = tuple(_actuator(compiled, model, number) for number in kept)
+    kept = _add_actuators(plant, compiled, model, "tendons" in without)
     plant.keyframes = _keyframes(compiled, model, kept)
     for field in _fields(plant, compiled, without):
         plant.add_field(field)
-    left_out = [*_left_out(compiled), *add_sensors(plant, compiled)]
+    left_out = [*_left_out(compiled, kept), *tendon_warnings(compiled), *add_sensors(plant, compiled)]
     plant.file_sensors = len(plant.sensors)
     plant.warnings = (*model.warnings, *left_out)
     for warning in left_out:
@@ -60,7 +68,7 @@ def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = (), witho
     return plant
 
 
-def _left_out(compiled: Compiled) -> list[str]:
+def _left_out(compiled: Compiled, kept: list[int]) -> list[str]:
     """Sentences about features that act in MuJoCo and not in the plant."""
     mj, sentences = compiled.mj, []
     unread = [geom for geom, mesh in compiled.meshes.items() if mesh is None or (mesh.collides and mesh.path is None)]
@@ -69,14 +77,37 @@ def _left_out(compiled: Compiled) -> list[str]:
         sentences.append(
             f"{len(unread)} geoms do not collide in the plant: height fields, and meshes whose files cannot be read."
         )
-    drives = enumerate(compiled.drives)
-    still = [drive.name or f"number {number}" for number, drive in drives if not _acts(compiled, number)]
-    if still:
-        sentences.append(
-            f"{len(still)} actuators do not act in the plant ({', '.join(still[:5])}): it takes motors and affine "
-            "servos on joints, not muscles, tendons, actuators with dynamics of their own or gains that drive away."
+    return [*sentences, *_still(compiled, kept)]
+
+
+def _still(compiled: Compiled, kept: list[int]) -> list[str]:
+    """A sentence for each reason for which actuators do not act, with their names and the way out."""
+    found: dict[str, list[str]] = {}
+    for number, drive in enumerate(compiled.drives):
+        if number not in kept:
+            found.setdefault(_reason(compiled, number), []).append(drive.name or f"number {number}")
+    return [
+        f"{len(names)} actuators do not act in the plant ({', '.join(names[:5])}{' …' if len(names) > 5 else ''}): "
+        f"{reason}."
+        for reason, names in found.items()
+    ]
+
+
+def _reason(compiled: Compiled, number: int) -> str:
+    """Why an actuator does not act, and what does in its place."""
+    drive = compiled.drives[number]
+    if drive.muscle:
+        return (
+            "they are muscles; plant.add_tendon and plant.actuate_tendon pull along a way with forces that you compute"
         )
-    return sentences
+    if not drive.plain:
+        return "they have dynamics or gains of their own; compute their forces in a controller and give them to a motor"
+    if drive.bias[1] > 0.0 or drive.bias[2] > 0.0:
+        return "their gains drive away from where they are; give such forces by a motor"
+    return (
+        "they act on bodies, slider-cranks, sites as seen from others, joints of several coordinates or tendons that "
+        "wrap around geoms; plant.actuate and plant.actuate_tendon drive joints and straight tendons"
+    )
 
 
 def _coordinates(compiled: Compiled, model: Model, qpos: np.ndarray) -> np.ndarray:
@@ -210,22 +241,41 @@ def _add_pairs(plant: Plant, compiled: Compiled) -> None:
         plant.kept_apart.add(frozenset(labels[geom] for geom in pair))
 
 
-def _acts(compiled: Compiled, number: int) -> bool:
-    """Whether an actuator is one that a plant has: a motor or affine servo on a joint with one rate."""
-    drive = compiled.drives[number]
-    return compiled.driven[number] >= 0 and drive.plain and drive.bias[1] <= 0.0 and drive.bias[2] <= 0.0
+def _add_actuators(plant: Plant, compiled: Compiled, model: Model, untied: bool) -> list[int]:
+    """Tendons and actuators of the file; gives the numbers of those that act, in the order of commands."""
+    robot, kept, motors = next(iter(plant.robots)), [], []
+    found = FileTendons((), {}) if untied else read_tendons(compiled, robot)
+    tendons = list(found.tendons)
+    for number in range(compiled.mj.nu):
+        drive = compiled.drives[number]
+        if not drive.plain or drive.bias[1] > 0.0 or drive.bias[2] > 0.0:
+            continue
+        if compiled.driven[number] >= 0:
+            motors.append(_actuator(compiled, model, number))
+            kept.append(number)
+            continue
+        way = tendon_of_actuator(compiled, number, found, robot)
+        if way is not None:
+            at = way if isinstance(way, int) else len(tendons)
+            tendons += [] if isinstance(way, int) else [way]
+            motors.append(tendon_actuator(compiled, number, at, drive.name or tendons[at].name))
+            kept.append(number)
+    plant.tendons, plant.motors = tuple(tendons), tuple(motors)
+    return kept
 
 
 def _actuator(compiled: Compiled, model: Model, number: int) -> Actuator:
-    """gear·(gain·u + b₀ + b₁ gear·q + b₂ gear·q̇): what falls with q and q̇ is implicit, the rest is what the command is
-    multiplied by and what is added to it."""
-    mj, drive, joint = compiled.mj, compiled.drives[number], read_names(compiled.mj).joints[compiled.driven[number]]
+    """A motor or affine servo on a joint of one coordinate, within its own range of forces and the joint's."""
+    mj, drive, target = compiled.mj, compiled.drives[number], int(compiled.driven[number])
+    joint = read_names(mj).joints[target]
     own, gear = model.joints[model.joint_indices[joint]], float(mj.actuator_gear[number, 0])
-    limit, span = max(map(abs, drive.force_range)) * abs(gear), drive.control_range
-    stiffness, damping = -drive.bias[1] * gear**2, -drive.bias[2] * gear**2
-    kind: Kind = "position" if stiffness > 0.0 else "velocity" if damping > 0.0 else "force"
-    held = {"position": stiffness, "velocity": damping, "force": 1.0}[kind]
-    scale, offset = gear * drive.gain / held, gear * drive.bias[0] / held
-    gains = (stiffness if kind == "position" else 0.0, 0.0 if kind == "force" else max(damping, 0.0))
-    place, rate = own.q_slice.start, own.v_slice.start
-    return Actuator(drive.name or joint, kind, joint, rate, place, *gains, limit, scale, span, offset=offset)
+    low, high = sorted(gear * bound if gear else 0.0 for bound in drive.force_range)
+    if mj.jnt_actfrclimited[target]:
+        low, high = max(low, float(mj.jnt_actfrcrange[target, 0])), min(high, float(mj.jnt_actfrcrange[target, 1]))
+    kind, scale, offset, gains = servo_numbers(drive.gain, drive.bias, gear)
+    span = control_range(drive, mj.jnt_range[target])
+    place, rate, most = own.q_slice.start, own.v_slice.start, max(abs(low), abs(high))
+    return Actuator(
+        drive.name or joint, kind, joint, rate, place, *gains, most, scale, span,
+        offset=offset, force_range=(low, high),
+    )  # fmt: skip

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from phistar.io.mjcf.compile import Compiled
+from phistar.io.mjcf.geometry import site_shape
 from phistar.io.mjcf.tree import read_names
+from phistar.model.geometry import Shape
 from phistar.plant.plant import Plant
 from phistar.plant.sensor_kinds import SensorKind
 
@@ -30,7 +32,35 @@ OF_FRAMES: dict[str, tuple[SensorKind, tuple[int, ...]]] = {
     "GYRO": ("imu", FIRST),
     "ACCELEROMETER": ("imu", LAST),
     "VELOCIMETER": ("body_twist", LAST),
+    "FRAMEXAXIS": ("frame_axes", (0, 1, 2)),
+    "FRAMEYAXIS": ("frame_axes", (3, 4, 5)),
+    "FRAMEZAXIS": ("frame_axes", (6, 7, 8)),
+    "FORCE": ("frame_wrench", LAST),
+    "TORQUE": ("frame_wrench", FIRST),
+    "TOUCH": ("touch", ()),
 }
+RELATIVE: dict[str, tuple[int, ...]] = {  # rows of a pose that another frame sees
+    "FRAMEPOS": (0, 1, 2),
+    "FRAMEQUAT": (3, 4, 5, 6),
+    "FRAMEANGVEL": (7, 8, 9),
+    "FRAMELINVEL": (10, 11, 12),
+}
+OF_MASSES: dict[str, SensorKind] = {
+    "SUBTREECOM": "center_of_mass",
+    "SUBTREELINVEL": "mass_velocity",
+    "SUBTREEANGMOM": "spin_momentum",
+}
+OF_TENDONS: dict[str, SensorKind] = {"TENDONPOS": "tendon_length", "TENDONVEL": "tendon_rate"}
+
+
+class _Found(NamedTuple):
+    """What `plant.sense` is given."""
+
+    kind: SensorKind
+    of: str
+    rows: tuple[int, ...] = ()
+    seen_from: str = "world"
+    zone: Shape | None = None
 
 
 def add_sensors(plant: Plant, compiled: Compiled) -> list[str]:
@@ -46,8 +76,8 @@ def add_sensors(plant: Plant, compiled: Compiled) -> list[str]:
         if found is None:
             missing[name.lower()] += 1
         else:
-            kind, of, rows = found
-            plant.sense(kind, of, _unused(plant, mj.sensor(number).name or f"{name.lower()}{number}"), rows=rows)
+            own = _unused(plant, mj.sensor(number).name or f"{name.lower()}{number}")
+            plant.sense(found.kind, found.of, own, rows=found.rows, seen_from=found.seen_from, zone=found.zone)
     if not missing:
         return []
     told = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in missing.items())
@@ -61,20 +91,45 @@ def _unused(plant: Plant, name: str) -> str:
     return next(candidate for candidate in candidates if candidate not in taken)
 
 
-def _sensor(plant: Plant, compiled: Compiled, number: int, name: str) -> tuple[SensorKind, str, tuple[int, ...]] | None:
-    """Kind, subject and rows of a sensor; None where a plant has no such thing, or not as seen from another frame."""
+def _sensor(plant: Plant, compiled: Compiled, number: int, name: str) -> _Found | None:
+    """Kind, subject and rows of a sensor; None where a plant has no such thing."""
     mj, names = compiled.mj, read_names(compiled.mj)
-    what = int(mj.sensor_objid[number])
+    what, seen = int(mj.sensor_objid[number]), int(mj.sensor_refid[number])
     if name in OF_JOINTS:
         kind, rows = OF_JOINTS[name]
-        return kind, names.joints[what], rows
-    if name == "SUBTREECOM" and names.bodies[what] in plant.model.body_indices:
-        return "center_of_mass", names.bodies[what], ()
-    if name not in OF_FRAMES or mj.sensor_refid[number] >= 0:
+        return _Found(kind, names.joints[what], rows)
+    if name in OF_MASSES and names.bodies[what] in plant.model.body_indices:
+        return _Found(OF_MASSES[name], names.bodies[what])
+    if name in OF_TENDONS:
+        own = mj.tendon(what).name or f"tendon{what}"
+        return _Found(OF_TENDONS[name], own) if any(each.name == own for each in plant.tendons) else None
+    if name == "ACTUATORFRC":
+        return _of_actuator(plant, compiled, what)
+    if name not in OF_FRAMES:
         return None
     kind, rows = OF_FRAMES[name]
     frame = _frame(compiled, int(mj.sensor_objtype[number]), what, names)
-    return None if frame is None else (kind, frame, rows)
+    if frame is None or seen < 0:
+        return None if frame is None else _of_frame(compiled, _Found(kind, frame, rows), what)
+    other = _frame(compiled, int(mj.sensor_reftype[number]), seen, names)
+    return _Found("pose", frame, RELATIVE[name], other) if other and name in RELATIVE else None
+
+
+def _of_frame(compiled: Compiled, found: _Found, site: int) -> _Found | None:
+    """A touch has its site's shape; wrenches are passed on by joints, not by welds."""
+    mj = compiled.mj
+    if found.kind == "touch":
+        return found._replace(zone=site_shape(compiled, site))
+    if found.kind == "frame_wrench" and not mj.body_jntnum[mj.site_bodyid[site]]:
+        return None
+    return found
+
+
+def _of_actuator(plant: Plant, compiled: Compiled, number: int) -> _Found | None:
+    """An actuator that acts and whose gear is 1: MuJoCo tells its force before the gear, a plant behind it."""
+    name = compiled.drives[number].name
+    known = any(actuator.name == name for actuator in plant.actuators)
+    return _Found("actuator_force", name) if known and compiled.mj.actuator_gear[number, 0] == 1.0 else None
 
 
 def _frame(compiled: Compiled, kind: int, number: int, names: Any) -> str | None:

@@ -24,6 +24,7 @@ from phistar.plant.drives import actuate, actuators_of
 from phistar.plant.engine import System
 from phistar.plant.fields import Field, add_field
 from phistar.plant.ignored_pairs import ignore_overlaps, read_srdf
+from phistar.plant.instant_motion import acceleration
 from phistar.plant.joint_rows import check_curved_joints, joint_rows
 from phistar.plant.keyframes import Keyframe
 from phistar.plant.measurements import sense
@@ -33,6 +34,9 @@ from phistar.plant.rollouts import rollout, worker_sessions
 from phistar.plant.sensor_kinds import Sensor
 from phistar.plant.session import PlantState, Session
 from phistar.plant.step_derivatives import step_derivatives
+from phistar.plant.tendon_doors import actuate_tendon, add_tendon, tendons_of
+from phistar.plant.tendon_rows import tendon_rows
+from phistar.plant.tendons import Tendon
 from phistar.spatial import Pose
 from phistar.spatial.pose import IDENTITY
 
@@ -73,6 +77,8 @@ class Plant:
         self.sensors: tuple[Sensor, ...] = ()
         self.file_sensors = 0  # the first of them, which an MJCF file brings along
         self.fields: tuple[Field, ...] = ()
+        self.tendons: tuple[Tendon, ...] = ()
+        self.pulls: tuple[Actuator, ...] = ()  # actuators of tendons
         self.masks: list[Masks] = []  # of the shapes that a file has
         self.brought_together: set[frozenset[str]] = set()  # labels of a file's shapes that meet whatever their masks
         self.kept_apart: set[frozenset[str]] = set()
@@ -113,6 +119,8 @@ class Plant:
     actuate = actuate
     sense = sense
     add_field = add_field
+    add_tendon = add_tendon
+    actuate_tendon = actuate_tendon
 
     def weld(self, a: str, b: str) -> None:
         """Holds the frames "robot/frame" a and b, of which one may be the world's, together.
@@ -214,7 +222,8 @@ class Plant:
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:
         """In the order of the commands."""
-        return (*self.motors, *(actuator for drive in self.drives for actuator in actuators_of(self, *drive)))
+        own = (actuator for drive in self.drives for actuator in actuators_of(self, *drive))
+        return (*self.motors, *own, *self.pulls)
 
     @property
     def nu(self) -> int:
@@ -229,10 +238,10 @@ class Plant:
     @cached_property
     def system(self) -> System:
         """The tables' source: model, shapes, groups that meet, rows."""
-        rows = [row for actuator in self.actuators if (row := actuator.row)]
+        rows, tendons = [row for actuator in self.actuators if (row := actuator.row)], tendons_of(self)
         shapes = tuple(replace(shape, shape=convex(shape.shape)) for shape in self.meeting.shapes)
-        rows += joint_rows(self.model, self._start[0])
-        return System(self.model, shapes, self.meeting.meets, tuple(rows), stated_laws(self))
+        rows = [*rows, *joint_rows(self.model, self._start[0]), *tendon_rows(tendons)]
+        return System(self.model, shapes, self.meeting.meets, tuple(rows), stated_laws(self), tendons)
 
     def bodies_of(self, name: str) -> set[int]:
         """Numbers of the bodies of a robot, or of the one body "robot/body"; the world is −1."""
@@ -322,6 +331,7 @@ class Plant:
         session.advance(h)
         return session.state()
 
+    acceleration = acceleration
     rollout = rollout
     step_derivatives = step_derivatives
 

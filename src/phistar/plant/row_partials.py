@@ -49,7 +49,7 @@ def command_partials(
         free = 1.0 if low < given[entry] < high else 0.0
         if actuator.kind == "force":
             value = actuator.gear * given[entry] + actuator.offset
-            made[place, entry] = h * actuator.gear * free * (abs(value) < actuator.limit)
+            made[place, entry] = h * actuator.gear * free * (actuator.bounds[0] < value < actuator.bounds[1])
         else:
             own = engine.tables["rows"][row]
             acts = 1.0 if own[c.ROW_HESSIAN] > 0.0 else 0.0
@@ -57,7 +57,7 @@ def command_partials(
             made[place, entry] = h * gain * actuator.gear * free * acts
             if actuator.kind == "impedance":
                 made[place, entry + 1] = h * own[c.SECOND] * acts
-                made[place, entry + 2] = h * acts * (abs(given[entry + 2]) < actuator.limit)
+                made[place, entry + 2] = h * acts * (actuator.bounds[0] < given[entry + 2] < actuator.bounds[1])
             row += 1
         entry += actuator.entries
     return made

@@ -11,6 +11,14 @@ force_torque        [moment; force] that a joint passes on to its body, at the b
 imu                 [ω; specific force v̇ − g] of a frame, in its axes
 body_twist          [ω; v] of a frame, in its axes
 center_of_mass      of a body and all that it carries, or of a robot; world axes
+mass_velocity       how fast that centre moves, world axes
+spin_momentum       their angular momentum about it, world axes
+frame_axes          x, y and z axes of a frame in world axes, nine numbers
+frame_wrench        [moment; force] that the body of a frame gets from the joint it hangs on, at the frame, in its axes
+touch               the normal force that a zone around a frame feels, N
+tendon_length       of a tendon, m (rad of one over joints)
+tendon_rate         how fast that changes
+actuator_force      what an actuator gives its joint, or along its tendon
 joints              q, then v, of all joints of a robot
 wrist               [moment; force] that the surroundings exert on what is mounted on a frame, in its axes
 tactile             the normal force on each of some shapes, N
@@ -27,10 +35,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from phistar.errors import ModelError
+from phistar.model.geometry import Shape
 
 SensorKind = Literal[
     "joint_position", "joint_velocity", "joint_torque", "frame_pose", "frame_twist", "frame_acceleration",
-    "contact_force", "force_torque", "imu", "body_twist", "center_of_mass", "joints", "wrist", "tactile", "pose",
+    "contact_force", "force_torque", "imu", "body_twist", "center_of_mass", "mass_velocity", "spin_momentum",
+    "frame_axes", "frame_wrench", "touch", "tendon_length", "tendon_rate", "actuator_force", "joints", "wrist",
+    "tactile", "pose",
 ]  # fmt: skip
 KINDS: tuple[str, ...] = get_args(SensorKind)
 
@@ -39,7 +50,8 @@ KINDS: tuple[str, ...] = get_args(SensorKind)
 class Sensor:
     """A sensor: its kind, what it is of ("robot", "robot/joint", "robot/frame", or names of shapes), the standard
     deviation of its noise and its constant error (one number, or one for each it reads), readings a second (None: every
-    step), delay, s, the frame that a pose is seen from, and which numbers of the reading it gives (none: all).
+    step), delay, s, the frame that a pose is seen from, which numbers of the reading it gives (none: all), and the
+    shape that feels a touch.
     """
 
     name: str
@@ -51,6 +63,7 @@ class Sensor:
     delay: float = 0.0
     seen_from: str = "world"
     rows: tuple[int, ...] = ()
+    zone: Shape | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.of, str) == (self.kind == "tactile") or not self.of:

@@ -13,12 +13,14 @@ from phistar.errors import ModelError
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.plant.collision_groups import candidates
+from phistar.plant.drive_readers import actuator_reader, tendon_reader
 from phistar.plant.engine import numbers_of
 from phistar.plant.loop_rows import loop_bodies
-from phistar.plant.mounted import inward, mounted
+from phistar.plant.mounted import inward, mounted, outward
 from phistar.plant.seen_pose import seen_pose
 from phistar.plant.sensor_kinds import Sensor
 from phistar.plant.session import Session
+from phistar.plant.touch_readers import touch_reader
 from phistar.spatial import to_quaternion
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class Instant:
         tau: np.ndarray,
         length: float | None = None,
     ) -> None:
-        engine = session.engine
+        engine = self._engine = session.engine
         self.model, self.tau, self.tables = model, tau, engine.tables
         self.q, self.v = engine.q[: model.nq].copy(), engine.v[: model.nv].copy()
         self.before = before
@@ -47,6 +49,12 @@ class Instant:
         self.often = 1.0 / part if before is not None and part > 0.0 else 0.0
         self.names = engine.shape_names
         self.contacts, self.wholes = engine.tables["contacts"][:count], engine.tables["contact_wholes"][:count]
+
+    def tendon_tables(self) -> dict[str, np.ndarray]:
+        """The tables with lengths and Jacobians of tendons at this state; before a first step they are made."""
+        if self.before is None:
+            self._engine.look(self.length or 0.002)
+        return self.tables
 
     def acceleration(self, frame: str) -> np.ndarray:
         """[ω̇; v̇] of a frame over the last step; before the first one it is as at rest."""
@@ -125,10 +133,18 @@ def reader(plant: Plant, sensor: Sensor) -> Read:
         return _contact_reader(plant, of)
     if kind == "force_torque":
         return _transmitted(plant, of)
-    if kind == "center_of_mass":
-        return _center_reader(plant, of)
+    if kind in ("center_of_mass", "mass_velocity", "spin_momentum"):
+        return _mass_reader(plant, kind, of)
+    if kind.startswith("tendon_"):
+        return tendon_reader(plant, kind, of)
+    if kind == "actuator_force":
+        return actuator_reader(plant, of)
     if of not in model.frames:
         raise unknown("frame", of, list(model.frames), plant.name)
+    if kind == "touch":
+        return touch_reader(plant, sensor)
+    if kind == "frame_wrench":
+        return _wrench_reader(plant, of)
     if kind == "pose":
         model.frame(sensor.seen_from)
         return lambda at: seen_pose(model, at.q, at.v, of, sensor.seen_from)
@@ -148,6 +164,7 @@ def reader(plant: Plant, sensor: Sensor) -> Read:
         return (turn @ frame_velocity(model, at.q, at.v, of).reshape(2, 3).T).T.ravel()
 
     reads = {
+        "frame_axes": lambda at: forward_kinematics(model, at.q, of)[:3, :3].T.ravel(),
         "body_twist": body_twist, "frame_pose": pose, "frame_twist": lambda at: frame_velocity(model, at.q, at.v, of),
         "frame_acceleration": lambda at: at.acceleration(of), "imu": imu,
     }  # fmt: skip
@@ -165,14 +182,15 @@ def _joint_entries(plant: Plant, of: str) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(joint.q_slice.start, joint.q_slice.stop), np.arange(joint.v_slice.start, joint.v_slice.stop)
 
 
-def _center_reader(plant: Plant, of: str) -> Read:
-    """Centre of mass of a robot, or of a body with all that it carries."""
+def _mass_reader(plant: Plant, kind: str, of: str) -> Read:
+    """Centre of mass of a robot, or of a body with all that it carries; how it moves, and the momentum about it."""
     model = plant.model
     bodies = sorted(plant.bodies_of(of)) if of in plant.robots else _carried(model, min(plant.bodies_of(of)))
 
     def read(at: Instant) -> np.ndarray:
-        _, mass, first = momentum(model, bodies, at.q, at.v)
-        return first / mass
+        whole, mass, first = momentum(model, bodies, at.q, at.v)
+        found = {"center_of_mass": first / mass, "mass_velocity": whole[3:] / mass}
+        return found[kind] if kind in found else whole[:3] - np.cross(first / mass, whole[3:])
 
     if sum(model.bodies[body].inertia.mass for body in bodies) <= 0.0:
         raise ModelError(f"'{of:.100}' has no mass, and so no centre of mass to be sensed.")
@@ -226,6 +244,20 @@ def _transmitted(plant: Plant, of: str) -> Read:
                 total -= sign * impulse * at.tables["row_wrench"][first + number]
         total[:3] -= np.cross(pose[:3, 3], total[3:])
         return np.concatenate([pose[:3, :3].T @ total[:3], pose[:3, :3].T @ total[3:]])
+
+    return read
+
+
+def _wrench_reader(plant: Plant, frame: str) -> Read:
+    """What the joint of a frame's body passes on to it, at the frame."""
+    model, body = plant.model, plant.model.frame(frame).body
+    if body < 0:
+        raise ModelError(f"The frame '{frame:.100}' is the world's, which hangs on no joint.")
+    transmitted = _transmitted(plant, model.joints[body].name)
+
+    def read(at: Instant) -> np.ndarray:
+        own = outward(forward_kinematics(model, at.q, model.bodies[body].name), transmitted(at))
+        return inward(forward_kinematics(model, at.q, frame), own)
 
     return read
 

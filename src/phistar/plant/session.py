@@ -15,6 +15,7 @@ from phistar.plant.commands import command_of
 from phistar.plant.engine import Engine, System
 from phistar.plant.fields import BodyMotions, Field, generalized_forces
 from phistar.plant.step_loop import DIVERGED, STUCK
+from phistar.plant.tendon_rows import tendon_jacobian
 
 
 class PlantState(NamedTuple):
@@ -199,8 +200,12 @@ class Session:
         tau[:] = self.engine.force[: len(tau)]
         row = 0
         for actuator in self.actuators:
-            if actuator.kind != "force":
-                tau[actuator.rate] += self.engine.tables["rows"][row, c.ROW_IMPULSE] / step
+            if actuator.has_row:
+                force = self.engine.tables["rows"][row, c.ROW_IMPULSE] / step
+                if actuator.rate >= 0:
+                    tau[actuator.rate] += force
+                else:
+                    tau += force * tendon_jacobian(self.engine.tables, actuator.coordinate, len(tau))
                 row += 1
 
 

@@ -43,7 +43,7 @@ def dry_row(rate: int, coordinate: int, low: float, high: float, stiffness: floa
     return SingleRow(c.DRY_LAW, rate, coordinate, 1.0, values)
 
 
-def servo_row(rate: int, coordinate: int, stiffness: float, damping: float, limit: float) -> SingleRow:
-    """K(r − q) + B(r' − q̇) within ± limit, both gains implicit."""
-    values: Any = ((c.FIRST, stiffness), (c.SECOND, damping), (c.LOW, -limit), (c.HIGH, limit))
+def servo_row(rate: int, coordinate: int, stiffness: float, damping: float, bounds: tuple[float, float]) -> SingleRow:
+    """K(r − q) + B(r' − q̇) within bounds, both gains implicit."""
+    values: Any = ((c.FIRST, stiffness), (c.SECOND, damping), (c.LOW, bounds[0]), (c.HIGH, bounds[1]))
     return SingleRow(c.SERVO_LAW, rate, coordinate, 1.0, values)

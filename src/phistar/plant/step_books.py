@@ -16,7 +16,6 @@ from phistar.constraints.columns import (
     CHANGE,
     CONTACTS,
     ELAPSED,
-    EQUAL_LAW,
     FIRST_TREE,
     FULL,
     GAP,
@@ -161,7 +160,7 @@ def book_row(m: Arrays, r: int, h: float) -> None:
         m.numbers[PART_LOSS] += 0.5 * impulse * (after - before)
     else:  # a closure in an impact
         m.numbers[PART_WORK] -= 0.5 * impulse * (after - before)
-    if m.row_wholes[r, LAW] == EQUAL_LAW:
+    if m.row_wholes[r, ROW_RATE] < 0:
         a, b = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B]
         sign = 0.0
         if b < 0 and floats_freely(m, a):

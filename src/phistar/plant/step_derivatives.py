@@ -94,7 +94,8 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     Raises
     ------
     PhistarError
-        Where the step has impacts or is taken in several parts, and for plants with loops or delayed actuators.
+        Where the step has impacts or is taken in several parts, and for plants with loops, tendons or delayed
+        actuators.
 
     Examples
     --------
@@ -106,6 +107,8 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     """
     if plant.closures:
         raise PhistarError("Steps of plants with loops are not differentiated yet; take differences of plant.step.")
+    if plant.tendons:
+        raise PhistarError("Steps of plants with tendons are not differentiated; take differences of plant.step.")
     if plant.fields or plant.session.drag.any():
         told = "fields" if plant.fields else "free bodies with damping"
         raise PhistarError(f"Steps of plants with {told} are not differentiated; take differences of plant.step.")

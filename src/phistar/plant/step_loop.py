@@ -19,7 +19,6 @@ from phistar.constraints.columns import (
     CONTACTS,
     DRY_LAW,
     ELAPSED,
-    EQUAL_LAW,
     FAILED,
     FIRST,
     FIRST_TREE,
@@ -54,6 +53,7 @@ from phistar.constraints.columns import (
     ROW_NODE_A,
     ROW_NODE_B,
     ROW_Q,
+    ROW_RATE,
     ROW_SPEED,
     ROWS,
     SAVED,
@@ -86,8 +86,9 @@ from phistar.plant.impacts import (
 )
 from phistar.plant.sleeping_rows import settle_rows
 from phistar.plant.step_books import BOOKS, book_part, clear_books, tell_part
+from phistar.plant.tendon_moves import read_tendon_row
 from phistar.plant.tree_calls import CALLS, ask_trees
-from phistar.plant.tree_columns import AT_STATE, MOVED, TAKEN_BACK
+from phistar.plant.tree_columns import AT_STATE, LOOP_FIRST, MOVED, TAKEN_BACK
 from phistar.plant.tree_nodes import TREES, apply_forces, prepare_tree, tree_rates
 from phistar.plant.tree_span import recover_spans
 
@@ -186,7 +187,10 @@ def read_rows(m: Arrays) -> None:
     """Distances of joints to their limits and errors of servos, at q; joints beyond a limit return slowly."""
     for r in range(m.counts[ROWS]):
         law, q = m.row_wholes[r, LAW], m.row_wholes[r, ROW_Q]
-        if law == LIMIT_LAW:
+        if m.row_wholes[r, ROW_RATE] < 0:
+            if r < m.loop_wholes[LOOP_FIRST]:
+                read_tendon_row(m, r)
+        elif law == LIMIT_LAW:
             room = m.rows[r, SIGN] * (m.q[q] - m.rows[r, BOUND])
             m.rows[r, VALUE] = room if room > 0.0 else TOUCHING * m.rows[r, FIRST]
         elif law == SERVO_LAW:
@@ -209,7 +213,7 @@ def tree_wrenches(m: Arrays) -> None:
             m.wrench[node, 1] += z * m.wrench[node, 3] - x * m.wrench[node, 5]
             m.wrench[node, 2] += x * m.wrench[node, 4] - y * m.wrench[node, 3]
     for r in range(m.counts[ROWS]):
-        if m.row_wholes[r, LAW] == EQUAL_LAW:
+        if m.row_wholes[r, ROW_RATE] < 0:
             for side in range(2):
                 node = m.row_wholes[r, ROW_NODE_A + side]
                 if node >= 0 and m.row_wholes[r, ROW_NODE_B] >= 0:

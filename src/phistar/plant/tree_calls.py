@@ -21,6 +21,7 @@ from phistar.constraints.columns import (
 )
 from phistar.plant.ball_springs import BALL_SPRINGS, deflect_balls
 from phistar.plant.long_moves import LONG_MOVES, move_long, write_long
+from phistar.plant.tendon_moves import TENDON_MOVES, TENDONS, write_tendons
 from phistar.plant.tree_columns import (
     AFTER_CALL,
     AT_STATE,
@@ -131,6 +132,18 @@ def ask_trees(m: Arrays, what: int) -> None:
         write_tree(m, node)
     if m.loop_wholes[LOOP_CALL] != 0:
         write_loops(m)
+    if m.tendon_counts[TENDONS] > 0:
+        write_tendons(m)
 
 
-CALLS = (*BALL_SPRINGS, *LONG_MOVES, read_tree, move_tree, take_tree_back, write_tree, write_loops, ask_trees)
+CALLS = (
+    *BALL_SPRINGS,
+    *LONG_MOVES,
+    *TENDON_MOVES,
+    read_tree,
+    move_tree,
+    take_tree_back,
+    write_tree,
+    write_loops,
+    ask_trees,
+)

@@ -46,6 +46,7 @@ class TreeMoves:
         joints = [model.joints[i] for tree in trees for i in tree]
         tables.update(ball_tables(list(zip(joints, first_rates, strict=True))))
         tables["counts"][c.BALLS] = sum(map(has_ball_spring, joints))
+        tables["loop_wholes"][LOOP_FIRST] = rows
         if model.loops:
             self._close(model, [body for tree in trees for body in tree], rows)
 
@@ -91,7 +92,7 @@ class TreeMoves:
     def _close(self, model: Model, bodies: list[int], rows: int) -> None:
         """The kernel of the loops."""
         table, loops = self.tables, LoopRows(model, bodies, self.tables, rows)
-        table["loop_wholes"][[LOOP_FIRST, TREE_NQ]] = rows, loops.model.nq
+        table["loop_wholes"][TREE_NQ] = loops.model.nq
         table["loop_q"], table["loop_q_of"] = np.zeros(loops.model.nq), loops.q_index.astype(np.int64)
         count = loops.rows.stop - loops.rows.start
         table["closed"], table["closed_jacobian"] = np.zeros(count), np.zeros(count * loops.model.nv)

@@ -21,7 +21,6 @@ from phistar.constraints.columns import (
     BODY_A,
     CONTACTS,
     CONVERGED_NODE,
-    EQUAL_LAW,
     FIRST,
     FIRST_TREE,
     IMPULSE,
@@ -89,7 +88,7 @@ def list_directions(m: Arrays, node: int) -> int:
                 bodies += 1
     for r in range(m.counts[ROWS]):
         if m.row_wholes[r, ROW_NODE_A] == node or m.row_wholes[r, ROW_NODE_A + 1] == node:
-            if m.row_wholes[r, LAW] == EQUAL_LAW:
+            if m.row_wholes[r, ROW_RATE] < 0:  # a closure or a tendon
                 return -1
             if m.row_wholes[r, ROW_ASLEEP] == 0:
                 awake += 1

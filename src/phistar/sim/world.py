@@ -17,6 +17,8 @@ from phistar.plant.actuators import Actuator
 from phistar.plant.engine import System
 from phistar.plant.fields import Field
 from phistar.plant.session import PlantState, Session
+from phistar.plant.single_rows import SingleRow
+from phistar.plant.tendon_rows import TendonRow
 from phistar.sim.closing import check_closed
 
 
@@ -78,11 +80,15 @@ class World:
 
     @cached_property
     def stops(self) -> tuple[np.ndarray, tuple[str, ...]]:
-        """The rows of the system that are limits of joints, and the names of those."""
+        """The rows of the system that are limits of joints and tendons, and the names of those."""
         rows = [number for number, row in enumerate(self.system.rows) if row.law == c.LIMIT_LAW]
-        rates = [self.system.rows[number].rate for number in rows]
-        joints = [next(j.name for j in self.model.joints if j.v_slice.start <= k < j.v_slice.stop) for k in rates]
-        return np.array(rows, dtype=int), tuple(joints)
+        return np.array(rows, dtype=int), tuple(self._stopped(self.system.rows[number]) for number in rows)
+
+    def _stopped(self, row: SingleRow | TendonRow) -> str:
+        """Name of the joint or the tendon that a row stops."""
+        if isinstance(row, TendonRow):
+            return self.system.tendons[row.tendon].name
+        return next(j.name for j in self.model.joints if j.v_slice.start <= row.rate < j.v_slice.stop)
 
     def session(self) -> Session:
         """A session of the system, whose steps tell what they did."""
@@ -117,6 +123,6 @@ class World:
         """How far the joints are from their limits at least."""
         least = np.inf
         for row in self.system.rows:
-            if row.law == c.LIMIT_LAW:
+            if row.law == c.LIMIT_LAW and isinstance(row, SingleRow):
                 least = min(least, row.sign * (q[row.coordinate] - dict(row.values)[c.BOUND]))
         return float(least)

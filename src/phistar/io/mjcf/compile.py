@@ -37,6 +37,8 @@ class Drive(NamedTuple):
     force_range: tuple[float, float]
     control_range: tuple[float, float]
     plain: bool
+    muscle: bool = False
+    inherited: float = 0.0  # share of the target's range that the control has
 
     @property
     def strongest(self) -> float:
@@ -149,7 +151,17 @@ def _drive(mujoco: Any, actuator: Any) -> Drive:
     affine = actuator.biastype == mujoco.mjtBias.mjBIAS_AFFINE
     fixed = actuator.gaintype == mujoco.mjtGain.mjGAIN_FIXED and actuator.dyntype == mujoco.mjtDyn.mjDYN_NONE
     bias = tuple(float(x) for x in actuator.biasprm[:3]) if affine else (0.0, 0.0, 0.0)
-    return Drive(actuator.name, float(actuator.gainprm[0]), bias, spans[0], spans[1], bool(fixed))
+    muscle = actuator.gaintype == mujoco.mjtGain.mjGAIN_MUSCLE or actuator.dyntype == mujoco.mjtDyn.mjDYN_MUSCLE
+    return Drive(
+        actuator.name,
+        float(actuator.gainprm[0]),
+        bias,
+        spans[0],
+        spans[1],
+        bool(fixed),
+        bool(muscle),
+        float(actuator.inheritrange),
+    )
 
 
 def _scaled(drive: Drive, gear: float) -> float:

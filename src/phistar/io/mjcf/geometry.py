@@ -38,7 +38,17 @@ def inside_geom(mj: Any, geom: int, mesh: MeshFile | None) -> Pose:
 
 
 def shape_of(compiled: Compiled, geom: int) -> Any:
-    kinds, size = compiled.mujoco.mjtGeom, compiled.mj.geom_size[geom].tolist()
+    """The shape of a geom that is no mesh."""
+    return _shape(compiled, int(compiled.mj.geom_type[geom]), compiled.mj.geom_size[geom].tolist())
+
+
+def site_shape(compiled: Compiled, site: int) -> Any:
+    """The shape of a site."""
+    return _shape(compiled, int(compiled.mj.site_type[site]), compiled.mj.site_size[site].tolist())
+
+
+def _shape(compiled: Compiled, kind: int, size: list[float]) -> Any:
+    kinds = compiled.mujoco.mjtGeom
     shapes = {
         kinds.mjGEOM_PLANE: lambda: Plane(),
         kinds.mjGEOM_SPHERE: lambda: Sphere(size[0]),
@@ -47,7 +57,7 @@ def shape_of(compiled: Compiled, geom: int) -> Any:
         kinds.mjGEOM_CYLINDER: lambda: Cylinder(size[0], 2.0 * size[1]),
         kinds.mjGEOM_BOX: lambda: Box([2.0 * half for half in size]),
     }
-    return shapes[int(compiled.mj.geom_type[geom])]()
+    return shapes[kind]()
 
 
 def _roles(is_drawn: bool, collides: bool) -> Iterator[str]:

@@ -9,6 +9,7 @@ from numpy.polynomial import Polynomial
 from phistar.io.mjcf.compile import Compiled
 from phistar.io.mjcf.meshes import pose
 from phistar.io.mjcf.refusals import KINDS, refusal
+from phistar.io.mjcf.tendons import is_affine_equality
 from phistar.io.mjcf.tree import Names
 from phistar.io.xml import quote
 from phistar.model import Coupling, Fixed, ModelBuilder, Spherical
@@ -33,8 +34,10 @@ def add_loops(builder: ModelBuilder, compiled: Compiled, names: Names, lenient: 
                 _add_closure(builder, compiled, names, name, number)
             case kinds.mjEQ_JOINT:
                 _add_coupling(builder, compiled, names, name, number)
-            case kinds.mjEQ_TENDON if _joints_of_tendon(compiled, number):
+            case kinds.mjEQ_TENDON if joints_of_tendon(compiled, number):
                 _add_tendon(builder, compiled, names, name, number)
+            case kinds.mjEQ_TENDON if compiled.document.plant and is_affine_equality(compiled, number):
+                pass  # a row of the plant's step
             case _ if lenient:
                 left_out[f"{KINDS['equalities']}, as asked for,"] += 1
             case kind:
@@ -102,7 +105,7 @@ def _add_coupling(builder: ModelBuilder, compiled: Compiled, names: Names, name:
     builder.loop(name, names.joints[driven], names.joints[driver], joint=Coupling(coefficients))
 
 
-def _joints_of_tendon(compiled: Compiled, number: int) -> dict[int, float]:
+def joints_of_tendon(compiled: Compiled, number: int) -> dict[int, float]:
     """Joint → coefficient, where a fixed tendon of one or two joints is held at a constant; else nothing."""
     mj, tendon = compiled.mj, int(compiled.mj.eq_obj1id[number])
     path = slice(mj.tendon_adr[tendon], mj.tendon_adr[tendon] + mj.tendon_num[tendon])
@@ -116,7 +119,7 @@ def _add_tendon(builder: ModelBuilder, compiled: Compiled, names: Names, name: s
     """c₁q₁ + c₂q₂ = L₀ + a₀: a coupling of the two joints of the tendon."""
     mj, tendon = compiled.mj, int(compiled.mj.eq_obj1id[number])
     length = float(mj.tendon_length0[tendon] + mj.eq_data[number, 0])
-    (driven, c_1), *rest = _joints_of_tendon(compiled, number).items()
+    (driven, c_1), *rest = joints_of_tendon(compiled, number).items()
     coefficients = [length / c_1, *(-c_2 / c_1 for _, c_2 in rest)]
     driver = names.joints[rest[0][0]] if rest else None
     builder.loop(name, names.joints[driven], driver, joint=Coupling(coefficients))

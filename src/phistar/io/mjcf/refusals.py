@@ -10,6 +10,7 @@ from typing import Any
 
 from phistar.errors import FileError
 from phistar.io.mjcf.compile import Compiled
+from phistar.io.mjcf.tendons import wraps
 from phistar.io.xml import quote
 
 KINDS = {
@@ -99,7 +100,8 @@ def _joints(compiled: Compiled) -> Iterator[Refusal]:
 
 
 def _tendons(compiled: Compiled) -> Iterator[Refusal]:
-    mj = compiled.mj
+    """Tendons with forces: a model has none, a plant those that are linear and run straight from site to site."""
+    mj, plant = compiled.mj, compiled.document.plant
     forces = {
         "stiffness": (mj.tendon_stiffness, mj.tendon_stiffnesspoly, "SPRING"),
         "damping": (mj.tendon_damping, mj.tendon_dampingpoly, "DAMPER"),
@@ -109,7 +111,14 @@ def _tendons(compiled: Compiled) -> Iterator[Refusal]:
     for tendon in compiled.spec.tendons:
         for attribute, (linear, more, flag) in forces.items():
             if (linear[tendon.id] or more[tendon.id].any()) and (flag is None or compiled.enabled(flag)):
-                yield tendon, "tendons", f"tendon {quote(tendon.name)} has {attribute}, and a model has no tendons"
+                told = f"tendon {quote(tendon.name)} has {attribute}"
+                if not plant:
+                    told = f"{told}, and a model has no tendons; a plant has: ps.Plant.load keeps them"
+                    yield tendon, "tendons", told
+                elif wraps(compiled, tendon.id):
+                    yield tendon, "tendons", f"{told} and wraps around geoms; a plant's run straight between sites"
+                elif attribute == "armature" or (more is not linear and more[tendon.id].any()):
+                    yield tendon, "tendons", f"{told} that is {'an inertia' if more is linear else 'not linear'}"
 
 
 def _actuators(compiled: Compiled) -> Iterator[Refusal]:
@@ -131,12 +140,13 @@ def unknown_limits(compiled: Compiled) -> Counter[str]:
     mj, kinds = compiled.mj, compiled.mujoco.mjtJoint
     balls = mj.jnt_limited.astype(bool) & (mj.jnt_type == kinds.mjJNT_BALL)
     uneven = mj.jnt_actfrclimited.astype(bool) & (mj.jnt_actfrcrange[:, 0] != -mj.jnt_actfrcrange[:, 1])
-    pulling = sum(low != -high for low, high in (drive.force_range for drive in compiled.drives))
+    one_way = sum(low != -high for low, high in (drive.force_range for drive in compiled.drives))
+    pulling = 0 if compiled.document.plant else one_way
     counts = {
         "limits of ball joints": balls.sum(),
         "smaller limits of forces that differ in the two directions": uneven.sum() + pulling,
-        "tendons": mj.ntendon,
-        "limits of tendons": mj.tendon_limited.sum(),
+        "tendons": 0 if compiled.document.plant else mj.ntendon,
+        "limits of tendons": 0 if compiled.document.plant else mj.tendon_limited.sum(),
         "motions that mocap bodies, fixed where the file puts them, are given from outside": mj.nmocap,
     }
     return Counter({kind: int(count) for kind, count in counts.items() if count})
