@@ -113,7 +113,7 @@ def momentum(model: Model, bodies: Sequence[int], q: np.ndarray, v: np.ndarray) 
 
 def reader(plant: Plant, sensor: Sensor) -> Read:
     """The true reading of a sensor, as a function of an instant; refused where it is of something unknown."""
-    kind, model = sensor.kind, plant.model
+    kind = sensor.kind
     if not isinstance(sensor.of, str):
         return _tactile(plant, sensor.of)
     of = sensor.of
@@ -139,6 +139,12 @@ def reader(plant: Plant, sensor: Sensor) -> Read:
         return tendon_reader(plant, kind, of)
     if kind == "actuator_force":
         return actuator_reader(plant, of)
+    return _frame_reader(plant, sensor, of)
+
+
+def _frame_reader(plant: Plant, sensor: Sensor, of: str) -> Read:
+    """Readings of a frame's motion and of what acts on its body."""
+    kind, model = sensor.kind, plant.model
     if of not in model.frames:
         raise unknown("frame", of, list(model.frames), plant.name)
     if kind == "touch":
