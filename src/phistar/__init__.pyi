@@ -97,6 +97,10 @@ from phistar.model import (
     planar_chain as planar_chain,
 )
 from phistar.scalar_expressions import symbolic as symbolic
+from phistar.second_derivatives import (
+    forward_dynamics_second_derivatives as forward_dynamics_second_derivatives,
+    inverse_dynamics_second_derivatives as inverse_dynamics_second_derivatives,
+)
 from phistar.sim.campaign.campaign import campaign as campaign
 from phistar.sim.rollout import rollout as rollout
 from phistar.sim.scenes.scene import Scene as Scene

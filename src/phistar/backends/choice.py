@@ -47,6 +47,7 @@ FULL = 60_000  # operations link by link beyond which, for more bodies, it is no
 DEAD = 2.0  # instructions recorded for each that is kept
 CLOSED_DEAD = 1.2  # the same of mechanisms with loops, of which statements are recorded without dead ones
 NEAR = 0.9  # what robots of a size usually take is left only for what needs less than this part of its time
+TRIPLES = 4500  # of rates on one way from the base, the last carried by the others: some fifty instructions each
 MANY = 600  # pairs of rates, one carrying the other: beyond, loops over them make tables in less time
 LARGEST_COMPOSITE = 10  # joint rates; beyond, composite bodies never cost less than articulated ones for one vector
 LARGEST_COMPOSITE_MATRIX = 40  # nor, beyond these, for an operator
@@ -231,6 +232,15 @@ def carried_rates(model: Model) -> int:
         rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
         carried += joint.nv * (rates[k] - joint.nv)
     return carried
+
+
+def is_tensor_written(model: Model) -> bool:
+    """Whether second derivatives are straight-line code: a few instructions for three joints on one way."""
+    total, rates = 0, [0] * len(model.bodies)
+    for k, (parent, joint) in enumerate(zip(model.parents, model.joints, strict=True)):
+        rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
+        total += joint.nv * rates[k] ** 2
+    return compilable(model) and total <= TRIPLES
 
 
 def choose_tables(counts: Counts) -> Choice:

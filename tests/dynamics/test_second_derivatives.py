@@ -1,0 +1,98 @@
+"""Second derivatives of the dynamics: how the first ones change, on every joint kind, tree and rotor."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.second_derivatives import Tensor
+from tests.trees import KINDS, mechanism, relative
+
+TREES = {
+    **{kind: mechanism(80, kind=kind, bodies=3, frames=1).model for kind in KINDS},
+    "branching with armature": mechanism(81, serial=False, floating=False, frames=2, armature=True, bodies=7).model,
+    "floating": mechanism(82, serial=False, floating=True, frames=2, bodies=5).model,
+    "with rotors": mechanism(83, serial=False, floating=False, armature=True, rotors=True, bodies=4, frames=1).model,
+    "long": ps.chain(24),
+}
+
+
+def state(model, seed=0, batch=()):
+    rng = np.random.default_rng(seed)
+    return model.random(rng, shape=batch), *rng.normal(size=(2, *batch, model.nv))
+
+
+def differences(function, model, q, v, third, by, step=1e-5):
+    """Central differences of the first derivatives along every direction, the last axis."""
+    found = []
+    for e in np.eye(model.nv):
+        ends = [
+            function(model, model.integrate(q, h * e), v, third) if by == "q" else function(model, q, v + h * e, third)
+            for h in (step, -step)
+        ]
+        found.append([(x - y) / (2 * step) for x, y in zip(*ends, strict=True)])
+    return [np.stack(each, axis=-1) for each in zip(*found, strict=True)]
+
+
+@pytest.mark.parametrize("model", TREES.values(), ids=TREES)
+def test_second_derivatives_are_how_the_first_change(model):
+    q, v, a = state(model)
+    found = ps.inverse_dynamics_second_derivatives(model, q, v, a)
+    by_q = differences(ps.inverse_dynamics_derivatives, model, q, v, a, "q")
+    by_v = differences(ps.inverse_dynamics_derivatives, model, q, v, a, "v")
+    expected = {
+        "dqdq": (by_q[0] + np.swapaxes(by_q[0], -1, -2)) / 2,
+        "dqdv": np.swapaxes(by_q[1], -1, -2),
+        "dvdv": by_v[1],
+        "dadq": by_q[2],
+    }
+    for name, value in expected.items():
+        scale = max(np.abs(value).max(), 1.0)
+        assert np.abs(getattr(found, name).dense() - value).max() < 1e-7 * scale, name
+
+
+@pytest.mark.parametrize("model", TREES.values(), ids=TREES)
+def test_second_derivatives_of_accelerations_are_how_the_first_change(model):
+    q, v, tau = state(model)
+    found = ps.forward_dynamics_second_derivatives(model, q, v, tau)
+    by_q = differences(ps.forward_dynamics_derivatives, model, q, v, tau, "q")
+    by_v = differences(ps.forward_dynamics_derivatives, model, q, v, tau, "v")
+    expected = {
+        "dqdq": (by_q[0] + np.swapaxes(by_q[0], -1, -2)) / 2,
+        "dqdv": np.swapaxes(by_q[1], -1, -2),
+        "dvdv": by_v[1],
+        "dtaudq": by_q[2],
+    }
+    for name, value in expected.items():
+        scale = max(np.abs(value).max(), 1.0)
+        assert np.abs(getattr(found, name).dense() - value).max() < 1e-6 * scale, name
+
+
+def test_every_entry_that_is_kept_can_be_nonzero_and_is_kept_once():
+    model = mechanism(84, kind="revolute", floating=False, bodies=5, frames=1).model
+    found = ps.inverse_dynamics_second_derivatives(model, *state(model, batch=(20,)))
+    for tensor in found:
+        assert isinstance(tensor, Tensor) and np.all(np.abs(tensor.values).max(axis=0) > 1e-9)
+        kept = {tuple(place) for place in tensor.places.tolist()}
+        first, second = tensor.exchanged or (0, 0)
+        for place in kept:
+            swapped = list(place)
+            swapped[first], swapped[second] = swapped[second], swapped[first]
+            assert tuple(swapped) == place or tuple(swapped) not in kept
+
+
+def test_a_batch_is_its_states_and_wrong_shapes_are_refused():
+    model = ps.chain(4)
+    q, v, a = state(model, batch=(3, 2))
+    whole = ps.inverse_dynamics_second_derivatives(model, q, v, a).dqdq.dense()
+    assert whole.shape == (3, 2, 4, 4, 4)
+    one = ps.inverse_dynamics_second_derivatives(model, q[1, 0], v[1, 0], a[1, 0]).dqdq.dense()
+    assert relative(one, whole[1, 0]) < 1e-13
+    with pytest.raises(ps.ShapeError):
+        ps.inverse_dynamics_second_derivatives(model, q, v[..., :3], a)
+
+
+def test_a_slide_has_no_second_derivatives():
+    b = ps.ModelBuilder("slide")
+    b.body("block", joint=ps.Prismatic(axis=(0, 0, 1)), inertia=ps.Inertia(1.0))
+    found = ps.inverse_dynamics_second_derivatives(b.build(), [0.1], [1.0], [2.0])
+    assert all(tensor.values.shape == (0,) and not tensor.dense().any() for tensor in found)
