@@ -160,8 +160,8 @@ def forward_dynamics_second_derivatives(model: Model, q: Any, v: Any, tau: Any) 
     >>> arm = ps.planar_chain(2)
     >>> found = ps.forward_dynamics_second_derivatives(arm, [0, 1], [1, 0], [0, 0])
     >>> found.dtaudq.dense()[:, :, 1].round(3)
-    array([[-1.073,  2.692],
-           [ 2.692, -6.457]])
+    array([[-0.547,  2.119],
+           [ 2.119, -5.877]])
     """
     check_robot("forward_dynamics_second_derivatives", (model,))
     if model.loops:
