@@ -14,6 +14,7 @@ import pytest
 import phistar as ps
 from phistar.backends.code.c import SCRATCH, identifier, plain, variables
 from phistar.backends.code.straight_line import PART
+from tests.loops.mechanisms import four_bar
 from tests.trees import KINDS, mechanism, relative
 
 COMPILER = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
@@ -80,6 +81,27 @@ def test_c_computes_what_phistar_computes(robot, name, tmp_path):
         expected = np.asarray(function(model, *state))
         (result,) = called(code, state, [expected.size])
         assert relative(result, np.ravel(expected)) < TOLERANCE * conditioning(name, model, state[0])
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", ["bending", "closed"])
+def test_c_of_links_of_any_width_computes_the_same_and_lists_every_rate(kind, tmp_path):
+    """A beam with its modes; a four-bar in its independent rate."""
+    if kind == "bending":
+        b = ps.ModelBuilder("boom")
+        b.body("boom", joint=ps.Revolute(axis=(0, 1, 0)), inertia=ps.beam(1.0, 20.0, 1.0, modes=2))
+        b.body("hand", "boom.tip", ps.Revolute(axis=(0, 0, 1)), inertia=ps.Inertia(0.5, (0.1, 0, 0), 1e-3 * np.eye(3)))
+        model = b.build()
+        q, listed = 0.1 * np.ones(model.nq), ["boom, about its axis", "boom, mode 1, per s", "boom, mode 2, per s"]
+    else:
+        closed = four_bar()
+        q = ps.assemble(closed, np.array([-1.2, 1.2, -1.2]))
+        model, listed = closed.embedded(independent=["crank"], q=q), ["v[0]: crank, about its axis"]
+    paths, (v, tau) = ps.export_c(ps.forward_dynamics, model, tmp_path), np.ones((2, model.nv))
+    (result,) = called(compiled(paths), [q, v, tau], [model.nv])
+    assert relative(result, ps.forward_dynamics(model, q, v, tau)) < 1e-10
+    header = next(path for path in paths if path.suffix == ".h").read_text()
+    assert all(line in header for line in listed) and f"v[{model.nv}]: " in header
 
 
 def conditioning(name, model, q):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from tests.loops.mechanisms import four_bar
 from tests.plants import run
 from tests.scenes import FLOOR, ball, little_scene
 
@@ -74,3 +75,12 @@ def test_a_scene_may_have_servos_and_its_controller_then_gives_commands(tmp_path
     same = ps.simulate(scene.plant, 1.0, control=lambda t, q, v: [0.4, -0.2], step=0.002)
     np.testing.assert_allclose(made.q[-1], [0.4, -0.2], atol=1e-2)
     np.testing.assert_allclose(made.q[-1], same.q[-1], atol=1e-12)
+
+
+def test_a_mechanism_in_independent_rates_is_refused_by_name():
+    """Its loops would be lost: a plant has them as rows."""
+    plant, model = ps.Plant(), four_bar((0.5, 1.0, 0.9, 1.1))
+    with pytest.raises(ps.ModelError, match=r"independent rates.*model.embedding.closed"):
+        plant.add(model.embedded())
+    plant.add(model)
+    assert len(plant.model.loops) == 1

@@ -22,7 +22,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.errors import ModelError, ShapeError
-from phistar.model import Model
+from phistar.model import Joint, Model
 from phistar.model.check import check_robot
 from phistar.spatial import axial, conjugate, from_quaternion, multiply, times, transposed
 from phistar.spatial.batches import leading_axes
@@ -125,14 +125,22 @@ def refuse_loops(model: Model, law: object) -> None:
     if model.loops:
         names = ", ".join(loop.name for loop in model.loops)
         raise ModelError(
-            f"{model.name} has loops ({names}), which {type(law).__name__} does not know; give it model.tree, or fix "
-            "the joints that close them."
+            f"{model.name} has loops ({names}), which {type(law).__name__} does not know; give it the mechanism in "
+            "independent rates, model.embedded(), or model.tree."
         )
+
+
+def _is_driven(model: Model, joint: Joint) -> bool:
+    """Whether rates of a joint are among the model's own; of a closed chain, its independent ones (or combinations)."""
+    if model.embedding is None:
+        return True
+    own = set(range(joint.v_slice.start, joint.v_slice.stop))
+    return bool(own & set(model.embedding.independent)) or -1 in model.embedding.independent
 
 
 def refuse_curved(model: Model, law: object) -> None:
     """Refuse joints where d(θ_d − θ)/dt ≠ θ̇_d − θ̇."""
-    curved = [joint.name for joint in model.joints if not joint.kind.flat]
+    curved = [joint.name for joint in model.joints if not joint.kind.flat and _is_driven(model, joint)]
     if curved:
         raise ModelError(
             f"{model.name} turns on quaternions ({', '.join(curved)}), whose rates are not those of the coordinates; "

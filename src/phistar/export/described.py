@@ -136,10 +136,24 @@ def _shaped(name: str, shape: tuple[int, ...]) -> str:
 
 
 def _entries(model: Model, name: str, table: dict) -> list[str]:
-    """One line per entry of q or v: its index, joint, meaning and unit."""
+    """One line per entry of q or v: its index, joint or mode, meaning and unit."""
+    if name == "v" and model.embedding is not None:
+        return _independent_entries(model)
     suffix, lines = "/s" if name == "v" else "", []
-    for joint in model.joints:
+    for body, joint in zip(model.bodies, model.joints, strict=True):
         places = range(model.nq)[joint.q_slice] if name == "q" else range(model.nv)[joint.v_slice]
         for place, (what, unit) in zip(places, table[type(joint.kind)], strict=True):
             lines.append(f"{name}[{place}]: {plain(joint.name)}, {what}, in {unit}{suffix}")
+        modes = body.mode_q_slice if name == "q" else body.mode_slice
+        for number in range(body.modes):
+            lines.append(
+                f"{name}[{modes.start + number}]: {plain(body.name)}, mode {number + 1}{suffix.replace('/', ', per ')}"
+            )
     return [line.replace(", in 1", ", of unit norm") for line in lines]
+
+
+def _independent_entries(model: Model) -> list[str]:
+    """One line per independent rate: the tree's rate that it is, or the combination's number."""
+    tree = dict(enumerate(_entries(model.embedding.closed.tree, "v", _RATES)))
+    told = [tree.get(rate, "").partition(": ")[2] for rate in model.embedding.independent]
+    return [f"v[{i}]: {text or 'a combination of rates that keeps its loops closed'}" for i, text in enumerate(told)]

@@ -65,8 +65,8 @@ def across(axis: np.ndarray) -> np.ndarray:
 
 def same_turn(turn: np.ndarray, omega: np.ndarray) -> Rows:
     """2 sin(θ/2) n = 0, three equations: twice the vector part of R's quaternion (e, w), so that ġ = (w − ẽ)ω."""
-    trace = turn[..., 0, 0] + turn[..., 1, 1] + turn[..., 2, 2]
-    w = 0.5 * _root(1.0 + trace)[..., None]
+    trace = turn[..., :1, 0] + turn[..., 1:2, 1] + turn[..., 2:, 2]
+    w = 0.5 * _root(1.0 + trace)
     e = axial(turn) / (4.0 * w)
     by_turn = w[..., None] * np.eye(3) - skew(e)
     second = -0.5 * e * _dot(omega, omega)

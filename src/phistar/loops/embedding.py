@@ -38,6 +38,7 @@ from phistar.loops.tree_rates import (
     RATE_MAP,
     independent_forces,
     quietly,
+    rate_bracket,
     row_shape,
 )
 from phistar.model import Model, require_rigid
@@ -204,6 +205,16 @@ class Embedding(Value):
     def full_accelerations(self, q: Any, v: Any, a: Any) -> np.ndarray:
         """θ̈ = Xa + Ẋv of the spanning tree."""
         return self._checked(quietly(FULL_ACCELERATIONS, self._model, q, v, a), q, v, a)
+
+    def map_rate(self, q: Any, v: Any, other: Any) -> np.ndarray:
+        """Ẋ(v)w of the spanning tree, w = `other`: how Xw changes along the motion Xv while w does not.
+
+        Ẋ(v)v is quadratic in v; its bilinear form lacks what the rates of quaternion joints do not commute by."""
+        v, other = np.asarray(v), np.asarray(other)
+        still = np.zeros(np.shape(v))
+        both, apart = (self.full_accelerations(q, x, still) for x in (v + other, v - other))
+        bracket = rate_bracket(self.closed.tree, self.full_rates(q, v), self.full_rates(q, other))
+        return 0.25 * (both - apart) - 0.5 * (bracket - self.full_rates(q, self.independent_rates(bracket)))
 
     def independent_rates(self, v: Any) -> np.ndarray:
         """S*θ̇: the independent ones of the tree's rates."""

@@ -155,6 +155,11 @@ def inertia_of(mass: float, shapes: Iterable[Geometry], name: str) -> Inertia:
 def join(plant: Plant, robot: Robot) -> None:
     """Adds a robot after its checks; what is wrong leaves the plant as it was."""
     name, model = robot.name, robot.model
+    if model.embedding is not None:
+        raise ModelError(
+            f"{model.name} is in independent rates, and a plant closes loops by rows of its step; add "
+            "model.embedding.closed, with v = model.embedding.full_rates(q, v)."
+        )
     if name in plant.robots or name == WORLD:
         raise ModelError(f"The plant already has something called '{name}'; give each its own name.")
     if robot.on != WORLD and robot.on not in plant.model.frames:
