@@ -1,11 +1,13 @@
 """`phistar campaign`: a table and JSON, folders by default, exit codes that tell."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from phistar.cli.app import run
 from phistar.sim.campaign.perform import perform
+from phistar.sim.campaign.store import read_rows
 from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
@@ -25,7 +27,7 @@ def scenes(tmp_path, monkeypatch):
 
 
 def here(plan, runs, workers, scheduler):
-    yield from (perform(plan, run) for run in runs)
+    yield from (perform(plan, *case) for case in runs)
 
 
 def test_a_campaign_says_what_came_of_it_and_where_it_is(scenes, capsys):
@@ -95,3 +97,13 @@ def test_ctrl_c_keeps_what_had_finished_and_says_how_to_go_on(scenes, monkeypatc
 def test_wrong_input_is_exit_code_2_with_a_sentence(scenes, capsys, arguments, sentence):
     assert run(["campaign", *arguments]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_values_are_varied_and_the_page_is_named(scenes, capsys):
+    assert run(["campaign", "good.toml", "--runs", "4", "--vary", "parts.ball.mass=1,2.5", "--out", "varied"]) == 0
+    out = capsys.readouterr().out
+    assert "parts.ball.mass" in out and "2 of 2" in out and "varied/campaign.html" in out.replace("\n", "")
+    rows = read_rows(Path("varied"))
+    assert [row["varied.parts.ball.mass"] for row in rows.values()] == [1.0, 2.5, 1.0, 2.5]
+    assert run(["campaign", "good.toml", "--vary", "mass"]) == 2
+    assert "PLACE=A,B" in capsys.readouterr().err

@@ -15,8 +15,10 @@ from rich.text import Text
 from phistar.cli import info
 from phistar.cli.arguments import AllowCode, Packages, Scene, SummaryAsJson
 from phistar.cli.tables import number
+from phistar.errors import PhistarError
 
 LINE_EVERY = 30.0  # s
+SLIGHT, MOST_TELLING = 0.1, 8  # what has less to do with failures and score is not shown, nor more than so many
 SHOWN = {
     "peak_force": "peak force, N",
     "min_distance": "smallest distance, m",
@@ -27,6 +29,16 @@ SHOWN = {
     "energy_residual": "energy residual",
 }
 
+Sampling = Annotated[
+    str, typer.Option(metavar="random|latin|search", help="How runs are spread; search goes where they fail.")
+]
+Score = Annotated[str, typer.Option(metavar="NAME", help="The number that a search makes large; -NAME makes it small.")]
+Varied = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PLACE=A,B", help="Values for a place of the scene, as surface.friction=0.2,0.5."),
+]
+Workers = Annotated[int | None, typer.Option(min=1, metavar="K", help="Processes on this machine (one for each core).")]
+
 
 def campaign(
     scene: Scene,
@@ -35,9 +47,7 @@ def campaign(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where everything goes (campaign-SCENE-SEED).")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="Processes on this machine (one for each core).")
-    ] = None,
+    workers: Workers = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A dask scheduler, whose workers do the runs instead.")
     ] = None,
@@ -45,14 +55,18 @@ def campaign(
     keep: Annotated[
         str, typer.Option(metavar="failed|all|none", help="Of which runs to keep the trajectory.")
     ] = "failed",
+    sampling: Sampling = "random",
+    score: Score = "peak_force",
+    vary: Varied = None,
     packages: Packages = None,
     allow_code: AllowCode = False,
     as_json: SummaryAsJson = False,
 ) -> None:
     """Run a scene many times with other random numbers, and count what comes of it.
 
-    The folder then has runs.parquet, a row for every run; campaign.json, the summary; kept/RUN, the trajectories. Stop
-    it whenever you like, with Ctrl-C or worse: --resume does the rest. The rows are the same on any number of workers.
+    The folder then has runs.parquet, a row for every run; campaign.json, the summary; kept/RUN, the trajectories and
+    the scene that runs it again. Stop it whenever you like, with Ctrl-C or worse: --resume does the rest. The rows are
+    the same on any number of workers.
 
     \b
     Examples:
@@ -60,23 +74,49 @@ def campaign(
       phistar campaign my_scene.toml --runs 1000 --seed 7 --out campaigns/7
       phistar campaign my_scene.toml --runs 2000 --seed 7 --out campaigns/7 --resume
       phistar campaign my_scene.toml --runs 1000 --scheduler tcp://192.168.0.7:8786
+      phistar campaign grapple --runs 200 --sampling search --score peak_force
+      phistar campaign grapple --runs 60 --vary surface.friction=0.2,0.3,0.5 --vary parts.satellite.mass=20,200
     """
     from phistar.sim.campaign import campaign as campaigns
     from phistar.sim.scenes import scene as scenes
+    from phistar.view import campaign_page
 
     found = scenes.Scene.load(scene, packages or [], allow_code)
     folder = out or Path(f"campaign-{_flat(found.name)}-{seed}")
     stopped = False
     try:
         with _watched(found.name, runs) as tell:
-            summary = campaigns.campaign(found, runs, seed, folder, workers, scheduler, keep, resume, tell).summary
+            summary = campaigns.campaign(
+                found, runs, seed, folder, workers, scheduler, keep, resume, tell, sampling, score, _varied(vary or [])
+            ).summary
     except KeyboardInterrupt:
         stopped, summary = True, campaigns.summary_of(folder)
-    info.show(_page(summary, scene, folder), summary if as_json else None)
+    page = campaign_page.write(folder)
+    info.show(_page(summary, scene, folder, page), summary if as_json else None)
     if stopped:
         typer.echo("Stopped. What had finished is kept; the same command with --resume does the rest.", err=True)
     if stopped or not summary["completed"]["count"]:
         raise typer.Exit(1)
+
+
+def _varied(options: list[str]) -> dict[str, list[Any]]:
+    """Values by place, each read as TOML reads them; text where it cannot."""
+    found: dict[str, list[Any]] = {}
+    for option in options:
+        place, separator, values = option.partition("=")
+        if not separator or not place or not values:
+            raise PhistarError(f"--vary takes PLACE=A,B, as in surface.friction=0.2,0.5; it is {option!r:.100}.")
+        found[place] = [_value(text.strip()) for text in values.split(",")]
+    return found
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)
 
 
 def _flat(name: str) -> str:
@@ -123,15 +163,22 @@ class _watched:
             typer.echo(f"{self.done} of {self.runs}: {share}{ending}", err=True)
 
 
-def _page(summary: Mapping[str, Any], scene: str, folder: Path) -> RenderableType:
+def _page(summary: Mapping[str, Any], scene: str, folder: Path, page: Path) -> RenderableType:
     parts: list[RenderableType] = [_shares(summary), Text(), _quantiles(summary["numbers"])]
+    if summary["cells"]:
+        parts += [Text(), _cells(summary["cells"])]
+    telling = [each for each in summary["sensitivity"] if max(each["failures"] or 0.0, each["score"] or 0.0) > SLIGHT]
+    if telling:
+        parts += [Text(), _sensitivity(telling[:MOST_TELLING], summary["score"])]
     if summary["failures"]:
         parts += [Text(), _failures(summary["failures"])]
-    parts += [Text(), Text(f"wrote {folder / 'runs.parquet'} and {folder / 'campaign.json'}")]
+    parts += [Text(), Text(f"wrote {folder / 'runs.parquet'}, {folder / 'campaign.json'}; open {page} to read it")]
     for failure in summary["failures"][:1]:
         example = failure["example"]
-        parts.append(Text(f"run {example['run']} again: phistar run {scene} --seed {example['seed']} --out DIR"))
         kept = folder / "kept" / f"{example['run']:06d}"
+        itself = summary["sampling"] == "random" and not summary["vary"]
+        again = scene if itself or not (kept / "scene.toml").is_file() else kept / "scene.toml"
+        parts.append(Text(f"run {example['run']} again: phistar run {again} --seed {example['seed']} --out DIR"))
         if kept.is_dir():
             parts.append(Text(f"look at it: phistar view {kept}"))
     return Group(*parts)
@@ -159,6 +206,33 @@ def _quantiles(numbers: Mapping[str, Mapping[str, float]]) -> RenderableType:
     for name, heading in SHOWN.items():
         if name in numbers:
             table.add_row(heading, *(number(numbers[name][column]) for column in columns))
+    return table
+
+
+def _cells(cells: list[Mapping[str, Any]]) -> RenderableType:
+    table = Table(box=None, header_style="dim")
+    names = [name for name in cells[0] if name != "good"]
+    for name in names:
+        table.add_column(name, justify="right")
+    for heading in ("good", "share", "95 %"):
+        table.add_column(heading, justify="right")
+    for cell in cells:
+        good = cell["good"]
+        interval = f"{good['low']:.1%} to {good['high']:.1%}"
+        values = (str(cell[name]) for name in names)
+        table.add_row(*values, f"{good['count']} of {good['of']}", f"{good['share']:.1%}", interval)
+    return table
+
+
+def _sensitivity(found: list[Mapping[str, Any]], score: str) -> RenderableType:
+    """The numbers that tell most of failures and of the score, both from 0 to 1."""
+    table = Table(box=None, header_style="dim")
+    for heading in ("what tells most", "of failures", "by chance", f"of {score}"):
+        table.add_column(heading, justify="left" if heading == "what tells most" else "right")
+    for each in found:
+        shown = (each["failures"], each["chance"], each["score"])
+        name = each["parameter"].partition(".")[2]
+        table.add_row(name, *("" if value is None else f"{value:.2g}" for value in shown))
     return table
 
 

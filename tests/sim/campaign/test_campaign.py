@@ -36,9 +36,9 @@ def lasting(rows):
     return [{name: value for name, value in row.items() if name not in TIMED} for row in rows]
 
 
-def here(plan, runs, workers, scheduler):
+def here(plan, cases, workers, scheduler):
     """In the place of processes, where they are not what is tested."""
-    yield from (perform(plan, run) for run in runs)
+    yield from (perform(plan, *case) for case in cases)
 
 
 def test_two_workers_and_none_give_the_same_rows(scene, tmp_path):
@@ -55,10 +55,10 @@ def test_two_workers_and_none_give_the_same_rows(scene, tmp_path):
 def test_resuming_does_only_what_is_missing_and_may_ask_for_more(scene, tmp_path, monkeypatch):
     done = []
 
-    def interrupted(plan, runs, workers, scheduler):
-        for run in runs:
-            done.append(run)
-            yield perform(plan, run)
+    def interrupted(plan, cases, workers, scheduler):
+        for case in cases:
+            done.append(case.run)
+            yield perform(plan, *case)
             if len(done) == 2:
                 raise KeyboardInterrupt
 

@@ -88,5 +88,5 @@ def test_a_run_with_a_task_reaches_it_is_aborted_or_failed_and_says_why(
 
 
 def test_a_run_that_took_its_process_with_it_still_says_what_was_drawn(scene):
-    row = died(Plan(scene, 3), 1, "It died.").row
+    row = died(Plan(scene, 3), 1, None, "It died.").row
     assert row["outcome"] == "died" and row["reason"] == "It died." and "drawn.parts.ball.xyz.2" in row

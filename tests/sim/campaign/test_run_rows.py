@@ -1,5 +1,6 @@
 """A run as a row: summaries made flat, and the numbers that were drawn."""
 
+import numpy as np
 import pytest
 
 from phistar.sim.campaign.campaign_plan import Plan
@@ -48,15 +49,16 @@ def test_what_is_drawn_is_what_the_run_has(tmp_path):
     scene = Scene.load(tmp_path / "a.toml")
     for run in range(3):
         seed = Plan(scene, 3, 1).seed_of(run)
-        row, setting = of_chance(scene, seed), scene.setting(seed)
+        row, setting = of_chance(scene, np.random.default_rng(seed)), scene.setting(seed)
         q, v = setting.start
         assert set(row) == {
             "drawn.surface.friction",
             "drawn.parts.ball.mass",
-            *(f"drawn.parts.ball.spin.{i}" for i in range(3)),
+            *(f"drawn.parts.ball.spin.{i}" for i in (0, 1, 2, "length")),
             "drawn.parts.ball.xyz.2",
         }
         assert row["drawn.parts.ball.mass"] == setting.model.bodies[0].inertia.mass
         assert row["drawn.parts.ball.xyz.2"] == q[2]
         assert [row[f"drawn.parts.ball.spin.{i}"] for i in range(3)] == v[:3].tolist()
+        assert row["drawn.parts.ball.spin.length"] == pytest.approx(np.linalg.norm(v[:3]))
         assert row["drawn.surface.friction"] == setting.plant.contact_law.friction

@@ -11,7 +11,7 @@ from phistar.sim.campaign.perform import Done
 from phistar.sim.campaign.store import FOLD_AFTER, Store, read_rows
 
 parquet = pytest.importorskip("pyarrow.parquet")
-SAME = {"scene": "s", "content": "0123", "seed": 3}
+SAME = {"scene": "s", "content": "0123", "seed": 3, "sampling": "random", "vary": {}}
 
 
 def row(run, **more):
@@ -86,7 +86,7 @@ def test_a_damaged_part_is_a_run_to_do_again_and_unfinished_files_go(tmp_path):
     [
         ({"scene": "t"}, "holds a campaign of the scene s, not t"),
         ({"content": "4567"}, "its file, or one that it names, has changed"),
-        ({"seed": 4}, "of seed 3, not 4"),
+        ({"seed": 4, "sampling": "random", "vary": {}}, "of seed 3, not 4"),
     ],
 )
 def test_another_campaigns_folder_is_refused(tmp_path, other, sentence):
@@ -110,7 +110,7 @@ def test_a_folder_is_taken_up_only_where_asked_and_only_once_at_a_time(tmp_path)
 
 def test_a_campaign_in_which_nothing_had_finished_begins_anew(tmp_path):
     Store.open(tmp_path / "c", SAME, resume=False).close()
-    Store.open(tmp_path / "c", SAME | {"seed": 9}, resume=False).close()
+    Store.open(tmp_path / "c", SAME | {"seed": 9, "sampling": "random", "vary": {}}, resume=False).close()
     assert json.loads((tmp_path / "c" / "campaign.json").read_text())["seed"] == 9
 
 

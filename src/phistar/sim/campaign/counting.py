@@ -12,6 +12,7 @@ import numpy as np
 
 from phistar.sim.campaign.perform import ENDED, GOOD
 from phistar.sim.campaign.run_rows import Row
+from phistar.sim.campaign.sampling import plain
 
 SURE = 1.959963984540054  # standard deviations: 95 % of a normal distribution lie within
 QUANTILES = {"min": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "max": 1.0}
@@ -50,6 +51,19 @@ def counted(rows: Sequence[Row]) -> Mapping[str, Any]:
         "core_time": spent,
         "real_time_factor": simulated / spent if spent else None,
     }
+
+
+def by_cell(rows: Sequence[Row]) -> list[Mapping[str, Any]]:
+    """The share of good runs for every combination of varied values, in the order of the grid."""
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name.startswith("varied.")]
+    cells: dict[str, list[Row]] = {}
+    for row in rows if names else ():
+        cells.setdefault(plain({name: row.get(name) for name in names}), []).append(row)
+    return [
+        {name.removeprefix("varied."): those[0].get(name) for name in names}
+        | {"good": share(sum(row["outcome"] in GOOD for row in those), len(those))}
+        for those in cells.values()
+    ]
 
 
 def _failures(rows: Sequence[Row]) -> list[Mapping[str, Any]]:

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from phistar.errors import PhistarError
 from phistar.sim.campaign.campaign_plan import Plan
 from phistar.sim.campaign.run_rows import Row, of_chance, of_summary
+from phistar.sim.campaign.sampling import Point, UnitPoint
 from phistar.sim.scenes.run import Stopped
 from phistar.sim.trajectory import Trajectory
 
@@ -26,12 +29,12 @@ class Done(NamedTuple):
     files: Mapping[str, bytes]
 
 
-def perform(plan: Plan, run: int) -> Done:
+def perform(plan: Plan, run: int, point: Point | None = None) -> Done:
     """The run: its task reached, or completed where it has none; aborted by its controller, or failed at its task;
     stopped on the way; refused, where what was drawn cannot be; broken, by a mistake in phistar or in a controller."""
     seed, result, began = plan.seed_of(run), None, time.thread_time()
     try:
-        result = plan.scene.run(seed)
+        result = plan.scene_of(run, point).run(seed)
     except Stopped as stopped:
         result, outcome, reason = stopped.result, "stopped", str(stopped)
     except PhistarError as error:
@@ -41,7 +44,8 @@ def perform(plan: Plan, run: int) -> Done:
     else:
         outcome, reason = _judged(result.summary)
     spent = time.thread_time() - began
-    row = _row(plan, run, outcome, reason, {} if result is None else of_summary(result.summary, spent))
+    found = {} if result is None else of_summary(result.summary, spent)
+    row = _row(plan, run, point, outcome, reason, found)
     kept = result is not None and (plan.keep == "all" or (plan.keep == "failed" and outcome not in GOOD))
     return Done(row, _files(result) if kept else {})
 
@@ -58,19 +62,21 @@ def _judged(summary: Mapping[str, Any]) -> tuple[str, str | None]:
     return "failed", f"{summary.get('missing') or 'the task was not done'}{f', in phase {last}' if last else ''}"
 
 
-def died(plan: Plan, run: int, reason: str) -> Done:
+def died(plan: Plan, run: int, point: Point | None, reason: str) -> Done:
     """The row of a run that took its process with it."""
-    return Done(_row(plan, run, "died", reason, {}), {})
+    return Done(_row(plan, run, point, "died", reason, {}), {})
 
 
-def _row(plan: Plan, run: int, outcome: str, reason: str | None, found: Row) -> Row:
-    seed = plan.seed_of(run)
+def _row(plan: Plan, run: int, point: Point | None, outcome: str, reason: str | None, found: Row) -> Row:
+    seed, cell = plan.seed_of(run), plan.cells[run % len(plan.cells)]
     first: Row = {"run": run, "seed": seed, "outcome": outcome, "reason": reason}
+    varied = {f"varied.{place}": value for place, value in cell.items()}
     try:
-        chance = of_chance(plan.scene, seed)
+        source = np.random.default_rng(seed) if point is None else UnitPoint(point)
+        chance = of_chance(plan.scene_of(run), source)
     except PhistarError:  # refused for that very reason
         chance = {}
-    return first | {name: value for name, value in found.items() if name not in first} | chance
+    return first | {name: value for name, value in found.items() if name not in first} | varied | chance
 
 
 def _files(result: Any) -> Mapping[str, bytes]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from phistar.sim.scenes.chance import drawn, is_drawn
+from phistar.sim.scenes.chance import Draws, drawn, is_drawn
 from phistar.sim.scenes.scene import Scene
+from phistar.spatial import Pose, log
 
 Row = dict[str, Any]
 LONGEST = 16  # numbers of a list that become columns
@@ -31,9 +32,10 @@ def of_summary(summary: Mapping[str, Any], core_time: float) -> Row:
     }
 
 
-def of_chance(scene: Scene, seed: int) -> Row:
-    """Every number that the scene draws with this seed, by the place where it stands: drawn.parts.ball.xyz.2."""
-    made = drawn(dict(scene.content), np.random.default_rng(seed), scene.where)
+def of_chance(scene: Scene, source: Draws) -> Row:
+    """Every number that the scene draws from a source, by the place where it stands: drawn.parts.ball.xyz.2. Vectors
+    and turns have their length and angle beside them, which say more than their components."""
+    made = drawn(dict(scene.content), source, scene.where)
     return dict(_drawn("drawn", scene.content, made))
 
 
@@ -63,6 +65,7 @@ def _drawn(name: str, content: Any, made: Any) -> Iterator[tuple[str, float]]:
     if isinstance(content, Mapping):
         if is_drawn(content):
             yield from _flat(name, made)
+            yield from _size(name, next(iter(content)), made)
             return
         for key, value in content.items():
             yield from _drawn(f"{name}.{key}", value, made[key])
@@ -70,3 +73,10 @@ def _drawn(name: str, content: Any, made: Any) -> Iterator[tuple[str, float]]:
         for number, (value, each) in enumerate(zip(content, made)):
             own = value.get("name") if isinstance(value, Mapping) else None
             yield from _drawn(f"{name}.{own if isinstance(own, str) else number}", value, each)
+
+
+def _size(name: str, kind: str, made: Any) -> Iterator[tuple[str, float]]:
+    if kind == "vector":
+        yield f"{name}.length", float(np.linalg.norm(made))
+    elif kind == "turn":
+        yield f"{name}.angle", float(np.linalg.norm(log(Pose(rpy=made).rotation)))

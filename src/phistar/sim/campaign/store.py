@@ -19,6 +19,7 @@ from phistar.safe_files import MEGABYTE, check_file, is_inside, read_text
 from phistar.sim.campaign.perform import Done
 from phistar.sim.campaign.pools import own_version
 from phistar.sim.campaign.run_rows import Row
+from phistar.sim.campaign.sampling import plain
 from phistar.sim.scenes.run_folder import whole
 
 FORMAT_VERSION = 1
@@ -181,13 +182,17 @@ def described(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _compare(folder: Path, known: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-    kept = {name: known.get(name) for name in identity}
-    if kept["scene"] != identity["scene"]:
-        what = f"the scene {kept['scene']}, not {identity['scene']}"
-    elif kept["content"] != identity["content"]:
+    kept: dict[str, Any] = {"sampling": "random", "vary": {}, **known}  # an earlier phistar knew no other
+    if kept.get("scene") != identity["scene"]:
+        what = f"the scene {kept.get('scene')}, not {identity['scene']}"
+    elif kept.get("content") != identity["content"]:
         what = f"another state of the scene {kept['scene']}: its file, or one that it names, has changed since"
-    elif kept["seed"] != identity["seed"]:
-        what = f"seed {kept['seed']}, not {identity['seed']}"
+    elif kept.get("seed") != identity["seed"]:
+        what = f"seed {kept.get('seed')}, not {identity['seed']}"
+    elif kept["sampling"] != identity["sampling"]:
+        what = f"another spread of its runs ({kept['sampling']}, not {identity['sampling']})"
+    elif kept["vary"] != identity["vary"]:
+        what = f"other varied values ({plain(kept['vary']):.100}, not {plain(identity['vary']):.100})"
     else:
         return
     raise FileError(f"{folder} holds a campaign of {what}; give another folder.")

@@ -10,18 +10,27 @@ rpy = {turn = [0.0, 0.35]}         … of a turn about a random axis, its angle 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from phistar.errors import FileError
 from phistar.spatial import exp
 
+
+class Draws(Protocol):
+    """Source of random numbers: a NumPy generator, or whatever stands in for one."""
+
+    def uniform(self, low: float, high: float, /, size: int | None = None) -> Any: ...
+
+    def normal(self, mean: float = 0.0, deviation: float = 1.0, /, size: int | None = None) -> Any: ...
+
+
 KINDS = ("uniform", "normal", "vector", "turn")
 LARGEST = 1e40  # as in models
 
 
-def drawn(content: Any, rng: np.random.Generator, where: str) -> Any:
+def drawn(content: Any, rng: Draws, where: str) -> Any:
     """The content with every random number drawn, in the order of the file."""
     if isinstance(content, dict):
         if is_drawn(content):
@@ -40,7 +49,7 @@ def is_drawn(content: Any) -> bool:
     return isinstance(content, Mapping) and len(content) == 1 and next(iter(content)) in KINDS
 
 
-def _number(kind: str, value: Any, rng: np.random.Generator, where: str) -> Any:
+def _number(kind: str, value: Any, rng: Draws, where: str) -> Any:
     if kind == "turn" and value is True:
         return _angles(rng)
     pair = isinstance(value, list) and len(value) == 2 and all(_is_number(x) for x in value)
@@ -62,7 +71,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
-def _angles(rng: np.random.Generator) -> list[float]:
+def _angles(rng: Draws) -> list[float]:
     """Roll, pitch and yaw of a rotation drawn evenly: pitch by its sine."""
     roll, yaw = rng.uniform(-np.pi, np.pi, size=2)
     return [float(roll), float(np.arcsin(rng.uniform(-1.0, 1.0))), float(yaw)]
