@@ -17,6 +17,7 @@ from phistar.estimation.information import InformationFilter, information_filter
 from phistar.estimation.kalman import Filter, Smoother, kalman_filter, kalman_smoother
 from phistar.estimation.observability import Observability, observability, observability_gramian, self_motions
 from phistar.estimation.pose_filter import PoseEstimate, PoseFilter
+from phistar.estimation.robot_filter import RobotEstimate, RobotFilter
 from phistar.estimation.scan import scanned_forward_dynamics
 from phistar.estimation.state_space import StateSpace, sample_joint_forces, sample_link_forces, state_space
 
@@ -36,6 +37,8 @@ __all__ = [
     "PoseEstimate",
     "PoseFilter",
     "PropagatedGains",
+    "RobotEstimate",
+    "RobotFilter",
     "Smoother",
     "Solution",
     "StateSpace",

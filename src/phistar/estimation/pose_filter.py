@@ -18,14 +18,13 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import PhistarError, ShapeError
+from phistar.estimation.sigma_points import moments, sigma_points, slopes, small_displacements
 from phistar.short_repr import short_repr
 from phistar.spatial import conjugate, cross, from_quaternion, multiply, to_quaternion
 from phistar.spatial.rotations import exp_quaternion, log_quaternion
 
 ERRORS = 14
-SMALL = 1e-5  # displacements of the extended filter's differences
 TURN = 0.05  # rad, that an integration step may turn by
-SCALE = 1e-2  # the unscented filter's α² (n + κ) with κ = 0: sigma points near the mean, weights exact to second order
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,13 +173,14 @@ class PoseFilter:
         weight = np.repeat(1.0 / np.square([self.position_noise, self.rotation_noise]), 3)
         curve = np.linalg.inv(believed.covariance)
         slope = np.matmul(curve, found.away(believed)[..., None])[..., 0]
-        ends, ahead, total = found.moved(self._small(found)), found, np.zeros((ERRORS, ERRORS))
+        ends, ahead = found.moved(small_displacements(found.covariance.shape[:-1])), found
+        total = np.zeros((ERRORS, ERRORS))
         F = np.eye(ERRORS)
         for time, position, quaternion in sightings:
             h, ends = time - ahead.t, self._flow(ends, time - ahead.t)
             ahead, total = replace(self._flow(ahead, h), t=time), total + self._noise(h)
             e = np.concatenate([position - ahead.position, _turn(ahead.quaternion, quaternion)], axis=-1)
-            F = self._slopes(ahead, ends)
+            F = slopes(ahead.away(ends))
             weighted = weight[:, None] * F[..., :6, :]
             slope = slope + np.matmul(np.swapaxes(weighted, -1, -2), e[..., None])[..., 0]
             curve = curve + np.matmul(np.swapaxes(F[..., :6, :], -1, -2), weighted)
@@ -189,17 +189,6 @@ class PoseFilter:
         after = ahead.moved(np.matmul(F, step)[..., 0])
         begin = Beginning(believed, found.moved(step[..., 0]), sightings)
         return replace(after, covariance=spread, nis=nis, begin=begin)
-
-    def _small(self, x: PoseEstimate) -> np.ndarray:
-        """Displacements along every error, both ways, (28, …, 14)."""
-        unit = SMALL * np.eye(ERRORS)
-        moves = np.concatenate([unit, -unit]).reshape(2 * ERRORS, *(1,) * (x.spin.ndim - 1), ERRORS)
-        return np.broadcast_to(moves, (2 * ERRORS, *x.spin.shape[:-1], ERRORS))
-
-    def _slopes(self, center: PoseEstimate, ends: PoseEstimate) -> np.ndarray:
-        """How the state changes with the errors, (…, 14, 14), from where they led."""
-        away = center.away(ends)
-        return np.moveaxis((away[:ERRORS] - away[ERRORS:]) / (2.0 * SMALL), 0, -1)
 
     def run(self, t: Any, poses: Any) -> list[PoseEstimate]:
         """The estimates after each of the poses (T, …, 4, 4) at times t (T,)."""
@@ -233,19 +222,13 @@ class PoseFilter:
 
     def _extended(self, x: PoseEstimate, h: float) -> tuple[PoseEstimate, np.ndarray]:
         after = self._flow(x, h)
-        F = self._slopes(after, self._flow(x.moved(self._small(x)), h))
+        F = slopes(after.away(self._flow(x.moved(small_displacements(x.covariance.shape[:-1])), h)))
         return after, F @ x.covariance @ np.swapaxes(F, -1, -2)
 
     def _unscented(self, x: PoseEstimate, h: float) -> tuple[PoseEstimate, np.ndarray]:
-        root = np.moveaxis(np.linalg.cholesky(x.covariance), -1, 0) * np.sqrt(SCALE * ERRORS)
-        ends = self._flow(x.moved(np.concatenate([root, -root])), h)
-        center = self._flow(x, h)
-        away = center.away(ends)
-        shift = np.mean(away, axis=0) / SCALE  # Σ w e with w = 1/(2n SCALE), the centre's own being zero
-        away = away - shift
-        spread = np.einsum("k...i,k...j->...ij", away, away) / (2.0 * ERRORS * SCALE)
-        correction = (1.0 - 1.0 / SCALE + 3.0 - SCALE) * shift[..., :, None] * shift[..., None, :]
-        return center.moved(shift), spread + correction
+        ends, center = self._flow(x.moved(sigma_points(x.covariance)), h), self._flow(x, h)
+        shift, spread = moments(center.away(ends))
+        return center.moved(shift), spread
 
     def _noise(self, h: float) -> np.ndarray:
         made, unit = np.zeros((ERRORS, ERRORS)), np.eye(3)
