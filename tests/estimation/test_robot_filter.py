@@ -47,7 +47,9 @@ def test_estimates_of_robots_are_as_good_as_they_say(make, method):
     seen = model.integrate(q, NOISE * rng.normal(size=v.shape))
     robot = ps.estimation.RobotFilter(model, NOISE, acceleration=DRIFT, method=method, longest=0.01)
     errors = rng.normal(size=(runs, 2 * model.nv)) * np.repeat([0.05, 0.3], model.nv)
-    start = robot.start(model.integrate(q[0], errors[:, : model.nv]), v[0] + errors[:, model.nv :], position=0.05, rate=0.3)
+    start = robot.start(
+        model.integrate(q[0], errors[:, : model.nv]), v[0] + errors[:, model.nv :], position=0.05, rate=0.3
+    )
     found = robot.run(start, t, seen, tau)
     low, high = band(2 * model.nv, runs)
     assert low <= found[-1].nees(q[-1], v[-1]).mean() <= high

@@ -1,6 +1,7 @@
 """The public names. Importing the package loads none of them; each is loaded when it is first used."""
 
 from phistar.control.avoidance import PotentialFieldControl as PotentialFieldControl
+from phistar.control.collision_limit import CollisionLimit as CollisionLimit, Distance as Distance
 from phistar.control.compliance import HybridControl as HybridControl, ImpedanceControl as ImpedanceControl
 from phistar.control.coordinated import CoordinatedControl as CoordinatedControl, CoordinatedGains as CoordinatedGains
 from phistar.control.grasp_laws import AttitudeControl as AttitudeControl, ObjectControl as ObjectControl
