@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.control.kinematics import damped_rates, pose_gap
+from phistar.control.pose_search import damped_rates, pose_gap
 from phistar.control.reach import greatest_reach
 from phistar.errors import ModelError, ShapeError
 from phistar.spatial import rotations

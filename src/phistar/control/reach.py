@@ -24,7 +24,8 @@ class Stop:
     flat: np.ndarray
 
     @staticmethod
-    def of(q: np.ndarray, count: int, nv: int) -> Stop:
+    def of(q: np.ndarray, nv: int) -> Stop:
+        count = len(q)
         return Stop(
             q.copy(),
             np.full((count, 6), np.nan),
@@ -35,27 +36,21 @@ class Stop:
             np.zeros(count, bool),
         )
 
-    def record(self, rows: np.ndarray, *values: Any) -> None:
-        """The end of some searches: q, error, done, iterations, locked, flat."""
-        q, error, done, iterations, locked, flat = values
-        self.q[rows], self.error[rows], self.done[rows] = q, error, done
-        self.iterations[rows], self.locked[rows], self.flat[rows] = iterations, locked, flat
-
-    def keep(self, rows: np.ndarray, other: Stop) -> None:
-        """Take over what is nearer than what is known; iterations and starts add up."""
-        self.iterations[rows] += other.iterations
+    def take(self, ends: Any, over: np.ndarray, met: np.ndarray) -> None:
+        """Take over the ends that are nearer than what is known, of searches that are over; iterations and starts add
+        up."""
+        rows = ends.rows[over]
+        self.iterations[rows] += ends.age[over]
         self.starts[rows] += 1
         known = np.sum(self.error[rows] ** 2, axis=-1)
-        nearer = ~(known <= np.sum(other.error**2, axis=-1))  # NaN: nothing is known yet
-        best = rows[nearer]
-        for name in ("q", "error", "done", "locked", "flat"):
-            getattr(self, name)[best] = getattr(other, name)[nearer]
+        nearer = ~(known <= np.sum(ends.error[over] ** 2, axis=-1))  # NaN: nothing is known yet
+        best, chosen = rows[nearer], np.flatnonzero(over)[nearer]
+        self.q[best], self.error[best], self.done[best] = ends.q[chosen], ends.error[chosen], met[chosen]
+        self.locked[best], self.flat[best] = ends.held[chosen], ends.flat[chosen]
 
 
 def explained(model: Model, frame: str, target: np.ndarray, end: Stop, i: int, reach: tuple[np.ndarray, float]) -> str:
-    """Why search i ended, in a sentence."""
-    if end.done[i]:
-        return "reached"
+    """Why search i did not reach its target, in a sentence."""
     if not np.isfinite(target).all() or not np.isfinite(end.error[i]).all():
         return "the target is not finite"
     centre, most = reach

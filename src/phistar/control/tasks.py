@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.control.kinematics import pose_gap
+from phistar.control.pose_search import pose_gap
 from phistar.dynamics import center_of_mass, center_of_mass_jacobian, forward_kinematics, jacobian
 from phistar.errors import InfeasibleError, PhistarError, ShapeError
 from phistar.model import Model
