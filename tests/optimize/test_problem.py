@@ -9,6 +9,7 @@ from scipy.optimize import approx_fprime
 import phistar as ps
 from phistar.optimize.quadratic import CostKernel
 from phistar.optimize.transition import Transition
+from phistar.steps.sweep import RiccatiSweep
 
 o = ps.optimize
 
@@ -43,8 +44,8 @@ def test_steps_have_the_derivatives_of_differences(make):
     nv = model.nv
     transition, h = Transition(model, np.eye(nv)[:, -1:], True), np.array([0.1])
     q, v, u = model.random(rng), rng.normal(size=nv), rng.normal(size=1)
-    A, B = np.zeros((1, 2 * nv, 2 * nv)), np.zeros((1, 2 * nv, 1))
-    transition.linear(q[None], v[None], u[None], h, A, B)
+    sweep = RiccatiSweep(1, 2 * nv, 1, transition.places, transition.curved)
+    transition.linear(q[None], v[None], u[None], h, sweep)
     after = transition.after(q[None], v[None], u[None], h)
 
     def away(change):
@@ -53,7 +54,46 @@ def test_steps_have_the_derivatives_of_differences(make):
 
     eps = 1e-6
     columns = [(away(eps * e) - away(-eps * e)) / (2 * eps) for e in np.eye(2 * nv + 1)]
-    assert np.allclose(np.concatenate([A[0], B[0]], axis=1), np.stack(columns, axis=1), atol=1e-7)
+    assert np.allclose(step_matrices(sweep)[0], np.stack(columns, axis=1), atol=1e-7)
+
+
+def step_matrices(sweep):
+    """[A, B] (N, n, n + m) of a sweep's steps: where unit states and controls go."""
+    one, made = RiccatiSweep(1, sweep.n, sweep.m, sweep.places, sweep.curved), []
+    for k in range(sweep.steps):
+        for name in ("by_q", "by_v", "by_force", *(("carried", "spread") if sweep.curved else ())):
+            one.table(name)[:] = sweep.table(name)[k]
+        one.flat["h"][:], columns = sweep.flat["h"][k], []
+        for unit in np.eye(sweep.n + sweep.m):
+            one.vector("x")[0], one.vector("d")[0] = unit[: sweep.n], unit[sweep.n :]
+            one.forward()
+            columns.append(one.vector("x")[1].copy())
+        made.append(np.stack(columns, axis=1))
+    return np.stack(made)
+
+
+@pytest.mark.parametrize("make", [acrobot, floating])
+@pytest.mark.parametrize("bounded", [False, True])
+def test_a_mechanisms_sweep_is_that_of_its_matrices(make, bounded):
+    model, rng, N = make(), np.random.default_rng(3), 5
+    nv = model.nv
+    transition, h = Transition(model, np.eye(nv)[:, -2:], True), rng.uniform(0.05, 0.1, N)
+    sweep = RiccatiSweep(N, 2 * nv, 2, transition.places, transition.curved)
+    transition.linear(model.random(rng, (N,)), rng.normal(size=(N, nv)), rng.normal(size=(N, 2)), h, sweep)
+    plain = RiccatiSweep(N, 2 * nv, 2)
+    both = step_matrices(sweep)
+    plain.table("A")[:], plain.table("B")[:] = both[..., : 2 * nv], both[..., 2 * nv :]
+    root = rng.normal(size=(N + 1, 2 * nv + 2, 2 * nv + 2))
+    for each in (sweep, plain):
+        each.table("W")[:], each.vector("w")[:] = root @ np.swapaxes(root, 1, 2), root[:, 0]
+        each.vector("c")[:] = root[:-1, 1, : 2 * nv]
+        each.vector("low")[:], each.vector("high")[:] = -0.02, 0.03
+        assert each.backward(bounded) is None
+    for name in ("P", "K", "D"):
+        scale = np.abs(plain.table(name)).max()
+        assert np.allclose(sweep.table(name), plain.table(name), rtol=0, atol=1e-11 * scale)
+    assert np.allclose(sweep.vector("p"), plain.vector("p"), rtol=1e-9, atol=1e-9)
+    assert np.allclose(sweep.vector("d"), plain.vector("d"), rtol=1e-9, atol=1e-10)
 
 
 def test_costs_have_the_gradients_of_differences():

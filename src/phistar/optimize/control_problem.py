@@ -57,6 +57,11 @@ class Problem:
         return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
 
     @cached_property
+    def times(self) -> Array:
+        """The knots' times (N + 1,), s."""
+        return np.concatenate([[0.0], np.cumsum(self.h)])
+
+    @cached_property
     def transition(self) -> Transition:
         return Transition(self.model, self.actuation, self.passive)
 
@@ -76,7 +81,8 @@ class Problem:
     @cached_property
     def sweep(self) -> RiccatiSweep:
         """The memory of the sweeps, which one solution at a time works in."""
-        return RiccatiSweep(self.steps, 2 * self.model.nv, self.controls)
+        at = self.transition
+        return RiccatiSweep(self.steps, 2 * self.model.nv, self.controls, at.places, at.curved)
 
     @cached_property
     def turn(self) -> Lock:

@@ -112,7 +112,8 @@ def _plain_cost(problem: Problem, at: Iterate, running: _Multipliers, terminal: 
 def _solution(problem: Problem, at: Iterate, reason: str, worst: float, cost: float) -> Solution:
     gains = np.matmul(problem.actuation, at.sweep.table("K"))
     told = reason or "the cost is least"
-    gaps, tau = float(np.abs(at.gaps).max()), at.u @ problem.actuation.T
+    tau = at.u @ problem.actuation.T
+    gaps = float(np.abs(problem.transition.gaps(at.q, at.v, at.u, problem.h)).max())
     return Solution(
         problem.model, at.times, at.q, at.v, at.u, tau, gains, cost, not reason, told, worst, gaps, tuple(at.history)
     )

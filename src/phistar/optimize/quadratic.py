@@ -30,7 +30,7 @@ class CostKernel:
     controls: int
     costs: tuple[Cost, ...]
 
-    @property
+    @cached_property
     def rows(self) -> list[int]:
         targets = sum(cost.target.shape[-1] for cost in self.costs)
         return [self.model.nq, self.model.nv, self.controls, targets + sum(self.sizes)]
@@ -56,12 +56,19 @@ class CostKernel:
                 raise ShapeError(f"The weight of {cost.name} has shape {cost.weight.shape}; it needs ({size},).")
         return self._residuals[1]
 
-    def parameters(self, knots: int, scale: float = 1.0) -> np.ndarray:
-        """(knots, p): targets, then weights times a scale."""
-        columns = [_rows(cost, cost.target, knots) for cost in self.costs]
-        for cost, size in zip(self.costs, self.sizes, strict=True):
-            columns.append(np.broadcast_to(scale * cost.weight, (knots, size)))
-        return np.concatenate([np.zeros((knots, 0)), *columns], axis=-1)
+    def parameters(self, knots: int) -> np.ndarray:
+        """(knots, p): targets, then weights; a fresh copy, to be changed at will."""
+        if knots not in self._parameters:
+            columns = [_rows(cost, cost.target, knots) for cost in self.costs]
+            for cost, size in zip(self.costs, self.sizes, strict=True):
+                columns.append(np.broadcast_to(cost.weight, (knots, size)))
+            self._parameters[knots] = np.concatenate([np.zeros((knots, 0)), *columns], axis=-1)
+        return self._parameters[knots].copy()
+
+    @cached_property
+    def _parameters(self) -> dict[int, np.ndarray]:
+        """Those made so far, by the number of knots."""
+        return {}
 
     def _on(self, tape: Tape) -> tuple[list[Any], list[Any], list[Any]]:
         """Values of all instructions of the residuals on a tape, its inputs, and the weights."""

@@ -9,6 +9,7 @@ than its model says; without gaps when the cost falls as the model says (Armijo)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from time import perf_counter
 
 import numpy as np
@@ -43,29 +44,31 @@ class Iterate:
     def __post_init__(self) -> None:
         problem = self.problem
         self.sweep = problem.sweep
-        self.times = np.concatenate([[0.0], np.cumsum(problem.h)])
+        self.times = problem.times
         self.rows = np.zeros((problem.steps, problem.trials.memory.row))
-        parts = problem.trials.parts(self.rows)
-        parts["low"][:] = np.maximum(problem.low, -BEYOND)
-        parts["high"][:] = np.minimum(problem.high, BEYOND)
+        self.values = np.zeros((problem.steps, 1))
+        self.parts = problem.trials.parts(self.rows)
+        self.parts["low"][:] = np.maximum(problem.low, -BEYOND)
+        self.parts["high"][:] = np.minimum(problem.high, BEYOND)
         self.gaps = problem.transition.gaps(self.q, self.v, self.u, problem.h)
+        sizes = np.abs(self.gaps)
+        self.widest, self.opening = float(sizes.max()), float(sizes.sum())
 
     def approximate(self) -> None:
         """The quadratic of the cost and the linear step at all knots, in the sweep's memory."""
         problem, sweep, n = self.problem, self.sweep, 2 * self.problem.model.nv
-        Q, q, cost = sweep.table("Q"), sweep.vector("q"), 0.0
+        W, w, cost = sweep.table("W"), sweep.vector("w"), 0.0
         if problem.running_kernel.costs:
-            value, slope, curve = problem.running_kernel.quadratic(self.q[:-1], self.v[:-1], self.u, self.running)
-            Q[:-1], sweep.table("S")[:], sweep.table("R")[:] = curve[:, :n, :n], curve[:, :n, n:], curve[:, n:, n:]
-            q[:-1], sweep.vector("r")[:] = slope[:, :n], slope[:, n:]
-            cost += float(value.sum())
+            room = self.values, w[:-1], W[:-1]
+            problem.running_kernel.quadratic(self.q[:-1], self.v[:-1], self.u, self.running, out=room)
+            cost += float(self.values.sum())
         if problem.terminal_kernel.costs:
             nothing = np.zeros((1, problem.controls))
             value, slope, curve = problem.terminal_kernel.quadratic(self.q[-1:], self.v[-1:], nothing, self.terminal)
-            Q[-1], q[-1] = curve[0, :n, :n], slope[0, :n]
+            W[-1, :n, :n], w[-1, :n] = curve[0, :n, :n], slope[0, :n]
             cost += float(value.sum())
         self.cost = cost
-        problem.transition.linear(self.q[:-1], self.v[:-1], self.u, problem.h, sweep.table("A"), sweep.table("B"))
+        problem.transition.linear(self.q[:-1], self.v[:-1], self.u, problem.h, sweep)
         sweep.vector("c")[:] = self.gaps
         if problem.bounded:
             sweep.vector("low")[:], sweep.vector("high")[:] = problem.low - self.u, problem.high - self.u
@@ -79,7 +82,7 @@ class Iterate:
                 break
             if not self.stiffen():
                 return None
-        if not self.gaps.any() or np.abs(self.gaps).max() <= CLOSED:  # the sweep has summed it up on its way
+        if self.widest <= CLOSED:  # the sweep has summed it up on its way
             return float(sweep.flat["scalars"][SLOPE]), 0.5 * float(sweep.flat["scalars"][CURVATURE])
         sweep.vector("x")[0] = 0.0
         sweep.forward()
@@ -98,20 +101,20 @@ class Iterate:
 
     def try_lengths(self, slope: float, curve: float) -> float:
         """The length of the step that was taken, 0 where none was accepted."""
-        problem, parts = self.problem, self.problem.trials.parts(self.rows)
+        problem, parts = self.problem, self.parts
         parts["u"][:], parts["d"][:], parts["gap"][:] = self.u, self.sweep.vector("d"), self.gaps
         parts["q"][:], parts["v"][:] = self.q[:-1], self.v[:-1]
         parts["K"][:] = self.sweep.flat["K"].reshape(problem.steps, -1)
-        parts["parameters"][:] = self.running
         for lengths in (LENGTHS[:FIRST], LENGTHS[FIRST:]):
-            with np.errstate(all="ignore"):
-                made = problem.trials.run(problem.q0, problem.v0, self.times, self.rows, lengths)
-                costs = made.cost + self.terminal_cost(made.q[:, -1], made.v[:, -1])
+            made = problem.trials.run(problem.q0, problem.v0, self.times, self.rows, lengths)
+            costs = made.cost + self.terminal_cost(made.q[:, -1], made.v[:, -1])
             taken = self._chosen(lengths, costs, slope, curve)
             if taken is not None:
                 self.q, self.v, self.u = made.q[taken], made.v[taken], made.u[taken]
-                self.gaps = problem.transition.gaps(self.q, self.v, self.u, problem.h)
-                return float(lengths[taken])
+                length = float(lengths[taken])
+                self.gaps = (1.0 - length) * self.gaps  # which is how the trial was made
+                self.widest, self.opening = (1.0 - length) * self.widest, (1.0 - length) * self.opening
+                return length
         return 0.0
 
     def terminal_cost(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -129,24 +132,27 @@ class Iterate:
         return total
 
     def _chosen(self, lengths: np.ndarray, costs: np.ndarray, slope: float, curve: float) -> int | None:
-        """Which trial is taken."""
-        size = float(np.abs(self.gaps).sum())
-        expected = lengths * slope + lengths**2 * curve
-        change = costs - self.cost
-        falls = np.where(expected < 0.0, change <= ARMIJO * expected, change <= RISE * expected)
-        if size <= CLOSED * self.gaps.size:
-            rounding = 1e-14 * abs(self.cost)
-            good = np.isfinite(costs) & (falls | ((np.abs(expected) <= rounding) & (change <= rounding)))
-            return int(np.argmin(np.where(good, costs, np.inf))) if good.any() else None
-        left = (1.0 - lengths) * size
-        better = np.ones(len(costs), bool)
-        for cost, gaps in self.filter:
-            better &= (left <= (1.0 - FILTER) * gaps) & (costs <= cost + FILTER * gaps) | (
-                costs <= cost - FILTER * gaps
-            )
-        good = np.isfinite(costs) & (falls | (better & (change <= 0.0)))
-        self.filter.append((self.cost, size))
-        return int(np.argmax(good)) if good.any() else None
+        """Which trial is taken: without gaps the best that falls, else the longest that the filter lets pass."""
+        closed, rounding, best = self.opening <= CLOSED * self.gaps.size, 1e-14 * abs(self.cost), None
+        for number, (length, cost) in enumerate(zip(lengths.tolist(), costs.tolist(), strict=True)):
+            expected, change = length * (slope + length * curve), cost - self.cost
+            good = change <= (ARMIJO if expected < 0.0 else RISE) * expected  # NaN and infinity do not fall
+            if closed:
+                good = good or (abs(expected) <= rounding and change <= rounding)
+                best = number if good and (best is None or cost < costs[best]) else best
+            elif good or (change <= 0.0 and self._passes(cost, (1.0 - length) * self.opening)):
+                best = number
+                break
+        if not closed:
+            self.filter.append((self.cost, self.opening))
+        return best
+
+    def _passes(self, cost: float, left: float) -> bool:
+        """Whether no iterate before was better in both, cost and gaps."""
+        return isfinite(cost) and all(
+            (left <= (1.0 - FILTER) * gaps and cost <= before + FILTER * gaps) or cost <= before - FILTER * gaps
+            for before, gaps in self.filter
+        )
 
 
 @dataclass(frozen=True)
@@ -168,15 +174,21 @@ class Ends:
 
 def improve(at: Iterate, ends: Ends) -> str:
     """Iterate until the cost is least; the reason why it ended, "" when it is."""
+    with np.errstate(all="ignore"):  # trials may diverge
+        return _improved(at, ends)
+
+
+def _improved(at: Iterate, ends: Ends) -> str:
+    at.parts["parameters"][:] = at.running
     while not ends.is_over(len(at.history)):
         at.approximate()
-        if not any(np.any(at.sweep.flat[name]) for name in ("Q", "R", "q", "r")):
+        if not at.history and not (at.sweep.flat["W"].any() or at.sweep.flat["w"].any()):
             return "no cost depends on the controls or on what they move"
         found = at.direction()
         if found is None:
             return "the cost does not depend on some control, or falls without end: its Hessian cannot be made positive"
         slope, curve = found
-        gaps = float(np.abs(at.gaps).max())
+        gaps = at.widest
         if -(slope + curve) <= ends.tolerance * (1e-3 + abs(at.cost)) and gaps <= CLOSED:
             at.history.append(Iteration(at.cost, gaps, -(slope + curve), 0.0, at.shift))
             return ""

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from phistar.derivatives import linearize
+from phistar.derivatives import RECORDED, forward_dynamics_derivatives
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
-from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces
+from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces, with_passive
 from phistar.spatial import skew
+from phistar.steps.sweep import RiccatiSweep
 
 TERMS = 24  # of the series in h v'~: exact to rounding for turns of up to three radians a step
 
@@ -49,35 +51,44 @@ class Transition:
         after, rates = self.after(q[:-1], v[:-1], u, h)
         return np.concatenate([self.model.difference(q[1:], after), rates - v[1:]], axis=-1)
 
-    def linear(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, h: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-        """∂x'/∂x and ∂x'/∂u of all knots, written to A (N, 2nv, 2nv) and B (N, 2nv, nu)."""
-        nv, step = self.model.nv, h[:, None, None]
-        made = linearize(self.model, q, v, u @ self.actuation.T, passive=self._acts)
-        np.multiply(made.A[:, nv:], step, out=A[:, nv:])
-        np.multiply(made.B[:, nv:] @ self.actuation if self._chosen else made.B[:, nv:], step, out=B[:, nv:])
-        flat = A.reshape(len(A), -1)
-        flat[:, nv * (2 * nv + 1) :: 2 * nv + 1] += 1.0  # the diagonal's second half, then its first
-        np.multiply(A[:, nv:], step, out=A[:, :nv])
-        np.multiply(B[:, nv:], step, out=B[:, :nv])
-        if self._flat:
-            flat[:, : 2 * nv * nv : 2 * nv + 1] += 1.0
-            return
-        rates = v + h[:, None] * forward_dynamics(self.model, q, v, self.forces(q, v, u))
-        carried, spread = self._curved(h[:, None] * rates)
-        A[:, :nv], B[:, :nv] = spread @ A[:, :nv], spread @ B[:, :nv]
-        A[:, :nv, :nv] += carried
+    def linear(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, h: np.ndarray, sweep: RiccatiSweep) -> None:
+        """∂θ̈ by q, v and joint forces at all knots, and how curved coordinates move, into a mechanism's sweep."""
+        tau, tables = self.forces(q, v, u), tuple(sweep.table(name) for name in ("by_q", "by_v", "by_force"))
+        if self._derivatives is not None:
+            self._derivatives(q, v, tau, out=tables)
+        else:
+            for table, made in zip(tables, forward_dynamics_derivatives(self.model, q, v, tau), strict=True):
+                table[:] = made
+        if self._acts:
+            both = with_passive(self.model, q, v, np.concatenate(tables[:2], axis=-1), tables[2])
+            tables[0][:], tables[1][:] = both[..., : self.model.nv], both[..., self.model.nv :]
+        sweep.flat["h"][:] = h
+        if self.curved:
+            rates = v + h[:, None] * forward_dynamics(self.model, q, v, tau)
+            carried, spread = self._curved(h[:, None] * rates[:, : self.curved])
+            sweep.table("carried")[:], sweep.table("spread")[:] = carried, spread
 
     @cached_property
-    def _chosen(self) -> bool:
-        return not np.array_equal(self.actuation, np.eye(self.model.nv))
+    def _derivatives(self) -> Any:
+        """The kernel of all knots' derivatives, which writes where it is told; None where there is none such."""
+        if self.model.loops:
+            return None
+        made = RECORDED["forward_dynamics_derivatives"].kernel(self.model).function
+        return made if isinstance(made, np.ufunc) else None
 
     @cached_property
-    def _flat(self) -> bool:
-        return all(joint.kind.flat for joint in self.model.joints)
+    def places(self) -> tuple[int, ...]:
+        """The joint rate that each control acts on."""
+        return tuple(int(i) for i in np.argmax(self.actuation, axis=0))
+
+    @cached_property
+    def curved(self) -> int:
+        """How many rates there are up to the last whose coordinates do not add."""
+        return max((joint.v_slice.stop for joint in self.model.joints if not joint.kind.flat), default=0)
 
     def _curved(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """X and Y, (N, nv, nv), of a displacement h v' (N, nv)."""
-        carried = np.broadcast_to(np.eye(self.model.nv), (*moved.shape, self.model.nv)).copy()
+        """X and Y, (N, c, c), of a displacement h v' (N, c)."""
+        carried = np.broadcast_to(np.eye(self.curved), (*moved.shape, self.curved)).copy()
         spread = carried.copy()
         for joint in self.model.joints:
             if joint.kind.flat:

@@ -1,13 +1,19 @@
 """Riccati's equation swept backward over steps, as loops that compile to machine code.
 
-With the cost ½x*Qx + x*Su + ½u*Ru + q*x + r*u of a step and x' = Ax + Bu + c, one step of the sweep is
+With the cost ½[x; u]*W[x; u] + w*[x; u] of a step, W = [[Q, S], [S*, R]], and x' = Ex + L(Ax + Bu) + c, one step of the
+sweep is
 
-    D = R + B*PB,   X = S* + B*PA,   K = D⁻¹X,   d = −D⁻¹(r + B*(p + Pc))          u = d − Kx
-    P ← Q + A*PA − X*K,   p ← q + A*(p + Pc) + X*d
+    T = L*PL,   G = L*PE + TA,   s = p + Pc
+    D = R + B*TB,   X = S* + B*G,   K = D⁻¹X,   d = −D⁻¹(r + B*L*s)                                u = d − Kx
+    P ← Q + E*PE + A*(L*PE + ½TA) + (L*PE + ½TA)*A − X*K,   p ← q + E*s + A*L*s + X*d
 
 which along links is R87 eqs. 37-43 with A* for φ, B for H*, Q for M and R for armature. S does not occur there: it goes
-by a change of u. Between `low` and `high` the step's u is the minimum of the quadratic in a box (Tassa 2014), and rows
-of K are zero where it stands at a bound.
+by a change of u. What E, L, A and B are stands in `system_step.py` (E = 0, L = 1) and `mechanism_step.py` (A and B are
+those of the rates alone, half the rows). Between `low` and `high` the step's u is the minimum of the quadratic in a box
+(Tassa 2014), and rows of K are zero where it stands at a bound.
+
+Products take three rows at once: a row of the result is then loaded and stored once for three multiplications. Tables
+that are worked in have rows of whole vectors of numbers; what stands beyond their own columns is never read.
 """
 
 from __future__ import annotations
@@ -16,67 +22,74 @@ from math import sqrt
 
 from phistar.backends.code.native import Arrays
 
-STATES, CONTROLS = 1, 1  # of a system; given when the loops are compiled
-COUNT, BOUNDED, FAILED = (
-    0,
-    1,
-    2,
-)  # entries of `whole`: steps; whether u has bounds; 1 + the step whose D is not positive
+STATES, CONTROLS, BOTH, ROWS = 1, 1, 2, 1  # states, controls, both, rows of A; given when the loops are compiled
+FIRST = 2  # the column of B in F, of D in X: after those of the states and one more
+NARROW, WIDE = 2, 3  # columns of tables that hold STATES + 1 or BOTH + 1: as many as whole vectors of numbers have
+COUNT, BOUNDED, FAILED, DRIFTS = 0, 1, 2, 3
+"""Entries of `whole`: steps; whether u has bounds; 1 + the step whose D is not positive; whether any c is not zero."""
 STATE_SHIFT, CONTROL_SHIFT, SLOPE, CURVATURE = 0, 1, 2, 3
-"""Entries of `scalars`: what is added to the diagonals of P and D; Σ (r + B*(p + Pc))*d and Σ d*Dd."""
+"""Entries of `scalars`: what is added to the diagonals of P and D; Σ (r + B*L*s)*d and Σ d*Dd."""
 NEWTON = 30  # changes of the set of bounds that are met
 EDGE = 1e-12  # how near to a bound is at it
 
 
-def product_over_state(m: Arrays, k: int) -> None:
-    """VA, (n, n), and B*V, (m, n), of V = P + the shift at the end of step k; p + Pc in `slope`."""
+def value_after(m: Arrays, k: int) -> None:
+    """P at the end of step k gets its shift; s = p + Pc in `slope`."""
     after, at = (k + 1) * STATES, k * STATES
     for i in range(STATES):
+        m.P[after + i, i] += m.scalars[STATE_SHIFT]
+        m.slope[i] = m.p[after + i]
+    if m.whole[DRIFTS] == 1:
+        for l in range(STATES):
+            factor = m.c[at + l]
+            for i in range(STATES):
+                m.slope[i] += factor * m.P[after + l, i]
+
+
+def products(m: Arrays) -> None:
+    """G = [L*PE + TA, L*s, TB], and `half` = [L*PE + ½TA, ½L*s], whose first part begins as L*PE."""
+    for i in range(ROWS):
+        for j in range(WIDE):
+            m.G[i, j] = 0.0
+        for block in range(ROWS // 3):
+            l = 3 * block
+            a, b, c = m.T[i, l], m.T[i, l + 1], m.T[i, l + 2]
+            for j in range(WIDE):
+                m.G[i, j] += a * m.F[l, j] + (b * m.F[l + 1, j] + c * m.F[l + 2, j])
+        for l in range(3 * (ROWS // 3), ROWS):
+            a = m.T[i, l]
+            for j in range(WIDE):
+                m.G[i, j] += a * m.F[l, j]
         for j in range(STATES):
-            m.VA[i, j] = 0.0
-            m.V[i, j] = m.P[after + i, j]
-        m.V[i, i] += m.scalars[STATE_SHIFT]
-        total = m.p[after + i]
-        for l in range(STATES):
-            total += m.V[i, l] * m.c[at + l]
-        m.slope[i] = total
-        for l in range(STATES):
-            factor = m.V[i, l]
-            for j in range(STATES):
-                m.VA[i, j] += factor * m.A[at + l, j]
-    for i in range(CONTROLS):
-        for j in range(STATES):
-            m.BV[i, j] = 0.0
-        for l in range(STATES):
-            factor = m.B[at + l, i]
-            for j in range(STATES):
-                m.BV[i, j] += factor * m.V[l, j]
+            first = m.half[i, j]
+            m.half[i, j] = first + 0.5 * m.G[i, j]
+            m.G[i, j] += first
+        m.half[i, STATES] = 0.5 * m.lifted[i]
+        m.G[i, STATES] = m.lifted[i]
 
 
 def quadratic_in_controls(m: Arrays, k: int) -> None:
-    """D = R + B*VB, X = S* + B*VA in `X` and `K`, r + B*(p + Pc) in `gradient`."""
-    at, own = k * STATES, k * CONTROLS
+    """[X, r + B*L*s, D] = [S*, r, R] + B*G in `X`, D also in its table, the column between in `gradient`."""
+    own, at = k * CONTROLS, k * BOTH + STATES
     for i in range(CONTROLS):
+        for j in range(STATES):
+            m.X[i, j] = m.W[at + i, j]
+        m.X[i, STATES] = m.w[at + i]
         for j in range(CONTROLS):
-            m.D[own + i, j] = m.R[own + i, j]
-        for l in range(STATES):
-            factor = m.BV[i, l]
-            for j in range(CONTROLS):
-                m.D[own + i, j] += factor * m.B[at + l, j]
-        m.D[own + i, i] += m.scalars[CONTROL_SHIFT]
-    for i in range(CONTROLS):
-        total = m.r[own + i]
-        for l in range(STATES):
-            total += m.B[at + l, i] * m.slope[l]
-        m.gradient[i] = total
-        for j in range(STATES):
-            m.X[i, j] = m.S[at + j, i]
-        for l in range(STATES):
-            factor = m.B[at + l, i]
-            for j in range(STATES):
-                m.X[i, j] += factor * m.VA[l, j]
-        for j in range(STATES):
-            m.K[own + i, j] = m.X[i, j]
+            m.X[i, FIRST + j] = m.W[at + i, STATES + j]
+        m.X[i, FIRST + i] += m.scalars[CONTROL_SHIFT]
+        for block in range(ROWS // 3):
+            l = 3 * block
+            a, b, c = m.F[l, FIRST + i], m.F[l + 1, FIRST + i], m.F[l + 2, FIRST + i]
+            for j in range(WIDE):
+                m.X[i, j] += a * m.G[l, j] + (b * m.G[l + 1, j] + c * m.G[l + 2, j])
+        for l in range(3 * (ROWS // 3), ROWS):
+            a = m.F[l, FIRST + i]
+            for j in range(WIDE):
+                m.X[i, j] += a * m.G[l, j]
+        m.gradient[i] = m.X[i, STATES]
+        for j in range(CONTROLS):
+            m.D[own + i, j] = m.X[i, FIRST + j]
 
 
 def factorized(m: Arrays, own: int) -> bool:
@@ -89,11 +102,12 @@ def factorized(m: Arrays, own: int) -> bool:
             for l in range(j):
                 total -= m.L[i, l] * m.L[j, l]
             if i != j:
-                m.L[i, j] = total / m.L[j, j]
+                m.L[i, j] = total * m.inverse[j]
             else:
                 if not total > 0.0:
                     return False
                 m.L[i, i] = sqrt(total)
+                m.inverse[i] = 1.0 / m.L[i, i]
     return True
 
 
@@ -103,37 +117,60 @@ def divide_step(m: Arrays) -> None:
         total = m.change[i]
         for l in range(i):
             total -= m.L[i, l] * m.change[l]
-        m.change[i] = total / m.L[i, i]
+        m.change[i] = total * m.inverse[i]
     for up in range(CONTROLS):
         i = CONTROLS - 1 - up
         total = m.change[i]
         for l in range(i + 1, CONTROLS):
             total -= m.L[l, i] * m.change[l]
-        m.change[i] = total / m.L[i, i]
+        m.change[i] = total * m.inverse[i]
+
+
+def eliminate(m: Arrays) -> bool:
+    """[Y, y, U] = N⁻¹[X, gradient, D] with D = NU, row by row, in `Y`; 1/U(i, i) in `inverse`; whether D is positive.
+
+    Rows of controls at a bound are left out: those of X become zero, those of D as in the identity."""
+    for i in range(CONTROLS):
+        for j in range(WIDE):
+            m.Y[i, j] = m.X[i, j]
+    if m.whole[BOUNDED] == 1:
+        for i in range(CONTROLS):
+            if m.fixed[i] == 1:
+                for j in range(WIDE):
+                    m.Y[i, j] = 0.0
+                for l in range(CONTROLS):
+                    m.Y[l, FIRST + i] = 0.0
+                m.Y[i, FIRST + i] = 1.0
+    for l in range(CONTROLS):
+        pivot = m.Y[l, FIRST + l]
+        if not pivot > 0.0:
+            return False
+        m.inverse[l] = 1.0 / pivot
+        for i in range(l + 1, CONTROLS):
+            factor = m.Y[i, FIRST + l] * m.inverse[l]
+            for j in range(WIDE):
+                m.Y[i, j] -= factor * m.Y[l, j]
+    return True
 
 
 def divide_gains(m: Arrays, own: int) -> None:
-    """(LL*)⁻¹ times the rows of K, in place; those of controls at a bound become zero."""
-    for i in range(CONTROLS):
-        if m.fixed[i] == 1:
-            for j in range(STATES):
-                m.K[own + i, j] = 0.0
-        for l in range(i):
-            factor = m.L[i, l]
-            for j in range(STATES):
-                m.K[own + i, j] -= factor * m.K[own + l, j]
-        scale = 1.0 / m.L[i, i]
-        for j in range(STATES):
-            m.K[own + i, j] *= scale
+    """K = U⁻¹Y and, without bounds, d = −U⁻¹y."""
     for up in range(CONTROLS):
         i = CONTROLS - 1 - up
+        for j in range(WIDE):
+            m.solved[i, j] = m.Y[i, j]
         for l in range(i + 1, CONTROLS):
-            factor = m.L[l, i]
-            for j in range(STATES):
-                m.K[own + i, j] -= factor * m.K[own + l, j]
-        scale = 1.0 / m.L[i, i]
+            factor = m.Y[i, FIRST + l]
+            for j in range(WIDE):
+                m.solved[i, j] -= factor * m.solved[l, j]
+        scale = m.inverse[i]
+        for j in range(WIDE):
+            m.solved[i, j] *= scale
         for j in range(STATES):
-            m.K[own + i, j] *= scale
+            m.K[own + i, j] = m.solved[i, j]
+    if m.whole[BOUNDED] == 0:
+        for i in range(CONTROLS):
+            m.d[own + i] = -m.solved[i, STATES]
 
 
 def bounded_step(m: Arrays, own: int) -> bool:
@@ -167,49 +204,59 @@ def bounded_step(m: Arrays, own: int) -> bool:
     return True
 
 
-def free_step(m: Arrays, own: int) -> bool:
-    """d = −D⁻¹ gradient; whether D is positive."""
-    for i in range(CONTROLS):
-        m.fixed[i] = 0
-        m.change[i] = -m.gradient[i]
-    if not factorized(m, own):
+def least_step(m: Arrays, own: int) -> bool:
+    """Gains and d of the step, between bounds where there are any; whether D is positive."""
+    if m.whole[BOUNDED] == 1 and not bounded_step(m, own):
         return False
-    divide_step(m)
-    for i in range(CONTROLS):
-        m.d[own + i] = m.change[i]
+    if not eliminate(m):
+        return False
+    divide_gains(m, own)
     return True
 
 
-def least_step(m: Arrays, own: int) -> bool:
-    """d of the step, between bounds where there are any; whether D is positive."""
-    if m.whole[BOUNDED] == 1:
-        return bounded_step(m, own)
-    return free_step(m, own)
+def half_value(m: Arrays) -> None:
+    """Z = A*[L*PE + ½TA, ½L*s] − ½Y*U⁻¹[Y, y]: with its own transpose added, what P has beside Q and E*PE, and, twice
+    its last column, what p has beside q and E*s."""
+    for l in range(CONTROLS):
+        scale = -0.5 * m.inverse[l]
+        for j in range(STATES):
+            m.scaled[l, j] = scale * m.Y[l, j]
+    for i in range(STATES):
+        for j in range(NARROW):
+            m.Z[i, j] = 0.0
+        for block in range(ROWS // 3):
+            l = 3 * block
+            a, b, c = m.F[l, i], m.F[l + 1, i], m.F[l + 2, i]
+            for j in range(NARROW):
+                m.Z[i, j] += a * m.half[l, j] + (b * m.half[l + 1, j] + c * m.half[l + 2, j])
+        for l in range(3 * (ROWS // 3), ROWS):
+            a = m.F[l, i]
+            for j in range(NARROW):
+                m.Z[i, j] += a * m.half[l, j]
+        for block in range(CONTROLS // 3):
+            l = 3 * block
+            a, b, c = m.scaled[l, i], m.scaled[l + 1, i], m.scaled[l + 2, i]
+            for j in range(NARROW):
+                m.Z[i, j] += a * m.Y[l, j] + (b * m.Y[l + 1, j] + c * m.Y[l + 2, j])
+        for l in range(3 * (CONTROLS // 3), CONTROLS):
+            a = m.scaled[l, i]
+            for j in range(NARROW):
+                m.Z[i, j] += a * m.Y[l, j]
 
 
 def value_before(m: Arrays, k: int) -> None:
-    """P and p at the start of step k; whole rows, which vectors of numbers take faster than halves."""
-    at, own = k * STATES, k * CONTROLS
+    """P and p at the start of step k; P has E*PE already."""
+    at, own, both = k * STATES, k * CONTROLS, k * BOTH
     for i in range(STATES):
-        total = m.q[at + i]
-        for l in range(STATES):
-            total += m.A[at + l, i] * m.slope[l]
-        for l in range(CONTROLS):
-            total += m.X[l, i] * m.d[own + l]
-        m.p[at + i] = total
         for j in range(STATES):
-            m.P[at + i, j] = m.Q[at + i, j]
-        for l in range(STATES):
-            factor = m.A[at + l, i]
-            for j in range(STATES):
-                m.P[at + i, j] += factor * m.VA[l, j]
-        for l in range(CONTROLS):
-            factor = m.X[l, i]
-            for j in range(STATES):
-                m.P[at + i, j] -= factor * m.K[own + l, j]
-    for i in range(STATES):
-        for j in range(i):
-            m.P[at + j, i] = m.P[at + i, j]
+            m.P[at + i, j] += m.W[both + i, j] + (m.Z[i, j] + m.Z[j, i])
+        m.p[at + i] = m.w[both + i] + m.straight[i] + 2.0 * m.Z[i, STATES]
+    if m.whole[BOUNDED] == 1:  # y does not make d: X*d in place of −Y*U⁻¹y
+        for i in range(STATES):
+            total = 0.0
+            for l in range(CONTROLS):
+                total += m.X[l, i] * m.d[own + l] - 2.0 * m.scaled[l, i] * m.Y[l, STATES]
+            m.p[at + i] += total
 
 
 def expected(m: Arrays, own: int) -> None:
@@ -222,6 +269,11 @@ def expected(m: Arrays, own: int) -> None:
         m.scalars[CURVATURE] += total * m.d[own + i]
 
 
+def prepare_step(m: Arrays, k: int) -> None:
+    """Stands for that of a kind of system: F = [A, 0, B], T, `half`, `lifted` = L*s, `straight` = E*s, P(k) = E*PE."""
+    raise NotImplementedError
+
+
 def backward(m: Arrays) -> None:
     """Gains and values of all steps, from the last to the first; P and p at the end stand in their last rows."""
     m.whole[FAILED] = 0
@@ -230,18 +282,25 @@ def backward(m: Arrays) -> None:
     for back in range(m.whole[COUNT]):
         k = m.whole[COUNT] - 1 - back
         own = k * CONTROLS
-        product_over_state(m, k)
+        value_after(m, k)
+        prepare_step(m, k)
+        products(m)
         quadratic_in_controls(m, k)
         if not least_step(m, own):
             m.whole[FAILED] = k + 1
             return
-        divide_gains(m, own)
+        half_value(m)
         value_before(m, k)
         expected(m, own)
 
 
+def advance(m: Arrays, k: int) -> None:
+    """Stands for that of a kind of system: x' of x and u."""
+    raise NotImplementedError
+
+
 def forward(m: Arrays) -> None:
-    """x' = Ax + Bu + c with u = d − Kx, from the first row of x."""
+    """x' = Ex + L(Ax + Bu) + c with u = d − Kx, from the first row of x."""
     for k in range(m.whole[COUNT]):
         at, own, after = k * STATES, k * CONTROLS, (k + 1) * STATES
         for i in range(CONTROLS):
@@ -250,24 +309,23 @@ def forward(m: Arrays) -> None:
                 total -= m.K[own + i, j] * m.x[at + j]
             m.u[own + i] = total
         for i in range(STATES):
-            total = m.c[at + i]
-            for j in range(STATES):
-                total += m.A[at + i, j] * m.x[at + j]
-            for j in range(CONTROLS):
-                total += m.B[at + i, j] * m.u[own + j]
-            m.x[after + i] = total
+            m.x[after + i] = m.c[at + i]
+        advance(m, k)
 
 
 SWEEP = (
-    product_over_state,
+    value_after,
+    products,
     quadratic_in_controls,
     factorized,
     divide_step,
+    eliminate,
     divide_gains,
     bounded_step,
-    free_step,
     least_step,
+    half_value,
     value_before,
     expected,
     backward,
 )
+"""The loops of `backward`, which wants a `prepare_step` before them; `forward` wants an `advance`."""
