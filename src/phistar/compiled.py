@@ -27,6 +27,7 @@ from phistar.expression import (
 )
 from phistar.identities.derivation import Derivation
 from phistar.model import Model
+from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
 from phistar.recording import Recording, bound, check_model, checked_parameters, record
@@ -280,6 +281,7 @@ def _compiled_function(recording: Recording) -> CompiledFunction:
     return CompiledFunction(recording, compile_trace(recording.trace, entries, shapes, recording.name, outputs, units))
 
 
+@walks_its_node
 def _compiled_statement(
     expression: Expression, model: Model | None, parameters: tuple[str, ...], matrix: bool, schedule: str | None
 ) -> CompiledStatement:

@@ -25,6 +25,7 @@ from phistar.errors import ShapeError
 from phistar.expression import RobotStatement, check_frames
 from phistar.expression.given import needed_vectors, rows_of
 from phistar.expression.several import check_robots, space_rows
+from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.robot_letters import letters_of_robots
 from phistar.operators.spaces import SCALARS
@@ -58,6 +59,7 @@ class CompiledRobots:
             raise ShapeError(f"{self.statement} takes {wanted}; it was given {given}. {error}.") from None
 
 
+@walks_its_node
 def compiled_robots(statement: RobotStatement, matrix: bool) -> CompiledRobots:
     """The kernel of e·x, of e itself with `matrix`, or of a vector."""
     simple = statement.simplify()

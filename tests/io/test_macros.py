@@ -102,6 +102,38 @@ def test_macros_that_multiply_are_stopped(tmp_path, monkeypatch):
         ps.load(written(tmp_path, body))
 
 
+def _doubled(first, again, count=40):
+    """Properties a0, a1, … of which each is twice the one before."""
+    twice = [again.replace("x", f"a{k}") for k in range(count - 1)]
+    return "".join(f'<xacro:property name="a{k}" value="{x}"/>' for k, x in enumerate([first, *twice]))
+
+
+INSERT = '<xacro:insert_block name="b"/>'
+BOMBS = {
+    "lists": _doubled("${[1, 2]}", "${[x, x]}") + '<link name="l${a39}"/>',
+    "compared lists": _doubled("${[1, 2]}", "${[x, x]}") + '<link name="l${a39 == a38}"/>',
+    "texts": _doubled("abc", "${x}${x}") + '<link name="l${a39}"/>',
+    "long texts": f'<xacro:property name="a" value="{50_000 * "x"}"/><link name="{1000 * "${a}"}"/>',
+    "blocks": '<xacro:macro name="m0" params="*b">' + INSERT + "</xacro:macro>"
+    + "".join(
+        f'<xacro:macro name="m{k + 1}" params="*b"><xacro:m{k}><g>{2 * INSERT}</g></xacro:m{k}>'
+        "</xacro:macro>"
+        for k in range(29)
+    )
+    + "<xacro:m29><link/></xacro:m29>",
+    "siblings": '<xacro:macro name="m0"><link/></xacro:macro>'
+    + "".join(f'<xacro:macro name="m{k + 1}">{2 * f"<xacro:m{k}/>"}</xacro:macro>' for k in range(39))
+    + "<xacro:m39/>",
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_file_that_expands_to_a_huge_one_is_refused(bomb, tmp_path, monkeypatch):
+    monkeypatch.setattr("phistar.io.macros._MOST_STEPS", 100_000)
+    with pytest.raises(ps.FileError, match="steps|entries|too large|expand"):
+        ps.load(written(tmp_path, BOMBS[bomb]))
+
+
 def test_without_the_package_the_way_to_it_is_told(tmp_path, monkeypatch):
     import sys
 

@@ -14,6 +14,7 @@ from phistar.identities.polynomial import is_unit_triangular, letters
 from phistar.identities.rates import depends_on_motion, rate_of
 from phistar.identities.rewriter import simplify
 from phistar.operators.linearized import PLACE, partial
+from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Symbol, inverse
 from phistar.operators.own import is_own_vector, own_vector
 from phistar.operators.rate_letters import RATE, RECURSIVE, gradient, rate
@@ -38,6 +39,7 @@ class Calculus(ABC):
     def _with(self, node: Node, other: Any = None) -> Expression:
         """Another statement about the same robot."""
 
+    @walks_its_node
     def rate(self) -> Expression:
         """The rate of the statement in time, along a motion with q̇ = v and v̇ = qdd.
 
@@ -72,6 +74,7 @@ class Calculus(ABC):
     def derivative(self, *, along: Expression) -> Expression: ...
     @overload
     def derivative(self, *, wrt: str) -> Expression | OperatorDerivative: ...
+    @walks_its_node
     def derivative(self, *, along: Expression | None = None, wrt: str | None = None) -> Expression | OperatorDerivative:
         """The derivative of the statement by the configuration, in the tangent space of `model.integrate`.
 
@@ -112,6 +115,7 @@ class Calculus(ABC):
             raise StatementError(f"derivative(wrt={wrt!r}): statements are differentiated by q, wrt='q'.")
         return self._by_configuration()
 
+    @walks_its_node
     def log_determinant(self) -> LogDeterminant:
         """log det X of an operator that laws factor into unit triangular and block-diagonal ones.
 
@@ -134,6 +138,7 @@ class Calculus(ABC):
         """
         return LogDeterminant(self._with(self.node), self.determinant())
 
+    @walks_its_node
     def trace(self) -> Trace:
         """tr X of an operator that maps a space to itself, such as tr(Λ⁻¹U) or tr(D⁻¹Ḋ).
 
@@ -152,6 +157,7 @@ class Calculus(ABC):
             )
         return Trace(self._with(node))
 
+    @walks_its_node
     def determinant(self) -> Expression:
         """The block-diagonal operator that has the same determinant: det ℳ = ∏ det D(k), det φ = 1.
 

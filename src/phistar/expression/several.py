@@ -16,7 +16,7 @@ from phistar.array_types import Array
 from phistar.backends.traces.solve import invert
 from phistar.errors import ShapeError, StatementError, UnknownNameError
 from phistar.expression.given import needed_vectors
-from phistar.expression.statement import Expression, bounded
+from phistar.expression.statement import Expression
 from phistar.expression.verdict import DIFFERENT, Verdict, between_same_spaces
 from phistar.identities.completion import as_node
 from phistar.identities.derivation import Derivation
@@ -24,6 +24,7 @@ from phistar.identities.law import Setting
 from phistar.identities.polynomial import expand
 from phistar.identities.proof import prove
 from phistar.model import Model
+from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import (
     Adjoint,
     Identity,
@@ -130,6 +131,7 @@ class RobotStatement:
         return self._with(summation([(-1, self.node)]))
 
     @property
+    @walks_its_node
     def T(self) -> RobotStatement:
         """The adjoint."""
         return self._with(adjoint(self.node))
@@ -156,23 +158,24 @@ class RobotStatement:
             found[letter.name].append(self.robots[letter.name].expression(letter.of[0]))
         return found
 
+    @walks_its_node
     def derivation(self) -> RobotDerivation:
         """Derivation of the cheapest form of each robot's expressions."""
-        with bounded():
-            return RobotDerivation(
-                self, self.simplify(), {n: [e.derivation(*_whole(e)) for e in x] for n, x in self.parts.items()}
-            )
+        return RobotDerivation(
+            self, self.simplify(), {n: [e.derivation(*_whole(e)) for e in x] for n, x in self.parts.items()}
+        )
 
+    @walks_its_node
     def simplify(self) -> RobotStatement:
         """Products multiplied out where letters of one robot meet, then each robot's part in its cheapest form."""
-        with bounded():
-            node = merged(as_node(expand(self.node))) if not isinstance(self.node, Inverse) else self.node
-            cheapest = {}
-            for letter in letters_of_robots(node):
-                part = self.robots[letter.name].expression(letter.of[0])
-                cheapest[letter] = robot_letter(letter.name, part.simplify(*_whole(part)).node)
-            return replace(self, node=replaced(node, cheapest))
+        node = merged(as_node(expand(self.node))) if not isinstance(self.node, Inverse) else self.node
+        cheapest = {}
+        for letter in letters_of_robots(node):
+            part = self.robots[letter.name].expression(letter.of[0])
+            cheapest[letter] = robot_letter(letter.name, part.simplify(*_whole(part)).node)
+        return replace(self, node=replaced(node, cheapest))
 
+    @walks_its_node
     def equals(self, other: RobotStatement) -> Verdict:
         """Whether two statements about the same robots are one operator: proved, refuted at random states, or open."""
         self._with(self.node, other)
@@ -190,6 +193,7 @@ class RobotStatement:
 
     # Evaluating
 
+    @walks_its_node
     def dense(self, q: Mapping[str, Any], **vectors: Mapping[str, Any]) -> Array:
         """The matrix straight from the definitions, (rows, columns), or the vector (rows).
 
@@ -203,6 +207,7 @@ class RobotStatement:
         value = _Values(self, q, vectors, dense=True).matrix(self.node)
         return value[:, 0] if self.node.domain == SCALARS else value
 
+    @walks_its_node
     def apply(self, q: Mapping[str, Any], x: Any = None, **vectors: Mapping[str, Any]) -> Array:
         """The cheapest form of each robot's part run as sweeps: e·x, or the value of a vector statement."""
         if (x is None) != (self.node.domain == SCALARS):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite
@@ -30,6 +29,7 @@ from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
 from phistar.identities.proof import prove
 from phistar.model import Model
+from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import Node, adjoint, inverse, product, summation
 from phistar.operators.show import latex, text
 from phistar.operators.spaces import SCALARS
@@ -139,6 +139,7 @@ class Expression(Calculus):
         )
 
     @property
+    @walks_its_node
     def T(self) -> Expression:
         """The adjoint."""
         return self._with(adjoint(self.node))
@@ -167,15 +168,16 @@ class Expression(Calculus):
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
+    @walks_its_node
     def derivation(self, matrix: bool = False) -> Derivation:
         """How the cheapest form is reached: each step, its law and citation."""
-        with bounded():
-            return cheapest(self.node, self.symbols, self.setting, matrix)
+        return cheapest(self.node, self.symbols, self.setting, matrix)
 
     @overload
     def simplify(self, matrix: bool = False, explain: Literal[False] = False) -> Expression: ...
     @overload
     def simplify(self, matrix: bool = False, *, explain: Literal[True]) -> Search: ...
+    @walks_its_node
     def simplify(self, matrix: bool = False, explain: bool = False) -> Expression | Search:
         """The cheapest form that the laws reach: the one whose program has the fewest operations for thirty links.
 
@@ -191,10 +193,10 @@ class Expression(Calculus):
               19,479    B*ψ*(H*D⁻¹ − ΩK)T    by omega decomposition
         """
         if explain:
-            with bounded():
-                return searched(self.node, self.symbols, self.setting, matrix, told=True)
+            return searched(self.node, self.symbols, self.setting, matrix, told=True)
         return self._with(self.derivation(matrix).result)
 
+    @walks_its_node
     def program(self, matrix: bool = False) -> Program:
         """The sweeps of the cheapest form."""
         return derived_program((("y", self.node),), self.symbols, self.setting, matrix, self.form)
@@ -208,6 +210,7 @@ class Expression(Calculus):
         """The passes over the links, inward or outward."""
         return self.program().passes
 
+    @walks_its_node
     def cost(self, n: int | None = None, matrix: bool = False) -> Count:
         """Operations of one evaluation, counted and not timed.
 
@@ -261,10 +264,12 @@ class Expression(Calculus):
         wanted = Statements(named, self.symbols, self.setting, matrix, model, operators, form=self.form)
         return operations_of(wanted)
 
+    @walks_its_node
     def cost_polynomial(self, matrix: bool = False) -> CostPolynomial:
         """Operations of the program as a polynomial in n, on a serial chain of n revolute links."""
         return cost_polynomial(self.program(matrix))
 
+    @walks_its_node
     def equals(self, other: Expression) -> Verdict:
         """Whether two statements are one operator.
 
@@ -294,8 +299,7 @@ class Expression(Calculus):
         """
         right = self._operand(other)
         left, right = between_same_spaces(self._with(self.node, other).node, right)
-        with bounded():
-            found = prove(left, right, self.symbols, self.setting)
+        found = prove(left, right, self.symbols, self.setting)
         if found is not None:
             return Verdict(left, right, True, found)
         if self.model is None:
@@ -308,6 +312,7 @@ class Expression(Calculus):
 
     # Evaluating
 
+    @walks_its_node
     def given(self, **values: Any) -> Expression:
         """The statement with numbers for operators of one's own, as constants: what `ps.compile` and export take."""
         own = own_symbols(self.node)
@@ -320,6 +325,7 @@ class Expression(Calculus):
         made = checked_operators(self.node, values, self.operators, model, self.symbols.frames or ())
         return replace(self, operators=made)
 
+    @walks_its_node
     def dense(self, q: Any, **vectors: Any) -> Array:
         """The matrix straight from the definitions, (…, rows, columns); a vector statement gives (…, rows).
 
@@ -350,6 +356,7 @@ class Expression(Calculus):
             result = Dense(links_at(model, q, frames), {"a_g": gravity, **vectors}, dict(operators))(self.node)
         return result[:, 0] if self.node.domain == SCALARS else result
 
+    @walks_its_node
     def apply(self, q: Any, x: Any = None, **vectors: Any) -> Array:
         """The cheapest form, run as sweeps: e·x for x (…, columns of e), or the value of a vector statement."""
         model = self._bound()
@@ -380,15 +387,6 @@ class Expression(Calculus):
                 f"{self.show()} is abstract: it has no robot to be evaluated for. Bind it: ps.algebra(model, frames=…)."
             )
         return self.model
-
-
-@contextmanager
-def bounded() -> Iterator[None]:
-    """Refuse a statement that is nested too deep."""
-    try:
-        yield
-    except RecursionError:
-        raise StatementError("The statement is nested too deep; name a part of it, and derive its parts.") from None
 
 
 def _is_number(number: object) -> bool:

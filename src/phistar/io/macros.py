@@ -23,7 +23,9 @@ from phistar.io.xml import quote
 from phistar.safe_files import read_text
 
 _LOCK = threading.Lock()  # xacro keeps its state in its module
-_MOST_STEPS = 500_000  # attributes and texts evaluated
+_MOST_STEPS = 1_000_000  # texts and elements evaluated and put in place
+_LETTERS = 100  # of a text that an expression gives, in a step
+_SIBLINGS = 500  # elements beside which one is put in place in a step: minidom looks through all of them
 _LONGEST_EXPRESSION = 10_000
 _NODES = (
     *(ast.Expression, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.Call, ast.keyword, ast.Name),
@@ -49,7 +51,7 @@ _REFUSED_NAMES = (
     ),
     *("rjust", "center", "zfill", "expandtabs", "translate"),
 )
-_LARGEST_POWER, _LARGEST_NUMBER, _LONGEST_TEXT = 16, 1e30, 100_000
+_LARGEST_POWER, _LARGEST_NUMBER, _LONGEST_TEXT, _MOST_ENTRIES = 16, 1e30, 100_000, 1_000
 _COMMAND = re.compile(r"\$\(\s*(find|arg|optenv|cwd|dirname)\b\s*([^()]*)\)")
 
 
@@ -81,17 +83,30 @@ def expand(path: Path, folders: Folders) -> xml.Element:
 @contextlib.contextmanager
 def _held(xacro: Any, folders: Folders) -> Iterator[None]:
     """xacro with our readers and our evaluator in the place of its own."""
-    plain, steps = xacro.eval_text, [0]
+    steps = [0]
 
-    def counted(text: Any, symbols: Any) -> Any:
-        steps[0] += 1
+    def spend(count: int) -> None:
+        steps[0] += count
         if steps[0] > _MOST_STEPS:
             raise FileError(f"the macros come to more than {_MOST_STEPS} steps, the most that are expanded.")
-        return plain(text, symbols)
+
+    def counted(function: Callable[..., Any], cost: Callable[..., int] = lambda *given, **named: 1) -> Callable[..., Any]:
+        def step(*given: Any, **named: Any) -> Any:
+            spend(cost(*given, **named))
+            return function(*given, **named)
+
+        return step
+
+    def evaluated(*given: Any, **named: Any) -> Any:
+        value = _evaluated(*given, **named)
+        spend(len(value) // _LETTERS if isinstance(value, str) else 0)
+        return value
 
     ours: dict[str, Callable[..., Any]] = {
-        "eval_text": counted,
-        "safe_eval": _evaluated,
+        "eval_text": counted(xacro.eval_text),
+        "eval_all": counted(xacro.eval_all),
+        "replace_node": counted(xacro.replace_node, _placing),
+        "safe_eval": evaluated,
         "parse": lambda source, filename=None: _parsed(folders, filename),
         "load_yaml": lambda filename: _refuse_yaml(filename),
         "eval_extension": lambda text: _substituted(xacro, folders, text),
@@ -104,6 +119,12 @@ def _held(xacro: Any, folders: Folders) -> Iterator[None]:
     finally:
         for name, function in before.items():
             setattr(xacro, name, function)
+
+
+def _placing(node: Any, by: Any, content_only: bool = False) -> int:
+    """The steps that it takes to put elements in the place of a node."""
+    put = sum(len(each.childNodes) if content_only else 1 for each in (by if isinstance(by, list) else [by]) if each)
+    return put * (1 + len(node.parentNode.childNodes) // _SIBLINGS)
 
 
 def _evaluated(expression: str, names: dict[str, Any], locals: Any = None) -> Any:
@@ -122,7 +143,23 @@ def _evaluated(expression: str, names: dict[str, Any], locals: Any = None) -> An
             raise FileError(f"the expression {quote(expression)} calls what it makes, which is not evaluated.")
     bounded = ast.fix_missing_locations(_Bounded().visit(tree))
     names.update(__builtins__={f"__{name}": function for name, function in _OPERATIONS.items()})
-    return eval(compile(bounded, "<expression>", "eval"), names, locals)
+    value = eval(compile(bounded, "<expression>", "eval"), names, locals)
+    _check_entries(value)
+    return value
+
+
+def _check_entries(value: Any) -> None:
+    """Refuse lists within lists that would print or compare for ever."""
+    left, count = [value], 0
+    while left:
+        each = left.pop()
+        count += 1
+        if isinstance(each, dict):
+            left.extend((*each.keys(), *each.values()))
+        elif isinstance(each, list | tuple):
+            left.extend(each)
+        if count + len(left) > _MOST_ENTRIES:
+            raise FileError(f"an expression makes a list of more than {_MOST_ENTRIES} entries.")
 
 
 class _Bounded(ast.NodeTransformer):

@@ -9,11 +9,12 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cached_property
 
 from phistar.errors import SpaceError, StatementError
 from phistar.operators.coefficients import ONE, collect, times
 from phistar.operators.interned import Unique
+from phistar.operators.nesting import walks
 from phistar.operators.spaces import Space
 
 MOST_FACTORS, DEEPEST = 1000, 150
@@ -32,6 +33,22 @@ class Node(Unique):
     @property
     def codomain(self) -> Space | None:
         raise NotImplementedError
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        """The nodes that it is made of."""
+        return ()
+
+    @cached_property
+    def depth(self) -> int:
+        """Nested operations."""
+        return 1 + max((part.depth for part in self.parts), default=-1)
+
+    def __post_init__(self) -> None:
+        if self.depth > DEEPEST:
+            raise StatementError(
+                f"A statement is nested more than {DEEPEST} operations deep; name a part of it with a symbol."
+            )
 
     def __matmul__(self, other: Node) -> Node:
         return product(self, other)
@@ -78,6 +95,10 @@ class Symbol(Node):
     of: tuple[Node, ...] = ()
 
     @property
+    def parts(self) -> tuple[Node, ...]:
+        return self.of
+
+    @property
     def domain(self) -> Space:
         return self.source
 
@@ -104,6 +125,10 @@ class Product(Node):
     factors: tuple[Node, ...]
 
     @property
+    def parts(self) -> tuple[Node, ...]:
+        return self.factors
+
+    @property
     def domain(self) -> Space | None:
         return self.factors[-1].domain
 
@@ -121,6 +146,10 @@ class Sum(Node):
     target: Space | None
 
     @property
+    def parts(self) -> tuple[Node, ...]:
+        return tuple(term for _, term in self.terms)
+
+    @property
     def domain(self) -> Space | None:
         return self.source
 
@@ -132,6 +161,10 @@ class Sum(Node):
 @dataclass(frozen=True, eq=False, repr=False)
 class Adjoint(Node):
     of: Node
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        return (self.of,)
 
     @property
     def domain(self) -> Space | None:
@@ -147,6 +180,10 @@ class Inverse(Node):
     of: Node
 
     @property
+    def parts(self) -> tuple[Node, ...]:
+        return (self.of,)
+
+    @property
     def domain(self) -> Space | None:
         return self.of.codomain
 
@@ -155,22 +192,27 @@ class Inverse(Node):
         return self.of.domain
 
 
+@walks
 def spelling(node: Node) -> str:
     """An exact name: equal for one node only, the same in every process. What is shown to people is not."""
+    return _spelled(node)
+
+
+def _spelled(node: Node) -> str:
     match node:
         case Symbol(name=name, source=source, target=target, of=of):
-            made_from = "".join(f"<{spelling(part)}>" for part in of)
+            made_from = "".join(f"<{_spelled(part)}>" for part in of)
             return f"{name}:{source}→{target}{made_from}"
         case Identity(space=space):
             return f"I:{space}"
         case Product(factors=factors):
-            return "·".join(f"({spelling(f)})" for f in factors)
+            return "·".join(f"({_spelled(f)})" for f in factors)
         case Sum(terms=terms, source=source, target=target):
-            return f"Σ[{','.join(f'{c}*({spelling(t)})' for c, t in terms)}]:{source}→{target}"
+            return f"Σ[{','.join(f'{c}*({_spelled(t)})' for c, t in terms)}]:{source}→{target}"
         case Adjoint(of=inner):
-            return f"({spelling(inner)})*"
+            return f"({_spelled(inner)})*"
         case Inverse(of=inner):
-            return f"({spelling(inner)})⁻¹"
+            return f"({_spelled(inner)})⁻¹"
     raise AssertionError(type(node))
 
 
@@ -232,25 +274,9 @@ def summation(terms: Iterable[tuple[Fraction | int, Node]]) -> Node:
     kept = tuple((c, node) for node, c in collected.items() if c)
     if len(kept) == 1 and kept[0][0] == 1:
         return kept[0][1]
-    if len(kept) > MOST_FACTORS or any(depth(node) > DEEPEST for _, node in kept):
-        raise StatementError(
-            f"A sum has more than {MOST_FACTORS} terms, or is nested more than {DEEPEST} operations deep; name a part "
-            "of it with a symbol."
-        )
+    if len(kept) > MOST_FACTORS:
+        raise StatementError(f"A sum has more than {MOST_FACTORS} terms; name a part of it with a symbol.")
     return Sum(kept, spaced.domain if spaced else None, spaced.codomain if spaced else None)
-
-
-@cache
-def depth(node: Node) -> int:
-    """Nested operations."""
-    match node:
-        case Product(factors=parts):
-            return 1 + max(map(depth, parts))
-        case Sum(terms=terms):
-            return 1 + max((depth(term) for _, term in terms), default=0)
-        case Adjoint(of=inner) | Inverse(of=inner):
-            return 1 + depth(inner)
-    return 0
 
 
 def scale_by(coefficient: Fraction | int, node: Node) -> Node:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from unicodedata import normalize
 
+from phistar.operators.nesting import walks
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.own import shown_name
 from phistar.operators.robot_letters import ROBOT
@@ -224,9 +225,11 @@ TEXT = Notation("*", "⁻¹", "−", "I", 0)
 LATEX = Notation("^{*}", "^{-1}", "-", "I", 1)
 
 
+@walks
 def text(node: Node) -> str:
     return TEXT.show(node)
 
 
+@walks
 def latex(node: Node) -> str:
     return LATEX.show(node)

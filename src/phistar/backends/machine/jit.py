@@ -13,7 +13,7 @@ from weakref import finalize
 
 import numpy as np
 
-from phistar.backends.machine.roomy import with_room
+from phistar.roomy import with_room
 from phistar.backends.machine.rows import Signature
 
 _log = logging.getLogger("phistar")

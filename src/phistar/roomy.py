@@ -1,12 +1,14 @@
-"""Calls with room on the stack: a compiler recurses over what it compiles, and its caller's thread may be a small one.
+"""Calls with room on the stack: what recurses over a statement or a function, where the caller's thread may be a small
+one.
 
-LLVM needs up to some MB for long functions, and a stack that ends in the middle of it ends the process. How much a
-caller has left no one can ask in a way that holds everywhere, so a thread of our own is taken for each call: some
-50 µs, where the least module takes milliseconds.
+LLVM needs up to some MB for long functions, Python itself some hundred bytes for each level of a nested statement, and
+a stack that ends in the middle of it ends the process. How much a caller has left no one can ask in a way that holds
+everywhere, so a thread of our own is taken for each call: some 50 µs, where the least module takes milliseconds.
 """
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import threading
 from collections.abc import Callable
@@ -16,15 +18,20 @@ ROOM = 256 * 2**20 if sys.maxsize > 2**32 else 32 * 2**20
 """Bytes of stack: addresses, not memory, which only what is touched takes."""
 LEAST = 8 * 2**20  # what a main thread usually has
 _one_at_a_time = threading.Lock()  # the size for new threads belongs to the whole process
+_here = threading.local()
 
 
 def with_room(work: Callable[[], Any]) -> Any:
     """The result of `work()`, done on a thread with a large stack; what it raises is raised here."""
+    if getattr(_here, "roomy", False):
+        return work()
     outcome: list[Any] = []
+    settings = contextvars.copy_context()  # NumPy's error handling is among them
 
     def done() -> None:
+        _here.roomy = True
         try:
-            outcome.append((work(), None))
+            outcome.append((settings.run(work), None))
         except BaseException as error:
             outcome.append((None, error))
 

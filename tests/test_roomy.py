@@ -5,9 +5,10 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
-from phistar.backends.machine import roomy
+from phistar import roomy
 
 FIRST_CALLS = """
 import threading, numpy as np, phistar as ps
@@ -27,15 +28,49 @@ assert len(found) == 10 and all(np.isfinite(x).all() for x in found)
 """
 
 
-def test_first_calls_in_a_thread_with_64_kb_of_stack_compile_and_answer():
+NESTED = """
+import threading, numpy as np, phistar as ps
+arm, found = ps.chain(3), []
+q, x = arm.random(0), np.ones(3)
+def nested(A, times):
+    made = A.D
+    for k in range(times):
+        made = (A.mass if k % 2 else A.D) + A.D @ made.inv @ A.D
+    return made
+def work():
+    for times in (4, 30, 45):
+        e = nested(ps.algebra(arm), times)
+        told = len(e.show()), len(e.latex()), str(e.derivation()), str(e.algorithm()), e.cost().total, e.T.inv == e.inv.T
+        assert all(told) and e.equals(e.T).proved, told
+        for value in (e.apply(q, x), ps.compile(e)(q, x), nested(ps.algebra({"a": arm}).a, times).apply({"a": q}, x)):
+            assert np.allclose(value, e.dense(q) @ x)
+        found.append(e)
+threading.stack_size(64 * 1024)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert len(found) == 3
+"""
+
+
+@pytest.mark.parametrize("program", [FIRST_CALLS, NESTED], ids=["first calls", "nested statements"])
+def test_a_thread_with_64_kb_of_stack_compiles_and_answers(program):
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_CALLS],
+        [sys.executable, "-c", program],
         env={**os.environ, "PHISTAR_CACHE": "off"},
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_within_such_a_thread_no_other_is_taken_and_settings_of_the_caller_hold():
+    def inside():
+        return threading.get_ident() == roomy.with_room(threading.get_ident), np.geterr()["divide"]
+
+    with np.errstate(divide="raise"):
+        assert roomy.with_room(inside) == (True, "raise")
 
 
 def test_work_is_done_on_another_thread_and_what_it_raises_is_raised_here():
