@@ -41,7 +41,7 @@ def test_the_command_says_that_a_certificate_holds(tmp_path, capsys):
     capsys.readouterr()
     assert run(["check", str(file)]) == 0
     told = capsys.readouterr().out
-    assert "Jℳ⁻¹J* = B*ΩB holds: 8 steps replayed exactly" in told and "to 50 digits" in told
+    assert "J @ inv(mass) @ J.T = B.T @ Omega @ B holds: 8 steps replayed exactly" in told and "to 50 digits" in told
 
 
 def _other_result(data):
@@ -123,6 +123,50 @@ def test_a_derivative_with_a_wrong_sign_is_found():
         evaluate(made, 0)
 
 
+def test_what_is_told_to_hold_is_what_was_checked_not_what_the_file_says(tmp_path, capsys):
+    data = certificate()
+    data["statement"], data["result_text"] = "ℳ", "0"
+    for symbol in data["symbols"]:
+        symbol["shown"] = "φ"
+    file = tmp_path / "altered.json"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    assert run(["check", str(file)]) == 0
+    assert capsys.readouterr().out.startswith("inv(mass) = (I + -1 * (H @ psi @ K)).T @ inv(D) @")
+
+
+def _huge_number(data):
+    data["steps"][0]["uses"][0]["coefficient"] = "1e999999999"
+
+
+def _many_frames(data):
+    data["mechanism"]["frames"] = 10**9
+
+
+def _many_terms(data):
+    symbol = ["add", ["1", ["sym", 0]], ["1", ["sym", 1]]]
+    data["laws"] = [{**data["laws"][0], "left": ["mul", *(14 * [symbol])]} for _ in range(1000)]
+
+
+def _long_word(data):
+    data["start"] = ["mul", *(100_000 * [["sym", 0]])]
+    data["steps"][0]["before"] = data["start"]
+
+
+@pytest.mark.parametrize("bomb", [_huge_number, _many_frames, _many_terms, _long_word])
+def test_certificates_made_to_take_for_ever_are_refused(bomb, tmp_path, capsys):
+    data = certificate()
+    bomb(data)
+    file = tmp_path / "altered.json"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    assert run(["check", str(file)]) in (1, 2)
+    assert capsys.readouterr().err
+
+
+def test_a_device_is_no_certificate(capsys):
+    assert run(["check", "/dev/zero"]) == 2
+    assert "regular file" in capsys.readouterr().err
+
+
 OTHER_VERSION = '{"format": "phistar certificate", "format_version": 2}'
 
 
@@ -151,4 +195,4 @@ def test_the_program_is_small_and_imports_nothing_of_the_algebra():
     assert sum(len(code_lines(source)) for source in sources) < 300
     lines = [line for source in sources for line in source.splitlines()]
     imported = {line.split()[1] for line in lines if line.strip().startswith(("from phistar", "import phistar"))}
-    assert imported == {"phistar.errors", "phistar.cli.check_numbers"}
+    assert imported == {"phistar.errors", "phistar.cli.check_numbers", "phistar.cli.certificate_files"}

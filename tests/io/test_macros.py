@@ -114,10 +114,11 @@ BOMBS = {
     "compared lists": _doubled("${[1, 2]}", "${[x, x]}") + '<link name="l${a39 == a38}"/>',
     "texts": _doubled("abc", "${x}${x}") + '<link name="l${a39}"/>',
     "long texts": f'<xacro:property name="a" value="{50_000 * "x"}"/><link name="{1000 * "${a}"}"/>',
-    "blocks": '<xacro:macro name="m0" params="*b">' + INSERT + "</xacro:macro>"
+    "blocks": '<xacro:macro name="m0" params="*b">'
+    + INSERT
+    + "</xacro:macro>"
     + "".join(
-        f'<xacro:macro name="m{k + 1}" params="*b"><xacro:m{k}><g>{2 * INSERT}</g></xacro:m{k}>'
-        "</xacro:macro>"
+        f'<xacro:macro name="m{k + 1}" params="*b"><xacro:m{k}><g>{2 * INSERT}</g></xacro:m{k}></xacro:macro>'
         for k in range(29)
     )
     + "<xacro:m29><link/></xacro:m29>",
@@ -130,7 +131,7 @@ BOMBS = {
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_small_file_that_expands_to_a_huge_one_is_refused(bomb, tmp_path, monkeypatch):
     monkeypatch.setattr("phistar.io.macros._MOST_STEPS", 100_000)
-    with pytest.raises(ps.FileError, match="steps|entries|too large|expand"):
+    with pytest.raises(ps.FileError, match=r"steps|entries|too large|expand"):
         ps.load(written(tmp_path, BOMBS[bomb]))
 
 

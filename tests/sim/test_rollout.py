@@ -313,3 +313,21 @@ def test_mujoco_steps_alike():
     assert np.abs(run.q[-1, :3] - data.qpos[:3]).max() < 1e-7
     assert np.abs(np.array([w, x, y, z]) - data.qpos[3:7]).max() < 1e-7
     assert abs(run.q[-1, 7] - data.qpos[7]) < 1e-7
+
+
+@pytest.mark.parametrize("joint", [ps.Coupling((0.0, 1.0)), ps.Prismatic(axis=(1, 0, 0))], ids=["coupling", "loop"])
+def test_a_loop_beside_a_free_body_leaves_its_flight_as_it_was(joint):
+    ends = []
+    for tied in (False, True):
+        b = ps.ModelBuilder("space", gravity=(0, 0, 0))
+        b.body("box", "world", ps.Free(), inertia=ps.Inertia(2.0, (0.01, -0.02, 0.015), np.diag([0.02, 0.03, 0.025])))
+        for name in ("left", "right"):
+            b.body(name, "world", ps.Prismatic(axis=(1, 0, 0)), inertia=ps.Inertia(1.0))
+        if tied:
+            b.loop("tie", "left", "right", joint=joint)
+        model = b.build()
+        v = np.array([1.0, 2.0, 0.5, 0.2, 0.0, 1.0, 0.5, 0.5])
+        run = ps.rollout(model, model.neutral(), v, np.zeros((100, model.nv)), 2e-3, 100)
+        ends.append(np.concatenate([run.q[-1, :7], run.v[-1, :6]]))
+        np.testing.assert_allclose(run.q[-1, 7:], 0.1, rtol=1e-12)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-13)

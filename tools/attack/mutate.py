@@ -2,10 +2,16 @@
 
 import copy
 import math
+import tomllib
+from collections.abc import Callable
 from random import Random
 from typing import Any
 from xml.etree import ElementTree
 
+from phistar.sim.scenes.toml import text_of
+
+ElementTree.register_namespace("xacro", "http://www.ros.org/wiki/xacro")  # whose prefix is part of its names
+Attempt = Callable[[], object]
 HOW_MANY = [1, 1, 1, 1, 2, 2, 3, 5, 8]  # changes of a file: with few of them readers get far before they notice
 LONG = 3000 * "x"
 WORDS = [
@@ -143,3 +149,12 @@ def _places(tree: Any) -> Any:
     for key, value in entries:
         yield tree, key
         yield from _places(value)
+
+
+def spoiled_toml(random: Random, text: str) -> str:
+    if random.random() < 0.2:
+        return mutated_bytes(random, text.encode()).decode("utf-8", "replace")
+    try:
+        return text_of(mutated_tree(random, tomllib.loads(text)))
+    except (TypeError, AttributeError, RecursionError):  # no longer a tree that TOML can hold
+        return text

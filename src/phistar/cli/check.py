@@ -1,7 +1,7 @@
 """`phistar check`: replays a certificate and evaluates it, apart from the program that wrote it. Each step is replayed
-exactly, each law and step evaluated to fifty digits on random mechanisms. Nothing of phistar is imported but errors."""
+exactly, each law and step evaluated to fifty digits on random mechanisms. Nothing of phistar is imported but errors and
+the reader of files."""
 
-import json
 import random
 from fractions import Fraction
 from functools import reduce
@@ -11,9 +11,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from phistar.errors import FileError, StatementError
+from phistar.cli.certificate_files import read_certificate, spelled
+from phistar.errors import StatementError
 
-DIGITS, GUARD, MOST_TERMS, LARGEST_FILE = 50, 70, 20_000, 50_000_000
+DIGITS, GUARD = 50, 70
+MOST_TERMS, MOST_LETTERS, MOST_WORDS = 20_000, 1_000, 5_000_000  # of a side, of a word, multiplied in all
 Polynomial = dict[tuple[Any, ...], Fraction]
 
 
@@ -27,27 +29,27 @@ def check(
     Examples:
       phistar check proof.json    what phistar derive "inv(mass)" --certificate proof.json writes
     """
-    data = read(file)
     try:
-        replay(data)
-        worst = max(evaluate(data, seed) for seed in range(mechanisms))
-    except (StatementError, KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
+        data, worst = checked(file, mechanisms)
+    except StatementError as error:
         typer.echo(f"{file} does not hold: {error}", err=True)
         raise typer.Exit(1) from None
-    typer.echo(f"{data['statement']} = {data['result_text']} holds: {len(data['steps'])} steps replayed exactly,")
+    said = " = ".join(spelled(data[side], data["symbols"]) for side in ("start", "result"))
+    typer.echo(f"{said} holds: {len(data['steps'])} steps replayed exactly,")
     typer.echo(f"evaluated on {mechanisms} random mechanisms to {DIGITS} digits (largest difference {worst:.0e}).")
 
 
-def read(file: Path) -> dict[str, Any]:
+def checked(file: Path, mechanisms: int) -> tuple[dict[str, Any], float]:
+    """A certificate that holds, and the largest relative difference met; StatementError where it does not hold."""
+    data = read_certificate(file)
     try:
-        data = json.loads(file.read_text(encoding="utf-8")) if file.stat().st_size < LARGEST_FILE else {}
-    except OSError as error:
-        raise FileError(f"{file} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError):
-        data = {}
-    if not isinstance(data, dict) or (data.get("format"), data.get("format_version")) != ("phistar certificate", 1):
-        raise FileError(f"{file} is no certificate of phistar, format version 1.")
-    return data
+        replay(data)
+        worst = max(evaluate(data, seed) for seed in range(mechanisms))
+    except RecursionError:
+        raise StatementError("its statements are nested too deep to be replayed.") from None
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise StatementError(f"it is damaged ({type(error).__name__}: {str(error)[:100]}).") from None
+    return data, worst
 
 
 class Expand:
@@ -55,6 +57,7 @@ class Expand:
 
     def __init__(self, symbols: list[dict[str, Any]]) -> None:
         self.symmetric = ["symmetric" in symbol["traits"] for symbol in symbols]
+        self.words = 0  # multiplied so far
 
     def __call__(self, x: list[Any]) -> Polynomial:
         match x:
@@ -69,10 +72,17 @@ class Expand:
             case ["inv", inner, _]:
                 return {(("i", tuple(sorted(self(inner).items(), key=repr))),): Fraction(1)}
             case ["mul", *factors]:
-                return reduce(times, (self(f) for f in factors), {(): Fraction(1)})
+                return reduce(self.times, (self(f) for f in factors), {(): Fraction(1)})
             case ["add", *terms]:
                 return total([(Fraction(c), self(t)) for c, t in terms])
         raise StatementError(f"{str(x)[:60]} is no operator.")
+
+    def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
+        count, longest = len(left) * len(right), sum(max(map(len, x), default=0) for x in (left, right))
+        self.words += count * (1 + longest // 10)
+        if count > MOST_TERMS or longest > MOST_LETTERS or self.words > MOST_WORDS:
+            raise StatementError(f"a side has more than {MOST_TERMS} terms, or all of them come to {MOST_WORDS} words.")
+        return total([(c * d, {u + v: Fraction(1)}) for u, c in left.items() for v, d in right.items()])
 
     def starred(self, polynomial: Polynomial) -> Polynomial:
         return {tuple(self.letter(y) for y in reversed(word)): c for word, c in polynomial.items()}
@@ -81,12 +91,6 @@ class Expand:
         if y[0] == "i":
             return "i", tuple(sorted(self.starred(dict(y[1])).items(), key=repr))
         return y if self.symmetric[y[1]] else ("s", y[1], not y[2])
-
-
-def times(left: Polynomial, right: Polynomial) -> Polynomial:
-    if len(left) * len(right) > MOST_TERMS:
-        raise StatementError(f"a side has more than {MOST_TERMS} terms.")
-    return total([(c * d, {u + v: Fraction(1)}) for u, c in left.items() for v, d in right.items()])
 
 
 def total(parts: list[tuple[Fraction, Polynomial]]) -> Polynomial:

@@ -90,7 +90,9 @@ def _held(xacro: Any, folders: Folders) -> Iterator[None]:
         if steps[0] > _MOST_STEPS:
             raise FileError(f"the macros come to more than {_MOST_STEPS} steps, the most that are expanded.")
 
-    def counted(function: Callable[..., Any], cost: Callable[..., int] = lambda *given, **named: 1) -> Callable[..., Any]:
+    def counted(
+        function: Callable[..., Any], cost: Callable[..., int] = lambda *given, **named: 1
+    ) -> Callable[..., Any]:
         def step(*given: Any, **named: Any) -> Any:
             spend(cost(*given, **named))
             return function(*given, **named)

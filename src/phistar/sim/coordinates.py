@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from phistar.backends.traces.arrays import is_traced, traced
 from phistar.model import Model
 from phistar.model.parts import Joint
 from phistar.spatial import cross, from_quaternion, multiply
@@ -102,6 +103,7 @@ def _moved(q: np.ndarray, dv: np.ndarray) -> np.ndarray:
 
     Below θ = 1e-8 the last factor has no digits left, but what it multiplies is beyond those of v.
     """
+    dv = traced(dv) if is_traced(dv) else dv  # recorded, some of it may be plain zeros: what no loop moves
     turn, omega, slide = q[..., -4:], dv[..., :3], dv[..., 3:]
     angle = np.sqrt(np.sum(omega * omega, axis=-1, keepdims=True) + TINY)
     half = 0.5 * angle

@@ -13,8 +13,8 @@ from weakref import finalize
 
 import numpy as np
 
-from phistar.roomy import with_room
 from phistar.backends.machine.rows import Signature
+from phistar.roomy import with_room
 
 _log = logging.getLogger("phistar")
 
