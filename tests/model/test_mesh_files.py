@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.safe_files import read_bytes
 
 trimesh = pytest.importorskip("trimesh")
 FORMATS = ["stl", "obj", "ply", "off", "glb", "gltf", "dae"]
@@ -212,6 +213,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 import phistar as ps
+from phistar.safe_files import read_bytes
 try:
     ps.Mesh(sys.argv[1]).read()
 except ps.FileError as error:
@@ -246,3 +248,77 @@ def test_one_mesh_of_many_primitives_in_many_places_is_refused(tmp_path):
     content = glb(tree(meshes=[mesh], nodes=[{"mesh": 0}] * 200, scenes=[{"nodes": list(range(200))}]), CORNERS)
     with pytest.raises(ps.FileError, match="4e\\+04 primitives"):
         written(tmp_path, "many.glb", content).read()
+
+
+GEOMETRY = """<COLLADA><library_geometries><geometry id="g"><mesh><triangles><p>{}</p></triangles></mesh></geometry>
+</library_geometries><visual_scene><node>{}</node></visual_scene></COLLADA>"""
+MANY_TIMES = {
+    "views of the same bytes": (
+        "a.glb",
+        lambda: glb(tree(bufferViews=[{"buffer": 0, "byteLength": 600_000}] * 1000), CORNERS + bytes(600_000)),
+        "bytes in its buffers",
+    ),
+    "buffers of the same file": (
+        "a.gltf",
+        lambda: json.dumps(tree(buffers=[{"uri": "b.bin", "byteLength": 36}] * 600)).encode(),
+        "larger in all",
+    ),
+    "a mesh with more than its corners": (
+        "a.glb",
+        lambda: glb(
+            tree(
+                nodes=[{"mesh": 0}] * 9000,
+                bufferViews=[{"buffer": 0, "byteLength": 36 * 2000}],
+                accessors=[{"bufferView": 0, "componentType": 5126, "count": n, "type": "VEC3"} for n in (3, 6000)],
+                meshes=[{"primitives": [{"attributes": {"POSITION": 0, "COLOR_0": 1}}]}],
+            ),
+            CORNERS * 2000,
+        ),
+        "numbers in all places",
+    ),
+    "pictures": (
+        "a.glb",
+        lambda: glb(
+            tree(images=[{"uri": "data:image/png;base64," + base64.b64encode(png(4000)).decode()}] * 10), CORNERS
+        ),
+        "pixels in its pictures",
+    ),
+    "a COLLADA geometry in many places": (
+        "a.dae",
+        lambda: GEOMETRY.format(3000 * "0 1 2 ", 9000 * '<instance_geometry url="#g"/>'),
+        "letters in all places",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MANY_TIMES)
+def test_what_a_small_file_names_many_times_is_refused_before_it_is_read(what, tmp_path):
+    name, content, words = MANY_TIMES[what]
+    (tmp_path / "b.bin").write_bytes(CORNERS + bytes(2**20))
+    with pytest.raises(ps.FileError, match=words):
+        written(tmp_path, name, content()).read()
+
+
+def test_text_of_more_than_is_read_is_refused_whatever_its_ending(tmp_path, monkeypatch):
+    monkeypatch.setattr("phistar.model.mesh_files.listed.LARGEST_TEXT", 100)
+    monkeypatch.setattr("phistar.model.mesh_files.listed.MOST_WRITTEN", 10)
+    facet = "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+    head = "ply\nformat ascii 1.0\nelement vertex 20\nproperty float x\nend_header\n"
+    texts = {
+        "a.stl": f"solid x\n{3 * facet}endsolid",
+        "a.ply": head + 20 * "0\n",
+        "a.off": "OFF\n20 1 0\n" + 21 * "0 0 0\n",
+    }
+    for name, text in texts.items():
+        with pytest.raises(ps.FileError, match="is the most that is read"):
+            written(tmp_path, name, text).read()
+
+
+def test_a_material_that_names_pictures_for_ever_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("phistar.model.mesh_files.read._MOST_BESIDE", 5)
+    (tmp_path / "m.mtl").write_text("".join(f"newmtl a{k}\nmap_Kd x{k}.png\n" for k in range(100)))
+    asked = []
+    monkeypatch.setattr("phistar.safe_files.read_bytes", lambda *given: asked.append(given[0]) or read_bytes(*given))
+    obj = "mtllib m.mtl\nusemtl a1\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+    assert len(written(tmp_path, "a.obj", obj).read().faces) == 1
+    assert len(asked) <= 7

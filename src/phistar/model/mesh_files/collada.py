@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from phistar.model.mesh_files.limits import DEEPEST, MOST_PARTS, MOST_PLACES, damaged, too_much
+from phistar.model.mesh_files.limits import DEEPEST, LARGEST_TEXT, MOST_PARTS, MOST_PLACES, damaged, too_much
 
 _MOST_DEPTH = 200  # elements within elements
 _MOST_ELEMENTS = 500_000
@@ -18,7 +18,7 @@ _PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")
 class _Node:
     """Names of what a node, the scene or a library element holds: its own parts, and other nodes by their names."""
 
-    parts: int = 0
+    parts: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
 
 
@@ -29,10 +29,13 @@ class _Reader:
         self.path, self.depth, self.elements, self.primitives = path, 0, 0, 0
         self.nodes: dict[str, _Node] = defaultdict(_Node)
         self.open: list[tuple[int, str]] = [(0, "")]
+        self.texts: dict[str, int] = defaultdict(int)
+        self.geometry: list[tuple[int, str]] = []  # open ones, and controllers
         self.parser = expat.ParserCreate("utf-8")
         self.parser.StartDoctypeDeclHandler = self.doctype
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.text
 
     def doctype(self, *_: object) -> None:
         raise damaged(self.path, "it has a <!DOCTYPE …>, which can hide entities and outside files")
@@ -51,13 +54,22 @@ class _Reader:
         elif tag == "instance_node":
             holder.named.append(attributes.get("url", "").removeprefix("#"))
         elif tag in ("instance_geometry", "instance_controller"):
-            holder.parts += 1
+            holder.parts.append(attributes.get("url", "").removeprefix("#"))
+        elif tag in ("geometry", "controller"):
+            self.geometry.append((self.depth, attributes.get("id", "")))
         elif tag in _PRIMITIVES:
             self.primitives += 1
+
+    def text(self, data: str) -> None:
+        """Count the letters in which a geometry's numbers are written."""
+        for _, name in self.geometry[-1:]:
+            self.texts[name] += len(data)
 
     def end(self, _: str) -> None:
         if self.open[-1][0] == self.depth:
             self.open.pop()
+        if self.geometry and self.geometry[-1][0] == self.depth:
+            self.geometry.pop()
         self.depth -= 1
 
 
@@ -70,14 +82,15 @@ def check_collada(content: bytes, path: str) -> None:
         raise damaged(path, f"it is not well-formed XML ({error})") from None
     if reader.primitives > MOST_PARTS:
         raise too_much(path, reader.primitives, "primitives", MOST_PARTS)
-    counts: dict[str, int] = {}
-    total = _places(reader, "", counts, ())
+    total, letters = _places(reader, "", {}, ())
     if total > MOST_PLACES:
         raise too_much(path, total, "places of parts", MOST_PLACES)
+    if letters > LARGEST_TEXT:
+        raise too_much(path, letters, "letters in all places of its parts", LARGEST_TEXT)
 
 
-def _places(reader: _Reader, name: str, counts: dict[str, int], above: tuple[str, ...]) -> int:
-    """How many parts and nodes stand below one, counted as often as they are named."""
+def _places(reader: _Reader, name: str, counts: dict[str, tuple[int, int]], above: tuple[str, ...]) -> tuple[int, int]:
+    """How many parts and nodes stand below one, and the letters of these parts, counted as often as they are named."""
     if name in above:
         raise damaged(reader.path, f"the node {name[:60]!r} holds itself")
     if len(above) > DEEPEST:
@@ -85,5 +98,8 @@ def _places(reader: _Reader, name: str, counts: dict[str, int], above: tuple[str
     if name not in counts:
         node = reader.nodes.get(name, _Node())
         inner = (*above, name)
-        counts[name] = node.parts + sum(1 + _places(reader, each, counts, inner) for each in node.named)
+        below = [_places(reader, each, counts, inner) for each in node.named]
+        parts = len(node.parts) + sum(1 + count for count, _ in below)
+        letters = sum(reader.texts.get(each, 0) for each in node.parts) + sum(letters for _, letters in below)
+        counts[name] = parts, letters
     return counts[name]

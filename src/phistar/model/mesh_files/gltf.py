@@ -8,14 +8,16 @@ import binascii
 import json
 import math
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from phistar.model.mesh_files.images import check_image
+from phistar.model.mesh_files.images import count_pixels
 from phistar.model.mesh_files.limits import (
     DEEPEST,
+    LARGEST_BINARY,
     MOST_NUMBERS,
     MOST_PARTS,
+    MOST_PIXELS,
     MOST_PLACES,
     MOST_TRIANGLES,
     damaged,
@@ -77,21 +79,38 @@ class _Checker:
         for name in self.tree.get("extensionsRequired", []):
             if any(word in str(name).lower() for word in _COMPRESSED):
                 raise damaged(self.path, f"it needs {str(name)[:60]}, which is not read: save it uncompressed")
-        buffers = [self._buffer(entry, number, find, inside) for number, entry in enumerate(self._all("buffers"))]
+        buffers = self._buffers(find, inside)
         views = [self._view(entry, buffers) for entry in self._all("bufferViews")]
+        self._check_bytes(views)
         sizes = [self._accessor(entry, views) for entry in self._all("accessors")]
         numbers = sum(count * _WIDTHS[kind] for count, kind in sizes)
         if numbers > MOST_NUMBERS:
             raise too_much(self.path, numbers, "numbers", MOST_NUMBERS)
-        self._check_places([count for count, _ in sizes])
+        self._check_places([count for count, _ in sizes], [count * _WIDTHS[kind] for count, kind in sizes])
+        pixels = 0
         for image in self._all("images"):
             if "bufferView" in image:
-                check_image(views[_index(image["bufferView"])], self.path)
+                pixels += count_pixels(views[_index(image["bufferView"])], self.path)
             elif str(image.get("uri", "")).startswith(_DATA):
-                check_image(_data(image["uri"]), self.path)
+                pixels += count_pixels(_data(image["uri"]), self.path)
+            if pixels > MOST_PIXELS:
+                raise too_much(self.path, pixels, "pixels in its pictures", MOST_PIXELS)
 
     def _all(self, name: str) -> list[dict[str, Any]]:
         return self.tree.get(name, [])
+
+    def _buffers(self, find: Find, inside: bytes | None) -> list[bytes]:
+        """All buffers; readers hold each as often as it is named."""
+        found: list[bytes] = []
+        for number, entry in enumerate(self._all("buffers")):
+            found.append(self._buffer(entry, number, find, inside))
+            self._check_bytes(found)
+        return found
+
+    def _check_bytes(self, parts: Sequence[bytes | memoryview]) -> None:
+        total = sum(map(len, parts))
+        if total > 2 * LARGEST_BINARY:
+            raise too_much(self.path, total, "bytes in its buffers", 2 * LARGEST_BINARY)
 
     def _buffer(self, entry: Mapping[str, Any], number: int, find: Find, inside: bytes | None) -> bytes:
         address = entry.get("uri")
@@ -101,16 +120,16 @@ class _Checker:
             return inside
         return _data(address) if str(address).startswith(_DATA) else find(str(address))
 
-    def _view(self, entry: Mapping[str, Any], buffers: list[bytes]) -> bytes:
+    def _view(self, entry: Mapping[str, Any], buffers: list[bytes]) -> memoryview:
         if any(word in str(entry.get("extensions", "")).lower() for word in _COMPRESSED):
             raise damaged(self.path, "it holds compressed arrays, which are not read: save it uncompressed")
         start, length = _count(entry.get("byteOffset", 0)), _count(entry["byteLength"])
         buffer = buffers[_index(entry["buffer"])]
         if start + length > len(buffer):
             raise damaged(self.path, f"a part of {length} bytes lies outside its buffer of {len(buffer)}")
-        return buffer[start : start + length]
+        return memoryview(buffer)[start : start + length]
 
-    def _accessor(self, entry: Mapping[str, Any], views: list[bytes]) -> tuple[int, str]:
+    def _accessor(self, entry: Mapping[str, Any], views: list[memoryview]) -> tuple[int, str]:
         """Its count and kind, after a look whether so many are there."""
         count, kind = _count(entry["count"]), str(entry["type"])
         if count > MOST_NUMBERS:
@@ -125,7 +144,7 @@ class _Checker:
             raise damaged(self.path, f"an array of {count} entries has no bytes")
         return count, kind
 
-    def _check_places(self, counts: list[int]) -> None:
+    def _check_places(self, counts: list[int], numbers: list[int]) -> None:
         """Nodes are trees, each in one place; a mesh that stands in many is read as many times."""
         weights = [sum(map(self._weight(counts), mesh.get("primitives", ()))) for mesh in self._all("meshes")]
         nodes = self._all("nodes")
@@ -141,6 +160,10 @@ class _Checker:
         total = sum(weights[_index(node["mesh"])] for node in nodes if "mesh" in node)
         if total > 3 * MOST_TRIANGLES:
             raise too_much(self.path, total / 3, "triangles", MOST_TRIANGLES)
+        held = [sum(_numbers(primitive, numbers) for primitive in x.get("primitives", ())) for x in self._all("meshes")]
+        total = sum(held[_index(node["mesh"])] for node in nodes if "mesh" in node)
+        if total > 2 * MOST_NUMBERS:
+            raise too_much(self.path, total, "numbers in all places of its meshes", 2 * MOST_NUMBERS)
 
     @staticmethod
     def _weight(counts: list[int]) -> Callable[[Mapping[str, Any]], int]:
@@ -151,6 +174,12 @@ class _Checker:
             return max((counts[_index(place)] for place in places if place is not None), default=0)
 
         return weight
+
+
+def _numbers(primitive: Mapping[str, Any], numbers: list[int]) -> int:
+    """The numbers of all arrays of a primitive."""
+    places = [*primitive["attributes"].values(), primitive.get("indices")]
+    return sum(numbers[_index(place)] for place in places if place is not None)
 
 
 def _depths(nodes: list[dict[str, Any]]) -> Iterator[float]:

@@ -7,9 +7,11 @@ LARGEST_BINARY = 256 * MEGABYTE
 LARGEST_TEXT = 64 * MEGABYTE  # numbers written out take several times as much memory as the text
 MOST_TRIANGLES = 5_000_000  # what a binary STL of LARGEST_BINARY has
 MOST_NUMBERS = 64_000_000  # in all arrays of a file: 512 MB as float64
+MOST_WRITTEN = 3_000_000  # vertices and faces written out in a PLY or OFF: readers take some 400 bytes for each
 MOST_PARTS = 5_000  # pieces with a material or primitives of their own: readers take the square of their number
 MOST_PLACES = 10_000  # where parts of a file stand: nodes of a scene
 LARGEST_IMAGE = 16 * MEGABYTE  # pixels
+MOST_PIXELS = 4 * LARGEST_IMAGE  # in all pictures of a mesh
 DEEPEST = 100  # nodes within nodes
 
 

@@ -3,7 +3,14 @@
 import re
 import struct
 
-from phistar.model.mesh_files.limits import MOST_PARTS, MOST_TRIANGLES, damaged, too_much
+from phistar.model.mesh_files.limits import (
+    LARGEST_TEXT,
+    MOST_PARTS,
+    MOST_TRIANGLES,
+    MOST_WRITTEN,
+    damaged,
+    too_much,
+)
 
 _STL_HEAD, _STL_TRIANGLE = 84, 50  # bytes
 _PLY_HEAD = 64 * 1024
@@ -18,6 +25,8 @@ _PLY_SIZES = {
 def check_stl(content: bytes, path: str) -> None:
     """Refuse a binary STL with another count than it has triangles; text is as long as it is."""
     if content[:5].lower() == b"solid" and b"facet" in content[:1000].lower():
+        if len(content) > LARGEST_TEXT:
+            raise too_much(path, len(content), "bytes of text", LARGEST_TEXT)
         return
     if len(content) < _STL_HEAD:
         raise damaged(path, "it is shorter than the head of an STL")
@@ -51,8 +60,9 @@ def check_ply(content: bytes, path: str) -> None:
             count, width = int(line[2]), 0
     if least > len(content) - end.end() + 1:
         raise damaged(path, f"it lists {total} elements, for which it is too short")
-    if total > 3 * MOST_TRIANGLES:
-        raise too_much(path, total, "elements", 3 * MOST_TRIANGLES)
+    most = MOST_WRITTEN if kind == "ascii" else 3 * MOST_TRIANGLES
+    if total > most:
+        raise too_much(path, total, "elements", most)
 
 
 def check_obj(content: bytes, path: str) -> None:
@@ -71,3 +81,5 @@ def check_off(content: bytes, path: str) -> None:
     total = int(found[1]) + int(found[2])
     if total > len(content) // 4:
         raise damaged(path, f"it lists {total} vertices and faces, for which it is too short")
+    if total > MOST_WRITTEN:
+        raise too_much(path, total, "vertices and faces", MOST_WRITTEN)

@@ -1,8 +1,8 @@
 """A mesh file as trimesh reads it, after what it claims to hold has been compared with what is there."""
 
-import functools
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,15 @@ from phistar import safe_files
 from phistar.errors import FileError, ModelError
 from phistar.model.mesh_files.collada import check_collada
 from phistar.model.mesh_files.gltf import check_glb, check_gltf
-from phistar.model.mesh_files.images import check_image
-from phistar.model.mesh_files.limits import LARGEST_BINARY, LARGEST_TEXT, MOST_TRIANGLES, too_much
+from phistar.model.mesh_files.images import count_pixels
+from phistar.model.mesh_files.limits import (
+    LARGEST_BINARY,
+    LARGEST_TEXT,
+    MEGABYTE,
+    MOST_PIXELS,
+    MOST_TRIANGLES,
+    too_much,
+)
 from phistar.model.mesh_files.listed import check_obj, check_off, check_ply, check_stl
 
 LARGEST_MESH = LARGEST_BINARY
@@ -30,6 +37,7 @@ FORMATS = {
 _FARTHEST = 1e15  # of a vertex from the origin: its products stay exact enough to be compared
 _PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tga", ".tif", ".tiff", ".webp")
 _BESIDE = (*_PICTURES, ".mtl", ".bin")
+_MOST_BESIDE, _LARGEST_MATERIAL = 1_000, 4 * MEGABYTE
 
 
 def check_format(path: str) -> str:
@@ -49,7 +57,7 @@ def mesh_bytes(path: str) -> bytes:
 def read_mesh(path: str) -> Any:
     """Return the triangles of a mesh file as a `trimesh.Trimesh`; every vertex is finite."""
     content, ending = mesh_bytes(path), check_format(path)
-    beside = functools.partial(_beside, Path(path).parent)
+    beside = _Beside(Path(path).parent)
     _check(ending, content, path, beside)
     try:
         import trimesh
@@ -108,19 +116,35 @@ def _check(ending: str, content: bytes, path: str, beside: Callable[[str], bytes
             check_gltf(content, path, beside)
 
 
-def _beside(folder: Path, name: str) -> bytes:
-    """The content of a material, a picture or a buffer that a mesh names: in its own folder or below, nowhere else."""
-    name = name.strip()
-    place = folder / name
-    if not safe_files.is_inside(place, folder):  # exporters leave paths of their own machine
-        place = folder / Path(name.replace("\\", "/")).name
-    ending = place.suffix.lower()
-    if ending not in _BESIDE or not safe_files.is_inside(place, folder):
-        raise FileError(f"{name} is no picture, material or buffer in the folder of the mesh.")
-    content = safe_files.read_bytes(place, "a part of a mesh", LARGEST_BINARY)
-    if ending in _PICTURES:
-        check_image(content, str(place))
-    return content
+@dataclass
+class _Beside:
+    """The materials, pictures and buffers that a mesh names: in its own folder or below, nowhere else, and no more of
+    them than a mesh can need."""
+
+    folder: Path
+    files: int = 0
+    size: int = 0  # bytes
+    pixels: int = 0
+
+    def __call__(self, name: str) -> bytes:
+        self.files += 1
+        if self.files > _MOST_BESIDE:
+            raise FileError(f"a mesh that names more than {_MOST_BESIDE} files is not read further")
+        name = name.strip()
+        place = self.folder / name
+        if not safe_files.is_inside(place, self.folder):  # exporters leave paths of their own machine
+            place = self.folder / Path(name.replace("\\", "/")).name
+        ending = place.suffix.lower()
+        if ending not in _BESIDE or not safe_files.is_inside(place, self.folder):
+            raise FileError(f"{name} is no picture, material or buffer in the folder of the mesh.")
+        content = safe_files.read_bytes(
+            place, "a part of a mesh", _LARGEST_MATERIAL if ending == ".mtl" else LARGEST_BINARY
+        )
+        self.size += len(content)
+        self.pixels += count_pixels(content, str(place)) if ending in _PICTURES else 0
+        if self.size > 2 * LARGEST_BINARY or self.pixels > MOST_PIXELS:
+            raise FileError("the files beside the mesh are larger in all than what is read.")
+        return content
 
 
 def _resolver(find: Callable[[str], bytes]) -> Any:
