@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.constraints import columns as c
 from tests.plants import plant_of, run
 
 BOX = ps.Box([0.2, 0.2, 0.2])
@@ -92,6 +93,30 @@ def test_an_impedance_is_its_spring_its_damper_and_its_force_within_its_limit():
     np.testing.assert_allclose(plant.step(plant.state(), [9.0, 0, 5.0], h).v[0], 6.0 * h / mass)
     named = plant.step(plant.state(), {"slider/b": (0.1, 0.5, 1.0)}, h).v[0]
     np.testing.assert_array_equal(named, plant.step(plant.state(), [0.1, 0.5, 1.0], h).v[0])
+
+
+def test_scenes_in_lanes_take_the_steps_that_each_takes_alone():
+    """As many scenes at once as a vector has numbers: they fall, bounce and come to rest at different times."""
+    plant = plant_of([BOX, ps.Sphere(0.1), ps.Capsule(0.05, 0.2)], [(0, 0, 0.12), (0, 0, 0.35), (0.4, 0, 0.1)])
+    plant.add_shape(ps.Box([0.1, 0.1, 0.1]), at=ps.Pose(xyz=(0, 0.3, 0.05)), material=ps.Material(restitution=0.6))
+    plant.add(ps.load("planar2"), "arm", at=ps.Pose(xyz=(-1, 0, 0.7)))
+    plant.actuate("arm", kind="position", stiffness=50.0, damping=4.0, delay=0.004)
+    random, count = np.random.default_rng(0), 37
+    q, v = np.tile(plant.state().q, (count, 1)), 0.3 * random.normal(size=(count, plant.model.nv))
+    commands = random.normal(size=(count, 30, plant.nu))
+    made = plant.rollout((q, v), commands, step=0.004, threads=1)
+    for scene in range(0, count, 3):
+        alone = stepped(plant, plant.state(q[scene], v[scene]), commands[scene], 0.004)
+        np.testing.assert_allclose(made.q[scene], [state.q for state in alone], atol=1e-10)
+        np.testing.assert_allclose(made.v[scene], [state.v for state in alone], atol=1e-8)
+
+
+def test_rollouts_one_after_the_other_need_no_more_room():
+    plant = plant_of([BOX], [(0, 0, 0.12)])
+    start = np.tile(plant.state().q, (20, 1)), np.zeros((20, plant.model.nv))
+    for _ in range(4):
+        plant.rollout(start, steps=20, threads=1)
+    assert plant.sessions(1)[0].engine.counts[c.ROOM] == 16
 
 
 def test_more_contacts_than_there_was_room_for_change_nothing():

@@ -18,6 +18,7 @@ from phistar.backends.kernels import I64, PLACE, Func, Module, llvm_text
 from phistar.backends.kernels import Code as Function
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host, kept_by
+from phistar.backends.one_state import Formula
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,17 @@ def kernel_call(
     record = np.array(pointers, dtype=np.int64)
     held = function, door, inputs, outputs, arrays, rows, steps, record
     return KernelCall(door.engine.get_function_address("called"), record.ctypes.data, held)
+
+
+def lane_call(formula: Formula, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> KernelCall:
+    """The same in lanes: arrays (…, lanes) of contiguous float64 that begin where whole vectors are read at once."""
+    lanes = outputs[0].shape[-1]
+    sizes = [*formula.sizes, *(int(np.prod(shape)) for shape in formula.shapes)]
+    given = (*inputs, *outputs)
+    assert [(x.size, x.dtype, x.flags.c_contiguous) for x in given] == [(n * lanes, np.float64, True) for n in sizes]
+    code, record = formula.in_lanes(lanes), np.array([x.ctypes.data for x in given], dtype=np.int64)
+    held = code, inputs, outputs, record
+    return KernelCall(code.engine.get_function_address("called"), record.ctypes.data, held)
 
 
 def python_call(

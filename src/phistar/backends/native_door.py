@@ -22,7 +22,19 @@ from phistar.backends.code.native_arithmetic import (
     OUTSIDE,
     TOO_LONG,
 )
-from phistar.backends.kernels import F64, I64, PLACE, Func, Module, llvm_text
+from phistar.backends.kernels import (
+    F64,
+    I64,
+    LANED,
+    PLACE,
+    Func,
+    LaneMemory,
+    Module,
+    lane_arrays,
+    llvm_text,
+    vector,
+    widened,
+)
 from phistar.backends.kernels import Code as Function
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host
@@ -179,9 +191,55 @@ def bound(
     return call
 
 
-def _check_memory(main: str, names: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
+class LaneLoops:
+    """The last of `functions` in `lanes` lanes at once, as a call without arguments that works in place: of the arrays
+    that it writes, but for those that are `plain`, every lane has its own, a last axis of `own`, which begin as the
+    arrays are; the others are read where they lie (`kernels/widen.py`). What is asked outside writes to `outside`."""
+
+    def __init__(
+        self,
+        functions: Sequence[Callable[..., Any]],
+        arrays: Mapping[str, np.ndarray],
+        constants: Mapping[str, float],
+        lanes: int,
+        plain: Sequence[str] = (),
+        outside: Sequence[str] = (),
+    ) -> None:
+        wholes = tuple(sorted(name for name, x in arrays.items() if x.dtype == np.int64))
+        columns = tuple(sorted((name, x.shape[1]) for name, x in arrays.items() if x.ndim == 2))
+        numbers = tuple(sorted(constants.items()))
+        apart = tuple(plain), tuple(outside)
+        self._function, self.used = _entry(tuple(functions), wholes, columns, None, numbers, lanes, *apart)
+        self.lanes, self.name = lanes, functions[-1].__name__
+        self.own = {name.removesuffix(LANED): np.zeros(0) for name in self.used if name.endswith(LANED)}
+        self.bind(arrays)
+
+    def bind(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Work on these arrays from now on; what lanes have of arrays that keep their shape stays."""
+        for name, kept in self.own.items():
+            if kept.shape[:-1] != arrays[name].shape:
+                self.own[name] = aligned((*arrays[name].shape, self.lanes), arrays[name].dtype)
+                self.own[name][...] = arrays[name][..., None]
+        held = [self.own[n.removesuffix(LANED)] if n.endswith(LANED) else arrays[n] for n in self.used]
+        _check_memory(self.name, self.used, held, 3)
+        self._held, self._table = held, np.array([x.ctypes.data for x in held], dtype=np.int64)
+
+    def __call__(self) -> None:
+        fault = self._function(self._table.ctypes.data)
+        if fault:
+            _check(fault)
+
+
+def aligned(shape: tuple[int, ...], kind: Any) -> np.ndarray:
+    """Zeros that begin where whole vectors are read at once."""
+    raw = np.zeros(prod(shape) + 8, kind)
+    start = -(raw.ctypes.data // 8) % 8
+    return raw[start : start + prod(shape)].reshape(shape)
+
+
+def _check_memory(main: str, names: Sequence[str], arrays: Sequence[np.ndarray], axes: int = 2) -> None:
     for name, x in zip(names, arrays, strict=True):
-        if x.dtype not in (np.float64, np.int64) or not x.flags.c_contiguous or x.ndim not in (1, 2):
+        if x.dtype not in (np.float64, np.int64) or not x.flags.c_contiguous or not 1 <= x.ndim <= axes:
             raise StatementError(f"{main}: {name} is no contiguous vector or table of float64 or int64.")
     spans = sorted((x.ctypes.data, x.nbytes, name) for name, x in zip(names, arrays, strict=True))
     for (start, size, name), (other, _, second) in pairwise(spans):
@@ -196,6 +254,9 @@ def _entry(
     columns: tuple[tuple[str, int], ...],
     lengths: tuple[tuple[str, int], ...] | None,
     constants: Numbers,
+    lanes: int = 0,
+    plain: tuple[str, ...] = (),
+    outside: tuple[str, ...] = (),
 ) -> tuple[Any, tuple[str, ...]]:
     """`run(table)`, the table being of pointers to the arrays that are used, and their names. Names of functions of the
     package say enough: the cache knows its sources."""
@@ -205,21 +266,26 @@ def _entry(
     def source() -> Source:
         layout = Layout(dict(columns), wholes, None if lengths is None else dict(lengths), calls=True)
         trees = {function.__name__: tree_of(function) for function in functions}
-        used = arrays_used(trees[functions[-1].__name__], trees)
-        run = _run(functions[-1].__name__, used, wholes)
-        return Source("", {"used": used}, llvm_text(loops_module(functions, dict(constants), layout).with_(run)))
+        used, main = arrays_used(trees[functions[-1].__name__], trees), functions[-1].__name__
+        made = loops_module(functions, dict(constants), layout)
+        if lanes:
+            memory = LaneMemory.of(made, dict(columns), plain, outside)
+            made = widened(made, lanes, memory)
+            used = [each for name in used for each in lane_arrays(name, memory)]
+        return Source("", {"used": used}, llvm_text(made.with_(_run(main, used, wholes, lanes))))
 
-    made_from = own, others, wholes, columns, lengths, constants
+    made_from = own, others, wholes, columns, lengths, constants, lanes, plain, outside
     header, code = machine_code("loops in place", made_from, host(), source)
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.engine.get_function_address("run"))
     function.code = code  # type: ignore[attr-defined]  # ctypes keeps its address alone
     return function, tuple(header["used"])
 
 
-def _run(main: str, used: Sequence[str], wholes: Sequence[str]) -> Module:
-    """`run(table)` of pointers to the arrays that are used."""
+def _run(main: str, used: Sequence[str], wholes: Sequence[str], lanes: int) -> Module:
+    """`run(table)` of pointers to the arrays that are used, in all lanes."""
     code = Function("run", table=PLACE.to)
-    kinds = [I64.to if name in wholes else F64.to for name in used]
-    code.call(main, *(code["table"].at(number).load(kind=kind) for number, kind in enumerate(kinds)))
+    kinds = [vector(lanes * x.endswith(LANED), "i64" if x.removesuffix(LANED) in wholes else "f64").to for x in used]
+    given = [code["table"].at(number).load(kind=kind) for number, kind in enumerate(kinds)]
+    code.call(main, *given, *([code.like(True, vector(lanes, "i1"))] if lanes else []))
     _give_fault(code)
     return Module((code.function, Func("loop", (), (), inner=False)))

@@ -7,13 +7,15 @@ this process and on disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from phistar.backends.code.lane_entry import lane_text
 from phistar.backends.code.packed import module_text
 from phistar.backends.machine.compiler import Source, machine_code
-from phistar.backends.machine.jit import gufunc, host
+from phistar.backends.machine.jit import Code, gufunc, host
 from phistar.backends.machine.recent import Recent
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.single import single_of
@@ -22,6 +24,7 @@ from phistar.backends.traces.trace import Scalar, Tape, finish
 
 LANES = 1
 _made: Recent[Callable[..., Any]] = Recent()
+_in_lanes: Recent[Code] = Recent()
 
 
 def one_state(
@@ -37,6 +40,32 @@ def state_kernel(
     """The same as a gufunc."""
     signature = Signature(tuple(sizes), tuple(shapes))
     return _made.get((title, key), lambda: _compiled(title, key, signature, function))
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A function of vectors of some sizes that gives arrays of some shapes, by its title and its key."""
+
+    title: str
+    key: bytes
+    sizes: Sequence[int]
+    shapes: Sequence[tuple[int, ...]]
+    function: Callable[..., Any]
+
+    @property
+    def kernel(self) -> Any:
+        """A gufunc of one state."""
+        return state_kernel(self.title, self.key, self.sizes, self.shapes, self.function)
+
+    def in_lanes(self, lanes: int) -> Code:
+        """The code of `called(given, lanes)`, on arrays in lanes (`code/lane_entry.py`)."""
+        signature, target = Signature(tuple(self.sizes), tuple(self.shapes)), host()
+
+        def source() -> Source:
+            return Source(lane_text(_trace(signature, self.function), signature, lanes, target.fma))
+
+        made_from = self.title, self.key, signature, lanes
+        return _in_lanes.get(made_from, lambda: machine_code("one state in lanes", made_from, target, source)[1])
 
 
 def _compiled(title: str, key: bytes, signature: Signature, function: Callable[..., Any]) -> Any:

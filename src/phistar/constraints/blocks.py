@@ -1,7 +1,8 @@
 """Block-sparse Cholesky factors of an island's Hessian A + J*WJ: a block per node, in an order of least degree.
 
-H = LL* by blocks: L(p,p) of the pivot, L(q,p) = H(q,p) L(p,p)⁻ᵀ of its later neighbours, and H(q,r) −= L(q,p) L(r,p)ᵀ
-of every two of them; blocks off the diagonal are kept transposed, so that inner loops run along memory. The order and
+A pivot is P = L*L, last rate first: rates are numbered outward, and those of branches apart stay apart (as in the
+papers' (I + HφK)D(I + HφK)*, swept inward). Its later neighbours have Y(q) = L⁻*H(q,p)ᵀ, and H(q,r) −= Y(q)ᵀY(r) for
+every two of them; blocks off the diagonal are kept transposed, so that inner loops run along memory. The order and
 the fill are found once a step; Newton's iterations change only numbers.
 """
 
@@ -14,48 +15,51 @@ from phistar.constraints.columns import AT, BLOCK, BLOCKS, FULL, ROOM_BLOCKS, SI
 
 
 def cholesky(m: Arrays, at: int, n: int) -> None:
-    """L in the lower triangle of the block at `at`."""
-    for i in range(n):
-        row = at + i * n
-        for j in range(i):
-            other = at + j * n
-            total = m.blocks[row + j]
-            for k in range(j):
-                total -= m.blocks[row + k] * m.blocks[other + k]
-            m.blocks[row + j] = total / m.blocks[other + j]
-        total = m.blocks[row + i]
-        for k in range(i):
-            total -= m.blocks[row + k] * m.blocks[row + k]
-        m.blocks[row + i] = sqrt(max(total, 1e-300))
+    """L of L*L in the lower triangle of the block at `at`, of which the lower is read, and L* in the upper one."""
+    for back in range(n):
+        k = n - 1 - back
+        row = at + k * n
+        root = sqrt(max(m.blocks[row + k], 1e-300))
+        m.blocks[row + k] = root
+        scale = 1.0 / root
+        for i in range(k):
+            m.blocks[row + i] *= scale
+        for i in range(k):
+            above, factor = at + i * n, m.blocks[row + i]
+            m.blocks[above + k] = factor
+            if factor != 0.0:
+                for j in range(i + 1):
+                    m.blocks[above + j] -= factor * m.blocks[row + j]
 
 
 def divide_by_root(m: Arrays, node: int) -> None:
-    """`side` of a node becomes (LL*)⁻¹ `side`, with L in `roots`."""
+    """`side` of a node becomes (L*L)⁻¹ `side`, with L and L* in `roots`."""
     n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
-    for i in range(n):
-        total = m.side[at + i]
-        for j in range(i):
-            total -= m.roots[block + i * n + j] * m.side[at + j]
-        m.side[at + i] = total / m.roots[block + i * n + i]
-    for up in range(n):
-        i = n - 1 - up
+    for back in range(n):
+        i = n - 1 - back
         known = m.side[at + i] / m.roots[block + i * n + i]
         m.side[at + i] = known
         for j in range(i):
             m.side[at + j] -= m.roots[block + i * n + j] * known
+    for i in range(n):
+        known = m.side[at + i] / m.roots[block + i * n + i]
+        m.side[at + i] = known
+        for j in range(i + 1, n):
+            m.side[at + j] -= m.roots[block + i * n + j] * known
 
 
 def divide_block(m: Arrays, at: int, rows: int, pivot: int, n: int) -> None:
-    """L⁻¹X for the block X (n, rows) at `at`."""
-    for j in range(n):
-        row = at + j * rows
-        for k in range(j):
-            factor = m.blocks[pivot + j * n + k]
-            for i in range(rows):
-                m.blocks[row + i] -= factor * m.blocks[at + k * rows + i]
-        scale = 1.0 / m.blocks[pivot + j * n + j]
+    """L⁻*X for the block X (n, rows) at `at`."""
+    for back in range(n):
+        k = n - 1 - back
+        row, scale = at + k * rows, 1.0 / m.blocks[pivot + k * (n + 1)]
         for i in range(rows):
             m.blocks[row + i] *= scale
+        for j in range(k):
+            factor = m.blocks[pivot + k * n + j]
+            if factor != 0.0:
+                for i in range(rows):
+                    m.blocks[at + j * rows + i] -= factor * m.blocks[row + i]
 
 
 def subtract_product(m: Arrays, at: int, left: int, right: int, rows: int, columns: int, n: int) -> None:
@@ -137,64 +141,96 @@ def eliminate(m: Arrays, k: int) -> None:
         m.counts[FULL] = 1
 
 
+def divide_below(m: Arrays, first: int, last: int, pivot: int, n: int) -> None:
+    """Y(q) of the later neighbours q of a pivot."""
+    for x in range(first, last):
+        divide_block(m, m.lower_at[x], m.nodes[m.members[m.lower[x]], SIZE], pivot, n)
+
+
+def subtract_below(m: Arrays, k: int, x: int, first: int, last: int, n: int) -> None:
+    """H(q,r) −= Y(q)ᵀY(r) of neighbour q, number x, and every r that is no later."""
+    i = m.lower[x]
+    rows, left = m.nodes[m.members[i], SIZE], m.lower_at[x]
+    for y in range(first, last):
+        j = m.lower[y]
+        if m.position[j] <= m.position[i]:
+            at = m.pivot[m.position[i]] if i == j else m.adjacent[i * k + j] - 2
+            columns = m.nodes[m.members[j], SIZE]
+            if n == 6 and rows == 6 and columns == 6:
+                subtract_six(m, at, left, m.lower_at[y])
+            else:
+                subtract_product(m, at, left, m.lower_at[y], rows, columns, n)
+
+
+def factorize_pivot(m: Arrays, k: int, pivot: int, n: int, first: int, last: int) -> None:
+    cholesky(m, pivot, n)
+    divide_below(m, first, last, pivot, n)
+    for x in range(first, last):
+        subtract_below(m, k, x, first, last, n)
+
+
 def factorize(m: Arrays, k: int) -> None:
-    """L in place of H."""
+    """The factors in place of H."""
     for p in range(k):
-        n = m.nodes[m.members[m.order[p]], SIZE]
-        pivot = m.pivot[p]
-        cholesky(m, pivot, n)
-        for x in range(m.below[p], m.below[p + 1]):
-            divide_block(m, m.lower_at[x], m.nodes[m.members[m.lower[x]], SIZE], pivot, n)
-        for x in range(m.below[p], m.below[p + 1]):
-            i = m.lower[x]
-            rows = m.nodes[m.members[i], SIZE]
-            left = m.lower_at[x]
-            for y in range(m.below[p], m.below[p + 1]):
-                j = m.lower[y]
-                if m.position[j] <= m.position[i]:
-                    at = m.pivot[m.position[i]] if i == j else m.adjacent[i * k + j] - 2
-                    columns = m.nodes[m.members[j], SIZE]
-                    if n == 6 and rows == 6 and columns == 6:
-                        subtract_six(m, at, left, m.lower_at[y])
-                    else:
-                        subtract_product(m, at, left, m.lower_at[y], rows, columns, n)
+        factorize_pivot(m, k, m.pivot[p], m.nodes[m.members[m.order[p]], SIZE], m.below[p], m.below[p + 1])
+
+
+def substitute_pivot(m: Arrays, node: int, pivot: int) -> None:
+    """L⁻* of a pivot times its `side`."""
+    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
+    for back in range(n):
+        i = n - 1 - back
+        known = m.side[at + i] / m.blocks[pivot + i * n + i]
+        m.side[at + i] = known
+        for j in range(i):
+            m.side[at + j] -= m.blocks[pivot + i * n + j] * known
+
+
+def substitute_below(m: Arrays, n: int, at: int, other: int, block: int) -> None:
+    rows, to = m.nodes[other, SIZE], m.nodes[other, AT]
+    for j in range(n):
+        known = m.side[at + j]
+        for i in range(rows):
+            m.side[to + i] -= m.blocks[block + j * rows + i] * known
+
+
+def substitute_forward(m: Arrays, node: int, pivot: int, first: int, last: int) -> None:
+    substitute_pivot(m, node, pivot)
+    for x in range(first, last):
+        substitute_below(m, m.nodes[node, SIZE], m.nodes[node, AT], m.members[m.lower[x]], m.lower_at[x])
+
+
+def gather_above(m: Arrays, n: int, at: int, other: int, block: int) -> None:
+    rows, to = m.nodes[other, SIZE], m.nodes[other, AT]
+    for j in range(n):
+        total = 0.0
+        for i in range(rows):
+            total += m.blocks[block + j * rows + i] * m.side[to + i]
+        m.side[at + j] -= total
+
+
+def substitute_back(m: Arrays, node: int, pivot: int, first: int, last: int) -> None:
+    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
+    for x in range(first, last):
+        gather_above(m, n, at, m.members[m.lower[x]], m.lower_at[x])
+    for i in range(n):
+        known = m.side[at + i] / m.blocks[pivot + i * n + i]
+        m.side[at + i] = known
+        for j in range(i + 1, n):
+            m.side[at + j] -= m.blocks[pivot + i * n + j] * known
 
 
 def substitute(m: Arrays, k: int) -> None:
-    """`side` becomes (LL*)⁻¹ `side`, over the rates of the island's nodes."""
+    """`side` becomes H⁻¹ `side`, over the rates of the island's nodes."""
     for p in range(k):
-        node = m.members[m.order[p]]
-        n, at, pivot = m.nodes[node, SIZE], m.nodes[node, AT], m.pivot[p]
-        for i in range(n):
-            total = m.side[at + i]
-            for j in range(i):
-                total -= m.blocks[pivot + i * n + j] * m.side[at + j]
-            m.side[at + i] = total / m.blocks[pivot + i * n + i]
-        for x in range(m.below[p], m.below[p + 1]):
-            other = m.members[m.lower[x]]
-            rows, to, block = m.nodes[other, SIZE], m.nodes[other, AT], m.lower_at[x]
-            for j in range(n):
-                known = m.side[at + j]
-                for i in range(rows):
-                    m.side[to + i] -= m.blocks[block + j * rows + i] * known
+        substitute_forward(m, m.members[m.order[p]], m.pivot[p], m.below[p], m.below[p + 1])
     for back in range(k):
         p = k - 1 - back
-        node = m.members[m.order[p]]
-        n, at, pivot = m.nodes[node, SIZE], m.nodes[node, AT], m.pivot[p]
-        for x in range(m.below[p], m.below[p + 1]):
-            other = m.members[m.lower[x]]
-            rows, to, block = m.nodes[other, SIZE], m.nodes[other, AT], m.lower_at[x]
-            for j in range(n):
-                total = 0.0
-                for i in range(rows):
-                    total += m.blocks[block + j * rows + i] * m.side[to + i]
-                m.side[at + j] -= total
-        for up in range(n):
-            i = n - 1 - up
-            total = m.side[at + i]
-            for j in range(i + 1, n):
-                total -= m.blocks[pivot + j * n + i] * m.side[at + j]
-            m.side[at + i] = total / m.blocks[pivot + i * n + i]
+        substitute_back(m, m.members[m.order[p]], m.pivot[p], m.below[p], m.below[p + 1])
 
 
-FACTORS = (cholesky, divide_by_root, divide_block, subtract_product, subtract_six, eliminate, factorize, substitute)
+FACTORS = (
+    *(cholesky, divide_by_root, divide_block, subtract_product, subtract_six, eliminate, divide_below, subtract_below),
+    *(factorize_pivot, factorize, substitute_pivot, substitute_below, substitute_forward, gather_above),
+    *(substitute_back, substitute),
+)

@@ -37,7 +37,8 @@ from phistar.constraints.columns import (
     TREE,
     VALUE,
 )
-from phistar.constraints.newton import SETTLES, SHRINKS, newton, update_rates
+from phistar.constraints.line_search import SHRINKS
+from phistar.constraints.newton import SETTLES, newton, update_rates
 
 
 def root_of(m: Arrays, node: int) -> int:
@@ -186,42 +187,67 @@ def meet(m: Arrays, a: int, b: int, k: int) -> None:
         m.adjacent[m.local[b] * k + m.local[a]] = 1
 
 
+def stays_apart(m: Arrays, c: int, h: float) -> bool:
+    """Whether a contact does not reach its margin at the rates v*."""
+    gap, margin = m.contacts[c, GAP] + m.contacts[c, OFFSET], m.contacts[c, MARGIN]
+    return gap + h * m.contacts[c, RATE + 2] >= margin and (m.contacts[c, PRINTED] <= 0.0 or gap >= margin)
+
+
+def let_go(m: Arrays, c: int) -> None:
+    """No impulses of a contact; nothing grips, so that soft fingers do not stay twisted."""
+    m.contacts[c, LIMIT] = 0.0
+    for j in range(4):
+        m.contacts[c, IMPULSE + j] = 0.0
+
+
 def is_free(m: Arrays, first: int, last: int, h: float) -> bool:
     """Whether no contact reaches its margin at the rates v*; their impulses are then none."""
     for x in range(first, last):
-        c = m.sorted[x]
-        gap, margin = m.contacts[c, GAP] + m.contacts[c, OFFSET], m.contacts[c, MARGIN]
-        if gap + h * m.contacts[c, RATE + 2] < margin or (m.contacts[c, PRINTED] > 0.0 and gap < margin):
+        if not stays_apart(m, m.sorted[x], h):
             return False
     for x in range(first, last):
-        m.contacts[m.sorted[x], LIMIT] = 0.0  # nothing grips, so that soft fingers do not stay twisted
-        for j in range(4):
-            m.contacts[m.sorted[x], IMPULSE + j] = 0.0
+        let_go(m, m.sorted[x])
     return True
+
+
+def begin_node(m: Arrays, node: int) -> None:
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.v[j] = m.before[j]
+
+
+def slow_node(m: Arrays, node: int, part: float) -> None:
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.v[j] *= part
+
+
+def shrinks_contact(m: Arrays, c: int, h: float, most: float) -> float:
+    """The part of the rates, `most` at most, at which a gap does not shrink too much."""
+    y = m.contacts[c, GAP] + m.contacts[c, OFFSET]
+    if -h * m.contacts[c, RATE + 2] * most > SHRINKS * y:
+        return SHRINKS * y / (-h * m.contacts[c, RATE + 2])
+    return most
+
+
+def shrinks_row(m: Arrays, r: int, h: float, most: float) -> float:
+    """The same of a limit's room."""
+    if m.row_wholes[r, LAW] == LIMIT_LAW and -h * m.rows[r, ROW_SPEED] * most > SHRINKS * m.rows[r, VALUE]:
+        return SHRINKS * m.rows[r, VALUE] / (-h * m.rows[r, ROW_SPEED])
+    return most
 
 
 def begin(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int, h: float) -> None:
     """v at the rates from before the step, as far as no gap shrinks too much: at v = 0 none does."""
     most = 1.0
     for i in range(k):
-        at = m.nodes[m.members[i], AT]
-        for j in range(m.nodes[m.members[i], SIZE]):
-            m.v[at + j] = m.before[at + j]
+        begin_node(m, m.members[i])
     update_rates(m, k, first, last, row_first, row_last)
     for x in range(first, last):
-        c = m.sorted[x]
-        y = m.contacts[c, GAP] + m.contacts[c, OFFSET]
-        if -h * m.contacts[c, RATE + 2] * most > SHRINKS * y:
-            most = SHRINKS * y / (-h * m.contacts[c, RATE + 2])
+        most = shrinks_contact(m, m.sorted[x], h, most)
     for x in range(row_first, row_last):
-        r = m.sorted_rows[x]
-        if m.row_wholes[r, LAW] == LIMIT_LAW and -h * m.rows[r, ROW_SPEED] * most > SHRINKS * m.rows[r, VALUE]:
-            most = SHRINKS * m.rows[r, VALUE] / (-h * m.rows[r, ROW_SPEED])
+        most = shrinks_row(m, m.sorted_rows[x], h, most)
     if most < 1.0:
         for i in range(k):
-            at = m.nodes[m.members[i], AT]
-            for j in range(m.nodes[m.members[i], SIZE]):
-                m.v[at + j] *= most
+            slow_node(m, m.members[i], most)
 
 
 def settle(m: Arrays, node: int) -> None:
@@ -241,16 +267,26 @@ def settle(m: Arrays, node: int) -> None:
         m.v[at + i] = m.free[at + i] + m.side[at + i]
 
 
-def solve_island(m: Arrays, island: int, h: float, impact: int) -> None:
-    first, last = m.contact_start[island], m.contact_start[island + 1]
-    row_first, row_last = m.row_start[island], m.row_start[island + 1]
-    k = m.node_start[island + 1] - m.node_start[island]
+def take_free(m: Arrays, node: int) -> None:
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.v[j] = m.free[j]
+
+
+def end_node(m: Arrays, node: int, converged: int) -> None:
+    m.nodes[node, CONVERGED_NODE] = converged
+    if converged > 0:
+        settle(m, node)
+
+
+def solve_island(
+    m: Arrays, island: int, k: int, first: int, last: int, row_first: int, row_last: int, h: float, impact: int
+) -> None:
+    """An island of k nodes with its contacts and rows."""
     for i in range(k):
         node = m.sorted_nodes[m.node_start[island] + i]
         m.members[i] = node
         m.local[node] = i
-        for j in range(m.nodes[node, SIZE]):
-            m.v[m.nodes[node, AT] + j] = m.free[m.nodes[node, AT] + j]
+        take_free(m, node)
     if impact == 0 and row_first == row_last:
         update_rates(m, k, first, last, row_first, row_last)
         if is_free(m, first, last, h):
@@ -260,11 +296,9 @@ def solve_island(m: Arrays, island: int, h: float, impact: int) -> None:
     gather(m, island)
     if impact == 0:
         begin(m, k, first, last, row_first, row_last, h)
-    converged = newton(m, k, first, last, row_first, row_last, h, impact) < SETTLES
+    converged = 1 if newton(m, k, first, last, row_first, row_last, h, impact) < SETTLES else 0
     for i in range(k):
-        m.nodes[m.members[i], CONVERGED_NODE] = 1 if converged else 0
-        if converged:
-            settle(m, m.members[i])
+        end_node(m, m.members[i], converged)
 
 
 def solve_islands(m: Arrays, h: float, impact: int) -> None:
@@ -272,15 +306,18 @@ def solve_islands(m: Arrays, h: float, impact: int) -> None:
     find_islands(m, impact)
     for i in range(m.counts[NODES]):
         if m.island[i] < 0:
-            for j in range(m.nodes[i, SIZE]):
-                m.v[m.nodes[i, AT] + j] = m.free[m.nodes[i, AT] + j]
+            take_free(m, i)
     for r in range(m.counts[ROWS]):
         m.rows[r, ROW_IMPULSE] = 0.0
     for island in range(m.counts[ISLANDS]):
-        solve_island(m, island, h, impact)
+        first, last = m.contact_start[island], m.contact_start[island + 1]
+        row_first, row_last = m.row_start[island], m.row_start[island + 1]
+        k = m.node_start[island + 1] - m.node_start[island]
+        solve_island(m, island, k, first, last, row_first, row_last, h, impact)
 
 
 SOLVE = (
-    *(root_of, join, row_sleeps, row_acts, sort_contacts, sort_rows, sort_nodes, find_islands, meet, gather, is_free),
-    *(begin, settle, solve_island, solve_islands),
+    *(root_of, join, row_sleeps, row_acts, sort_contacts, sort_rows, sort_nodes, find_islands, meet, gather),
+    *(stays_apart, let_go, is_free, begin_node, slow_node, shrinks_contact, shrinks_row, begin, settle, take_free),
+    *(end_node, solve_island, solve_islands),
 )

@@ -45,6 +45,7 @@ from phistar.constraints.columns import (
     RATE,
     ROW_HESSIAN,
     ROW_IMPULSE,
+    ROW_SPEED,
     SECOND,
     SERVO_LAW,
     SIDEWAYS,
@@ -222,7 +223,9 @@ def row_slope(m: Arrays, r: int, h: float, u: float) -> float:
     return firm
 
 
-def evaluate_row(m: Arrays, r: int, h: float, u: float) -> None:
+def evaluate_row(m: Arrays, r: int, h: float) -> None:
+    """Impulse and slope of a row at its rate."""
+    u = m.rows[r, ROW_SPEED]
     m.rows[r, ROW_IMPULSE] = row_impulse(m, r, h, u)
     m.rows[r, ROW_HESSIAN] = row_slope(m, r, h, u)
 

@@ -14,26 +14,20 @@ from phistar.constraints.columns import (
     AT,
     BLOCK,
     BLOCKS,
-    CHANGE,
     FAILED,
     FRICTION,
     FULL,
-    GAP,
     HESSIAN,
     IMPULSE,
     ITERATIONS,
     JAC_A,
     JAC_B,
-    LAW,
     LIMIT,
-    LIMIT_LAW,
     NODE_A,
     NODE_B,
-    OFFSET,
     PATCH,
     RATE,
     RESIDUAL,
-    ROW_CHANGE,
     ROW_HESSIAN,
     ROW_IMPULSE,
     ROW_JAC_A,
@@ -45,50 +39,15 @@ from phistar.constraints.columns import (
     SIGN,
     SIZE,
     SPANNED,
-    VALUE,
 )
-from phistar.constraints.laws import evaluate, evaluate_row, row_impulse, work_along
+from phistar.constraints.laws import evaluate, evaluate_row
+from phistar.constraints.line_search import SEARCH, search
+from phistar.constraints.rates import RATES_OF, contact_rates, row_rate
 
 MOST, FROZEN = 60, 20  # iterations; from when on friction's limits stay
 CONVERGED, TOLD = 1e-9, 1e-8  # of the impulses: where Newton's method ends, and what is told
 SETTLES = 1e-6  # the same: up to where the rates are those of the impulses, and not as Newton's method left them
 ROUNDED = 1e-5  # of a momentum: impulses below CONVERGED of it are lost in its last digits
-SHRINKS = 0.9  # of a gap, at most, in an iteration
-
-
-def rates_of(m: Arrays, jac: int, node: int, row: int) -> float:
-    """A row of a contact's Jacobian times a node's `given` rates."""
-    n, at = m.nodes[node, SIZE], m.nodes[node, AT]
-    total = 0.0
-    for j in range(n):
-        total += m.jacobian[jac + row * n + j] * m.given[at + j]
-    return total
-
-
-def contact_rates(m: Arrays, c: int, to: int) -> None:
-    """J times the rates in `given`, for a contact, to its columns from `to` on."""
-    for row in range(4 if m.contacts[c, PATCH] > 0.0 else 3):
-        total = 0.0
-        if m.contact_wholes[c, NODE_A] >= 0:
-            total += rates_of(m, m.contact_wholes[c, JAC_A], m.contact_wholes[c, NODE_A], row)
-        if m.contact_wholes[c, NODE_B] >= 0:
-            total += rates_of(m, m.contact_wholes[c, JAC_B], m.contact_wholes[c, NODE_B], row)
-        m.contacts[c, to + row] = total
-
-
-def row_rate(m: Arrays, r: int) -> float:
-    """The same for a single row."""
-    a, b, rate = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B], m.row_wholes[r, ROW_RATE]
-    if rate >= 0 and m.nodes[a, SPANNED] == 0:
-        return m.rows[r, SIGN] * m.given[m.nodes[a, AT] + rate]
-    total = 0.0
-    if a >= 0:
-        for j in range(m.nodes[a, SIZE]):
-            total += m.row_jacobian[m.row_wholes[r, ROW_JAC_A] + j] * m.given[m.nodes[a, AT] + j]
-    if b >= 0:
-        for j in range(m.nodes[b, SIZE]):
-            total += m.row_jacobian[m.row_wholes[r, ROW_JAC_B] + j] * m.given[m.nodes[b, AT] + j]
-    return total
 
 
 def push_node(m: Arrays, jac: int, node: int, x: float, y: float, z: float) -> None:
@@ -120,41 +79,63 @@ def push_row(m: Arrays, r: int) -> None:
             m.pushed[m.nodes[b, AT] + j] += m.row_jacobian[m.row_wholes[r, ROW_JAC_B] + j] * impulse
 
 
+def push_contact(m: Arrays, c: int) -> None:
+    """`pushed` gains a contact's J*λ."""
+    s, t, u = m.contacts[c, IMPULSE], m.contacts[c, IMPULSE + 1], m.contacts[c, IMPULSE + 2]
+    if u != 0.0 or s != 0.0 or t != 0.0:
+        for side in range(2):
+            node = m.contact_wholes[c, NODE_A + side]
+            if node >= 0:
+                push_node(m, m.contact_wholes[c, JAC_A + side], node, s, t, u)
+                if m.contacts[c, PATCH] > 0.0:
+                    turn_node(m, c, m.contact_wholes[c, JAC_A + side], node)
+
+
+def clear_pushed(m: Arrays, node: int) -> None:
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.pushed[j] = 0.0
+
+
+def node_gradient(m: Arrays, node: int) -> float:
+    """A(v − v*) − J*λ of a node in `side` and `slope`; the sum of its squares over A(i,i)."""
+    n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
+    for j in range(n):
+        m.side[at + j] = -m.pushed[at + j]
+    for l in range(n):
+        change = m.v[at + l] - m.free[at + l]
+        for j in range(n):
+            m.side[at + j] += m.mass[block + l * n + j] * change
+    missed = 0.0
+    for j in range(n):
+        rest = m.side[at + j]
+        missed += rest * rest / m.mass[block + j * n + j]
+        m.slope[at + j] = rest
+    return missed
+
+
+def node_scale(m: Arrays, node: int) -> float:
+    """The same sum of A(v − v*) and of J*λ, and of the digits that they may lose."""
+    n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
+    size = 0.0
+    for j in range(n):
+        scale, total = m.mass[block + j * n + j], m.side[at + j] + m.pushed[at + j]
+        digits = ROUNDED * scale * (abs(m.v[at + j]) + abs(m.free[at + j]))
+        size += (digits * digits + total * total + m.pushed[at + j] * m.pushed[at + j]) / scale
+    return size
+
+
 def gradient(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int) -> float:
     """A(v − v*) − J*λ in `side` and `slope`, J*λ in `pushed`; its size as a part of both."""
     for i in range(k):
-        at = m.nodes[m.members[i], AT]
-        for j in range(m.nodes[m.members[i], SIZE]):
-            m.pushed[at + j] = 0.0
+        clear_pushed(m, m.members[i])
     for x in range(first, last):
-        c = m.sorted[x]
-        s, t, u = m.contacts[c, IMPULSE], m.contacts[c, IMPULSE + 1], m.contacts[c, IMPULSE + 2]
-        if u != 0.0 or s != 0.0 or t != 0.0:
-            if m.contact_wholes[c, NODE_A] >= 0:
-                push_node(m, m.contact_wholes[c, JAC_A], m.contact_wholes[c, NODE_A], s, t, u)
-            if m.contact_wholes[c, NODE_B] >= 0:
-                push_node(m, m.contact_wholes[c, JAC_B], m.contact_wholes[c, NODE_B], s, t, u)
-            if m.contacts[c, PATCH] > 0.0:
-                for side in range(2):
-                    if m.contact_wholes[c, NODE_A + side] >= 0:
-                        turn_node(m, c, m.contact_wholes[c, JAC_A + side], m.contact_wholes[c, NODE_A + side])
+        push_contact(m, m.sorted[x])
     for x in range(row_first, row_last):
         push_row(m, m.sorted_rows[x])
     missed, size = 0.0, 1e-300
     for i in range(k):
-        node = m.members[i]
-        n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
-        for j in range(n):
-            total = 0.0
-            for l in range(n):
-                total += m.mass[block + j * n + l] * (m.v[at + l] - m.free[at + l])
-            rest = total - m.pushed[at + j]
-            scale = m.mass[block + j * n + j]
-            digits = ROUNDED * scale * (abs(m.v[at + j]) + abs(m.free[at + j]))
-            missed += rest * rest / scale
-            size += digits * digits / scale
-            size += (total * total + m.pushed[at + j] * m.pushed[at + j]) / scale
-            m.side[at + j], m.slope[at + j] = rest, rest
+        missed += node_gradient(m, m.members[i])
+        size += node_scale(m, m.members[i])
     return sqrt(missed / size)
 
 
@@ -165,14 +146,33 @@ def add_product(m: Arrays, at: int, left: int, rows: int, right: int, columns: i
     for i in range(rows):
         s, t, u = m.jacobian[left + i], m.jacobian[left + rows + i], m.jacobian[left + 2 * rows + i]
         x, y, z = a * s + b * t, b * s + d * t, e * u
-        for j in range(columns):
-            across = x * m.jacobian[right + j] + y * m.jacobian[right + columns + j]
-            m.blocks[at + i * columns + j] += across + z * m.jacobian[right + 2 * columns + j]
+        if x != 0.0 or y != 0.0 or z != 0.0:  # a rate that moves the body
+            for j in range(columns):
+                across = x * m.jacobian[right + j] + y * m.jacobian[right + columns + j]
+                m.blocks[at + i * columns + j] += across + z * m.jacobian[right + 2 * columns + j]
     if m.contacts[c, PATCH] > 0.0 and m.contacts[c, HESSIAN + 4] > 0.0:
         for i in range(rows):
             x = m.contacts[c, HESSIAN + 4] * m.jacobian[left + 3 * rows + i]
             for j in range(columns):
                 m.blocks[at + i * columns + j] += x * m.jacobian[right + 3 * columns + j]
+
+
+def add_square(m: Arrays, at: int, left: int, n: int, c: int) -> None:
+    """The same on the diagonal, of which only the lower triangle is read."""
+    a, b = m.contacts[c, HESSIAN], m.contacts[c, HESSIAN + 1]
+    d, e = m.contacts[c, HESSIAN + 2], m.contacts[c, HESSIAN + 3]
+    for i in range(n):
+        s, t, u = m.jacobian[left + i], m.jacobian[left + n + i], m.jacobian[left + 2 * n + i]
+        x, y, z = a * s + b * t, b * s + d * t, e * u
+        if x != 0.0 or y != 0.0 or z != 0.0:
+            for j in range(i + 1):
+                across = x * m.jacobian[left + j] + y * m.jacobian[left + n + j]
+                m.blocks[at + i * n + j] += across + z * m.jacobian[left + 2 * n + j]
+    if m.contacts[c, PATCH] > 0.0 and m.contacts[c, HESSIAN + 4] > 0.0:
+        for i in range(n):
+            x = m.contacts[c, HESSIAN + 4] * m.jacobian[left + 3 * n + i]
+            for j in range(i + 1):
+                m.blocks[at + i * n + j] += x * m.jacobian[left + 3 * n + j]
 
 
 def add_contact(m: Arrays, c: int, k: int) -> None:
@@ -181,9 +181,9 @@ def add_contact(m: Arrays, c: int, k: int) -> None:
     if m.contacts[c, HESSIAN] == 0.0 and m.contacts[c, HESSIAN + 2] == 0.0 and m.contacts[c, HESSIAN + 3] == 0.0:
         return
     if a >= 0:
-        add_product(m, m.pivot[m.position[m.local[a]]], left, m.nodes[a, SIZE], left, m.nodes[a, SIZE], c)
+        add_square(m, m.pivot[m.position[m.local[a]]], left, m.nodes[a, SIZE], c)
     if b >= 0:
-        add_product(m, m.pivot[m.position[m.local[b]]], right, m.nodes[b, SIZE], right, m.nodes[b, SIZE], c)
+        add_square(m, m.pivot[m.position[m.local[b]]], right, m.nodes[b, SIZE], c)
     if a >= 0 and b >= 0 and a != b:
         at = m.adjacent[m.local[a] * k + m.local[b]] - 2
         if m.position[m.local[a]] < m.position[m.local[b]]:
@@ -219,110 +219,57 @@ def add_row(m: Arrays, r: int, k: int) -> None:
             add_outer(m, at, right, m.nodes[b, SIZE], left, m.nodes[a, SIZE], weight)
 
 
+def copy_mass(m: Arrays, to: int, block: int, n: int) -> None:
+    """A node's A to a pivot, the lower triangle, which is all that is read."""
+    for i in range(n):
+        for j in range(i + 1):
+            m.blocks[to + i * n + j] = m.mass[block + i * n + j]
+
+
+def clear_blocks(m: Arrays, at: int, count: int) -> None:
+    for i in range(at, at + count):
+        m.blocks[i] = 0.0
+
+
+def clear_below(m: Arrays, first: int, last: int, n: int) -> None:
+    for x in range(first, last):
+        clear_blocks(m, m.lower_at[x], n * m.nodes[m.members[m.lower[x]], SIZE])
+
+
 def assemble(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int) -> None:
     """H = A + J*WJ in the blocks."""
     for p in range(k):
         node = m.members[m.order[p]]
-        n, block, pivot = m.nodes[node, SIZE], m.nodes[node, BLOCK], m.pivot[p]
-        for i in range(n * n):
-            m.blocks[pivot + i] = m.mass[block + i]
-        for x in range(m.below[p], m.below[p + 1]):
-            for i in range(n * m.nodes[m.members[m.lower[x]], SIZE]):
-                m.blocks[m.lower_at[x] + i] = 0.0
+        n = m.nodes[node, SIZE]
+        copy_mass(m, m.pivot[p], m.nodes[node, BLOCK], n)
+        clear_below(m, m.below[p], m.below[p + 1], n)
     for x in range(first, last):
         add_contact(m, m.sorted[x], k)
     for x in range(row_first, row_last):
         add_row(m, m.sorted_rows[x], k)
 
 
-def look_along(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int, h: float, impact: int) -> float:
-    """Rates of the direction −`side` in CHANGE; how far it may be followed before a gap has shrunk too much."""
-    for i in range(k):
-        at = m.nodes[m.members[i], AT]
-        for j in range(m.nodes[m.members[i], SIZE]):
-            m.side[at + j] = -m.side[at + j]
-            m.given[at + j] = m.side[at + j]
-    most = 1.0
-    for x in range(first, last):
-        c = m.sorted[x]
-        contact_rates(m, c, CHANGE)
-        if impact == 0:
-            y = m.contacts[c, GAP] + m.contacts[c, OFFSET] + h * m.contacts[c, RATE + 2]
-            if -h * m.contacts[c, CHANGE + 2] * most > SHRINKS * y:
-                most = SHRINKS * y / (-h * m.contacts[c, CHANGE + 2])
-    for x in range(row_first, row_last):
-        r = m.sorted_rows[x]
-        m.rows[r, ROW_CHANGE] = row_rate(m, r)
-        if m.row_wholes[r, LAW] == LIMIT_LAW and impact == 0:
-            y = m.rows[r, VALUE] + h * m.rows[r, ROW_SPEED]
-            if -h * m.rows[r, ROW_CHANGE] * most > SHRINKS * y:
-                most = SHRINKS * y / (-h * m.rows[r, ROW_CHANGE])
-    return most
+def normal_of(m: Arrays, c: int) -> float:
+    return max(m.contacts[c, IMPULSE + 2], 0.0)
 
 
-def slope_at(
-    m: Arrays, first: int, last: int, row_first: int, row_last: int, h: float, impact: int, part: float
-) -> float:
-    """−Σ λ(u + sδ)·δ."""
-    total = 0.0
-    for x in range(first, last):
-        total -= work_along(m, m.sorted[x], h, impact, part)
-    for x in range(row_first, row_last):
-        r = m.sorted_rows[x]
-        total -= row_impulse(m, r, h, m.rows[r, ROW_SPEED] + part * m.rows[r, ROW_CHANGE]) * m.rows[r, ROW_CHANGE]
-    return total
-
-
-def given_along(m: Arrays, first: int, last: int, row_first: int, row_last: int) -> float:
-    """Σ λ·δ, of the impulses as they are and the rates of the direction."""
-    total = 0.0
-    for x in range(first, last):
-        c = m.sorted[x]
-        for row in range(4 if m.contacts[c, PATCH] > 0.0 else 3):
-            total += m.contacts[c, IMPULSE + row] * m.contacts[c, CHANGE + row]
-    for x in range(row_first, row_last):
-        r = m.sorted_rows[x]
-        total += m.rows[r, ROW_IMPULSE] * m.rows[r, ROW_CHANGE]
-    return total
-
-
-def search(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int, h: float, impact: int) -> float:
-    """The part of the direction δ at which what is minimised no longer falls. Its slope at s is δ·A(v − v*) + s δ·Aδ −
-    Σ λ(u + sJδ)·Jδ, at 0 δ·g with the gradient g, which `slope` has."""
-    most = look_along(m, k, first, last, row_first, row_last, h, impact)
-    start, growth = 0.0, 0.0
-    for i in range(k):
-        node = m.members[i]
-        n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
-        for j in range(n):
-            along = 0.0
-            for l in range(n):
-                along += m.mass[block + j * n + l] * m.side[at + l]
-            start += m.side[at + j] * m.slope[at + j]
-            growth += m.side[at + j] * along
-    constant = start + given_along(m, first, last, row_first, row_last)
-    low, high, part = 0.0, most, most
-    for _ in range(30):
-        slope = constant + part * growth + slope_at(m, first, last, row_first, row_last, h, impact, part)
-        if slope <= 0.2 * abs(start) and (slope >= -0.2 * abs(start) or part == most):
-            break
-        if slope > 0.0:
-            high = part
-        else:
-            low = part
-        part = 0.5 * (low + high)
-    return part
+def lag_of(m: Arrays, c: int) -> float:
+    return abs(m.contacts[c, LIMIT] - m.contacts[c, FRICTION] * normal_of(m, c))
 
 
 def friction_lag(m: Arrays, first: int, last: int) -> float:
     """By how much friction's limits are not those of the normal impulses, as a part of the largest of these."""
     lag, largest = 0.0, 1e-300
     for x in range(first, last):
-        c = m.sorted[x]
-        normal = max(m.contacts[c, IMPULSE + 2], 0.0)
-        largest = max(largest, normal)
-        lag = max(lag, abs(m.contacts[c, LIMIT] - m.contacts[c, FRICTION] * normal))
+        largest = max(largest, normal_of(m, m.sorted[x]))
+        lag = max(lag, lag_of(m, m.sorted[x]))
     return lag / largest
+
+
+def move_node(m: Arrays, node: int, part: float) -> None:
+    """v of a node gains a part of the direction."""
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.v[j] += part * m.side[j]
 
 
 def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int, h: float, impact: int) -> float:
@@ -339,7 +286,7 @@ def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
         for x in range(first, last):
             evaluate(m, m.sorted[x], h, impact, fresh)
         for x in range(row_first, row_last):
-            evaluate_row(m, m.sorted_rows[x], h, m.rows[m.sorted_rows[x], ROW_SPEED])
+            evaluate_row(m, m.sorted_rows[x], h)
         missed = gradient(m, k, first, last, row_first, row_last)
         lag = 0.0 if fresh > 0 else friction_lag(m, first, last)
         fresh = 1 if count + 1 < FROZEN or missed < CONVERGED else 0
@@ -353,9 +300,7 @@ def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
         substitute(m, k)
         part = search(m, k, first, last, row_first, row_last, h, impact)
         for i in range(k):
-            at = m.nodes[m.members[i], AT]
-            for j in range(m.nodes[m.members[i], SIZE]):
-                m.v[at + j] += part * m.side[at + j]
+            move_node(m, m.members[i], part)
     missed = max(missed, lag)
     m.numbers[RESIDUAL] = max(m.numbers[RESIDUAL], missed)
     if not missed < TOLD:
@@ -363,31 +308,27 @@ def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
     return missed
 
 
+def give_node(m: Arrays, node: int) -> None:
+    for j in range(m.nodes[node, AT], m.nodes[node, AT] + m.nodes[node, SIZE]):
+        m.given[j] = m.v[j]
+
+
+def rate_row(m: Arrays, r: int) -> None:
+    m.rows[r, ROW_SPEED] = row_rate(m, r)
+
+
 def update_rates(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: int) -> None:
     """Rates of every contact and row at v."""
     for i in range(k):
-        at = m.nodes[m.members[i], AT]
-        for j in range(m.nodes[m.members[i], SIZE]):
-            m.given[at + j] = m.v[at + j]
+        give_node(m, m.members[i])
     for x in range(first, last):
         contact_rates(m, m.sorted[x], RATE)
     for x in range(row_first, row_last):
-        m.rows[m.sorted_rows[x], ROW_SPEED] = row_rate(m, m.sorted_rows[x])
+        rate_row(m, m.sorted_rows[x])
 
 
 NEWTON = (
-    *(
-        rates_of,
-        contact_rates,
-        row_rate,
-        push_node,
-        turn_node,
-        push_row,
-        gradient,
-        add_product,
-        add_contact,
-        add_outer,
-        add_row,
-    ),
-    *(assemble, look_along, slope_at, given_along, search, update_rates, friction_lag, newton),
+    *(*RATES_OF, push_node, turn_node, push_row, push_contact, clear_pushed, node_gradient, node_scale, gradient),
+    *(add_product, add_square, add_contact, add_outer, add_row, copy_mass, clear_blocks, clear_below, assemble),
+    *(*SEARCH, normal_of, lag_of, friction_lag, move_node, give_node, rate_row, update_rates, newton),
 )

@@ -28,9 +28,9 @@ from phistar.plant.step_loop import STEPS, STUCK, begin_step, prepare, solve_par
 
 STEP_ONLY, DRIVE_ONLY, SCENES_THROUGH, PART_ONLY = range(4)
 
-# `batch`: what to do, numbers of scenes, steps and rates; how many contacts a scene remembers; the scene to begin with;
+# `batch`: what to do, numbers of scenes, steps and rates; how many contacts a scene remembers; the number of lanes;
 # whether every step has a command of its own and is kept; entries of a command, actuators, and the line of commands
-MODE, SCENES, STEPS_EACH, NQ, NV, REMEMBERED, BEGUN, EACH, KEEPS = range(9)
+MODE, SCENES, STEPS_EACH, NQ, NV, REMEMBERED, LANES, EACH, KEEPS = range(9)
 ENTRIES, DRIVES, LINE_ROOM, LINE_AT = range(9, 13)
 BATCH = 13
 
@@ -96,8 +96,9 @@ def drive(m: Arrays) -> None:
             m.force[rate] += push
 
 
-def load_scene(m: Arrays, scene: int) -> None:
-    """The engine at a scene's state, with what its contacts, rows and commands remember (−1 contacts: nothing yet)."""
+def load_scene(m: Arrays) -> None:
+    """The engine at the state of `scene`, with what its contacts, rows and commands remember (−1: nothing yet)."""
+    scene = m.scene[0]
     nq, nv, each = m.batch[NQ], m.batch[NV], m.batch[REMEMBERED]
     for i in range(nq):
         m.q[i] = m.scene_q[scene * nq + i]
@@ -120,8 +121,9 @@ def load_scene(m: Arrays, scene: int) -> None:
         m.line[i] = m.scene_line[scene * size + i]
 
 
-def save_scene(m: Arrays, scene: int) -> None:
+def save_scene(m: Arrays) -> None:
     """The way back."""
+    scene = m.scene[0]
     nq, nv, each = m.batch[NQ], m.batch[NV], m.batch[REMEMBERED]
     for i in range(nq):
         m.scene_q[scene * nq + i] = m.q[i]
@@ -141,20 +143,21 @@ def save_scene(m: Arrays, scene: int) -> None:
         m.scene_line[scene * size + i] = m.line[i]
 
 
-def keep_step(m: Arrays, scene: int, k: int) -> None:
+def keep_step(m: Arrays, k: int) -> None:
     """The state after step k, where all are kept."""
     nq, nv, steps = m.batch[NQ], m.batch[NV], m.batch[STEPS_EACH]
-    at = scene * steps + k
+    at = m.scene[0] * steps + k
     for i in range(nq):
         m.kept_q[at * nq + i] = m.q[i]
     for i in range(nv):
         m.kept_v[at * nv + i] = m.rates[i]
 
 
-def one_scene(m: Arrays, scene: int) -> bool:
-    """A scene through its steps; False where there is no room for its contacts. One that diverges ends there."""
-    steps, entries = m.batch[STEPS_EACH], m.batch[ENTRIES]
-    load_scene(m, scene)
+def one_scene(m: Arrays) -> None:
+    """`scene` through its steps, unless there is no room for its contacts: it is not done then. One that diverges ends
+    there."""
+    scene, steps, entries = m.scene[0], m.batch[STEPS_EACH], m.batch[ENTRIES]
+    load_scene(m)
     m.scene_failed[scene], m.scene_residual[scene] = steps, 0.0
     for k in range(steps):
         at = scene * steps + k if m.batch[EACH] > 0 else scene
@@ -163,18 +166,29 @@ def one_scene(m: Arrays, scene: int) -> bool:
         drive(m)
         step(m)
         if m.counts[FULL] > 0:
-            return False
+            return
         if m.counts[FAILED] >= STUCK:
-            m.scene_failed[scene] = k
-            return True
+            m.scene_failed[scene], m.scene_done[scene] = k, 1
+            return
         m.scene_residual[scene] = max(m.scene_residual[scene], m.numbers[RESIDUAL])
         if m.batch[KEEPS] > 0:
-            keep_step(m, scene, k)
+            keep_step(m, k)
     if m.counts[CONTACTS] > m.batch[REMEMBERED]:
-        m.counts[FULL] = 1
-        return False
-    save_scene(m, scene)
-    return True
+        m.scene_done[scene] = -m.counts[CONTACTS]
+        return
+    save_scene(m)
+    m.scene_done[scene] = 1
+
+
+def all_scenes(m: Arrays) -> None:
+    """The scenes that are not done yet, as many at once as there are lanes; `lane` is the number of each."""
+    first = 0
+    while first < m.batch[SCENES]:
+        m.scene[0] = first + m.lane[0]
+        if m.scene[0] < m.batch[SCENES] and m.scene_done[m.scene[0]] <= 0:
+            m.counts[FULL] = 0
+            one_scene(m)
+        first += m.batch[LANES]
 
 
 def solve_first(m: Arrays) -> None:
@@ -198,13 +212,8 @@ def serve(m: Arrays) -> None:
     if m.batch[MODE] == DRIVE_ONLY:
         drive(m)
         return
-    for scene in range(m.batch[BEGUN], m.batch[SCENES]):
-        m.batch[BEGUN] = scene
-        if not one_scene(m, scene):
-            return
-    m.batch[BEGUN] = m.batch[SCENES]
+    all_scenes(m)
 
 
-SERVES = (
-    *(*STEPS, remember_command, arrived, drive, load_scene, save_scene, keep_step, one_scene, solve_first, serve),
-)
+ROLLS = (*(*STEPS, remember_command, arrived, drive, load_scene, save_scene, keep_step, one_scene, all_scenes),)
+SERVES = (*ROLLS, solve_first, serve)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.machine.jit import host
 from phistar.backends.native_door import bound
 from phistar.constraints import columns as c
 from phistar.contact.surface import Surface, law_numbers
@@ -19,11 +20,12 @@ from phistar.geometry.shape_records import PlacedShape, margin_of, record_of
 from phistar.loops.closure import row_count
 from phistar.model import Free, Model
 from phistar.plant.actuators import Actuator, drive_tables
-from phistar.plant.batch_loop import DRIVE_ONLY, MODE, SERVES, STEP_ONLY
+from phistar.plant.batch_loop import DRIVE_ONLY, LANES, MODE, SERVES, STEP_ONLY
 from phistar.plant.free_bodies import INERTIA_FLOATS
 from phistar.plant.loop_rows import looped_bodies
 from phistar.plant.no_long_trees import without_long_trees
 from phistar.plant.scene_batch import no_scenes
+from phistar.plant.scene_lanes import SceneLanes
 from phistar.plant.single_rows import SingleRow
 from phistar.plant.tendon_rows import TendonRow, fill_tendons, row_room, tendon_bodies
 from phistar.plant.tendons import Tendon
@@ -31,6 +33,7 @@ from phistar.plant.tree_moves import TreeMoves
 from phistar.plant.world_screws import RateOrder
 from phistar.spatial import to_quaternion
 
+FILLED = 2  # how often scenes must fill all lanes to be stepped in lanes
 FEWEST = 16  # contacts there is room for at first
 SLOWEST = 5e-3  # m/s: what closes more slowly does not bounce
 
@@ -81,6 +84,7 @@ class Engine:
         self.shape_names = tuple(shape.name for shape in flat)
         self._kept_q, self._kept_v = np.zeros_like(self.tables["q"]), np.zeros_like(self.tables["rates"])
         self._kept_rows = self.tables["rows"][:, c.MEMORY].copy()
+        self._lanes: SceneLanes | None = None
         self.changing: tuple[Any, ...] | None = None  # the narrow phase's derivative, once it was asked for
         self.bind()
 
@@ -135,6 +139,20 @@ class Engine:
             self.q[:], self.v[:] = self._kept_q, self._kept_v
             self.tables["rows"][:, c.MEMORY] = self._kept_rows
             self.counts[c.READY] = self.counts[c.CONTACTS] = 0
+            self.serve()
+            self.check()
+
+    def through_scenes(self, count: int) -> None:
+        """All scenes of the tables through their steps: in lanes, where there are enough of them, and where all that a
+        step asks is there in lanes."""
+        if count >= FILLED * host().lanes and SceneLanes.possible(self.moves, self.tables):
+            if self._lanes is None:
+                self._lanes = SceneLanes(self.moves, self.tables)
+            self.batch[LANES] = self._lanes.lanes
+            self._lanes.run(self.tables)
+        else:
+            self.batch[LANES] = 1
+            self.bind()
             self.serve()
             self.check()
 

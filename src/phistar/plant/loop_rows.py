@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.choice import is_tree_kernel
-from phistar.backends.one_state import state_kernel
+from phistar.backends.one_state import Formula
 from phistar.constraints import columns as c
 from phistar.dynamics import forward_kinematics, jacobian
 from phistar.loops.closure import closures, loop_frames, row_count
@@ -58,7 +58,7 @@ class LoopRows:
                     table["jacobian_from"][at : at + size] = (row - self.rows.start) * self.model.nv + chosen
                     at += int(size)
                 row += 1
-        table["loop_wholes"][LOOP_ENTRIES] = at
+        table["loop_wholes"][0, LOOP_ENTRIES] = at
 
     def _node(self, model: Model, body: str | None) -> int:
         if body is None:
@@ -95,15 +95,13 @@ class LoopRows:
         return is_tree_kernel(self.model)
 
     @cached_property
-    def at_state(self) -> Any:
+    def at_state(self) -> Formula:
         """q → ClosedAt."""
         model = self.model
-        if not self.compiled:
-            return self._formulas
         rows = row_count(model)
         key = digest([(b.parent, b.joint, b.placement) for b in model.bodies], model.frame_list, model.loops)
         shapes = [(rows,), (rows * model.nv,), (6 * rows,)]
-        return state_kernel("closures at a state", key, [model.nq], shapes, self._formulas)
+        return Formula("closures at a state", key, [model.nq], shapes, self._formulas)
 
 
 def _ends(model: Model, loop: Any) -> list[str | None]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from phistar.constraints import columns as c
 from phistar.plant.batch_loop import (
-    BEGUN,
     EACH,
     KEEPS,
     LINE_ROOM,
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
 
 _FLOATS = ("scene_q", "scene_v", "scene_memory", "scene_rows", "scene_line", "scene_residual", "commands")
 _KEPT = ("kept_q", "kept_v")
-_WHOLES = ("scene_contacts", "scene_shapes", "scene_line_at", "scene_failed")
+_WHOLES = ("scene_contacts", "scene_shapes", "scene_line_at", "scene_failed", "scene_done", "scene", "lane")
+MANY = 64  # contacts: for more than so many of every scene there is room only where some scene has them
 
 
 def no_scenes() -> dict[str, np.ndarray]:
@@ -45,7 +45,7 @@ class SceneBatch:
         n = self.count
         self.contacts, self.line_at = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
         self.rows, self.line = np.zeros((n, max(rows, 1))), np.zeros((n, 1, max(entries, 1)))
-        self.failed, self.residual = np.zeros(n, np.int64), np.zeros(n)
+        self.failed, self.residual, self.done = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
         self.shapes, self.memory = np.zeros((n, 0, 2), np.int64), np.zeros((n, 0, c.CONTACT_FLOATS))
 
     @staticmethod
@@ -99,20 +99,21 @@ class SceneBatch:
         self.make_line(int(session.engine.batch[LINE_ROOM]))
         self.kept = np.zeros((self.count, steps, nq) if keeps else 1), np.zeros((self.count, steps, nv) if keeps else 1)
         self.commands = np.ascontiguousarray(commands, dtype=float)
-        done = 0
-        while done < self.count:
+        self.make_room(min(int(engine.counts[c.ROOM]), MANY))
+        self.done[:] = 0
+        while True:
             engine.tables.update(self._tables())
-            engine.bind()
             batch = engine.batch
             batch[[MODE, SCENES, STEPS_EACH, NQ, NV]] = SCENES_THROUGH, self.count, steps, nq, nv
-            batch[[REMEMBERED, BEGUN, EACH, KEEPS]] = self.each, done, commands.ndim == 3, keeps
+            batch[[REMEMBERED, EACH, KEEPS]] = self.each, commands.ndim == 3, keeps
             engine.numbers[c.LENGTH] = h
-            engine.serve()
-            engine.check()
-            done = int(batch[BEGUN])
-            if engine.counts[c.FULL]:
+            engine.through_scenes(self.count)
+            if (self.done > 0).all():
+                break
+            if (self.done < 0).any():  # more contacts than a scene has room for
+                self.make_room(-int(self.done.min()))
+            else:
                 engine.grow()
-                self.make_room(int(engine.counts[c.ROOM]))
         engine.tables.update(no_scenes())
         engine.bind()
 
@@ -127,6 +128,7 @@ class SceneBatch:
         named |= {"scene_line": self.line, "scene_residual": self.residual, "commands": self.commands}
         named |= {"scene_contacts": self.contacts, "scene_shapes": self.shapes, "scene_line_at": self.line_at}
         named |= {"scene_failed": self.failed, "kept_q": self.kept[0], "kept_v": self.kept[1]}
+        named |= {"scene_done": self.done}
         return {name: x.reshape(-1) if x.size else np.zeros(1, x.dtype) for name, x in named.items()}
 
     def states(self) -> list[PlantState]:

@@ -73,7 +73,7 @@ from phistar.constraints.columns import (
     WORK,
 )
 from phistar.constraints.islands import row_sleeps
-from phistar.constraints.newton import contact_rates, row_rate
+from phistar.constraints.rates import contact_rates, row_rate
 from phistar.plant.free_bodies import MASS
 from phistar.plant.impacts import give
 

@@ -60,6 +60,7 @@ from phistar.constraints.columns import (
     SAVED_TWIST,
     SERVO_LAW,
     SETTLED,
+    SIDEWAYS,
     SIGN,
     STEP,
     SUBSTEPS,
@@ -70,7 +71,8 @@ from phistar.constraints.columns import (
 )
 from phistar.constraints.islands import SOLVE, solve_islands
 from phistar.constraints.laws import LAWS
-from phistar.constraints.newton import NEWTON, contact_rates
+from phistar.constraints.newton import NEWTON
+from phistar.constraints.rates import contact_rates
 from phistar.geometry.broad_phase import LOOK, look
 from phistar.geometry.report import TOUCHING
 from phistar.plant.contact_jacobians import CONTACT_JACOBIANS, contact_jacobian, is_on_long, jacobians
@@ -188,13 +190,31 @@ def read_rows(m: Arrays) -> None:
     for r in range(m.counts[ROWS]):
         law, q = m.row_wholes[r, LAW], m.row_wholes[r, ROW_Q]
         if m.row_wholes[r, ROW_RATE] < 0:
-            if r < m.loop_wholes[LOOP_FIRST]:
+            if r < m.loop_wholes[0, LOOP_FIRST]:
                 read_tendon_row(m, r)
         elif law == LIMIT_LAW:
             room = m.rows[r, SIGN] * (m.q[q] - m.rows[r, BOUND])
             m.rows[r, VALUE] = room if room > 0.0 else TOUCHING * m.rows[r, FIRST]
         elif law == SERVO_LAW:
             m.rows[r, VALUE] = m.rows[r, BOUND] - m.q[q]
+
+
+def push_tree(m: Arrays, c: int, node: int, sign: float) -> None:
+    """`wrench` of a tree gains a contact's impulse."""
+    s, t, u = sign * m.contacts[c, IMPULSE], sign * m.contacts[c, IMPULSE + 1], sign * m.contacts[c, IMPULSE + 2]
+    fx = m.contacts[c, TANGENT] * s + m.contacts[c, SIDEWAYS] * t + m.contacts[c, NORMAL] * u
+    fy = m.contacts[c, TANGENT + 1] * s + m.contacts[c, SIDEWAYS + 1] * t + m.contacts[c, NORMAL + 1] * u
+    fz = m.contacts[c, TANGENT + 2] * s + m.contacts[c, SIDEWAYS + 2] * t + m.contacts[c, NORMAL + 2] * u
+    x, y, z = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
+    m.wrench[node, 0] += y * fz - z * fy
+    m.wrench[node, 1] += z * fx - x * fz
+    m.wrench[node, 2] += x * fy - y * fx
+    m.wrench[node, 3] += fx
+    m.wrench[node, 4] += fy
+    m.wrench[node, 5] += fz
+    if m.contacts[c, PATCH] > 0.0:
+        for i in range(3):
+            m.wrench[node, i] += sign * m.contacts[c, NORMAL + i] * m.contacts[c, IMPULSE + 3]
 
 
 def tree_wrenches(m: Arrays) -> None:
@@ -227,20 +247,7 @@ def tree_wrenches(m: Arrays) -> None:
         for side in range(2):
             node = m.contact_wholes[c, NODE_A + side]
             if node >= m.counts[FIRST_TREE]:
-                sign = 1.0 if side == 0 else -1.0
-                for i in range(3):
-                    m.twist[i] = 0.0
-                    for row in range(3):
-                        axis = NORMAL if row == 2 else TANGENT + 3 * row
-                        m.twist[i] += sign * m.contacts[c, axis + i] * m.contacts[c, IMPULSE + row]
-                x, y, z = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
-                m.wrench[node, 0] += y * m.twist[2] - z * m.twist[1]
-                m.wrench[node, 1] += z * m.twist[0] - x * m.twist[2]
-                m.wrench[node, 2] += x * m.twist[1] - y * m.twist[0]
-                for i in range(3):
-                    m.wrench[node, 3 + i] += m.twist[i]
-                    if m.contacts[c, PATCH] > 0.0:
-                        m.wrench[node, i] += sign * m.contacts[c, NORMAL + i] * m.contacts[c, IMPULSE + 3]
+                push_tree(m, c, node, 1.0 if side == 0 else -1.0)
 
 
 def solve_part(m: Arrays, h: float) -> None:
@@ -365,6 +372,6 @@ def step(m: Arrays) -> None:
 
 STEPS = (
     *(*FACTORS, *LAWS, *NEWTON, *SOLVE, *LOOK, *FREE, *TREES, *CALLS, *STRIKES, *BOOKS, *CONTACT_JACOBIANS),
-    *(prepare, keep, restore_pose, go_back, tree_wrenches, move, remember_contacts),
+    *(prepare, keep, restore_pose, go_back, push_tree, tree_wrenches, move, remember_contacts),
     *(remember_rows, read_rows, solve_part, advance, begin_step, rate_contacts, step),
 )

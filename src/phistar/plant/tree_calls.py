@@ -98,11 +98,11 @@ def write_tree(m: Arrays, node: int) -> None:
 
 def write_loops(m: Arrays) -> None:
     """Residuals, Jacobians and stiffnesses of closures: a row's is 1/Σ J²/ℳ(i,i)."""
-    first, last = m.loop_wholes[LOOP_FIRST], m.counts[ROWS]
-    for i in range(m.loop_wholes[TREE_NQ]):
+    first, last = m.loop_wholes[0, LOOP_FIRST], m.counts[ROWS]
+    for i in range(m.loop_wholes[0, TREE_NQ]):
         m.loop_q[i] = m.q[m.loop_q_of[i]]
-    ask(m.loop_wholes[LOOP_CALL], m.loop_wholes[LOOP_CALL + 1])
-    for i in range(m.loop_wholes[LOOP_ENTRIES]):
+    ask(m.loop_wholes[0, LOOP_CALL], m.loop_wholes[0, LOOP_CALL + 1])
+    for i in range(m.loop_wholes[0, LOOP_ENTRIES]):
         m.row_jacobian[i] = m.closed_jacobian[m.jacobian_from[i]]
     softest = 0.0
     for r in range(first, last):
@@ -130,7 +130,7 @@ def ask_trees(m: Arrays, what: int) -> None:
         elif what == TAKEN_BACK:
             take_tree_back(m, node)
         write_tree(m, node)
-    if m.loop_wholes[LOOP_CALL] != 0:
+    if m.loop_wholes[0, LOOP_CALL] != 0:
         write_loops(m)
     if m.tendon_counts[TENDONS] > 0:
         write_tendons(m)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.choice import is_tree_kernel
-from phistar.backends.one_state import state_kernel
+from phistar.backends.one_state import Formula
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.dynamics import bias, mass_matrix
 from phistar.model import Model
@@ -97,8 +97,8 @@ class TreeKernels:
         return tuple(_numbers(self.model.bodies[body].inertia) for body in self.roots.bodies)
 
     def _given(self, formulas: Any) -> Any:
-        """The formulas with the inertia of a root that floats as their last argument."""
-        if not self.roots.bodies:
+        """The formulas with the inertia of a root that floats as their last argument, where they are kernels."""
+        if not self.roots.bodies or not self.compiled:
             return formulas
 
         def given(*arrays: Any) -> Any:
@@ -127,24 +127,20 @@ class TreeKernels:
         return not self.compiled and has_long_kernels(self.model)
 
     @cached_property
-    def at_state(self) -> Any:
+    def at_state(self) -> Formula:
         """(q, v), and a floating root's inertia → AtState."""
         n, m, k = self.model.nq, self.model.nv, len(self.model.bodies)
         shapes = [(m * m,), (m,), (6 * m,), (12 * k,), (6,), (6,)]
-        if not self.compiled:
-            return self._formulas
         sizes = [n, m, *(10 for _ in self.root_inertia)]
-        return state_kernel("a tree at a state", self._key, sizes, shapes, self._given(self._formulas))
+        return Formula("a tree at a state", self._key, sizes, shapes, self._given(self._formulas))
 
     @cached_property
-    def after(self) -> Any:
+    def after(self) -> Formula:
         """(q, w, momentum (6,), h (1,)), and a floating root's inertia → q ⊕ h w and the rates there; a free tree has
         the momentum that is given."""
         n, m = self.model.nq, self.model.nv
-        if not self.compiled:
-            return self._after_formulas
         sizes = [n, m, 6, 1, *(10 for _ in self.root_inertia)]
-        return state_kernel("a tree after a step", self._key, sizes, [(n,), (m,)], self._given(self._after_formulas))
+        return Formula("a tree after a step", self._key, sizes, [(n,), (m,)], self._given(self._after_formulas))
 
 
 _LOWER = ([0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2])  # Ixx Ixy Iyy Ixz Iyz Izz

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernel_calls import KernelCall, kernel_call, python_call
+from phistar.backends.kernel_calls import KernelCall, kernel_call, lane_call, python_call
+from phistar.backends.native_door import aligned
+from phistar.backends.one_state import Formula
 from phistar.constraints import columns as c
 from phistar.model import Free, Model
 from phistar.model.submodel import submodel
@@ -17,6 +20,38 @@ from phistar.plant.loop_rows import LoopRows
 from phistar.plant.tree_columns import AFTER_CALL, LOOP_CALL, LOOP_FIRST, LOOP_WHOLES, STATE_CALL, TREE_NQ, TREE_Q
 from phistar.plant.tree_columns import TREE_WHOLES as COLUMNS
 from phistar.plant.tree_kernels import TreeKernels
+
+Part = tuple[str, slice]  # of a table, by its name
+
+
+@dataclass(frozen=True, eq=False)
+class AskedKernel:
+    """A kernel that the step asks: its formula, whether it is compiled, the parts of tables that it reads and those it
+    writes, what else it reads, and where its address stands."""
+
+    formula: Formula
+    compiled: bool
+    inputs: tuple[Part, ...]
+    outputs: tuple[Part, ...]
+    fixed: tuple[np.ndarray, ...]
+    where: tuple[str, int, int]
+
+    def on(self, table: Mapping[str, np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The arrays it works on."""
+        inputs, outputs = ([table[name][part].reshape(-1) for name, part in x] for x in (self.inputs, self.outputs))
+        return [*inputs, *self.fixed], outputs
+
+    def in_lanes(self, own: Mapping[str, np.ndarray], lanes: int) -> KernelCall:
+        """The same in lanes."""
+        fixed = [aligned((len(x), lanes), float) for x in self.fixed]
+        for array, x in zip(fixed, self.fixed, strict=True):
+            array[...] = x[:, None]
+        inputs, outputs = ([own[name][part] for name, part in x] for x in (self.inputs, self.outputs))
+        return lane_call(self.formula, [*inputs, *fixed], outputs)
+
+    def write(self, table: Mapping[str, np.ndarray], call: KernelCall) -> None:
+        name, row, column = self.where
+        table[name][row, [column, column + 1]] = call.address, call.given
 
 
 class TreeMoves:
@@ -35,6 +70,7 @@ class TreeMoves:
         tables["counts"][c.LONG_TREES] = len(long)
         tables["row_wholes"][:, c.ROW_ASLEEP] = 1
         self.kept: list[KernelCall] = []
+        self.asked: list[AskedKernel] = []
         place, body = 0, free
         for number, (tree, own) in enumerate(zip(trees, kernels, strict=True)):
             joints = [model.joints[i] for i in tree]
@@ -46,7 +82,7 @@ class TreeMoves:
         joints = [model.joints[i] for tree in trees for i in tree]
         tables.update(ball_tables(list(zip(joints, first_rates, strict=True))))
         tables["counts"][c.BALLS] = sum(map(has_ball_spring, joints))
-        tables["loop_wholes"][LOOP_FIRST] = rows
+        tables["loop_wholes"][0, LOOP_FIRST] = rows
         if model.loops:
             self._close(model, [body for tree in trees for body in tree], rows)
 
@@ -76,36 +112,35 @@ class TreeMoves:
         table, node = self.tables, free + number
         size, at, block = (int(x) for x in table["nodes"][node, [c.SIZE, c.AT, c.BLOCK]])
         rates, places = slice(at, at + size), slice(place, place + own.model.nq)
-        q, bodies = table["tree_q"][places], slice(body, body + len(own.model.bodies))
-        made = [table["inertias"][block : block + size * size], table["generalized"][rates]]
-        made += [table["screws"][rates].reshape(-1), table["pose"][bodies].reshape(-1)]
-        made += [table["momenta"][node], table["weight"][node]]
-        step = table["numbers"][c.STEP : c.STEP + 1]
-        fixed = own.root_inertia if own.compiled else ()
-        at_state = self._bound(own.at_state, own.compiled, [q, table["before"][rates], *fixed], made)
-        moved = [table["tree_next"][places], table["before"][rates]]
-        given = [q, table["v"][rates], table["owed"][node], step, *fixed]
-        after = self._bound(own.after, own.compiled, given, moved)
-        for column, call in ((STATE_CALL, at_state), (AFTER_CALL, after)):
-            table["tree_wholes"][number, [column, column + 1]] = call.address, call.given
+        q, before, here = ("tree_q", places), ("before", rates), slice(node, node + 1)
+        made: list[Part] = [("inertias", slice(block, block + size * size)), ("generalized", rates), ("screws", rates)]
+        made += [("pose", slice(body, body + len(own.model.bodies))), ("momenta", here), ("weight", here)]
+        given: list[Part] = [q, ("v", rates), ("owed", here), ("numbers", slice(c.STEP, c.STEP + 1))]
+        fixed, where = own.root_inertia if own.compiled else (), ("tree_wholes", number)
+        self._bind(AskedKernel(own.at_state, own.compiled, (q, before), tuple(made), fixed, (*where, STATE_CALL)))
+        moved = ("tree_next", places), before
+        self._bind(AskedKernel(own.after, own.compiled, tuple(given), moved, fixed, (*where, AFTER_CALL)))
 
     def _close(self, model: Model, bodies: list[int], rows: int) -> None:
         """The kernel of the loops."""
         table, loops = self.tables, LoopRows(model, bodies, self.tables, rows)
-        table["loop_wholes"][TREE_NQ] = loops.model.nq
+        table["loop_wholes"][0, TREE_NQ] = loops.model.nq
         table["loop_q"], table["loop_q_of"] = np.zeros(loops.model.nq), loops.q_index.astype(np.int64)
-        count = loops.rows.stop - loops.rows.start
+        count, whole = loops.rows.stop - loops.rows.start, slice(None)
         table["closed"], table["closed_jacobian"] = np.zeros(count), np.zeros(count * loops.model.nv)
-        wrench = table["row_wrench"][loops.rows].reshape(-1)
-        made = [table["closed"], table["closed_jacobian"], wrench]
-        call = self._bound(loops.at_state, loops.compiled, [table["loop_q"]], made)
-        table["loop_wholes"][[LOOP_CALL, LOOP_CALL + 1]] = call.address, call.given
+        made: list[Part] = [("closed", whole), ("closed_jacobian", whole), ("row_wrench", loops.rows)]
+        where = "loop_wholes", 0, LOOP_CALL
+        self._bind(AskedKernel(loops.at_state, loops.compiled, (("loop_q", whole),), tuple(made), (), where))
 
-    def _bound(self, function: Any, compiled: bool, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> KernelCall:
-        self.kept.append(
-            kernel_call(function, inputs, outputs) if compiled else python_call(function, inputs, outputs, self._failed)
-        )
-        return self.kept[-1]
+    def _bind(self, kernel: AskedKernel) -> None:
+        inputs, outputs = kernel.on(self.tables)
+        if kernel.compiled:
+            call = kernel_call(kernel.formula.kernel, inputs, outputs)
+        else:
+            call = python_call(kernel.formula.function, inputs, outputs, self._failed)
+        self.kept.append(call)
+        self.asked.append(kernel)
+        kernel.write(self.tables, call)
 
     def _failed(self, error: Exception) -> None:
         """Kept for the caller of the step, which is ended by it."""
@@ -125,7 +160,7 @@ def _make_tables(table: dict[str, np.ndarray], kernels: Sequence[TreeKernels]) -
     table["flat_q"], table["root_axes"] = np.zeros(rates, np.int64), np.zeros((nodes, 9))
     table["q_of"], table["spring_q"] = np.zeros(places, np.int64), np.zeros(rates, np.int64)
     table["tree_wholes"] = np.zeros((max(len(kernels), 1), COLUMNS), np.int64)
-    table["loop_wholes"], table["loop_q_of"] = np.zeros(LOOP_WHOLES, np.int64), np.zeros(1, np.int64)
+    table["loop_wholes"], table["loop_q_of"] = np.zeros((1, LOOP_WHOLES), np.int64), np.zeros(1, np.int64)
     table["jacobian_from"] = np.zeros(len(table["row_jacobian"]), np.int64)
     table["loop_q"], table["closed"], table["closed_jacobian"] = np.zeros(1), np.zeros(1), np.zeros(1)
     table["softness"] = np.zeros(len(table["rows"]))

@@ -7,7 +7,7 @@ compile in a fraction of the time that row pointers take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -80,14 +80,7 @@ def module_text(trace: Trace, signature: Signature, lanes: int, fma: bool, loops
 def kernel_module(trace: Trace, signature: Signature, lanes: int, fma: bool, loops: Loops | None = None) -> Module:
     """The functions of a kernel and what they read."""
     places = [i for i, constant in enumerate(trace.output_is_constant) if not constant]
-    orders = _orders(restricted(trace, places), sum(signature.inputs), fma)
-    table, given = len(places) > sum(signature.inputs), (PackedPlaces(lanes, tuple(places)), lanes, fma)
-    near = only_turned(trace)
-    planned = [Body("part", made, *given, sparing=not table, near=near) for made in orders]
-    body = min(planned, key=lambda body: body.traffic if table else body.plan.writes)
-    if not table and len(body.trace.code) <= SHORT:
-        again = partial(Body, "part", body.trace, *given, sparing=True, near=near)
-        body = _fewer_writes(body, lambda writing: again(writing=writing))
+    body = planned_body(trace, places, sum(signature.inputs), lanes, fma)
     made = loops.made if loops else ()
     constants = {
         i: float(trace.outputs[i]) for i, fixed in enumerate(trace.output_is_constant) if fixed and i not in made
@@ -100,6 +93,19 @@ def kernel_module(trace: Trace, signature: Signature, lanes: int, fma: bool, loo
     called = Module((*copies, fill), tuple(tables))
     doors = entries_module(signature, batches=True)
     return turning_module(lanes).with_(called, blocks.parts(), blocks.module(), loop, doors)
+
+
+def planned_body(trace: Trace, places: Sequence[int], inputs: int, lanes: int, fma: bool) -> Body:
+    """The straight-line functions of some outputs of a trace, on packed memory."""
+    orders = _orders(restricted(trace, list(places)), inputs, fma)
+    table, given = len(places) > inputs, (PackedPlaces(lanes, tuple(places)), lanes, fma)
+    near = only_turned(trace)
+    planned = [Body("part", made, *given, sparing=not table, near=near) for made in orders]
+    body = min(planned, key=lambda body: body.traffic if table else body.plan.writes)
+    if not table and len(body.trace.code) <= SHORT:
+        again = partial(Body, "part", body.trace, *given, sparing=True, near=near)
+        body = _fewer_writes(body, lambda writing: again(writing=writing))
+    return body
 
 
 def _fewer_writes(body: Body, planned: Callable[[float], Body]) -> Body:

@@ -36,8 +36,10 @@ from phistar.backends.kernels.ir import (
     Value,
     vector,
 )
+from phistar.backends.kernels.lane_memory import LaneMemory
 from phistar.backends.kernels.show import show
 from phistar.backends.kernels.validate import validate
+from phistar.backends.kernels.widen import LANED, lane_arrays, widened
 
 __all__ = [
     "ANY_ORDER",
@@ -47,6 +49,7 @@ __all__ = [
     "I32",
     "I64",
     "IN_ORDER",
+    "LANED",
     "PLACE",
     "PLANNED",
     "TABLES",
@@ -55,6 +58,7 @@ __all__ = [
     "Func",
     "If",
     "Joined",
+    "LaneMemory",
     "Let",
     "Local",
     "Memory",
@@ -72,10 +76,12 @@ __all__ = [
     "copy_function",
     "copy_one_function",
     "ir",
+    "lane_arrays",
     "llvm_text",
     "number",
     "show",
     "transposed",
     "validate",
     "vector",
+    "widened",
 ]

@@ -131,6 +131,12 @@ class _Text:
         match statement:
             case ir.Call(function=function, arguments=arguments):
                 self.lines.append(f"  {call_text('void', function, arguments)}")
+            case ir.Masked(value=value, place=place, mask=mask):
+                self.masked("store", value, f"ptr {operand(place)}", "p0", 8 * value.type.lanes, mask)
+            case ir.Scatter(value=value, pointer=pointer, index=index, mask=mask):
+                lanes = value.type.lanes
+                places = self.made(_entries(value.type, pointer, index))
+                self.masked("scatter", value, f"<{lanes} x ptr> {places}", f"v{lanes}p0", 8, mask)
             case ir.Clear(place=place, size=size):
                 self.declare("memset")
                 given = f"ptr align 8 {operand(place)}, i8 0, {typed(size)}, i1 false"
@@ -151,6 +157,13 @@ class _Text:
                 label = self.ends[-1][isinstance(statement, ir.Break)]
                 self.broken.add(label)
                 self.jump(label)
+
+    def masked(self, how: str, value: Value, places: str, kind: str, align: int, mask: Value) -> None:
+        """A store of the lanes in which the mask is true."""
+        name = f"@llvm.masked.{how}.v{value.type.lanes}{value.type.kind}.{kind}"
+        types = f"{type_text(value.type)}, {places.rsplit(' ', 1)[0]}, i32, {type_text(mask.type)}"
+        self.declared.lines[f"declare void {name}({types})"] = None
+        self.lines.append(f"  call void {name}({typed(value)}, {places}, i32 {align}, {typed(mask)})")
 
     def leave(self, value: Value | None) -> None:
         """Free memory, then return."""
@@ -274,6 +287,24 @@ class _Text:
                 lane = self.made(f"insertelement {kind} poison, {typed(operands[0])}, i32 0")
                 chosen = f"<{target.type.lanes} x i32> zeroinitializer"
                 self.lines.append(f"  {name} = shufflevector {kind} {lane}, {kind} poison, {chosen}")
+            case "bits" if operands[0].type.kind == "i1":
+                bits = self.made(f"bitcast {typed(operands[0])} to i{operands[0].type.lanes}")
+                self.lines.append(f"  {name} = zext i{operands[0].type.lanes} {bits} to i64")
+            case "bits":
+                self.lines.append(f"  {name} = bitcast {typed(operands[0])} to {kind}")
+            case "first":
+                lanes = operands[0].type.lanes
+                wide = self.made(f"zext i{lanes} {self.made(f'bitcast {typed(operands[0])} to i{lanes}')} to i64")
+                self.declare("cttz")
+                self.lines.append(f"  {name} = call i64 @llvm.cttz.i64(i64 {wide}, i1 true)")
+            case "gather":
+                lanes, mask = target.type.lanes, operands[2]
+                places = self.made(_entries(target.type, operands[0], operands[1]))
+                full = f"@llvm.masked.gather.v{lanes}{target.type.kind}.v{lanes}p0"
+                types = f"<{lanes} x ptr>, i32, {type_text(mask.type)}, {kind}"
+                self.declared.lines[f"declare {kind} {full}({types})"] = None
+                given = f"<{lanes} x ptr> {places}, i32 8, {typed(mask)}, {kind} zeroinitializer"
+                self.lines.append(f"  {name} = call {kind} {full}({given})")
             case "any":
                 lanes = operands[0].type.lanes
                 bits = self.made(f"bitcast {typed(operands[0])} to i{lanes}")
@@ -296,6 +327,11 @@ class _Text:
             f"  {name}.even = and i64 {name}.up, {-align}",
             f"  {name} = inttoptr i64 {name}.even to ptr",
         ]
+
+
+def _entries(kind: Type, pointer: Value, index: Value) -> str:
+    """Places of the entries behind a pointer, one for each lane."""
+    return f"getelementptr {type_text(Type(kind.kind))}, ptr {operand(pointer)}, {typed(index)}"
 
 
 def _entry(kind: Type) -> Type:

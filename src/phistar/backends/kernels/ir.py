@@ -72,7 +72,7 @@ OTHERS = (
     "wide",  # u32 → i64
     "float",  # i64 → f64
     "cut",  # f64 → i64, without what stands behind the point; the nearest that there is
-    "bits",  # f64 → i64 and back, bit by bit
+    "bits",  # f64 → i64 and back, bit by bit; a truth in every lane → i64, a bit each
     "beyond",  # whether `detail` (add, sub, mul) of two whole numbers does not fit into 64 bits
     "sadd_sat",  # a sum, or the last whole number before it would not fit
     "select",  # test, one, other
@@ -88,6 +88,10 @@ OTHERS = (
     "every",  # a number in every lane
     "put",  # vector, number: with the number in lane `detail`; without a vector, the other lanes are not set
     "take",  # the number in lane `detail` of a vector
+    "pick",  # the number in the lane of a vector that the second operand numbers
+    "first",  # the number of the first lane in which it is true; there is one
+    "lane",  # in every lane its number
+    "gather",  # pointer, vector of indices, mask: the numbers there; nothing is read where the mask is false
     "shuffle",  # two vectors: of all their lanes those that `detail` numbers; −1 of neither
     "table",  # where the table or the memory of the module called `detail` begins
     "room",  # working memory for `detail` = (entries, alignment, name), until the function returns
@@ -120,6 +124,23 @@ class Store(NamedTuple):
     align: int = 8
     whole: bool = False
     offset: int = 0
+
+
+class Masked(NamedTuple):
+    """Numbers side by side to a place, those of the lanes in which the mask is true."""
+
+    value: Value
+    place: Value
+    mask: Value
+
+
+class Scatter(NamedTuple):
+    """A number of each lane in which the mask is true to an entry behind a pointer, by the lane's own index."""
+
+    value: Value
+    pointer: Value
+    index: Value
+    mask: Value
 
 
 class Call(NamedTuple):
@@ -217,7 +238,9 @@ class Return(NamedTuple):
     value: Value | None = None
 
 
-Statement = Let | Store | Call | Clear | For | Squares | While | If | Switch | Break | Continue | Return
+Statement = (
+    Let | Store | Masked | Scatter | Call | Clear | For | Squares | While | If | Switch | Break | Continue | Return
+)
 
 
 @dataclass(frozen=True)
@@ -304,4 +327,4 @@ def statements(body: tuple[Any, ...]) -> Iterator[Statement]:
                 yield from statements(block)
 
 
-_PLAIN = frozenset((Let, Store, Call, Clear, Break, Continue, Return))
+_PLAIN = frozenset((Let, Store, Masked, Scatter, Call, Clear, Break, Continue, Return))

@@ -19,8 +19,8 @@ _FREEDOMS = {
     ir.IN_ORDER: "contract arcp ",
 }
 _ALONE = {"memset": "void @llvm.memset.p0.i64(ptr, i8, i64, i1)", "malloc": "ptr @malloc(i64)"}
-_ALONE |= {"free": "void @free(ptr)", "cut": "i64 @llvm.fptosi.sat.i64.f64(double)"}
-_ALONE |= {"sadd_sat": "i64 @llvm.sadd.sat.i64(i64, i64)", "anew": "ptr @llvm.ptrmask.p0.i64(ptr, i64)"}
+_ALONE |= {"free": "void @free(ptr)"}
+_ALONE |= {"cttz": "i64 @llvm.cttz.i64(i64, i1)", "anew": "ptr @llvm.ptrmask.p0.i64(ptr, i64)"}
 _ALONE |= {x: f"{{i64, i1}} @llvm.s{x}.with.overflow.i64(i64, i64)" for x in ("add", "sub", "mul")}
 
 
@@ -72,6 +72,18 @@ class Declared:
         text, full = type_text(kind), f"@llvm.{name}.{f'v{kind.lanes}' if kind.lanes else ''}f64"
         self.lines[f"declare {text} {full}({', '.join([text] * operands)})"] = None
         return full
+
+    def general(self, name: str, result: Type, *given: str) -> str:
+        """The name of one that is named by the type of its result and by those it is given, these as they are told."""
+        first, *others = name.split(" ")
+        full = f"@llvm.{first}.{'.'.join([_short(result), *others])}"
+        self.lines[f"declare {type_text(result)} {full}({', '.join(given)})"] = None
+        return full
+
+
+def _short(kind: Type) -> str:
+    """A type in the name of an intrinsic."""
+    return (f"v{kind.lanes}" if kind.lanes else "") + kind.kind
 
 
 Right = Callable[[Declared, Value, tuple[Value, ...], Any], str]
@@ -144,13 +156,13 @@ def _anew(declared: Declared, target: Value, operands: tuple[Value, ...], detail
 
 
 def _cut(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-    declared.alone("cut")
-    return f"call i64 @llvm.fptosi.sat.i64.f64({typed(operands[0])})"
+    full = declared.general(f"fptosi.sat {_short(operands[0][1])}", target[1], type_text(operands[0][1]))
+    return f"call {type_text(target[1])} {full}({typed(operands[0])})"
 
 
 def _sadd_sat(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
-    declared.alone("sadd_sat")
-    return f"call i64 @llvm.sadd.sat.i64({typed(operands[0])}, {typed(operands[1])})"
+    kind = type_text(target[1])
+    return f"call {kind} {declared.general('sadd.sat', target[1], kind, kind)}({', '.join(map(typed, operands))})"
 
 
 def _select(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
@@ -164,6 +176,15 @@ def _put(declared: Declared, target: Value, operands: tuple[Value, ...], detail:
 
 def _take(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
     return f"extractelement {typed(operands[0])}, i32 {detail}"
+
+
+def _pick(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    return f"extractelement {typed(operands[0])}, {typed(operands[1])}"
+
+
+def _lane(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
+    numbers = ", ".join(f"i64 {lane}" for lane in range(target[1].lanes))
+    return f"add {type_text(target[1])} <{numbers}>, zeroinitializer"
 
 
 def _shuffle(declared: Declared, target: Value, operands: tuple[Value, ...], detail: Any) -> str:
@@ -195,7 +216,7 @@ RIGHT: dict[str, Right] = {
     **{x: _infix(x) if x in _INFIX else _intrinsic(x) for x in ir.FLOATING},
     **{x: _test("icmp", x) for x in ir.TESTS},
     **{x: _test("fcmp", x) for x in ir.FLOAT_TESTS},
-    **{x: _cast(y) for x, y in (("wide", "zext"), ("float", "sitofp"), ("bits", "bitcast"))},
+    **{x: _cast(y) for x, y in (("wide", "zext"), ("float", "sitofp"))},
     **{x: _cast(y) for x, y in (("address", "ptrtoint"), ("place", "inttoptr"))},
     "fneg": _negated,
     "load": _load,
@@ -208,6 +229,8 @@ RIGHT: dict[str, Right] = {
     "select": _select,
     "put": _put,
     "take": _take,
+    "pick": _pick,
+    "lane": _lane,
     "shuffle": _shuffle,
     "table": _table,
     "call": _call,

@@ -40,6 +40,10 @@ def show_statement(statement: ir.Statement) -> list[str]:
             return [f"{target.name}: {show_type(target.type)} = {_right(statement)}"]
         case ir.Store(value=value, place=place, offset=offset):
             return [f"[{place.name}{f' + {offset} bytes' if offset else ''}] = {value.name}"]
+        case ir.Masked(value=value, place=place, mask=mask):
+            return [f"[{place.name}] = {value.name} where {mask.name}"]
+        case ir.Scatter(value=value, pointer=pointer, index=index, mask=mask):
+            return [f"[{pointer.name} + {index.name}] = {value.name} where {mask.name}"]
         case ir.Call(function=function, arguments=arguments):
             return [f"{function if isinstance(function, str) else f'[{function.name}]'}({_names(arguments)})"]
         case ir.Clear(place=place, size=size):

@@ -69,6 +69,10 @@ class _Checked:
                 to = place.type
                 same = to.pointers == 1 + value.type.pointers and to.kind in (value.type.kind, "any")
                 self.check((same or to == ir.PLACE) and not to.constant, statement, "cannot be written there")
+            case ir.Masked(value=value, place=place, mask=mask) | ir.Scatter(value=value, pointer=place, mask=mask):
+                to, lanes = place.type, value.type.lanes
+                fits = to[::2] == (value.type.kind, 1) and mask.type == Type("i1", lanes) and not to.constant
+                self.check(fits and lanes > 0, statement, "cannot be written there")
             case ir.Call(function=function, arguments=arguments):
                 self.called(statement, function, arguments, None)
             case ir.Clear(place=place):
@@ -151,6 +155,8 @@ def used(statement: ir.Statement) -> tuple[Value, ...]:
             return operands
         case ir.Store(value=value, place=place):
             return value, place
+        case ir.Masked() | ir.Scatter():
+            return tuple(statement)
         case ir.Call(function=function, arguments=arguments):
             return arguments if isinstance(function, str) else (function, *arguments)
         case ir.Clear(place=place, size=size):
@@ -217,12 +223,20 @@ def _moves(made: Type, given: Given, detail: object) -> bool:
     return len(given) == 2 and given[0] == made and made.pointers > 0 and given[1] == I64
 
 
+def _gathers(made: Type, given: Given, detail: object) -> bool:
+    if len(given) != 3 or not made.lanes:
+        return False
+    return given[0][::2] == (made.kind, 1) and given[1:] == (Type("i64", made.lanes), Type("i1", made.lanes))
+
+
 def _shuffles(made: Type, given: Given, detail: tuple[int, ...]) -> bool:
     alike = len(given) == 2 and given[0] == given[1]
     return alike and made.lanes == len(detail) and max(detail) < 2 * given[0].lanes
 
 
 def _same_size(made: Type, given: Given, detail: object) -> bool:
+    if len(given) == 1 and given[0].kind == "i1":
+        return given[0].lanes > 0 and made == I64
     return len(given) == 1 and given[0].lanes == made.lanes and {given[0].kind, made.kind} == {"f64", "i64"}
 
 
@@ -235,11 +249,11 @@ _RULES: dict[str, Callable[..., bool]] = {
     **{x: (lambda m, g, d: _compared(m, g, False)) for x in ir.TESTS},
     **{x: (lambda m, g, d: _compared(m, g, True)) for x in ir.FLOAT_TESTS},
     "wide": lambda m, g, d: (g, m) == ((U32,), I64),
-    "float": lambda m, g, d: (g, m) == ((I64,), F64),
-    "cut": lambda m, g, d: (g, m) == ((F64,), I64),
+    "float": lambda m, g, d: g == (Type("i64", m.lanes),) and m == Type("f64", m.lanes),
+    "cut": lambda m, g, d: g == (Type("f64", m.lanes),) and m == Type("i64", m.lanes),
     "bits": _same_size,
     "beyond": lambda m, g, d: (g, m) == ((I64, I64), I1) and d in ("add", "sub", "mul"),
-    "sadd_sat": lambda m, g, d: g == (I64, I64) and m == I64,
+    "sadd_sat": lambda m, g, d: _wholes(m, g, False),
     "select": _selects,
     "any": lambda m, g, d: len(g) == 1 and g[0].kind == "i1" and g[0].lanes > 0 and m == I1,
     "load": _loads,
@@ -250,7 +264,11 @@ _RULES: dict[str, Callable[..., bool]] = {
     "anew": lambda m, g, d: g == (m,) and m.pointers > 0,
     "address": lambda m, g, d: len(g) == 1 and g[0].pointers > 0 and m == I64,
     "place": lambda m, g, d: g == (I64,) and m.pointers > 0,
-    "every": lambda m, g, d: g == (F64,) and m.lanes > 0,
+    "every": lambda m, g, d: g == (Type(m.kind),) and m.lanes > 0,
+    "pick": lambda m, g, d: len(g) == 2 and g[0].lanes > 0 and g[1] == I64 and m == Type(g[0].kind),
+    "first": lambda m, g, d: len(g) == 1 and g[0].kind == "i1" and g[0].lanes > 0 and m == I64,
+    "lane": lambda m, g, d: not g and m.kind == "i64" and m.lanes > 0,
+    "gather": _gathers,
     "put": lambda m, g, d: g in ((F64,), (m, F64)) and 0 <= d < m.lanes,
     "take": lambda m, g, d: len(g) == 1 and m == F64 and 0 <= d < g[0].lanes,
     "shuffle": _shuffles,
