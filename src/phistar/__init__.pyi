@@ -61,7 +61,7 @@ from phistar.errors import (
 from phistar.export import casadi_function as casadi_function, export_c as export_c
 from phistar.expression import Expression as Expression, algebra as algebra, law as law
 from phistar.hybrid import HybridDynamics as HybridDynamics, hybrid_dynamics as hybrid_dynamics
-from phistar.io import from_dh as from_dh, load as load
+from phistar.io import from_dh as from_dh, load as load, save as save
 from phistar.loops.assembly import assemble as assemble
 from phistar.loops.forces import constraint_forces as constraint_forces
 from phistar.loops.residual import loop_residual as loop_residual

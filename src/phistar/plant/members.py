@@ -173,8 +173,9 @@ def join(plant: Plant, robot: Robot) -> None:
 def starting_state(plant: Plant) -> tuple[np.ndarray, np.ndarray]:
     """q (nq,) and v (nv,) that a plant starts with: its file's, its robots' own, neutral and at rest elsewhere."""
     model = plant.model
-    q = np.array(model.neutral() if plant.start is None else plant.start, dtype=float)
-    v = np.zeros(model.nv)
+    q, v = np.array(model.neutral(), dtype=float), np.zeros(model.nv)
+    if plant.start is not None:
+        q[: len(plant.start)] = plant.start  # what was added after it was given comes behind
     for name, robot in plant.robots.items():
         if robot.q is not None or robot.v is not None:
             view = plant[name]

@@ -207,8 +207,8 @@ class Plant:
 
     def prefix(self, name: str) -> str:
         """Prefix of the names of a robot's own parts in the plant's model."""
-        only = len(self.robots) == 1 and name == self.name
-        return "" if only or self.robots[name].bare else f"{name}/"
+        own = name == self.name and (bool(self.source) or len(self.robots) == 1)  # what an MJCF file brings along
+        return "" if own or self.robots[name].bare else f"{name}/"
 
     def __getitem__(self, name: str) -> RobotView:
         robot = self.robot(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,11 +14,13 @@ import numpy as np
 
 from phistar.contact.surface import Surface
 from phistar.errors import FileError
+from phistar.io import load, save
+from phistar.io.bundled import is_bundled
 from phistar.io.packages import FolderList
 from phistar.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Plane, Polytope, Sphere
 from phistar.model.geometry import Shape
 from phistar.plant.fluid import Fluid, WeightSupport
-from phistar.plant.members import Robot
+from phistar.plant.members import Robot, starting_state
 from phistar.plant.plant import Plant
 from phistar.plant.scene_reading import is_path
 from phistar.plant.scene_schema import FORMAT_VERSION, PlantEntry
@@ -37,7 +40,8 @@ def read_plant(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant
 
 
 def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
-    """The plant as a scene file; robots are named by the files they came from."""
+    """The plant as a scene file; robots are named by the files they came from, and models that were built in Python are
+    written beside it."""
     data: dict[str, Any] = {"format_version": FORMAT_VERSION, "name": plant.name, "gravity": list(plant.gravity)}
     if plant.source:
         data |= {"mjcf": _relative(plant.source, path), "without": list(plant.without)}
@@ -48,9 +52,9 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
                 "the plant before plant.add_field(…)."
             )
     if plant.start is not None:
-        data["start"] = plant.start
+        data["start"] = starting_state(plant)[0]
     data |= _contacts(plant)
-    data["parts"] = [_part(plant, robot, path) for robot in plant.robots.values() if not _is_mjcf(plant, robot)]
+    data["parts"] = [_part(robot, Path(path)) for robot in plant.robots.values() if not _is_mjcf(plant, robot)]
     data["shapes"] = [
         {"body": body, **_shape(shape), **_place(at), "material": asdict(material)} | ({"name": name} if name else {})
         for body, shape, at, material, name in plant.shapes[len(plant.masks) :]
@@ -65,22 +69,25 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
 
 
 def _is_mjcf(plant: Plant, robot: Robot) -> bool:
-    """Whether a robot is the one that the plant's MJCF file is; one that was built in Python is refused."""
-    if robot.file or robot.bare:
-        return False
-    if not plant.source:
-        raise FileError(
-            f"The robot '{robot.name}' was built in Python and has no file to be named by; add it by its path, "
-            "plant.add('robot.urdf', …), to save the plant."
-        )
-    return True
+    """Whether a robot is the one that the plant's MJCF file is, which comes first."""
+    return bool(plant.source) and robot is next(iter(plant.robots.values()))
 
 
-def _part(plant: Plant, robot: Robot, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _file_of(robot: Robot, path: Path) -> str:
+    """The name that a robot is loaded by: its file, a bundled robot's name, or a file written beside the plant's."""
+    if robot.file:
+        return _relative(robot.file, path)
+    if is_bundled(robot.model.name) and load(robot.model.name) == robot.model:
+        return robot.model.name
+    own = re.sub(r"[^\w-]", "_", robot.name)[:80]
+    return save(robot.model, path.with_name(f"{path.stem}.{own}.json")).name
+
+
+def _part(robot: Robot, path: Path) -> dict[str, Any]:
     made: dict[str, Any] = {"name": robot.name, "parent": robot.on, "collides": robot.collides}
     made["material"] = asdict(robot.material)
     if not robot.bare:
-        made |= {"robot": _relative(robot.file, path), **robot.loaded_with, **_place(robot.at)}
+        made |= {"robot": _file_of(robot, path), **robot.loaded_with, **_place(robot.at)}
         return made | {"q": robot.q, "v": robot.v}
     free = bool(robot.model.bodies)
     body = robot.model.bodies[0] if free else None

@@ -92,6 +92,11 @@ def _restore(kind: type, content: tuple) -> Any:
     return value
 
 
+def restored(kind: type, content: Mapping[str, Any]) -> Any:
+    """A value of a kind with this content, field by field, as it was: nothing is checked or scaled again."""
+    return _restore(kind, tuple(content[name] for name in _names(kind)))
+
+
 class Value:
     """Abstract: frozen dataclasses that are their content (`@dataclass(frozen=True, eq=False, repr=False)`)."""
 

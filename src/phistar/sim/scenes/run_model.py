@@ -11,20 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from phistar.errors import FileError, PhistarError
+from phistar.errors import FileError
 from phistar.io import xml
+from phistar.io.model_files import hangs_together
 from phistar.io.packages import FolderList, Folders
 from phistar.loops.embedding import Embedding
-from phistar.model import FlexibleInertia, Geometry, Mesh, Model
+from phistar.model import Geometry, Mesh, Model
 from phistar.model.compound import compound_links
-from phistar.model.joints import JointKind
-from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
 from phistar.safe_files import check_file, is_inside, read_text
 from phistar.sim.scenes.scene import Scene
 from phistar.sim.scenes.serialize import unpacked
 from phistar.sim.scenes.source import LARGEST, parsed, source_of
 from phistar.sim.trajectory import Part
-from phistar.spatial import Inertia, Pose
 
 KEPT = "scene.toml"
 MADE = ("phistar.model.", "phistar.spatial.", "phistar.sim.trajectory:Part", "phistar.loops.embedding:Embedding")
@@ -94,38 +92,8 @@ def _check_classes(tree: Any) -> None:
 
 
 def _hangs_together(model: Model) -> bool:
-    """Whether bodies, joints, frames and loops are what they should be, and name what is there."""
-    try:
-        rows = rates = 0
-        for number, body in enumerate(model.bodies):
-            joint = body.joint
-            right = isinstance(body, Body) and isinstance(joint, Joint) and isinstance(joint.kind, JointKind)
-            right = right and -1 <= body.parent < number and joint.body == number
-            right = right and isinstance(body.placement, Pose) and isinstance(body.inertia, Inertia)
-            right = right and all(isinstance(each, Geometry) for each in body.geometry)
-            right = right and joint.q_slice == slice(rows, rows + joint.kind.nq)
-            right = right and joint.v_slice == slice(rates, rates + joint.kind.nv)
-            right = right and (body.flexible is None or isinstance(body.flexible, FlexibleInertia))
-            if not right:
-                return False
-            rows, rates = rows + joint.kind.nq + body.modes, rates + joint.kind.nv + body.modes
-        frames = all(isinstance(each, Frame) and isinstance(each.placement, Pose) for each in model.frame_list)
-        frames = frames and all(-1 <= each.body < len(model.bodies) for each in model.frame_list)
-        named = (*model.bodies, *model.joints, *model.frame_list, *model.loops)
-        if not all(isinstance(each.name, str) for each in named):
-            return False
-        for loop in model.loops:
-            ends = (loop.frame_a, loop.frame_b) if isinstance(loop, Loop) else ()
-            joints = (loop.joint_a, loop.joint_b) if isinstance(loop, CoupledJoints) else ()
-            for end in ends:
-                model.frame(end)
-            for joint in joints:
-                assert joint is None or model.joint(joint)
-        if model.embedding is not None and not _is_embedded(model):
-            return False
-        return frames and isinstance(model.name, str) and all(isinstance(g, Geometry) for g in model.base_geometry)
-    except (PhistarError, AttributeError, TypeError, AssertionError):
-        return False
+    """Whether a model is whole, and what it makes of its loops too."""
+    return hangs_together(model) and (model.embedding is None or _is_embedded(model))
 
 
 def _is_embedded(model: Model) -> bool:
