@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import phistar as ps
-from phistar.cli.check import evaluate, replay
+from phistar.cli.checker import evaluate, replay
 from phistar.expression import Expression
 from phistar.identities.derivation import Derivation
 from phistar.operators.parse import parse

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import phistar as ps
-from phistar.cli.check import DIGITS, evaluate, replay
+from phistar.cli.checker import DIGITS, evaluate, replay
 from phistar.expression import Algebra, Expression
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import LAWS, SENTENCES, Law

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.cli.check import evaluate, replay
+from phistar.cli.checker import evaluate, replay
 
 
 def with_metric(a, kind):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.cli.check import evaluate, replay
+from phistar.cli.checker import evaluate, replay
 from phistar.errors import StatementError
 from phistar.expression.mechanisms import mechanisms
 from phistar.identities.law import LAWS

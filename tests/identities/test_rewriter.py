@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 import phistar as ps
-from phistar.cli.check import replay
+from phistar.cli.checker import replay
 from phistar.errors import StatementError
 from phistar.identities import rewriter
 from phistar.identities.law import LAWS, TREE, Setting

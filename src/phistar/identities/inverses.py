@@ -7,7 +7,6 @@ from fractions import Fraction
 from phistar.errors import StatementError
 from phistar.identities.factor import factor
 from phistar.identities.justify import (
-    ALGEBRA,
     Instance,
     Rewrite,
     Use,
@@ -38,8 +37,18 @@ def split_product(node: Node) -> Rewrite | None:
         return None
     check_invertible(node.of)
     split = product(*(Inverse(f) if not isinstance(f, Inverse) else f.of for f in reversed(factors)))
-    parts = tuple((f"X{i}", part) for i, part in enumerate(factors))
-    return Rewrite(split, lambda: (use(Instance("inverse of a product", "", node, split, ALGEBRA, (), parts)),))
+    return Rewrite(split, lambda: _uses_of_split_product(node.of, factors, split))
+
+
+def _uses_of_split_product(whole: Node, factors: tuple[Node, ...], split: Node) -> tuple[Use, ...]:
+    """Multiplied back, factor by factor from the inside: X₁…XₙXₙ⁻¹…X₁⁻¹ = I."""
+    unit, before, after = [], product_of(()), product_of(())
+    for f in factors:
+        is_inverse = isinstance(f, Inverse)
+        unit.append(use(inverse_on_the_left(f.of) if is_inverse else inverse_on_the_right(f), before, after))
+        before, after = before @ f, (f.of if is_inverse else Inverse(f)) @ after
+    back = scaled(in_product(unit, Inverse(whole), product_of(())), Fraction(-1))
+    return (use(inverse_on_the_left(whole), None, split), *back)
 
 
 def split_sum(node: Node) -> Rewrite | None:
