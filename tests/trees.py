@@ -147,6 +147,7 @@ def _at_random_state(rng, model: ps.Model, frames: tuple[str, ...]) -> Mechanism
     inner = space_sizes(model, frames)["inner"]
     vectors |= {name: rng.normal(size=inner) for name in ("v_i", "qdd_i")}
     vectors["R"] = rng.uniform(0.1, 1.0, size=model.nv)
+    vectors["L"] = np.arange(model.nv) % 2.0
     own = np.zeros((model.nv, 6 * n))
     for k, joint in enumerate(model.joints):
         own[joint.v_slice, 6 * k : 6 * k + 6] = rng.normal(size=(joint.nv, 6))

@@ -1,14 +1,13 @@
 """Hybrid dynamics: some joints move as told, the others as their forces make them.
 
-A prescribed joint is one whose rotor is so heavy that nothing else moves it. With a rotor inertia R on the prescribed
-rates and the force Rθ̈_p that accelerates it,
+L picks the rates that joint forces drive (1, or 0 where accelerations θ̈_p are told), so that LH are their axes:
 
-    θ̈ = (ℳ + R)⁻¹(T + Rθ̈_p − 𝒞 − 𝒢 + J*f)
+    θ̈ = θ̈_p + L*(LℳL* + R)⁻¹L(T − 𝒞 − 𝒢 + J*f − ℳθ̈_p)
 
-which the laws turn into the two sweeps of forward dynamics, Riccati's equation with D = HPH* + A + R. For R beyond what
-a float can tell from infinity beside HPH*, D⁻¹ and the gain G = PH*D⁻¹ vanish at the prescribed joints, and ψ = φ
-there: it is lemma 3 with the free joints' H alone, and prescribed rates pass through to the last digit. Which joints
-are prescribed is an input: one kernel serves every choice.
+where R is 1 on the prescribed rates, and so is D there. LℳL* + R = (LH)φMφ*(LH)* + (LAL* + R) is what RJK91's lemmas
+factor for any mass, armature and axes: it is lemma 3 with the free joints' H, in the two sweeps of forward dynamics;
+the gain G = PH*L*D⁻¹ vanishes at prescribed joints, and ψ = φ there. Which joints are prescribed is an input: one
+kernel serves every choice.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
 from phistar.stated import states
 
-HEAVY = 2.0**200  # kg m²: the rotor of a prescribed rate; a power of two, so that scaling by it is exact
 OPENS = 1e-8  # of the accelerations that closures see: more, and a prescription contradicts them
 
 
@@ -57,16 +55,22 @@ class HybridDynamics(NamedTuple):
     forces: Array
 
 
-@states(lambda s: (s.mass + s.R).inv @ (s.T + s.R @ s.qdd - s.C - s.g + s.load))
-def driven_accelerations(model: Model, q: Any, v: Any, a: Any, tau: Any, weights: Any, f_ext: Forces = None) -> Array:
-    """(ℳ + R)⁻¹(T + Rθ̈_p − 𝒞 − 𝒢 + J*f), (…, nv): θ̈ where rotors of inertia R are pushed by Rθ̈_p."""
-    return driven_accelerations.evaluate(model, q, {"v": v, "qdd": a, "T": tau, "R": weights}, f_ext)
+@states(lambda s: s.L.T @ _free_inverse(s) @ s.L @ (s.T - s.C - s.g + s.load - s.mass @ s.qdd))
+def driven_accelerations(model: Model, q: Any, v: Any, a: Any, tau: Any, driven: Any, f_ext: Forces = None) -> Array:
+    """L*(LℳL* + R)⁻¹L(T − 𝒞 − 𝒢 + J*f − ℳθ̈_p), (…, nv): θ̈ of the driven rates, zero on the others."""
+    given = {"v": v, "qdd": a, "T": tau, "L": driven, "R": 1.0 - np.asarray(driven)}
+    return driven_accelerations.evaluate(model, q, given, f_ext)
 
 
-@states(lambda s: (s.mass + s.R).inv @ s.T)
-def yielding(model: Model, q: Any, tau: Any, weights: Any) -> Array:
-    """(ℳ + R)⁻¹T, (…, nv): what joint forces do where rotors of inertia R are in the way."""
-    return yielding.evaluate(model, q, {"T": tau, "R": weights})
+@states(lambda s: s.L.T @ _free_inverse(s) @ s.L @ s.T)
+def yielding(model: Model, q: Any, tau: Any, driven: Any) -> Array:
+    """L*(LℳL* + R)⁻¹LT, (…, nv): what joint forces do where the other rates do not yield."""
+    return yielding.evaluate(model, q, {"T": tau, "L": driven, "R": 1.0 - np.asarray(driven)})
+
+
+def _free_inverse(s: Any) -> Any:
+    """(LℳL* + R)⁻¹."""
+    return (s.L @ s.mass @ s.L.T + s.R).inv
 
 
 def hybrid_dynamics(
@@ -74,8 +78,8 @@ def hybrid_dynamics(
 ) -> HybridDynamics:
     """Accelerations of the joints that forces drive, and forces of the joints that move as prescribed.
 
-    RJK91's lemma 3 with the free joints' H: θ̈ = (ℳ + R)⁻¹(T + Rθ̈_p − 𝒞 − 𝒢 + J*f), an immovable rotor R on every
-    prescribed rate, then T = ℳθ̈ + 𝒞 + 𝒢 − J*f there. With loops, accelerations that keep them closed.
+    RJK91's lemma 3 with the free joints' H: θ̈ = θ̈_p + L*(LℳL* + R)⁻¹L(T − 𝒞 − 𝒢 + J*f − ℳθ̈_p), where L picks the
+    joints that are not prescribed, then T = ℳθ̈ + 𝒞 + 𝒢 − J*f. With loops, accelerations that keep them closed.
 
     Parameters
     ----------
@@ -112,9 +116,8 @@ def hybrid_dynamics(
         raise ModelError(f"{model.name} is in independent rates; prescribe joints of model.embedding.closed.")
     told, is_told = _prescription(model, prescribed)
     tau = model.checked(tau, model.nv, "tau")
-    driving = np.where(is_told, 0.0, 1.0) * tau
-    heavy = np.where(is_told, HEAVY, 0.0)
-    found, pull = driven_accelerations(model.tree, q, v, told, driving, heavy, f_ext), 0.0
+    driven = np.where(is_told, 0.0, 1.0)
+    found, pull = driven_accelerations(model.tree, q, v, told, driven * tau, driven, f_ext), 0.0
     if model.loops:
         found, pull = _closed(model, q, v, _chosen(is_told, told, found), is_told)
     accelerations = _chosen(is_told, told, found)
@@ -172,7 +175,7 @@ def _closed(model: Model, q: Any, v: Any, free: np.ndarray, is_told: np.ndarray)
     motions = {frame: moved["motion"][..., 6 * i : 6 * i + 6] for i, frame in enumerate(ends)}
     found = closures(model, q, frame_poses(tree, q, ends), v, motions)
     drift = times(found.on_frames, moved["at_frames"]) + found.drift
-    across = np.where(is_told, 0.0, yielding(tree, q[..., None, :], rows, np.where(is_told, HEAVY, 0.0)))
+    across = yielding(tree, q[..., None, :], rows, np.where(is_told, 0.0, 1.0))
     matrix = np.matmul(rows, transposed(across))
     scale = row_scale(model, np.diagonal(matrix, axis1=-2, axis2=-1))
     opening = times(rows, free) + drift

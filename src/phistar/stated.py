@@ -360,7 +360,7 @@ def _rows(model: Model, name: str, frames: tuple[str, ...]) -> int:
 
 SHOWN = {"v": "v", "a_b": "the acceleration of the base", "qdd": "a", "T": "tau", "f": "the force"}
 SHOWN |= {"v_ref": "v_ref", "u": "the task acceleration", "F": "the feedback forces"}
-SHOWN |= {"R": "the weights"}
+SHOWN |= {"R": "the weights", "L": "which rates are driven"}
 SHOWN |= {f"{name}_delayed": f"the delayed {name}" for name in ("a", "b", "a0", "f")}
 SHOWN |= {"v_i": "joint_rates", "qdd_i": "a (the joints' entries only)"}
 """What the public functions call the vectors."""

@@ -53,16 +53,19 @@ def oracle(made, seed):
     model, links, frames = made(seed)
     rng = np.random.default_rng(seed)
     vectors = {name: rng.normal(size=model.nv) for name in ("v", "qdd", "T")} | {"R": rng.uniform(0.1, 1, model.nv)}
+    vectors["L"] = rng.uniform(0.3, 2.0, model.nv) * rng.integers(0, 2, model.nv)
     vectors |= {"f": rng.normal(size=6), "u": rng.normal(size=6), "a_g": rng.normal(size=6), "a_b": rng.normal(size=6)}
     return WideDense(links, frames, vectors), ps.algebra(model, frames)
 
 
-def compared(law, made, seed):
-    """The gap of the two sides, relative; None where the law is about other mechanisms or symbols."""
+def compared(law, made, seed, axes=False):
+    """The gap of the two sides, relative; None where the law is about other mechanisms or symbols. With `axes`, of the
+    Riccati equation over LH, L any diagonal."""
     dense, algebra = oracle(made, seed)
     if not algebra.setting.meets(law.needs) or law.name == "operational_inertia":
         return None
-    left, right = law.sides(algebra.symbols)
+    s = algebra.symbols
+    left, right = law.sides(s.with_pair(s.M, s.L @ s.A @ s.L.T + s.R, s.L @ s.H) if axes else s)
     if any(letter.name in ("X", "X_joints", "Q") for side in (left, right) for letter in letters(side)):
         return None
     try:
@@ -82,6 +85,19 @@ CASES = [(flexible_tree, seed) for seed in range(TREES)] + [(compound_tree, 0)]
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_a_law_of_six_wide_links_is_one_of_any_width(law):
     gaps = [gap for made, seed in CASES if (gap := compared(law, made, seed)) is not None]
+    if not gaps:
+        pytest.skip("of symbols or mechanisms that links of any width do not have")
+    assert max(gaps) < TOLERANCE
+
+
+RICCATI = [law for law in LAWS if law.statement.__module__ == "phistar.identities.riccati"]
+
+
+@pytest.mark.parametrize("law", RICCATI, ids=lambda law: law.name)
+def test_a_law_of_riccatis_equation_holds_over_the_axes_of_some_joints(law):
+    if law.name in ("lemma_3", "energy_of_residuals"):
+        pytest.skip("of ℳ, which is that of all joints")
+    gaps = [gap for made, seed in CASES if (gap := compared(law, made, seed, axes=True)) is not None]
     if not gaps:
         pytest.skip("of symbols or mechanisms that links of any width do not have")
     assert max(gaps) < TOLERANCE

@@ -13,6 +13,7 @@ from phistar.errors import ShapeError, StatementError, UnknownNameError
 from phistar.expression.own_values import own_symbols, vector_rows
 from phistar.identities.polynomial import letters
 from phistar.model import Model
+from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Node, Symbol
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
@@ -41,8 +42,9 @@ def checked_vectors(node: Node, vectors: Mapping[str, Any], symbols: Symbols, mo
     rows = {name: vector_rows(symbol, model, symbols.frames or (), 0) for name, symbol in own.items()}
     rows |= {name: rows_of(name, symbols, model) for name in vectors if name not in own}
     checked = {name: model.checked(x, rows[name], name) for name, x in vectors.items()}
-    if "R" in checked and checked["R"].shape[-2:] == (model.nv, model.nv) and model.nv > 1:
-        raise ShapeError(f"R has shape {checked['R'].shape}; weights are given as a diagonal, (…, {model.nv}).")
+    for name in DIAGONALS:
+        if name in checked and checked[name].shape[-2:] == (model.nv, model.nv) and model.nv > 1:
+            raise ShapeError(f"{name} has shape {checked[name].shape}; it is given as a diagonal, (…, {model.nv}).")
     return checked
 
 

@@ -34,7 +34,7 @@ from phistar.operators.spaces import RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
 CITATION = "SRW22; δφ = φδℰφφ"
-_CONSTANT = ("H", "M", "A", "S", "U", "U_task", "Q", "R")
+_CONSTANT = ("H", "M", "A", "S", "U", "U_task", "Q", "R", "L")
 _HELD = ("v", "qdd", "a_g", "a_b", "T", "f", "u", "F", "v_ref")
 _DEFINED = {
     "mass": lambda s: s.H @ s.phi @ s.M @ s.phi.T @ s.H.T + s.A + _spin(s) + adjoint(_spin(s)),

@@ -238,8 +238,8 @@ def compound(symbol: Symbol) -> Node:
     s = Symbols().with_pair(*symbol.of)
     return {
         "K": lambda: s.E_phi @ s.G,
-        "E_psi": lambda: s.E_phi @ (s.I - s.G @ s.H),
-        "W": lambda: s.E @ (s.I - s.G @ s.H),
+        "E_psi": lambda: s.E_phi @ (s.I - s.G @ s.axes),
+        "W": lambda: s.E @ (s.I - s.G @ s.axes),
     }[symbol.name]()
 
 

@@ -110,28 +110,48 @@ def _has_mass_everywhere(masses: Polynomial) -> bool:
 
 def mass_and_armature(polynomial: Polynomial, symbols: Symbols) -> tuple[Node, ...] | None:
     """X and R of HφXφ*H* + R, and S where Hφ̃S + S*φ̃*H* is added, or None."""
-    head, tail = (symbols.H, symbols.phi), (adjoint(symbols.phi), adjoint(symbols.H))
+    head = _axes_before_phi(polynomial, symbols)
+    if head is None:
+        return None
+    tail = tuple(adjoint(x) for x in reversed(head))
     inside: dict[Word, Fraction] = {}
     outside: dict[Word, Fraction] = {}
     spins: dict[Word, Fraction] = {}
     for word, c in polynomial.terms.items():
-        if word[:2] == head and word[-2:] == tail and _block_diagonal(word[2:-2]):
-            inside[word[2:-2]] = c
+        n = len(head)
+        if word[:n] == head and word[-n:] == tail and _block_diagonal(word[n:-n]):
+            inside[word[n:-n]] = c
         elif word and all(is_memoryless(x) for x in word):
             outside[word] = c
-        elif word[:2] == head and _block_diagonal(word[2:]):
-            spins[word[2:]] = c
-        elif not (word[-2:] == tail and _block_diagonal(word[:-2])):
+        elif word[:n] == head and _block_diagonal(word[n:]):
+            spins[word[n:]] = c
+        elif not (word[-n:] == tail and _block_diagonal(word[:-n])):
             return None
     if not inside or not polynomial.same_as(polynomial.adjoint()):
         return None
     mass = factor(Polynomial(inside, MOTIONS, MOTIONS.dual))
     rest = Polynomial(outside, RATES, TORQUES)
+    axes = product(*head[:-1])
+    other = () if axes is symbols.H else (axes,)
     if not spins:
-        return mass, factor(rest)
+        return mass, factor(rest), *other
     spin = factor(Polynomial(spins, RATES, MOTIONS.dual))
-    coupled = symbols.H @ spin
-    return mass, factor(rest + expand(coupled + coupled.T)), spin
+    coupled = axes @ spin
+    return mass, factor(rest + expand(coupled + coupled.T)), spin, *other
+
+
+def _axes_before_phi(polynomial: Polynomial, symbols: Symbols) -> Word | None:
+    """Hφ, or XHφ with memoryless letters X over the joints, that a polynomial begins with."""
+    for word in polynomial.terms:
+        if symbols.phi in word:
+            before = word[: word.index(symbols.phi)]
+            if before and before[-1] is symbols.H and all(_is_over_joints(x) for x in before[:-1]):
+                return (*before, symbols.phi)
+    return None
+
+
+def _is_over_joints(letter: Node) -> bool:
+    return is_memoryless(letter) and letter.domain == letter.codomain == TORQUES
 
 
 def _block_diagonal(word: Word) -> bool:

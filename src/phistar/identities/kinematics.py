@@ -24,7 +24,7 @@ def newton_euler_factorization(s: Symbols) -> Equation:
 
 def rotor_coupling(s: Symbols) -> Node:
     """Hφ̃S + S*φ̃*H*; zero without rotors."""
-    return s.H @ s.phi_tilde @ s.S + s.S.T @ s.phi_tilde.T @ s.H.T
+    return s.axes @ s.phi_tilde @ s.S + s.S.T @ s.phi_tilde.T @ s.axes.T
 
 
 def rotor_bias(s: Symbols) -> Node:

@@ -48,10 +48,10 @@ from phistar.operators.rate_letters import (
     joint_turn,
     rate,
 )
-from phistar.operators.symbols import Symbols
+from phistar.operators.symbols import Symbols, has_pair, rotors_and_axes
 
 CITATION = "SRW22; δφ = φδℰφφ, δX⁻¹ = −X⁻¹δX X⁻¹"
-_CONSTANT = ("M", "A", "S", "U", "U_task", "Q", "R")
+_CONSTANT = ("M", "A", "S", "U", "U_task", "Q", "R", "L")
 _GIVEN = ("v", "qdd", "T", "f", "u", "a_g", "a_b", "v_ref", "F")
 _OF_MOTION = ("C", "Jdot_v", "Psi_dot", "Psi_prime", "alpha", "Psi_ddot", "B_v")
 
@@ -106,6 +106,10 @@ class _Rate:
 
     def symbol(self, symbol: Symbol) -> Node:
         name, s = symbol.name, self.s
+        if has_pair(symbol) and rotors_and_axes(symbol.of)[1] is not s.H:
+            raise StatementError(
+                f"{symbol!r} is about some of the joints (L); how it changes is told of all joints alone."
+            )
         if "vector" in symbol.traits and (is_own(symbol) or name in _GIVEN):
             return self.given(symbol)
         if name in _CONSTANT or is_own(symbol):

@@ -24,7 +24,9 @@ PRIMITIVE = "primitive"
 
 GIVEN = {"v": "θ̇", "qdd": "θ̈", "T": "T", "f": "f(0)", "a_g": "a_g", "a_b": "a_b", "u": "u"}
 GIVEN |= {"v_ref": "θ̇ᵣ", "F": "F", "v_i": "θ̇_i", "qdd_i": "θ̈_i"}
-GIVEN |= {"R": "ρ"}  # the diagonal of an operator, given as a vector
+DIAGONALS = {"R": "ρ", "L": "ℓ"}
+"""Operators over the joints that are given by their diagonals, as vectors."""
+GIVEN |= DIAGONALS
 GIVEN |= {"a_delayed": "a_d", "b_delayed": "b_d", "a0_delayed": "a_d(0)", "f_delayed": "f_d"}
 """Symbols that the caller gives, with the names of their fields."""
 
@@ -104,8 +106,8 @@ def riccati(s: Symbols) -> tuple[Equation, ...]:
     u, p_plus = _part("U", RATES, FORCES, s.pair), _part("P⁺", MOTIONS, FORCES, s.pair, True)
     return (
         (s.P, s.M + s.E_phi @ p_plus @ s.E_phi.T),
-        (u, s.P @ s.H.T),
-        (s.D, s.H @ u + s.A),
+        (u, s.P @ s.axes.T),
+        (s.D, s.axes @ u + s.A),
         (s.D.inv, s.D.inv),
         (s.G, (u + s.S) @ s.D.inv),
         (p_plus, s.P - s.G @ (u + s.S).T),
@@ -118,7 +120,7 @@ def riccati_joseph(s: Symbols) -> tuple[Equation, ...]:
     *others, (p_plus, _) = riccati(s)
     kept = _part("P⁻", MOTIONS, FORCES, s.pair)  # (I − GH)P
     noise = s.G @ (s.A @ s.G.T - s.S.T) - s.S @ s.G.T
-    return (*others, (kept, s.P - s.G @ s.H @ s.P), (p_plus, kept - kept @ s.H.T @ s.G.T + noise))
+    return (*others, (kept, s.P - s.G @ s.axes @ s.P), (p_plus, kept - kept @ s.axes.T @ s.G.T + noise))
 
 
 def omega(s: Symbols) -> tuple[Equation, ...]:
@@ -128,7 +130,7 @@ def omega(s: Symbols) -> tuple[Equation, ...]:
     return (
         (s.Delta, s.E_phi.T @ s.Omega @ s.E_phi),
         (w, s.Delta @ s.G),
-        (s.Omega, s.Delta - s.H.T @ w.T - w @ s.H + s.H.T @ core @ s.H),
+        (s.Omega, s.Delta - s.axes.T @ w.T - w @ s.axes + s.axes.T @ core @ s.axes),
     )
 
 
@@ -222,7 +224,7 @@ def coriolis_composite(s: Symbols) -> tuple[Equation, ...]:
 def coriolis_articulated(s: Symbols) -> tuple[Equation, ...]:
     """𝒴 = ℰψ𝒴ℰφ* + 𝓑 with 𝒴⁺ = (I − GH)𝒴."""
     carried = _part("𝒴⁺", MOTIONS, FORCES, s.pair)
-    return (s.Y, s.B_v + s.E_phi @ carried @ s.E_phi.T), (carried, s.Y - s.G @ s.H @ s.Y)
+    return (s.Y, s.B_v + s.E_phi @ carried @ s.E_phi.T), (carried, s.Y - s.G @ s.axes @ s.Y)
 
 
 @dataclass(frozen=True)

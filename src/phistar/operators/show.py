@@ -11,7 +11,7 @@ from phistar.operators.nesting import walks
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.own import shown_name
 from phistar.operators.robot_letters import ROBOT
-from phistar.operators.spaces import SCALARS
+from phistar.operators.spaces import SCALARS, TORQUES
 
 # name: (text, LaTeX)
 GLYPHS = {
@@ -100,6 +100,8 @@ class Notation:
 
         if any(part.domain == SCALARS for part in node.of):  # made from a vector, not from masses
             return ""
+        if any(part.codomain == TORQUES for part in node.of[2:]):  # axes other than H
+            return "′" if self.column == 0 else "'"
         if not node.of or (node.of[0] is MASS and (len(node.of) == 1 or node.of[1] is ARMATURE)):
             return ""
         if node.of[0] is MASS and isinstance(node.of[1], Sum) and not node.of[1].terms:

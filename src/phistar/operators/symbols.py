@@ -44,6 +44,7 @@ ROTOR = Symbol("S", RATES, FORCES, _MEMORYLESS)
 BASE = Symbol("E", FORCES, BASE_FORCES, _NONE)
 UNIT = Symbol("U", TORQUES, RATES, _POSITIVE)
 WEIGHTS = Symbol("R", RATES, TORQUES, _POSITIVE)
+FREE = Symbol("L", TORQUES, TORQUES, _MEMORYLESS)
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Symbols(TwoWay, Linearized):
     armature_symbol: Node | None = None
     rotors: bool = False
     rotor_symbol: Node | None = None
+    axes_symbol: Node = H
     siblings: bool = True  # whether any link has brothers
     acceleration_symbol: Node | None = None
 
@@ -65,10 +67,13 @@ class Symbols(TwoWay, Linearized):
     # Weights of the joints, positive, one per rate, given with the state: J*J + R is what damped least squares invert.
     R = WEIGHTS
 
+    # Which rates joint forces drive, 1 or 0 per rate, given with the state: LH are the free joints' axes.
+    L = FREE
+
     @property
     def spelling(self) -> str:
         """An exact name of this choice of symbols."""
-        chosen = (self.mass_symbol, self.A, self.S, self.acceleration)
+        chosen = (self.mass_symbol, self.A, self.S, self.axes, self.acceleration)
         return f"{self.frames}{self.armature}{self.rotors}{self.siblings}" + "|".join(spelling(node) for node in chosen)
 
     @property
@@ -115,9 +120,15 @@ class Symbols(TwoWay, Linearized):
 
     @property
     def pair(self) -> tuple[Node, ...]:
-        """Arguments of a Riccati equation: mass and armature, and the rotors where there are any."""
+        """Arguments of a Riccati equation: mass and armature, the rotors where there are any, and the axes where they
+        are not H."""
         no_rotors = isinstance(self.S, Sum) and not self.S.terms
-        return (self.M, self.A) if no_rotors else (self.M, self.A, self.S)
+        return (self.M, self.A, *(() if no_rotors else (self.S,)), *(() if self.axes is H else (self.axes,)))
+
+    @property
+    def axes(self) -> Node:
+        """The H of the Riccati equation: that of all joints, or XH with a memoryless X."""
+        return self.axes_symbol
 
     @property
     def P(self) -> Symbol:
@@ -187,11 +198,11 @@ class Symbols(TwoWay, Linearized):
     # The factors of ℳ = (I + HφK)D(I + HφK)* and of its inverse (RJK91 lemmas 1 and 2).
     @property
     def factor(self) -> Node:
-        return self.I + self.H @ self.phi @ self.K
+        return self.I + self.axes @ self.phi @ self.K
 
     @property
     def whitening(self) -> Node:
-        return self.I - self.H @ self.psi @ self.K
+        return self.I - self.axes @ self.psi @ self.K
 
     # Tilde forms (KJR92 eq. 55).
     @property
@@ -363,16 +374,24 @@ class Symbols(TwoWay, Linearized):
         """Link velocities φ*H*θ̇ (KJR92 eq. 41)."""
         return self.vector("V", MOTIONS)
 
-    def with_pair(self, mass: Node, armature: Node, rotor: Node | None = None) -> Symbols:
-        """The same symbols for the Riccati equation of HφXφ*H* + R (+ Hφ̃S + S*φ̃*H*)."""
-        if (mass, armature, *([] if rotor is None else [rotor])) == self.pair:
+    def with_pair(self, mass: Node, armature: Node, *others: Node) -> Symbols:
+        """The same symbols for the Riccati equation of HφXφ*H* + R (+ Hφ̃S + S*φ̃*H*), `others` S and other axes."""
+        if (mass, armature, *others) == self.pair:
             return self
-        spin = zero(RATES, FORCES) if rotor is None else rotor
-        return replace(self, mass_symbol=mass, armature_symbol=armature, rotor_symbol=spin)
+        spin, axes = rotors_and_axes((mass, armature, *others))
+        spin = zero(RATES, FORCES) if spin is None else spin
+        return replace(self, mass_symbol=mass, armature_symbol=armature, rotor_symbol=spin, axes_symbol=axes)
 
     def accelerated(self, acceleration: Node) -> Symbols:
         """The same symbols with θ̈ as the statement gives it."""
         return replace(self, acceleration_symbol=acceleration)
+
+
+def rotors_and_axes(pair: tuple[Node, ...]) -> tuple[Node | None, Node]:
+    """S of the arguments of a Riccati equation, or None, and its axes."""
+    spins = [x for x in pair[2:] if x.codomain == FORCES]
+    axes = [x for x in pair[2:] if x.codomain == TORQUES]
+    return (spins[0] if spins else None), (axes[0] if axes else H)
 
 
 def has_pair(symbol: Symbol) -> bool:
@@ -381,7 +400,28 @@ def has_pair(symbol: Symbol) -> bool:
 
 
 NAMES = (
-    *("H", "phi", "psi", "M", "P", "D", "G", "K", "A", "E_phi", "E_psi", "B", "E", "W", "I", "U", "U_task", "Q", "R"),
+    *(
+        "H",
+        "phi",
+        "psi",
+        "M",
+        "P",
+        "D",
+        "G",
+        "K",
+        "A",
+        "E_phi",
+        "E_psi",
+        "B",
+        "E",
+        "W",
+        "I",
+        "U",
+        "U_task",
+        "Q",
+        "R",
+        "L",
+    ),
     *("Omega", "Delta", "Gamma", "r", "phi_tilde", "psi_tilde", "v", "V", "qdd", "T", "a", "b", "a_g", "S", "b_r"),
     *("a_b", "f", "a0", "mass", "J", "C", "g", "Jdot_v", "u", "a_delayed", "b_delayed", "a0_delayed", "f_delayed"),
     *("v_ref", "V_ref", "a_ref", "b_ref", "b_r_ref", "n_ref", "F", "C_ref", "D_dot", "G_dot", "D_root"),

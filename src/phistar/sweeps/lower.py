@@ -29,12 +29,12 @@ from phistar.identities.graph import (
 from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER
-from phistar.operators.meanings import FIELDS, GIVEN, is_part
+from phistar.operators.meanings import DIAGONALS, FIELDS, GIVEN, is_part
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.own import is_flat_operator, is_own_vector, shown_name
 from phistar.operators.show import text
 from phistar.operators.spaces import SCALARS
-from phistar.operators.symbols import Symbols
+from phistar.operators.symbols import Symbols, rotors_and_axes
 from phistar.sweeps import ir
 from phistar.sweeps.equations import POSES, Equations
 from phistar.sweeps.ir import (
@@ -255,7 +255,7 @@ class Lowering:
         if symbol.name == "phi_b":
             transported = ir.BackFromChildren(name) if outward else ir.BackFromParent(name)
             return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
-        gain, h = Field("G" + self.suffix(symbol.of)), Data("H")
+        gain, h = Field("G" + self.suffix(symbol.of)), self.block(rotors_and_axes(symbol.of)[1])
         if outward:
             u = FromParent(name)
             return [Statement(name, plus([(ONE, u), (-ONE, times(Transpose(h), times(Transpose(gain), u))), (ONE, y)]))]
@@ -346,10 +346,10 @@ class Lowering:
                 return Transpose(self.block(inner))
             case Inverse(of=Symbol() as inner):
                 return self.equations.field(node) if inner.name == "D" else ir.Invert(self.block(inner))
-            case Symbol(name="R"):
-                self.inputs[GIVEN["R"]] = "joints"
-                self.used.add(GIVEN["R"])
-                return Call("diagonal", (Field(GIVEN["R"]),))
+            case Symbol(name=name) if name in DIAGONALS:
+                self.inputs[DIAGONALS[name]] = "joints"
+                self.used.add(DIAGONALS[name])
+                return Call("diagonal", (Field(DIAGONALS[name]),))
             case Symbol(name="D_root"):
                 return Call("root", (Field("D" + self.suffix(node.of)),))
             case Symbol(name="rate", of=(Symbol() as inner, Symbol() as along, *_)):
@@ -388,5 +388,5 @@ class Lowering:
         """The blocks of the mass, armature and rotors that a Riccati equation is about."""
         mass = self.block(pair[0]) if pair else Data("M")
         armature = self.block(pair[1]) if len(pair) >= 2 else ir.ZERO
-        rotor = self.block(pair[2]) if len(pair) == 3 else ir.ZERO
-        return mass, armature, rotor
+        spin, _ = rotors_and_axes(pair)
+        return mass, armature, ir.ZERO if spin is None else self.block(spin)

@@ -198,7 +198,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "reference_turning": Primitive("−[ω(k)×ωᵣ(k); ω(k)×vᵣ(k)]", _reference_turning),
     "subspace_rate": Primitive("Ḣ*(k)", _subspace_rate),
     "turning": Primitive("[H*(k)θ̇(k)]×P⁺(k) + P⁺(k)[H*(k)θ̇(k)]×*", _turning),
-    "diagonal": Primitive("R(k)", _diagonal),
+    "diagonal": Primitive("diag[{}]", _diagonal),
     "coriolis_block": Primitive("½(V(k)×*M(k) + [M(k)V(k)]^ − M(k)V(k)~)", _coriolis_block),
     "own_bracket": Primitive("[H*(k)θ̇(k)]~ H*(k)", _own_bracket),
     "bias_acceleration_at_frames": Primitive("[0; ω×(ω×ℓ(1,0))]", _bias_acceleration_at_frames),

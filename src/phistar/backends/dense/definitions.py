@@ -17,8 +17,10 @@ from phistar.backends.dense.mixed import MIXED
 from phistar.backends.dense.two_way import TWO_WAY
 from phistar.backends.links.values import Links, bias_acceleration, bias_force, rotor_moment, space_sizes
 from phistar.errors import StatementError
+from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.spaces import Space
+from phistar.operators.symbols import rotors_and_axes
 from phistar.spatial import cross, force_transform, skew
 
 
@@ -70,8 +72,8 @@ class Dense:
     def symbol(self, node: Symbol) -> np.ndarray:
         if node.name in self.operators:
             return np.asarray(self.operators[node.name])
-        if node.name == "R":
-            return np.diag(np.asarray(self.vectors["R"], dtype=float).reshape(-1))
+        if node.name in DIAGONALS:
+            return np.diag(np.asarray(self.vectors[node.name], dtype=float).reshape(-1))
         if node.name in self.vectors:
             return np.asarray(self.vectors[node.name], dtype=float).reshape(-1, 1)
         if node.name in MIXED:
@@ -151,8 +153,9 @@ class Dense:
 
     def riccati(self, pair: tuple[Node, ...]) -> dict[str, np.ndarray]:
         """KJR92 eqs. 24-29, 34 with armature; Ω by (58), block diagonal on trees too."""
-        mass, armature, h, shift = self(pair[0]), self(pair[1]), self._H(), self._E_phi()
-        spin = self(pair[2]) if len(pair) == 3 else np.zeros((6 * self.n, self.model.nv))
+        rotors, axes = rotors_and_axes(pair)
+        mass, armature, h, shift = self(pair[0]), self(pair[1]), self(axes), self._E_phi()
+        spin = np.zeros((6 * self.n, self.model.nv)) if rotors is None else self(rotors)
         p = mass
         for _ in range(self.n):
             d = h @ p @ h.T + armature
@@ -283,7 +286,7 @@ class Dense:
             jacobian = self.point_jacobian(k, self.centre(k))
             result = result + jacobian.T @ self.world_mass(k) @ jacobian
         for k, joint in enumerate(self.model.joints):
-            if len(pair) == 3 and self.model.parents[k] >= 0:
+            if rotors_and_axes(pair)[0] is not None and self.model.parents[k] >= 0:
                 carrier = self.point_jacobian(self.model.parents[k], np.zeros(3))[:3]
                 coupling = np.zeros((self.model.nv, self.model.nv))
                 coupling[joint.v_slice] = self.spin_axes(k).T @ carrier

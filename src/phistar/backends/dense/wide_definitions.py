@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import StatementError
+from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.spaces import Space
+from phistar.operators.symbols import rotors_and_axes
 
 RICCATI = ("P", "D", "D_root", "G", "K", "E_psi", "psi", "W", "Omega", "Delta")
 
@@ -53,8 +55,8 @@ class WideDense:
         return sizes[space.over]
 
     def symbol(self, node: Symbol) -> np.ndarray:
-        if node.name == "R":
-            return np.diag(np.asarray(self.vectors["R"], dtype=float))
+        if node.name in DIAGONALS:
+            return np.diag(np.asarray(self.vectors[node.name], dtype=float))
         if node.name in self.vectors:
             return np.asarray(self.vectors[node.name], dtype=float).reshape(-1, 1)
         if node.name in RICCATI:
@@ -128,7 +130,8 @@ class WideDense:
 
     def riccati(self, pair: tuple[Node, ...]) -> dict[str, np.ndarray]:
         """KJR92 eqs. 24-29, 34 with armature; Ω by (58)."""
-        mass, armature, h, shift = self(pair[0]), self(pair[1]), self._H(), self._E_phi()
+        mass, armature, shift = self(pair[0]), self(pair[1]), self._E_phi()
+        h = self(rotors_and_axes(pair)[1])
         p = mass
         for _ in range(self.n):
             d = h @ p @ h.T + armature
