@@ -195,7 +195,7 @@ class Mechanism:
         for name, (source, target, *traits) in TABLES["drawn"].items():
             self.made[name] = self.drawn(source, target, traits)
         self.about, self.key = {"M": self.made["M"], "A": 0 * unit(nv), "S": 0 * self.made["H"].T}, ""
-        given = [x for x in symbols if x["name"] in ("A", "S", "Q", "R") or {"vector", "own"} & set(x["traits"])]
+        given = [x for x in symbols if x["name"] in ("A", "S", "Q", "R", "L") or {"vector", "own"} & set(x["traits"])]
         for x in (x for x in given if x["name"] not in self.made | DEFINED):
             self.made[x["name"]] = self.drawn(x["domain"], x["codomain"], x["traits"])
 
@@ -257,8 +257,8 @@ class Mechanism:
             return FUNCTIONS[name](parts[0])
         if name not in DEFINED:
             raise StatementError(f"{symbol['shown']} is none of the operators that are evaluated here.")
-        other = copy(self)
-        other.about, other.key = self.about | dict(zip("MAS", parts, strict=False)), str(of)
+        other, extra = copy(self), ("H" if space == "Forces" else "S" for space in spaces[2:])  # other axes, rotors
+        other.about, other.key = self.about | dict(zip(("M", "A", *extra), parts, strict=False)), str(of)
         return other[name]
 
     def derivative(self, name: str, of: list[Any], spaces: list[str]) -> Matrix:
