@@ -13,7 +13,6 @@ from phistar.operators.nodes import Node, Sum, Symbol, identity, spelling, summa
 from phistar.operators.rate_letters import rate
 from phistar.operators.spaces import (
     BASE_FORCES,
-    BASE_MOTIONS,
     CLOSURE_MOTIONS,
     FORCES,
     MOTIONS,
@@ -26,6 +25,7 @@ from phistar.operators.spaces import (
     task_forces,
 )
 from phistar.operators.two_way import TWO_WAY_NAMES, TwoWay
+from phistar.operators.vector_symbols import Vectors
 
 _MEMORYLESS = frozenset({"memoryless", "causal"})
 _SYMMETRIC = _MEMORYLESS | {"symmetric"}
@@ -48,7 +48,7 @@ FREE = Symbol("L", TORQUES, TORQUES, _MEMORYLESS)
 
 
 @dataclass(frozen=True)
-class Symbols(TwoWay, Linearized):
+class Symbols(Vectors, TwoWay, Linearized):
     """H φ M … over the frames `frames` (None: one abstract tip); `armature` says whether A is there at all."""
 
     frames: tuple[str, ...] | None = None
@@ -213,30 +213,10 @@ class Symbols(TwoWay, Linearized):
     def psi_tilde(self) -> Node:
         return summation([(1, self.psi), (-1, self.I)])
 
-    # Vectors: a and b are memoryless functions of V = φ*H*θ̇ (KJR92 eqs. 47, 48).
-    def vector(self, name: str, space: Space) -> Symbol:
-        return Symbol(name, SCALARS, space, _VECTOR)
-
-    @property
-    def v(self) -> Symbol:
-        return self.vector("v", RATES)
-
-    @property
-    def qdd(self) -> Symbol:
-        return self.vector("qdd", RATES)
-
     @property
     def acceleration(self) -> Node:
         """θ̈ as accelerations α and forces F have it: given, unless a statement says what it is."""
         return self.qdd if self.acceleration_symbol is None else self.acceleration_symbol
-
-    @property
-    def T(self) -> Symbol:
-        return self.vector("T", TORQUES)
-
-    @property
-    def a(self) -> Symbol:
-        return self.vector("a", MOTIONS)
 
     @property
     def b(self) -> Symbol:
@@ -248,21 +228,6 @@ class Symbols(TwoWay, Linearized):
         """Gyroscopic moments ω × S θ̇ of the rotors, carried by the parent link like S."""
         return self.vector("b_r", FORCES) if self.rotors else zero(SCALARS, FORCES)
 
-    # A second velocity θ̇_r, placed where the Coriolis terms are linear in it (RJK91 §6): V_ref = φ*H*θ̇_r, and a, b, b_r
-    # are memoryless maps bilinear in the two velocities, which are the ones above where θ̇_r = θ̇.
-    @property
-    def v_ref(self) -> Symbol:
-        return self.vector("v_ref", RATES)
-
-    @property
-    def V_ref(self) -> Symbol:
-        return self.vector("V_ref", MOTIONS)
-
-    @property
-    def a_ref(self) -> Symbol:
-        """The rate of H*θ̇_r and of its transport along θ̇, as inertial axes see it."""
-        return self.vector("a_ref", MOTIONS)
-
     @property
     def b_ref(self) -> Symbol:
         return Symbol("b_ref", SCALARS, FORCES, _VECTOR, (self.M,))
@@ -270,52 +235,6 @@ class Symbols(TwoWay, Linearized):
     @property
     def b_r_ref(self) -> Node:
         return self.vector("b_r_ref", FORCES) if self.rotors else zero(SCALARS, FORCES)
-
-    @property
-    def n_ref(self) -> Symbol:
-        """φ*a_ref + n_ref is the rate of ℰφ*V_ref in link axes (R87's convention of accelerations)."""
-        return self.vector("n_ref", MOTIONS)
-
-    @property
-    def F(self) -> Symbol:
-        """Spatial feedback vectors, one per link (WD89 §3)."""
-        return self.vector("F", FORCES)
-
-    @property
-    def a_g(self) -> Symbol:
-        return self.vector("a_g", BASE_MOTIONS)
-
-    @property
-    def a_b(self) -> Symbol:
-        """The acceleration of a base that is driven, R87's λ⁺(N), in world axes at the world's origin."""
-        return self.vector("a_b", BASE_MOTIONS)
-
-    @property
-    def f(self) -> Symbol:
-        return self.vector("f", self.task)
-
-    @property
-    def u(self) -> Symbol:
-        """The task acceleration that is commanded (KJR92 eq. 4)."""
-        return self.vector("u", self.task.dual)
-
-    # Values of the last sample, given to this one (KJR92 §5): a, b and a(0), and the task's forces on its links.
-    @property
-    def a_delayed(self) -> Symbol:
-        return self.vector("a_delayed", MOTIONS)
-
-    @property
-    def b_delayed(self) -> Symbol:
-        return self.vector("b_delayed", FORCES)
-
-    @property
-    def a0_delayed(self) -> Symbol:
-        return self.vector("a0_delayed", self.task.dual)
-
-    @property
-    def f_delayed(self) -> Symbol:
-        """B f(0) of the last sample: on the links, in their axes, so that no pose is needed to use it."""
-        return self.vector("f_delayed", FORCES)
 
     @property
     def bias(self) -> Node:
@@ -332,11 +251,6 @@ class Symbols(TwoWay, Linearized):
     def load(self) -> Node:
         """J*f, the joint forces of task forces; zero where there are no task frames."""
         return zero(SCALARS, TORQUES) if not self.frames else self.J.T @ self.f
-
-    @property
-    def a0(self) -> Symbol:
-        """a(0), the bias acceleration between the last joint and the frame (KJR92 eq. 46)."""
-        return self.vector("a0", self.task.dual)
 
     # What the statements are about: physical quantities that a law expresses in operators.
     @property
