@@ -11,6 +11,7 @@ spanning tree's.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,14 +22,17 @@ from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
 from phistar.backends.links.values import has_rotors
-from phistar.backends.pairwise.programs import pair_tables
+from phistar.backends.machine.threads import spread
+from phistar.backends.pairwise.programs import moved_by_forces
 from phistar.backends.programs import linearized
 from phistar.backends.recorded import Recorded
+from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.wide_kernel import has_wide_links
 from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
 from phistar.identities.linearized import forward_derivatives, inverse_derivatives
+from phistar.identities.polynomial import expand, ratio
 from phistar.instruction_derivatives import (
     by_instructions,
     hessian_product_at,
@@ -176,7 +180,7 @@ def linearize(model: Model, q: Any, v: Any, tau: Any, *, passive: bool = True) -
     if acts:
         q, v = batched(model, q, v)
         tau = model.checked(tau, model.nv, "tau") + spring_and_damper_forces(model, q, v)
-    A, B = (_closed_linearization if model.loops else _linearized)(model, q, v, tau)
+    A, B = (_closed_linearization if model.loops else _linearization)(model, q, v, tau)
     return Linearization(with_passive(model, q, v, A, B) if acts else A, B)
 
 
@@ -246,10 +250,12 @@ def inverse_dynamics_hessian_product(
 
 def _factors(tables: StatedTables[Any, Any], moved: bool = False) -> tuple[float, ...]:
     """Factors of statements that are multiples of the derivatives."""
-    found = pair_tables(*_stated(tables, moved)())
-    if found is None:
+    symbols = linearized.moved_by_forces(Symbols()) if moved else Symbols()
+    known = (forward_derivatives if moved else inverse_derivatives)(symbols)
+    found = [ratio(expand(x), expand(known[name])) for name, x in tables.nodes(symbols).items()]
+    if None in found:
         raise StatementError("With geared rotors, only multiples of the dynamics' own derivatives are had.")
-    return found.factors
+    return tuple(float(x) for x in found if x is not None)
 
 
 def _in_common_frame(model: Model, q: np.ndarray) -> CommonFrame:
@@ -264,11 +270,13 @@ def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tu
     return linearized.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
 
 
-def _stated(tables: StatedTables[Any, Any], moved: bool = False) -> Callable[[], tuple[Any, Symbols]]:
-    """Function giving the statements of tables and their symbols; `moved`: θ̈ follows from the joint forces."""
+def _stated(
+    tables: StatedTables[Any, Any], moved: Callable[[Symbols], Symbols] = lambda s: s
+) -> Callable[[], tuple[Any, Symbols]]:
+    """Function giving the statements of tables and their symbols, with θ̈ as `moved` has it."""
 
     def made() -> tuple[Any, Symbols]:
-        symbols = linearized.moved_by_forces(Symbols()) if moved else Symbols()
+        symbols = moved(Symbols())
         return tuple(tables.nodes(symbols).items()), symbols
 
     return made
@@ -280,7 +288,7 @@ def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> 
 
 def _solved_at(tables: StatedTables[Any, Any], model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
     if not (has_rotors(model) or has_wide_links(model)):
-        program = linearized.tables_program(*_stated(tables, moved=True)())
+        program = linearized.tables_program(*_stated(tables, linearized.moved_by_forces)())
         return linearized.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["T"]: tau})
     a = np.array(replay(*on_tape(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
     by_q, by_v, mass = by_instructions(model, q, v, a)
@@ -297,6 +305,30 @@ def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) 
     table = np.concatenate([np.concatenate(row, axis=-1) for row in whole], axis=-2)
     blocks = Block(0, nv), Block(1, nv, symmetric=True)
     return forward.rearranged((table[..., : 2 * nv], table[..., 2 * nv :]), blocks)
+
+
+def _linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
+    """A and B; of long robots the tables of the statements are written to where they stand in these."""
+    if model.nv and _solved.is_long(model):
+        q, v = batched(model, q, v)
+        tau = model.checked(tau, model.nv, "tau")
+        if not is_traced(q, v, tau):
+            return _in_place(model, q, v, tau)
+        by_q, by_v, by_tau = _solved(model, q, v, tau)
+        upper = np.concatenate([_drift(model, q, v), np.eye(model.nv)], axis=-1)
+        A = np.concatenate([upper, np.concatenate([by_q, by_v], axis=-1)])
+        return A, np.concatenate([np.zeros(by_tau.shape), by_tau])
+    return _linearized(model, q, v, tau)
+
+
+def _in_place(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    kernel, nv = _solved.kernel(model), model.nv
+    batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, tau)))
+    A, B = np.empty((*batch, 2 * nv, 2 * nv)), np.empty((*batch, 2 * nv, nv))
+    parts = A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :]
+    spread(kernel.function, (q, v, tau), list(kernel.shapes), out=parts)
+    A[..., :nv, :nv], A[..., :nv, nv:], B[..., :nv, :] = _drift(model, q, v), np.eye(nv), 0.0
+    return A, B
 
 
 def _closed_linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -351,8 +383,18 @@ _forward = Recorded(
     _forward_at,
     _square,
     long=lambda model: solved_gradients(model, _factors(forward_dynamics_derivatives, moved=True)),
-    tables=_stated(forward_dynamics_derivatives, moved=True),
+    tables=_stated(forward_dynamics_derivatives, moved_by_forces),
     slot=forward_dynamics_derivatives.slot,
+)
+_solved = Recorded(
+    "linearize",
+    ("q", "v", "tau"),
+    ("dq", "dv", "dtau"),
+    partial(_solved_at, linearize),
+    _square,
+    long=lambda model: solved_gradients(model, _factors(linearize, moved=True)),
+    tables=_stated(linearize, moved_by_forces),
+    slot=lambda: f"{linearize.slot()} tables",
 )
 _linearized = Recorded(
     "linearize",
@@ -360,7 +402,6 @@ _linearized = Recorded(
     ("A", "B"),
     _linearized_at,
     lambda model: ((2 * model.nv, 2 * model.nv), (2 * model.nv, model.nv)),
-    tables=_stated(linearize, moved=True),
     slot=linearize.slot,
 )
 _hessian_product = Recorded(

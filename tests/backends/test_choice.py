@@ -50,7 +50,8 @@ def test_a_multiple_of_the_mass_matrix_goes_the_way_of_the_mass_matrix():
     bound = ps.algebra(ps.chain(45))
     written = bound.H @ bound.phi @ bound.M @ bound.phi.T @ bound.H.T
     first, *others = (ps.compile(x, matrix=True) for x in (bound.mass, 2 * bound.mass, -3 * written))
-    assert all(made.choice.startswith(PAIRS) and made.operations == first.operations for made in (first, *others))
+    assert all(made.choice.startswith(PAIRS) for made in (first, *others))
+    assert max(made.operations - first.operations for made in others) <= 20 * 45  # a few at each link, none at a pair
     q = np.linspace(-1.0, 1.0, 45)
     assert relative(others[1](q), -3 * first(q)) < 1e-12
 
@@ -103,7 +104,7 @@ def test_linearizations_of_long_chains_are_compiled():
     q, v, tau = model.random(rng), *rng.normal(size=(2, model.nv))
     made, by_parts = ps.linearize(model, q, v, tau), ps.forward_dynamics_derivatives(model, q, v, tau)
     assert relative(made.A[model.nv :], np.hstack([by_parts.dq, by_parts.dv])) < 1e-10
-    assert any(getattr(kernel, "outputs", ()) == ("A", "B") for kernel in vars(model)["_kernels"].values())
+    assert any(getattr(kernel, "outputs", ()) == ("dq", "dv", "dtau") for kernel in vars(model)["_kernels"].values())
 
 
 def test_a_candidate_is_a_line():

@@ -43,7 +43,7 @@ def test_a_program_written_out_is_the_one_that_was_traced(monkeypatch):
 
 def test_loops_over_pairs_are_shown():
     made = ps.compile(A.mass, matrix=True, schedule=PAIRS)
-    assert "for j beyond k" in str(made.algorithm()) and r"\dots" in made.algorithm()._repr_latex_()
+    assert "k carries j" in str(made.algorithm()) and r"\dots" in made.algorithm()._repr_latex_()
     q = np.linspace(-1, 1, CHAIN.nv)
     assert np.allclose(made(q), ps.mass_matrix(CHAIN, q))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import phistar as ps
-from phistar.backends.pairwise.steps import _AtRate
+from phistar.backends.pairwise.bodies import _Columns
 from phistar.backends.programs.interpret import _Machine
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.steps import StepTracer
@@ -16,7 +16,7 @@ from phistar.sweeps.ir import fields_anywhere
 from phistar.sweeps.patterns import _Chain
 
 SOURCES = Path(ps.__file__).parent
-READERS = [_Text, _Chain, _Machine, StepTracer, FlatTracer, _AtRate]
+READERS = [_Text, _Chain, _Machine, StepTracer, FlatTracer, _Columns]
 
 
 class Reads(Domain):

@@ -7,12 +7,9 @@ from typing import Any
 
 from phistar.backends.choice import PAIRS, ROLLED, WRITTEN, Choice, candidates, choose
 from phistar.backends.kernel import Kernel, Statements, compile_statements, units_of
-from phistar.backends.links.aligned import without_roundoff
-from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.concise import is_about_origins
 from phistar.backends.machine.rows import Signature
-from phistar.backends.pairwise.kernel import pair_counts, pair_kernel
-from phistar.backends.pairwise.programs import PROGRAMS, pair_tables
+from phistar.backends.pairwise.kernel import PairKernel, pair_kernel
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.program import BLOCKS, Evaluation
 from phistar.backends.rolled_kernel import compile_rolled, rolled_counts, rolled_plan
@@ -20,6 +17,9 @@ from phistar.model import Model
 from phistar.sweeps.cost import Count
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN
+from phistar.sweeps.regions import PairProgram
+
+LIFT = GIVEN["a_g"]
 
 
 def executor(wanted: Statements, schedule: str | None = None) -> Any:
@@ -60,26 +60,25 @@ class StatementCounts:
         return None if plan is None else rolled_counts(plan, self.model, fixed)[0]
 
     def pair_by_pair(self) -> int | None:
-        tables = pair_tables(self.wanted.nodes, self.wanted.symbols) if self.wanted.is_plain_table else None
-        return None if tables is None else pair_counts(tables.name, self.model)
+        found = _pairs(self.wanted)
+        return None if found is None else found.operations()
 
     def written_out(self, most: int | None) -> tuple[int, int] | None:
         there = most is None or self.wanted.traces_within(most)
         return (self.wanted.cheapest()[0].operations, 0) if there else None
 
 
-def program_run(wanted: Statements, kernel: Kernel) -> Program:
-    """The sweeps that a kernel of these statements runs, as its schedule takes them: pair by pair, those before the
-    loops over pairs."""
+def program_run(wanted: Statements, kernel: Kernel) -> Program | PairProgram:
+    """The sweeps that a kernel of these statements runs, as its schedule takes them."""
     match kernel.chosen.schedule:
         case schedule if schedule == ROLLED:
             plan = rolled_plan(wanted)
             assert plan is not None
             return plan.program
         case schedule if schedule == PAIRS:
-            tables = pair_tables(wanted.nodes, wanted.symbols)
-            assert tables is not None
-            return PROGRAMS[tables.name]()[0]
+            found = _pairs(wanted)
+            assert found is not None
+            return found.program
         case _:
             return cheap_biases(replace(wanted, form=kernel.form).program())
 
@@ -100,16 +99,20 @@ def _link_by_link(wanted: Statements) -> Kernel:
     return kernel
 
 
+def _pairs(wanted: Statements) -> PairKernel | None:
+    return pair_kernel(wanted.nodes, wanted.symbols, wanted.model) if wanted.is_plain_table else None
+
+
 def _pair_by_pair(wanted: Statements) -> Kernel:
-    """Operators between joints that are multiples of what the loops over pairs of joints make."""
-    tables, model = pair_tables(wanted.nodes, wanted.symbols), wanted.model
-    assert tables is not None
-    rows = (model.nq, *(model.nv for _ in tables.inputs))
-    signature = Signature(rows, ((model.nv, model.nv),) * len(wanted.nodes), units_of(model))
-    placed = single_axes(without_roundoff(model))
-    function, operations = pair_kernel(tables.name, placed, signature, factors=tables.factors)
+    """Operators between joints by loops over pairs of links and columns."""
+    found, model = _pairs(wanted), wanted.model
+    assert found is not None
+    inputs = tuple(name for name, _ in found.program.sweeps.inputs if name != LIFT)
+    signature = Signature(
+        (model.nq, *(model.nv for _ in inputs)), ((model.nv, model.nv),) * len(wanted.nodes), units_of(model)
+    )
+    function, operations = found.compiled(signature)
     outputs = tuple(public for public, _ in wanted.nodes)
-    inputs = tuple(GIVEN[name] for name in tables.inputs)
     return Kernel(function, inputs, outputs, operations, signature.outputs, {}, signature.inputs)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,12 @@ from phistar.backends.choice import PAIRS, SOLVED, WRITTEN, Choice, choose_table
 from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Loops, Unsolved
 from phistar.backends.kernel import Kernel, units_of
-from phistar.backends.links.aligned import without_roundoff
-from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.values import has_rotors
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
-from phistar.backends.pairwise.forms import FORMS
-from phistar.backends.pairwise.kernel import pair_counts, pair_kernel
-from phistar.backends.pairwise.programs import PairTables, pair_tables
+from phistar.backends.pairwise.kernel import PairKernel, pair_kernel
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import tape_of_calls
 from phistar.backends.traces.trace import Scalar, ShortTape, Tape, TooLong, Trace, finish
@@ -80,7 +75,7 @@ class Recorded:
         check_robot(self.name, (model,))
         given = self._checked(model, arrays)
         if is_traced(*given):
-            tape = tape_of_calls(*given) if self._is_called(model) else None
+            tape = tape_of_calls(*given) if self.is_long(model) else None
             if tape is not None:
                 kernel = self.kernel(model)
                 return _unwrapped(tuple(tape.call(kernel.function, given, kernel.shapes, kernel.operations)))
@@ -90,8 +85,8 @@ class Recorded:
             return spread(kernel.function, tuple(given), list(kernel.shapes))
         return self._interpreted(model, given)
 
-    def _is_called(self, model: Model) -> bool:
-        """Whether a function that is recorded with calls calls this one, which is too long to be written out."""
+    def is_long(self, model: Model) -> bool:
+        """Whether it is too long for a robot to be written out."""
         if not model.nv:
             return False
         if self._pairs(model) is not None:
@@ -168,16 +163,13 @@ class Recorded:
         """The schedule of tables over pairs of joints, with what it was compared with."""
         return model.kept((self.kept_as(), "choice"), lambda: choose_tables(_TableCounts(self, model)))
 
-    def _pairs(self, model: Model) -> PairTables | None:
-        """The form of loops over pairs of joints that makes the tables, where there is one."""
-        if self.tables is None or has_rotors(model):
-            return None
-        found = _form(*self.tables())
-        return found if found is None or self.name not in FORMS else replace(found, name=self.name)
+    def _pairs(self, model: Model) -> PairKernel | None:
+        """The kernel of loops over pairs that makes the tables, where there is one."""
+        return None if self.tables is None or has_rotors(model) else pair_kernel(*self.tables(), model)
 
-    def _pair_by_pair(self, model: Model, found: PairTables) -> Kernel:
-        signature, placed = self.signature(model), single_axes(without_roundoff(model))
-        function, operations = pair_kernel(found.name, placed, signature, factors=found.factors)
+    def _pair_by_pair(self, model: Model, found: PairKernel) -> Kernel:
+        signature = self.signature(model)
+        function, operations = found.compiled(signature)
         return Kernel(function, self.inputs[1:], self.outputs, operations, signature.outputs)
 
     def _made(self, model: Model) -> Kernel:
@@ -197,9 +189,6 @@ class Recorded:
         return Kernel(function, self.inputs[1:], self.outputs, header["operations"], signature.outputs)
 
 
-_form = cache(pair_tables)
-
-
 @dataclass(frozen=True, eq=False)
 class _TableCounts:
     """Operations per state of recorded tables by each schedule, as `choose` asks for them."""
@@ -217,8 +206,8 @@ class _TableCounts:
         return None
 
     def pair_by_pair(self) -> int | None:
-        tables = self.recorded._pairs(self.model)
-        return None if tables is None else pair_counts(tables.name, self.model)
+        found = self.recorded._pairs(self.model)
+        return None if found is None else found.operations()
 
     def written_out(self, most: int | None) -> tuple[int, int] | None:
         return self.recorded._counted_within(self.model, most)

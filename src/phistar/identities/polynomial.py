@@ -137,3 +137,12 @@ def is_unit_triangular(node: Node) -> bool:
 def _is_strict(letter: Node) -> bool:
     inner = letter.of if isinstance(letter, Adjoint) else letter
     return isinstance(inner, Symbol) and "strict" in inner.traits
+
+
+def ratio(left: Polynomial, right: Polynomial) -> Fraction | None:
+    """c where one is c times the other, word by word."""
+    if left.terms.keys() != right.terms.keys() or not right.terms:
+        return None
+    word = next(iter(right.terms))
+    scale = left.terms[word] / right.terms[word]
+    return scale if left.same_as(right.scaled(scale)) else None

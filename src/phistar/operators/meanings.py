@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cache
 
 from phistar.errors import StatementError
-from phistar.operators.nodes import Adjoint, Node, Product, Sum, Symbol
+from phistar.operators.nodes import Adjoint, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.spaces import FORCES, MOTIONS, RATES, SCALARS, TORQUES, Space
 from phistar.operators.symbols import Symbols
 from phistar.operators.two_way import BRANCHING, E_PHI_B, E_S
@@ -227,6 +227,20 @@ def coriolis_articulated(s: Symbols) -> tuple[Equation, ...]:
     return (s.Y, s.B_v + s.E_phi @ carried @ s.E_phi.T), (carried, s.Y - s.G @ s.axes @ s.Y)
 
 
+def _made_parts(node: Node) -> tuple[Symbol, ...]:
+    """Symbols in a mass that equations define."""
+    match node:
+        case Symbol():
+            return (node,) if node.name in _DEFINED_BY else ()
+        case Adjoint(of=inner) | Inverse(of=inner):
+            return _made_parts(inner)
+        case Sum(terms=terms):
+            return tuple(x for _, part in terms for x in _made_parts(part))
+        case Product(factors=factors):
+            return tuple(x for part in factors for x in _made_parts(part))
+    return ()
+
+
 @dataclass(frozen=True)
 class Definition:
     """The equations that make a symbol, what these need first, and about how many operations they take at a link; also
@@ -241,7 +255,7 @@ class Definition:
 _DEFINED_BY: dict[str, Definition] = {
     **dict.fromkeys(("P", "D", "D_root", "G", "psi"), Definition(riccati, 330, rate_weight=400)),
     **dict.fromkeys(("Omega", "Delta"), Definition(omega, 260, lambda s: (s.P,), 400)),
-    "r": Definition(composite, 100, rate_weight=150),
+    "r": Definition(composite, 100, lambda s: _made_parts(s.M), 150),
     "Gamma": Definition(gramian, 160, rate_weight=200),
     "M_b": Definition(parent_mass, 100),
     "r_b": Definition(backward_composite, 100, lambda s: (s.r,) if s.siblings else ()),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from phistar.sweeps.evaluate import Domain, Terms, evaluate
 from phistar.sweeps.ir import (
     INWARD,
+    ZERO,
     BackCongruentParent,
     BackFromChildren,
     BackFromParent,
@@ -27,7 +28,6 @@ from phistar.sweeps.ir import (
     SolveStacked,
     Statement,
     Sweep,
-    Table,
     Term,
     Times,
     ToBase,
@@ -37,6 +37,7 @@ from phistar.sweeps.ir import (
     subterms,
 )
 from phistar.sweeps.primitives import PRIMITIVES
+from phistar.sweeps.regions import Column, PairProgram, Pairs
 
 _MOVED = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent)
 _MOVED += (BackFromParent, BackFromChildren, BackCongruentParent)
@@ -66,28 +67,35 @@ _MOVES: dict[type[Term], str] = {
 class Algorithm:
     """The recursions of a program; `str()` prints them."""
 
-    program: Program
+    program: Program | PairProgram
 
     def __str__(self) -> str:
-        text = _Text()
-        evaluate(self.program, text)
-        return "\n".join([*text.lines, *_pairs(self.program.tables)])
+        text, program = _Text(), self.program
+        if isinstance(program, Program):
+            evaluate(program, text)
+            return "\n".join(text.lines)
+        evaluate(program.sweeps, text)
+        return "\n".join([*text.lines, *(line for region in program.regions for line in _region(region))])
 
     def _repr_latex_(self) -> str:
         return "$$\n\\begin{array}{l}\n" + " \\\\\n".join(map(_typeset, str(self).splitlines())) + "\n\\end{array}\n$$"
 
 
-def _pairs(tables: tuple[Table, ...]) -> list[str]:
-    """The loops over pairs of joints that make tables of fields."""
-    if not tables:
-        return []
-    lines = ["for k = 1 … n, for j beyond k    (pairs of joints, k carries j)"]
-    for table in tables:
-        above = " + ".join(f"{left}*(k) φ(k,j) {right}(j)" for left, right in table.carries)
-        below = " + ".join(f"{left}*(j) φ*(k,j) {right}(k)" for left, right in table.carried)
-        lines.append(f"    {table.name}(k,k) = {table.own}(k)")
-        lines += [f"    {table.name}(k,j) = {above}"] if above else []
-        lines += [f"    {table.name}(j,k) = {below}"] if below else []
+def _region(region: Pairs) -> list[str]:
+    """A loop over pairs of link k and the columns of link j, in one frame."""
+    way = "for k = 1 … n    (inward" if region.direction == INWARD else "for k = n … 1    (outward"
+    lines, text = (
+        [f"{way}, with columns of each link j, in one frame)"],
+        _Text(frozenset(x.name for x in region.fields)),
+    )
+    places = (("    k carries j: ", "outboard"), ("    j carries k: ", "inboard"), ("    any j: ", "everywhere"))
+    for x in region.fields:
+        shown = [
+            (place, text.value(term, "(k)").text) for place, way in places if (term := getattr(x, way)) is not ZERO
+        ]
+        lines += [f"{place}{x.name}(k,j) = {value}" for place, value in shown]
+        if x.own:
+            lines.append(f"    j = k: {x.name}(k,k) {'+' if x.everywhere is not ZERO else ''}= {x.own}(k)")
     return [*lines, "end loop"]
 
 
@@ -115,10 +123,11 @@ class _Shown:
 
 
 class _Text(Domain):
-    """Lines of text; the one site is link k, or none between sweeps."""
+    """Lines of text; the one site is link k, or none between sweeps. `pairs`: fields that have columns of link j."""
 
-    def __init__(self) -> None:
+    def __init__(self, pairs: frozenset[str] = frozenset()) -> None:
         self.lines: list[str] = []
+        self.pairs = pairs
 
     def sites(self, sweep: Sweep) -> tuple[str, ...]:
         return ("",) if sweep.direction == "flat" else ("(k)",)
@@ -139,7 +148,7 @@ class _Text(Domain):
         self.lines.append(f"{'    ' if at else ''}{statement.target}{at} = {value.text}")
 
     def get(self, name: str, at: str) -> _Shown:
-        return _Shown(name + at, name=name)
+        return _Shown(f"{name}(k,j)" if name in self.pairs else name + at, name=name)
 
     def data(self, name: str, at: str) -> _Shown:
         return _Shown(f"{name}(k)", name=name)
@@ -181,6 +190,10 @@ class _Text(Domain):
                 return _Shown(f"SOLVE (dense): {matrix}⁻¹ {right}")
             case Call(function=function):
                 return _Shown(PRIMITIVES[function].text)
+            case Column(name=name):
+                return _Shown(f"{name}(j)")
+            case FromChildren(name=name) | FromParent(name=name) if name in self.pairs:
+                return _Shown(f"{name}(k{'−' if isinstance(term, FromChildren) else '+'}1,j)")
         return _Shown(_MOVES[type(term)].format(getattr(term, "name", "")))
 
 

@@ -121,7 +121,7 @@ class Lowering:
         self.used: set[str] = set()
         self.inputs: dict[str, str] = {}
         self.stages: dict[float, list[Statement]] = {}
-        self.pairs: list[tuple[Node, ...]] = []
+        self.pairs: dict[bool, list[tuple[Node, ...]]] = {}
 
     def program(self) -> Program:
         for recursion, when in self.plan.fields.items():
@@ -171,11 +171,13 @@ class Lowering:
         return name
 
     def suffix(self, pair: tuple[Node, ...]) -> str:
-        if len(pair) < 2:
+        """Primes that tell symbols of one mass (and what goes with it) from those of others."""
+        if not pair:
             return ""
-        if pair not in self.pairs:
-            self.pairs.append(pair)
-        return "′" * self.pairs.index(pair)
+        known = self.pairs.setdefault(len(pair) > 1, [])
+        if pair not in known:
+            known.append(pair)
+        return "′" * known.index(pair)
 
     def store(self, value: Value, wanted: str) -> str:
         term = self.term(value)

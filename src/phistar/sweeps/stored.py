@@ -6,10 +6,11 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
-from phistar.sweeps import ir
+from phistar.sweeps import ir, regions
 from phistar.sweeps.ir import Program
 
-_KINDS = {kind.__name__: kind for kind in vars(ir).values() if isinstance(kind, type) and is_dataclass(kind)}
+_NAMED = {**vars(ir), **vars(regions)}
+_KINDS = {kind.__name__: kind for kind in _NAMED.values() if isinstance(kind, type) and is_dataclass(kind)}
 
 
 def to_data(value: Any) -> Any:

@@ -6,18 +6,18 @@ import pytest
 
 import phistar as ps
 from phistar.backends.choice import PAIRS, WRITTEN
-from phistar.backends.code.counts import operations
-from phistar.backends.links.common_frame import single_axes
 from phistar.backends.machine.jit import Target, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import spread
-from phistar.backends.pairwise.forms import FORMS, walked, whole_numbers
 from phistar.backends.pairwise.kernel import pair_kernel
-from phistar.backends.pairwise.loops import GROUP
+from phistar.backends.pairwise.programs import moved_by_forces
+from phistar.backends.pairwise.walk import GROUP, walked
 from phistar.derivatives import RECORDED
+from phistar.operators.symbols import Symbols
 from tests.trees import KINDS, mechanism, relative
 
 DERIVATIVES = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives", "linearize")
+STATED = ("mass_matrix", "mass_matrix_inverse", *DERIVATIVES[:2])
 TREES = {
     **{kind: mechanism(70, kind=kind, bodies=3, frames=1).model for kind in KINDS},
     "branching with armature": mechanism(71, serial=False, floating=False, armature=True, rotors=False, bodies=7).model,
@@ -39,16 +39,17 @@ def several_roots():
 
 
 def made(name, model, target=None, lanes=None):
-    nv = model.nv
-    square = ((nv, nv),) * (1 if name.startswith("mass") else 3)
-    shapes = ((2 * nv, 2 * nv), (2 * nv, nv)) if name == "linearize" else square
-    signature = Signature((model.nq, *(nv,) * len(FORMS[name].inputs)), shapes)
-    return pair_kernel(name, single_axes(model), signature, target, lanes)[0]
+    symbols = moved_by_forces(Symbols()) if name.startswith("forward") else Symbols()
+    nodes = tuple(getattr(ps, name).nodes(symbols).items())
+    vectors = (model.nv,) * (0 if name.startswith("mass") else 2)
+    signature = Signature((model.nq, *vectors), ((model.nv, model.nv),) * len(nodes))
+    return pair_kernel(nodes, symbols, model).compiled(signature, target, lanes)[0]
 
 
 def state(model, name, batch=3):
     rng = np.random.default_rng(0)
-    return model.random(rng, shape=(batch,)), *rng.normal(size=(len(FORMS[name].inputs), batch, model.nv))
+    vectors = 0 if name.startswith("mass") else 2
+    return model.random(rng, shape=(batch,)), *rng.normal(size=(vectors, batch, model.nv))
 
 
 def several(results):
@@ -68,30 +69,30 @@ def test_loops_over_pairs_are_the_derivatives_of_every_kind_of_joint(case, name)
     assert compared(name, TREES[case]) < 1e-12
 
 
-@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("name", STATED)
 @pytest.mark.parametrize("model", [TREES["floating"], several_roots()], ids=["floating", "orchard"])
 def test_loops_over_pairs_are_the_written_out_tables_of_trees(model, name):
     assert compared(name, model) < 1e-12
 
 
-def test_operations_are_those_of_sweeps_and_of_loops():
-    counts = {n: ps.compile(ps.mass_matrix.statement, ps.chain(n), matrix=True).operations for n in (60, 120)}
-    sweeps = {n: c - operations(FORMS["mass_matrix"].loops, whole_numbers(ps.chain(n))) for n, c in counts.items()}
-    assert 0 < 2 * sweeps[60] == sweeps[120]
+def test_operations_are_those_of_sweeps_and_of_pairs():
+    """Of n links c₀ + c₁n + c₂n²: third differences are zero."""
+    compiled = ps.compile(ps.mass_matrix.statement, ps.chain(60), matrix=True)
+    assert compiled.kernel.chosen.schedule == PAIRS
+    counts = [pair_kernel((("y", Symbols().mass),), Symbols(), ps.chain(n)).operations() for n in (48, 60, 72, 84)]
+    assert compiled.operations == counts[1] and np.diff(counts, 2).min() > 0 and np.diff(counts, 3) == 0
 
 
-def test_a_walk_finds_what_each_rate_carries_right_behind_it():
+def test_a_walk_finds_what_each_link_carries_right_behind_it():
     model = several_roots()
     walk = walked(model)
     stands = walk.place >= 0
     assert sorted(walk.place[stands]) == list(range(model.nv)) and walk.place.tolist() != sorted(walk.place)
     body_of = {rate: k for k, joint in enumerate(model.joints) for rate in range(*joint.v_slice.indices(model.nv))}
-    for first, last, end, *_ in walk.steps[stands].astype(int):
+    for k, (_, _, stop, end, *_) in zip(walk.order, walk.steps.tolist(), strict=True):
         assert end % GROUP == 0
-        k = body_of[int(walk.place[first])]
-        inside = {body_of[int(rate)] for rate in walk.place[last + 1 : end] if rate >= 0}
-        carried = {j for j in range(len(model.bodies)) if j != k and k in ancestors(model, j)}
-        assert inside == carried
+        inside = {body_of[int(rate)] for rate in walk.place[stop:end] if rate >= 0}
+        assert inside == {j for j in range(len(model.bodies)) if j != k and k in ancestors(model, j)}
 
 
 def ancestors(model, k):

@@ -15,6 +15,7 @@ import numpy as np
 
 from phistar.model import Helical, Model, Prismatic, Revolute, Spherical
 from phistar.model.parts import Body, Frame
+from phistar.operators.linearized import PARTIALS
 from phistar.operators.nodes import Adjoint, Inverse, Node, Product, Sum, Symbol
 from phistar.operators.symbols import MASS, Symbols
 from phistar.spatial import Pose
@@ -23,6 +24,7 @@ _EVERYWHERE = {"joints", "inner", "task", "scalars", "base", "closures"}  # spac
 _PLAIN = {"mass", "C", "g", "J", "Jdot_v", "V", "H", "phi", "E_phi", "E", "A", "U", "B", "U_task", "Q", "Gamma"}
 _PLAIN |= {"M_i", "N"}
 _VECTORS = {"v", "qdd", "T", "a_g", "f", "u", "a0_delayed", "v_i"}
+_QUANTITIES = {"mass", "C", "g", "A", "U", *_VECTORS}
 _AT_ORIGINS = {"a", "a0", "b", "a_ref", "b_ref", "n_ref"}  # accelerations of link origins and what they leave of forces
 _RICCATI = {"D", "G", "K", "psi", "E_psi", "Omega", "W"}
 _ROUNDOFF = 1e-15  # of the largest moment of a link
@@ -34,6 +36,25 @@ def is_about_motion(nodes: Iterable[Node], symbols: Symbols) -> bool:
     """Whether statements only tell what the mechanism does, not how its mass is shared among links in which frames."""
     own = symbols.M is MASS and symbols.armature_symbol is None
     return own and all(_spaces_are_free(node) and all(_is_free(x, symbols) for x in _symbols(node)) for node in nodes)
+
+
+def is_told_by_quantities(node: Node, symbols: Symbols) -> bool:
+    """Whether a statement names quantities of the whole mechanism alone, ℳ, 𝒞, 𝒢 and what changes them: it is the same
+    whether a joint of several axes is told whole or axis by axis, with massless links between."""
+    moved = symbols.acceleration.factors if isinstance(symbols.acceleration, Product) else (symbols.acceleration,)
+    match node:
+        case Symbol(name=name, of=of) if name in PARTIALS:
+            return all(is_told_by_quantities(x, symbols) for x in of)
+        case Symbol(name=name):
+            return name in _QUANTITIES
+        case Adjoint(of=inner) | Inverse(of=inner):
+            return is_told_by_quantities(inner, symbols)
+        case Product(factors=parts):
+            others = parts[: -len(moved)] if parts[-len(moved) :] == moved else parts
+            return all(is_told_by_quantities(x, symbols) for x in others)
+        case Sum(terms=terms):
+            return all(is_told_by_quantities(x, symbols) for _, x in terms)
+    return True
 
 
 def is_about_origins(nodes: Iterable[Node]) -> bool:

@@ -1,80 +1,216 @@
-"""The kernel of a table over pairs of joint rates of a long mechanism: sweeps over blocks of states, a state per lane,
-then loops over pairs, state by state, neighbouring columns abreast.
+"""The kernel of operators between the joints of a long mechanism: sweeps over blocks of states, a state per lane, then
+loops over pairs of links and columns, state by state, neighbouring columns abreast.
 
 The code knows the kinds of links that occur; all else is data, so that it compiles in the same time at any length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.code.counts import operations
-from phistar.backends.code.native import Layout, arrays_used, loops_module, tree_of
-from phistar.backends.kernels import F64, I64, U32, Module, Outside, llvm_text
+from phistar.backends.kernels import I64, U32, Module, llvm_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import single_axes
+from phistar.backends.links.concise import is_told_by_quantities
 from phistar.backends.links.link_frames import LinkFrames, link_frames
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature
-from phistar.backends.pairwise.forms import FORMS, Factors, Form, record_of, whole_numbers
-from phistar.backends.pairwise.steps import stages
-from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls
+from phistar.backends.pairwise.layout import Layout
+from phistar.backends.pairwise.loops import loop_functions as pair_functions
+from phistar.backends.pairwise.programs import Nodes, pair_program
+from phistar.backends.pairwise.steps import CommonTracer, stages
+from phistar.backends.pairwise.walk import Walk, walked
+from phistar.backends.rolled.code import kinds_of, stage_calls
 from phistar.backends.rolled.link_loops import TABLES, Block, Sizes, loop_functions
-from phistar.backends.rolled.link_memory import Memory, Rooms, laid_out, needed
+from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.steps import Kind
 from phistar.backends.rolled.tables import Areas, Given, link_tables, over_links
 from phistar.model import Model
+from phistar.operators.nodes import adjoint, spelling
+from phistar.operators.symbols import Symbols
+from phistar.sweeps.regions import PairProgram
 
 
-def pair_kernel(
-    name: str,
-    model: Model,
-    signature: Signature,
-    target: Target | None = None,
-    lanes: int | None = None,
-    factors: Factors = (1.0,) * 3,
-) -> tuple[Any, Callable[[], int]]:
-    """The gufunc of the tables of a form of `FORMS`, each times a factor, for a model with single axes
-    (`common_frame.single_axes`) and without spinning rotors, and what counts its operations."""
-    form, target = FORMS[name], target or host()
-    lanes = lanes or target.lanes
-    frames = _with_second_moments(link_frames(model))
-    kinds, numbers = kinds_of(model, frames)
-    alone = model.parents.count(-1) == 1
-    armature = any(np.any(joint.kind.armature_diagonal) for joint in model.joints)
+@dataclass(frozen=True, eq=False)
+class PairKernel:
+    """Operators of a robot, axis by axis (`common_frame.single_axes`), over pairs of its joints."""
 
-    def source() -> Source:
-        text, memory, per_link = _text(form, kinds, signature, alone, armature, lanes, target.fma)
-        header = {"operations": per_link, "memory": memory.data(), "form": name}
-        return Source(text, header | {"arrays": list(_placed(form, _arrays(form)))}, _loops_text(form))
+    nodes: Nodes
+    symbols: Symbols
+    model: Model
 
-    made_from = name, [kind.key for kind in kinds], alone, armature, lanes
-    header, code = machine_code("pairs", made_from, target, source)
-    rooms = Rooms.from_data(header["memory"])
-    data = _data(form, model, frames, numbers, rooms, signature, header["arrays"], 2 * lanes, factors)
-    function = gufunc(code, signature, name, f"{name} of {model.name}, compiled link by link.", data)
-    return function, partial(pair_operations, header, model)
+    @property
+    def program(self) -> PairProgram:
+        program = pair_program(self.nodes, self.symbols)
+        assert program is not None, self.nodes
+        return program
+
+    @property
+    def frames(self) -> LinkFrames:
+        return _with_second_moments(link_frames(self.model))
+
+    @property
+    def kinds(self) -> tuple[list[Kind], list[int]]:
+        return kinds_of(self.model, self.frames)
+
+    @property
+    def alone(self) -> bool:
+        return self.model.parents.count(-1) == 1
+
+    @property
+    def armature(self) -> bool:
+        return any(np.any(joint.kind.armature_diagonal) for joint in self.model.joints)
+
+    def traced(self) -> tuple[list[Stage], Layout]:
+        """The sweeps and the layout of the regions."""
+        kinds, _ = self.kinds
+        made, links = stages(self.program.sweeps, kinds, self.alone, self.armature)
+        rates = tuple(sorted({kind.model.nv for kind in kinds}))
+        shapes = {n: _shapes(self.program.blocks, [link for link in links if link.nv == n]) for n in rates}
+        results = dict(self.program.results)
+        symmetric = frozenset(results[name] for name, node in self.nodes if adjoint(node) is node)
+        layout = Layout(self.program, rates, shapes, symmetric)
+        made = needed(made, layout.blocks_read, set())
+        return [stage for stage in made if any(step.stores for step in stage.steps)], layout
+
+    def compiled(self, signature: Signature, target: Target | None = None, lanes: int | None = None) -> Any:
+        """The gufunc, and its operations per state."""
+        target = target or host()
+        lanes = lanes or target.lanes
+        kinds, numbers = self.kinds
+
+        def source() -> Source:
+            made, layout = self.traced()
+            memory = laid_out(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
+            text = _text(made, memory, layout, signature, lanes, target.fma)
+            header = {"memory": memory.data(), "layout": _layout_data(layout), "pairs": _counts(made, layout)}
+            return Source(text, header)
+
+        spelled = [(name, spelling(node)) for name, node in self.nodes]
+        made_from = spelled, self.symbols.spelling, [kind.key for kind in kinds], self.alone, self.armature, lanes
+        header, code = machine_code("pairs", made_from, target, source)
+        data = self._data(header, signature, numbers, 2 * lanes)
+        title = " ".join(name for name, _ in self.nodes)
+        function = gufunc(code, signature, title, f"{title} of {self.model.name}, compiled pair by pair.", data)
+        return function, partial(pair_operations, header["pairs"], self.model)
+
+    def operations(self) -> int:
+        """Operations per state of a kernel that has yet to be compiled."""
+        return pair_operations(_counts(*self.traced()), self.model)
+
+    def _data(self, header: Mapping[str, Any], signature: Signature, kinds: list[int], lanes: int) -> list[Any]:
+        """The tables of the links, then the places of records, links along the walk, runs, places and sizes."""
+        model, rooms = self.model, Rooms.from_data(header["memory"])
+        areas, walk, layout = Areas(model, kinds, rooms, ()), walked(model), header["layout"]
+        places, steps = _record(model, kinds, areas, rooms, walk, layout)
+        names = ("q", *layout["inputs"])
+        sizes = [[joint.nq if name == "q" else joint.nv for joint in model.joints] for name in names]
+        arrays = [over_links(kinds, areas.own, rooms, name, n) for name, n in zip(names, sizes, strict=True)]
+        width = len(walk.place)
+        scratch = width * (layout["rows"] + layout["layered"] * walk.layers + layout["tables"] * width)
+        lift = range(rooms.flat["a_g"], rooms.flat["a_g"] + 6)
+        given = Given(
+            [*arrays, *([] for _ in signature.outputs)],
+            [*signature.inputs, *(1 for _ in signature.outputs)],
+            list(lift),
+            [0.0, 0.0, 0.0, *(-model.gravity)],
+            -(-(lanes * len(places) + scratch) // lanes),
+        )
+        start, runs = lanes * areas.room, walk.runs()
+        numbers = [start, len(places), start + lanes * len(places), len(places) - width * layout["columns"]]
+        return [
+            *link_tables(model, self.frames, kinds, areas, given, (), lanes),
+            (lanes * places).astype(np.uint32),
+            np.array([*numbers, len(walk.order), width, walk.layers, len(runs)], dtype=np.int64),
+            steps.reshape(-1),
+            runs.reshape(-1),
+            walk.place,
+        ]
 
 
-def pair_counts(name: str, model: Model) -> int:
-    """Operations per state of a kernel that has yet to be compiled."""
-    form, placed = FORMS[name], single_axes(without_roundoff(model))
-    kinds, numbers = kinds_of(placed, _with_second_moments(link_frames(placed)))
-    made = needed(stages(kinds, form.program, placed.parents.count(-1) == 1, True), form.fields, set())
-    per_link = sum(stage.steps[kind].trace.operations for stage in made for kind in numbers)
-    return per_link + operations(form.loops, whole_numbers(placed))
+def pair_kernel(nodes: Nodes, symbols: Symbols, model: Model) -> PairKernel | None:
+    """The kernel of some operators of a robot without spinning rotors; None where they have no such form. What only
+    tells how the mechanism moves may be told axis by axis; else joints are taken whole, and have constant axes where
+    velocities matter."""
+    program, plain = pair_program(nodes, symbols), without_roundoff(model)
+    if program is None:
+        return None
+    if all(is_told_by_quantities(node, symbols) for _, node in nodes):
+        return PairKernel(nodes, symbols, single_axes(plain))
+    moves = any(space == "joints" for _, space in program.sweeps.inputs)
+    return None if moves and len(single_axes(plain).bodies) > len(plain.bodies) else PairKernel(nodes, symbols, plain)
 
 
-def pair_operations(header: Mapping[str, Any], model: Model) -> int:
-    """Operations per state of a kernel with that header: of its sweeps at every link, and of its loops."""
-    form = FORMS[header["form"]]
-    return header["operations"] * len(model.bodies) + operations(form.loops, whole_numbers(model))
+def pair_operations(counts: Mapping[str, Any], model: Model) -> int:
+    """Operations per state: of the sweeps at every link of a model with single axes, and of the loops at every pair."""
+    _, numbers = kinds_of(model, link_frames(model))
+    walk, total = walked(model), sum(counts["links"][kind] for kind in numbers)
+    rates, width = sorted({joint.nv for joint in model.joints}), len(walk.place)
+    for case, first, stop, end, *_ in walk.steps.tolist():
+        inboard, outboard, everywhere, half = counts["columns"][str(rates[case])]
+        total += inboard * first + outboard * (end - stop) + everywhere * width + half * (width - first)
+    return total
+
+
+def _shapes(blocks: frozenset[str], links: list[CommonTracer]) -> dict[str, np.ndarray | None]:
+    """Entries of blocks that are not zero at some of the links."""
+    found: dict[str, np.ndarray | None] = {}
+    for name in blocks:
+        known = [np.array(x != 0.0, dtype=bool) for link in links if (x := _pattern(link, name)) is not None]
+        found[name] = np.logical_or.reduce(known) if known else None
+    return found
+
+
+def _pattern(link: CommonTracer, name: str) -> np.ndarray | None:
+    """A block's entries: 0.0 where it is zero, else something else."""
+    value = link.earlier[name]
+    return None if value is None else np.vectorize(lambda x: float(not isinstance(x, float) or x != 0.0))(value)
+
+
+def _counts(made: list[Stage], layout: Layout) -> dict[str, Any]:
+    """Operations at each kind of link, and for a column inboard, outboard and anywhere, by rates."""
+    links = [sum(stage.steps[kind].trace.operations for stage in made) for kind in range(len(made[0].steps))]
+    return {"links": links, "columns": {str(n): layout.counts(n) for n in layout.rates}}
+
+
+def _layout_data(layout: Layout) -> dict[str, Any]:
+    """What the data of a robot need of a layout."""
+    return {
+        "inputs": [name for name, _ in layout.program.sweeps.inputs if name != "a_g"],
+        "blocks": {str(n): list(entries) for n, entries in layout.block_entries.items()},
+        "arrays": layout.column_entries,
+        "columns": len(layout.column_entries),
+        "rows": 6 * len(layout.mails(True)) + 6 * len(layout.buffers),
+        "layered": 6 * len(layout.mails(False)),
+        "tables": len(layout.tables),
+    }
+
+
+def _record(
+    model: Model, kinds: list[int], areas: Areas, rooms: Rooms, walk: Walk, layout: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The place in the links' memory of each number of a state's record, and the steps with where blocks begin."""
+    zero, steps, blocks = areas.slot_start, walk.steps.copy(), []  # the slot of no child stays zero
+
+    def place(k: int, name: str, entry: int) -> int:
+        number = rooms.own[kinds[k]].get((name, entry))
+        return zero if number is None else int(areas.own[k]) + number
+
+    for row, k in zip(steps, walk.order, strict=True):
+        row[-1] = len(blocks)
+        blocks += [place(k, name, entry) for name, entry in layout["blocks"][str(model.joints[k].nv)]]
+    columns = np.full((layout["columns"], len(walk.place)), zero, dtype=np.int64)
+    for number, (name, entry) in enumerate(layout["arrays"]):
+        for row, k in zip(steps, walk.order, strict=True):
+            rates = model.joints[k].nv
+            columns[number, row[1] : row[2]] = [place(k, name, entry * rates + j) for j in range(rates)]
+    return np.concatenate([np.array(blocks, dtype=np.int64), columns.reshape(-1)]), steps
 
 
 def _with_second_moments(frames: LinkFrames) -> LinkFrames:
@@ -86,104 +222,30 @@ def _with_second_moments(frames: LinkFrames) -> LinkFrames:
     return replace(frames, inertia=inertia)
 
 
-_FIXED = ("sizes", "steps", "place", "runs", "armature", "drift", "factors")  # arrays that are the same for all states
-
-
-def _text(
-    form: Form, kinds: list[Kind], signature: Signature, alone: bool, armature: bool, lanes: int, fma: bool
-) -> tuple[str, Memory, int]:
-    """The module but for the loops; where the sweeps keep their numbers; their operations a link."""
-    made = needed(stages(kinds, form.program, alone, armature), form.fields, set())
-    made = [stage for stage in made if any(step.stores for step in stage.steps)]
-    memory = laid_out(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
+def _text(made: list[Stage], memory: Memory, layout: Layout, signature: Signature, lanes: int, fma: bool) -> str:
     code = stage_calls(made, memory, lanes, fma)
     axes, inputs = [len(shape) for shape in signature.shapes], len(signature.inputs)
     sizes = Sizes(memory.lanes, code.scratch, max(len(memory.slot), 1), 0, 1, None)
-    finish = partial(_finish, form=form, outputs=range(inputs, signature.arrays))
-    main = form.loops[-1].__name__
+    finish = partial(_finish, layout=layout, outputs=range(inputs, signature.arrays))
     loop = tuple(loop_functions(code.calls, axes, inputs, sizes, finish))
-    elsewhere = Outside(main, tuple(F64.read if x in _FIXED else F64.to for x in _arrays(form)))
-    text = llvm_text(code.module.with_(Module(loop, outside=(elsewhere,))))
-    return text, memory, operations_per_link(made)
+    return llvm_text(code.module.with_(Module((*pair_functions(layout), *loop))))
 
 
-def _loops_text(form: Form) -> str:
-    # Sums in two halves are to stay so: half as long to wait for.
-    return llvm_text(loops_module(form.loops, {}, Layout(entry=form.loops[-1].__name__, in_order=True)))
-
-
-def _arrays(form: Form) -> list[str]:
-    """Names of the loops' array arguments, in order."""
-    trees = {function.__name__: tree_of(function) for function in form.loops}
-    return arrays_used(trees[form.loops[-1].__name__], trees)
-
-
-def _finish(block: Block, form: Form, outputs: range) -> None:
-    """The records of a block's states, then the loops on each. Of the table of offsets, the first three are where
-    records begin, how many numbers each has, and where scratch begins; then those of the arrays."""
-    code, names, arrays = block.code, _arrays(form), block.arrays
+def _finish(block: Block, layout: Layout, outputs: range) -> None:
+    """The records of a block's states, then the loops on each."""
+    code, arrays = block.code, block.arrays
     data = code["data"].at(len(TABLES) + outputs.stop)
-    places, offsets, fixed = (data.at(i).load(kind=x.read) for i, x in enumerate((U32, I64, F64)))
-    start, entries, scratch, *numbers = (offsets.at(i).load() for i in range(3 + len(_placed(form, names))))
+    places, numbers, steps, runs, place = (
+        data.at(i).load(kind=x.read) for i, x in enumerate((U32, I64, I64, I64, I64))
+    )
+    start, entries, scratch, columns, *sizes = (numbers.at(i).load() for i in range(8))
     record, ahead, most = block.work.at(start), block.last - block.first, block.sizes.lanes - 1
     most = (ahead < most).select(ahead, most)
     code.call("unpack", record, entries * 8, entries * 8, 8, entries, entries, places, block.work, 0, most)
-    strides = code.room(2 * len(outputs), 8)
-    for number, step in enumerate(step for a in outputs for step in (arrays[a].row, arrays[a].column)):
-        strides.at(number).store((code.like(step, I64) // 8).floating())
+    outs = [arrays[a] for a in outputs]
+    along = [code.like(step, I64) for x in outs for step in (x.row, x.column)]
     with code.loop(0, most + 1) as i:
-        starts = {"own": record.at(i * entries), "scratch": block.work.at(scratch), "fixed": fixed}
-        known = {
-            name: starts[where].at(n) for (name, where), n in zip(_placed(form, names).items(), numbers, strict=True)
-        }
-        rows = {f"out{n}": x.base.bytes((block.first + i) * x.state) for n, x in enumerate(arrays[a] for a in outputs)}
-        code.call(form.loops[-1].__name__, *({**known, **rows, "strides": strides}[name] for name in names))
-
-
-def _placed(form: Form, names: list[str]) -> dict[str, str]:
-    """Named arrays whose places are in the table of offsets, in order, and the base these count from."""
-    columns = {
-        letter if components == 1 else f"{letter}{component}": "own"
-        for letter, (_, components) in form.columns.items()
-        for component in range(components)
-    }
-    known = {"rows": "own"} | columns | dict.fromkeys(form.scratch, "scratch")
-    known |= dict.fromkeys(_FIXED, "fixed")
-    return {name: known[name] for name in names if name in known}
-
-
-def _data(
-    form: Form,
-    model: Model,
-    frames: LinkFrames,
-    kinds: list[int],
-    rooms: Rooms,
-    signature: Signature,
-    names: list[str],
-    lanes: int,
-    factors: Factors,
-) -> list[Any]:
-    """The tables of the links, then the places of records, the offsets of arrays, and what is fixed."""
-    areas = Areas(model, kinds, rooms, ())
-    record = record_of(form, model, kinds, areas, rooms, factors)
-    sizes = [[joint.nq if name == "q" else joint.nv for joint in model.joints] for name in ("q", *form.inputs)]
-    arrays = [over_links(kinds, areas.own, rooms, name, n) for name, n in zip(("q", *form.inputs), sizes, strict=True)]
-    entries = len(record.places)
-    beyond = lanes * entries + record.scratch_size
-    lift = range(rooms.flat["a_g"], rooms.flat["a_g"] + 6)
-    given = Given(
-        [*arrays, *([] for _ in signature.outputs)],
-        [*signature.inputs, *(1 for _ in signature.outputs)],
-        list(lift),
-        [0.0, 0.0, 0.0, *(-model.gravity)],
-        -(-beyond // lanes),
-    )
-    start = lanes * areas.room
-    places = {"own": record.record, "scratch": record.scratch, "fixed": record.fixed}
-    offsets = [places[where][name] for name, where in _placed(form, names).items()]
-    return [
-        *link_tables(model, frames, kinds, areas, given, (), lanes),
-        (lanes * record.places).astype(np.uint32),
-        np.array([start, entries, start + lanes * entries, *offsets], dtype=np.int64),
-        record.numbers,
-    ]
+        rows = record.at(i * entries)
+        bases = [x.base.bytes((block.first + i) * x.state) for x in outs]
+        given = rows, rows.at(columns), block.work.at(scratch), steps, runs, place
+        code.call("pairs", *given, *sizes, *bases, *along)

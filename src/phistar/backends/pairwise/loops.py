@@ -1,141 +1,336 @@
-"""Tables over pairs of joint rates of one state, from what links are in one common frame: loops in the little language
-of `native.py`, along rows, so that a vector register holds neighbouring columns.
+"""Loops over pairs as functions of the kernel language: link by link along the walk, groups of columns abreast.
 
-Rates stand in the order of a walk through the tree, where what a rate carries follows it without a gap; a limb begins
-at a multiple of `GROUP`, so that loops over whole groups touch no other. Of each place `steps` says the first and last
-of its joint (or −1: nothing stands there), where what it carries ends, where its parent's rates end, and the layers of
-accelerations that it takes over and works on. `rows` has sixteen numbers a rate: H*, rH*, 2rᶜ*H*; what columns need
-comes in one array for each of six components.
+Memory of a state: its record (blocks of links, one after the other, then an array for each entry that columns have),
+and scratch, in units of one number for each column: what inward regions hand on, six each; what outward ones do, six
+for each layer; tables; rows of one link.
 """
 
 from __future__ import annotations
 
-from phistar.backends.code.native import Arrays
+from functools import partial
+from typing import Any
 
-ROW, STEP, RUN = 16, 6, 3  # numbers of a rate in `rows` and `steps`, of a run of rates in `runs`
-GROUP = 4  # columns
+from phistar.backends.kernels import F64, FREE, I64, Code, Func, Local, transposed
+from phistar.backends.pairwise.bodies import BLOCK, COLUMN, MAIL, Spot
+from phistar.backends.pairwise.layout import EVERYWHERE, INBOARD, OUTBOARD, Layout, Work
+from phistar.backends.pairwise.walk import GROUP, STEP
+from phistar.sweeps.ir import INWARD, ZERO
+from phistar.sweeps.regions import PairField
 
-
-def first_of(m: Arrays, row: int) -> int:
-    return int(m.steps[STEP * row])
-
-
-def last_of(m: Arrays, row: int) -> int:
-    return int(m.steps[STEP * row + 1])
-
-
-def end_of(m: Arrays, row: int) -> int:
-    return int(m.steps[STEP * row + 2])
+SIZES = ("links", "width", "layers", "count")
+MOST = 6  # rates of a joint
 
 
-def groups(columns: int) -> int:
-    """Number of groups that hold the columns, the last perhaps in part."""
-    return (columns + GROUP - 1) // GROUP
+def loop_functions(layout: Layout) -> list[Func]:
+    """`pairs`, which makes the results of one state, and what it calls."""
+    regions = [_Region(layout, number).function() for number in range(len(layout.regions))]
+    return [_put(), _mirror(), *regions, _main(layout)]
 
 
-def filled(x, start: int, stop: int, number: float) -> None:
-    """x ← number."""
-    for c in range(start, stop):
-        x[c] = number
+def scratch_size(layout: Layout, width: int, layers: int) -> int:
+    """Numbers of scratch."""
+    rows = 6 * len(layout.mails(True)) + 6 * layers * len(layout.mails(False)) + MOST * len(layout.buffers)
+    return width * (rows + width * len(layout.tables))
 
 
-def left_behind(x0, x1, x2, x3, x4, x5, start: int, stop: int) -> None:
-    """Zero the branches that the walk has left."""
-    filled(x0, start, stop, 0.0)
-    filled(x1, start, stop, 0.0)
-    filled(x2, start, stop, 0.0)
-    filled(x3, start, stop, 0.0)
-    filled(x4, start, stop, 0.0)
-    filled(x5, start, stop, 0.0)
+def _arguments(layout: Layout) -> dict[str, Any]:
+    outputs = {f"out{i}": F64.to for i in range(len(layout.results))}
+    steps = {f"{x}{i}": I64 for i in range(len(layout.results)) for x in ("down", "along")}
+    tables = {"steps": I64.read, "runs": I64.read, "place": I64.read}
+    return {
+        "rows": F64.read,
+        "columns": F64.to,
+        "scratch": F64.to,
+        **tables,
+        **dict.fromkeys(SIZES, I64),
+        **outputs,
+        **steps,
+    }
 
 
-def put(m: Arrays, table, out, number: int, row: int, at: int, start: int, down: int, along: int) -> None:
-    """out(row, ·) ← table times the result's factor, in the robot's own order of joints: run by run where the walk
-    follows that."""
-    to, factor = start + int(m.place[row]) * down, m.factors[number]
-    for k in range(int(m.sizes[2])):
-        source, count, target = int(m.runs[RUN * k]), int(m.runs[RUN * k + 1]), int(m.runs[RUN * k + 2])
-        for c in range(count):
-            out[to + (target + c) * along] = factor * table[at + source + c]
+def _main(layout: Layout) -> Func:
+    code = Code("pairs", **_arguments(layout))
+    given = [code[name] for name in _arguments(layout)]
+    width, mails = code["width"], 6 * len(layout.mails(True))
+    if mails:
+        code.clear(code["scratch"], width * (8 * mails))
+    for number in range(len(layout.regions)):
+        code.call(f"region{number}", *given)
+    areas = _Areas(layout, code)
+    for number, name in enumerate(layout.results):
+        if name in layout.tables:
+            if name in layout.symmetric:
+                code.call("mirror", areas.table(name), areas.pitch(name), width)
+
+            def rows(number: int = number, name: str = name) -> None:
+                with code.loop(0, width) as row:
+                    to = code["place"].at(row).load()
+                    code.branch(to >= 0, partial(areas.put, number, areas.row(name, row, 0), to))
+
+            code.branch(areas.direct[name], lambda: None, rows)
+    return code.function
 
 
-# ∂τ and ℳ: (Hφ̃X)(k,j) = H(k)X(j) where k carries j
+def _put() -> Func:
+    """A row of a table to its place, in the robot's own order of joints: run by run where the walk follows that."""
+    code = Code("put", row=F64.read, to=F64.to, along=I64, runs=I64.read, count=I64)
+    code.apart = frozenset({"row", "to"})
+
+    def abreast() -> None:
+        whole = run[1] // GROUP * GROUP
+        with code.loop(0, run[1] // GROUP) as g:
+            target.at(g * GROUP).store(source.at(g * GROUP).load(GROUP))
+        with code.loop(whole, run[1]) as c:
+            target.at(c).store(source.at(c).load())
+
+    def apart() -> None:
+        with code.loop(0, run[1]) as c:
+            target.bytes(c * code["along"]).store(source.at(c).load())
+
+    with code.loop(0, code["count"]) as k:
+        run = [code["runs"].at(k * 3 + i).load() for i in range(3)]
+        source, target = code["row"].at(run[0]), code["to"].bytes(run[2] * code["along"])
+        code.branch(code["along"].same(8), abreast, apart)
+    return code.function
 
 
-def six(h, x0, x1, x2, x3, x4, x5, at: int, c: int) -> float:
-    """h*x(c), with h from `at` on in the rows."""
-    upper = h[at] * x0[c] + h[at + 1] * x1[c] + h[at + 2] * x2[c]
-    return upper + h[at + 3] * x3[c] + h[at + 4] * x4[c] + h[at + 5] * x5[c]
+def _mirror() -> Func:
+    """What is left of the diagonal is made what is right of it: squares are turned. Rows are `pitch` bytes apart."""
+    code = Code("mirror", table=F64.to, pitch=I64, width=I64)
+    width, pitch = code["width"], code["pitch"]
+
+    def square(down: Local, along: Local, own: bool) -> None:
+        source, target = (code["table"].bytes(a * pitch).at(b) for a, b in ((along, down), (down, along)))
+        rows = [source.bytes(pitch * code.whole(i)).load(GROUP) for i in range(GROUP)]
+        for i, value in enumerate(transposed(rows)):
+            below = [GROUP + j if j < i else j for j in range(GROUP)]
+            target.bytes(pitch * code.whole(i)).store(rows[i].shuffle(value, below) if own else value)
+
+    with code.loop(0, width // GROUP) as b:
+        with code.loop(0, b) as c:
+            square(b * GROUP, c * GROUP, False)
+        square(b * GROUP, b * GROUP, True)
+    return code.function
 
 
-def product(h, x0, x1, x2, x3, x4, x5, out, at: int, start: int, stop: int) -> None:
-    """out ← h*x in groups of columns."""
-    for c in range(GROUP * start, GROUP * stop):
-        out[c] = six(h, x0, x1, x2, x3, x4, x5, at, c)
+class _Areas:
+    """Where the arrays of a function's scratch and its results are. A result whose rows are whole groups, in the order
+    of the walk and without gaps, is written to where it belongs (`direct`)."""
+
+    def __init__(self, layout: Layout, code: Code) -> None:
+        self.layout, self.code, self.direct = layout, code, dict[str, Local]()
+        whole = code["count"].same(1) & code["runs"].at(1).load().same(code["width"])
+        for number, name in enumerate(layout.results):
+            self.direct[name] = whole & code[f"along{number}"].same(8)
+
+    def _from(self, number: Any) -> Local:
+        return self.code["scratch"].at(self.code["width"] * number)
+
+    @property
+    def _layered(self) -> Local:
+        """Where tables begin, in rows."""
+        rows = 6 * len(self.layout.mails(True))
+        return self.code["layers"] * (6 * len(self.layout.mails(False))) + rows
+
+    def inward(self, name: str, entry: int) -> Local:
+        return self._from(6 * self.layout.mails(True).index(name) + entry)
+
+    def outward(self, name: str, entry: int, layer: Local) -> Local:
+        start = 6 * len(self.layout.mails(True))
+        return self._from(self.code["layers"] * (6 * self.layout.mails(False).index(name) + entry) + layer + start)
+
+    def table(self, name: str) -> Local:
+        own = self._from(self.code["width"] * self.layout.tables.index(name) + self._layered)
+        return self.direct[name].select(self._out(name), own) if name in self.direct else own
+
+    def pitch(self, name: str) -> Local:
+        """Bytes from row to row of a table."""
+        own = self.code["width"] * 8
+        return self.direct[name].select(self.code[f"down{self._number(name)}"], own) if name in self.direct else own
+
+    def _number(self, name: str) -> int:
+        return self.layout.results.index(name)
+
+    def _out(self, name: str) -> Local:
+        return self.code[f"out{self._number(name)}"]
+
+    def buffer(self, name: str, entry: int) -> Local:
+        number = MOST * self.layout.buffers.index(name) + entry
+        return self._from(self.code["width"] * len(self.layout.tables) + self._layered + number)
+
+    def row(self, name: str, first: Local, entry: int) -> Local:
+        """A row of a link whose columns begin at `first`."""
+        if name in self.layout.tables:
+            return self.table(name).bytes((first + entry) * self.pitch(name))
+        there = self._out(name).bytes((first + entry) * self.code[f"down{self._number(name)}"])
+        return self.direct[name].select(there, self.buffer(name, entry))
+
+    def put(self, number: int, row: Local, to: Local) -> None:
+        code, down, along = self.code, self.code[f"down{number}"], self.code[f"along{number}"]
+        code.call("put", row, code[f"out{number}"].bytes(to * down), along, code["runs"], code["count"])
 
 
-def product_and_more(h, x0, x1, x2, x3, x4, x5, w0, w1, w2, out, at: int, stop: int) -> None:
-    """out ← h*x + g*w, where g is three numbers behind h."""
-    for c in range(GROUP * stop):
-        more = h[at + 6] * w0[c] + h[at + 7] * w1[c] + h[at + 8] * w2[c]
-        out[c] = six(h, x0, x1, x2, x3, x4, x5, at, c) + more
+class _Region:
+    """The function of one region."""
 
+    def __init__(self, layout: Layout, number: int) -> None:
+        self.layout, self.number, self.region = layout, number, layout.regions[number]
+        self.code = Code(f"region{number}", **_arguments(layout))
+        self.code.freedom = FREE
+        self.areas = _Areas(layout, self.code)
 
-def outer(h, x0, x1, x2, x3, x4, x5, out, at: int, start: int, end: int, width: int) -> None:
-    """out ← h*x in the columns of what a row carries, nothing beyond."""
-    whole = groups(start)
-    product(h, x0, x1, x2, x3, x4, x5, out, at, whole, end // GROUP)
-    for c in range(start, min(GROUP * whole, end)):
-        out[c] = six(h, x0, x1, x2, x3, x4, x5, at, c)
-    filled(out, end, width, 0.0)
+    def function(self) -> Func:
+        code, inward = self.code, self.region.direction == INWARD
+        count, self.edge = code["links"], code.room(GROUP * MOST, 8)  # what stands at the edge of a range
+        with code.loop(count - 1, -1, -1) if inward else code.loop(0, count) as k:
+            row = code["steps"].at(k * len(STEP))
+            self.at = {name: row.at(i).load() for i, name in enumerate(STEP)}
+            work = self._inward if inward else self._outward
+            code.switch(self.at["case"], [partial(work, rates) for rates in self.layout.rates])
+        return code.function
 
+    # A link
 
-def mass_row(m: Arrays, row: int) -> None:
-    """ℳ(row, ·): against what carries it, itself, and what it carries."""
-    last, at = last_of(m, row), ROW * row
-    product(m.rows, m.h0, m.h1, m.h2, m.h3, m.h4, m.h5, m.row, at + 6, 0, groups(last + 1))
-    outer(m.rows, m.r0, m.r1, m.r2, m.r3, m.r4, m.r5, m.row, at, last + 1, end_of(m, row), int(m.sizes[1]))
-    m.row[row] = m.row[row] + m.armature[row]
+    def _inward(self, rates: int) -> None:
+        for work in self.layout.at(self.number, OUTBOARD, rates):
+            self._work(work, self.at["first"] // GROUP, self.at["end"] // GROUP)
+        for x in self.region.fields:
+            if x.name in self.layout.results:
+                for i in range(rates):
+                    row = self.areas.row(x.name, self.at["first"], i)
+                    self._fill(row, self.code.whole(0), self.at["first"])
+                    self._fill(row, self.at["end"], self.code["width"])
+            self._own(x, rates, added=False)
 
+    def _outward(self, rates: int) -> None:
+        code, at, layout = self.code, self.at, self.layout
+        everywhere = layout.at(self.number, EVERYWHERE, rates)
+        self._clear_left(rates)
+        for work in everywhere:
+            if any(x.handed_on for x in work.fields):
+                code.branch(at["source"].same(at["target"]), lambda: None, partial(self._take_over, work))
+        for x in self.region.fields:
+            if x.everywhere is ZERO and not x.handed_on:
+                self._row(x, rates)
+        for work in everywhere:
+            self._work(work, self._start(work), code["width"] // GROUP)
+        for x in self.region.fields:
+            if x.everywhere is not ZERO or x.handed_on:
+                self._own(x, rates, added=True)
+        for number, name in enumerate(layout.results):
+            if name in layout.buffers and name in {x.name for x in self.region.fields}:
+                code.branch(self.areas.direct[name], lambda: None, partial(self._written, number, name, rates))
 
-def mass_matrix(m: Arrays) -> None:
-    """ℳ."""
-    down, along = int(m.strides[0]), int(m.strides[1])
-    for row in range(int(m.sizes[1])):
-        first = first_of(m, row)
-        if first >= 0:
-            if row == first:
-                left_behind(m.h0, m.h1, m.h2, m.h3, m.h4, m.h5, int(m.steps[STEP * row + 3]), first)
-            mass_row(m, row)
-            put(m, m.row, m.out0, 0, row, 0, 0, down, along)
+    def _start(self, work: Work) -> Local:
+        return self.at["first"] // GROUP if work.half else self.code.whole(0)
 
+    def _written(self, number: int, name: str, rates: int) -> None:
+        to = self.code["place"].at(self.at["first"]).load()
+        for i in range(rates):
+            self.areas.put(number, self.areas.buffer(name, i), to + i)
 
-def inverse_row(m: Arrays, row: int) -> None:
-    """∂τ(row)/∂θ and ∂τ(row)/∂θ̇: rH*Ψ̈ + 2rᶜ*H*Ψ̇ and rH*Ψ′ + 2rᶜ*H*H* of what carries it and of itself, H times the
-    columns of what it carries."""
-    last, end, at, width = last_of(m, row), end_of(m, row), ROW * row, int(m.sizes[1])
-    inner = groups(last + 1)
-    product_and_more(m.rows, m.p0, m.p1, m.p2, m.p3, m.p4, m.p5, m.w0, m.w1, m.w2, m.row, at + 6, inner)
-    outer(m.rows, m.q0, m.q1, m.q2, m.q3, m.q4, m.q5, m.row, at, last + 1, end, width)
-    put(m, m.row, m.out0, 0, row, 0, 0, int(m.strides[0]), int(m.strides[1]))
-    product_and_more(m.rows, m.s0, m.s1, m.s2, m.s3, m.s4, m.s5, m.h0, m.h1, m.h2, m.row, at + 6, inner)
-    outer(m.rows, m.v0, m.v1, m.v2, m.v3, m.v4, m.v5, m.row, at, last + 1, end, width)
-    put(m, m.row, m.out1, 1, row, 0, 0, int(m.strides[2]), int(m.strides[3]))
+    def _clear_left(self, rates: int) -> None:
+        """Zero the columns of branches that the walk has left, where they would be taken for inboard ones."""
+        inboard = self.layout.at(self.number, INBOARD, rates)
+        used = sorted({spot for work in inboard for spot in work.body.used() if spot[0] == COLUMN})
 
+        def clear() -> None:
+            for spot in used:
+                self._fill(self._place(spot), self.at["clear"], self.at["first"])
 
-def inverse_dynamics_derivatives(m: Arrays) -> None:
-    """∂τ/∂θ, ∂τ/∂θ̇ and ℳ."""
-    for row in range(int(m.sizes[1])):
-        first = first_of(m, row)
-        if first >= 0:
-            if row == first:
-                start = int(m.steps[STEP * row + 3])
-                left_behind(m.h0, m.h1, m.h2, m.h3, m.h4, m.h5, start, first)
-                left_behind(m.p0, m.p1, m.p2, m.p3, m.p4, m.p5, start, first)
-                left_behind(m.s0, m.s1, m.s2, m.s3, m.s4, m.s5, start, first)
-                filled(m.w0, start, first, 0.0)
-                filled(m.w1, start, first, 0.0)
-                filled(m.w2, start, first, 0.0)
-            inverse_row(m, row)
-            mass_row(m, row)
-            put(m, m.row, m.out2, 2, row, 0, 0, int(m.strides[4]), int(m.strides[5]))
+        if used:
+            self.code.branch(self.at["clear"] < self.at["first"], clear)
+
+    def _take_over(self, work: Work) -> None:
+        """What a link's parent hands on, in the link's own layer."""
+        code, at = self.code, self.at
+        start, stop = self._start(work), code["width"] // GROUP
+        for x in (x for x in work.fields if x.handed_on):
+            for i in range(6):
+                target = self.areas.outward(x.name, i, at["target"])
+
+                def zeros(target: Local = target) -> None:
+                    with code.loop(start, stop) as g:
+                        target.at(g * GROUP).store(code.number(0.0, GROUP))
+
+                def copies(target: Local = target, name: str = x.name, i: int = i) -> None:
+                    source = self.areas.outward(name, i, at["source"])
+                    with code.loop(start, stop) as g:
+                        target.at(g * GROUP).store(source.at(g * GROUP).load(GROUP))
+
+                code.branch(at["source"] < 0, zeros, copies)
+
+    def _row(self, x: PairField, rates: int) -> None:
+        """All columns of a field's rows: inboard ones, own, outboard ones, and nothing on other branches; of those that
+        only serve halves of symmetric results, no inboard ones."""
+        code, at = self.code, self.at
+        rows = [self.areas.row(x.name, at["first"], i) for i in range(rates)]
+        inboard, outboard = (
+            next((w for w in self.layout.at(self.number, way, rates) if x in w.fields), None)
+            for way in (INBOARD, OUTBOARD)
+        )
+        if inboard is not None:
+            stop = (at["first"] + (GROUP - 1)) // GROUP
+            work = partial(self._work, inboard, code.whole(0), stop)
+            self._saved(rows, at["first"] // GROUP, work, at["first"], stop * GROUP)
+        elif not self.layout.is_half(self.number, x):
+            for row in rows:
+                self._fill(row, code.whole(0), at["first"])
+        if outboard is not None:
+            start = at["stop"] // GROUP
+            work = partial(self._work, outboard, start, at["end"] // GROUP)
+            self._saved(rows, start, work, start * GROUP, at["stop"])
+        for row in rows:
+            self._fill(row, at["stop"] if outboard is None and not x.begun else at["end"], code["width"])
+        if not x.begun:
+            self._own(x, rates, added=False)
+
+    def _saved(self, rows: list[Local], group: Local, work: Any, start: Local, stop: Local) -> None:
+        """Work on whole groups of rows that leaves the columns from `start` to `stop`, of one group, as they are."""
+        code = self.code
+        edges = [self.edge.at(GROUP * i) for i in range(len(rows))]
+        for row, edge in zip(rows, edges, strict=True):
+            edge.store(row.at(group * GROUP).load(GROUP))
+        work()
+        for row, edge in zip(rows, edges, strict=True):
+            with code.loop(start, stop) as c:
+                row.at(c).store(edge.at(c - group * GROUP).load())
+
+    def _fill(self, row: Local, start: Local, stop: Local) -> None:
+        with self.code.loop(start, stop) as c:
+            row.at(c).store(0.0)
+
+    def _own(self, x: PairField, rates: int, added: bool) -> None:
+        """The block of a field in the link's own columns."""
+        filled = self.layout.shapes[rates][x.own] if x.own else None
+        for i in range(rates if x.name in self.layout.rows else 6):
+            place = self._to(x.name, i).at(self.at["first"])
+            for j in range(rates):
+                if filled is None or not filled[i, j]:
+                    if not added:
+                        place.at(j).store(0.0)
+                    continue
+                value = self._block((BLOCK, x.own, i * rates + j), rates)
+                place.at(j).store(place.at(j).load() + value if added else value)
+
+    def _work(self, work: Work, start: Local, stop: Local) -> None:
+        work.body.put(self.code, start, stop, partial(self._block, rates=work.rates), self._place, self._to)
+
+    # Places
+
+    def _block(self, spot: Spot, rates: int) -> Local:
+        return self.code["rows"].at(self.at["rows"] + self.layout.block_entries[rates][spot[1:]]).load()
+
+    def _place(self, spot: Spot) -> Local:
+        kind, name, entry = spot
+        if kind == COLUMN:
+            return self.code["columns"].at(self.code["width"] * self.layout.column_entries.index((name, entry)))
+        return self._handed(name, entry) if kind == MAIL else self.areas.row(name, self.at["first"], entry)
+
+    def _to(self, name: str, entry: int) -> Local:
+        return self.areas.row(name, self.at["first"], entry) if name in self.layout.rows else self._handed(name, entry)
+
+    def _handed(self, name: str, entry: int) -> Local:
+        if self.region.direction == INWARD:
+            return self.areas.inward(name, entry)
+        return self.areas.outward(name, entry, self.at["target"])

@@ -81,8 +81,8 @@ def _kept(folder: Path, model: Model) -> tuple[int | None, int | None]:
 
 
 def _operations(header: Mapping[str, Any], model: Model) -> int:
-    if "form" in header:
-        return pair_operations(header, single_axes(model))
+    if "pairs" in header:
+        return pair_operations(header["pairs"], single_axes(model))
     return rolled_operations(header, model) if "by_column" in header else header["operations"]
 
 

@@ -1,0 +1,80 @@
+"""Regions over pairs of links and columns: what follows the sweeps in a program of operators between joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phistar.sweeps.ir import INWARD, ZERO, Program, Term, fields_anywhere
+
+
+@dataclass(frozen=True, eq=False)
+class Column(Term):
+    """A block of the link whose column it is."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class PairField:
+    """A field over pairs of link k and column c: what it is where c is inboard of k or outboard, what it is everywhere
+    with what the region hands on (`handed_on`: itself too), and the block added in the link's own columns. `begun`:
+    outboard and own columns are there already."""
+
+    name: str
+    handed_on: bool
+    inboard: Term
+    outboard: Term
+    everywhere: Term
+    own: str
+    begun: bool = False
+
+    @property
+    def terms(self) -> tuple[Term, Term, Term]:
+        return self.inboard, self.outboard, self.everywhere
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A loop over pairs of links, in the direction of a sweep, and columns, abreast, in one frame where φ = 1."""
+
+    direction: str
+    fields: tuple[PairField, ...]
+
+    @property
+    def blocks(self) -> frozenset[str]:
+        """Blocks of links that are read."""
+        read = frozenset().union(*(fields_anywhere(term) for x in self.fields for term in x.terms))
+        return (read | {x.own for x in self.fields if x.own}) - {x.name for x in self.fields}
+
+
+@dataclass(frozen=True)
+class PairProgram:
+    """Sweeps that make blocks of links, then regions; `results` gives each statement's field over pairs."""
+
+    sweeps: Program
+    regions: tuple[Pairs, ...]
+    results: tuple[tuple[str, str], ...]
+
+    @property
+    def blocks(self) -> frozenset[str]:
+        """Blocks of links that regions read."""
+        return frozenset().union(*(region.blocks for region in self.regions)) - {name for _, name in self.results}
+
+
+def validate_regions(program: PairProgram) -> PairProgram:
+    """Check that regions read what the sweeps or regions before have made, and hand on in their direction only."""
+    known = {s.target for sweep in program.sweeps.sweeps for s in sweep.statements}
+    for number, region in enumerate(program.regions):
+        names = {x.name for x in region.fields}
+        read = frozenset().union(*(fields_anywhere(term) for x in region.fields for term in x.terms))
+        missing = (read | {x.own for x in region.fields if x.own}) - known - names
+        assert not missing, f"region {number} reads {missing}, which nothing has made"
+        begun = {x.name for x in region.fields if x.begun}
+        assert begun <= known, f"region {number} goes on with {begun - known}, which nothing has begun"
+        inward = region.direction == INWARD
+        assert not inward or all(x.inboard is x.everywhere is ZERO for x in region.fields), (
+            f"region {number} goes inward"
+        )
+        known |= names
+    assert {name for _, name in program.results} <= known, program.results
+    return program
