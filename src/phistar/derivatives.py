@@ -22,7 +22,6 @@ from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
 from phistar.backends.links.values import has_rotors
-from phistar.backends.machine.threads import spread
 from phistar.backends.pairwise.programs import moved_by_forces
 from phistar.backends.programs import linearized
 from phistar.backends.recorded import Recorded
@@ -40,6 +39,7 @@ from phistar.instruction_derivatives import (
     rows_of_gradients,
     solved_gradients,
 )
+from phistar.linear_motion import drift, in_place, side_by_side
 from phistar.loops.derivatives import closed_derivatives
 from phistar.model import Model
 from phistar.model.check import check_robot
@@ -47,7 +47,6 @@ from phistar.model.spanning import require_rigid
 from phistar.operators.symbols import Symbols
 from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces, with_passive
 from phistar.short_repr import short_repr
-from phistar.spatial import skew, times
 from phistar.stated import StatedTables, batched, states, states_tables
 from phistar.sweeps.lower import GIVEN
 
@@ -180,7 +179,7 @@ def linearize(model: Model, q: Any, v: Any, tau: Any, *, passive: bool = True) -
     if acts:
         q, v = batched(model, q, v)
         tau = model.checked(tau, model.nv, "tau") + spring_and_damper_forces(model, q, v)
-    A, B = (_closed_linearization if model.loops else _linearization)(model, q, v, tau)
+    A, B = _linearization(model, q, v, tau)
     return Linearization(with_passive(model, q, v, A, B) if acts else A, B)
 
 
@@ -298,9 +297,9 @@ def _solved_at(tables: StatedTables[Any, Any], model: Model, q: np.ndarray, v: n
 
 def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
     forward, nv = _solved_at(linearize, model, q, v, tau), model.nv
-    (by_q, by_v, inverse), unit, drift = forward.tables, np.eye(nv), _drift(model, q, v)
-    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (by_q, by_v, drift)))
-    rows = [[drift, unit, np.zeros(unit.shape)], [by_q, by_v, inverse]]
+    (by_q, by_v, inverse), unit, turn = forward.tables, np.eye(nv), drift(model, q, v)
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in (by_q, by_v, turn)))
+    rows = [[turn, unit, np.zeros(unit.shape)], [by_q, by_v, inverse]]
     whole = [[np.broadcast_to(x, (*batch, *unit.shape)) for x in row] for row in rows]
     table = np.concatenate([np.concatenate(row, axis=-1) for row in whole], axis=-2)
     blocks = Block(0, nv), Block(1, nv, symmetric=True)
@@ -309,57 +308,15 @@ def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) 
 
 def _linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
     """A and B; of long robots the tables of the statements are written to where they stand in these."""
-    if model.nv and _solved.is_long(model):
-        q, v = batched(model, q, v)
-        tau = model.checked(tau, model.nv, "tau")
-        if not is_traced(q, v, tau):
-            return _in_place(model, q, v, tau)
-        by_q, by_v, by_tau = _solved(model, q, v, tau)
-        upper = np.concatenate([_drift(model, q, v), np.eye(model.nv)], axis=-1)
-        A = np.concatenate([upper, np.concatenate([by_q, by_v], axis=-1)])
-        return A, np.concatenate([np.zeros(by_tau.shape), by_tau])
-    return _linearized(model, q, v, tau)
-
-
-def _in_place(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    kernel, nv = _solved.kernel(model), model.nv
-    batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, tau)))
-    A, B = np.empty((*batch, 2 * nv, 2 * nv)), np.empty((*batch, 2 * nv, nv))
-    parts = A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :]
-    spread(kernel.function, (q, v, tau), list(kernel.shapes), out=parts)
-    A[..., :nv, :nv], A[..., :nv, nv:], B[..., :nv, :] = _drift(model, q, v), np.eye(nv), 0.0
-    return A, B
-
-
-def _closed_linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
-    by_q, by_v, by_tau = closed_derivatives(model, q, v, tau)
-    unit, shape = np.eye(model.nv), by_q.shape
-    upper = np.concatenate([np.broadcast_to(x, shape) for x in (_drift(model, q, v), unit)], axis=-1)
-    A = np.concatenate([upper, np.concatenate([by_q, by_v], axis=-1)], axis=-2)
-    return A, np.concatenate([np.zeros(shape), by_tau], axis=-2)
-
-
-def _drift(model: Model, q: Any, v: Any) -> np.ndarray:
-    """−v~ on quaternion joints, (…, nv, nv); from g exp(δ) with ġ = g v: δ̇ = δv − v~δ. In independent rates, where the
-    tree's deviation is Xδ, S* of that."""
-    v = np.asarray(v)
-    if model.embedding is not None:
-        own = model.embedding
-        if all(joint.kind.flat for joint in model.joints):
-            return np.zeros((*v.shape[:-1], model.nv, model.nv))
-        across = own.rate_map(q)
-        inner = np.matmul(_drift(model.tree, q, times(across, v)), across)
-        return np.swapaxes(own.independent_rates(np.swapaxes(inner, -1, -2)), -1, -2)
-    result = np.full((*v.shape[:-1], model.nv, model.nv), 0.0, dtype=object if v.dtype == object else float)
-    for joint in model.joints:
-        if not joint.kind.flat:
-            start, spin = joint.v_slice.start, -skew(v[..., joint.v_slice][..., :3])
-            for i in range(0, joint.nv, 3):
-                result[..., start + i : start + i + 3, start + i : start + i + 3] = spin
-            if joint.nv == 6:
-                slide = -skew(v[..., joint.v_slice][..., 3:])
-                result[..., start + 3 : start + 6, start : start + 3] = slide
-    return result
+    if model.loops:
+        return side_by_side(model, q, v, closed_derivatives(model, q, v, tau))
+    if not _solved.is_long(model):
+        return _linearized(model, q, v, tau)
+    q, v = batched(model, q, v)
+    tau = model.checked(tau, model.nv, "tau")
+    if is_traced(q, v, tau):
+        return side_by_side(model, q, v, _solved(model, q, v, tau))
+    return in_place(model, _solved.kernel(model), q, v, tau)
 
 
 def _square(model: Model) -> tuple[tuple[int, ...], ...]:
