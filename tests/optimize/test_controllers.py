@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
 import phistar as ps
+from phistar.optimize.noise_pool import NoisePool
 
 o = ps.optimize
 ARM = ps.planar_chain(2)
@@ -39,6 +41,30 @@ def test_path_integrals_come_near_the_optimum_without_derivatives():
     assert best.cost <= found < best.cost + 0.1 * (start - best.cost) and 1.0 <= plan.effective <= 1024
     again = law.plan([0.0, 0.0], [0.0, 0.0])
     assert np.array_equal(plan.u, again.u)
+
+
+def test_noise_is_normal_mirrored_bounded_and_that_of_its_round():
+    low, high, mean = np.array([-np.inf, -0.5]), np.array([np.inf, 0.5]), np.array([[1.0, 0.0]] * 40)
+    root = np.array([[2.0, 0.0], [0.6, 0.8]])
+    pool = NoisePool(1000, 40, low, high, seed=0)
+    u = pool.controls(mean, root, 3).copy()
+    assert np.allclose(u[:500, :, 0] + u[500:, :, 0], 2.0) and np.abs(u[..., 1]).max() == 0.5
+    free = NoisePool(1000, 40, -high * np.inf, high * np.inf, seed=0)
+    noise = (free.controls(0.0 * mean, root, 3) @ np.linalg.inv(root).T).copy()
+    assert np.allclose(np.cov(noise[:500].reshape(-1, 2).T), np.eye(2), atol=0.03)
+    assert kstest(noise[:500, :, 0].ravel(), "norm").pvalue > 0.01
+    other = free.controls(0.0 * mean, root, 4) @ np.linalg.inv(root).T
+    assert abs(np.corrcoef(noise[:500].ravel(), other[:500].ravel())[0, 1]) < 0.02
+    assert np.array_equal(free.controls(0.0 * mean, root, 3) @ np.linalg.inv(root).T, noise)
+    across = np.corrcoef(noise[:500].reshape(500, -1))[np.triu_indices(500, 1)]
+    assert np.std(across) == pytest.approx(1 / np.sqrt(80), rel=0.05)
+
+
+def test_the_covariance_follows_the_samples_that_count():
+    problem = task(running=[o.residual(lambda q, v, u: u[:1] - u[1:2], 10.0)], terminal=[])
+    law = ps.control.PathIntegral(problem, noise=1.0, samples=512, rounds=6, adapt=0.5, temperature=0.05)
+    found = law.plan([0.0, 0.0], [0.0, 0.0]).covariance
+    assert found[0, 1] > 0.0 and found[0, 0] + found[1, 1] - 2 * found[0, 1] < 0.9 * (found[0, 0] + found[1, 1])
 
 
 @pytest.mark.parametrize(

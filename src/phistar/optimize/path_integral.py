@@ -23,11 +23,14 @@ from phistar.backends.traces.arrays import traced
 from phistar.control.sampled import Command
 from phistar.errors import PhistarError, ShapeError
 from phistar.optimize.control_problem import Problem
+from phistar.optimize.noise_pool import NoisePool
 from phistar.optimize.predictive import step_length
 from phistar.optimize.trials import Motions
 from phistar.short_repr import short_repr
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import METHODS
+
+CHUNK = 64  # motions that are made at once: what they take stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,34 +91,50 @@ class SampledMotions:
     def run(self, q0: np.ndarray, v0: np.ndarray, u: np.ndarray) -> Motions:
         """The motions under controls (s, N, nu), with their whole cost (s,)."""
         problem, nq = self.problem, self.problem.model.nq
-        start, times = np.zeros(self.memory.nq), np.concatenate([[0.0], np.cumsum(problem.h)])
+        start, times = np.zeros(self.memory.nq), problem.times
         start[:nq] = q0
         arrays = (start, v0, times, u.reshape(len(u), -1), self.parameters)
         shapes = [(len(times), self.memory.nq), (len(times), problem.model.nv)]
         q, v = spread(self._kernel, arrays, shapes)
-        cost = q[:, -1, nq]
-        if problem.terminal_kernel.costs:
-            last, nothing = problem.terminal_kernel.parameters(1)[0], np.zeros(problem.controls)
-            cost = cost + problem.terminal_kernel.value(q[:, -1, :nq], v[:, -1], nothing, last)[..., 0]
-        return Motions(q[..., :nq], v, u, cost)
+        return Motions(q[..., :nq], v, u, q[:, -1, nq] + self._terminal_cost(q[:, -1, :nq], v[:, -1]))
+
+    def costs(self, q0: np.ndarray, v0: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Their whole cost alone, (s,): motions are written over each other, where they stay in the cache."""
+        problem, nq, times = self.problem, self.problem.model.nq, self.problem.times
+        start, last = np.zeros(self.memory.nq), np.empty((len(u), self.memory.nq + problem.model.nv))
+        start[:nq] = q0
+        rows, parameters = u.reshape(len(u), -1), self.parameters
+        room = tuple(np.empty((CHUNK, len(times), n)) for n in (self.memory.nq, problem.model.nv))
+        for k in range(0, len(u), CHUNK):
+            own = slice(k, min(k + CHUNK, len(u)))
+            made = tuple(x[: own.stop - k] for x in room)
+            self._kernel(start, v0, times, rows[own], parameters, out=made)
+            last[own, : self.memory.nq], last[own, self.memory.nq :] = made[0][:, -1], made[1][:, -1]
+        return last[:, nq] + self._terminal_cost(last[:, :nq], last[:, self.memory.nq :])
+
+    def _terminal_cost(self, q: np.ndarray, v: np.ndarray) -> np.ndarray | float:
+        if not self.problem.terminal_kernel.costs:
+            return 0.0
+        given = np.zeros(self.problem.controls), self.problem.terminal_kernel.parameters(1)[0]
+        return self.problem.terminal_kernel.value(q, v, *given)[..., 0]
 
 
 class Believed(NamedTuple):
-    """Controls (N, nu) and their standard deviations (nu,), when they begin, s, and how often it has sampled."""
+    """Controls (N, nu) and the covariance (nu, nu) of their noise, when they begin, s, and how many rounds there were."""
 
     u: Array
-    noise: Array
+    covariance: Array
     t: float
     count: int
 
 
 @short_repr
 class SampledPlan(NamedTuple):
-    """Controls `u` (N, nu), their `noise` (nu,), the `cost` of the best sample, and `effective`, 1/Σw², how many
-    samples count."""
+    """Controls `u` (N, nu), the `covariance` (nu, nu) of their noise, the `cost` of the best sample, and `effective`,
+    1/Σw², how many samples count."""
 
     u: Array
-    noise: Array
+    covariance: Array
     cost: float
     effective: float
 
@@ -131,16 +150,16 @@ class PathIntegral:
     ----------
     problem : Problem
         What it costs; bounds on controls are kept, constraints are refused.
-    noise : float or (nu,)
-        Standard deviation of the controls.
+    noise : float, (nu,) or (nu, nu)
+        Standard deviations of the controls' noise, or its covariance. It is normal, independent from step to step.
     samples : int
-        Rollouts in a sample; half of them mirror the others.
+        Rollouts in a round; half of them mirror the others.
     temperature : float
         λ, as a part of the mean cost above the least.
     rounds : int
         How often in a sample.
     adapt : float
-        How much of the samples' own weighted variance goes into the noise of the next: 0 keeps it.
+        How much of the samples' own weighted covariance goes into that of the next: 0 keeps it.
     seed : int
 
     Examples
@@ -163,9 +182,7 @@ class PathIntegral:
 
     def __post_init__(self) -> None:
         step_length(self.problem)
-        noise = np.asarray(self.noise, dtype=float)
-        if noise.shape not in ((), (self.problem.controls,)) or not ((noise > 0.0) & np.isfinite(noise)).all():
-            raise ShapeError(f"noise must be positive: one number, or {self.problem.controls} of them.")
+        self._covariance  # noqa: B018, which says what is wrong with it
         if self.samples < 2 or self.rounds < 1 or not self.temperature > 0.0 or not 0.0 <= self.adapt <= 1.0:
             raise PhistarError(
                 "Path-integral control needs two samples, a round, a positive temperature, 0 ≤ adapt ≤ 1."
@@ -179,45 +196,71 @@ class PathIntegral:
     def motions(self) -> SampledMotions:
         return SampledMotions(self.problem)
 
+    @cached_property
+    def _covariance(self) -> np.ndarray:
+        noise, nu = np.asarray(self.noise, dtype=float), self.problem.controls
+        if noise.shape == (nu, nu) and nu > 1:
+            good = np.isfinite(noise).all() and np.allclose(noise, noise.T) and np.linalg.eigvalsh(noise)[0] > 0.0
+        else:
+            good = noise.shape in ((), (nu,), (1, 1)) and bool(((noise > 0.0) & np.isfinite(noise)).all())
+        if not good:
+            raise ShapeError(f"noise must be positive: one number, {nu} of them, or a covariance ({nu}, {nu}).")
+        if noise.ndim == 2:
+            return noise
+        return np.diag(np.broadcast_to(noise, (nu,)) ** 2)
+
     def start(self) -> None:
         """No belief yet."""
 
     def command(self, memory: Believed | None, t: float, sensed: Mapping[str, Any]) -> tuple[Believed, Command]:
         """The belief from the sensed q and v on, and its first joint forces."""
-        q, v = sensed["q"], sensed["v"]
-        count = 0 if memory is None else memory.count
-        if memory is None:
-            u, noise = None, None
-        else:
+        u, covariance, count = None, self._covariance, 0
+        if memory is not None:
             steps = min(max(round((t - memory.t) / self.period), 0), self.problem.steps - 1)
-            u, noise = np.concatenate([memory.u[steps:], np.repeat(memory.u[-1:], steps, axis=0)]), memory.noise
-        made = self.plan(q, v, u, noise=noise, count=count)
+            u = np.concatenate([memory.u[steps:], np.repeat(memory.u[-1:], steps, axis=0)])
+            covariance, count = memory.covariance, memory.count
+        made = self._plan(sensed["q"], sensed["v"], u, covariance, count)
         facts = {"cost": made.cost, "effective": made.effective}
         tau = self.problem.actuation @ made.u[0]
-        return Believed(made.u, made.noise, t, count + self.rounds), Command(tau, "sampling", facts=facts)
+        return Believed(made.u, made.covariance, t, count + self.rounds), Command(tau, "sampling", facts=facts)
 
-    def plan(self, q: Any, v: Any, u: Any = None, *, noise: Any = None, count: int = 0) -> SampledPlan:
-        """Controls from a state on, from those given (N, nu), by default what holds the robot still."""
+    def plan(self, q: Any, v: Any, u: Any = None) -> SampledPlan:
+        """Controls from a state on, by `rounds` rounds of samples.
+
+        Parameters
+        ----------
+        q, v : (nq,), (nv,)
+        u : (N, nu), optional
+            Controls to begin with, by default what holds the robot still.
+
+        Returns
+        -------
+        SampledPlan
+        """
+        return self._plan(q, v, u, self._covariance, 0)
+
+    @cached_property
+    def _pool(self) -> NoisePool:
+        problem = self.problem
+        return NoisePool(self.samples, problem.steps, problem.low, problem.high, self.seed)
+
+    def _plan(self, q: Any, v: Any, u: Any, covariance: np.ndarray, count: int) -> SampledPlan:
         problem = self.problem.starting_from(q, v)
-        controls = problem.guess(u=u)[2]
-        spread_of = np.broadcast_to(np.asarray(self.noise if noise is None else noise, float), (problem.controls,))
-        cost, effective = np.inf, 0.0
-        for turn in range(self.rounds):
-            rng = np.random.default_rng(np.random.SeedSequence([self.seed, count + turn]))
-            half = rng.normal(size=((self.samples + 1) // 2, *controls.shape)) * spread_of
-            tried = np.clip(controls + np.concatenate([half, -half]), problem.low, problem.high)
+        controls, cost, effective = problem.guess(u=u)[2], np.inf, 0.0
+        for number in range(count, count + self.rounds):
+            tried = self._pool.controls(controls, np.linalg.cholesky(covariance), number)
             with np.errstate(all="ignore"):
-                costs = self.motions.run(problem.q0, problem.v0, tried).cost
-            if not np.isfinite(costs).any():
+                costs = self.motions.costs(problem.q0, problem.v0, tried)
+            finite = np.isfinite(costs)
+            if not finite.any():
                 raise PhistarError("Every sampled motion diverges; take less noise or shorter steps.")
-            costs = np.where(np.isfinite(costs), costs, np.inf)
-            cost = float(costs.min())
-            above = costs - cost
-            weights = np.exp(-above / max(self.temperature * float(above[np.isfinite(above)].mean()), 1e-300))
+            cost = float(costs[finite].min())
+            above = np.where(finite, costs - cost, np.inf)
+            weights = np.exp(-above / max(self.temperature * float(above[finite].mean()), 1e-300))
             weights /= weights.sum()
-            fresh = np.tensordot(weights, tried, axes=1)
+            fresh = (weights @ tried.reshape(len(tried), -1)).reshape(controls.shape)
             if self.adapt:
-                seen = np.sqrt(np.tensordot(weights, np.mean((tried - fresh) ** 2, axis=1), axes=1))
-                spread_of = (1.0 - self.adapt) * spread_of + self.adapt * seen
+                away = (np.sqrt(weights / problem.steps)[:, None, None] * (tried - fresh)).reshape(-1, problem.controls)
+                covariance = (1.0 - self.adapt) * covariance + self.adapt * (away.T @ away)
             controls, effective = fresh, float(1.0 / np.sum(weights**2))
-        return SampledPlan(controls, spread_of, cost, effective)
+        return SampledPlan(controls, covariance, cost, effective)
