@@ -120,7 +120,7 @@ class SampledMotions:
 
 
 class Believed(NamedTuple):
-    """Controls (N, nu) and the covariance (nu, nu) of their noise, when they begin, s, and how many rounds there were."""
+    """Controls (N, nu) and the covariance (nu, nu) of their noise, when they begin, s, and the rounds so far."""
 
     u: Array
     covariance: Array
