@@ -104,7 +104,7 @@ class Problem:
         q = np.broadcast_to(self.q0 if q is None else model.checked_q(q, "q"), (N + 1, model.nq)).copy()
         v = np.broadcast_to(np.zeros(model.nv) if v is None else model.checked(v, model.nv, "v"), (N + 1, model.nv))
         if u is None:
-            still = gravity_load(model, q[:-1]) @ np.linalg.pinv(self.actuation).T
+            still = gravity_load(model, q[:-1])[:, list(self.transition.places)]
             u = np.clip(still, self.low, self.high)
         forces = np.asarray(u, dtype=float)
         if forces.shape not in ((N, self.controls), (self.controls,)) or not np.isfinite(forces).all():

@@ -43,7 +43,8 @@ def solved(
         reason = improve(at, ends)
     if worst > ends.allowed:
         reason = max((group.said() for group in groups), key=lambda pair: pair[0])[1]
-    return _solution(problem, at, reason, worst, _plain_cost(problem, at, running, terminal))
+    cost = _plain_cost(at, running, terminal) if groups or reason else at.cost
+    return _solution(problem, at, reason, worst, cost)
 
 
 class _Multipliers:
@@ -101,7 +102,7 @@ class _Multipliers:
         return size, f"the constraint {name!r} cannot be met: it is violated by {size:.3g} {where}"
 
 
-def _plain_cost(problem: Problem, at: Iterate, running: _Multipliers, terminal: _Multipliers) -> float:
+def _plain_cost(at: Iterate, running: _Multipliers, terminal: _Multipliers) -> float:
     """The cost without what stands for constraints."""
     for group in (running, terminal):
         for own in group.own:
@@ -110,7 +111,8 @@ def _plain_cost(problem: Problem, at: Iterate, running: _Multipliers, terminal: 
 
 
 def _solution(problem: Problem, at: Iterate, reason: str, worst: float, cost: float) -> Solution:
-    gains = np.matmul(problem.actuation, at.sweep.table("K"))
+    gains = np.zeros((problem.steps, problem.model.nv, 2 * problem.model.nv))
+    gains[:, list(problem.transition.places)] = at.sweep.table("K")
     told = reason or "the cost is least"
     tau = at.u @ problem.actuation.T
     gaps = float(np.abs(problem.transition.gaps(at.q, at.v, at.u, problem.h)).max())
