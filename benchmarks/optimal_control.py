@@ -1,5 +1,4 @@
-"""Optimal control beside Crocoddyl and mim_solvers: the same problems, knots, costs, guess and stop; processor time, one
-thread.
+"""Optimal control beside Crocoddyl and mim_solvers: the same problems, knots, costs, guess and stop; one thread.
 
     python benchmarks/optimal_control.py [--peer PYTHON] [--only NAME]
 

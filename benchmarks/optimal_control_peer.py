@@ -9,12 +9,13 @@ iterations, seconds (least processor time of several) and whether it says that i
 import json
 import sys
 import time
+from pathlib import Path
 
 import crocoddyl
 import numpy as np
 import pinocchio as pin
 
-task = json.load(open(sys.argv[1]))
+task = json.loads(Path(sys.argv[1]).read_text())
 ours = np.load(sys.argv[2])
 
 

@@ -12,8 +12,7 @@ by a change of u. What E, L, A and B are stands in `system_step.py` (E = 0, L = 
 those of the rates alone, half the rows). Between `low` and `high` the step's u is the minimum of the quadratic in a box
 (Tassa 2014), and rows of K are zero where it stands at a bound.
 
-Products take six or three rows at once: a row of the result is then loaded and stored once for as many
-multiplications. Tables
+Products take three rows at once: a row of the result is then loaded and stored once for three multiplications. Tables
 that are worked in have rows of whole vectors of numbers; what stands beyond their own columns is never read.
 """
 
@@ -52,14 +51,7 @@ def products(m: Arrays) -> None:
     for i in range(ROWS):
         for j in range(WIDE):
             m.G[i, j] = 0.0
-        for block in range(ROWS // 6):
-            l = 6 * block
-            a, b, c = m.T[i, l], m.T[i, l + 1], m.T[i, l + 2]
-            d, e, f = m.T[i, l + 3], m.T[i, l + 4], m.T[i, l + 5]
-            for j in range(WIDE):
-                first = a * m.F[l, j] + (b * m.F[l + 1, j] + c * m.F[l + 2, j])
-                m.G[i, j] += first + (d * m.F[l + 3, j] + (e * m.F[l + 4, j] + f * m.F[l + 5, j]))
-        for block in range(2 * (ROWS // 6), ROWS // 3):
+        for block in range(ROWS // 3):
             l = 3 * block
             a, b, c = m.T[i, l], m.T[i, l + 1], m.T[i, l + 2]
             for j in range(WIDE):
@@ -86,14 +78,7 @@ def quadratic_in_controls(m: Arrays, k: int) -> None:
         for j in range(CONTROLS):
             m.X[i, FIRST + j] = m.W[at + i, STATES + j]
         m.X[i, FIRST + i] += m.scalars[CONTROL_SHIFT]
-        for block in range(ROWS // 6):
-            l = 6 * block
-            a, b, c = m.F[l, FIRST + i], m.F[l + 1, FIRST + i], m.F[l + 2, FIRST + i]
-            d, e, f = m.F[l + 3, FIRST + i], m.F[l + 4, FIRST + i], m.F[l + 5, FIRST + i]
-            for j in range(WIDE):
-                first = a * m.G[l, j] + (b * m.G[l + 1, j] + c * m.G[l + 2, j])
-                m.X[i, j] += first + (d * m.G[l + 3, j] + (e * m.G[l + 4, j] + f * m.G[l + 5, j]))
-        for block in range(2 * (ROWS // 6), ROWS // 3):
+        for block in range(ROWS // 3):
             l = 3 * block
             a, b, c = m.F[l, FIRST + i], m.F[l + 1, FIRST + i], m.F[l + 2, FIRST + i]
             for j in range(WIDE):
@@ -239,14 +224,7 @@ def half_value(m: Arrays) -> None:
     for i in range(STATES):
         for j in range(NARROW):
             m.Z[i, j] = 0.0
-        for block in range(ROWS // 6):
-            l = 6 * block
-            a, b, c = m.F[l, i], m.F[l + 1, i], m.F[l + 2, i]
-            d, e, f = m.F[l + 3, i], m.F[l + 4, i], m.F[l + 5, i]
-            for j in range(NARROW):
-                first = a * m.half[l, j] + (b * m.half[l + 1, j] + c * m.half[l + 2, j])
-                m.Z[i, j] += first + (d * m.half[l + 3, j] + (e * m.half[l + 4, j] + f * m.half[l + 5, j]))
-        for block in range(2 * (ROWS // 6), ROWS // 3):
+        for block in range(ROWS // 3):
             l = 3 * block
             a, b, c = m.F[l, i], m.F[l + 1, i], m.F[l + 2, i]
             for j in range(NARROW):
@@ -255,14 +233,7 @@ def half_value(m: Arrays) -> None:
             a = m.F[l, i]
             for j in range(NARROW):
                 m.Z[i, j] += a * m.half[l, j]
-        for block in range(CONTROLS // 6):
-            l = 6 * block
-            a, b, c = m.scaled[l, i], m.scaled[l + 1, i], m.scaled[l + 2, i]
-            d, e, f = m.scaled[l + 3, i], m.scaled[l + 4, i], m.scaled[l + 5, i]
-            for j in range(NARROW):
-                first = a * m.Y[l, j] + (b * m.Y[l + 1, j] + c * m.Y[l + 2, j])
-                m.Z[i, j] += first + (d * m.Y[l + 3, j] + (e * m.Y[l + 4, j] + f * m.Y[l + 5, j]))
-        for block in range(2 * (CONTROLS // 6), CONTROLS // 3):
+        for block in range(CONTROLS // 3):
             l = 3 * block
             a, b, c = m.scaled[l, i], m.scaled[l + 1, i], m.scaled[l + 2, i]
             for j in range(NARROW):
