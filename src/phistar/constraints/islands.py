@@ -71,6 +71,16 @@ def row_acts(m: Arrays, r: int, impact: int) -> bool:
     return not row_sleeps(m, r)
 
 
+def touch(m: Arrays, a: int, b: int) -> None:
+    """Something acts on two nodes, or on one of them where the other is the world."""
+    if a >= 0:
+        m.nodes[a, TOUCHED] = 1
+    if b >= 0:
+        m.nodes[b, TOUCHED] = 1
+        if a >= 0 and a != b:
+            join(m, a, b)
+
+
 def find_islands(m: Arrays, impact: int) -> None:
     """Numbers of islands for nodes (−1: nothing acts on it), contacts and rows, each sorted by them."""
     nodes, contacts, rows = m.counts[NODES], m.counts[CONTACTS], m.counts[ROWS]
@@ -79,35 +89,33 @@ def find_islands(m: Arrays, impact: int) -> None:
         m.nodes[i, TOUCHED] = 0
     for c in range(contacts):
         if impact == 0 or m.closing[c] > 0:
-            a, b = m.contact_wholes[c, NODE_A], m.contact_wholes[c, NODE_B]
-            if a >= 0:
-                m.nodes[a, TOUCHED] = 1
-            if b >= 0:
-                m.nodes[b, TOUCHED] = 1
-            if a >= 0 and b >= 0:
-                join(m, a, b)
+            touch(m, m.contact_wholes[c, NODE_A], m.contact_wholes[c, NODE_B])
     for r in range(rows):
         if row_acts(m, r, impact):
-            a, b = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B]
-            if a >= 0:
-                m.nodes[a, TOUCHED] = 1
-            if b >= 0:
-                m.nodes[b, TOUCHED] = 1
-            if a >= 0 and b >= 0:
-                join(m, a, b)
+            touch(m, m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B])
     count = 0
     for i in range(nodes):
         m.island[i] = -1
-        if m.nodes[i, TOUCHED] > 0 and root_of(m, i) == i:
+        if m.nodes[i, TOUCHED] > 0 and m.parent[i] == i:
             m.island[i] = count
             count += 1
     for i in range(nodes):
-        if m.nodes[i, TOUCHED] > 0:
+        if m.nodes[i, TOUCHED] > 0 and m.parent[i] != i:
             m.island[i] = m.island[root_of(m, i)]
     m.counts[ISLANDS] = count
     sort_contacts(m, count, impact)
     sort_rows(m, count, impact)
     sort_nodes(m, count)
+
+
+def count_contact(m: Arrays, c: int, node: int) -> None:
+    m.contact_wholes[c, ISLAND] = m.island[node]
+    m.contact_start[m.island[node] + 1] += 1
+
+
+def place_contact(m: Arrays, c: int, island: int) -> None:
+    m.sorted[m.fill[island]] = c
+    m.fill[island] += 1
 
 
 def sort_contacts(m: Arrays, count: int, impact: int) -> None:
@@ -117,17 +125,23 @@ def sort_contacts(m: Arrays, count: int, impact: int) -> None:
         m.contact_wholes[c, ISLAND] = -1
         if impact == 0 or m.closing[c] > 0:
             node = m.contact_wholes[c, NODE_A]
-            node = node if node >= 0 else m.contact_wholes[c, NODE_B]
-            m.contact_wholes[c, ISLAND] = m.island[node]
-            m.contact_start[m.island[node] + 1] += 1
+            count_contact(m, c, node if node >= 0 else m.contact_wholes[c, NODE_B])
     for i in range(count):
         m.contact_start[i + 1] += m.contact_start[i]
         m.fill[i] = m.contact_start[i]
     for c in range(m.counts[CONTACTS]):
-        i = m.contact_wholes[c, ISLAND]
-        if i >= 0:
-            m.sorted[m.fill[i]] = c
-            m.fill[i] += 1
+        if m.contact_wholes[c, ISLAND] >= 0:
+            place_contact(m, c, m.contact_wholes[c, ISLAND])
+
+
+def count_row(m: Arrays, r: int, node: int) -> None:
+    m.row_wholes[r, ROW_ISLAND] = m.island[node]
+    m.row_start[m.island[node] + 1] += 1
+
+
+def place_row(m: Arrays, r: int, island: int) -> None:
+    m.sorted_rows[m.fill[island]] = r
+    m.fill[island] += 1
 
 
 def sort_rows(m: Arrays, count: int, impact: int) -> None:
@@ -137,17 +151,13 @@ def sort_rows(m: Arrays, count: int, impact: int) -> None:
         m.row_wholes[r, ROW_ISLAND] = -1
         if row_acts(m, r, impact):
             node = m.row_wholes[r, ROW_NODE_A]
-            node = node if node >= 0 else m.row_wholes[r, ROW_NODE_B]
-            m.row_wholes[r, ROW_ISLAND] = m.island[node]
-            m.row_start[m.island[node] + 1] += 1
+            count_row(m, r, node if node >= 0 else m.row_wholes[r, ROW_NODE_B])
     for i in range(count):
         m.row_start[i + 1] += m.row_start[i]
         m.fill[i] = m.row_start[i]
     for r in range(m.counts[ROWS]):
-        i = m.row_wholes[r, ROW_ISLAND]
-        if i >= 0:
-            m.sorted_rows[m.fill[i]] = r
-            m.fill[i] += 1
+        if m.row_wholes[r, ROW_ISLAND] >= 0:
+            place_row(m, r, m.row_wholes[r, ROW_ISLAND])
 
 
 def sort_nodes(m: Arrays, count: int) -> None:
@@ -317,7 +327,8 @@ def solve_islands(m: Arrays, h: float, impact: int) -> None:
 
 
 SOLVE = (
-    *(root_of, join, row_sleeps, row_acts, sort_contacts, sort_rows, sort_nodes, find_islands, meet, gather),
+    *(root_of, join, row_sleeps, row_acts, touch, count_contact, place_contact, sort_contacts, count_row, place_row),
+    *(sort_rows, sort_nodes, find_islands, meet, gather),
     *(stays_apart, let_go, is_free, begin_node, slow_node, shrinks_contact, shrinks_row, begin, settle, take_free),
     *(end_node, solve_island, solve_islands),
 )

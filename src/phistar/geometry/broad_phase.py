@@ -25,6 +25,8 @@ from phistar.geometry.shape_columns import (
     TURN,
 )
 
+FEW_SHAPES = 12  # up to so many, every two are looked at; to sort them costs more
+
 
 def place_shape(m: Arrays, s: int, h: float) -> None:
     """Where a shape is, how far it may move in a step, and the box about it that holds both."""
@@ -94,14 +96,14 @@ def meet_plane(m: Arrays, s: int, plane: int) -> None:
 
 def meet_shape(m: Arrays, a: int, b: int) -> None:
     """Two shapes whose boxes overlap along x."""
-    if m.lowest[a, 1] > m.highest[b, 1] or m.lowest[b, 1] > m.highest[a, 1]:
-        return
-    if m.lowest[a, 2] > m.highest[b, 2] or m.lowest[b, 2] > m.highest[a, 2]:
-        return
     if m.shape_wholes[a, SHAPE_BODY] == m.shape_wholes[b, SHAPE_BODY]:
         return
     stated = m.meets[m.shape_wholes[a, GROUP] * m.counts[GROUPS] + m.shape_wholes[b, GROUP]]
     if stated == 0:
+        return
+    if m.lowest[a, 1] > m.highest[b, 1] or m.lowest[b, 1] > m.highest[a, 1]:
+        return
+    if m.lowest[a, 2] > m.highest[b, 2] or m.lowest[b, 2] > m.highest[a, 2]:
         return
     first, second = min(a, b), max(a, b)
     pair_law(m, first, second, stated)
@@ -118,22 +120,43 @@ def meet_shape(m: Arrays, a: int, b: int) -> None:
         convex_pair(m, first, second)
 
 
-def look(m: Arrays, h: float) -> None:
-    """The contacts of the bodies where they are, with what may come inside its margin within h."""
-    store_old(m)
-    shapes, planes = m.counts[SHAPES], m.counts[PLANES]
-    for s in range(shapes):
-        place_shape(m, s, h)
-    sort_shapes(m, shapes - planes)
-    for i in range(shapes - planes):
-        a = m.swept[i]
-        for plane in range(shapes - planes, shapes):
+def meet_all(m: Arrays, count: int) -> None:
+    """Every two of few shapes, in the order of their numbers, which is that of all scenes."""
+    for a in range(count):
+        for plane in range(count, m.counts[SHAPES]):
             meet_plane(m, a, plane)
-        for j in range(i + 1, shapes - planes):
+        for b in range(a + 1, count):
+            if m.lowest[b, 0] <= m.highest[a, 0] and m.lowest[a, 0] <= m.highest[b, 0]:
+                meet_shape(m, a, b)
+
+
+def meet_swept(m: Arrays, count: int) -> None:
+    """Those of many whose boxes overlap along x."""
+    sort_shapes(m, count)
+    for i in range(count):
+        a = m.swept[i]
+        for plane in range(count, m.counts[SHAPES]):
+            meet_plane(m, a, plane)
+        for j in range(i + 1, count):
             b = m.swept[j]
             if m.lowest[b, 0] > m.highest[a, 0]:
                 break
             meet_shape(m, a, b)
 
 
-LOOK = (*REPORT, *ROUND_PAIRS, *BOX_PAIRS, *HULL_PAIRS, place_shape, sort_shapes, meet_plane, meet_shape, look)
+def look(m: Arrays, h: float) -> None:
+    """The contacts of the bodies where they are, with what may come inside its margin within h."""
+    store_old(m)
+    for s in range(m.counts[SHAPES]):
+        place_shape(m, s, h)
+    count = m.counts[SHAPES] - m.counts[PLANES]
+    if count <= FEW_SHAPES:
+        meet_all(m, count)
+    else:
+        meet_swept(m, count)
+
+
+LOOK = (
+    *(*REPORT, *ROUND_PAIRS, *BOX_PAIRS, *HULL_PAIRS, place_shape, sort_shapes, meet_plane, meet_shape),
+    *(meet_all, meet_swept, look),
+)
