@@ -1,7 +1,7 @@
-"""Block-sparse Cholesky factors of an island's Hessian A + J*WJ: a block per node, in an order of least degree.
+"""Block-sparse factors of an island's Hessian A + J*WJ: a block per node, in an order of least degree.
 
-A pivot is P = L*L, last rate first: rates are numbered outward, and those of branches apart stay apart (as in the
-papers' (I + HφK)D(I + HφK)*, swept inward). Its later neighbours have Y(q) = L⁻*H(q,p)ᵀ, and H(q,r) −= Y(q)ᵀY(r) for
+A pivot is P = L*DL, last rate first: rates are numbered outward, and those of branches apart stay apart (as in the
+papers' (I + HφK)D(I + HφK)*, swept inward). Its later neighbours have Y(q) = D^-½L⁻*H(q,p)ᵀ, and H(q,r) −= Y(q)ᵀY(r) of
 every two of them; blocks off the diagonal are kept transposed, so that inner loops run along memory. The order and
 the fill are found once a step; Newton's iterations change only numbers.
 """
@@ -14,52 +14,55 @@ from phistar.backends.code.native import Arrays
 from phistar.constraints.columns import AT, BLOCK, BLOCKS, FULL, ROOM_BLOCKS, SIZE
 
 
-def cholesky(m: Arrays, at: int, n: int) -> None:
-    """L of L*L in the lower triangle of the block at `at`, of which the lower is read, and L* in the upper one."""
+def factors(m: Arrays, at: int, n: int) -> None:
+    """The factors of L*DL of the block at `at`, of which the lower triangle is read: there L, with L* in the upper one,
+    and D^-½ on the diagonal."""
     for back in range(n):
         k = n - 1 - back
         row = at + k * n
-        root = sqrt(max(m.blocks[row + k], 1e-300))
-        m.blocks[row + k] = root
-        scale = 1.0 / root
+        inverse = 1.0 / max(m.blocks[row + k], 1e-300)
+        m.blocks[row + k] = sqrt(inverse)
         for i in range(k):
-            m.blocks[row + i] *= scale
-        for i in range(k):
-            above, factor = at + i * n, m.blocks[row + i]
+            above, factor = at + i * n, m.blocks[row + i] * inverse
             m.blocks[above + k] = factor
             if factor != 0.0:
                 for j in range(i + 1):
                     m.blocks[above + j] -= factor * m.blocks[row + j]
+        for i in range(k):
+            m.blocks[row + i] *= inverse
 
 
-def divide_by_root(m: Arrays, node: int) -> None:
-    """`side` of a node becomes (L*L)⁻¹ `side`, with L and L* in `roots`."""
+def divide_by_factors(m: Arrays, node: int) -> None:
+    """`side` of a node becomes (L*DL)⁻¹ `side`, with the factors in `roots`."""
     n, at, block = m.nodes[node, SIZE], m.nodes[node, AT], m.nodes[node, BLOCK]
     for back in range(n):
         i = n - 1 - back
-        known = m.side[at + i] / m.roots[block + i * n + i]
-        m.side[at + i] = known
+        known = m.side[at + i]
         for j in range(i):
             m.side[at + j] -= m.roots[block + i * n + j] * known
     for i in range(n):
-        known = m.side[at + i] / m.roots[block + i * n + i]
-        m.side[at + i] = known
+        scale = m.roots[block + i * (n + 1)]
+        m.side[at + i] *= scale * scale
+    for i in range(n):
+        known = m.side[at + i]
         for j in range(i + 1, n):
             m.side[at + j] -= m.roots[block + i * n + j] * known
 
 
 def divide_block(m: Arrays, at: int, rows: int, pivot: int, n: int) -> None:
-    """L⁻*X for the block X (n, rows) at `at`."""
+    """D^-½L⁻*X for the block X (n, rows) at `at`."""
     for back in range(n):
         k = n - 1 - back
-        row, scale = at + k * rows, 1.0 / m.blocks[pivot + k * (n + 1)]
-        for i in range(rows):
-            m.blocks[row + i] *= scale
+        row = at + k * rows
         for j in range(k):
             factor = m.blocks[pivot + k * n + j]
             if factor != 0.0:
                 for i in range(rows):
                     m.blocks[at + j * rows + i] -= factor * m.blocks[row + i]
+    for k in range(n):
+        scale = m.blocks[pivot + k * (n + 1)]
+        for i in range(rows):
+            m.blocks[at + k * rows + i] *= scale
 
 
 def subtract_product(m: Arrays, at: int, left: int, right: int, rows: int, columns: int, n: int) -> None:
@@ -163,7 +166,7 @@ def subtract_below(m: Arrays, k: int, x: int, first: int, last: int, n: int) -> 
 
 
 def factorize_pivot(m: Arrays, k: int, pivot: int, n: int, first: int, last: int) -> None:
-    cholesky(m, pivot, n)
+    factors(m, pivot, n)
     divide_below(m, first, last, pivot, n)
     for x in range(first, last):
         subtract_below(m, k, x, first, last, n)
@@ -176,14 +179,15 @@ def factorize(m: Arrays, k: int) -> None:
 
 
 def substitute_pivot(m: Arrays, node: int, pivot: int) -> None:
-    """L⁻* of a pivot times its `side`."""
+    """D^-½L⁻* of a pivot times its `side`."""
     n, at = m.nodes[node, SIZE], m.nodes[node, AT]
     for back in range(n):
         i = n - 1 - back
-        known = m.side[at + i] / m.blocks[pivot + i * n + i]
-        m.side[at + i] = known
+        known = m.side[at + i]
         for j in range(i):
             m.side[at + j] -= m.blocks[pivot + i * n + j] * known
+    for i in range(n):
+        m.side[at + i] *= m.blocks[pivot + i * (n + 1)]
 
 
 def substitute_below(m: Arrays, n: int, at: int, other: int, block: int) -> None:
@@ -214,8 +218,9 @@ def substitute_back(m: Arrays, node: int, pivot: int, first: int, last: int) -> 
     for x in range(first, last):
         gather_above(m, n, at, m.members[m.lower[x]], m.lower_at[x])
     for i in range(n):
-        known = m.side[at + i] / m.blocks[pivot + i * n + i]
-        m.side[at + i] = known
+        m.side[at + i] *= m.blocks[pivot + i * (n + 1)]
+    for i in range(n):
+        known = m.side[at + i]
         for j in range(i + 1, n):
             m.side[at + j] -= m.blocks[pivot + i * n + j] * known
 
@@ -230,7 +235,16 @@ def substitute(m: Arrays, k: int) -> None:
 
 
 FACTORS = (
-    *(cholesky, divide_by_root, divide_block, subtract_product, subtract_six, eliminate, divide_below, subtract_below),
+    *(
+        factors,
+        divide_by_factors,
+        divide_block,
+        subtract_product,
+        subtract_six,
+        eliminate,
+        divide_below,
+        subtract_below,
+    ),
     *(factorize_pivot, factorize, substitute_pivot, substitute_below, substitute_forward, gather_above),
     *(substitute_back, substitute),
 )

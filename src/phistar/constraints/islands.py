@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phistar.backends.code.native import Arrays
-from phistar.constraints.blocks import cholesky, divide_by_root
+from phistar.constraints.blocks import factors, divide_by_factors
 from phistar.constraints.columns import (
     AT,
     BLOCK,
@@ -269,10 +269,10 @@ def settle(m: Arrays, node: int) -> None:
         if m.nodes[node, TREE] == 0:
             for i in range(36):
                 m.blocks[i] = m.mass[block + i]
-            cholesky(m, 0, 6)
+            factors(m, 0, 6)
             for i in range(36):
                 m.roots[block + i] = m.blocks[i]
-        divide_by_root(m, node)
+        divide_by_factors(m, node)
     for i in range(n):
         m.v[at + i] = m.free[at + i] + m.side[at + i]
 

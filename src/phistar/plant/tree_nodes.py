@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import sqrt
 
 from phistar.backends.code.native import Arrays
-from phistar.constraints.blocks import cholesky, divide_by_root
+from phistar.constraints.blocks import factors, divide_by_factors
 from phistar.constraints.columns import (
     AT,
     BLOCK,
@@ -44,10 +44,10 @@ def prepare_tree(m: Arrays, node: int, h: float) -> None:
         m.blocks[i * (n + 1)] += extra
         held = (m.viscous[at + i] + h * m.elastic[at + i]) * m.before[at + i]
         m.side[at + i] = h * (m.generalized[at + i] + m.applied[at + i] - held)
-    cholesky(m, 0, n)
+    factors(m, 0, n)
     for i in range(n * n):
         m.roots[block + i] = m.blocks[i]
-    divide_by_root(m, node)
+    divide_by_factors(m, node)
     for i in range(n):
         m.free[at + i] = m.before[at + i] + m.side[at + i]
 
