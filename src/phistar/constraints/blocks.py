@@ -112,6 +112,7 @@ def eliminate(m: Arrays, k: int) -> None:
         m.position[best] = p
         n = m.nodes[m.members[best], SIZE]
         m.pivot[p] = used
+        m.home[m.members[best]] = used
         used += n * n
         m.below[p] = found
         first = found

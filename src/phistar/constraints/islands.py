@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phistar.backends.code.native import Arrays
-from phistar.constraints.blocks import factors, divide_by_factors
+from phistar.constraints.blocks import divide_by_factors, factors
 from phistar.constraints.columns import (
     AT,
     BLOCK,

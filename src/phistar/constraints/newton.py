@@ -181,9 +181,9 @@ def add_contact(m: Arrays, c: int, k: int) -> None:
     if m.contacts[c, HESSIAN] == 0.0 and m.contacts[c, HESSIAN + 2] == 0.0 and m.contacts[c, HESSIAN + 3] == 0.0:
         return
     if a >= 0:
-        add_square(m, m.pivot[m.position[m.local[a]]], left, m.nodes[a, SIZE], c)
+        add_square(m, m.home[a], left, m.nodes[a, SIZE], c)
     if b >= 0:
-        add_square(m, m.pivot[m.position[m.local[b]]], right, m.nodes[b, SIZE], c)
+        add_square(m, m.home[b], right, m.nodes[b, SIZE], c)
     if a >= 0 and b >= 0 and a != b:
         at = m.adjacent[m.local[a] * k + m.local[b]] - 2
         if m.position[m.local[a]] < m.position[m.local[b]]:
@@ -198,19 +198,23 @@ def add_outer(m: Arrays, at: int, left: int, rows: int, right: int, columns: int
             m.blocks[at + i * columns + j] += weight * m.row_jacobian[left + i] * m.row_jacobian[right + j]
 
 
+def add_entry(m: Arrays, at: int, weight: float) -> None:
+    m.blocks[at] += weight
+
+
 def add_row(m: Arrays, r: int, k: int) -> None:
     weight = m.rows[r, ROW_HESSIAN]
     a, b, rate = m.row_wholes[r, ROW_NODE_A], m.row_wholes[r, ROW_NODE_B], m.row_wholes[r, ROW_RATE]
     if weight == 0.0:
         return
     if rate >= 0 and m.nodes[a, SPANNED] == 0:
-        m.blocks[m.pivot[m.position[m.local[a]]] + rate * (m.nodes[a, SIZE] + 1)] += weight
+        add_entry(m, m.home[a] + rate * (m.nodes[a, SIZE] + 1), weight)
         return
     left, right = m.row_wholes[r, ROW_JAC_A], m.row_wholes[r, ROW_JAC_B]
     if a >= 0:
-        add_outer(m, m.pivot[m.position[m.local[a]]], left, m.nodes[a, SIZE], left, m.nodes[a, SIZE], weight)
+        add_outer(m, m.home[a], left, m.nodes[a, SIZE], left, m.nodes[a, SIZE], weight)
     if b >= 0:
-        add_outer(m, m.pivot[m.position[m.local[b]]], right, m.nodes[b, SIZE], right, m.nodes[b, SIZE], weight)
+        add_outer(m, m.home[b], right, m.nodes[b, SIZE], right, m.nodes[b, SIZE], weight)
     if a >= 0 and b >= 0:
         at = m.adjacent[m.local[a] * k + m.local[b]] - 2
         if m.position[m.local[a]] < m.position[m.local[b]]:
@@ -329,6 +333,17 @@ def update_rates(m: Arrays, k: int, first: int, last: int, row_first: int, row_l
 
 NEWTON = (
     *(*RATES_OF, push_node, turn_node, push_row, push_contact, clear_pushed, node_gradient, node_scale, gradient),
-    *(add_product, add_square, add_contact, add_outer, add_row, copy_mass, clear_blocks, clear_below, assemble),
+    *(
+        add_product,
+        add_square,
+        add_contact,
+        add_outer,
+        add_entry,
+        add_row,
+        copy_mass,
+        clear_blocks,
+        clear_below,
+        assemble,
+    ),
     *(*SEARCH, normal_of, lag_of, friction_lag, move_node, give_node, rate_row, update_rates, newton),
 )

@@ -225,7 +225,7 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     floats(rows=(rows, c.ROW_FLOATS), row_jacobian=_whole_rows(system, largest), row_wrench=(rows, 6))
     wholes(nodes=(nodes, c.NODE_WHOLES), counts=c.COUNTS, free_wholes=(one, 2), shape_wholes=(shapes, s.SHAPE_WHOLES))
     wholes(parent=nodes, island=nodes, local=nodes, members=nodes, degree=nodes, position=nodes, order=nodes)
-    wholes(pivot=nodes, below=nodes + 1, adjacent=nodes * nodes, sorted_nodes=nodes, node_start=nodes + 2)
+    wholes(pivot=nodes, home=nodes, below=nodes + 1, adjacent=nodes * nodes, sorted_nodes=nodes, node_start=nodes + 2)
     wholes(contact_start=nodes + 2, row_start=nodes + 2, fill=nodes + 2, swept=shapes, cursor=1)
     wholes(tree_of=bodies, body_number=bodies, above=bodies, first_rate=bodies, last_rate=bodies)
     wholes(rate_of=rates, row_wholes=(rows, c.ROW_WHOLES), sorted_rows=rows)
