@@ -23,6 +23,7 @@ from phistar.backends.wide_kernel import has_wide_links, statement_trace
 from phistar.errors import PhistarError, ShapeError, StatementError
 from phistar.expression import Expression, algebra, check_frames, operators_or_inputs
 from phistar.model import Model
+from phistar.model.names import names_given
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS, Space
 from phistar.stated import Stated, called_statements, runtime_parameters
@@ -66,7 +67,7 @@ def record(
     `rows` says how many entries others have (a function may carry it as its own `rows`).
     """
     check_model(model)
-    frames = () if frame is None else (frame,) if isinstance(frame, str) else tuple(frame)
+    frames = () if frame is None else names_given(frame)
     for name in frames:
         model.frame(name)
     parameters = checked_parameters(parameters, PARAMETERS if calls else WRITTEN_OUT)

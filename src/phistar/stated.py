@@ -30,6 +30,7 @@ from phistar.handles import Handle
 from phistar.identities.law import TREE
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.model.names import names_given
 from phistar.operators.nodes import Node, adjoint
 from phistar.operators.symbols import Symbols
 from phistar.spatial.batches import leading_axes
@@ -95,7 +96,7 @@ class StatedFunction(ABC, Generic[Arguments, Result]):
         if (frame is not None) != bool(place):
             needed = "needs a frame" if place else "takes no frame"
             raise StatementError(f"{name} {needed}: {name}.on(model{', frame' if place else ''}).")
-        frames = frame if frame is None or isinstance(frame, str) else tuple(frame)
+        frames = frame if frame is None or isinstance(frame, str) else names_given(frame)
         for each in (frames,) if isinstance(frames, str) else frames or ():
             model.frame(each)
         return Handle(self, self._slot, model, frames, place)

@@ -146,3 +146,17 @@ def test_every_function_says_that_the_robot_stands_first(name):
     last = {"forward_kinematics": ["tip"], "joint_friction": [np.zeros(2)]}.get(name, [])
     with pytest.raises(ps.StatementError, match=rf"{name} takes the robot first"):
         function(arguments[0], model, *arguments[1:], *last)
+
+
+@pytest.mark.parametrize("frame", [None, 3, ["tip", 3], b"tip", np.zeros(2)])
+def test_what_is_no_name_of_a_frame_is_refused_with_a_sentence(frame):
+    arm = ps.chain(3)
+    calls = [
+        lambda: ps.frame_velocity(arm, np.zeros(3), np.zeros(3), frame),
+        lambda: ps.jacobian(arm, np.zeros(3), frame),
+        lambda: ps.forward_kinematics(arm, np.zeros(3), frame),
+        lambda: ps.frame_velocity.on(arm, frame),
+    ]
+    for call in calls:
+        with pytest.raises(ps.PhistarError):
+            call()

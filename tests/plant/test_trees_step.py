@@ -94,3 +94,15 @@ def test_plants_of_all_sizes_share_one_compiled_step():
     same = row_lengths(ps.chain(1))
     for model in (ps.chain(3), ps.load("puma560"), ps.load("puma560", floating=True)):
         assert row_lengths(model) == same
+
+
+def test_a_joint_that_follows_another_gets_no_motor_unless_it_is_named():
+    b = ps.ModelBuilder("gripper")
+    for name in ("left", "right"):
+        b.body(name, "world", ps.Prismatic(axis=(1, 0, 0), effort=5.0), inertia=ps.Inertia(1.0))
+    b.loop("mimic", "right", "left", joint=ps.Coupling((0.0, 1.0)))
+    for named, driven in ((None, ["hand/left"]), (["right"], ["hand/right"])):
+        plant = ps.Plant()
+        plant.add(b.build(), "hand")
+        plant.actuate("hand", "force", named)
+        assert [actuator.joint for actuator in plant.actuators] == driven

@@ -18,6 +18,7 @@ from phistar.backends.wide_kernel import wide_frame_poses
 from phistar.errors import UnknownNameError
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.model.names import names_given
 from phistar.recording import record
 from phistar.stated import states
 from phistar.sweeps.lower import lower_frame_poses
@@ -210,7 +211,7 @@ def _placing(model: Model, frames: tuple[str, ...]) -> Kernel:
 
 def task_frames(frame: str | Sequence[str]) -> tuple[str, ...]:
     """The frames of a task, one or several, as a tuple."""
-    frames = (frame,) if isinstance(frame, str) else tuple(frame)
+    frames = names_given(frame)
     if not frames:
         raise UnknownNameError("A task needs at least one frame; the list was empty.")
     return frames

@@ -18,6 +18,7 @@ from phistar.expression.statement import Expression
 from phistar.identities.law import Setting
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.model.names import names_given
 from phistar.operators.nodes import Node, Sum
 from phistar.operators.own import own_operator, own_vector, space_named
 from phistar.operators.spaces import Space
@@ -177,7 +178,7 @@ def algebra(
         raise StatementError("Frames by robot are for several robots: ps.algebra({name: model, …}, frames={name: …}).")
     if model is not None:
         check_robot("algebra", (model,))
-    names = (frames,) if isinstance(frames, str) else tuple(frames)
+    names = names_given(frames)
     if model is None:
         one, branches = len(names) <= 1, bool(tree)
         one_frame = len(names) == 1 if branches else one

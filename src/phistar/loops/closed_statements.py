@@ -27,6 +27,7 @@ from phistar.loops.effective import weighted_eigenvectors
 from phistar.loops.equations import effective, frame_acceleration, row_scale
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.model.names import names_given
 from phistar.model.parts import CoupledJoints
 from phistar.short_repr import short_repr
 from phistar.spatial import times
@@ -109,7 +110,7 @@ def closed_chain(model: Model, q: Any, v: Any = None, frames: str | Sequence[str
     v = np.zeros(model.nv) if v is None else model.checked(v, model.nv, "v")
     if q.ndim != 1 or v.ndim != 1:
         raise ShapeError("closed_chain makes statements about one state; ps.operational_space takes batches.")
-    named = (frames,) if isinstance(frames, str) else tuple(frames)
+    named = names_given(frames)
     ends = loop_frames(model)
     whole = (*named, *(end for end in ends if end not in named))
     rows, drift = _independent_rows(model, q, v, ends, whole)

@@ -22,6 +22,14 @@ def unknown(kind: str, name: object, known: Iterable[str], where: str) -> Unknow
     return UnknownNameError(f"{_short(where)} has no {kind} '{_short(asked)}'; {hint}")
 
 
+def names_given(given: object, kind: str = "frame") -> tuple[str, ...]:
+    """One name, or several, as a tuple of names."""
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise UnknownNameError(f"The name of a {kind} was expected, or a list of names; it is {given!r:.100}.")
+    return names
+
+
 def _short(name: str) -> str:
     """A stranger's name as it may stand in a sentence."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

@@ -9,6 +9,7 @@ import numpy as np
 
 from phistar.errors import ModelError, PhistarError
 from phistar.model.names import unknown
+from phistar.model.parts import CoupledJoints
 from phistar.plant.actuators import Actuator, Kind
 
 if TYPE_CHECKING:
@@ -16,15 +17,17 @@ if TYPE_CHECKING:
 
 
 def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) -> Iterable[Actuator]:
-    """One for each rate of the joints that are named, or of all with one rate."""
+    """One for each rate of the joints that are named, or of all with one rate that no coupling makes follow others."""
     prefix, model = plant.prefix(robot), plant.model
     own = [joint.name for joint in plant.robot(robot).model.joints]
-    names = [n for n in own if model.joints[model.joint_indices[prefix + n]].nv == 1]
+    single = [n for n in own if model.joints[model.joint_indices[prefix + n]].nv == 1]
+    following = {loop.joint_a for loop in plant.robot(robot).model.loops if isinstance(loop, CoupledJoints)}
+    names = [name for name in single if name not in following]
     if given["joints"] is not None:
         for name in given["joints"]:
             if name not in own:
                 raise unknown("joint", name, own, robot)
-            if name not in names and kind != "force":
+            if name not in single and kind != "force":
                 raise ModelError(f"The joint '{name}' has several rates; a servo drives one.")
         names = list(given["joints"])
     limits = given["limits"]
@@ -60,7 +63,8 @@ def actuate(
     kind : {"force", "position", "velocity", "impedance"}
         What the command is; an impedance takes three numbers: a coordinate, a rate and a force.
     joints : names, optional
-        All joints with one rate by default; of those with several, a force drives each rate.
+        By default all joints with one rate, but those that follow others (mimic joints); of joints with several
+        rates, a force drives each rate.
     stiffness, damping : float
         Gains, implicit in the step, in N m/rad and N m s/rad, or N/m and N s/m.
     limits : float or one per joint, optional

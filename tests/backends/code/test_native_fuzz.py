@@ -146,6 +146,103 @@ class Source:
         )
 
 
+class WildSource(Source):
+    """More of the language: loop variables used again, targets that depend on each other, calls that write what is
+    read beside them, endless loops that are left."""
+
+    def statement(self, indent, depth, names, looping):
+        wild = "targets", "written", "counted", "joined", "mixed", "guarded"
+        wild += ("reused", "ranged", "endless", "nested") if depth else ()
+        if self.random.random() < 0.55:
+            return super().statement(indent, depth, names, looping)
+        made = getattr(self, f"_{self.pick(*wild)}")(depth, names)
+        return ["    " * indent + line for line in made]
+
+    def _inner(self, depth, names):
+        return self.block(1, depth - 1, names, True)
+
+    def _loop_name(self):
+        self.loops += 1
+        return f"i{self.loops}"
+
+    def _reused(self, depth, names):
+        bounds = self.pick("3", "0", "-1, 2", "n, n + 2", "4, 0, -1")
+        return [f"for {self.pick('k', 'n')} in range({bounds}):", *self._inner(depth, names)]
+
+    def _ranged(self, depth, names):
+        name, ends = self._loop_name(), [f"{self.whole(1, names)} % {most}" for most in (4, 6)]
+        return [
+            f"for {name} in range({ends[0]}, {ends[1]}, {self.pick(1, 2, -1, -2)}):",
+            *self._inner(depth, [*names, name]),
+        ]
+
+    def _endless(self, depth, names):
+        name = self._loop_name()
+        return [
+            f"{name} = 0",
+            "while True:",
+            f"    {name} += 1",
+            f"    if {name} > 3:",
+            "        break",
+            *self._inner(depth, [*names, name]),
+        ]
+
+    def _nested(self, depth, names):
+        name = self._loop_name()
+        body = ["    " + line for line in self.block(1, 0, [*names, name], True)]
+        return [f"for {name} in range(2):", f"    for {name} in range({name}, 3):", *body, f"    k = {name}"]
+
+    def _targets(self, depth, names):
+        return [
+            f"k, m.ints[k % {INTS}], n = {self.whole(1, names)}, {self.whole(1, names)}, k",
+            f"x, y = y, clipped(x + {self.number(1, names)})",
+        ]
+
+    def _written(self, depth, names):
+        at = self.random.randint(0, INTS - 1)
+        place, value = f"bump(m, m.ints, {self.whole(1, names)}) % {INTS}", f"m.ints[{self.index(names, INTS)}] % 7"
+        return [
+            f"m.ints[{place}] = bump(m, m.ints, k) + {value}",
+            f"m.ints[{at}] += bump(m, m.ints, {at})",
+            f"m.floats[{self.index(names, FLOATS)}] += shake(m, {self.number(1, names)})",
+        ]
+
+    def _counted(self, depth, names):
+        change = f"{self.pick('k', 'n')} {self.pick('+=', '-=', '*=', '//=', '%=')} {self.pick(2, 3, -4, 7)}"
+        return [change, "k = k % 1000", "n %= 997"]
+
+    def _joined(self, depth, names):
+        more = f"z + {self.number(1, names)} if {self.truth(1, names)} else z"
+        return [f"z = {self.whole(1, names)}", f"z = {more}", "z = clipped(z)"]
+
+    def _mixed(self, depth, names):
+        a, b, c, d = self.whole(1, names), self.number(1, names), self.number(1, names), self.whole(1, names)
+        halves = f"twice(k) / {self.pick(2, 4, -8)} - (k if {self.truth(1, names)} else x)"
+        return [f"x = clipped(min({a}, {b}) + max({c}, {d}))", f"y = clipped({halves})"]
+
+    def _guarded(self, depth, names):
+        return [
+            f"if k != 0 and 7 // k > 1 or n != 0 and (m.ints[5 % n % {INTS}] > 0 or k % n == 0):",
+            "    n = k",
+            "else:",
+            "    x = clipped(x / k if k != 0 else 0.25)",
+        ]
+
+    def text(self):
+        more = [
+            "def bump(m: Arrays, ints: Wholes, by: int) -> int:",
+            f"    ints[by % {INTS}] = (ints[by % {INTS}] + 1) % 9",
+            "    return ints[0]",
+            "def shake(m: Arrays, x: float) -> float:",
+            "    m.floats[0] = clipped(x - m.floats[1])",
+            "    if x > 0.0:",
+            "        return m.floats[0]",
+            "    return 0.5",
+        ]
+        before, main, after = super().text().partition("def main(")
+        return before + "\n".join(more) + "\n" + main + after
+
+
 def arrays():
     random = np.random.default_rng(3)
     floats, table = random.integers(-16, 16, FLOATS) / 8, random.integers(-16, 16, (ROWS, COLUMNS)) / 8
@@ -160,17 +257,29 @@ def loaded(text, path):
     return module
 
 
+def check_loops(source, seed, folder):
+    text = source(seed).text()
+    module = loaded(text, folder / f"loops_{seed}.py")
+    known, made = arrays(), arrays()
+    module.main(known)
+    named = ("twice", "clipped", "fill", "bump", "shake", "main")
+    bound([vars(module)[name] for name in named if hasattr(module, name)], vars(made), {}, checked=seed % 2 == 0)()
+    for name in ("floats", "ints", "table"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(known, name), err_msg=text)
+
+
+@pytest.mark.parametrize("source", [Source, WildSource])
 @pytest.mark.parametrize("block", range(6))
-def test_generated_loops_do_what_python_does(block, tmp_path):
-    for seed in range(25 * block, 25 * block + 25):
-        text = Source(seed).text()
-        module = loaded(text, tmp_path / f"loops_{seed}.py")
-        known, made = arrays(), arrays()
-        module.main(known)
-        functions = module.twice, module.clipped, module.fill, module.main
-        bound(functions, vars(made), {}, checked=seed % 2 == 0)()
-        for name in ("floats", "ints"):
-            np.testing.assert_array_equal(getattr(made, name), getattr(known, name), err_msg=text)
+def test_generated_loops_do_what_python_does(block, source, tmp_path):
+    for seed in range(15 * block, 15 * block + 15):
+        check_loops(source, seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_thousands_of_generated_loops_do_what_python_does(block, tmp_path):
+    for seed in range(1000 + 300 * block, 1300 + 300 * block):
+        check_loops(WildSource, seed, tmp_path)
 
 
 def widened(m: Arrays) -> None:
