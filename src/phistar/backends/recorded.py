@@ -164,8 +164,11 @@ class Recorded:
         return model.kept((self.kept_as(), "choice"), lambda: choose_tables(_TableCounts(self, model)))
 
     def _pairs(self, model: Model) -> PairKernel | None:
-        """The kernel of loops over pairs that makes the tables, where there is one."""
-        return None if self.tables is None or has_rotors(model) else pair_kernel(*self.tables(), model)
+        """The kernel of loops over pairs that makes the tables, where there is one: of rigid links."""
+        rigid = not model.is_flexible and model.embedding is None
+        return (
+            pair_kernel(*self.tables(), model) if self.tables is not None and rigid and not has_rotors(model) else None
+        )
 
     def _pair_by_pair(self, model: Model, found: PairKernel) -> Kernel:
         signature = self.signature(model)
