@@ -11,7 +11,8 @@ import numpy as np
 
 import phistar as ps
 from phistar.backends.dense.definitions import Dense
-from phistar.backends.links.values import links_at, space_sizes
+from phistar.backends.links.link_sizes import space_sizes
+from phistar.backends.links.values import links_at
 from phistar.expression import Algebra
 from phistar.identities.law import Setting
 from phistar.operators.symbols import Symbols

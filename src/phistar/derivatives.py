@@ -21,13 +21,13 @@ from phistar.backends import second_order
 from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import has_rotors
 from phistar.backends.pairwise.programs import moved_by_forces
 from phistar.backends.programs import linearized
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.symbolic import replay
-from phistar.backends.wide_kernel import has_wide_links
 from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
 from phistar.identities.linearized import forward_derivatives, inverse_derivatives

@@ -12,9 +12,9 @@ import numpy as np
 
 from phistar.backends import second_order
 from phistar.backends.kernel import Kernel, Statements, trace_statements
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.traces.differentiate import adjoints, matrix, tangent_map, tangents, values_of
 from phistar.backends.traces.trace import Tape, Trace, finish
-from phistar.backends.wide_kernel import has_wide_links
 from phistar.dynamics import forward_dynamics, inverse_dynamics, mass_matrix_inverse
 from phistar.errors import StatementError
 from phistar.expression import algebra

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernel import Statements
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.programs.program import is_wide
 from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.calls import CallTape, Step, steps_of
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
-from phistar.backends.wide_kernel import has_wide_links, statement_trace
+from phistar.backends.wide_kernel import statement_trace
 from phistar.errors import PhistarError, ShapeError, StatementError
 from phistar.expression import Expression, algebra, check_frames, operators_or_inputs
 from phistar.model import Model

@@ -16,13 +16,13 @@ import numpy as np
 from phistar.backends.choice import WRITTEN
 from phistar.backends.executor import chosen, executor
 from phistar.backends.kernel import Statements
-from phistar.backends.links.values import space_sizes
+from phistar.backends.links.link_sizes import has_wide_links, space_sizes
 from phistar.backends.machine import cache
 from phistar.backends.programs.program import ARTICULATED, Wanted, is_wide
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import CallTape, tape_of_statements
 from phistar.backends.traces.symbolic import replay
-from phistar.backends.wide_kernel import evaluated, has_wide_links, link_rows
+from phistar.backends.wide_kernel import evaluated
 from phistar.entries import Entries, Passed
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, setting_of, symbols_of
@@ -354,7 +354,7 @@ def _rows(model: Model, name: str, frames: tuple[str, ...]) -> int:
         case "v_i" | "qdd_i":
             return space_sizes(model, frames)["inner"]
         case "F" | "a_delayed" | "b_delayed" | "f_delayed":
-            return link_rows(model)
+            return space_sizes(model, frames)["links"]
         case _:
             return model.nv
 

@@ -8,7 +8,8 @@ import pytest
 
 import phistar as ps
 from phistar.backends.dense.definitions import Dense
-from phistar.backends.links.values import links_at, space_sizes
+from phistar.backends.links.link_sizes import space_sizes
+from phistar.backends.links.values import links_at
 from phistar.backends.programs.program import Evaluation, frame_pose
 from phistar.backends.rolled_kernel import compile_rolled, rolled_plan
 from phistar.dynamics import frame_poses

@@ -17,9 +17,10 @@ from phistar import dynamics
 from phistar.backends.kernel import trace_statements
 from phistar.backends.links.concise import is_about_origins
 from phistar.backends.links.link_frames import link_frames
-from phistar.backends.rolled.code import kinds_of, operations_per_link, traced_stages
+from phistar.backends.rolled.code import operations_per_link, traced_stages
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.link_memory import needed
+from phistar.backends.rolled.rolled_links import kinds_of
 from phistar.backends.rolled_kernel import rolled_plan
 from phistar.cli.benchmark import robots
 from phistar.derivatives import RECORDED, regressor

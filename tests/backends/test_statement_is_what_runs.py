@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.links.values import space_sizes
+from phistar.backends.links.link_sizes import space_sizes
 from phistar.stated import Stated, StatedFunction
 from phistar.sweeps.lower import GIVEN
 from tests.trees import relative

@@ -5,7 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import phistar as ps
-from phistar.backends.wide_kernel import has_wide_links, inputs_of, values_over_links
+from phistar.backends.links.link_sizes import has_wide_links
+from phistar.backends.wide_kernel import inputs_of, values_over_links
 from tests.trees import relative
 
 PLANE = 1e9  # so stiff along z that modes of a plane mechanism stay in the plane

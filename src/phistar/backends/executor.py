@@ -7,7 +7,6 @@ from typing import Any
 
 from phistar.backends.choice import PAIRS, ROLLED, WRITTEN, Choice, candidates, choose
 from phistar.backends.kernel import Kernel, Statements, compile_statements, units_of
-from phistar.backends.links.concise import is_about_origins
 from phistar.backends.machine.rows import Signature
 from phistar.backends.pairwise.kernel import PairKernel, pair_kernel
 from phistar.backends.programs.biases import cheap_biases
@@ -56,8 +55,7 @@ class StatementCounts:
 
     def link_by_link(self) -> int | None:
         plan = rolled_plan(self.wanted)
-        fixed = is_about_origins(node for _, node in self.wanted.nodes)
-        return None if plan is None else rolled_counts(plan, self.model, fixed)[0]
+        return None if plan is None else rolled_counts(self.wanted, plan)[0]
 
     def pair_by_pair(self) -> int | None:
         found = _pairs(self.wanted)

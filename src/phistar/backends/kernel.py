@@ -14,8 +14,9 @@ from phistar.backends.choice import is_composite
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
+from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
-from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, placed_at, space_sizes
+from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, placed_at
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature, size

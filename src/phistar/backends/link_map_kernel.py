@@ -11,16 +11,16 @@ import numpy as np
 
 from phistar.backends.kernel import Kernel, units_of
 from phistar.backends.kernels import Module, llvm_text
-from phistar.backends.links.single_out import singled_links
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.rolled.code import stage_calls
 from phistar.backends.rolled.link_loops import Sizes, loop_functions
-from phistar.backends.rolled.link_memory import TOTAL, Memory, Rooms, Stage, laid_out, needed
-from phistar.backends.rolled.steps import Recorder, Step
-from phistar.backends.rolled.wide_steps import WideKind
-from phistar.backends.wide_rolled_kernel import link_tables, sorted_by_kind
+from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.recorder import Recorder, Step
+from phistar.backends.rolled.rolled_links import built_links
+from phistar.backends.rolled.steps import LinkKind
+from phistar.backends.rolled.tables import Areas, Given, built_tables, coordinate_places
 from phistar.model import Model
 from phistar.sweeps.ir import OUTWARD
 
@@ -47,9 +47,8 @@ class LinkMap:
 
     def kernel(self, model: Model) -> Kernel:
         """Machine code for a mechanism."""
-        links = singled_links(model, ())
-        kinds, numbers = sorted_by_kind(links)
-        target = host()
+        links, target = built_links(model, ()), host()
+        kinds, numbers = links.kinds, links.numbers
         lanes, rows = target.lanes, (model.nq, *self.sizes(model))
         signature = Signature(rows, self.shapes(model), units_of(model))
 
@@ -67,46 +66,45 @@ class LinkMap:
             header = {"memory": memory.data(), "operations": counts}
             return Source(llvm_text(made.module.with_(loop)), header, quick=True)
 
-        header, code = machine_code("link map", (self.name, [kind.key for kind in kinds], lanes), target, source)
+        header, code = machine_code("link map", (self.name, links.key, lanes), target, source)
         rooms = Rooms.from_data(header["memory"])
-        placed = self._arrays(model, rooms, numbers, list(signature.outputs))
+        areas = Areas(model, numbers, rooms, ())
+        arrays = [coordinate_places(links, areas.own, rooms), *self._arrays(model, rooms, numbers, areas, signature)]
         columns = [*rows, *(shape[-1] if len(shape) == 2 else prod(shape) for shape in signature.outputs)]
-        data = link_tables(model, links, kinds, numbers, rooms, placed, columns, ([], []), 2 * lanes)
+        data = built_tables(links, areas, Given(arrays, columns, [], []), 2 * lanes)
         function = gufunc(code, signature, self.name, f"{self.name} of {model.name}, compiled link by link.", data)
         counted = sum(header["operations"][kind] for kind in numbers)
         return Kernel(function, tuple(self.inputs), tuple(self.outputs), counted, signature.outputs, {}, rows)
 
-    def _step(self, model: Model, kind: WideKind, k: int) -> Step:
-        record, link = Recorder({}), kind.link
-        own = record.array("own", "q", (len(link.coordinates),))
-        above = record.array("parent", "q", (len(link.carried_by),))
-        mechanism = link.make(np.concatenate([above, own]), kind.constants(record))
+    def _step(self, model: Model, kind: LinkKind, k: int) -> Step:
+        record = Recorder({})
+        mechanism, own = kind.mechanism(record)
         vectors = [record.array("own", name, (len(mine(model, k)),)) for name, mine in self.inputs.items()]
-        made = self.function(mechanism, link.own, *vectors)
+        made = self.function(mechanism, own, *vectors)
         stores: list[Any] = []
         for name, value in zip(self.outputs, made, strict=True):
-            memory = TOTAL if name in self.summed else "own"
+            memory = "total" if name in self.summed else "own"
             stores += [((memory, name, i), x) for i, x in enumerate(np.asarray(value).reshape(-1))]
         return record.finished(stores)
 
-    def _arrays(self, model: Model, rooms: Rooms, numbers: list[int], shapes: list[tuple[int, ...]]) -> Any:
-        """Places of each array's entries: (link, number among its own), or one place that all links share."""
-        nothing = rooms.flat[ZERO]
+    def _arrays(
+        self, model: Model, rooms: Rooms, numbers: list[int], areas: Areas, signature: Signature
+    ) -> list[np.ndarray]:
+        """Places of each array's entries: those that links have among their own, or one that all links share."""
+        nothing, waste = rooms.flat[ZERO], int(areas.own[-1])
 
-        def filled(name: str, entries: Entries, size: int, missing: int) -> Callable[[np.ndarray, int], np.ndarray]:
-            def places(own: np.ndarray, waste: int) -> np.ndarray:
-                if name in self.summed:
-                    return np.array([rooms.flat[name]])
-                result = np.full(size, waste if missing < 0 else missing)
-                for k, kind in enumerate(numbers):
-                    known = rooms.own[kind]
-                    for i, entry in enumerate(entries(model, k)):
-                        number = known.get((name, i), -1)
-                        result[entry] = own[k] + number if number >= 0 else waste
-                return result
+        def places(name: str, entries: Entries, size: int, missing: int) -> np.ndarray:
+            if name in self.summed:
+                return np.array([rooms.flat[name]])
+            result = np.full(size, missing)
+            for k, kind in enumerate(numbers):
+                known = rooms.own[kind]
+                for i, entry in enumerate(entries(model, k)):
+                    number = known.get((name, i), -1)
+                    result[entry] = areas.own[k] + number if number >= 0 else waste
+            return result
 
-            return places
-
-        arrays = [filled(name, x, n, -1) for (name, x), n in zip(self.inputs.items(), self.sizes(model), strict=True)]
+        sizes, shapes = self.sizes(model), signature.outputs
+        arrays = [places(name, x, n, waste) for (name, x), n in zip(self.inputs.items(), sizes, strict=True)]
         made = zip(self.outputs.items(), shapes, strict=True)
-        return [*arrays, *(filled(name, x, prod(shape), nothing) for (name, x), shape in made)]
+        return [*arrays, *(places(name, x, prod(shape), nothing) for (name, x), shape in made)]

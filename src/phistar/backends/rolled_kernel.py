@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from phistar.backends.kernel import Kernel, Statements, units_of
 from phistar.backends.links.concise import is_about_origins
-from phistar.backends.links.link_frames import link_frames
+from phistar.backends.links.link_sizes import has_wide_links, link_parents, link_rows, link_size, space_sizes
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.body_axes import in_body_axes
 from phistar.backends.programs.program import BLOCKS, Evaluation
-from phistar.backends.rolled.code import COLUMNS, kinds_of, rolled_text, traced_stages
+from phistar.backends.rolled.code import COLUMNS, rolled_text, traced_stages
 from phistar.backends.rolled.exported import Exported, exported
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.link_memory import Rooms, needed
 from phistar.backends.rolled.operator_columns import column_by_column
-from phistar.backends.rolled.plan import Plan, inner_rates, poses_first, siblings_by_parents
+from phistar.backends.rolled.plan import Plan, poses_first, siblings_by_parents
+from phistar.backends.rolled.rolled_links import rolled_links
 from phistar.backends.rolled.tables import tables
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
@@ -34,8 +33,11 @@ from phistar.sweeps.lower import GIVEN
 def compile_rolled(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel | None:
     """The kernel of the statements of a long mechanism, or None where they have no rolled form."""
     title, plan = " ".join(public for public, _ in wanted.nodes), rolled_plan(wanted)
-    fixed = is_about_origins(node for _, node in wanted.nodes)
-    return plan and compile_plan(plan, wanted.model, wanted.frames, title, target, lanes, fixed)
+    return plan and compile_plan(plan, wanted.model, wanted.frames, title, target, lanes, _is_fixed(wanted))
+
+
+def _is_fixed(wanted: Statements) -> bool:
+    return is_about_origins(node for _, node in wanted.nodes)
 
 
 def rolled_plan(wanted: Statements) -> Plan | None:
@@ -53,7 +55,7 @@ def rolled_plan(wanted: Statements) -> Plan | None:
 
 def _plan(wanted: Statements) -> Plan:
     operators = tuple((name, tuple(map(tuple, np.asarray(x).tolist()))) for name, x in wanted.operators.items())
-    blocks = max(joint.nv for joint in wanted.model.joints) if wanted.matrix == BLOCKS else 0
+    blocks = max(link_rows(wanted.model, "joints")) if wanted.matrix == BLOCKS else 0
     return Plan(poses_first(_rolled_program(wanted)), len(wanted.frames), operators=operators, blocks=blocks)
 
 
@@ -67,11 +69,15 @@ def _one_after_the_other(wanted: Statements, plan: Plan) -> Plan | None:
 
 
 def _has_plain_root(model: Model) -> bool:
-    """Whether one link hangs on the world, by a joint without axis: its frame is then its body's (`link_frames`)."""
-    return model.parents.count(-1) == 1 and not hasattr(model.joints[0].kind, "axis")
+    """Whether one link of six motions hangs on the world, and its frame is its body's: of rigid links in frames that
+    suit a loop (`link_frames`), by a joint without axis."""
+    one = link_parents(model).count(-1) == 1 and link_size(model, 0)[0] == 6
+    return one and (has_wide_links(model) or not hasattr(model.joints[0].kind, "axis"))
 
 
 def _rolled_program(wanted: Statements) -> Program:
+    if has_wide_links(wanted.model):
+        return wanted.program()  # whose links have the axes of their bodies, and no way back over φ
     program = siblings_by_parents(wanted.program())
     return in_body_axes(program, _over_links(wanted), wanted.parameters)
 
@@ -97,21 +103,21 @@ def compile_plan(
     target = target or host()
     lanes = lanes or target.lanes
     outputs = _result_names(plan.program)
-    placed = link_frames(model, fixed or plan.keeps_origins)
-    kinds, numbers = kinds_of(model, placed)
+    links = rolled_links(model, frames, fixed or plan.keeps_origins)
     signature, inputs = _rolled_signature(plan, model)
 
     def source() -> Source:
         axes = [len(shape) for shape in signature.shapes]
-        made = rolled_text(plan, kinds, axes, len(signature.inputs), lanes, target.fma)
-        header = {"operations": made.operations_per_link, "memory": made.memory.data(), "by_column": made.by_column}
+        made = rolled_text(plan, links.kinds, axes, len(signature.inputs), lanes, target.fma)
+        header = {"operations": made.operations, "memory": made.memory.data(), "by_column": made.by_column}
         return Source(made.text, header, quick=True)
 
-    header, code = machine_code("rolled", (plan, [kind.key for kind in kinds], lanes), target, source)
+    header, code = machine_code("rolled", (plan, links.key, lanes), target, source)
     doc = f"{title} of {model.name}, compiled link by link."
-    data = tables(model, placed, numbers, plan, Rooms.from_data(header["memory"]), frames, 2 * lanes)
+    data = tables(links, plan, Rooms.from_data(header["memory"]), frames, 2 * lanes)
     function = gufunc(code, signature, title, doc, data)
-    counted = rolled_operations({**header, "columns": plan.entries(plan.operand, model) if plan.operand else 0}, model)
+    columns = plan.entries(plan.operand, model) if plan.operand else 0
+    counted = sum(header["operations"][kind] + columns * header["by_column"][kind] for kind in links.numbers)
     return Kernel(function, inputs, tuple(outputs), counted, signature.outputs, {}, signature.inputs)
 
 
@@ -137,16 +143,13 @@ class RolledCall:
     def exported(self) -> Exported:
         """Its functions for the robot, on plain arrays."""
         wanted = self.wanted
-        return exported(self.plan, wanted.model, wanted.frames, len(self.rows), len(self.shapes), self._fixed)
+        links = rolled_links(wanted.model, wanted.frames, _is_fixed(wanted) or self.plan.keeps_origins)
+        return exported(self.plan, links, wanted.frames, len(self.rows), len(self.shapes))
 
     @property
     def operations(self) -> int:
         """Arithmetic instructions per state."""
-        return rolled_counts(self.plan, self.wanted.model, self._fixed)[0]
-
-    @property
-    def _fixed(self) -> bool:
-        return is_about_origins(node for _, node in self.wanted.nodes)
+        return rolled_counts(self.wanted, self.plan)[0]
 
 
 def rolled_call(wanted: Statements) -> RolledCall | None:
@@ -162,9 +165,11 @@ def _result_names(program: Program) -> list[str]:
     return [public for field, _ in program.outputs for public, made_as in program.results if made_as == field]
 
 
-def rolled_counts(plan: Plan, model: Model, fixed: bool) -> tuple[int, int]:
+def rolled_counts(wanted: Statements, plan: Plan) -> tuple[int, int]:
     """Operations per state of the kernel of a plan, without compiling it: in all, and those of one column of it."""
-    kinds, numbers = kinds_of(model, link_frames(model, fixed or plan.keeps_origins))
+    model = wanted.model
+    links = rolled_links(model, wanted.frames, _is_fixed(wanted) or plan.keeps_origins)
+    kinds, numbers = links.kinds, links.numbers
     flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
     stages = needed(traced_stages(plan, kinds, FlatTracer(plan)), set(plan.outputs), flat)
     found = {True: 0, False: 0}
@@ -177,21 +182,9 @@ def rolled_counts(plan: Plan, model: Model, fixed: bool) -> tuple[int, int]:
     return found[False] + columns * found[True], found[True]
 
 
-def rolled_operations(header: Mapping[str, Any], model: Model) -> int:
-    """Operations per state of a rolled kernel with that header."""
-    return len(model.bodies) * (header["operations"] + header.get("columns", model.nv) * header["by_column"])
-
-
 def _rolled_signature(plan: Plan, model: Model) -> tuple[Signature, tuple[str, ...]]:
     """Shapes of a rolled kernel's inputs and results, and the names of the inputs after q."""
-    program, bodies = plan.program, len(model.bodies)
-    sizes = {
-        "joints": model.nv,
-        "inner": inner_rates(model),
-        "links": 6 * bodies,
-        "parameters": 10 * bodies,
-        **plan.flat_rows,
-    }
+    program, sizes = plan.program, space_sizes(model, ()) | plan.flat_rows
     inner = ("a_g", plan.operand, *program.columns)
     given = [(name, space) for name, space in program.inputs if name not in inner]
     matrices = {program.result_names[public] for public in program.matrices}

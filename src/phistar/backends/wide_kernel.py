@@ -12,14 +12,14 @@ import numpy as np
 
 from phistar.backends.choice import is_wide_written
 from phistar.backends.kernel import Kernel, Statements, compile_trace
+from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.mechanism import Mechanism
-from phistar.backends.links.values import space_sizes
 from phistar.backends.links.wide import wide_links
 from phistar.backends.machine.rows import Signature
 from phistar.backends.programs.interpret import poses, run
+from phistar.backends.rolled_kernel import compile_rolled
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
-from phistar.backends.wide_rolled_kernel import compile_wide_rolled
 from phistar.errors import StatementError
 from phistar.model import Model
 from phistar.sweeps.lower import lower_poses
@@ -47,7 +47,7 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
     """Evaluator of statements: written out for few links, else link by link."""
     if is_wide_written(wanted.model) or not wanted.model.nv:
         return _compiled(wanted, order) if wanted.model.nv else partial(values_over_links, wanted)
-    kernel = compile_wide_rolled(wanted)
+    kernel = compile_rolled(wanted)
     if kernel is not None:
         return kernel
     if len(wanted.nodes) > 1:
@@ -70,8 +70,8 @@ def _column_by_column(wanted: Statements) -> Evaluated | None:
     """Evaluator of an operator by its action on unit vectors, or None if it has none."""
     program = wanted.program()
     columns = [space for name, space in program.inputs if name in program.columns]
-    kernel = compile_wide_rolled(replace(wanted, matrix=False)) if len(columns) == 1 and program.matrices else None
-    return kernel and partial(_by_unit_vectors, kernel, _sizes(wanted)[columns[0]])
+    kernel = compile_rolled(replace(wanted, matrix=False)) if len(columns) == 1 and program.matrices else None
+    return kernel and partial(_by_unit_vectors, kernel, space_sizes(wanted.model, wanted.frames)[columns[0]])
 
 
 def _by_unit_vectors(
@@ -82,18 +82,6 @@ def _by_unit_vectors(
     (operand,) = (name for name in kernel.inputs if name not in vectors)
     made = kernel(q[..., None, :], {**vectors, operand: np.eye(size)})
     return {name: np.swapaxes(x, -1, -2) for name, x in made.items()}
-
-
-def has_wide_links(model: Model) -> bool:
-    """Whether some link is not six wide: a body that bends, or a compound link."""
-    return model.is_flexible or model.embedding is not None
-
-
-def link_rows(model: Model) -> int:
-    """Rows of a vector over the links: Σ w(k), six for each rigid one."""
-    if model.embedding is not None:
-        return sum(model.embedding.width(k) for k in range(len(model.embedding.groups)))
-    return sum(6 + body.modes for body in model.bodies)
 
 
 def any_links(model: Model, q: np.ndarray, frames: tuple[str, ...]) -> Mechanism:
@@ -107,7 +95,7 @@ def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.
     links = any_links(model, q, wanted.frames)
     inputs: dict[str, Any] = {"a_g": np.concatenate([np.zeros(3), -model.gravity])[:, None]}
     inputs |= {name: np.asarray(value)[..., None] for name, value in given.items()}
-    sizes = _sizes(wanted)
+    sizes = space_sizes(wanted.model, wanted.frames)
     for name, space in program.inputs:
         if space not in (*sizes, "scalars", "closures"):
             raise StatementError(
@@ -128,14 +116,9 @@ def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.
     return result
 
 
-def _sizes(wanted: Statements) -> dict[str, int]:
-    """Rows of the spaces that a statement may be over."""
-    return space_sizes(wanted.model, wanted.frames) | {"links": link_rows(wanted.model)}
-
-
 def _traced(wanted: Statements, order: tuple[str, ...]) -> tuple[Trace, Signature]:
     """The instructions of one state over (q, vectors in order), and the shapes of inputs and results."""
-    tape, spaces, sizes = Tape(), dict(wanted.program().inputs), _sizes(wanted)
+    tape, spaces, sizes = Tape(), dict(wanted.program().inputs), space_sizes(wanted.model, wanted.frames)
     rows = [wanted.model.nq, *(sizes[spaces[name]] if name in spaces else wanted.model.nv for name in order)]
     arrays = [tape.inputs((n,)) for n in rows]
     made = values_over_links(wanted, arrays[0], dict(zip(order, arrays[1:], strict=True)))
@@ -155,7 +138,7 @@ def statement_kernel(wanted: Statements) -> Kernel:
     """A statement over links of any width, compiled: (q, operand, vectors…), written out or link by link."""
     if wanted.parameters:
         raise _constants(wanted)
-    rolled = None if is_wide_written(wanted.model) else compile_wide_rolled(wanted)
+    rolled = None if is_wide_written(wanted.model) else compile_rolled(wanted)
     return rolled or _compiled(wanted, inputs_of(wanted))
 
 

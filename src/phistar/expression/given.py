@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links.values import space_sizes
+from phistar.backends.links.link_sizes import space_sizes
 from phistar.errors import ShapeError, StatementError, UnknownNameError
 from phistar.expression.own_values import own_symbols, vector_rows
 from phistar.identities.polynomial import letters

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.dense.definitions import Dense
-from phistar.backends.links.values import links_at, space_sizes
+from phistar.backends.links.link_sizes import space_sizes
+from phistar.backends.links.values import links_at
 from phistar.expression.own_values import own_symbols, random_values
 from phistar.identities.law import Setting
 from phistar.model import Free, Helical, Model, ModelBuilder, Prismatic, Revolute, Spherical, Universal

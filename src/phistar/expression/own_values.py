@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links.values import space_sizes
+from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.errors import ShapeError, StatementError
 from phistar.identities.polynomial import letters

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.links.values import space_sizes
+from phistar.backends.links.link_sizes import space_sizes
 from phistar.errors import ShapeError, StatementError
 from phistar.expression.own_values import own_operators
 from phistar.identities.derivation import Derivation

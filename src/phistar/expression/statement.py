@@ -16,9 +16,10 @@ from phistar.backends.dense.definitions import Dense
 from phistar.backends.dense.wide_definitions import WideDense
 from phistar.backends.executor import operations_of
 from phistar.backends.kernel import Statements
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import links_at
 from phistar.backends.programs.program import ARTICULATED, Evaluation, derived_program, is_wide
-from phistar.backends.wide_kernel import any_links, has_wide_links, values_over_links
+from phistar.backends.wide_kernel import any_links, values_over_links
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.expression.calculus import Calculus
 from phistar.expression.given import broadcast_vectors, check_all_given, check_frames, check_regular, checked_vectors

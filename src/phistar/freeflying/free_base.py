@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.links.values import space_sizes, spin_of
+from phistar.backends.links.link_sizes import space_sizes
+from phistar.backends.links.values import spin_of
 from phistar.errors import ModelError
 from phistar.model import Free, Loop, Model
 from phistar.model.check import check_robot

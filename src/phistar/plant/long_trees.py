@@ -14,10 +14,10 @@ import numpy as np
 from phistar.backends.armature_table import armature_entries, constants_of, move_constants, with_motors
 from phistar.backends.executor import executor
 from phistar.backends.kernel_calls import KernelCall, kernel_call
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.one_state import state_kernel
 from phistar.backends.rolled_kernel import compile_rolled
 from phistar.backends.traces.arrays import traced
-from phistar.backends.wide_kernel import has_wide_links
 from phistar.constraints import columns as c
 from phistar.dynamics import bias, force_response, gravity_load, mass_matrix
 from phistar.loops.closing_kinds import JointKinds

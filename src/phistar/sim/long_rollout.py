@@ -12,17 +12,18 @@ from phistar.backends.code.timeloop import Memory as State
 from phistar.backends.code.timeloop import Phase, TimeSignature
 from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.links.link_frames import link_frames
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
-from phistar.backends.rolled.code import kinds_of, operations_per_link, stage_calls, traced_stages
+from phistar.backends.rolled.code import operations_per_link, stage_calls, traced_stages
 from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.link_loops import Sizes
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.link_rollout import Control, Phases, time_functions
 from phistar.backends.rolled.plan import Plan
+from phistar.backends.rolled.rolled_links import kinds_of
 from phistar.backends.rolled.tables import Areas, Given, initial_numbers, link_tables, over_links
 from phistar.backends.rolled_kernel import rolled_plan
-from phistar.backends.wide_kernel import has_wide_links
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.sim.coordinates import Coordinates
@@ -76,7 +77,7 @@ class LongRollout:
         def source() -> Source:
             stages = _stages(steps, kinds, plan)
             text, memory = self._text(stages, numbers, len(kinds), lanes, target.fma)
-            header = {"operations": self._operations(stages), "by_column": 0, "memory": memory.data()}
+            header = {"operations": [self._operations(stages)], "by_column": [], "memory": memory.data()}
             return Source(text, header, quick=True)
 
         made_from = plan, [kind.key for kind in kinds], how, own, lanes

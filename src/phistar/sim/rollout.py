@@ -11,8 +11,8 @@ import numpy as np
 
 from phistar.backends.choice import compilable, is_wide_written
 from phistar.backends.code.timeloop import Memory, Phase
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine.threads import spread
-from phistar.backends.wide_kernel import has_wide_links
 from phistar.dynamics import forward_dynamics
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model

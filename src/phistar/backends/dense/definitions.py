@@ -15,7 +15,8 @@ from phistar.backends.dense.differences import RATES
 from phistar.backends.dense.linearized import LINEARIZED
 from phistar.backends.dense.mixed import MIXED
 from phistar.backends.dense.two_way import TWO_WAY
-from phistar.backends.links.values import Links, bias_acceleration, bias_force, rotor_moment, space_sizes
+from phistar.backends.links.link_sizes import space_sizes
+from phistar.backends.links.values import Links, bias_acceleration, bias_force, rotor_moment
 from phistar.errors import StatementError
 from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phistar.backends.links.values import bias_force, links_at, unit_mass
+from phistar.backends.links.values import bias_force, inertia_matrix, links_at
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.spatial import skew
@@ -129,7 +129,7 @@ def _parameter_forces(dense: Dense, accelerations: Node) -> np.ndarray:
     alpha, result = dense(accelerations).reshape(dense.n, 6, 1), np.zeros((6 * dense.n, 10 * dense.n))
     for k in range(dense.n):
         for i, parameters in enumerate(np.eye(10)):
-            mass = unit_mass(parameters)
+            mass = inertia_matrix(parameters)
             force = mass @ alpha[k] + bias_force(mass, dense.velocities[k])
             result[6 * k : 6 * k + 6, 10 * k + i] = force[:, 0]
     return result

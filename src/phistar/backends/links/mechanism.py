@@ -7,6 +7,7 @@ here everything is said with the block ℰφ(p,k) that crosses a joint.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -78,11 +79,11 @@ class Mechanism(ABC):
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
         """a(k), (…, w, 1); `above` is the parent's velocity."""
 
-    def apply(self, function: str, k: int, arguments: list[Block], above: Any) -> Block:
-        """A memoryless function of blocks; `above` is the parent's velocity."""
+    def apply(self, function: str, k: int, arguments: list[Block], above: Callable[[], Block]) -> Block:
+        """A memoryless function of blocks; `above` gives the parent's velocity."""
         if function == "bias_acceleration":
             velocity, v = arguments
-            return self.bias_acceleration(k, velocity, above, v)
+            return self.bias_acceleration(k, velocity, above(), v)
         if function == "bias_force":
             return self.bias_force(k, *arguments)
         if function in OF_BLOCKS:
@@ -107,6 +108,10 @@ class Mechanism(ABC):
         if k not in self._crossings:
             self._crossings[k] = self.crossing(k)
         return self._crossings[k]
+
+    def keep_crossing(self, k: int, block: np.ndarray) -> None:
+        """Let ℰφ(p,k) be a block that is known."""
+        self._crossings[k] = block
 
     def inward(self, k: int, x: np.ndarray) -> np.ndarray:
         """φx: a force at the link seen at its parent."""

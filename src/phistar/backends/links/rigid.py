@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,12 +19,10 @@ from phistar.spatial import cross, force_transform
 _ACTS = {"force": link.inward, "motion": link.outward, "congruent": link.congruent_inward}
 
 
-@dataclass(frozen=True, eq=False)
-class RigidLinks(Mechanism):
-    """Links of width six."""
+class SixWide(Mechanism):
+    """Abstract. Links of width six, as rotations and offsets say them."""
 
     plain: Links
-    is_fused: ClassVar[bool] = True
 
     @property
     def parents(self) -> tuple[int, ...]:
@@ -63,14 +62,8 @@ class RigidLinks(Mechanism):
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
         return link.bias_acceleration(self.plain, k, velocity, v)
 
-    def apply(self, function: str, k: int, arguments: list[Block], above: Any) -> Block:
+    def apply(self, function: str, k: int, arguments: list[Block], above: Callable[[], Block]) -> Block:
         return FORMULAS[function](self.plain, k, *arguments)
-
-    def inertial_force(self, mass: np.ndarray, velocity: np.ndarray, alpha: Block) -> np.ndarray:
-        return inertial_force(mass, velocity, _filled(alpha, velocity))
-
-    def carried(self, k: int, velocity: np.ndarray, alpha: Block) -> np.ndarray:
-        return carried(self.plain.way(k), velocity, _filled(alpha, velocity))
 
     # φ acting
 
@@ -79,12 +72,6 @@ class RigidLinks(Mechanism):
 
     def outward(self, k: int, x: np.ndarray) -> np.ndarray:
         return x if self.plain.still else moves.outward(self.plain.way(k), x)
-
-    def to_base(self, k: int, x: np.ndarray) -> np.ndarray:
-        return link.inward(self.plain.rotation[k], self.plain.offset[k], x)
-
-    def from_base(self, k: int, x: np.ndarray) -> np.ndarray:
-        return link.outward(self.plain.rotation[k], self.plain.offset[k], x)
 
     def congruent_inward(self, k: int, x: np.ndarray) -> np.ndarray:
         return x if self.plain.still else moves.congruent_inward(self.plain.path(k), x)
@@ -95,18 +82,7 @@ class RigidLinks(Mechanism):
     def congruent_outward(self, k: int, x: np.ndarray) -> np.ndarray:
         return x if self.plain.still else moves.congruent_outward(self.plain.path(k), x)
 
-    def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
-        step = self.plain.rotation[k], self.plain.offset[k]
-        return _ACTS[act](*(link.reversed_step(*step) if back else step), x)
-
-    # Where links and task frames are
-
-    def pose(self, k: int, above: Any) -> tuple[np.ndarray, np.ndarray]:
-        rotation, offset = self.plain.rotation[k], self.plain.offset[k]
-        if above is None:
-            return rotation, offset
-        turn, place = above
-        return np.matmul(turn, rotation), place + np.matmul(turn, offset[..., None])[..., 0]
+    # Task frames
 
     def link_of(self, frame: str) -> int:
         return self.plain.model.frame(frame).body
@@ -132,6 +108,37 @@ class RigidLinks(Mechanism):
 
     def from_frame(self, frame: str, pose: Any, x: np.ndarray) -> np.ndarray:
         return link.from_world_axes(pose[0], self._point(frame), x)
+
+
+@dataclass(frozen=True, eq=False)
+class RigidLinks(SixWide):
+    """All links of a robot."""
+
+    plain: Links
+    is_fused: ClassVar[bool] = True
+
+    def inertial_force(self, mass: np.ndarray, velocity: np.ndarray, alpha: Block) -> np.ndarray:
+        return inertial_force(mass, velocity, _filled(alpha, velocity))
+
+    def carried(self, k: int, velocity: np.ndarray, alpha: Block) -> np.ndarray:
+        return carried(self.plain.way(k), velocity, _filled(alpha, velocity))
+
+    def to_base(self, k: int, x: np.ndarray) -> np.ndarray:
+        return link.inward(self.plain.rotation[k], self.plain.offset[k], x)
+
+    def from_base(self, k: int, x: np.ndarray) -> np.ndarray:
+        return link.outward(self.plain.rotation[k], self.plain.offset[k], x)
+
+    def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
+        step = self.plain.rotation[k], self.plain.offset[k]
+        return _ACTS[act](*(link.reversed_step(*step) if back else step), x)
+
+    def pose(self, k: int, above: Any) -> tuple[np.ndarray, np.ndarray]:
+        rotation, offset = self.plain.rotation[k], self.plain.offset[k]
+        if above is None:
+            return rotation, offset
+        turn, place = above
+        return np.matmul(turn, rotation), place + np.matmul(turn, offset[..., None])[..., 0]
 
 
 def _filled(block: Block, like: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.links.link_sizes import link_parents, link_size, links_of
 from phistar.backends.links.values import Links, joint_links
 from phistar.backends.links.wide import WideLinks
 from phistar.model import Body, Frame, Model
@@ -40,13 +41,7 @@ class SingledLink:
     frames: tuple[tuple[int, str], ...]
     sizes: tuple[int, int, int]
     carrier_sizes: tuple[int, int, int]
-
-
-def links_of(model: Model) -> tuple[tuple[int, ...], ...]:
-    """The bodies of each link, single or compound."""
-    if model.embedding is not None:
-        return tuple(group.bodies for group in model.embedding.groups)
-    return tuple((k,) for k in range(len(model.bodies)))
+    is_compound: bool
 
 
 def singled_links(model: Model, frames: tuple[str, ...]) -> list[SingledLink]:
@@ -54,29 +49,17 @@ def singled_links(model: Model, frames: tuple[str, ...]) -> list[SingledLink]:
     at: dict[int, list[tuple[int, str]]] = {}
     for number, name in enumerate(frames):
         at.setdefault(model.frame(name).body, []).append((number, name))
-    builds = [_build(model, k) for k in range(len(links_of(model)))]
-    return [_singled(model, k, at, builds) for k in range(len(builds))]
+    members, parents = links_of(model), link_parents(model)
+    builds = [_build(model, k, bodies) for k, bodies in enumerate(members)]
+    return [_singled(model, k, members, parents[k], at, builds) for k in range(len(builds))]
 
 
-def _parent(model: Model, k: int) -> int:
-    return model.parents[k] if model.embedding is None else model.embedding.groups[k].parent
-
-
-def _sizes(model: Model, k: int) -> tuple[int, int, int]:
-    """Width, rates and bodies of a link."""
-    if model.embedding is None:
-        body = model.bodies[k]
-        return 6 + body.modes, body.joint.nv + body.modes, 1
-    return model.embedding.width(k), model.embedding.choices[k].shape[-1], len(model.embedding.groups[k].bodies)
-
-
-def _build(model: Model, k: int) -> bytes:
+def _build(model: Model, k: int, bodies: tuple[int, ...]) -> bytes:
     """Key of a link as those on it see it: its members, and how they bend."""
-    bodies = links_of(model)[k]
     bent = [body.flexible for body in (model.bodies[b] for b in bodies) if body.flexible is not None]
     heavy = [] if model.embedding is None else model.embedding.heavy(k)
     coordinates = sum(model.joints[b].nq + model.bodies[b].modes for b in bodies)
-    return digest(_sizes(model, k), heavy, bent, coordinates)
+    return digest(link_size(model, k), heavy, bent, coordinates)
 
 
 def _joint_key(kind: Any) -> tuple[Any, ...]:
@@ -85,9 +68,15 @@ def _joint_key(kind: Any) -> tuple[Any, ...]:
     return type(kind).__name__, [(name, getattr(kind, name)) for name in names if hasattr(kind, name)]
 
 
-def _singled(model: Model, k: int, at: dict[int, list[tuple[int, str]]], builds: list[bytes]) -> SingledLink:
-    members, parent = links_of(model)[k], _parent(model, k)
-    carriers = links_of(model)[parent] if parent >= 0 else ()
+def _singled(
+    model: Model,
+    k: int,
+    links: tuple[tuple[int, ...], ...],
+    parent: int,
+    at: dict[int, list[tuple[int, str]]],
+    builds: list[bytes],
+) -> SingledLink:
+    members, carriers = links[k], links[parent] if parent >= 0 else ()
     number = {body: i for i, body in enumerate((*carriers, *members))}
     loops = () if model.embedding is None else group_loops(model.embedding.closed, model.embedding.groups[k])
     tasks = tuple(x for body in members for x in at.get(body, ()))
@@ -119,8 +108,9 @@ def _singled(model: Model, k: int, at: dict[int, list[tuple[int, str]]], builds:
         tuple(i for b in members for i in _coordinates(model.bodies[b])),
         tuple(i for b in carriers for i in _coordinates(model.bodies[b])),
         tasks,
-        _sizes(model, k),
-        _sizes(model, parent) if parent >= 0 else (6, 0, 0),
+        link_size(model, k),
+        link_size(model, parent) if parent >= 0 else (6, 0, 0),
+        model.embedding is not None,
     )
 
 

@@ -45,21 +45,13 @@ class Links:
         if self.inertias is None:
             inertia = self.model.bodies[k].inertia
             return inertia.mass, inertia.mass * inertia.com, inertia.about_origin
-        own = self.inertias[..., k, :]
-        rows = [[4, 5, 7], [5, 6, 8], [7, 8, 9]]
-        tensor = np.stack([np.stack([own[..., i] for i in row], axis=-1) for row in rows], axis=-2)
-        return own[..., 0], own[..., 1:4], tensor
+        return _inertia_parts(self.inertias[..., k, :])
 
     def mass(self, k: int) -> np.ndarray:
         """M(k), (6, 6)."""
         if self.inertias is None:
             return self.model.bodies[k].inertia.matrix
-        mass, moment, tensor = self.mass_parts(k)
-        lever = skew(moment)
-        diagonal = np.asarray(mass)[..., None, None] * np.eye(3)
-        return np.concatenate(
-            [np.concatenate([tensor, lever], axis=-1), np.concatenate([-lever, diagonal], axis=-1)], axis=-2
-        )
+        return inertia_matrix(self.inertias[..., k, :])
 
     def second_moment(self, k: int) -> np.ndarray:
         """∫xx* dm about the body's origin, (…, 3, 3): the tensor is tr(Σ) − Σ."""
@@ -82,6 +74,23 @@ class Links:
         """dH*(k)/dt at the joint's rates v (…, r), (…, 6, r); None where H* is constant."""
         joint = self.model.joints[k]
         return joint.kind.subspace_rate(self.q[..., joint.q_slice], v)
+
+
+def _inertia_parts(own: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Mass, first moment and tensor of ten inertial parameters (…, 10)."""
+    rows = [[4, 5, 7], [5, 6, 8], [7, 8, 9]]
+    tensor = np.stack([np.stack([own[..., i] for i in row], axis=-1) for row in rows], axis=-2)
+    return own[..., 0], own[..., 1:4], tensor
+
+
+def inertia_matrix(parameters: np.ndarray) -> np.ndarray:
+    """M, (…, 6, 6), of a body with ten inertial parameters (…, 10)."""
+    mass, moment, tensor = _inertia_parts(parameters)
+    lever = skew(moment)
+    diagonal = np.asarray(mass)[..., None, None] * np.eye(3)
+    return np.concatenate(
+        [np.concatenate([tensor, lever], axis=-1), np.concatenate([-lever, diagonal], axis=-1)], axis=-2
+    )
 
 
 def links_at(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
@@ -234,15 +243,6 @@ def has_constant_axes(model: Model) -> bool:
     return all(kind.subspace_rate(kind.neutral(), np.zeros(kind.nv)) is None for kind in kinds)
 
 
-def space_sizes(model: Model, frames: tuple[str, ...]) -> dict[str, int]:
-    """Rows of the spaces that a robot and frames on it give, by what they are over."""
-    roots = [k for k, parent in enumerate(model.parents) if parent < 0]
-    inner = model.nv - sum(model.joints[k].nv for k in roots)
-    links, root = 6 * len(model.bodies), 6 * len(roots)
-    flat = {"root": root, "base": 6, "task": 6 * len(frames)}
-    return {"joints": model.nv, "inner": inner, "links": links, "parameters": 10 * len(model.bodies), **flat}
-
-
 def has_siblings(model: Model) -> bool:
     """Whether any link has several children."""
     return any(len(children) > 1 for children in model.children)
@@ -269,12 +269,6 @@ def _six(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
 
 def parameter_forces(velocity: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Y*, (…, 10, 6): Mα + b for each inertial parameter that is one, the others zero."""
-    masses = np.concatenate([unit_mass(parameter)[None] for parameter in np.eye(10)])
+    masses = inertia_matrix(np.eye(10))
     forces = np.matmul(masses, alpha[..., None, :, :]) + bias_force(masses, velocity[..., None, :, :])
     return forces[..., 0]
-
-
-def unit_mass(parameters: np.ndarray) -> np.ndarray:
-    """The mass of a body with the ten inertial parameters, (6, 6)."""
-    lever, rows = skew(parameters[1:4]), [[4, 5, 7], [5, 6, 8], [7, 8, 9]]
-    return np.block([[parameters[rows], lever], [-lever, parameters[0] * np.eye(3)]])

@@ -26,9 +26,10 @@ from phistar.backends.pairwise.loops import loop_functions as pair_functions
 from phistar.backends.pairwise.programs import Nodes, pair_program
 from phistar.backends.pairwise.steps import CommonTracer, stages
 from phistar.backends.pairwise.walk import Walk, walked
-from phistar.backends.rolled.code import kinds_of, stage_calls
+from phistar.backends.rolled.code import stage_calls
 from phistar.backends.rolled.link_loops import TABLES, Block, Sizes, loop_functions
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
+from phistar.backends.rolled.rolled_links import kinds_of
 from phistar.backends.rolled.steps import Kind
 from phistar.backends.rolled.tables import Areas, Given, link_tables, over_links
 from phistar.model import Model

@@ -14,12 +14,12 @@ import numpy as np
 from phistar.backends.links import moves
 from phistar.backends.links.common_frame import inertia_parameters, moved_moments, moved_subspace
 from phistar.backends.links.congruence import turned
-from phistar.backends.links.link_frames import ROOT
-from phistar.backends.links.values import Links, mirrored
+from phistar.backends.links.values import Links, inertia_matrix, mirrored
 from phistar.backends.programs.blocks import Block
 from phistar.backends.rolled.link_memory import Stage
 from phistar.backends.rolled.plan import Plan, accumulator, parts
-from phistar.backends.rolled.steps import Kind, Place, Recorder, Step, StepTracer, remembered, symbolic_link
+from phistar.backends.rolled.recorder import Place, Recorder, Step, remembered
+from phistar.backends.rolled.steps import Kind, StepLink, StepTracer, symbolic_link
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep
 from phistar.sweeps.ir import ONE, OUTWARD, CongruentChildren, Data, Plus, Program, Sweep
@@ -55,7 +55,7 @@ class CommonTracer(StepTracer):
 
     def __init__(self, plan: Plan, kind: Kind, alone: bool, armature: bool) -> None:
         super().__init__(plan, kind)
-        self.alone, self.armature = alone, armature
+        self.joint, self.alone, self.armature = kind, alone, armature
 
     @cached_property
     def rigid(self) -> frozenset[str]:
@@ -64,12 +64,10 @@ class CommonTracer(StepTracer):
     def trace(self, sweep: Sweep) -> Step:
         self.record = Recorder(self.turns)
         self.made: dict[str, Block] = {}
-        self.moves, given = (), []
-        if SUBSPACE not in self.earlier:
-            given = self.placed()
+        given = self.placed() if SUBSPACE not in self.earlier else []
         h, mass = self.field(SUBSPACE), self.field(MASS)
         own = {"subspace": (h,), "inertias": mass[None, :10, 0], "second_moments": (mass[10:].reshape(3, 3),)}
-        self.links = Links(self.model, None, (), (), **own)
+        self.link, self.at = StepLink(Links(self.joint.model, None, (), (), paths=((),), **own), self.record), 0
         evaluate_sweep(sweep, self)
         stores = [*given, *self.fields(), *self.sent(sweep)]
         self.earlier |= {name: remembered(value) for name, value in self.made.items()}
@@ -77,8 +75,8 @@ class CommonTracer(StepTracer):
 
     def placed(self) -> list[tuple[Place, Any]]:
         """H*, and of M ten parameters and second moments, in the common frame; the place is passed on."""
-        path, links = symbolic_link(self.record, self.kind)
-        if self.kind.role != ROOT:
+        path, links = symbolic_link(self.record, self.joint)
+        if not self.kind.is_root:
             above = self.record.array("passed", PLACE, (12,))
             rotation, origin = moves.placed(path, above[:9].reshape(3, 3), above[9:])
         else:
@@ -92,7 +90,7 @@ class CommonTracer(StepTracer):
 
     def sent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
         result: list[tuple[Place, Any]] = []
-        if self.kind.role == ROOT:
+        if self.kind.is_root:
             return result
         terms = dict.fromkeys(x for s in sweep.statements for x in parts(s.term) if isinstance(x, _SENT))
         for term in terms:
@@ -113,20 +111,16 @@ class CommonTracer(StepTracer):
                 return block[:, :3]
         return np.zeros((6, 1)) if block is None else block
 
-    def move(self, term: ir.Term, at: Kind) -> Block:
+    def move(self, term: ir.Term, at: int) -> Block:
         match term:
             case ir.CongruentChildren(name=name) if name in self.rigid:
-                return self.mass(self.record.array("children", accumulator(term), (10,)))
+                return inertia_matrix(self.record.array("children", accumulator(term), (10,)))
             case ir.CarriedChildren():
                 half = self.record.array("children", accumulator(term), (6, 3))
                 return np.concatenate([half, np.zeros((6, 3))], axis=1)
         return super().move(term, at)
 
-    def mass(self, parameters: np.ndarray) -> np.ndarray:
-        """M, (6, 6), of ten parameters."""
-        return Links(self.model, None, (), (), (), inertias=parameters[None]).mass(0)
-
-    def data(self, name: str, at: Kind) -> Block:
+    def data(self, name: str, at: int) -> Block:
         if name == "A" and not self.armature:
             return None
         return np.eye(self.nv) if name == "unit" else super().data(name, at)

@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
-from phistar.backends.links.values import links_at, space_sizes
+from phistar.backends.links.values import links_at
 from phistar.backends.machine import cache as stored
 from phistar.backends.programs.interpret import poses, run
 from phistar.backends.traces.arrays import is_traced

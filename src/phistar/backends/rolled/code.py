@@ -7,29 +7,27 @@ thousand, and its memory is linear in the links.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from phistar.backends.code.sincos import turning_module
 from phistar.backends.code.straight_line import Body
 from phistar.backends.kernels import Module, llvm_text
-from phistar.backends.links.link_frames import LinkFrames
 from phistar.backends.rolled import flat_steps
-from phistar.backends.rolled.flat_steps import FlatTracer, read_off
+from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.link_loops import Calls, Finish, Sizes, loop_functions
 from phistar.backends.rolled.link_memory import FLAT, FRAME, Memory, Stage, StepEntries, laid_out, needed, used_pointers
 from phistar.backends.rolled.operator_columns import finish
-from phistar.backends.rolled.plan import Plan, inverted_fields, total
-from phistar.backends.rolled.steps import Kind, Place, Step, StepTracer
+from phistar.backends.rolled.plan import Plan, inverted_fields, read_off, total
+from phistar.backends.rolled.recorder import Place, Step
+from phistar.backends.rolled.steps import LinkKind, StepTracer
 from phistar.backends.traces.order import few_alive
-from phistar.model import Model
-from phistar.spatial import Pose
-from phistar.spatial.value import digest
 from phistar.sweeps import ir
 
-_Z = (0.0, 0.0, 1.0)
 HELD = {1: 14, 2: 8}  # values held at once, by how many of 16 registers each fills; wide ones come with twice as many
 WRITING = 4.0  # as `registers.py` has it: most of what a step reads are inputs, which cost one load more
 COLUMNS = "columns"  # the name of stages that are run for each column
@@ -38,44 +36,13 @@ SMALL = 200  # instructions: steps up to here run on two vectors at once, which 
 
 @dataclass(frozen=True, eq=False)
 class Rolled:
-    """The text of a rolled kernel, where it keeps its numbers, and how many operations a link costs in it: once, and
-    again for each column."""
+    """The text of a rolled kernel, where it keeps its numbers, and how many operations a link of each kind costs in it:
+    once, and again for each column."""
 
     text: str
     memory: Memory
-    operations_per_link: int
-    by_column: int
-
-
-def kinds_of(model: Model, frames: LinkFrames) -> tuple[list[Kind], list[int]]:
-    """The kinds of links that occur, and which each link is."""
-    found: dict[bytes, int] = {}
-    kinds: list[Kind] = []
-    seen: dict[tuple[int, str], int] = {}
-    numbers = []
-    for body, role in zip(model.bodies, frames.roles, strict=True):
-        joint = body.joint.kind
-        quick = (id(joint), role)
-        if quick not in seen:
-            turned = replace(joint, axis=_Z) if hasattr(joint, "axis") else joint
-            key = digest(_shape_key(turned), role.encode())
-            if key not in found:
-                found[key] = len(kinds)
-                kinds.append(Kind(_one_body(body, turned), role, key))
-            seen[quick] = found[key]
-        numbers.append(seen[quick])
-    return kinds, numbers
-
-
-def _shape_key(kind: Any) -> bytes:
-    """Cache key of a joint: its kind and geometry, not its pitch, inertia, limits or friction."""
-    names = ("axis", "axis1", "axis2", "normal")
-    return digest(type(kind).__name__, [(name, getattr(kind, name)) for name in names if hasattr(kind, name)])
-
-
-def _one_body(body: Any, kind: Any) -> Model:
-    joint = replace(body.joint, kind=kind, body=0, q_slice=slice(0, kind.nq), v_slice=slice(0, kind.nv))
-    return Model("one", (replace(body, parent=-1, joint=joint, placement=Pose()),), ())
+    operations: list[int]
+    by_column: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +73,7 @@ class Laid:
         return partial(finish, outputs=outputs, wide=wide, stages=columns, across=plan.across, sums=sums)
 
 
-def laid(plan: Plan, kinds: list[Kind], lanes: int) -> Laid:
+def laid(plan: Plan, kinds: Sequence[LinkKind], lanes: int) -> Laid:
     """Trace and lay out a plan for some kinds of links, `lanes` states a block."""
     tracer = FlatTracer(plan)
     flat = {name for name, _ in plan.program.outputs if name not in plan.outputs}
@@ -117,7 +84,7 @@ def laid(plan: Plan, kinds: list[Kind], lanes: int) -> Laid:
     return Laid(plan, stages, memory, tracer)
 
 
-def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lanes: int, fma: bool) -> Rolled:
+def rolled_text(plan: Plan, kinds: Sequence[LinkKind], axes: list[int], inputs: int, lanes: int, fma: bool) -> Rolled:
     """The module for these kinds of links; `loop` is the gufunc's inner loop over arrays with these core axes.
 
     A block of states is two vectors of `lanes`.
@@ -127,8 +94,7 @@ def rolled_text(plan: Plan, kinds: list[Kind], axes: list[int], inputs: int, lan
     functions = loop_functions(made.calls, axes, inputs, found.sizes(made.scratch, halves=True), finishing, found.once)
     text = llvm_text(made.module.with_(Module(tuple(functions))))
     first, each = ([stage for stage in found.stages if (stage.name == COLUMNS) == again] for again in (False, True))
-    counts = operations_per_link(first), operations_per_link(each)
-    return Rolled(text, found.memory, *counts)
+    return Rolled(text, found.memory, *(operations_by_kind(stages, len(kinds)) for stages in (first, each)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,24 +125,44 @@ def stage_calls(stages: list[Stage], memory: Memory, lanes: int, fma: bool) -> S
     return StageCalls(turning_module(lanes, memory.lanes).with_(*bodies), calls, scratch)
 
 
+def operations_by_kind(stages: list[Stage], kinds: int) -> list[int]:
+    """Operations at a link of each kind."""
+    links = [stage for stage in stages if stage.direction not in ("flat", "frames")]
+    return [sum(stage.steps[kind].trace.operations for stage in links) for kind in range(kinds)]
+
+
 def operations_per_link(stages: list[Stage]) -> int:
     """Operations at the last kind of link."""
     links = [stage for stage in stages if stage.direction not in ("flat", "frames")]
     return sum(stage.steps[-1].trace.operations for stage in links)
 
 
-def traced_stages(plan: Plan, kinds: list[Kind], tracer: FlatTracer) -> list[Stage]:
+def traced_stages(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer) -> list[Stage]:
     """Every sweep as the stages that run it.
 
     What links hand to each other is taken to be zero until a link is found that makes it something else, so that zeros
     that hold at every link, such as the angular part of gravity, are known in each: the least set of other entries that
     the steps agree with. Along the links that is sound by induction, from the base or from the tips, where it holds.
-    What is inverted is never taken to be zero.
+    What is inverted is never taken to be zero where links are told apart by their joints alone; else only where one
+    without mass is found, whose D is all its children's.
     """
-    other, inverted = set[Place](), inverted_fields(plan.program)
+    inverted = inverted_fields(plan.program)
+    if not kinds[0].keeps:
+        return _settled(plan, kinds, tracer, inverted)
+    try:
+        with np.errstate(all="raise"):
+            return _settled(plan, kinds, tracer, frozenset())
+    except (ZeroDivisionError, FloatingPointError):
+        return _settled(plan, kinds, tracer, inverted)
+
+
+def _settled(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer, inverted: frozenset[str]) -> list[Stage]:
+    other = set[tuple[bytes, Place]]()
     while True:
         stages = _traced(plan, kinds, tracer, partial(_is_zero, other, inverted))
-        found = {place for stage in stages for step in stage.steps for place in _handed_on(step)}
+        links = [stage for stage in stages if stage.direction in (ir.INWARD, ir.OUTWARD)]
+        steps = [(kind, step) for stage in links for kind, step in zip(kinds, stage.steps, strict=True)]
+        found = {place for kind, step in steps for place in _handed_on(kind, step)}
         if found <= other:
             return stages
         other |= found
@@ -186,29 +172,33 @@ _HANDED_ON = {"passing": "passed", "siblings": "children", "own": "parent"}  # h
 _LIFT = tuple(("flat", "a_g", i) for i in range(3))  # E*a_g stands for gravity, which turns nothing
 
 
-def _is_zero(other: set[Place], inverted: frozenset[str], place: Place) -> bool:
-    handed_on = place[0] in _HANDED_ON.values() and str(place[1]).lstrip("Σ") not in inverted
-    return place in _LIFT or (handed_on and place not in other)
+def _is_zero(other: set[tuple[bytes, Place]], inverted: frozenset[str], kind: LinkKind, place: Place) -> bool:
+    memory, name, _ = place
+    handed_on = memory in _HANDED_ON.values() and name != "q" and str(name).lstrip("Σ") not in inverted
+    build = kind.build if memory == "children" else kind.above
+    return place in _LIFT or (handed_on and (build, place) not in other)
 
 
-def _handed_on(step: Step) -> list[Place]:
-    """Nonzero places that a step leaves for its neighbours, as they name them."""
+def _handed_on(kind: LinkKind, step: Step) -> list[tuple[bytes, Place]]:
+    """Nonzero places that a step leaves for its neighbours, as they name them, with the build of the link they are
+    at."""
     made = zip(step.stores, step.trace.outputs, step.trace.output_is_constant, strict=True)
-    return [
-        (_HANDED_ON[x[0]], *x[1:]) for x, value, fixed in made if x[0] in _HANDED_ON and not (fixed and value == 0.0)
-    ]
+    left = [x for x, value, fixed in made if x[0] in _HANDED_ON and not (fixed and value == 0.0)]
+    return [(kind.above if x[0] == "siblings" else kind.build, (_HANDED_ON[x[0]], *x[1:])) for x in left]
 
 
-def _traced(plan: Plan, kinds: list[Kind], tracer: FlatTracer, zeros: Callable[[Place], bool]) -> list[Stage]:
+def _traced(plan: Plan, kinds: Sequence[LinkKind], tracer: FlatTracer, zeros: Any) -> list[Stage]:
     links = [StepTracer(plan, kind, zeros) for kind in kinds]
+    apart = kinds[0].frames is None  # frames have stages of their own
     stages: list[Stage] = []
     for number, sweep in enumerate(plan.program.sweeps):
         name = COLUMNS if plan.operand and number >= plan.once else ""
         if sweep.direction == "flat":
-            stages += _at_frames([flat_steps.at_frames(plan, sweep)], name)
+            stages += _at_frames([flat_steps.at_frames(plan, sweep)], name) if apart else []
             stages.append(Stage("flat", [tracer.trace(sweep)], name))
         else:
-            stages += _at_frames([flat_steps.cleared(plan, sweep), flat_steps.brought(plan, sweep)], name)
+            before = [flat_steps.cleared(plan, sweep), flat_steps.brought(plan, sweep)] if apart else []
+            stages += _at_frames(before, name)
             stages.append(Stage(sweep.direction, [link.trace(sweep) for link in links], name))
     return stages
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from phistar.backends.code.plain_trace import PlainTrace
 from phistar.backends.kernels import F64, I1, I64, TABLES, U32, Code, Func, Statement, Table, Value
-from phistar.backends.links.link_frames import link_frames
-from phistar.backends.rolled.code import kinds_of, laid
+from phistar.backends.rolled.code import laid
 from phistar.backends.rolled.link_loops import TABLES as NAMES
 from phistar.backends.rolled.link_loops import (
     Array,
@@ -23,7 +22,6 @@ from phistar.backends.rolled.link_loops import (
     table,
 )
 from phistar.backends.rolled.link_memory import (
-    ADDED_TO,
     FIXED,
     FLAT,
     FRAME,
@@ -31,13 +29,14 @@ from phistar.backends.rolled.link_memory import (
     Rooms,
     Stage,
     StepEntries,
+    is_added,
     used_pointers,
 )
 from phistar.backends.rolled.plan import Plan
-from phistar.backends.rolled.steps import Place, Step
+from phistar.backends.rolled.recorder import Place, Step
+from phistar.backends.rolled.rolled_links import RolledLinks
 from phistar.backends.rolled.tables import tables
 from phistar.backends.traces.trace import INPUT
-from phistar.model import Model
 
 ENTRY = "kernel"
 
@@ -51,13 +50,11 @@ class Exported:
     work: int
 
 
-def exported(plan: Plan, model: Model, frames: tuple[str, ...], inputs: int, outputs: int, fixed: bool) -> Exported:
-    """The functions of a plan for a robot; `fixed`: about the links' own origins."""
-    placed = link_frames(model, fixed or plan.keeps_origins)
-    kinds, numbers = kinds_of(model, placed)
-    found = laid(plan, kinds, 1)
+def exported(plan: Plan, links: RolledLinks, frames: tuple[str, ...], inputs: int, outputs: int) -> Exported:
+    """The functions of a plan for a robot's links."""
+    found = laid(plan, links.kinds, 1)
     steps, calls = _steps(found.stages, found.memory)
-    data = tables(model, placed, numbers, plan, Rooms.from_data(found.memory.data()), frames, 1)
+    data = tables(links, plan, Rooms.from_data(found.memory.data()), frames, 1)
     sizes, names = found.sizes(1, halves=False), [*NAMES, *(f"places{n}" for n in range(len(data) - len(NAMES)))]
     code = Code(
         ENTRY, work=F64.to, **{f"array{n}": F64.read if n < inputs else F64.to for n in range(inputs + outputs)}
@@ -113,6 +110,6 @@ def _body(step: Step, places: StepEntries, given: Mapping[str, Value]) -> tuple[
             plain.make(index)
     values = [plain.output(position) for position in range(len(step.stores))]
     for value, place, known in zip(values, step.stores, step.trace.output_is_constant, strict=True):
-        put = plain.add if place[0] in ADDED_TO and not known else plain.store
+        put = plain.add if is_added(place, known) else plain.store
         put(value, *spot(place))
     return tuple(plain.lines)

@@ -14,21 +14,15 @@ from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.programs.blocks import Block, BlockDomain, block_times
 from phistar.backends.programs.body_axes import LIFT
-from phistar.backends.rolled.plan import AT_FRAMES, FRAME_POSES, Plan, parts, taken_in, total
-from phistar.backends.rolled.steps import Recorder, Step
+from phistar.backends.rolled.plan import AT_FRAMES, BIAS, FRAME_POSES, Plan, parts, read_off, taken_in, total
+from phistar.backends.rolled.recorder import Recorder, Step
 from phistar.spatial import cross
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep
 from phistar.sweeps.ir import Statement, Sweep, Term
 
-BIAS = "a(0)"  # of the frames, stacked
 POSE = ("R(0) 1", "R(0) 2")  # twelve numbers of each frame: its rotation by rows, then its origin
 TAKEN_SQUARE = "BUB*"
-
-
-def read_off(name: str) -> str:
-    """The flat field that stacks B_f* x(link of f)."""
-    return f"B*{name}"
 
 
 def cleared(plan: Plan, sweep: Sweep) -> Step | None:

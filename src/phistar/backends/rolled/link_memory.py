@@ -13,20 +13,23 @@ from typing import Any
 
 from phistar.backends.code.memory_places import ADDED, NUMBER, VECTOR, MemoryPlaces, Spot
 from phistar.backends.kernels import F64, Value
-from phistar.backends.rolled.steps import Place, Step
+from phistar.backends.rolled.recorder import Place, Step
 from phistar.backends.traces.trace import INPUT, restricted
 
 Entries = dict[tuple[Any, int], int]
 
 _READ_AS = {"passed": "passing", "children": "siblings"}
-MAIL, TOTAL = "mailed", "mailed total"  # what links of any width add to their carrier, and to a sum of all
-POINTERS = {"kept": "frame", "task": "frame", "total": "flat", MAIL: "parent", TOTAL: "flat"}
+POINTERS = {"kept": "frame", "task": "frame", "total": "flat"}
 """The pointers of memories that are not called like them."""
 LINK = ("constant", "own", "parent", "passing", "passed", "children", "siblings", "frame", "flat")
 FRAME = ("point", "frame", "row1", "rows")
 FLAT = ("flat",)
 FIXED = ("constant", "point")  # memories of numbers that are the same for every state
-ADDED_TO = ("total", "task")  # memories that links add to
+
+
+def is_added(place: Place, known: bool) -> bool:
+    """Whether a step adds to what is there, or puts its number, `known` or not, in its place."""
+    return place[0] == "total" or (place[0] == "task" and not known)
 
 
 @dataclass
@@ -117,9 +120,9 @@ def _only(step: Step, kind: int, read: set[Any], outputs: set[str], flat_outputs
         memory, name, entry = place
         if memory == "own":
             return name in outputs or (kind, name, entry) in read or ("parent", name, entry) in read
-        if memory in ("flat", "total", "row", TOTAL):
+        if memory in ("flat", "total", "row"):
             return memory == "row" or name in flat_outputs or ("flat", name, entry) in read or ("row", name) in read
-        return (memory, name, entry) in read or memory in ("task", MAIL)
+        return (memory, name, entry) in read or memory == "task"
 
     kept = [i for i, place in enumerate(step.stores) if wanted(place)]
     return Step(restricted(step.trace, kept), step.loads, tuple(step.stores[i] for i in kept))
@@ -135,7 +138,7 @@ def laid_out(stages: list[Stage], kinds: int, flat: dict[str, tuple[int, int]], 
     memory.frame = _numbered(p for _, p in places if p[0] in ("kept", "task"))
     memory.slot = _numbered(p for _, p in places if p[0] in ("children", "siblings"))
     memory.passing = _numbered(p for _, p in places if p[0] in ("passing", "passed"))
-    memory.shared = _numbered(p for _, p in places if p[0] in ("parent", MAIL))
+    memory.shared = _numbered(p for _, p in places if p[0] == "parent")
     for kind in range(kinds):
         mine = _numbered(p for k, p in links if k == kind and p[0] == "own" and p[1:] not in memory.shared)
         start = len(memory.shared)
@@ -171,10 +174,8 @@ class StepEntries:
 
     def _stored(self, place: Place, known: bool) -> Spot:
         pointer, number = self.entry(place)
-        mailed = place[0] in (MAIL, TOTAL)  # numbers that are known too
-        adds = place[0] in ADDED_TO or mailed
-        way = ADDED if mailed or (adds and not known) else VECTOR
-        return Spot(pointer, 8 * self.memory.lanes * number, way, not adds)
+        way = ADDED if is_added(place, known) else VECTOR
+        return Spot(pointer, 8 * self.memory.lanes * number, way, place[0] not in ("total", "task"))
 
     def entry(self, place: Place) -> tuple[str, int]:
         """A pointer, and the number of the vector from it on."""
@@ -182,7 +183,7 @@ class StepEntries:
         pointer, store = POINTERS.get(memory, memory), self.memory
         if memory == "own":
             number = store.own[self.kind][name, entry]
-        elif memory in ("flat", "total", "row", TOTAL):
+        elif memory in ("flat", "total", "row"):
             number = store.flat[name] + entry
             pointer = pointer if memory != "row" else "rows" if name in store.wide else "row1"
         else:

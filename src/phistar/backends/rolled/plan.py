@@ -3,7 +3,6 @@ outlive their sweep."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 
 from phistar.backends.choice import is_abreast
 from phistar.backends.links.formulas import FORMULAS
+from phistar.backends.links.link_sizes import PARAMETERS, link_rows
 from phistar.backends.programs.body_axes import AXES, LIFT
 from phistar.model import Model
 from phistar.sweeps import ir
@@ -24,7 +24,8 @@ _AT_LINKS = ir.Field | ir.FromChildren | ir.CongruentChildren | _FROM_PARENT
 FLAT_COLUMNS = {"task", "base", "root", "closures"}  # spaces apart from the links whose identity is an operand
 Operators = tuple[tuple[str, tuple[tuple[float, ...], ...]], ...]
 OVER_JOINTS = ("joints", "inner")  # all of them, those between links
-_PER_LINK = {"links": 6, "parameters": 10}  # rows of a link's part of a vector over the links
+OVER_LINKS = ("links", "parameters")
+BIAS = "a(0)"  # of the frames, stacked
 FRAME_POSES = "frame_poses"
 AT_FRAMES = ("frame_turn", "frame_sweep")  # functions of task motions
 
@@ -39,6 +40,11 @@ def total(term: Any) -> str:
     if isinstance(term, ir.ToScalar):
         return f"{term.left}·{term.right}"
     return f"{'E' if isinstance(term, ir.ToBase) else 'π'}{term.name}"
+
+
+def read_off(name: str) -> str:
+    """The flat field that stacks B_f* x(link of f)."""
+    return f"B*{name}"
 
 
 def parts(term: Term) -> Iterator[Term]:
@@ -92,11 +98,6 @@ def inverted_fields(program: Program) -> frozenset[str]:
     while more := {x for name in found if name in made for x in ir.fields_anywhere(made[name])} - found:
         found |= more
     return frozenset(found)
-
-
-def inner_rates(model: Model) -> int:
-    """Rates of the joints between links."""
-    return sum(joint.nv for joint, parent in zip(model.joints, model.parents, strict=True) if parent >= 0)
 
 
 def poses_first(program: Program) -> Program:
@@ -160,7 +161,7 @@ class Plan:
         over = {space for name, space in self.program.inputs if name in self.program.columns}
         known = known and not any(isinstance(s.term, ir.Plus) and not s.term.terms for s in self.flat_results)
         alike = bool(self.blocks) or (over <= FLAT_COLUMNS and len({self.flat_rows[space] for space in over}) <= 1)
-        return spaces <= {*OVER_JOINTS, *_PER_LINK, *self.flat_rows} and small and known and alike
+        return spaces <= {*OVER_JOINTS, *OVER_LINKS, *self.flat_rows} and small and known and alike
 
     @property
     def flat_results(self) -> list[Statement]:
@@ -210,7 +211,7 @@ class Plan:
     def _columns_of(self, space: str) -> int:
         """Columns of an identity operand."""
         if self.blocks:
-            return _PER_LINK.get(space, self.blocks)
+            return {"links": 6, "parameters": PARAMETERS}.get(space, self.blocks)
         return self.flat_rows.get(space, 1)
 
     @cached_property
@@ -238,21 +239,20 @@ class Plan:
             return self._block_columns.get(name, 1)
         return self.width if name in self.wide else 1
 
-    def shape(self, name: str) -> tuple[int, int]:
-        """Shape of a link field that neighbours or frames read, or of a flat input."""
+    def shape(self, name: str, width: int = 6, bodies: int = 1) -> tuple[int, int]:
+        """Shape of a field that neighbours or frames read at a link of so many motions and bodies, or of a flat
+        input."""
         if name == "X":
-            return 12, 1
+            return 12 * bodies, 1
         square = any(
             isinstance(x, ir.CongruentParent | ir.BackCongruentParent) and x.name == name for x in self.everything
         )
-        return (6, 6) if square else (6, self.columns(name))
+        return (width, width) if square else (width, self.columns(name))
 
     def entries(self, name: str, model: Model) -> int:
         """Size of an input that is one vector."""
         space = dict(self.program.inputs)[name]
-        if space in OVER_JOINTS:
-            return model.nv if space == "joints" else inner_rates(model)
-        return self.flat_rows.get(space) or _PER_LINK[space] * len(model.bodies)
+        return self.flat_rows[space] if space in self.flat_rows else sum(link_rows(model, space))
 
     @cached_property
     def by_column(self) -> frozenset[str]:
@@ -272,15 +272,13 @@ class Plan:
         return {name: space for name, space in self.program.outputs if space not in self.flat_rows}
 
     def parts(self, name: str, model: Model) -> list[int]:
-        """Number of entries of an input or result per link; joints on the world are not between links."""
-        inner = (self.given.get(name) or self.outputs[name]) == "inner"
-        counts = [math.prod(self.part(name, joint.nv)) for joint in model.joints]
-        return [0 if inner and parent < 0 else n for n, parent in zip(counts, model.parents, strict=True)]
+        """Number of entries of an input or result per link."""
+        return [n * self.columns(name) for n in link_rows(model, self.given.get(name) or self.outputs[name])]
 
-    def part(self, name: str, dofs: int) -> tuple[int, int]:
+    def part(self, name: str, dofs: int, width: int) -> tuple[int, int]:
         """The shape of a link's part of an input or result."""
         space = self.given.get(name) or self.outputs[name]
-        return _PER_LINK.get(space, dofs), self.columns(name)
+        return {"links": width, "parameters": PARAMETERS}.get(space, dofs), self.columns(name)
 
     @cached_property
     def at_root(self) -> bool:

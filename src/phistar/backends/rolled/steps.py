@@ -1,12 +1,13 @@
 """One link's work in one sweep, traced once per kind of link: what a long chain repeats.
 
 A step reads the link's constants from a table, its own fields, what its parent passes on (outward) and what its
-children have sent (inward); it writes its own fields and what neighbours read. Everything is a place in memory, named
-here and addressed in `link_memory.py`.
+children have sent (inward); it writes its own fields and what neighbours read. Blocks have w(k) rows, as the kind of
+link says: six, or as many as a body that bends or a compound link has motions.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
@@ -16,13 +17,15 @@ import numpy as np
 
 from phistar.backends.links import moves
 from phistar.backends.links import values as link
-from phistar.backends.links.formulas import FORMULAS
 from phistar.backends.links.link_frames import ROOT, SCREW
-from phistar.backends.links.values import Links
-from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_transposed
+from phistar.backends.links.mechanism import Act, Mechanism
+from phistar.backends.links.rigid import SixWide
+from phistar.backends.links.values import Links, inertia_matrix
+from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_total, block_transposed
 from phistar.backends.programs.body_axes import AXES, MOVED
-from phistar.backends.rolled.plan import Plan, accumulator, gathered, total
-from phistar.backends.traces.trace import CONST, COS, INPUT, SIN, Scalar, Tape, Trace, finish
+from phistar.backends.rolled.plan import BIAS, Plan, accumulator, gathered, read_off, total
+from phistar.backends.rolled.recorder import Place, Recorder, Step, remembered
+from phistar.backends.traces.trace import Scalar
 from phistar.model import Helical, Model, Prismatic
 from phistar.sweeps import ir
 from phistar.sweeps.evaluate import evaluate_sweep
@@ -30,88 +33,77 @@ from phistar.sweeps.ir import Statement, Sweep, Term
 
 # Where the constants of a link are in its row: a screw (with its pitch) and the inertia fill the first sixteen.
 PLACING, PITCH, INERTIA, PLACING_MORE, PITCH_MORE, ARMATURE, SPIN, BODY, CONSTANTS = 0, 5, 6, 16, 22, 23, 29, 35, 47
+POSE = 12  # numbers of a body's place: its rotation by rows, then its origin
 
-Place = tuple[str, Any, int]
-"""(memory, name, entry): "constant", "own", "parent", "passed", "passing", "children", "siblings", "kept", "task",
-"flat", "total"."""
 
-TURNS = "sin cos"
+class LinkKind(ABC):
+    """Abstract. Links that are traced once: width, rates and bodies of one, and of the link that carries it; `build`
+    tells links apart as those on them see them, `above` is that of the carrier."""
+
+    key: bytes
+    is_root: bool
+    sizes: tuple[int, int, int]
+    carrier_sizes: tuple[int, int, int]
+    build: bytes = b""
+    above: bytes = b""
+    keeps: bool = False  # whether blocks are kept from sweep to sweep: they cost more to make than to load
+    has_body_axes: bool = False  # whether its axes are those of its bodies
+    frames: tuple[tuple[int, str], ...] | None = None  # task frames on it; None: a stage of their own reads them
+
+    @abstractmethod
+    def mechanism(self, record: Recorder) -> tuple[Mechanism, int]:
+        """The link at the numbers of a record, in a mechanism, and its number there."""
+
+    @abstractmethod
+    def placed(self, rows: np.ndarray, above: bool) -> Any:
+        """Pose of the link, or of its carrier, from the numbers of its bodies, (bodies, 12)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class Kind(LinkKind):
     """A joint (as a model of one body) and how its link is placed in its parent."""
 
     model: Model
     role: str
     key: bytes
+    carrier_sizes = (6, 0, 1)
+
+    @property
+    def is_root(self) -> bool:
+        return self.role == ROOT
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        return 6, self.model.nv, 1
+
+    def mechanism(self, record: Recorder) -> tuple[Mechanism, int]:
+        path, links = symbolic_link(record, self)
+        return StepLink(replace(links, paths=(path,)), record), 0
+
+    def placed(self, rows: np.ndarray, above: bool) -> moves.Move:
+        return rows[0, :9].reshape(3, 3), rows[0, 9:]
 
 
-@dataclass(frozen=True)
-class Step:
-    """A traced step: `loads[number]` and `stores[position]` are places."""
+@dataclass(frozen=True, eq=False)
+class StepLink(SixWide):
+    """A rigid link of one kind, its constants in memory."""
 
-    trace: Trace
-    loads: tuple[Place, ...]
-    stores: tuple[Place, ...]
+    plain: Links
+    record: Recorder
 
+    def armature(self, k: int) -> np.ndarray:
+        nv = self.plain.model.nv
+        diagonal = np.zeros((nv, nv), dtype=object)
+        for i in range(nv):
+            diagonal[i, i] = self.record.load("constant", "", ARMATURE + i)
+        return diagonal
 
-class StepTape(Tape):
-    """Sines and cosines are computed in one sweep and kept: a later sweep that asks for the same finds them."""
+    def crossed(self, act: Act, k: int, x: np.ndarray, back: bool) -> np.ndarray:
+        assert back and act != "motion"
+        return (moves.back_outward if act == "force" else moves.congruent_back_outward)(self.plain.path(k), x)
 
-    def __init__(self, recorder: Recorder, kept: dict[Any, int]) -> None:
-        super().__init__()
-        self.recorder, self.kept = recorder, kept
-        self.known = len(kept)
-        self.new: list[Scalar] = []
-
-    def emit(self, op: int, left: Any, right: Any = None) -> Scalar:
-        if op not in (SIN, COS):
-            return super().emit(op, left, right)
-        key = (op, self.spelling(left))
-        if key not in self.kept:
-            self.kept[key] = len(self.kept)
-            self.new.append(super().emit(op, left, right))
-        elif self.kept[key] < self.known:
-            return self.recorder.load("own", TURNS, self.kept[key])
-        return super().emit(op, left, right)
-
-    def spelling(self, index: int) -> Any:
-        """Expression of an instruction, the same on any tape."""
-        op, left, right = self.code[index]
-        if op == INPUT:
-            return self.recorder.loads[left]
-        return (op, left) if op == CONST else (op, *(self.spelling(x) for x in (left, right) if x is not None))
-
-
-class Recorder:
-    """Instructions and the places that they load from; of `zeros`, those that hold nothing but zero, none is loaded."""
-
-    def __init__(self, kept: dict[Any, int], zeros: Callable[[Place], bool] | None = None) -> None:
-        self.loads: list[Place] = []
-        self.zeros = zeros
-        self.seen: dict[Place, Any] = {}
-        self.tape = StepTape(self, kept)
-
-    def load(self, memory: str, name: Any, entry: int) -> Any:
-        place = (memory, name, entry)
-        if self.zeros is not None and self.zeros(place):
-            return 0.0
-        if place not in self.seen:
-            self.seen[place] = self.tape.emit(INPUT, len(self.loads))
-            self.loads.append(place)
-        return self.seen[place]
-
-    def array(self, memory: str, name: Any, shape: tuple[int, ...], start: int = 0) -> np.ndarray:
-        result = np.empty(shape, dtype=object)
-        for offset, index in enumerate(np.ndindex(*shape)):
-            result[index] = self.load(memory, name, start + offset)
-        return result
-
-    def finished(self, stores: list[tuple[Place, Any]]) -> Step:
-        stores = stores + [(("own", TURNS, self.tape.known + i), x) for i, x in enumerate(self.tape.new)]
-        trace = finish(self.tape, [x for _, x in stores])
-        return Step(trace, tuple(self.loads), tuple(place for place, _ in stores))
+    def pose(self, k: int, above: Any) -> moves.Move:
+        return moves.placed(self.plain.path(k), *(above or (np.eye(3), np.zeros(3))))
 
 
 def symbolic_link(record: Recorder, kind: Kind) -> tuple[tuple[moves.Move, ...], Links]:
@@ -159,29 +151,36 @@ def _about_z(joint: Any, q: np.ndarray, turn: Any, shift: Any) -> moves.Move:
 class StepTracer(BlockDomain):
     """Runs the statements of the sweeps, in order, at a symbolic link of one kind."""
 
-    def __init__(self, plan: Plan, kind: Kind, zeros: Callable[[Place], bool] | None = None) -> None:
-        self.plan, self.kind, self.model, self.zeros = plan, kind, kind.model, zeros
-        self.nv = kind.model.nv
+    def __init__(
+        self, plan: Plan, kind: LinkKind, zeros: Callable[[LinkKind, Place], bool] = lambda kind, place: False
+    ) -> None:
+        self.plan, self.kind, self.zeros = plan, kind, zeros
+        self.width, self.nv, self.bodies = kind.sizes
         self.turns: dict[Any, int] = {}
         self.earlier: dict[str, np.ndarray | None] = {}
 
     def trace(self, sweep: Sweep) -> Step:
-        self.record = Recorder(self.turns, self.zeros)
+        self.record = Recorder(self.turns, lambda place: self.zeros(self.kind, place))
         self.made: dict[str, Block] = {}
-        self.moves, self.links = symbolic_link(self.record, self.kind)
+        self.link, self.at = self.kind.mechanism(self.record)
+        if self.kind.keeps:
+            self.link.keep_crossing(self.at, self.kept("E_phi", lambda: self.link.crossing(self.at)))
         evaluate_sweep(sweep, self)
-        stores = [*self.fields(), *self.sent(sweep), *self.totals()]
+        elsewhere = [*self.sent(sweep), *self.totals(), *self.at_frames()]  # which may make blocks that are kept
+        stores = [*self.fields(), *elsewhere]
         self.earlier |= {name: remembered(value) for name, value in self.made.items()}
         return self.record.finished(stores)
 
-    def sites(self, sweep: Sweep) -> tuple[Kind]:
-        return (self.kind,)
+    def sites(self, sweep: Sweep) -> tuple[int]:
+        return (self.at,)
 
     def skips(self, statement: Statement) -> bool:
-        return statement.target in self.plan.only_at_frames
+        return self.kind.frames is None and statement.target in self.plan.only_at_frames
 
-    def put(self, statement: Statement, at: Kind, value: Block) -> None:
-        if statement.symmetric and value is not None:
+    def put(self, statement: Statement, at: int, value: Block) -> None:
+        if statement.target == "X":
+            value = _numbers(value)
+        elif statement.symmetric and value is not None:
             value = link.mirrored(value)
         self.made[statement.target] = value
 
@@ -189,29 +188,37 @@ class StepTracer(BlockDomain):
 
     def fields(self) -> list[tuple[Place, Any]]:
         stores: list[tuple[Place, Any]] = []
+        kept = self.plan.kept if self.kind.frames is None else ()
         for name, value in self.made.items():
             memories = [] if value is None else ["own"]
-            memories += [m for m, names in (("passing", self.plan.passing), ("kept", self.plan.kept)) if name in names]
+            memories += [m for m, names in (("passing", self.plan.passing), ("kept", kept)) if name in names]
             if value is None and (name in self.plan.shared or name in self.plan.outputs):
                 memories.append("own")
             if memories:
-                shape = self.plan.part(name, self.nv) if name in self.plan.outputs else self.plan.shape(name)
+                shape = self.part(name) if name in self.plan.outputs else self.plan.shape(name, self.width, self.bodies)
                 entries = np.zeros(shape) if value is None else value
                 stores += [((memory, name, i), x) for memory in memories for i, x in enumerate(entries.reshape(-1))]
         return stores
 
+    def part(self, name: str) -> tuple[int, int]:
+        """Shape of this link's part of an input or result."""
+        return self.plan.part(name, self.nv, self.width)
+
     def sent(self, sweep: Sweep) -> list[tuple[Place, Any]]:
-        """Terms this link sends its parent: φx, or the upper triangle of φXφ*. All kinds send the same entries."""
+        """Terms this link sends its parent: φx, or the upper triangle of φXφ*. All kinds on a link of one build send
+        the same entries."""
         result: list[tuple[Place, Any]] = []
-        if self.kind.role == ROOT:
+        if self.kind.is_root:
             return result
+        above, _, _ = self.kind.carrier_sizes
         for term in dict.fromkeys(t for s in sweep.statements for t in gathered(s.term)):
-            value, shape = self.field(term.name), self.plan.shape(term.name)
+            value = self.field(term.name)
             if isinstance(term, ir.FromChildren):
-                moved = np.zeros(shape) if value is None else moves.inward(self.moves, value)
+                shape = above, self.plan.columns(term.name)
+                moved = np.zeros(shape) if value is None else self.link.inward(self.at, value)
             else:
-                moved = np.zeros((6, 6)) if value is None else moves.congruent_inward(self.moves, value)
-                moved = moved[np.triu_indices(6)]
+                moved = np.zeros((above, above)) if value is None else self.link.congruent_inward(self.at, value)
+                moved = moved[np.triu_indices(above)]
             result += [(("siblings", accumulator(term), i), x) for i, x in enumerate(moved.reshape(-1))]
         return result
 
@@ -223,53 +230,91 @@ class StepTracer(BlockDomain):
             if not any(name in self.made for name in names) or any(self.unmade(name) for name in names):
                 continue
             if not isinstance(term, ir.ToScalar):
-                value = None if self.kind.role != ROOT else self.field(term.name)
-                added = moves.inward(self.moves, value) if value is not None and isinstance(term, ir.ToBase) else value
+                added = self.field(term.name) if self.kind.is_root else None
+                if added is not None and isinstance(term, ir.ToBase):
+                    added = self.link.to_base(self.at, added)
             else:
                 added = block_times(block_transposed(self.field(term.left)), self.field(term.right))
             entries = [] if added is None else enumerate(added.reshape(-1))
-            result += [(("total", total(term), i), x) for i, x in entries if isinstance(x, Scalar)]
+            result += [(("total", total(term), i), x) for i, x in entries if isinstance(x, Scalar) or x != 0.0]
         return result
+
+    def at_frames(self) -> list[tuple[Place, Any]]:
+        """Rows of its task frames in fields read off links, once the link is placed."""
+        result: list[tuple[Place, Any]] = []
+        if not self.kind.frames or self.unmade("X"):
+            return result
+        asked = list(dict.fromkeys(x for x in self.plan.everything if isinstance(x, ir.ToTask | ir.Call)))
+        for number, frame in self.kind.frames:
+            for term in asked:
+                if isinstance(term, ir.ToTask) and self.is_new(term.name):
+                    value, name = self.field(term.name), read_off(term.name)
+                    moved = None if value is None else self.link.to_frame(frame, self.place(), value)
+                elif isinstance(term, ir.Call) and term.function == "bias_acceleration_at_frames" and self.is_new("V"):
+                    velocity, name = self.field("V"), BIAS
+                    moved = None if velocity is None else self.link.frame_bias(frame, self.place(), velocity)
+                else:
+                    continue
+                entries = [] if moved is None else enumerate(moved.reshape(-1), 6 * number * moved.shape[-1])
+                result += [(("flat", name, i), x) for i, x in entries]
+        return result
+
+    def is_new(self, name: str) -> bool:
+        """Whether a field and the link's place are both there, one of them since this sweep."""
+        return not self.unmade(name) and (name in self.made or "X" in self.made)
 
     def unmade(self, name: str) -> bool:
         return name not in self.made and name not in self.earlier and name not in self.plan.given
 
     # Terms
 
-    def apply(self, function: str, arguments: list[Block], at: Kind) -> Block:
+    def apply(self, function: str, arguments: list[Block], at: int) -> Block:
         if function == "pose":
-            return self.pose()
+            return self.link.pose(at, None if self.kind.is_root else self.place(above=True))
         if function in AXES:
-            return None if arguments[0] is None else AXES[function](self.in_body(), arguments[0])
-        return FORMULAS[function](self.links, 0, *arguments)
+            plain = arguments[0] is None or self.kind.has_body_axes
+            return arguments[0] if plain else AXES[function](self.in_body(), arguments[0])
+        return self.link.apply(function, at, arguments, lambda: None if self.kind.is_root else self.parent("V"))
 
-    def move(self, term: Term, at: Kind) -> Block:
-        record, path = self.record, self.moves
+    def move(self, term: Term, at: int) -> Block:
+        record, root, name = self.record, self.kind.is_root, getattr(term, "name", "")
         match term:
-            case ir.FromChildren(name=name):
-                return record.array("children", accumulator(term), self.plan.shape(name))
+            case ir.FromChildren():
+                return record.array("children", accumulator(term), (self.width, self.plan.columns(name)))
             case ir.CongruentChildren():
-                result = np.empty((6, 6), dtype=object)
-                result[np.triu_indices(6)] = record.array("children", accumulator(term), (21,))
+                result = np.empty((self.width, self.width), dtype=object)
+                upper = np.triu_indices(self.width)
+                result[upper] = record.array("children", accumulator(term), (len(upper[0]),))
                 return link.mirrored(result)
-            case ir.FromParent(name=name):
-                return None if self.kind.role == ROOT else moves.outward(path, self.parent(name))
-            case ir.CongruentParent(name=name):
-                above = None if self.kind.role == ROOT else link.mirrored(self.parent(name))
-                return None if above is None else moves.congruent_outward(path, above)
-            case ir.BackFromParent(name=name):
-                return None if self.kind.role == ROOT else moves.back_outward(path, self.parent(name))
-            case ir.BackCongruentParent(name=name):
-                above = None if self.kind.role == ROOT else link.mirrored(self.parent(name))
-                return None if above is None else moves.congruent_back_outward(path, above)
-            case ir.FromBase(name=name):
-                at_base = self.kind.role == ROOT
-                return moves.outward(path, record.array("flat", name, self.plan.shape(name))) if at_base else None
-            case ir.FromRoot(name=name):
-                return record.array("flat", name, self.plan.shape(name)) if self.kind.role == ROOT else None
-            case ir.FromTask(name=name):
-                return record.array("task", name, (6, self.plan.columns(name)))
+            case ir.FromParent():
+                return None if root else self.link.outward(at, self.parent(name))
+            case ir.CongruentParent():
+                return None if root else self.link.congruent_outward(at, link.mirrored(self.parent(name)))
+            case ir.BackFromParent():
+                return None if root else self.link.crossed("force", at, self.parent(name), True)
+            case ir.BackCongruentParent():
+                return None if root else self.link.crossed("congruent", at, link.mirrored(self.parent(name)), True)
+            case ir.FromBase():
+                return self.link.from_base(at, self.flat(name)) if root else None
+            case ir.FromRoot():
+                return self.flat(name) if root else None
+            case ir.FromTask():
+                if self.kind.frames is None:
+                    return record.array("task", name, (6, self.plan.columns(name)))
+                return block_total([(1.0, self.brought(name, i, frame)) for i, frame in self.kind.frames])
         raise NotImplementedError(term)
+
+    def flat(self, name: str) -> np.ndarray:
+        return self.record.array("flat", name, self.plan.shape(name))
+
+    def brought(self, name: str, number: int, frame: str) -> np.ndarray:
+        """Bx of one of its frames."""
+        columns = self.plan.columns(name)
+        if name in self.plan.program.columns:
+            given = np.eye(columns)[6 * number : 6 * number + 6]
+        else:
+            given = self.record.array("flat", name, (6, columns), 6 * number * columns)
+        return self.link.from_frame(frame, self.place(), given)
 
     def in_body(self) -> moves.Move:
         """The link's frame in the body's own."""
@@ -277,64 +322,73 @@ class StepTracer(BlockDomain):
         return rotation, np.zeros(3) if self.plan.keeps_origins else self.record.array("constant", "", (3,), BODY + 9)
 
     def parent(self, name: str) -> np.ndarray:
-        return self.record.array("passed" if name in self.plan.passing else "parent", name, self.plan.shape(name))
+        width, _, bodies = self.kind.carrier_sizes
+        memory = "passed" if name in self.plan.passing else "parent"
+        return self.record.array(memory, name, self.plan.shape(name, width, bodies))
 
-    def pose(self) -> np.ndarray:
-        """X as twelve numbers: the rotation by rows, then the origin."""
-        above = np.concatenate([np.eye(3).reshape(-1), np.zeros(3)]) if self.kind.role == ROOT else self.parent("X")
-        above = above.reshape(-1)
-        rotation, origin = moves.placed(self.moves, above[:9].reshape(3, 3), above[9:])
-        return np.concatenate([rotation.reshape(-1), origin])[:, None]
+    def place(self, above: bool = False) -> Any:
+        """Pose of the link, or of its carrier, in the mechanism's form."""
+        value = self.parent("X") if above else self.field("X")
+        return self.kind.placed(np.reshape(value, (-1, POSE)), above)
 
-    def get(self, name: str, at: Kind) -> Block:
+    def get(self, name: str, at: int) -> Block:
         return self.field(name)
 
     def field(self, name: str) -> Block:
         if name in self.made:
             return self.made[name]
         if name in self.plan.program.columns:
-            return np.eye(*self.plan.part(name, self.nv))
+            return np.eye(*self.part(name))
         if name in self.plan.given:
-            return self.record.array("own", name, self.plan.part(name, self.nv))
+            return self.record.array("own", name, self.part(name))
         if (known := self.earlier.get(name)) is None:
             return None
-        if name in self.plan.repeated:
-            return self.value(self.plan.repeated[name], self.kind)
+        if name in self.plan.repeated and not self.kind.keeps:
+            return self.value(self.plan.repeated[name], self.at)
         result = np.empty(known.shape, dtype=object)
         for index in np.ndindex(*known.shape):
             number: Any = known[index]
             result[index] = number if isinstance(number, float) else self.record.load("own", name, number)
         return result
 
-    def data(self, name: str, at: Kind) -> Block:
-        if name == "H":
-            return block_transposed(self.links.subspace[0])
-        if name == "M":
-            given = self.field(MOVED)
-            return (self.links if given is None else replace(self.links, inertias=given.reshape(1, 10))).mass(0)
-        if name == "BUB*":
-            return self.record.array("task", name, (6, 6))
-        if name == "S":
-            return self.links.rotor(0)
-        if name == "N":
-            return None if self.kind.role == ROOT else np.eye(self.nv)
-        if name == "A":
-            diagonal = np.zeros((self.nv, self.nv), dtype=object)
-            for i in range(self.nv):
-                diagonal[i, i] = self.record.load("constant", "", ARMATURE + i)
-            return diagonal
+    def data(self, name: str, at: int) -> Block:
+        match name:
+            case "N":
+                return None if self.kind.is_root else np.eye(self.nv)
+            case "BUB*" if self.kind.frames is None:
+                return self.record.array("task", name, (6, 6))
+            case "M" if (given := self.field(MOVED)) is not None:
+                return inertia_matrix(given.reshape(10))
+        return self.kept(name, lambda: self._block(name)) if self.kind.keeps else self._block(name)
+
+    def _block(self, name: str) -> Block:
+        match name:
+            case "H":
+                return block_transposed(self.link.subspace(self.at))
+            case "M":
+                return self.link.mass(self.at)
+            case "A":
+                return self.link.armature(self.at)
+            case "S":
+                return self.link.rotor(self.at)
+            case "BUB*":
+                return self._squares()
         raise NotImplementedError(name)
 
+    def _squares(self) -> Block:
+        own = [self.link.from_frame(frame, self.place(), np.eye(6)) for _, frame in self.kind.frames or ()]
+        return block_total([(1.0, np.matmul(x, block_transposed(x))) for x in own])
 
-def remembered(value: Block) -> np.ndarray | None:
-    """Value of each constant entry, else the index of the first entry that holds the same scalar."""
-    if value is None:
-        return None
-    result, first = np.empty(value.shape, dtype=object), {}
-    for entry, index in enumerate(np.ndindex(*value.shape)):
-        number = value[index]
-        if isinstance(number, Scalar):
-            result[index] = first.setdefault(number.index, entry)
-        else:
-            result[index] = float(number)
-    return result
+    def kept(self, name: str, make: Callable[[], Block]) -> Block:
+        """A block that is made in the first sweep that asks for it."""
+        known = f"block {name}"
+        if self.unmade(known):
+            made = make()
+            self.made[known] = None if made is None else np.asarray(made)
+        return self.field(known)
+
+
+def _numbers(pose: Any) -> np.ndarray:
+    """A place as numbers: twelve for each body of the link."""
+    places = [pose] if isinstance(pose, tuple) else list(pose.values())
+    return np.concatenate([np.concatenate([np.reshape(turn, -1), shift]) for turn, shift in places])[:, None]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from phistar.backends.links.link_frames import SCREW, LinkFrames
+from phistar.backends.links.link_sizes import link_parents
 from phistar.backends.links.values import spin_of
 from phistar.backends.rolled.link_memory import Rooms
 from phistar.backends.rolled.plan import Plan
+from phistar.backends.rolled.rolled_links import RolledLinks
 from phistar.backends.rolled.steps import (
     ARMATURE,
     BODY,
@@ -43,15 +46,18 @@ class Given:
     motors: bool = False
 
 
-def tables(
-    model: Model, frames: LinkFrames, kinds: list[int], plan: Plan, memory: Rooms, names: Any, lanes: int
-) -> list[Any]:
-    """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs, named."""
-    areas = Areas(model, kinds, memory, names)
-    arrays = _arrays(model, kinds, areas.own, plan, memory)
+def tables(links: RolledLinks, plan: Plan, memory: Rooms, names: Any, lanes: int) -> list[Any]:
+    """In the order of `rolled_loop.TABLES`, then the places of the entries of q, the inputs and the outputs; `names`
+    are those of the task frames."""
+    model, kinds = links.model, links.numbers
+    areas = Areas(model, kinds, memory, names if links.frames is not None else ())
+    arrays = _arrays(links, areas.own, plan, memory)
     initial = initial_numbers(model, kinds, areas.own, plan, memory)
     given = Given(*arrays, *initial, in_body_axes=plan.in_body_axes, motors=plan.motors)
-    made = link_tables(model, frames, kinds, areas, given, names, lanes)
+    if links.frames is not None:
+        made = link_tables(model, links.frames, kinds, areas, given, names, lanes)
+    else:
+        made = built_tables(links, areas, given, lanes)
     if not plan.operand:
         return made
     entries = np.array(operand_places(model, kinds, areas.own, plan, memory), dtype=np.int64)
@@ -69,14 +75,32 @@ def operand_places(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, 
 def link_tables(
     model: Model, frames: LinkFrames, kinds: list[int], areas: Areas, given: Given, names: Any, lanes: int
 ) -> list[Any]:
-    """The same for arrays whose places are known."""
-    constants, rows = _constants(model, frames, given)
-    starts, more = _extras(model, areas.sent)
+    """The same for rigid links in given frames and arrays whose places are known."""
+    points = [_point(model, frames, name) for name in names]
+    return _tables(model, _constants(model, frames, given), kinds, areas, given, points, lanes)
+
+
+def built_tables(links: RolledLinks, areas: Areas, given: Given, lanes: int) -> list[Any]:
+    """The same for links told apart by how they are built."""
+    return _tables(links.model, links.own_constants(), links.numbers, areas, given, [], lanes)
+
+
+def _tables(
+    model: Model,
+    own: tuple[np.ndarray, np.ndarray],
+    kinds: list[int],
+    areas: Areas,
+    given: Given,
+    points: list[np.ndarray],
+    lanes: int,
+) -> list[Any]:
+    constants, rows = own
+    starts, more = _extras(areas.children, areas.sent)
     places = [np.array(kinds), *(lanes * x for x in areas.of_links()), starts[:-1], starts[1:], rows]
     initial, sizes = given.initial, (len(x) for x in given.arrays)
     counts = [len(kinds), areas.room + given.beyond, areas.pass_start, len(initial), *sizes, *given.columns]
     if areas.room * lanes >= 1 << 32:
-        raise ModelError(f"{model.name} has {len(kinds)} bodies, more than one call can keep in 32 GB of memory.")
+        raise ModelError(f"{model.name} has {len(kinds)} links, more than one call can keep in 32 GB of memory.")
 
     def at(numbers: Any) -> np.ndarray:
         return (lanes * np.array(numbers, dtype=np.int64)).astype(np.uint32)
@@ -86,7 +110,7 @@ def link_tables(
         np.stack(places, axis=-1).astype(np.uint32),
         constants,
         at(areas.slot_start + areas.memory.slot * np.array(more, dtype=np.int64)),
-        np.array([_point(model, frames, name) for name in names], dtype=float).reshape(-1, 12),
+        np.array(points, dtype=float).reshape(-1, 12),
         at(areas.of_frames()),
         at(initial),
         np.array(given.numbers, dtype=float),
@@ -103,15 +127,20 @@ class Areas:
         self.by_body = {b: 2 + number for number, b in enumerate(sorted({b for b in self.bodies if b >= 0}))}
         self.frame_start = memory.flat_size
         self.slot_start = self.frame_start + (2 + len(self.by_body)) * memory.frame
-        self.sent, slots = _sending(model)
+        parents = link_parents(model)
+        self.children: list[list[int]] = [[] for _ in parents]
+        for k, parent in enumerate(parents):
+            if parent >= 0:
+                self.children[parent].append(k)
+        self.sent, slots = _sending(self.children)
         self.pass_start = self.slot_start + slots * memory.slot
-        self.passing, passes = _passing(model)
+        self.passing, passes = _passing(parents, self.children)
         own_start = self.pass_start + passes * memory.passing
         sizes = np.array([len(own) for own in memory.own])[kinds]
         self.own = own_start + np.concatenate([[0], np.cumsum(sizes)])
-        self.parents = np.array([p if p >= 0 else k for k, p in enumerate(model.parents)])
+        self.parents = np.array([p if p >= 0 else k for k, p in enumerate(parents)])
         self.room = int(self.own[-1]) + 1
-        self.received = np.array([self.sent[c[0]] if c else 0 for c in model.children[: len(kinds)]])
+        self.received = np.array([self.sent[c[0]] if c else 0 for c in self.children])
 
     def of_links(self) -> list[np.ndarray]:
         """Columns own, parent, passing, passed, children, siblings, frame."""
@@ -131,39 +160,39 @@ class Areas:
         return [self.frame_start + self.by_body.get(b, 1) * self.memory.frame for b in self.bodies]
 
 
-def _sending(model: Model) -> tuple[np.ndarray, int]:
+def _sending(children: list[list[int]]) -> tuple[np.ndarray, int]:
     """Slot that each link sends to; slot 0 stays zero. A slot is freed once the parent has read it."""
-    n, free, count = len(model.bodies), [], 1
+    n, free, count = len(children), [], 1
     sent = np.zeros(n, dtype=np.int64)
     for k in range(n - 1, -1, -1):
         if free:
             sent[k] = free.pop()
         else:
             sent[k], count = count, count + 1
-        free += [int(sent[c]) for c in model.children[k]]
+        free += [int(sent[c]) for c in children[k]]
     return sent, count
 
 
-def _extras(model: Model, sent: np.ndarray) -> tuple[np.ndarray, Table]:
+def _extras(children: list[list[int]], sent: np.ndarray) -> tuple[np.ndarray, Table]:
     """The slots of all children but the first, link after link."""
     counts, found = [0], []
-    for children in model.children[: len(model.bodies)]:
-        found += [int(sent[c]) for c in children[1:]]
+    for own in children:
+        found += [int(sent[c]) for c in own[1:]]
         counts.append(len(found))
     return np.array(counts), found
 
 
-def _passing(model: Model) -> tuple[np.ndarray, int]:
+def _passing(parents: Sequence[int], children: list[list[int]]) -> tuple[np.ndarray, int]:
     """Slot that each link passes on in; freed after its last child."""
-    n, free, count = len(model.bodies), [], 0
+    n, free, count = len(children), [], 0
     slots = np.zeros(n, dtype=np.int64)
-    last = [max(children, default=-1) for children in model.children[:n]]
+    last = [max(own, default=-1) for own in children]
     for k in range(n):
         if free:
             slots[k] = free.pop()
         else:
             slots[k], count = count, count + 1
-        parent = model.parents[k]
+        parent = parents[k]
         if parent >= 0 and last[parent] == k:
             free.append(int(slots[parent]))
         if last[k] < 0:
@@ -207,10 +236,10 @@ def _point(model: Model, frames: LinkFrames, name: str) -> np.ndarray:
     return np.concatenate([frames.point(frame.body, place.translation), axes.reshape(-1)])
 
 
-def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[list[Any], Table]:
+def _arrays(links: RolledLinks, own: np.ndarray, plan: Plan, memory: Rooms) -> tuple[list[Any], Table]:
     """Place of each entry of q, the inputs and the outputs, and the columns of each."""
-    program = plan.program
-    arrays: list[Any] = [over_links(kinds, own, memory, "q", [joint.nq for joint in model.joints])]
+    program, model, kinds = plan.program, links.model, links.numbers
+    arrays: list[Any] = [coordinate_places(links, own, memory)]
     columns = [model.nq]
     matrices = {program.result_names[public] for public in program.matrices}  # of one column too
 
@@ -229,6 +258,14 @@ def _arrays(model: Model, kinds: list[int], own: np.ndarray, plan: Plan, memory:
         if name in plan.by_column:
             columns[-1] = plan.entries(plan.operand, model)
     return arrays, columns
+
+
+def coordinate_places(links: RolledLinks, own: np.ndarray, memory: Rooms) -> np.ndarray:
+    """Places of the entries of q, each among those of its link."""
+    result = np.full(links.model.nq, int(own[-1]))
+    entries = [i for link in links.coordinates for i in link]
+    result[entries] = over_links(links.numbers, own, memory, "q", [len(link) for link in links.coordinates])
+    return result
 
 
 def over_links(kinds: list[int], own: np.ndarray, memory: Rooms, name: str, counts: list[int]) -> np.ndarray:

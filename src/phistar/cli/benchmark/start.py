@@ -23,7 +23,6 @@ import phistar as ps
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.machine import cache
 from phistar.backends.pairwise.kernel import pair_operations
-from phistar.backends.rolled_kernel import rolled_operations
 from phistar.cli.benchmark.robots import build
 from phistar.cli.benchmark.tasks import ROLLOUT, ours, random_states
 from phistar.model import Model
@@ -83,7 +82,10 @@ def _kept(folder: Path, model: Model) -> tuple[int | None, int | None]:
 def _operations(header: Mapping[str, Any], model: Model) -> int:
     if "pairs" in header:
         return pair_operations(header["pairs"], single_axes(model))
-    return rolled_operations(header, model) if "by_column" in header else header["operations"]
+    if "by_column" not in header:
+        return header["operations"]
+    once, again = (next(reversed(header[name]), 0) for name in ("operations", "by_column"))  # of the last kind of link
+    return len(model.bodies) * (once + model.nv * again)
 
 
 @contextmanager

@@ -1,0 +1,51 @@
+"""How large links are: the bodies of each, its width w(k) and its rates, single or compound, rigid or bending."""
+
+from __future__ import annotations
+
+from phistar.model import Model
+
+PARAMETERS = 10  # inertial parameters of a body
+
+
+def links_of(model: Model) -> tuple[tuple[int, ...], ...]:
+    """The bodies of each link."""
+    if model.embedding is not None:
+        return tuple(group.bodies for group in model.embedding.groups)
+    return tuple((k,) for k in range(len(model.bodies)))
+
+
+def link_parents(model: Model) -> tuple[int, ...]:
+    """The link that each link hangs on; −1 for the world."""
+    return model.parents if model.embedding is None else tuple(group.parent for group in model.embedding.groups)
+
+
+def link_size(model: Model, k: int) -> tuple[int, int, int]:
+    """Width, rates and bodies of a link."""
+    if model.embedding is None:
+        body = model.bodies[k]
+        return 6 + body.modes, body.joint.nv + body.modes, 1
+    return model.embedding.width(k), model.embedding.choices[k].shape[-1], len(model.embedding.groups[k].bodies)
+
+
+def has_wide_links(model: Model) -> bool:
+    """Whether some link is not six wide: a body that bends, or a compound link."""
+    return model.is_flexible or model.embedding is not None
+
+
+def link_rows(model: Model, space: str) -> list[int]:
+    """Rows of each link's part of a space over the links; joints on the world are not between links ("inner")."""
+    sizes = [link_size(model, k) for k in range(len(links_of(model)))]
+    if space == "links":
+        return [width for width, _, _ in sizes]
+    if space == "parameters":
+        return [PARAMETERS] * len(sizes)
+    inner = space == "inner"
+    return [
+        0 if inner and parent < 0 else rates for (_, rates, _), parent in zip(sizes, link_parents(model), strict=True)
+    ]
+
+
+def space_sizes(model: Model, frames: tuple[str, ...]) -> dict[str, int]:
+    """Rows of the spaces that a robot and frames on it give, by what they are over."""
+    over_links = {space: sum(link_rows(model, space)) for space in ("joints", "inner", "links", "parameters")}
+    return {**over_links, "root": 6 * link_parents(model).count(-1), "base": 6, "task": 6 * len(frames)}
