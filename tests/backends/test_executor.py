@@ -29,6 +29,7 @@ MODULES = [
     "control.passivity",
     "control.joint_laws",
     "control.kinematics",
+    "control.pose_search",
     "control.operational",
     "control.innovations",
     "estimation.covariances",
@@ -93,7 +94,7 @@ OVER_LINKS = [
     "control.joint_laws.gathered",
     "estimation.state_space.link_forces",
     "estimation.state_space.propagated",
-    "control.kinematics.damped_rates",
+    "control.pose_search.damped_rates",
 ]
 
 
