@@ -31,6 +31,7 @@ from phistar.model import (
 from phistar.model.geometry import Shape
 from phistar.model.manifold import OFF_UNIT
 from phistar.model.parts import CoupledJoints
+from phistar.plant.field_kinds import read_field
 from phistar.plant.members import Robot, add_body, inertia_of, join
 from phistar.plant.mjcf_plants import plant_of_mjcf
 from phistar.plant.plant import Plant
@@ -95,7 +96,19 @@ def _mechanism(entry: PlantEntry, name: str, folders: Folders, where: str) -> Pl
             plant.actuate(actuator.part, actuator.kind, **given)
         except PhistarError as error:
             raise FileError(f"{where}, [[actuators]] {number + 1}: {error}") from None
+    _add_fields(plant, entry, where)
     return plant
+
+
+def _add_fields(plant: Plant, entry: PlantEntry, where: str) -> None:
+    for number, field in enumerate(entry.fields):
+        own = f"{where}, [[fields]] {number + 1}"
+        try:
+            plant.add_field(read_field(field.kind, field.model_extra or {}, plant, own))
+        except FileError:
+            raise
+        except PhistarError as error:
+            raise FileError(f"{own}: {error}") from None
 
 
 def _add_part(plant: Plant, part: PartEntry, folders: Folders, where: str) -> None:

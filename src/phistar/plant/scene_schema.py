@@ -235,6 +235,12 @@ class TaskEntry(OpenEntry):
     kind: Text
 
 
+class FieldEntry(OpenEntry):
+    """[[fields]]: forces on bodies from outside, by the name of a kind that is registered, with its own keys."""
+
+    kind: Text
+
+
 class PlantEntry(Entry):
     """A plant."""
 
@@ -259,6 +265,7 @@ class PlantEntry(Entry):
     )
     sensors: list[SensorEntry] = []
     welds: list[WeldEntry] = []
+    fields: list[FieldEntry] = Field(default=[], description="Forces on bodies from outside, such as orbital gravity.")
 
 
 class SceneEntry(PlantEntry):

@@ -19,6 +19,8 @@ from phistar.io.bundled import is_bundled
 from phistar.io.packages import FolderList
 from phistar.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Plane, Polytope, Sphere
 from phistar.model.geometry import Shape
+from phistar.plant.field_kinds import described_field
+from phistar.plant.fields import Field as FieldLike
 from phistar.plant.fluid import Fluid, WeightSupport
 from phistar.plant.members import Robot, starting_state
 from phistar.plant.plant import Plant
@@ -45,12 +47,6 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
     data: dict[str, Any] = {"format_version": FORMAT_VERSION, "name": plant.name, "gravity": list(plant.gravity)}
     if plant.source:
         data |= {"mjcf": _relative(plant.source, path), "without": list(plant.without)}
-    for field in plant.fields:
-        if not (plant.source and isinstance(field, Fluid | WeightSupport)):
-            raise FileError(
-                f"The plant has a field, {type(field).__name__}, which is Python's and has no place in a file; save "
-                "the plant before plant.add_field(…)."
-            )
     if plant.start is not None:
         data["start"] = starting_state(plant)[0]
     data |= _contacts(plant)
@@ -63,6 +59,7 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
     own = plant.sensors[plant.file_sensors :]
     data["sensors"] = [_sensor(asdict(sensor)) for sensor in own]
     data["welds"] = [{"frames": list(pair)} for pair in plant.welds]
+    data["fields"] = [_field(field) for field in plant.fields if not _is_of_mjcf(plant, field)]
     made = _plain({key: value for key, value in data.items() if key == "actuators" or not _is_empty(value)})
     validated(PlantEntry, made, str(path))
     Path(path).write_text(text_of(made), encoding="utf-8")
@@ -71,6 +68,21 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
 def _is_mjcf(plant: Plant, robot: Robot) -> bool:
     """Whether a robot is the one that the plant's MJCF file is, which comes first."""
     return bool(plant.source) and robot is next(iter(plant.robots.values()))
+
+
+def _is_of_mjcf(plant: Plant, field: FieldLike) -> bool:
+    """Whether a field is one that the plant's MJCF file brings along."""
+    return bool(plant.source) and isinstance(field, Fluid | WeightSupport)
+
+
+def _field(field: FieldLike) -> dict[str, Any]:
+    made = described_field(field)
+    if made is None:
+        raise FileError(
+            f"The plant has a field, {type(field).__name__}, which is Python's and has no place in a file; save "
+            "the plant before plant.add_field(…)."
+        )
+    return made
 
 
 def _file_of(robot: Robot, path: Path) -> str:

@@ -61,6 +61,7 @@ class Faces:
         for facet in facets:
             if facet.body not in model.body_indices:
                 raise unknown("body", facet.body, list(model.body_indices), model.name)
+        self.facets = tuple(facets)
         self.bodies = np.array([model.body_indices[facet.body] for facet in facets], dtype=int)
         self.areas = np.array([facet.area for facet in facets])
         self.normals = np.array([facet.normal for facet in facets], dtype=float).reshape(-1, 3)
