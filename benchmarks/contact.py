@@ -203,7 +203,9 @@ def measure_environments(seconds: float = 2.0, many: int = 64) -> str:
     found = []
     for env, count in ((environments.PlantEnv(plant), 1), (environments.PlantVectorEnv(plant, many), many)):
         env.reset(seed=0)
-        action, made, began = np.zeros(env.action_space.shape), 0, perf_counter()
+        action, made = np.zeros(env.action_space.shape), 0
+        env.step(action)
+        began = perf_counter()
         while perf_counter() - began < seconds:
             env.step(action)
             made += count

@@ -212,17 +212,21 @@ class LaneLoops:
         self._function, self.used = _entry(tuple(functions), wholes, columns, None, numbers, lanes, *apart)
         self.lanes, self.name = lanes, functions[-1].__name__
         self.own = {name.removesuffix(LANED): np.zeros(0) for name in self.used if name.endswith(LANED)}
+        self._held, self._table = [np.zeros(0)] * len(self.used), np.zeros(len(self.used), np.int64)
         self.bind(arrays)
 
-    def bind(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Work on these arrays from now on; what lanes have of arrays that keep their shape stays."""
-        for name, kept in self.own.items():
-            if kept.shape[:-1] != arrays[name].shape:
-                self.own[name] = aligned((*arrays[name].shape, self.lanes), arrays[name].dtype)
-                self.own[name][...] = arrays[name][..., None]
+    def bind(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Work on these arrays from now on; what lanes have of arrays that keep their shape stays. Whether some did
+        not."""
+        grown = [name for name, kept in self.own.items() if kept.shape[:-1] != arrays[name].shape]
+        for name in grown:
+            self.own[name] = aligned((*arrays[name].shape, self.lanes), arrays[name].dtype)
+            self.own[name][...] = arrays[name][..., None]
         held = [self.own[n.removesuffix(LANED)] if n.endswith(LANED) else arrays[n] for n in self.used]
-        _check_memory(self.name, self.used, held, 3)
-        self._held, self._table = held, np.array([x.ctypes.data for x in held], dtype=np.int64)
+        others = [i for i, (x, y) in enumerate(zip(held, self._held, strict=True)) if x is not y]
+        _check_memory(self.name, [self.used[i] for i in others], [held[i] for i in others], 3)
+        self._table[others], self._held = [held[i].ctypes.data for i in others], held
+        return bool(grown)
 
     def __call__(self) -> None:
         fault = self._function(self._table.ctypes.data)

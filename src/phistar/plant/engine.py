@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -95,8 +95,7 @@ class Engine:
 
     def bind(self) -> None:
         t = self.tables
-        loops = SERVES if t["counts"][c.LONG_TREES] else without_long_trees(SERVES)
-        self.serve, self.batch = bound(loops, t, {}, self.checked), t["batch"]
+        self.serve, self.batch = bound(self._loops, t, {}, self.checked), t["batch"]
         self.q, self.v, self.force = t["q"], t["rates"], t["force"]
         self.counts, self.numbers = t["counts"], t["numbers"]
 
@@ -142,19 +141,23 @@ class Engine:
             self.serve()
             self.check()
 
-    def through_scenes(self, count: int) -> None:
-        """All scenes of the tables through their steps: in lanes, where there are enough of them, and where all that a
-        step asks is there in lanes."""
+    def through_scenes(self, count: int, scenes: Mapping[str, np.ndarray]) -> None:
+        """So many scenes, whose tables these are, through their steps: in lanes, where there are enough of them, and
+        where all that a step asks is there in lanes."""
+        table = {**self.tables, **scenes}
         if count >= FILLED * host().lanes and SceneLanes.possible(self.moves, self.tables):
             if self._lanes is None:
-                self._lanes = SceneLanes(self.moves, self.tables)
+                self._lanes = SceneLanes(self.moves, table)
             self.batch[LANES] = self._lanes.lanes
-            self._lanes.run(self.tables)
+            self._lanes.run(table)
         else:
             self.batch[LANES] = 1
-            self.bind()
-            self.serve()
+            bound(self._loops, table, {}, self.checked)()
             self.check()
+
+    @property
+    def _loops(self) -> Sequence[Callable[..., Any]]:
+        return SERVES if self.tables["counts"][c.LONG_TREES] else without_long_trees(SERVES)
 
     def drive(self) -> None:
         """The forces and servos of `command` and `outer`, for the next step."""

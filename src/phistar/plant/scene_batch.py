@@ -102,20 +102,17 @@ class SceneBatch:
         self.make_room(min(int(engine.counts[c.ROOM]), MANY))
         self.done[:] = 0
         while True:
-            engine.tables.update(self._tables())
             batch = engine.batch
             batch[[MODE, SCENES, STEPS_EACH, NQ, NV]] = SCENES_THROUGH, self.count, steps, nq, nv
             batch[[REMEMBERED, EACH, KEEPS]] = self.each, commands.ndim == 3, keeps
             engine.numbers[c.LENGTH] = h
-            engine.through_scenes(self.count)
+            engine.through_scenes(self.count, self._tables())
             if (self.done > 0).all():
                 break
             if (self.done < 0).any():  # more contacts than a scene has room for
                 self.make_room(-int(self.done.min()))
             else:
                 engine.grow()
-        engine.tables.update(no_scenes())
-        engine.bind()
 
     def put(self, scenes: np.ndarray | int, q: np.ndarray, v: np.ndarray) -> None:
         """Some scenes at states without memory."""

@@ -10,6 +10,7 @@ from phistar.backends.machine.jit import host
 from phistar.backends.native_door import LaneLoops
 from phistar.constraints import columns as c
 from phistar.plant.batch_loop import ROLLS
+from phistar.plant.no_books import without_books
 from phistar.plant.no_long_trees import without_long_trees
 from phistar.plant.tree_moves import TreeMoves
 
@@ -24,9 +25,9 @@ class SceneLanes:
     def __init__(self, moves: TreeMoves, tables: Mapping[str, np.ndarray]) -> None:
         self.moves, self.lanes = moves, host().lanes
         written = {name for kernel in moves.asked for name, _ in kernel.outputs}
-        loops = without_long_trees(ROLLS)
-        self.tables = self._own_calls(tables)
-        self.loops = LaneLoops(loops, self.tables, {}, self.lanes, PLAIN, sorted({*written, "lane"}))
+        loops = without_books(without_long_trees(ROLLS))
+        self.wholes = {name: tables[name].copy() for name in ("tree_wholes", "loop_wholes")}  # addresses of its own
+        self.loops = LaneLoops(loops, {**tables, **self.wholes}, {}, self.lanes, PLAIN, sorted({*written, "lane"}))
         self.loops.own["lane"][...] = np.arange(self.lanes)
         self._ask()
 
@@ -35,21 +36,16 @@ class SceneLanes:
         """Whether all that a step asks is there in lanes: kernels of trees that are not long."""
         return not tables["counts"][c.LONG_TREES] and all(kernel.compiled for kernel in moves.asked)
 
-    def _own_calls(self, tables: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The tables, with addresses of their own."""
-        return {**tables, "tree_wholes": tables["tree_wholes"].copy(), "loop_wholes": tables["loop_wholes"].copy()}
-
     def _ask(self) -> None:
-        own, self.kept = self.loops.own, []
-        for kernel in self.moves.asked:
-            self.kept.append(kernel.in_lanes(own, self.lanes))
-            kernel.write(self.tables, self.kept[-1])
+        """The kernels on the tables of the lanes."""
+        self.kept = [kernel.in_lanes(self.loops.own, self.lanes) for kernel in self.moves.asked]
+        for kernel, call in zip(self.moves.asked, self.kept, strict=True):
+            kernel.write(self.wholes, call)
 
     def run(self, tables: Mapping[str, np.ndarray]) -> None:
         """All scenes of the tables that are not done."""
-        self.tables = self._own_calls(tables)
-        self.loops.bind(self.tables)
-        self._ask()
+        if self.loops.bind({**tables, **self.wholes}):
+            self._ask()
         for name in FRESH:
             self.loops.own[name][...] = tables[name][..., None]
         self.loops()
