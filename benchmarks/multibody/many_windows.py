@@ -16,7 +16,7 @@ import phistar as ps
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from four_bar_truss import mast
 
-STATES, ROUNDS = 512, 9
+STATES, ROUNDS = 512, 100
 
 
 def fastest(pairs):

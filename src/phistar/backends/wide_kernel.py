@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import is_wide_written
+from phistar.backends.choice import SHORT, TRACED, WRITTEN, choose, is_wide_written
 from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.mechanism import Mechanism
@@ -19,7 +20,7 @@ from phistar.backends.machine.rows import Signature
 from phistar.backends.programs.interpret import poses, run
 from phistar.backends.rolled_kernel import compile_rolled
 from phistar.backends.traces.arrays import is_traced, traced
-from phistar.backends.traces.trace import Scalar, Tape, Trace, finish
+from phistar.backends.traces.trace import Scalar, ShortTape, Tape, TooLong, Trace, finish
 from phistar.errors import StatementError
 from phistar.model import Model
 from phistar.sweeps.lower import lower_poses
@@ -49,7 +50,7 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
         return _compiled(wanted, order) if wanted.model.nv else partial(values_over_links, wanted)
     kernel = compile_rolled(wanted)
     if kernel is not None:
-        return kernel
+        return _faster(wanted, order, kernel)
     if len(wanted.nodes) > 1:
         each = [_function(replace(wanted, nodes=(named,)), order) for named in wanted.nodes]
         return partial(_one_by_one, each)
@@ -59,6 +60,42 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
     told = "%s of %s is evaluated link by link on arrays, not compiled: what was asked takes all joints at once."
     _log.warning(told, " and ".join(name for name, _ in wanted.nodes), wanted.model.name)
     return partial(values_over_links, wanted)
+
+
+def _faster(wanted: Statements, order: tuple[str, ...], rolled: Kernel) -> Kernel:
+    """The kernel that runs link by link, or straight-line code where counts say that it is faster."""
+    if not SHORT < len(wanted.model.bodies) <= TRACED:
+        return rolled
+    chosen = choose(WideCounts(wanted, order, rolled))
+    return replace(_compiled(wanted, order) if chosen.schedule == WRITTEN else rolled, chosen=chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class WideCounts:
+    """Operations per state of statements about links of any width, as `choose` asks for them."""
+
+    wanted: Statements
+    order: tuple[str, ...]
+    rolled: Kernel
+
+    @property
+    def model(self) -> Model:
+        return self.wanted.model
+
+    @property
+    def key(self) -> Any:
+        return "any width", self.wanted.key
+
+    def link_by_link(self) -> int | None:
+        return self.rolled.operations
+
+    def pair_by_pair(self) -> int | None:
+        return None
+
+    def written_out(self, most: int | None) -> tuple[int, int] | None:
+        with suppress(TooLong):
+            return _traced(self.wanted, self.order, most)[0].operations, 0
+        return None
 
 
 def _one_by_one(functions: list[Evaluated], q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -116,9 +153,11 @@ def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.
     return result
 
 
-def _traced(wanted: Statements, order: tuple[str, ...]) -> tuple[Trace, Signature]:
-    """The instructions of one state over (q, vectors in order), and the shapes of inputs and results."""
-    tape, spaces, sizes = Tape(), dict(wanted.program().inputs), space_sizes(wanted.model, wanted.frames)
+def _traced(wanted: Statements, order: tuple[str, ...], most: int | None = None) -> tuple[Trace, Signature]:
+    """The instructions of one state over (q, vectors in order), at most so many, and the shapes of inputs and
+    results."""
+    tape = Tape() if most is None else ShortTape(most)
+    spaces, sizes = dict(wanted.program().inputs), space_sizes(wanted.model, wanted.frames)
     rows = [wanted.model.nq, *(sizes[spaces[name]] if name in spaces else wanted.model.nv for name in order)]
     arrays = [tape.inputs((n,)) for n in rows]
     made = values_over_links(wanted, arrays[0], dict(zip(order, arrays[1:], strict=True)))
@@ -139,7 +178,8 @@ def statement_kernel(wanted: Statements) -> Kernel:
     if wanted.parameters:
         raise _constants(wanted)
     rolled = None if is_wide_written(wanted.model) else compile_rolled(wanted)
-    return rolled or _compiled(wanted, inputs_of(wanted))
+    order = inputs_of(wanted)
+    return _compiled(wanted, order) if rolled is None else _faster(wanted, order, rolled)
 
 
 def statement_trace(wanted: Statements) -> tuple[Trace, tuple[str, ...], Signature]:
