@@ -189,11 +189,52 @@ def _apply_letter(letter: Node, value: Value) -> Value:
     applied = _pairing(symbol, value) if symbol is not letter and _is_vector(symbol) else Apply(letter, value)
     if _is_vector(letter) and value is not ONE:
         raise StatementError(f"{letter!r} stands to the left of a number made by the same statement; compute it apart.")
-    return total([(scale, applied)], applied.space) if scale != 1 else applied
+    return total([(scale, applied)], letter.codomain) if scale != 1 else applied  # type: ignore[arg-type]
 
 
-def _pairing(symbol: Node, value: Value) -> Pairing:
-    return Pairing(apply(symbol, ONE), value)
+def _pairing(symbol: Node, value: Value) -> Value:
+    """y*z; where y is carried to what z is made of, the two meet halfway: θ̇*HφMφ*H*θ̇ is V*MV."""
+    plain = Pairing(apply(symbol, ONE), value)
+    met, free = _met(plain.vector, value), _velocities(walk(value))
+    fewer = sum(x not in free.values() for x in walk(met)) < len(walk(plain))
+    return met if fewer else plain
+
+
+def _met(vector: Value, value: Value) -> Value:
+    """y*Xz as (X*y)*z, as far as X*y is there already."""
+    if isinstance(value, Total):
+        made = [(c, _met(vector, part)) for c, part in value.terms]
+        by: dict[Value, list[tuple[Fraction, Value]]] = {}
+        for c, part in made:
+            by.setdefault(part.vector if isinstance(part, Pairing) else part, []).append((c, part))
+        return total([_beside(group) for group in by.values()], SCALARS)
+    if isinstance(value, Apply) and value.argument is not ONE:
+        moved, known = apply(adjoint(value.letter), vector), walk(value.argument)
+        velocities = _velocities(known)
+        if moved in known or moved in velocities:
+            return _met(velocities.get(moved, moved), value.argument)
+    return Pairing(vector, value)
+
+
+def _beside(group: list[tuple[Fraction, Value]]) -> tuple[Fraction, Value]:
+    """Σ c·x*y of one x as x*Σ c·y."""
+    first = group[0][1]
+    if len(group) == 1 or not isinstance(first, Pairing):
+        return group[0]
+    parts = [(c, x.argument) for c, x in group if isinstance(x, Pairing)]
+    scale, whole = _pulled(total(parts, first.argument.space))  # type: ignore[attr-defined]
+    return scale, Pairing(first.vector, whole)
+
+
+def _velocities(known: list[Value]) -> dict[Value, Value]:
+    """H*θ̇ and φ*H*θ̇ = V, which a and b are made of, and what they stand in a program as."""
+    from phistar.operators.symbols import Symbols
+
+    if not any(isinstance(x, Apply) and x.argument is ONE and getattr(x.letter, "name", "") in "ab" for x in known):
+        return {}
+    s = Symbols()
+    own = apply(s.H.T @ s.v, ONE)
+    return {own: own, apply(s.phi.T, own): apply(s.V, ONE)}
 
 
 def _is_vector(node: Node) -> bool:
@@ -275,6 +316,8 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
         key: object = value.letter if isinstance(value, Apply | Bracketed) and not is_vector else value
         if isinstance(value, Solve):
             key = value.matrix
+        elif isinstance(value, Pairing):
+            key = value.argument
         by_letter.setdefault(key, []).append((c, value))
     merged: list[tuple[Fraction, Value]] = []
     for group in by_letter.values():
@@ -282,6 +325,11 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
             merged.append(group[0])
             continue
         first = group[0][1]
+        if isinstance(first, Pairing):
+            vectors = [(c, v.vector) for c, v in group if isinstance(v, Pairing)]
+            scale, vector = _pulled(total(vectors, first.vector.space))  # type: ignore[attr-defined]
+            merged.append((scale, Pairing(vector, first.argument)))
+            continue
         assert isinstance(first, Apply | Bracketed | Solve)
         applied = [(c, v.argument) for c, v in group if isinstance(v, Apply | Bracketed | Solve)]
         inner = total(applied, first.argument.space)  # type: ignore[attr-defined]

@@ -1,0 +1,25 @@
+"""Sixty and more statements nobody has named: linear in the links, and as cheap as the best form known by hand."""
+
+import pytest
+
+from phistar.sweeps.cost import cost_polynomial
+from phistar.sweeps.lower import lower
+from phistar.sweeps.search import LINKS, operations
+from tests.identities.researchers import CASES, Study
+
+WORSE = 1.01  # how much more than the hand's form what is found may cost
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_form_that_is_found_is_linear_and_no_dearer_than_the_hand_s(name):
+    case = CASES[name]
+    study = Study(case.kind)
+    found, hand = case.statement(study).simplify(), case.hand(study)
+    assert cost_polynomial(lower(found.node)).degree == 1
+    assert operations(found.node, n=LINKS) <= WORSE * operations(hand.node, n=LINKS), found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_hand_s_form_is_the_statement(name):
+    study, case = Study(CASES[name].kind), CASES[name]
+    assert case.statement(study).equals(case.hand(study)).proved is not False
