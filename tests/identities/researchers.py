@@ -32,7 +32,11 @@ class Study:
 
     @cached_property
     def own(self) -> dict[str, Expression]:
-        joints, tasks, closures = ("Rates", "Torques"), ("TaskMotions", "TaskForces"), ("ClosureMotions", "ClosureForces")
+        joints, tasks, closures = (
+            ("Rates", "Torques"),
+            ("TaskMotions", "TaskForces"),
+            ("ClosureMotions", "ClosureForces"),
+        )
         over = "positive block-diagonal"
         made = {"Wj": (*joints, over), "Ll": ("Motions", "Forces", over), "Xt": (*tasks, "positive")}
         made |= {"Yc": (*closures, "positive"), "Nm": ("Torques", "Torques", "block-diagonal")}
@@ -119,13 +123,11 @@ CASES: dict[str, Case] = {
     ),
     "null space of the task, rates": Case(
         lambda a: a.v - a.mass.inv @ a.J.T @ (a.J @ a.mass.inv @ a.J.T).inv @ a.J @ a.v,
-        lambda a: a.v
-        - a.whitening.T @ a.D.inv @ a.H @ a.psi @ a.B @ a.omega.inv @ a.B.T @ a.phi.T @ a.H.T @ a.v,
+        lambda a: a.v - a.whitening.T @ a.D.inv @ a.H @ a.psi @ a.B @ a.omega.inv @ a.B.T @ a.phi.T @ a.H.T @ a.v,
     ),
     "null space of the task, forces": Case(
         lambda a: a.T - a.J.T @ (a.J @ a.mass.inv @ a.J.T).inv @ a.J @ a.mass.inv @ a.T,
-        lambda a: a.T
-        - a.H @ a.phi @ a.B @ a.omega.inv @ a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.whitening @ a.T,
+        lambda a: a.T - a.H @ a.phi @ a.B @ a.omega.inv @ a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.whitening @ a.T,
     ),
     "felt force of motors": Case(
         lambda a: (a.J @ a.mass.inv @ a.J.T).inv @ a.J @ a.mass.inv @ a.T,
@@ -133,11 +135,13 @@ CASES: dict[str, Case] = {
     ),
     "constrained forward dynamics": Case(
         lambda a: a.mass.inv @ (a.T - a.J.T @ (a.J @ a.mass.inv @ a.J.T).inv @ a.J @ a.mass.inv @ a.T),
-        lambda a: a.whitening.T
-        @ a.D.inv
-        @ (
-            a.whitening @ a.T
-            - a.H @ a.psi @ a.B @ a.omega.inv @ a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.whitening @ a.T
+        lambda a: (
+            a.whitening.T
+            @ a.D.inv
+            @ (
+                a.whitening @ a.T
+                - a.H @ a.psi @ a.B @ a.omega.inv @ a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.whitening @ a.T
+            )
         ),
     ),
     "some motors on the tip": Case(
@@ -146,18 +150,9 @@ CASES: dict[str, Case] = {
     ),
     "reach of weighted motors": Case(
         lambda a: a.J @ a.mass.inv @ a.W @ a.mass.inv @ a.J.T @ a.f,
-        lambda a: a.B.T
-        @ a.psi.T
-        @ a.H.T
-        @ a.D.inv
-        @ a.whitening
-        @ a.W
-        @ a.whitening.T
-        @ a.D.inv
-        @ a.H
-        @ a.psi
-        @ a.B
-        @ a.f,
+        lambda a: (
+            a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.whitening @ a.W @ a.whitening.T @ a.D.inv @ a.H @ a.psi @ a.B @ a.f
+        ),
     ),
     "energy of an impulse": Case(
         lambda a: a.T.T @ a.mass.inv @ a.T, lambda a: (a.whitening @ a.T).T @ a.D.inv @ a.whitening @ a.T
@@ -170,9 +165,7 @@ CASES: dict[str, Case] = {
     "kinetic energy and springs": Case(
         lambda a: a.v.T @ (a.mass + a.W) @ a.v, lambda a: a.V.T @ a.M @ a.V + a.v.T @ a.W @ a.v
     ),
-    "power of Coriolis forces": Case(
-        lambda a: a.v.T @ a.C, lambda a: a.V.T @ (a.M @ a.phi.T @ a.a + a.b)
-    ),
+    "power of Coriolis forces": Case(lambda a: a.v.T @ a.C, lambda a: a.V.T @ (a.M @ a.phi.T @ a.a + a.b)),
     "tip velocity after an impulse": Case(
         lambda a: a.J @ a.v + a.J @ a.mass.inv @ a.T,
         lambda a: a.B.T @ (a.V + a.psi.T @ a.H.T @ a.D.inv @ a.whitening @ a.T),
@@ -189,27 +182,31 @@ CASES: dict[str, Case] = {
     ),
     "tip spring, implicit": Case(
         lambda a: (a.mass + a.J.T @ a.X @ a.J).inv @ a.T,
-        lambda a: a.solved(a.T)
-        - a.whitening.T
-        @ a.D.inv
-        @ a.H
-        @ a.psi
-        @ a.B
-        @ (a.X.inv + a.omega).inv
-        @ a.B.T
-        @ a.psi.T
-        @ a.H.T
-        @ a.D.inv
-        @ a.whitening
-        @ a.T,
+        lambda a: (
+            a.solved(a.T)
+            - a.whitening.T
+            @ a.D.inv
+            @ a.H
+            @ a.psi
+            @ a.B
+            @ (a.X.inv + a.omega).inv
+            @ a.B.T
+            @ a.psi.T
+            @ a.H.T
+            @ a.D.inv
+            @ a.whitening
+            @ a.T
+        ),
     ),
     "tip spring, implicit, on the left": Case(
         lambda a: (a.mass + a.J.T @ a.X @ a.J).inv @ a.T,
-        lambda a: a.whitening.T
-        @ a.D.inv
-        @ (
-            a.whitening @ a.T
-            - a.H @ a.psi @ a.B @ (a.X.inv + a.omega).inv @ a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.whitening @ a.T
+        lambda a: (
+            a.whitening.T
+            @ a.D.inv
+            @ (
+                a.whitening @ a.T
+                - a.H @ a.psi @ a.B @ (a.X.inv + a.omega).inv @ a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.whitening @ a.T
+            )
         ),
     ),
     "tip inertia with a spring": Case(
@@ -227,65 +224,58 @@ CASES: dict[str, Case] = {
         lambda a: a.J.T @ a.Q.T @ a.Y @ a.Q @ a.J @ a.v,
         lambda a: a.H @ a.phi @ a.B @ a.Q.T @ a.Y @ a.Q @ a.B.T @ a.V,
     ),
-    "compliance at the tip": Case(
-        lambda a: a.J.T @ a.X @ a.J @ a.v, lambda a: a.H @ a.phi @ a.B @ a.X @ a.B.T @ a.V
-    ),
+    "compliance at the tip": Case(lambda a: a.J.T @ a.X @ a.J @ a.v, lambda a: a.H @ a.phi @ a.B @ a.X @ a.B.T @ a.V),
     "compliance and a force": Case(
         lambda a: a.J.T @ a.X @ a.J @ a.v + a.J.T @ a.f, lambda a: a.H @ a.phi @ a.B @ (a.X @ a.B.T @ a.V + a.f)
     ),
     "weighted pseudo-inverse": Case(
         lambda a: a.W.inv @ a.J.T @ (a.J @ a.W.inv @ a.J.T).inv @ a.m,
-        lambda a: a.W.inv
-        @ a.H
-        @ a.phi
-        @ a.B
-        @ (a.B.T @ a.phi.T @ a.H.T @ a.W.inv @ a.H @ a.phi @ a.B).inv
-        @ a.m,
+        lambda a: a.W.inv @ a.H @ a.phi @ a.B @ (a.B.T @ a.phi.T @ a.H.T @ a.W.inv @ a.H @ a.phi @ a.B).inv @ a.m,
     ),
     "damped least squares": Case(
         lambda a: (a.J.T @ a.X @ a.J + a.W).inv @ a.T,
-        lambda a: a.W.inv @ a.T
-        - a.W.inv
-        @ a.H
-        @ a.phi
-        @ a.B
-        @ (a.X.inv + a.B.T @ a.phi.T @ a.H.T @ a.W.inv @ a.H @ a.phi @ a.B).inv
-        @ a.B.T
-        @ a.phi.T
-        @ a.H.T
-        @ a.W.inv
-        @ a.T,
-    ),
-    "damped least squares of a tip": Case(
-        lambda a: (a.J.T @ a.X @ a.J + a.W).inv @ a.J.T @ a.f,
-        lambda a: a.W.inv
-        @ a.H
-        @ a.phi
-        @ a.B
-        @ (
-            a.f
-            - (a.X.inv + a.B.T @ a.phi.T @ a.H.T @ a.W.inv @ a.H @ a.phi @ a.B).inv
+        lambda a: (
+            a.W.inv @ a.T
+            - a.W.inv
+            @ a.H
+            @ a.phi
+            @ a.B
+            @ (a.X.inv + a.B.T @ a.phi.T @ a.H.T @ a.W.inv @ a.H @ a.phi @ a.B).inv
             @ a.B.T
             @ a.phi.T
             @ a.H.T
             @ a.W.inv
+            @ a.T
+        ),
+    ),
+    "damped least squares of a tip": Case(
+        lambda a: (a.J.T @ a.X @ a.J + a.W).inv @ a.J.T @ a.f,
+        lambda a: (
+            a.W.inv
             @ a.H
             @ a.phi
             @ a.B
-            @ a.f
+            @ (
+                a.f
+                - (a.X.inv + a.B.T @ a.phi.T @ a.H.T @ a.W.inv @ a.H @ a.phi @ a.B).inv
+                @ a.B.T
+                @ a.phi.T
+                @ a.H.T
+                @ a.W.inv
+                @ a.H
+                @ a.phi
+                @ a.B
+                @ a.f
+            )
         ),
     ),
     "gain of the filter": Case(lambda a: a.P @ a.H.T @ a.D.inv @ a.T, lambda a: a.G @ a.T),
-    "innovations": Case(
-        lambda a: (a.I + a.H @ a.phi @ a.K).inv @ a.T, lambda a: a.T - a.H @ a.psi @ a.K @ a.T
-    ),
+    "innovations": Case(lambda a: (a.I + a.H @ a.phi @ a.K).inv @ a.T, lambda a: a.T - a.H @ a.psi @ a.K @ a.T),
     "whitening by the square root": Case(
         lambda a: a.D.inv @ (a.I + a.H @ a.phi @ a.K).inv @ (a.T - a.C),
         lambda a: a.D.inv @ (a.T - a.H @ a.psi @ (a.K @ a.T + a.P @ a.a + a.b)) - a.K.T @ a.phi.T @ a.a,
     ),
-    "closed loop of the filter": Case(
-        lambda a: (a.I - a.E_phi + a.K @ a.H).inv @ a.b, lambda a: a.psi @ a.b
-    ),
+    "closed loop of the filter": Case(lambda a: (a.I - a.E_phi + a.K @ a.H).inv @ a.b, lambda a: a.psi @ a.b),
     "coloured again": Case(
         lambda a: (a.I + a.H @ a.phi @ a.K) @ a.D @ (a.I + a.H @ a.phi @ a.K).T @ a.v,
         lambda a: a.H @ a.phi @ a.M @ a.phi.T @ a.H.T @ a.v,
@@ -314,16 +304,16 @@ CASES: dict[str, Case] = {
     ),
     "implicit damper at the tip": Case(
         lambda a: a.J @ (a.mass + a.W).inv @ (a.T - a.W @ a.v),
-        lambda a: a.B.T
-        @ a.pair(a.M, a.W).psi.T
-        @ a.H.T
-        @ a.pair(a.M, a.W).D.inv
-        @ a.pair(a.M, a.W).whitening
-        @ (a.T - a.W @ a.v),
+        lambda a: (
+            a.B.T
+            @ a.pair(a.M, a.W).psi.T
+            @ a.H.T
+            @ a.pair(a.M, a.W).D.inv
+            @ a.pair(a.M, a.W).whitening
+            @ (a.T - a.W @ a.v)
+        ),
     ),
-    "part of the springs": Case(
-        lambda a: a.v - a.mass.inv @ (a.mass + a.W) @ a.v, lambda a: -a.solved(a.W @ a.v)
-    ),
+    "part of the springs": Case(lambda a: a.v - a.mass.inv @ (a.mass + a.W) @ a.v, lambda a: -a.solved(a.W @ a.v)),
     "inertia's part of what springs share": Case(
         lambda a: (a.mass + a.W).inv @ a.mass @ a.v, lambda a: a.v - a.pair(a.M, a.W).solved(a.W @ a.v)
     ),
@@ -333,10 +323,9 @@ CASES: dict[str, Case] = {
     ),
     "weights behind a held tip": Case(
         lambda a: a.W @ a.mass.inv @ (a.T - a.J.T @ (a.J @ a.mass.inv @ a.J.T + a.X.inv).inv @ a.m),
-        lambda a: a.W
-        @ a.whitening.T
-        @ a.D.inv
-        @ (a.T - a.H @ a.psi @ (a.K @ a.T + a.B @ (a.omega + a.X.inv).inv @ a.m)),
+        lambda a: (
+            a.W @ a.whitening.T @ a.D.inv @ (a.T - a.H @ a.psi @ (a.K @ a.T + a.B @ (a.omega + a.X.inv).inv @ a.m))
+        ),
     ),
     "two springs at the tip": Case(
         lambda a: (a.X + a.X).inv @ a.f + a.J @ a.v, lambda a: a.X.inv @ a.f / 2 + a.B.T @ a.V
@@ -358,18 +347,16 @@ CASES: dict[str, Case] = {
     ),
     "tip acceleration": Case(
         lambda a: a.J @ a.mass.inv @ (a.T - a.C) + a.Jdot_v,
-        lambda a: a.B.T
-        @ (a.psi.T @ (a.a + a.H.T @ a.D.inv @ (a.T - a.H @ a.psi @ (a.K @ a.T + a.b + a.P @ a.a))))
-        + a.a0,
+        lambda a: (
+            a.B.T @ (a.psi.T @ (a.a + a.H.T @ a.D.inv @ (a.T - a.H @ a.psi @ (a.K @ a.T + a.b + a.P @ a.a)))) + a.a0
+        ),
     ),
     "operational inverse dynamics": Case(
         lambda a: a.J.T @ (a.J @ a.mass.inv @ a.J.T).inv @ a.m + a.C,
         lambda a: a.H @ a.phi @ (a.B @ a.omega.inv @ a.m + a.M @ a.phi.T @ a.a + a.b),
     ),
     "inertia of a tree": Case(lambda a: a.mass.inv @ a.T, lambda a: a.solved(a.T), TREE),
-    "springs of a tree": Case(
-        lambda a: (a.mass + a.W).inv @ a.T, lambda a: a.pair(a.M, a.A + a.W).solved(a.T), TREE
-    ),
+    "springs of a tree": Case(lambda a: (a.mass + a.W).inv @ a.T, lambda a: a.pair(a.M, a.A + a.W).solved(a.T), TREE),
     "two frames of a tree": Case(
         lambda a: a.J @ a.mass.inv @ a.J.T @ a.f,
         lambda a: a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.H @ a.psi @ a.B @ a.f,
@@ -377,13 +364,15 @@ CASES: dict[str, Case] = {
     ),
     "two frames held": Case(
         lambda a: a.mass.inv @ a.J.T @ (a.J @ a.mass.inv @ a.J.T).inv @ a.m,
-        lambda a: a.whitening.T
-        @ a.D.inv
-        @ a.H
-        @ a.psi
-        @ a.B
-        @ (a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.H @ a.psi @ a.B).inv
-        @ a.m,
+        lambda a: (
+            a.whitening.T
+            @ a.D.inv
+            @ a.H
+            @ a.psi
+            @ a.B
+            @ (a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.H @ a.psi @ a.B).inv
+            @ a.m
+        ),
         TWO,
     ),
     "two frames on springs": Case(
@@ -397,24 +386,28 @@ CASES: dict[str, Case] = {
         TWO,
     ),
     "closures of a tree": Case(
-        lambda a: a.mass.inv
-        @ (a.T - a.J.T @ a.Q.T @ (a.Q @ a.J @ a.mass.inv @ a.J.T @ a.Q.T).inv @ a.Q @ a.J @ a.mass.inv @ a.T),
-        lambda a: a.whitening.T
-        @ a.D.inv
-        @ (
-            a.whitening @ a.T
-            - a.H
-            @ a.psi
-            @ a.B
-            @ a.Q.T
-            @ (a.Q @ a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.H @ a.psi @ a.B @ a.Q.T).inv
-            @ a.Q
-            @ a.B.T
-            @ a.psi.T
-            @ a.H.T
+        lambda a: (
+            a.mass.inv
+            @ (a.T - a.J.T @ a.Q.T @ (a.Q @ a.J @ a.mass.inv @ a.J.T @ a.Q.T).inv @ a.Q @ a.J @ a.mass.inv @ a.T)
+        ),
+        lambda a: (
+            a.whitening.T
             @ a.D.inv
-            @ a.whitening
-            @ a.T
+            @ (
+                a.whitening @ a.T
+                - a.H
+                @ a.psi
+                @ a.B
+                @ a.Q.T
+                @ (a.Q @ a.B.T @ a.psi.T @ a.H.T @ a.D.inv @ a.H @ a.psi @ a.B @ a.Q.T).inv
+                @ a.Q
+                @ a.B.T
+                @ a.psi.T
+                @ a.H.T
+                @ a.D.inv
+                @ a.whitening
+                @ a.T
+            )
         ),
         TWO,
     ),
@@ -429,8 +422,10 @@ CASES: dict[str, Case] = {
     ),
     "acceleration energy": Case(
         lambda a: (a.mass @ a.qdd - a.T).T @ a.mass.inv @ (a.mass @ a.qdd - a.T),
-        lambda a: a.qdd.T @ (a.H @ a.phi @ a.M @ a.phi.T @ a.H.T @ a.qdd - 2 * a.T)
-        + (a.whitening @ a.T).T @ a.D.inv @ a.whitening @ a.T,
+        lambda a: (
+            a.qdd.T @ (a.H @ a.phi @ a.M @ a.phi.T @ a.H.T @ a.qdd - 2 * a.T)
+            + (a.whitening @ a.T).T @ a.D.inv @ a.whitening @ a.T
+        ),
     ),
     "what springs take away": Case(
         lambda a: a.mass.inv @ a.T - (a.mass + a.W).inv @ a.T,
@@ -442,12 +437,7 @@ CASES: dict[str, Case] = {
     ),
     "a force against a tip spring": Case(
         lambda a: (a.mass + a.J.T @ a.X @ a.J).inv @ a.J.T @ a.f,
-        lambda a: a.whitening.T
-        @ a.D.inv
-        @ a.H
-        @ a.psi
-        @ a.B
-        @ (a.f - (a.X.inv + a.omega).inv @ a.omega @ a.f),
+        lambda a: a.whitening.T @ a.D.inv @ a.H @ a.psi @ a.B @ (a.f - (a.X.inv + a.omega).inv @ a.omega @ a.f),
     ),
     "motors against a tip spring": Case(
         lambda a: a.J @ (a.mass + a.J.T @ a.X @ a.J).inv @ a.T,
@@ -471,11 +461,13 @@ CASES: dict[str, Case] = {
     ),
     "weighted effort": Case(
         lambda a: (a.mass @ a.qdd + a.C).T @ a.W.inv @ (a.mass @ a.qdd + a.C),
-        lambda a: (a.H @ a.phi @ (a.M @ a.phi.T @ (a.H.T @ a.qdd + a.a) + a.b)).T
-        @ a.W.inv
-        @ a.H
-        @ a.phi
-        @ (a.M @ a.phi.T @ (a.H.T @ a.qdd + a.a) + a.b),
+        lambda a: (
+            (a.H @ a.phi @ (a.M @ a.phi.T @ (a.H.T @ a.qdd + a.a) + a.b)).T
+            @ a.W.inv
+            @ a.H
+            @ a.phi
+            @ (a.M @ a.phi.T @ (a.H.T @ a.qdd + a.a) + a.b)
+        ),
     ),
     "weighted tip error": Case(
         lambda a: (a.J @ a.v - a.m).T @ a.X @ (a.J @ a.v - a.m),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.identities.graph import Total, apply, operand_of, walk
+from phistar.identities.graph import apply
+from phistar.identities.graph_values import Total, operand_of, walk
 from phistar.identities.negatives import with_shared_negatives
 from phistar.sweeps.search import operations
 from tests.trees import mechanism, relative

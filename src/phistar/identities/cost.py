@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from phistar.identities.graph import Apply, Bracketed, Operand, Solve, Value, apply, arguments, operand_of, walk
+from phistar.identities.graph import apply
+from phistar.identities.graph_values import Apply, Bracketed, Operand, Solve, Value, arguments, operand_of, walk
 from phistar.identities.negatives import with_shared_negatives
+from phistar.identities.pairings import halfway
 from phistar.identities.schedule import schedule, symbol_of
 from phistar.operators.linearized import PARTIALS
 from phistar.operators.nodes import Adjoint, Node
@@ -98,7 +100,7 @@ def cost(node: Node, matrix: bool = False) -> Cost:
     assert node.domain is not None and node.codomain is not None
     both = {node.domain.over, node.codomain.over}
     columns = matrix or both <= {"task", "base", "closures"}
-    (root,) = with_shared_negatives([apply(node, operand_of(node, columns))])
+    (root,) = with_shared_negatives([halfway(apply(node, operand_of(node, columns)))])
     return graph_cost(root)
 
 

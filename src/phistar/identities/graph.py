@@ -7,107 +7,17 @@ operator are merged (ψa + ψb = ψ(a + b)), which is all it takes for the one-p
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from phistar.errors import StatementError
+from phistar.identities.graph_values import ONE, Apply, Blocks, Bracketed, Operand, Pairing, Solve, Total, Value
 from phistar.identities.polynomial import Polynomial, expand
 from phistar.operators.coefficients import ONE as UNIT
 from phistar.operators.coefficients import collect, times, without_zeros
-from phistar.operators.interned import Unique
 from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, defined
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
-from phistar.operators.spaces import SCALARS, Space
+from phistar.operators.spaces import Space
 from phistar.operators.two_way import BRANCHING
-
-
-@dataclass(frozen=True, eq=False)
-class Value(Unique):
-    """Abstract: something the program computes, in `space`."""
-
-
-@dataclass(frozen=True, eq=False)
-class Operand(Value):
-    """What the statement is applied to: a vector x of the space, or (columns) the identity on it."""
-
-    space: Space
-    columns: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Apply(Value):
-    """An operator letter applied to a value; a vector symbol is applied to the scalar operand."""
-
-    letter: Node
-    argument: Value
-
-    @property
-    def space(self) -> Space:
-        assert self.letter.codomain is not None
-        return self.letter.codomain
-
-
-@dataclass(frozen=True, eq=False)
-class Total(Value):
-    terms: tuple[tuple[Fraction, Value], ...]
-    space: Space
-
-
-@dataclass(frozen=True, eq=False)
-class Solve(Value):
-    """X⁻¹y for an operator that no law inverts: `matrix` is X applied to the identity."""
-
-    matrix: Value
-    argument: Value
-    space: Space
-    symmetric: bool
-
-    def with_argument(self, argument: Value) -> Solve:
-        return Solve(self.matrix, argument, self.space, self.symmetric)
-
-
-@dataclass(frozen=True, eq=False)
-class Bracketed(Value):
-    """x~y, F^y or [X]y: a letter made from another value, the vector that it is the bracket of or blocks that are taken
-    together, or its adjoint; applied to a value."""
-
-    letter: Node
-    made_from: Value
-    argument: Value
-
-    def with_argument(self, argument: Value) -> Bracketed:
-        return Bracketed(self.letter, self.made_from, argument)
-
-    @property
-    def space(self) -> Space:
-        assert self.letter.codomain is not None
-        return self.letter.codomain
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks(Value):
-    """A memoryless operator itself, block by block; `vectors` are those that its letters are brackets of."""
-
-    node: Node
-    vectors: tuple[Value, ...]
-    space: Space
-
-
-@dataclass(frozen=True, eq=False)
-class Pairing(Value):
-    """x*y, a scalar: a vector symbol that stands to the left, as in V*MV."""
-
-    vector: Value
-    argument: Value
-    space: Space = SCALARS
-
-
-ONE = Operand(SCALARS, False)
-
-
-def operand_of(node: Node, columns: bool = False) -> Value:
-    assert node.domain is not None
-    return ONE if node.domain == SCALARS else Operand(node.domain, columns)
 
 
 def apply(node: Node, value: Value) -> Value:
@@ -133,7 +43,7 @@ def apply(node: Node, value: Value) -> Value:
 def _solve(inner: Node, value: Value) -> Value:
     assert inner.domain is not None
     matrix = apply(inner, Operand(inner.domain, True))
-    scale, value = _pulled(value)
+    scale, value = pulled(value)
     opened = _opened(expand(inner))
     symmetric = _terms_of(opened) == _terms_of(opened.adjoint())
     return total([(scale, Solve(matrix, value, inner.domain, symmetric))], inner.domain)
@@ -182,59 +92,18 @@ def _apply_letter(letter: Node, value: Value) -> Value:
             return _pairing(symbol, value)
         parts = compound(symbol)
         return apply(parts if symbol is letter else adjoint(parts), value)
-    scale, value = _pulled(value)
+    scale, value = pulled(value)
     if isinstance(symbol, Symbol) and symbol.name in (*BRACKETS, REGRESSOR, TOGETHER):
         bracketed = Bracketed(letter, origin_of(symbol), value)
         return total([(scale, bracketed)], bracketed.space) if scale != 1 else bracketed
     applied = _pairing(symbol, value) if symbol is not letter and _is_vector(symbol) else Apply(letter, value)
     if _is_vector(letter) and value is not ONE:
         raise StatementError(f"{letter!r} stands to the left of a number made by the same statement; compute it apart.")
-    return total([(scale, applied)], letter.codomain) if scale != 1 else applied  # type: ignore[arg-type]
+    return total([(scale, applied)], applied.space) if scale != 1 else applied
 
 
-def _pairing(symbol: Node, value: Value) -> Value:
-    """y*z; where y is carried to what z is made of, the two meet halfway: θ̇*HφMφ*H*θ̇ is V*MV."""
-    plain = Pairing(apply(symbol, ONE), value)
-    met, free = _met(plain.vector, value), _velocities(walk(value))
-    fewer = sum(x not in free.values() for x in walk(met)) < len(walk(plain))
-    return met if fewer else plain
-
-
-def _met(vector: Value, value: Value) -> Value:
-    """y*Xz as (X*y)*z, as far as X*y is there already."""
-    if isinstance(value, Total):
-        made = [(c, _met(vector, part)) for c, part in value.terms]
-        by: dict[Value, list[tuple[Fraction, Value]]] = {}
-        for c, part in made:
-            by.setdefault(part.vector if isinstance(part, Pairing) else part, []).append((c, part))
-        return total([_beside(group) for group in by.values()], SCALARS)
-    if isinstance(value, Apply) and value.argument is not ONE:
-        moved, known = apply(adjoint(value.letter), vector), walk(value.argument)
-        velocities = _velocities(known)
-        if moved in known or moved in velocities:
-            return _met(velocities.get(moved, moved), value.argument)
-    return Pairing(vector, value)
-
-
-def _beside(group: list[tuple[Fraction, Value]]) -> tuple[Fraction, Value]:
-    """Σ c·x*y of one x as x*Σ c·y."""
-    first = group[0][1]
-    if len(group) == 1 or not isinstance(first, Pairing):
-        return group[0]
-    parts = [(c, x.argument) for c, x in group if isinstance(x, Pairing)]
-    scale, whole = _pulled(total(parts, first.argument.space))  # type: ignore[attr-defined]
-    return scale, Pairing(first.vector, whole)
-
-
-def _velocities(known: list[Value]) -> dict[Value, Value]:
-    """H*θ̇ and φ*H*θ̇ = V, which a and b are made of, and what they stand in a program as."""
-    from phistar.operators.symbols import Symbols
-
-    if not any(isinstance(x, Apply) and x.argument is ONE and getattr(x.letter, "name", "") in "ab" for x in known):
-        return {}
-    s = Symbols()
-    own = apply(s.H.T @ s.v, ONE)
-    return {own: own, apply(s.phi.T, own): apply(s.V, ONE)}
+def _pairing(symbol: Node, value: Value) -> Pairing:
+    return Pairing(apply(symbol, ONE), value)
 
 
 def _is_vector(node: Node) -> bool:
@@ -284,7 +153,7 @@ def compound(symbol: Symbol) -> Node:
     }[symbol.name]()
 
 
-def _pulled(value: Value) -> tuple[Fraction, Value]:
+def pulled(value: Value) -> tuple[Fraction, Value]:
     """A coefficient in front of a value, so that −x and x share what is computed from x."""
     if isinstance(value, Total) and len(value.terms) == 1:
         return value.terms[0]
@@ -327,7 +196,7 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
         first = group[0][1]
         if isinstance(first, Pairing):
             vectors = [(c, v.vector) for c, v in group if isinstance(v, Pairing)]
-            scale, vector = _pulled(total(vectors, first.vector.space))  # type: ignore[attr-defined]
+            scale, vector = pulled(total(vectors, first.vector.space))  # type: ignore[attr-defined]
             merged.append((scale, Pairing(vector, first.argument)))
             continue
         assert isinstance(first, Apply | Bracketed | Solve)
@@ -335,38 +204,7 @@ def _merge(collected: dict[Value, Fraction]) -> list[tuple[Fraction, Value]]:
         inner = total(applied, first.argument.space)  # type: ignore[attr-defined]
         if isinstance(inner, Total) and not inner.terms:
             continue
-        scale, inner = _pulled(inner)
+        scale, inner = pulled(inner)
         again = Apply(first.letter, inner) if isinstance(first, Apply) else first.with_argument(inner)
         merged.append((scale, again))
     return sorted(merged, key=lambda item: (item[0] < 0, item[1].place))
-
-
-def walk(root: Value) -> list[Value]:
-    """Every value below `root` once, arguments first."""
-    seen: dict[Value, None] = {}
-    stack: list[tuple[Value, bool]] = [(root, False)]
-    while stack:
-        value, ready = stack.pop()
-        if value in seen:
-            continue
-        if ready:
-            seen[value] = None
-        else:
-            stack.append((value, True))
-            stack.extend((child, False) for child in reversed(arguments(value)))
-    return list(seen)
-
-
-def arguments(value: Value) -> tuple[Value, ...]:
-    match value:
-        case Apply(argument=argument):
-            return (argument,)
-        case Total(terms=terms):
-            return tuple(inner for _, inner in terms)
-        case Solve(matrix=matrix, argument=argument):
-            return (matrix, argument)
-        case Pairing(vector=vector, argument=argument) | Bracketed(made_from=vector, argument=argument):
-            return (vector, argument)
-        case Blocks(vectors=vectors):
-            return vectors
-    return ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from phistar.identities.graph import Apply, Blocks, Bracketed, Operand, Pairing, Solve, Total, Value, total, walk
+from phistar.identities.graph import total
+from phistar.identities.graph_values import Apply, Blocks, Bracketed, Operand, Pairing, Solve, Total, Value, walk
 from phistar.operators.coefficients import ONE, times
 
 Key = frozenset[tuple[Value, Fraction]]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 
-from phistar.identities.graph import Apply, Blocks, Operand, Solve, Total, Value, arguments, memoryless_letters, walk
+from phistar.identities.graph import memoryless_letters
+from phistar.identities.graph_values import Apply, Blocks, Operand, Solve, Total, Value, arguments, walk
 from phistar.identities.polynomial import letters
 from phistar.operators.meanings import GIVEN, INWARD, LOCAL, OUTWARD, POSE, Recursion, recursion_of
 from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol

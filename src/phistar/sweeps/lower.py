@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phistar.identities.graph import ONE as ONE_OPERAND
-from phistar.identities.graph import (
+from phistar.identities.graph import apply, blocks, compound, origin_of
+from phistar.identities.graph_values import ONE as ONE_OPERAND
+from phistar.identities.graph_values import (
     Apply,
     Blocks,
     Bracketed,
@@ -18,15 +19,12 @@ from phistar.identities.graph import (
     Solve,
     Total,
     Value,
-    apply,
     arguments,
-    blocks,
-    compound,
     operand_of,
-    origin_of,
     walk,
 )
 from phistar.identities.negatives import with_shared_negatives
+from phistar.identities.pairings import halfway
 from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER
 from phistar.operators.meanings import DIAGONALS, FIELDS, GIVEN, is_part
@@ -69,7 +67,7 @@ def lower(node: Node, matrix: bool = False) -> Program:
 def lower_all(nodes: dict[str, Node], matrix: bool = False, joseph: bool = False) -> Program:
     """The program of several statements that share their operand and whatever they have in common."""
     operands = {name: operand_of(node, matrix) for name, node in nodes.items()}
-    graphs = with_shared_negatives(apply(node, operands[name]) for name, node in nodes.items())
+    graphs = with_shared_negatives(halfway(apply(node, operands[name])) for name, node in nodes.items())
     roots = dict(zip(nodes, graphs, strict=True))
     wanted = tuple(name for name, node in nodes.items() if matrix and node.domain != SCALARS)
     program = Lowering(roots, tuple(operands.values()), matrix, wanted, joseph).program()

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from phistar.errors import StatementError
-from phistar.identities.graph import ONE as ONE_OPERAND
-from phistar.identities.graph import apply, blocks, operand_of
+from phistar.identities.graph import apply, blocks
+from phistar.identities.graph_values import ONE as ONE_OPERAND
+from phistar.identities.graph_values import operand_of
 from phistar.identities.law import TREE
 from phistar.identities.match import word_rules
 from phistar.identities.polynomial import Word, expand, is_memoryless
