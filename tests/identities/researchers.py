@@ -59,6 +59,11 @@ class Study:
         """B*ΩB on a chain."""
         return self.B.T @ self.Omega @ self.B
 
+    @property
+    def unexplained(self) -> Expression:
+        """(I − HψK)(T − 𝒞)."""
+        return self.T - self.H @ self.psi @ (self.K @ self.T + self.M @ self.phi.T @ self.a + self.b)
+
     def solved(self, x: Expression) -> Expression:
         """ℳ⁻¹x."""
         return self.whitening.T @ self.D.inv @ self.whitening @ x
@@ -476,5 +481,9 @@ CASES: dict[str, Case] = {
     "gradient of a tip error": Case(
         lambda a: a.J.T @ a.X @ (a.J @ a.v - a.m) + a.W @ a.v,
         lambda a: a.H @ a.phi @ a.B @ a.X @ (a.B.T @ a.V - a.m) + a.W @ a.v,
+    ),
+    "Gauss's constraint": Case(
+        lambda a: (a.T - a.C).T @ a.mass.inv @ (a.T - a.C),
+        lambda a: a.unexplained.T @ a.D.inv @ a.unexplained,
     ),
 }

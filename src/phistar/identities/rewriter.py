@@ -25,17 +25,29 @@ from phistar.identities.derivation import Derivation
 from phistar.identities.differentiate import CITATION, differentiated
 from phistar.identities.factor import factor
 from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product, split_sum
-from phistar.identities.justify import Instance, Rewrite, Step, Use, Uses, in_inverse, rewritten, use
+from phistar.identities.justify import (
+    Instance,
+    Rewrite,
+    Step,
+    Use,
+    Uses,
+    in_adjoint,
+    in_inverse,
+    in_product,
+    product_of,
+    rewritten,
+    use,
+)
 from phistar.identities.kinematics import phi_absorbs_shift
 from phistar.identities.law import SENTENCES, Condition, Law, Setting
 from phistar.identities.low_rank import split_low_rank
 from phistar.identities.match import WordRule, factor_rules, parts_of, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyLetters, TooManyTerms, expand, letters
 from phistar.identities.rates import is_unresolved, rate_of
-from phistar.identities.riccati import lemma_1
+from phistar.identities.riccati import lemma_1, mixed_congruence
 from phistar.operators.linearized import BRACKETS, PARTIALS, PLACE
 from phistar.operators.linearized import partial as by_place
-from phistar.operators.nodes import Inverse, Node, Symbol, adjoint
+from phistar.operators.nodes import Inverse, Node, Product, Symbol, adjoint
 from phistar.operators.rate_letters import GRADIENT, LOG_DET
 from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols, has_pair
@@ -69,6 +81,9 @@ def forms(node: Node, symbols: Symbols, setting: Setting, innovations: bool = Tr
     first = _end(node, written)
     found = {} if _needs_definitions(node) else {node: Form(node, (), tuple)}
     found.setdefault(first, Form(first, (), lambda: tuple(_grouped(written))))
+    for form in _squares(first, symbols, setting):
+        told = lambda form=form: tuple(_grouped([*written, *form.told()]))  # noqa: E731
+        found.setdefault(form.node, Form(form.node, form.chosen, told))
     for chosen, path in _paths(first, symbols, setting):
         end = factor(path[-1][1])
         told = lambda path=path: tuple(_grouped(written + _displayed(first, path)))  # noqa: E731
@@ -94,7 +109,8 @@ def derivation_of(node: Node, form: Form, symbols: Symbols, setting: Setting, ma
 
 
 def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tuple[WordRule, ...], Path]]:
-    """To the normal form, and on from there with each choice of optional laws; what grows without end is given up, and
+    """To the normal form, and on from there with each choice of optional laws; and ψMφ* as it stands, which costs less
+    where φ*a is made anyway. What grows without end is given up, and
     so are optional laws that rewrite in circles with the others."""
     with suppress(TooManyTerms, TooManyLetters):
         normal = _as_polynomial(expand(node), symbols, setting, ())
@@ -102,6 +118,31 @@ def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tup
             with suppress(TooManyTerms, TooManyLetters, *([Endless] if chosen else [])):
                 more = _as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else []
                 yield chosen, normal + more
+        if any(rule is not None and rule.law is mixed_congruence for rule, _ in normal):
+            yield (), _as_polynomial(expand(node), symbols, setting, (), without=mixed_congruence)
+
+
+def _squares(node: Node, symbols: Symbols, setting: Setting) -> Iterator[Form]:
+    """Of a number x*Sx, the forms of x: both sides change alike."""
+    factors = node.factors if isinstance(node, Product) and node.domain == node.codomain == SCALARS else ()
+    right = product_of(factors[len(factors) // 2 + 1 :])
+    if len(factors) < 5 or adjoint(right) is not product_of(factors[: len(factors) // 2]):
+        return
+    core = factors[len(factors) // 2]
+    for form in forms(right, symbols, setting):
+        told = lambda form=form: tuple(_on_both_sides(step, core) for step in form.told())  # noqa: E731
+        yield Form(adjoint(form.node) @ core @ form.node, form.chosen, told)
+
+
+def _on_both_sides(step: Step, core: Node) -> Step:
+    """X*SX = Y*SY from X = Y."""
+
+    def why() -> Uses:
+        left = in_product(in_adjoint(step.uses()), product_of(()), core @ step.before)
+        return left + in_product(step.uses(), adjoint(step.after) @ core, product_of(()))
+
+    before, after = (adjoint(x) @ core @ x for x in (step.before, step.after))
+    return Step(before, after, step.law, step.citation, why)
 
 
 def _end(node: Node, steps: list[Step]) -> Node:
@@ -260,10 +301,13 @@ def _joined(steps: list[Step]) -> Step:
     return Step(first.before, last.after, last.law, last.citation, lambda: tuple(u for s in steps for u in s.uses()))
 
 
-def _as_polynomial(polynomial: Polynomial, symbols: Symbols, setting: Setting, chosen: tuple[WordRule, ...]) -> Path:
+def _as_polynomial(
+    polynomial: Polynomial, symbols: Symbols, setting: Setting, chosen: tuple[WordRule, ...], without: Law | None = None
+) -> Path:
     """One entry per law, applied wherever it matches, until nothing matches. None is X X⁻¹ = I."""
     known = _known_symbols(polynomial, symbols)
-    return _by_rules(polynomial, [*(rule for one in known for rule in word_rules(one, setting, "always")), *chosen])
+    always = [rule for one in known for rule in word_rules(one, setting, "always") if rule.law is not without]
+    return _by_rules(polynomial, [*always, *chosen])
 
 
 def _by_rules(polynomial: Polynomial, rules: list[WordRule]) -> Path:
