@@ -14,6 +14,7 @@ from phistar.errors import InfeasibleError, PhistarError, ShapeError
 from phistar.identify.columns import Columns
 from phistar.identify.consistent import Compressed, pseudo_inertia
 from phistar.identify.identifiable import BaseParameters, base_of
+from phistar.identify.motion_noise import without_motion_noise
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
@@ -87,6 +88,7 @@ def fit(
     *,
     terms: Sequence[str] = ("armature", "damping", "friction"),
     noise: Any = None,
+    motion_noise: tuple[Any, Any, Any] | None = None,
     spread: float = 1.0,
 ) -> Fit:
     """A robot's inertias, armature and friction from logs of its motion and joint forces.
@@ -105,6 +107,9 @@ def fit(
         What joints have: "armature", "damping", "friction", "offset".
     noise : float or (nv,), optional
         Standard deviation of the forces' noise; by default estimated from what is left, joint by joint.
+    motion_noise : three of float or (nv,), optional
+        Standard deviations of the noise of q, v and a, where it is not small: total least squares. The regressor's own
+        errors then make no bias: what they add to Y*Y in the mean is taken off (Söderström 2007).
     spread : float
         How far from the model's own inertias parameters are believed to be, as a standard deviation of logarithms: 1 is
         a factor e.
@@ -128,6 +133,8 @@ def fit(
     if len(log[0]) * model.nv < 2 * len(base):
         raise ShapeError(f"{len(log[0])} samples say too little of {len(base)} base parameters; log more.")
     grams = _grams(columns, place, rates, speeds, forces - columns.known(speeds))
+    if motion_noise is not None:
+        grams = without_motion_noise(grams, columns, (place, rates, speeds), motion_noise)
     weights = _weights(model, grams, base, noise, len(log[0]))
     gram = np.tensordot(weights, grams, axes=(0, 0))
     values, covariance, unexcited = _least_squares(gram, base)
