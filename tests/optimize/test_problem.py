@@ -278,3 +278,32 @@ def test_threads_that_solve_one_problem_do_not_disturb_each_other():
     assert all(
         np.array_equal(a.u, b.u) and np.array_equal(a.gains, b.gains) for a, b in zip(alone, together, strict=True)
     )
+
+
+def pinned():
+    """Three links whose tip a pin holds: one way to move is left."""
+    builder, rod = ps.ModelBuilder("pinned"), ps.Inertia(1.0, (0.5, 0, 0), 0.1 * np.eye(3))
+    for k in range(3):
+        parent = {} if k == 0 else {"parent": f"link{k - 1}"}
+        place = ps.Pose(xyz=(1.0 if k else 0.0, 0, 0))
+        builder.body(f"link{k}", joint=ps.Revolute(axis=(0, 1, 0)), placement=place, inertia=rod, **parent)
+    builder.frame("tip", body="link2", placement=ps.Pose(xyz=(1.0, 0, 0)))
+    builder.frame("pin", body="world", placement=ps.Pose(xyz=(1.0, 0, 0)))
+    builder.loop("foot", "tip", "pin", joint=ps.Revolute(axis=(0, 1, 0)))
+    return builder.build()
+
+
+def test_what_stands_on_a_pin_moves_without_leaving_it():
+    model = pinned()
+    q = np.array([-np.pi / 2, np.pi / 2, np.pi / 2])  # a square
+    assert np.allclose(ps.forward_kinematics(model, q, "tip")[:3, 3], [1, 0, 0])
+    goal = ps.forward_kinematics(model, q, "link1")[:3, 3] + [0.2, 0.0, -0.02]
+    costs = [o.control(1e-4), o.joint_velocity(1e-3)]
+    stand = o.problem(model, q, dt=0.01, steps=40, running=costs, terminal=[o.frame_position("link1", goal, 1e3)])
+    held = stand.guess()[2]
+    assert np.abs(ps.forward_dynamics(model, q, np.zeros(3), held[0])).max() < 1e-9
+    found = stand.solve()
+    assert found.converged and found.gaps < 1e-12
+    assert np.abs(ps.forward_kinematics(model, found.q[-1], "link1")[0, 3] - goal[0]) < 1e-2
+    tips = ps.forward_kinematics(model, found.q, "tip")[:, :3, 3]
+    assert np.abs(tips - [1.0, 0.0, 0.0]).max() < 5e-3

@@ -12,7 +12,8 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.choice import compilable
-from phistar.dynamics import gravity_load
+from phistar.derivatives import forward_dynamics_derivatives
+from phistar.dynamics import forward_dynamics, gravity_load
 from phistar.errors import ModelError, PhistarError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
@@ -99,19 +100,31 @@ class Problem:
         return made
 
     def guess(self, q: Any = None, v: Any = None, u: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Knots to start from: what is given, else the robot standing where it starts, held against gravity."""
+        """Knots to start from: what is given, else the robot where it starts, held against gravity."""
         N, model = self.steps, self.model
         q = np.broadcast_to(self.q0 if q is None else model.checked_q(q, "q"), (N + 1, model.nq)).copy()
         v = np.broadcast_to(np.zeros(model.nv) if v is None else model.checked(v, model.nv, "v"), (N + 1, model.nv))
         if u is None:
-            still = gravity_load(model, q[:-1])[:, list(self.transition.places)]
-            u = np.clip(still, self.low, self.high)
+            u = np.clip(self._holding(q[:-1]), self.low, self.high)
         forces = np.asarray(u, dtype=float)
         if forces.shape not in ((N, self.controls), (self.controls,)) or not np.isfinite(forces).all():
             raise ShapeError(f"u has shape {forces.shape}; it must be ({N}, {self.controls}), finite.")
         v, q[0] = v.copy(), self.q0
         v[0] = self.v0
         return q, v, np.broadcast_to(forces, (N, self.controls)).copy()
+
+    def _holding(self, q: np.ndarray) -> np.ndarray:
+        """Controls (N, nu) that hold the robot still at q (N, nq), or nearly where it lacks motors."""
+        model, places = self.model, list(self.transition.places)
+        if not model.loops:
+            return gravity_load(model, q)[:, places]
+        still = np.zeros(model.nv)  # what closes the loops carries a part
+        falling, moved = (x[0] for x in (forward_dynamics(model, q[:1], still, still), self._mobility(q[:1])))
+        return np.broadcast_to(np.linalg.lstsq(moved[:, places], -falling, rcond=1e-9)[0], (len(q), self.controls))
+
+    def _mobility(self, q: np.ndarray) -> np.ndarray:
+        still = np.zeros((len(q), self.model.nv))
+        return forward_dynamics_derivatives(self.model, q, still, still).dtau
 
     def solve(
         self,
@@ -177,7 +190,7 @@ def problem(
     Parameters
     ----------
     model : Model
-        A tree.
+        A robot. Its loops stay closed, as accelerations have it: feet that stand are loops to the world.
     q0, v0 : (nq,), (nv,)
         Where it starts; at rest by default.
     dt, steps : float or (steps,), int
@@ -210,8 +223,6 @@ def problem(
     (True, True)
     """
     check_robot("problem", (model,))
-    if model.loops:
-        raise ModelError(f"{model.name} has loops; optimal control is of trees: use model.tree, or model.without(…).")
     if not model.nv or not compilable(model):
         raise ModelError(f"{model.name} has {len(model.bodies)} bodies: none that moves, or too many to write out.")
     start = model.checked_q(q0, "q0"), model.checked(np.zeros(model.nv) if v0 is None else v0, model.nv, "v0")
