@@ -69,8 +69,8 @@ def captured_inertia(
     --------
     >>> builder = ps.ModelBuilder("servicer", gravity=(0, 0, 0))
     >>> builder.body("base", joint=ps.Free(), inertia=ps.Inertia(20.0, (0, 0, 0), 2.0 * np.eye(3)))
-    >>> held = ps.Inertia(3.0, (0, 0, 0.2), 0.2 * np.eye(3))
-    >>> builder.body("held", "base", joint=ps.Revolute(axis=(0, 1, 0)), placement=ps.Pose(xyz=(0, 0, 0.5)), inertia=held)
+    >>> held, wrist = ps.Inertia(3.0, (0, 0, 0.2), 0.2 * np.eye(3)), ps.Revolute(axis=(0, 1, 0))
+    >>> builder.body("held", "base", joint=wrist, placement=ps.Pose(xyz=(0, 0, 0.5)), inertia=held)
     >>> robot = builder.build()
     >>> run = ps.rollout(robot, robot.neutral(), np.zeros(7), np.eye(7)[[6] * 200], dt=0.005, steps=200)
     >>> found = ps.identify.captured_inertia(robot, "held", run.q, run.v, total=np.zeros(6))
