@@ -6,7 +6,7 @@ import pytest
 import phistar as ps
 from phistar.backends.choice import PIVOTED
 from phistar.loops import forward
-from phistar.loops.effective import Eliminated, eliminated
+from phistar.loops.effective import Eliminated, eliminated, rank_and_condition, solve_by_rank
 from tests.loops.mechanisms import four_bar
 
 ROWS = 6
@@ -53,3 +53,16 @@ def test_many_closures_keep_their_doubt():
     matrix = np.eye(PIVOTED + 1)
     matrix[-1, -1] = 1e-10
     assert eliminated(matrix, np.ones(len(matrix)), np.ones(len(matrix))).doubt == 1.0
+
+
+def test_rank_and_condition_by_eigenvalues_alone_are_those_of_the_solution():
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(5, 7, 4)) * np.array([1.0, 1e-3, 10.0, 1.0])
+    matrix = factors @ np.swapaxes(factors, -1, -2)
+    matrix[3, 0, 0] = np.nan
+    scale = np.abs(np.diagonal(matrix, axis1=-2, axis2=-1))
+    solved = solve_by_rank(matrix, np.ones((5, 7)), scale)
+    rank, condition = rank_and_condition(matrix, scale)
+    np.testing.assert_array_equal(rank, solved.rank)
+    np.testing.assert_allclose(condition, solved.condition, rtol=1e-6)
+    assert rank.tolist() == [4, 4, 4, 0, 4] and np.isnan(condition[3])

@@ -106,3 +106,12 @@ def test_a_joint_that_follows_another_gets_no_motor_unless_it_is_named():
         plant.add(b.build(), "hand")
         plant.actuate("hand", "force", named)
         assert [actuator.joint for actuator in plant.actuators] == driven
+
+
+@pytest.mark.parametrize("limits", [[], [1.0, 2.0, 3.0], [[1.0, 2.0]]])
+def test_limits_of_another_count_than_the_driven_rates_are_refused(limits):
+    plant = ps.Plant()
+    plant.add("planar2", "arm")
+    with pytest.raises(ps.ModelError, match="one for each of the 2 rates"):
+        plant.actuate("arm", "force", limits=limits)
+    assert plant.nu == 0

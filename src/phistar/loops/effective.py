@@ -41,12 +41,30 @@ def solve_by_rank(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> S
     inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
     pushed = inverse * times(transposed(vectors), weight * right)
     forces = weight * times(vectors, pushed)
-    rank = np.where(good, kept.sum(axis=-1), 0)
+    rank, condition = _judged(values, good)
     if np.any(rank < matrix.shape[-1]):
         forces = _shortest(forces, vectors, kept, weight)
+    return Solved(np.where(good[..., None], forces, np.nan), rank, condition)
+
+
+def rank_and_condition(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rank of S (…, m, m) and its condition over that rank, by eigenvalues alone."""
+    _, scaled, good = _weighted(matrix, scale)
+    return _judged(np.linalg.eigvalsh(scaled), good)
+
+
+def _judged(values: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rank and condition by the eigenvalues of the weighted S, where it is of finite numbers."""
+    kept = _kept(values)
+    rank = np.where(good, kept.sum(axis=-1), 0)
     smallest = np.min(np.where(kept, values, np.inf), axis=-1, initial=np.inf)
     condition = np.where(rank > 0, np.max(values, axis=-1, initial=0.0) / smallest, 1.0)
-    return Solved(np.where(good[..., None], forces, np.nan), rank, np.where(good, condition, np.nan))
+    return rank, np.where(good, condition, np.nan)
+
+
+def _kept(values: np.ndarray) -> np.ndarray:
+    """Which eigenvalues, in rising order, are not empty."""
+    return values > EMPTY * values[..., -1:]
 
 
 def generalized_inverse(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -60,11 +78,17 @@ def generalized_inverse(matrix: np.ndarray, scale: np.ndarray) -> np.ndarray:
 def weighted_eigenvectors(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, ...]:
     """The weight 1/√scale of each row, eigenvalues and -vectors of the weighted S, which of them are not empty, and
     which matrices of a batch are of finite numbers."""
+    weight, scaled, good = _weighted(matrix, scale)
+    values, vectors = np.linalg.eigh(scaled)
+    return weight, values, vectors, _kept(values), good
+
+
+def _weighted(matrix: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The weights 1/√scale, the weighted S, zero where it is not of finite numbers, and where it is."""
     weight = np.where(scale > 0.0, 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0)), 0.0)
     scaled = weight[..., :, None] * matrix * weight[..., None, :]
     good = np.asarray(np.isfinite(scaled).all(axis=(-1, -2)))
-    values, vectors = np.linalg.eigh(np.where(good[..., None, None], scaled, 0.0))
-    return weight, values, vectors, values > EMPTY * values[..., -1:], good
+    return weight, np.where(good[..., None, None], scaled, 0.0), good
 
 
 def _shortest(forces: np.ndarray, vectors: np.ndarray, kept: np.ndarray, weight: np.ndarray) -> np.ndarray:

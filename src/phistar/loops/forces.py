@@ -10,7 +10,7 @@ from phistar.array_types import Array, IntArray
 from phistar.backends.choice import ALONG_TREE
 from phistar.dynamics import Forces, forward_kinematics, with_load
 from phistar.loops.closure import loop_slices, relative_rows, row_count
-from phistar.loops.effective import solve_by_rank
+from phistar.loops.effective import rank_and_condition
 from phistar.loops.equations import equations
 from phistar.loops.forward import closed_motion, closing_choice
 from phistar.loops.tree_closing import forces_along_tree
@@ -108,6 +108,6 @@ def loop_report(model: Model, q: Any) -> LoopReport:
         none = np.zeros(q.shape[:-1], int)
         return LoopReport(0, none, none + model.nv, none + 1.0, none == 0)
     made = equations(model, q, rest, rest)
-    found = solve_by_rank(made.matrix, made.right, made.scale)
+    rank, condition = rank_and_condition(made.matrix, made.scale)
     rows = row_count(model)
-    return LoopReport(rows, found.rank, model.nv - found.rank, found.condition, found.rank == rows)
+    return LoopReport(rows, rank, model.nv - rank, condition, rank == rows)
