@@ -6,6 +6,7 @@ import struct
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import phistar as ps
 from tools.attack.mutate import Attempt, mutated_bytes, mutated_tree, mutated_xml
@@ -53,7 +54,7 @@ def _gltf() -> tuple[dict[str, bytes], bytes]:
     import trimesh
     from PIL import Image
 
-    made = trimesh.creation.box((1.0, 2.0, 3.0)).export(file_type="gltf")
+    made: Any = trimesh.creation.box((1.0, 2.0, 3.0)).export(file_type="gltf")
     picture = io.BytesIO()
     Image.new("RGB", (8, 8)).save(picture, "PNG")
     return {name: bytes(content) for name, content in made.items()}, picture.getvalue()

@@ -236,7 +236,9 @@ def trajectory(random: Random, folder: Path) -> Attempt:
 
     def attempt() -> None:
         run = ps.Trajectory.load(path)
-        repr(run), run._repr_html_(), run.thinned(10.0)
+        for show in (repr, ps.Trajectory._repr_html_):
+            show(run)
+        run.thinned(10.0)
 
     return attempt
 
@@ -246,7 +248,7 @@ def _change_entry(random: Random, file: Any, name: str) -> None:
     import numpy as np
 
     try:
-        entry = file[name]
+        entry: Any = file[name]
     except (KeyError, OSError):  # changed before, or a link that leads nowhere
         return
     match random.randrange(7):
@@ -265,7 +267,9 @@ def _change_entry(random: Random, file: Any, name: str) -> None:
         case 5:
             for key in [*entry.attrs][:1]:
                 entry.attrs[key] = random.choice([0, -1, "x", 2**62, np.nan, b"\xff"])
-        case _ if isinstance(entry, h5py.Dataset) and entry.dtype.kind == "f" and entry.shape and entry.size < 10**6:
+        case _ if (
+            isinstance(entry, h5py.Dataset) and entry.dtype.kind == "f" and entry.shape and int(entry.size or 0) < 10**6
+        ):
             entry[...] = random.choice([np.nan, np.inf, -np.inf, 1e4, 0.0, -1.0])
 
 

@@ -35,8 +35,8 @@ def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) ->
     rates = [(joint, k) for joint in joints for k in range(joint.nv)]
     if limits is not None and np.shape(limits) not in ((), (1,), (len(rates),)):
         raise ModelError(
-            f"{robot}: limits are one number, or one for each of the {len(rates)} rates that are driven; their shape is "
-            f"{np.shape(limits)}."
+            f"{robot}: limits are one number, or one for each of the {len(rates)} rates that are driven; their "
+            f"shape is {np.shape(limits)}."
         )
     for number, (joint, k) in enumerate(rates):
         limit = float(joint.kind.effort[k] if limits is None else np.broadcast_to(limits, (len(rates),))[number])
