@@ -31,13 +31,13 @@ CLOSINGS = {
     ROW_BY_ROW: "the motion and a sweep a closure link by link, then a table of all closures",
 }
 """Schedules of a mechanism with loops."""
-NANOSECONDS = {WRITTEN: 0.028, ROLLED: 0.027, PAIRS: 0.055, AT_FRAMES: 0.1}
+NANOSECONDS = {WRITTEN: 0.028, ROLLED: 0.027, PAIRS: 0.031, AT_FRAMES: 0.1}
 NANOSECONDS |= {ALONG_TREE: 0.25, ROW_BY_ROW: 0.5}
 """Of an operation and state, in batches on one core with four lanes; measured on chains of 16 to 100."""
 ELIMINATED = 0.02  # ns of an operation in the loops that finish tables which are written out
 CROWDED = 60_000  # operations of straight-line code that take twice as long: they leave the caches
-GATHERED = 13.0  # ns to bring a joint rate's numbers to the loops over pairs
-SECONDS = {WRITTEN: (0.05, 5.5e-5), ROLLED: (0.4, 0.0), PAIRS: (0.7, 0.0)}
+GATHERED = 20.0  # ns to bring a joint rate's numbers to the loops over pairs
+SECONDS = {WRITTEN: (0.05, 5.5e-5), ROLLED: (0.4, 0.0), PAIRS: (0.4, 0.0)}
 SECONDS |= {AT_FRAMES: (1.2, 0.0), ALONG_TREE: (1.0, 0.0), ROW_BY_ROW: (0.8, 0.0)}
 """To compile: at least, and for each operation."""
 LEAST_SWEPT = 8  # operations of a link and a vector that is swept over it, in plane mechanisms; else some fifty
