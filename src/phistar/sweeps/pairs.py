@@ -44,21 +44,22 @@ _FROM_PARENT = {OWN: {INBOARD}, INBOARD: {INBOARD}, OUTBOARD: {OWN, OUTBOARD, AP
 _HOME = {INWARD: OUTBOARD, OUTWARD: INBOARD}  # where a column is that has been handed on without change
 
 
-def paired(program: Program) -> PairProgram:
+def paired(program: Program, mirrored: Iterable[str] = ()) -> PairProgram:
     """The program of operators between joints as sweeps that make blocks, then regions over pairs. Refused where
-    columns of several links meet on the way."""
+    columns of several links meet on the way. Of results that are `mirrored` one triangle is enough, the lower one where
+    that takes less."""
     spaces = dict(program.inputs)
     if {spaces[name] for name in program.columns} != {"joints"} or {space for _, space in program.outputs} != {
         "joints"
     }:
         raise StatementError("Only operators between joints are loops over pairs.")
-    return _Split(program).program()
+    return _Split(program, {field for name, field in program.results if name in mirrored}).program()
 
 
 class _Split:
     """Fields with columns (`wide`), those handed on unchanged (`constant`), and the regions that make the others."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, mirrored: set[str]) -> None:
         self.given = program = _with_moves_together(program)
         self.operands = set(program.columns)
         self.terms = {s.target: s.term for sweep in program.sweeps for s in sweep.statements}
@@ -67,6 +68,8 @@ class _Split:
         self.wide = self._wide()
         self.supports = self._supports()
         self.constant = {name: way for name in self.wide if (way := self._handed_on(name))}
+        self.lower = {name for name in mirrored & self.wide if self._halved(name)}
+        self.wide = self._wide()
         self.moved = {x.name for name in self.wide for x in _moves(self.terms[name])} - self.constant.keys()
         self.level = self._levels()
         self.tables: set[str] = set()
@@ -89,6 +92,11 @@ class _Split:
     # Where columns are
 
     def _wide(self) -> set[str]:
+        """Fields with columns, of those that results need."""
+        needed = {field for _, field in self.given.results}
+        while more := {x for name in needed & self.terms.keys() for x in ir.fields_anywhere(self.terms[name])} - needed:
+            needed |= more
+        self.terms = {name: term for name, term in self.terms.items() if name in needed}
         found: set[str] = set()
         while more := {x for x, t in self.terms.items() if ir.fields_anywhere(t) & (found | self.operands)} - found:
             found |= more
@@ -119,6 +127,43 @@ class _Split:
             case FromParent(name=name) if name in self.wide:
                 return frozenset().union(*(_FROM_PARENT[x] for x in known[name]))
         raise StatementError(f"{term!r:.80} is no product over pairs of links and columns.")
+
+    def _halved(self, name: str) -> bool:
+        """Whether a result is made of less that is handed on without its outboard columns, which are then left out."""
+        rest = self._without_outboard(self.terms[name])
+        if rest is None or not self._support(rest, self.supports) <= {INBOARD, OWN}:
+            return False
+        before, after = (self._reached(x) for x in (self.terms[name], rest))
+        if not any(_moves(self.terms[x]) for x in before - after - self.constant.keys()):
+            return False
+        self.terms[name] = rest
+        return True
+
+    def _reached(self, term: Term) -> set[str]:
+        found = self._read(term)
+        while more := {x for name in found for x in self._read(self.terms[name])} - found:
+            found |= more
+        return found
+
+    def _without_outboard(self, term: Term) -> Term | None:
+        """A term without what is outboard alone; None where that cannot be told apart."""
+        support = self._support(term, self.supports)
+        if OUTBOARD not in support:
+            return term
+        if support == {OUTBOARD}:
+            return ZERO
+        match term:
+            case Field(name=name):
+                return self._without_outboard(self.terms[name])
+            case Times(left=left, right=right):
+                rest = self._without_outboard(right)
+                return None if rest is None else _times(left, rest)
+            case Plus(terms=terms):
+                parts = [(c, self._without_outboard(x)) for c, x in terms]
+                return (
+                    plus([(c, x) for c, x in parts if x is not None]) if all(x is not None for _, x in parts) else None
+                )
+        return None
 
     def _handed_on(self, name: str) -> str:
         """The way of a field that is φ or φ* of something its own link alone has; else none."""
@@ -162,6 +207,8 @@ class _Split:
                 if where == OWN:
                     return self.own(name)
                 return self.column(name) if where == _HOME[self.constant[name]] else ZERO
+            case Field(name=name) if self.supports[name] <= {OWN}:
+                return self.placed(self.terms[name], where, level) if where == OWN else ZERO
             case Field(name=name) if -1 < self.level[name] != level:
                 self.tables.add(name)
                 return term
@@ -288,7 +335,7 @@ class _Split:
         kept = [Sweep(s.direction, tuple(x)) for s, x in zip(self.given.sweeps, stages, strict=True) if x]
         inputs = tuple(x for x in self.given.inputs if x[0] not in self.operands and (x[0] in needed or x[0] != "a_g"))
         sweeps = validate(Program(inputs, tuple(kept), ()))
-        return validate_regions(PairProgram(sweeps, done, self.given.results))
+        return validate_regions(PairProgram(sweeps, done, self.given.results, tuple(sorted(self.lower))))
 
 
 def _times(left: Term, right: Term) -> Term:

@@ -49,11 +49,13 @@ class Pairs:
 
 @dataclass(frozen=True)
 class PairProgram:
-    """Sweeps that make blocks of links, then regions; `results` gives each statement's field over pairs."""
+    """Sweeps that make blocks of links, then regions; `results` gives each statement's field over pairs. Of those that
+    are `lower` inboard and own columns alone are made: the others mirror them."""
 
     sweeps: Program
     regions: tuple[Pairs, ...]
     results: tuple[tuple[str, str], ...]
+    lower: tuple[str, ...] = ()
 
     @property
     def blocks(self) -> frozenset[str]:

@@ -106,17 +106,23 @@ class Body:
         arrays = {spot: place(spot) for spot in self.used() if spot[0] != BLOCK}
         targets = [to(*x) for x in self.stores]
         with code.loop(start, stop) as g:
-            c, values = g * GROUP, list[Local]()
-            for op, left, right in self.trace.code:
-                if op == INPUT:
-                    spot = self.loads[left]
-                    values.append(fixed[spot] if spot in fixed else arrays[spot].at(c).load(GROUP))
-                elif op == CONST:
-                    values.append(code.number(left, GROUP))
-                else:
-                    values.append(_applied(op, values[left], None if right is None else values[right]))
-            for target, value, known in zip(targets, self.trace.outputs, self.trace.output_is_constant, strict=True):
-                target.at(c).store(code.number(value, GROUP) if known else values[int(value)])
+            c = g * GROUP
+            found = self.results(code, lambda spot: fixed[spot] if spot in fixed else arrays[spot].at(c).load(GROUP))
+            for target, value in zip(targets, found, strict=True):
+                target.at(c).store(value)
+
+    def results(self, code: Code, given: Callable[[Spot], Local]) -> list[Local]:
+        """What is to be stored, of a group of columns for which everything read is `given`."""
+        values: list[Local] = []
+        for op, left, right in self.trace.code:
+            if op == INPUT:
+                values.append(given(self.loads[left]))
+            elif op == CONST:
+                values.append(code.number(left, GROUP))
+            else:
+                values.append(_applied(op, values[left], None if right is None else values[right]))
+        known = zip(self.trace.outputs, self.trace.output_is_constant, strict=True)
+        return [code.number(value, GROUP) if fixed else values[int(value)] for value, fixed in known]
 
 
 def _applied(op: int, left: Local, right: Local | None) -> Local:

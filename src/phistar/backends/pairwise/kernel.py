@@ -48,7 +48,7 @@ class PairKernel:
 
     @property
     def program(self) -> PairProgram:
-        program = pair_program(self.nodes, self.symbols)
+        program = pair_program(self.nodes, self.symbols, self.model.is_serial)
         assert program is not None, self.nodes
         return program
 
@@ -94,7 +94,15 @@ class PairKernel:
             return Source(text, header)
 
         spelled = [(name, spelling(node)) for name, node in self.nodes]
-        made_from = spelled, self.symbols.spelling, [kind.key for kind in kinds], self.alone, self.armature, lanes
+        made_from = (
+            spelled,
+            self.symbols.spelling,
+            [kind.key for kind in kinds],
+            self.model.is_serial,
+            self.alone,
+            self.armature,
+            lanes,
+        )
         header, code = machine_code("pairs", made_from, target, source)
         data = self._data(header, signature, numbers, 2 * lanes)
         title = " ".join(name for name, _ in self.nodes)
@@ -139,7 +147,7 @@ def pair_kernel(nodes: Nodes, symbols: Symbols, model: Model) -> PairKernel | No
     """The kernel of some operators of a robot without spinning rotors; None where they have no such form. What only
     tells how the mechanism moves may be told axis by axis; else joints are taken whole, and have constant axes where
     velocities matter."""
-    program, plain = pair_program(nodes, symbols), without_roundoff(model)
+    program, plain = pair_program(nodes, symbols, model.is_serial), without_roundoff(model)
     if program is None:
         return None
     if all(is_told_by_quantities(node, symbols) for _, node in nodes):
@@ -154,8 +162,9 @@ def pair_operations(counts: Mapping[str, Any], model: Model) -> int:
     walk, total = walked(model), sum(counts["links"][kind] for kind in numbers)
     rates, width = sorted({joint.nv for joint in model.joints}), len(walk.place)
     for case, first, stop, end, *_ in walk.steps.tolist():
-        inboard, outboard, everywhere, half = counts["columns"][str(rates[case])]
-        total += inboard * first + outboard * (end - stop) + everywhere * width + half * (width - first)
+        inboard, outboard, everywhere, upper, lower = counts["columns"][str(rates[case])]
+        total += inboard * first + outboard * (end - stop) + everywhere * width
+        total += upper * (width - first) + lower * stop
     return total
 
 

@@ -12,6 +12,7 @@ from phistar.backends.pairwise.bodies import BLOCK, Blocks, Body, traced
 from phistar.sweeps.ir import INWARD, ZERO, Term, fields_anywhere, subterms
 from phistar.sweeps.regions import Column, PairField, PairProgram, Pairs
 
+UPPER, LOWER = "upper", "lower"
 INBOARD, OUTBOARD, EVERYWHERE = WAYS = "inboard", "outboard", "everywhere"
 Entry = tuple[str, int]  # a block, and the number of its entry
 Shapes = dict[str, np.ndarray | None]
@@ -104,11 +105,11 @@ class Layout:
     def work(self) -> tuple[Work, ...]:
         """All work on columns."""
         return tuple(
-            Work(number, way, rates, tuple(fields), half, self._body(fields, way, rates))
+            Work(number, way, rates, tuple(fields), span, self._body(fields, way, rates))
             for number, region in enumerate(self.regions)
             for way in WAYS
             for fields in _groups(region, way)
-            if not ((half := self._is_half(region, fields)) and way == INBOARD)
+            if not ((span := self._span(region, fields)) and way == INBOARD)
             for rates in self.rates
         )
 
@@ -120,6 +121,11 @@ class Layout:
 
     def is_half(self, region: int, field: PairField) -> bool:
         return self._is_half(self.regions[region], [field])
+
+    def _span(self, region: Pairs, fields: Sequence[PairField]) -> str:
+        if not {x.name for x in fields}.isdisjoint(self.program.lower):
+            return LOWER
+        return UPPER if self._is_half(region, fields) else ""
 
     def _is_half(self, region: Pairs, fields: Sequence[PairField]) -> bool:
         """Whether columns from the link's own on are enough for some fields: those of symmetric results alone, and what
@@ -135,23 +141,23 @@ class Layout:
         return bool(results) and results <= self.symmetric and not later and region.direction != INWARD
 
     def counts(self, rates: int) -> list[int]:
-        """Operations of a column inboard, outboard, and anywhere: in all columns, and in those from the own on."""
-        found: dict[str, int] = dict.fromkeys((*WAYS, "half"), 0)
+        """Operations of a column inboard, outboard, and anywhere: in all columns, from the own on, and up to it."""
+        found: dict[str, int] = dict.fromkeys((*WAYS, UPPER, LOWER), 0)
         for work in (x for x in self.work if x.rates == rates):
-            found["half" if work.half and work.way == EVERYWHERE else work.way] += work.body.operations
+            found[work.span if work.span and work.way == EVERYWHERE else work.way] += work.body.operations
         return list(found.values())
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
     """What is done to columns of a link whose joint has so many rates: by some fields of a region, in one of the ways;
-    `half`: columns from the link's own on are enough."""
+    `span`: for a triangle of a symmetric result, columns from the link's own on (upper) or up to it (lower)."""
 
     region: int
     way: str
     rates: int
     fields: tuple[PairField, ...]
-    half: bool
+    span: str
     body: Body
 
 

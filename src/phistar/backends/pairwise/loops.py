@@ -12,7 +12,7 @@ from typing import Any
 
 from phistar.backends.kernels import F64, FREE, I64, Code, Func, Local, transposed
 from phistar.backends.pairwise.bodies import BLOCK, COLUMN, MAIL, Spot
-from phistar.backends.pairwise.layout import EVERYWHERE, INBOARD, OUTBOARD, Layout, Work
+from phistar.backends.pairwise.layout import EVERYWHERE, INBOARD, LOWER, OUTBOARD, UPPER, Layout, Work
 from phistar.backends.pairwise.walk import GROUP, STEP
 from phistar.sweeps.ir import INWARD, ZERO
 from phistar.sweeps.regions import PairField
@@ -24,7 +24,7 @@ MOST = 6  # rates of a joint
 def loop_functions(layout: Layout) -> list[Func]:
     """`pairs`, which makes the results of one state, and what it calls."""
     regions = [_Region(layout, number).function() for number in range(len(layout.regions))]
-    return [_put(), _mirror(), *regions, _main(layout)]
+    return [_put(), _mirror(UPPER), _mirror(LOWER), *regions, _main(layout)]
 
 
 def scratch_size(layout: Layout, width: int, layers: int) -> int:
@@ -60,7 +60,8 @@ def _main(layout: Layout) -> Func:
     for number, name in enumerate(layout.results):
         if name in layout.tables:
             if name in layout.symmetric:
-                code.call("mirror", areas.table(name), areas.pitch(name), width)
+                there = LOWER if name in layout.program.lower else UPPER
+                code.call(f"mirror.{there}", areas.table(name), areas.pitch(name), width)
 
             def rows(number: int = number, name: str = name) -> None:
                 with code.loop(0, width) as row:
@@ -94,17 +95,20 @@ def _put() -> Func:
     return code.function
 
 
-def _mirror() -> Func:
-    """What is left of the diagonal is made what is right of it: squares are turned. Rows are `pitch` bytes apart."""
-    code = Code("mirror", table=F64.to, pitch=I64, width=I64)
+def _mirror(there: str) -> Func:
+    """The triangle that is not `there` is made what is on the other side of the diagonal: squares are turned. Rows are
+    `pitch` bytes apart."""
+    code = Code(f"mirror.{there}", table=F64.to, pitch=I64, width=I64)
     width, pitch = code["width"], code["pitch"]
 
     def square(down: Local, along: Local, own: bool) -> None:
-        source, target = (code["table"].bytes(a * pitch).at(b) for a, b in ((along, down), (down, along)))
+        places = [code["table"].bytes(a * pitch).at(b) for a, b in ((along, down), (down, along))]
+        source, target = places if there == UPPER else reversed(places)
         rows = [source.bytes(pitch * code.whole(i)).load(GROUP) for i in range(GROUP)]
         for i, value in enumerate(transposed(rows)):
-            below = [GROUP + j if j < i else j for j in range(GROUP)]
-            target.bytes(pitch * code.whole(i)).store(rows[i].shuffle(value, below) if own else value)
+            turned = [j < i if there == UPPER else j > i for j in range(GROUP)]
+            kept = [GROUP + j if other else j for j, other in enumerate(turned)]
+            target.bytes(pitch * code.whole(i)).store(rows[i].shuffle(value, kept) if own else value)
 
     with code.loop(0, width // GROUP) as b:
         with code.loop(0, b) as c:
@@ -182,12 +186,65 @@ class _Region:
     def function(self) -> Func:
         code, inward = self.code, self.region.direction == INWARD
         count, self.edge = code["links"], code.room(GROUP * MOST, 8)  # what stands at the edge of a range
+        strips = self._in_strips()
+        for work in strips:
+            self._strips(work)
+        self.done = {x.name for work in strips for x in work.fields}
+        if self.done >= {x.name for x in self.region.fields}:
+            return code.function
         with code.loop(count - 1, -1, -1) if inward else code.loop(0, count) as k:
-            row = code["steps"].at(k * len(STEP))
-            self.at = {name: row.at(i).load() for i, name in enumerate(STEP)}
+            self._enter(k)
             work = self._inward if inward else self._outward
             code.switch(self.at["case"], [partial(work, rates) for rates in self.layout.rates])
         return code.function
+
+    def _enter(self, k: Local) -> None:
+        row = self.code["steps"].at(k * len(STEP))
+        self.at = {name: row.at(i).load() for i, name in enumerate(STEP)}
+
+    # Strips of columns
+
+    def _in_strips(self) -> list[Work]:
+        """Work on lower triangles of chains with one rate a joint: what is handed on stays in registers."""
+        if self.region.direction == INWARD or self.layout.rates != (1,):
+            return []
+        return [x for x in self.layout.at(self.number, EVERYWHERE, 1) if x.span == LOWER]
+
+    def _strips(self, work: Work) -> None:
+        """Two groups of columns at a time: links that have some of them, then all that these carry."""
+        code, links, layer = self.code, self.code["links"], self.code.whole(0)
+        mails = [(x.name, i) for x in work.fields if x.handed_on for i in range(6)]
+        with code.loop(0, links, 2 * GROUP) as start:
+            stop = start + 2 * GROUP
+            end = (stop < links).select(stop, links)
+            for name, i in mails:
+                with code.loop(start // GROUP, (end + (GROUP - 1)) // GROUP) as g:
+                    self.areas.outward(name, i, layer).at(g * GROUP).store(code.number(0.0, GROUP))
+            with code.loop(start, end) as k:
+                self._enter(k)
+                self._work(work, start // GROUP, k // GROUP + 1)
+                for x in work.fields:
+                    self._own(x, 1, added=True)
+            code.branch(stop < links, partial(self._carried, work, mails, start, stop))
+
+    def _carried(self, work: Work, mails: list[tuple[str, int]], start: Local, stop: Local) -> None:
+        code, rows = self.code, [x.name for x in work.fields if not x.handed_on]
+        places = [self.areas.outward(*mail, code.whole(0)).at(start + GROUP * n) for n in range(2) for mail in mails]
+
+        def turn(k: Local, values: list[Local]) -> list[Local]:
+            self._enter(k)
+            fixed = {s: self._block(s, 1).every(GROUP) for s in work.body.used() if s[0] == BLOCK}
+            after: list[Local] = []
+            for n in range(2):
+                known = dict(zip(mails, values[n * len(mails) :], strict=False))
+                found = work.body.results(code, lambda s, known=known: fixed[s] if s in fixed else known[s[1:]])
+                made = dict(zip(work.body.stores, found, strict=True))
+                after += [made[mail] for mail in mails]
+                for name in rows:
+                    self.areas.row(name, k, 0).at(start + GROUP * n).store(made[name, 0])
+            return after
+
+        code.carried(stop, code["links"], [place.load(GROUP) for place in places], turn)
 
     # A link
 
@@ -204,7 +261,7 @@ class _Region:
 
     def _outward(self, rates: int) -> None:
         code, at, layout = self.code, self.at, self.layout
-        everywhere = layout.at(self.number, EVERYWHERE, rates)
+        everywhere = [x for x in layout.at(self.number, EVERYWHERE, rates) if x.fields[0].name not in self.done]
         self._clear_left(rates)
         for work in everywhere:
             if any(x.handed_on for x in work.fields):
@@ -213,16 +270,17 @@ class _Region:
             if x.everywhere is ZERO and not x.handed_on:
                 self._row(x, rates)
         for work in everywhere:
-            self._work(work, self._start(work), code["width"] // GROUP)
+            stop = (at["stop"] + (GROUP - 1)) // GROUP if work.span == LOWER else code["width"] // GROUP
+            self._work(work, self._start(work), stop)
         for x in self.region.fields:
-            if x.everywhere is not ZERO or x.handed_on:
+            if x.name not in self.done and (x.everywhere is not ZERO or x.handed_on):
                 self._own(x, rates, added=True)
         for number, name in enumerate(layout.results):
             if name in layout.buffers and name in {x.name for x in self.region.fields}:
                 code.branch(self.areas.direct[name], lambda: None, partial(self._written, number, name, rates))
 
     def _start(self, work: Work) -> Local:
-        return self.at["first"] // GROUP if work.half else self.code.whole(0)
+        return self.at["first"] // GROUP if work.span == UPPER else self.code.whole(0)
 
     def _written(self, number: int, name: str, rates: int) -> None:
         to = self.code["place"].at(self.at["first"]).load()

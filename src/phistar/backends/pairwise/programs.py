@@ -8,9 +8,10 @@ from phistar.backends.machine import cache as stored
 from phistar.errors import StatementError
 from phistar.identities.factor import factor
 from phistar.identities.law import TREE
-from phistar.identities.match import word_rules
+from phistar.identities.match import WordRule, word_rules
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.rewriter import simplify
+from phistar.identities.smoothing import closed_form_inverse
 from phistar.operators.nodes import Node, adjoint, product, spelling, zero
 from phistar.operators.spaces import RATES, SCALARS
 from phistar.operators.symbols import PHI, Symbols
@@ -23,13 +24,19 @@ Nodes = tuple[tuple[str, Node], ...]
 
 
 @cache
-def pair_program(nodes: Nodes, symbols: Symbols) -> PairProgram | None:
-    """The program of some operators, kept on disk; None where they have no such form."""
-    name = stored.key("pairs", [(name, spelling(node)) for name, node in nodes], symbols.spelling)
-    found = stored.load(name, stored.PROGRAM)
+def pair_program(nodes: Nodes, symbols: Symbols, serial: bool = False) -> PairProgram | None:
+    """The program of some operators, of serial chains or any trees, kept on disk; None where they have no such form."""
+    name = stored.key("pairs", [(name, spelling(node)) for name, node in nodes], symbols.spelling, serial)
+    found, mirrored = stored.load(name, stored.PROGRAM), {name for name, node in nodes if adjoint(node) is node}
     if found is None:
         try:
-            found = ({"program": to_data(paired(lower_all(dict(_stated(nodes, symbols)), True)))},)
+            found = (
+                {
+                    "program": to_data(
+                        paired(lower_all(_stated(nodes, symbols, mirrored if serial else set()), True), mirrored)
+                    )
+                },
+            )
         except StatementError as error:
             found = ({"program": None, "reason": str(error)},)
         stored.store(name, found[0], b"", stored.PROGRAM)
@@ -38,8 +45,22 @@ def pair_program(nodes: Nodes, symbols: Symbols) -> PairProgram | None:
     return made
 
 
-def _stated(nodes: Nodes, symbols: Symbols) -> Nodes:
-    return tuple((name, with_composites(simplify(node, symbols, TREE, True).result, symbols)) for name, node in nodes)
+def _stated(nodes: Nodes, symbols: Symbols, closed: set[str]) -> dict[str, Node]:
+    found = {name: with_composites(simplify(node, symbols, TREE, True).result, symbols) for name, node in nodes}
+    return {name: in_closed_form(x, symbols) if name in closed else x for name, x in found.items()}
+
+
+def in_closed_form(node: Node, s: Symbols) -> Node:
+    """A statement about a serial chain with what (I − HψK)*D⁻¹(I − HψK) takes in and out again by the covariances that
+    close ℳ⁻¹ (R87 eqs. 69-72, 83): K*ψ*H*D⁻¹HψK = c − D⁻¹ + (d + D⁻¹H)ψK + ((d + D⁻¹H)ψK)*."""
+    there = s.H @ s.psi @ s.K
+    once = s.D.inv @ there
+    twice = there.T @ once
+    (word,) = expand(twice).terms
+    closed = closed_form_inverse.sides(s)[1] - s.D.inv + once + once.T
+    given = expand(node)
+    found = WordRule(closed_form_inverse, word, closed).applied(given)
+    return node if found is given else factor(found)
 
 
 def with_composites(node: Node, symbols: Symbols) -> Node:
