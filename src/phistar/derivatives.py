@@ -11,6 +11,7 @@ spanning tree's.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import has_rotors
+from phistar.backends.machine.threads import spread
 from phistar.backends.pairwise.programs import moved_by_forces
 from phistar.backends.programs import linearized
 from phistar.backends.recorded import Recorded
@@ -39,7 +41,7 @@ from phistar.instruction_derivatives import (
     rows_of_gradients,
     solved_gradients,
 )
-from phistar.linear_motion import drift, in_place, side_by_side
+from phistar.linear_motion import completed, drift, side_by_side
 from phistar.loops.derivatives import closed_derivatives
 from phistar.model import Model
 from phistar.model.check import check_robot
@@ -310,13 +312,18 @@ def _linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, 
     """A and B; of long robots the tables of the statements are written to where they stand in these."""
     if model.loops:
         return side_by_side(model, q, v, closed_derivatives(model, q, v, tau))
-    if not _solved.is_long(model):
+    if not _tables.is_long(model):
         return _linearized(model, q, v, tau)
     q, v = batched(model, q, v)
     tau = model.checked(tau, model.nv, "tau")
-    if is_traced(q, v, tau):
-        return side_by_side(model, q, v, _solved(model, q, v, tau))
-    return in_place(model, _solved.kernel(model), q, v, tau)
+    if is_traced(q, v, tau) or has_rotors(model):
+        return side_by_side(model, q, v, _tables(model, q, v, tau))
+    kernel = _in_place.kernel(model)
+    return completed(model, q, v, *spread(kernel.function, (q, v, tau), list(kernel.shapes)))
+
+
+def _systems(model: Model) -> tuple[tuple[int, ...], ...]:
+    return (2 * model.nv, 2 * model.nv), (2 * model.nv, model.nv)
 
 
 def _square(model: Model) -> tuple[tuple[int, ...], ...]:
@@ -343,7 +350,7 @@ _forward = Recorded(
     tables=_stated(forward_dynamics_derivatives, moved_by_forces),
     slot=forward_dynamics_derivatives.slot,
 )
-_solved = Recorded(
+_tables = Recorded(
     "linearize",
     ("q", "v", "tau"),
     ("dq", "dv", "dtau"),
@@ -353,12 +360,19 @@ _solved = Recorded(
     tables=_stated(linearize, moved_by_forces),
     slot=lambda: f"{linearize.slot()} tables",
 )
+_in_place = replace(
+    _tables,
+    outputs=("A", "B"),
+    shapes=_systems,
+    slot=lambda: f"{linearize.slot()} in place",
+    places=((0, 1, 0), (0, 1, 1), (1, 1, 0)),
+)
 _linearized = Recorded(
     "linearize",
     ("q", "v", "tau"),
     ("A", "B"),
     _linearized_at,
-    lambda model: ((2 * model.nv, 2 * model.nv), (2 * model.nv, model.nv)),
+    _systems,
     slot=linearize.slot,
 )
 _hessian_product = Recorded(

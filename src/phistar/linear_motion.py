@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernel import Kernel
-from phistar.backends.machine.threads import spread
 from phistar.model import Model
 from phistar.spatial import skew, times
 
@@ -20,12 +18,12 @@ def side_by_side(model: Model, q: Any, v: Any, tables: Any) -> tuple[np.ndarray,
     return A, np.concatenate([np.zeros(by_tau.shape), by_tau], axis=-2)
 
 
-def in_place(model: Model, kernel: Kernel, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The same by a kernel that writes the tables to where they stand."""
-    batch, nv = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, tau))), model.nv
-    A, B = np.empty((*batch, 2 * nv, 2 * nv)), np.empty((*batch, 2 * nv, nv))
-    spread(kernel.function, (q, v, tau), list(kernel.shapes), out=(A[..., nv:, :nv], A[..., nv:, nv:], B[..., nv:, :]))
-    A[..., :nv, :nv], A[..., :nv, nv:], B[..., :nv, :] = drift(model, q, v), np.eye(nv), 0.0
+def completed(model: Model, q: Any, v: Any, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same where the lower halves are there already, below zeros."""
+    nv, rates = model.nv, np.arange(model.nv)
+    A[..., rates, nv + rates] = 1.0
+    if not all(joint.kind.flat for joint in model.joints):
+        A[..., :nv, :nv] = drift(model, q, v)
     return A, B
 
 

@@ -18,7 +18,7 @@ from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
-from phistar.backends.pairwise.kernel import PairKernel, pair_kernel
+from phistar.backends.pairwise.kernel import PairKernel, Places, pair_kernel
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import tape_of_calls
 from phistar.backends.traces.trace import Scalar, ShortTape, Tape, TooLong, Trace, finish
@@ -39,8 +39,8 @@ class Recorded:
 
     `inputs` are "q" and names of (…, nv) vectors; `shapes` gives the results' shapes without leading axes; `fits` says
     which robots are short enough to be written out, `long` makes the kernel of others. Of tables over joints, `tables`
-    are the statements and the symbols that they are written in, and `slot` is where a robot keeps their kernel.
-    `vanishes`: without joints, all is zero.
+    are the statements and the symbols that they are written in, `slot` is where a robot keeps their kernel, and
+    `places` where they stand in the outputs (`PairKernel`). `vanishes`: without joints, all is zero.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Recorded:
     vanishes: bool = True  # for a robot without joints
     tables: Callable[[], tuple[Nodes, Symbols]] | None = None
     slot: Callable[[], str] | None = None
+    places: Places = ()
 
     def kept_as(self) -> str:
         """Under what name a robot keeps the kernel."""
@@ -87,8 +88,9 @@ class Recorded:
 
     def is_long(self, model: Model) -> bool:
         """Whether it is too long for a robot to be written out."""
-        if not model.nv:
-            return False
+        return bool(model.nv) and model.kept((self.kept_as(), "long"), lambda: self._is_long(model))
+
+    def _is_long(self, model: Model) -> bool:
         if self._pairs(model) is not None:
             return self.choice(model).schedule == PAIRS or not self.fits(model)
         return self.long is not None and not self.fits(model)
@@ -172,7 +174,7 @@ class Recorded:
 
     def _pair_by_pair(self, model: Model, found: PairKernel) -> Kernel:
         signature = self.signature(model)
-        function, operations = found.compiled(signature)
+        function, operations = found.compiled(signature, places=self.places)
         return Kernel(function, self.inputs[1:], self.outputs, operations, signature.outputs)
 
     def _made(self, model: Model) -> Kernel:

@@ -7,6 +7,7 @@ import phistar as ps
 from phistar.backends.choice import PAIRS
 from phistar.backends.pairwise.programs import pair_program
 from phistar.operators.symbols import Symbols
+from phistar.sweeps.ir import INWARD, OUTWARD
 from phistar.sweeps.regions import PairProgram
 from phistar.sweeps.stored import from_data, to_data
 from tests.trees import mechanism, relative
@@ -89,6 +90,22 @@ def test_what_is_unchanged_on_its_way_is_a_product_of_blocks_of_two_links():
     (region,) = program.regions
     (field,) = region.fields
     assert not field.handed_on and from_data(to_data(program)) == program and isinstance(program, PairProgram)
+
+
+def test_the_inverse_of_a_serial_chain_is_one_outward_recursion_a_column():
+    """R87 eqs. 69-72, 83: one triangle, and nothing is taken inward; of trees both ways are gone."""
+    nodes = (("inverse", Symbols().mass.inv),)
+    chain, tree = (pair_program(nodes, Symbols(), serial) for serial in (True, False))
+    assert [x.direction for x in chain.regions] == [OUTWARD] and chain.lower == ("inverse",)
+    assert [x.direction for x in tree.regions] == [INWARD, OUTWARD] and not tree.lower
+
+
+@pytest.mark.parametrize("links", [36, 37, 43, 44])
+def test_strips_of_columns_cover_chains_of_any_length(links):
+    model = ps.chain(links)
+    q = model.random(np.random.default_rng(1), shape=(3,))
+    found = ps.compile(ps.algebra(model).mass.inv, matrix=True, schedule=PAIRS)(q)
+    assert relative(found @ ps.mass_matrix(model, q), np.broadcast_to(np.eye(links), found.shape)) < 1e-9
 
 
 def test_columns_that_meet_on_the_way_are_refused_in_a_sentence():

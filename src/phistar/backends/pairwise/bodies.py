@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernels import Code, Local
+from phistar.backends.kernels import FREE, IN_ORDER, Code, Local
 from phistar.backends.pairwise.walk import GROUP
 from phistar.backends.programs.blocks import Block, BlockDomain
 from phistar.backends.traces.sums import chained
 from phistar.backends.traces.trace import ADD, CONST, INPUT, MUL, NEG, SUB, Tape, Trace, finish
-from phistar.sweeps.ir import FromChildren, FromParent, Statement, Sweep, Term
+from phistar.sweeps.ir import FromChildren, FromParent, Statement, Sweep, Term, Times
 from phistar.sweeps.regions import Column
 
 BLOCK, COLUMN, MAIL, TABLE = "block", "column", "mail", "table"
@@ -70,6 +70,12 @@ class _Columns(BlockDomain):
                 return self.array(MAIL, name, np.ones((6, 1), dtype=bool))
         raise NotImplementedError(term)
 
+    def product(self, left: Block, right: Block, term: Times, at: None, half: bool) -> Block:
+        """Products with what is handed on in two halves: half as long to wait for by the next link."""
+        if left is None or right is None or left.shape[1] < 6 or not any(spot[0] == MAIL for spot in self.spots):
+            return super().product(left, right, term, at, half)
+        return np.matmul(left[:, :3], right[:3]) + np.matmul(left[:, 3:], right[3:])
+
     def data(self, name: str, at: None) -> Block:
         raise NotImplementedError(name)
 
@@ -114,6 +120,7 @@ class Body:
     def results(self, code: Code, given: Callable[[Spot], Local]) -> list[Local]:
         """What is to be stored, of a group of columns for which everything read is `given`."""
         values: list[Local] = []
+        code.freedom = IN_ORDER if any(spot[0] == MAIL for spot in self.loads) else FREE
         for op, left, right in self.trace.code:
             if op == INPUT:
                 values.append(given(self.loads[left]))
@@ -149,4 +156,6 @@ def traced(targets: Sequence[tuple[str, Term]], rates: int, blocks: Blocks, tabl
         assert len(entries) == rows, (name, rows)
         values += list(entries)
         stores += [(name, i) for i in range(rows)]
-    return Body(chained(finish(domain.tape, values)), tuple(domain.spots), tuple(stores))
+    trace = finish(domain.tape, values)
+    waits = any(spot[0] == MAIL for spot in domain.spots)
+    return Body(trace if waits else chained(trace), tuple(domain.spots), tuple(stores))

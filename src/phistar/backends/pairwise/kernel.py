@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernels import I64, U32, Module, llvm_text
+from phistar.backends.kernels import I64, U32, Code, Local, Module, llvm_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.links.concise import is_told_by_quantities
@@ -27,7 +27,7 @@ from phistar.backends.pairwise.programs import Nodes, pair_program
 from phistar.backends.pairwise.steps import CommonTracer, stages
 from phistar.backends.pairwise.walk import Walk, walked
 from phistar.backends.rolled.code import stage_calls
-from phistar.backends.rolled.link_loops import TABLES, Block, Sizes, loop_functions
+from phistar.backends.rolled.link_loops import TABLES, Array, Block, Sizes, loop_functions
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.rolled_links import kinds_of
 from phistar.backends.rolled.steps import Kind
@@ -36,6 +36,8 @@ from phistar.model import Model
 from phistar.operators.nodes import adjoint, spelling
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.regions import PairProgram
+
+Places = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +82,11 @@ class PairKernel:
         made = needed(made, layout.blocks_read, set())
         return [stage for stage in made if any(step.stores for step in stage.steps)], layout
 
-    def compiled(self, signature: Signature, target: Target | None = None, lanes: int | None = None) -> Any:
-        """The gufunc, and its operations per state."""
+    def compiled(
+        self, signature: Signature, target: Target | None = None, lanes: int | None = None, places: Places = ()
+    ) -> Any:
+        """The gufunc, and its operations per state. `places`: of each result the array that it is part of, and how many
+        such squares are above it and left of it there; above them are zeros."""
         target = target or host()
         lanes = lanes or target.lanes
         kinds, numbers = self.kinds
@@ -89,20 +94,14 @@ class PairKernel:
         def source() -> Source:
             made, layout = self.traced()
             memory = laid_out(made, len(kinds), {"a_g": (6, 1)}, Memory(2 * lanes, 1))
-            text = _text(made, memory, layout, signature, lanes, target.fma)
+            there = places or tuple((i, 0, 0) for i in range(len(layout.results)))
+            text = _text(made, memory, layout, signature, there, lanes, target.fma)
             header = {"memory": memory.data(), "layout": _layout_data(layout), "pairs": _counts(made, layout)}
             return Source(text, header)
 
         spelled = [(name, spelling(node)) for name, node in self.nodes]
-        made_from = (
-            spelled,
-            self.symbols.spelling,
-            [kind.key for kind in kinds],
-            self.model.is_serial,
-            self.alone,
-            self.armature,
-            lanes,
-        )
+        about = self.model.is_serial, self.alone, self.armature
+        made_from = spelled, self.symbols.spelling, [kind.key for kind in kinds], about, lanes, places
         header, code = machine_code("pairs", made_from, target, source)
         data = self._data(header, signature, numbers, 2 * lanes)
         title = " ".join(name for name, _ in self.nodes)
@@ -126,7 +125,7 @@ class PairKernel:
         lift = range(rooms.flat["a_g"], rooms.flat["a_g"] + 6)
         given = Given(
             [*arrays, *([] for _ in signature.outputs)],
-            [*signature.inputs, *(1 for _ in signature.outputs)],
+            [*signature.inputs, *(shape[-1] for shape in signature.outputs)],
             list(lift),
             [0.0, 0.0, 0.0, *(-model.gravity)],
             -(-(lanes * len(places) + scratch) // lanes),
@@ -136,7 +135,7 @@ class PairKernel:
         return [
             *link_tables(model, self.frames, kinds, areas, given, (), lanes),
             (lanes * places).astype(np.uint32),
-            np.array([*numbers, len(walk.order), width, walk.layers, len(runs)], dtype=np.int64),
+            np.array([*numbers, model.nv, len(walk.order), width, walk.layers, len(runs)], dtype=np.int64),
             steps.reshape(-1),
             runs.reshape(-1),
             walk.place,
@@ -232,30 +231,53 @@ def _with_second_moments(frames: LinkFrames) -> LinkFrames:
     return replace(frames, inertia=inertia)
 
 
-def _text(made: list[Stage], memory: Memory, layout: Layout, signature: Signature, lanes: int, fma: bool) -> str:
+def _text(
+    made: list[Stage], memory: Memory, layout: Layout, signature: Signature, places: Places, lanes: int, fma: bool
+) -> str:
     code = stage_calls(made, memory, lanes, fma)
     axes, inputs = [len(shape) for shape in signature.shapes], len(signature.inputs)
     sizes = Sizes(memory.lanes, code.scratch, max(len(memory.slot), 1), 0, 1, None)
-    finish = partial(_finish, layout=layout, outputs=range(inputs, signature.arrays))
+    finish = partial(_finish, squares=places, outputs=range(inputs, signature.arrays))
     loop = tuple(loop_functions(code.calls, axes, inputs, sizes, finish))
     return llvm_text(code.module.with_(Module((*pair_functions(layout), *loop))))
 
 
-def _finish(block: Block, layout: Layout, outputs: range) -> None:
+def _finish(block: Block, squares: Places, outputs: range) -> None:
     """The records of a block's states, then the loops on each."""
     code, arrays = block.code, block.arrays
     data = code["data"].at(len(TABLES) + outputs.stop)
     places, numbers, steps, runs, place = (
         data.at(i).load(kind=x.read) for i, x in enumerate((U32, I64, I64, I64, I64))
     )
-    start, entries, scratch, columns, *sizes = (numbers.at(i).load() for i in range(8))
+    start, entries, scratch, columns, rates, *sizes = (numbers.at(i).load() for i in range(9))
     record, ahead, most = block.work.at(start), block.last - block.first, block.sizes.lanes - 1
     most = (ahead < most).select(ahead, most)
     code.call("unpack", record, entries * 8, entries * 8, 8, entries, entries, places, block.work, 0, most)
-    outs = [arrays[a] for a in outputs]
-    along = [code.like(step, I64) for x in outs for step in (x.row, x.column)]
+    outs = [arrays[outputs[number]] for number, _, _ in squares]
+    steps_of = [[code.like(step, I64) for step in (x.row, x.column)] for x in outs]
+    covered = {number: above for number, above, _ in squares if above}
     with code.loop(0, most + 1) as i:
-        rows = record.at(i * entries)
-        bases = [x.base.bytes((block.first + i) * x.state) for x in outs]
+        rows, bases = record.at(i * entries), []
+        for number, above in covered.items():
+            _clear_rows(code, arrays[outputs[number]], block.first + i, rates * above)
+        for x, (_, above, left), (down, along) in zip(outs, squares, steps_of, strict=True):
+            base = x.base.bytes((block.first + i) * x.state)
+            shifts = [rates * count * step for count, step in ((above, down), (left, along)) if count]
+            for shift in shifts:
+                base = base.bytes(shift)
+            bases.append(base)
         given = rows, rows.at(columns), block.work.at(scratch), steps, runs, place
-        code.call("pairs", *given, *sizes, *bases, *along)
+        code.call("pairs", *given, *sizes, *bases, *(step for pair in steps_of for step in pair))
+
+
+def _clear_rows(code: Code, x: Array, state: Local, count: Local) -> None:
+    """Zeros in the first rows of a state's array."""
+    row, column = (code.like(step, I64) for step in (x.row, x.column))
+    with code.loop(0, count) as i:
+        place = x.base.bytes(state * x.state).bytes(i * row)
+
+        def entries() -> None:
+            with code.loop(0, x.columns) as j:
+                place.bytes(j * column).store(0.0)
+
+        code.branch(column.same(8), lambda: code.clear(place, x.columns * 8), entries)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from phistar.backends.kernels import F64, FREE, I64, Code, Func, Local, transposed
+from phistar.backends.kernels import F64, I64, Code, Func, Local, transposed
 from phistar.backends.pairwise.bodies import BLOCK, COLUMN, MAIL, Spot
 from phistar.backends.pairwise.layout import EVERYWHERE, INBOARD, LOWER, OUTBOARD, UPPER, Layout, Work
 from phistar.backends.pairwise.walk import GROUP, STEP
@@ -59,16 +59,17 @@ def _main(layout: Layout) -> Func:
     areas = _Areas(layout, code)
     for number, name in enumerate(layout.results):
         if name in layout.tables:
-            if name in layout.symmetric:
-                there = LOWER if name in layout.program.lower else UPPER
-                code.call(f"mirror.{there}", areas.table(name), areas.pitch(name), width)
+            there = LOWER if name in layout.program.lower else UPPER
 
-            def rows(number: int = number, name: str = name) -> None:
-                with code.loop(0, width) as row:
+            def rows(band: Local, number: int = number, name: str = name) -> None:
+                with code.loop(band * GROUP, band * GROUP + GROUP) as row:
                     to = code["place"].at(row).load()
                     code.branch(to >= 0, partial(areas.put, number, areas.row(name, row, 0), to))
 
-            code.branch(areas.direct[name], lambda: None, rows)
+            with code.loop(0, width // GROUP) as band:  # while it is near
+                if name in layout.symmetric:
+                    code.call(f"mirror.{there}", areas.table(name), areas.pitch(name), width // GROUP, band)
+                code.branch(areas.direct[name], lambda: None, partial(rows, band))
     return code.function
 
 
@@ -96,24 +97,24 @@ def _put() -> Func:
 
 
 def _mirror(there: str) -> Func:
-    """The triangle that is not `there` is made what is on the other side of the diagonal: squares are turned. Rows are
-    `pitch` bytes apart."""
-    code = Code(f"mirror.{there}", table=F64.to, pitch=I64, width=I64)
-    width, pitch = code["width"], code["pitch"]
+    """Of a band of rows the triangle that is not `there` is made what is on the other side of the diagonal: squares are
+    turned. Rows are `pitch` bytes apart."""
+    code = Code(f"mirror.{there}", table=F64.to, pitch=I64, bands=I64, band=I64)
+    band, pitch = code["band"], code["pitch"]
 
-    def square(down: Local, along: Local, own: bool) -> None:
-        places = [code["table"].bytes(a * pitch).at(b) for a, b in ((along, down), (down, along))]
-        source, target = places if there == UPPER else reversed(places)
+    def square(along: Local, own: bool) -> None:
+        source, target = (
+            code["table"].bytes(a * GROUP * pitch).at(b * GROUP) for a, b in ((along, band), (band, along))
+        )
         rows = [source.bytes(pitch * code.whole(i)).load(GROUP) for i in range(GROUP)]
         for i, value in enumerate(transposed(rows)):
             turned = [j < i if there == UPPER else j > i for j in range(GROUP)]
             kept = [GROUP + j if other else j for j, other in enumerate(turned)]
             target.bytes(pitch * code.whole(i)).store(rows[i].shuffle(value, kept) if own else value)
 
-    with code.loop(0, width // GROUP) as b:
-        with code.loop(0, b) as c:
-            square(b * GROUP, c * GROUP, False)
-        square(b * GROUP, b * GROUP, True)
+    with code.loop(*((0, band) if there == UPPER else (band + 1, code["bands"]))) as c:
+        square(c, False)
+    square(band, True)
     return code.function
 
 
@@ -180,7 +181,6 @@ class _Region:
     def __init__(self, layout: Layout, number: int) -> None:
         self.layout, self.number, self.region = layout, number, layout.regions[number]
         self.code = Code(f"region{number}", **_arguments(layout))
-        self.code.freedom = FREE
         self.areas = _Areas(layout, self.code)
 
     def function(self) -> Func:
