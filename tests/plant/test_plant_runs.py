@@ -4,9 +4,31 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from tests.plants import plant_of, run
+from phistar.model.geometry import Geometry
+from tests.plants import body, plant_of, run
 
 BOX = ps.Box([0.2, 0.2, 0.2])
+
+
+def test_at_rest_contacts_do_to_joints_what_weight_and_motors_leave():
+    builder, tip = ps.ModelBuilder("arm"), Geometry(ps.Sphere(0.05), ps.Pose(xyz=(0.5, 0, 0)), "tip", role="collision")
+    inertia = ps.Inertia(1.0, (0.25, 0, 0), np.eye(3) * 0.02)
+    builder.body("upper", parent="world", joint=ps.Revolute((0, 1, 0)), inertia=inertia)
+    at = ps.Pose(xyz=(0.5, 0, 0))
+    builder.body("lower", parent="upper", joint=ps.Revolute((0, 1, 0)), inertia=inertia, placement=at, geometry=[tip])
+    plant = ps.Plant()
+    plant.add_shape(ps.Plane(), at=ps.Pose(xyz=(0, 0, -0.4)))
+    plant.add(builder.build(), "arm")
+    plant.actuate("arm", kind="position", stiffness=20.0, damping=4.0)
+    plant.add(body(BOX, 3.0), "box", at=ps.Pose(xyz=(3, 0, -0.29)))
+    run = ps.simulate(plant, 4.0, control=lambda t, q, v: [0.6, 0.3])
+    assert len(set(run.contacts.pair[-1].tolist()) - {-1}) == 2  # the arm leans on the floor, the box stands there
+    left = ps.gravity_load(plant.model, run.q[-1]) - run.tau[-1]
+    np.testing.assert_allclose(plant.contact_torques(run)[-1], left, atol=1e-4)
+    with pytest.raises(ps.PhistarError, match="does not have"):
+        other = ps.Plant(name="other")
+        other.add(ps.load("planar2"), "arm")
+        other.contact_torques(run)
 
 
 def test_a_run_is_the_steps_and_knows_its_contacts():

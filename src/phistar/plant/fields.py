@@ -66,7 +66,7 @@ def generalized_forces(fields: Sequence[Field], bodies: BodyMotions) -> np.ndarr
                 f"finite numbers of shape {total.shape}, were expected."
             )
         total += found
-    return _joint_forces(model)(bodies.q, total.ravel())
+    return joint_forces(model)(bodies.q, total.ravel())
 
 
 def add_field(plant: Plant, field: Field) -> None:
@@ -102,6 +102,7 @@ def _twists(model: Model) -> Any:
     return model.kept(("plant", "twists"), lambda: compile(A.phi.T @ A.H.T, model.tree))
 
 
-def _joint_forces(model: Model) -> Any:
+def joint_forces(model: Model) -> Any:
+    """Hφ, compiled: joint forces of wrenches on the bodies, at their origins and in their axes."""
     A = algebra(model.tree)
     return model.kept(("plant", "joint_forces"), lambda: compile(A.H @ A.phi, model.tree))

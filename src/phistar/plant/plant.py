@@ -20,6 +20,7 @@ from phistar.model.geometry import Shape
 from phistar.model.names import unknown
 from phistar.plant.actuators import Actuator, Kind, entries_of
 from phistar.plant.collision_groups import WORLD, Masks, Meeting, check_rule, convex, meeting_shapes, stated_laws
+from phistar.plant.contact_torques import contact_torques
 from phistar.plant.drives import actuate, actuators_of
 from phistar.plant.engine import System
 from phistar.plant.fields import Field, add_field
@@ -333,6 +334,7 @@ class Plant:
 
     acceleration = acceleration
     rollout = rollout
+    contact_torques = contact_torques
     step_derivatives = step_derivatives
 
     @staticmethod
