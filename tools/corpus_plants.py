@@ -157,12 +157,13 @@ def main() -> int:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--run", action="store_true", help="compare a second of motion too")
     parser.add_argument("--most", type=float, default=1e-9, help="largest error of accelerations that counts as equal")
+    parser.add_argument("--skip", default="^$", help="leave out files whose names match this expression")
     given = parser.parse_args()
     told: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for folder in given.folders:
         for path in files(folder):
-            if kind_of(path) != "MJCF" or not peer_loads(path):
+            if kind_of(path) != "MJCF" or re.search(given.skip, path.name) or not peer_loads(path):
                 continue
             counts["files"] += 1
             reason, error, run, warnings = outcome(path, folder, given.run)

@@ -20,6 +20,7 @@ from phistar.sim.scenes.run import SENSED
 from phistar.sim.scenes.scene import Scene, Setting
 from phistar.sim.scenes.scene_drive import Continuous, Drive
 from phistar.sim.trajectory import Trajectory
+from phistar.view.environment_pictures import Pictures
 
 try:
     import gymnasium
@@ -55,10 +56,11 @@ class SceneEnv(gymnasium.Env):
     observation is a dict of what the scene's sensors read; where there are none, of `q` and `v`. `reward` and
     `terminated` are functions of a `View`; a run that cannot go on ends with its reason in `info`; the scene's duration
     truncates. Every `reset` draws the scene anew: `phistar run SCENE --seed` draws the same from `info["seed"]`.
-    `env.trajectory` is the episode so far.
+    `env.trajectory` is the episode so far; with `render_mode="rgb_array"` `env.render()` is a picture of
+    `picture_size` pixels, drawn without a browser.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium's own way
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50}  # noqa: RUF012 - gymnasium's own way
 
     def __init__(
         self,
@@ -69,7 +71,10 @@ class SceneEnv(gymnasium.Env):
         act: Act | None = None,
         action_space: spaces.Space[Any] | None = None,
         force_limit: float = 100.0,
+        render_mode: str | None = None,
+        picture_size: tuple[int, int] = (480, 360),
     ) -> None:
+        self.render_mode, self._pictures = render_mode, Pictures(self, render_mode, picture_size, period)
         if (act is None) != (action_space is None):
             raise PhistarError("A law of your own needs both act and the action_space of what it takes.")
         if not 1e-6 <= period < np.inf or not 0.0 < force_limit < np.inf:
@@ -110,6 +115,10 @@ class SceneEnv(gymnasium.Env):
         ended = ended or bool(self._terminated is not None and self._terminated(view))
         over = self._moment.time >= self._setting.timing.duration - 1e-9
         return self._seen(), reward, ended, over, info | {"t": self._moment.time, "force": force}
+
+    def render(self) -> np.ndarray | None:
+        """A picture (height, width, 3) of the scene as it is, with `render_mode="rgb_array"`."""
+        return self._pictures.of(self._setting.model, self._moment.state.q)
 
     @property
     def trajectory(self) -> Trajectory:

@@ -20,6 +20,7 @@ from phistar.plant.measurements import Instant, Measurements
 from phistar.plant.plant import Plant
 from phistar.plant.scene_batch import SceneBatch
 from phistar.plant.session import Diverged
+from phistar.view.environment_pictures import Pictures
 
 try:
     import gymnasium
@@ -94,11 +95,15 @@ class PlantEnv(gymnasium.Env):
         In s: of an action, of the plant's steps, of an episode, which is then truncated.
     largest : float
         The bound of actions that nothing else bounds.
+    render_mode : {None, "rgb_array"}
+        With "rgb_array" `env.render()` is a picture, (height, width, 3), drawn without a browser.
+    picture_size : pair
+        Its width and height.
 
     Observations are a dict of the sensors' readings; of a plant without sensors, [q; v].
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium's own way
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50}  # noqa: RUF012 - gymnasium's own way
 
     def __init__(
         self,
@@ -110,8 +115,11 @@ class PlantEnv(gymnasium.Env):
         step: float = 0.002,
         duration: float = 10.0,
         largest: float = 100.0,
+        render_mode: str | None = None,
+        picture_size: tuple[int, int] = (480, 360),
     ) -> None:
         self._task = _Task(plant, period, step, duration, start, largest)
+        self.render_mode, self._pictures = render_mode, Pictures(self, render_mode, picture_size, period)
         self._reward, self._terminated = reward, terminated
         self.action_space = self._task.action_space
         self.reset(seed=0)
@@ -153,6 +161,10 @@ class PlantEnv(gymnasium.Env):
         reward = float(self._reward(view)) if self._reward else 0.0
         ended = ended or bool(self._terminated is not None and self._terminated(view))
         return self._seen(), reward, ended, t >= task.duration - 1e-9, info | {"t": t}
+
+    def render(self) -> np.ndarray | None:
+        """A picture of the plant as it is, with `render_mode="rgb_array"`."""
+        return self._pictures.of(self._task.plant.model, self._state()[0])
 
     def _state(self) -> tuple[np.ndarray, np.ndarray]:
         engine, model = self._session.engine, self._task.plant.model

@@ -322,3 +322,24 @@ def test_a_material_that_names_pictures_for_ever_is_given_up(tmp_path, monkeypat
     obj = "mtllib m.mtl\nusemtl a1\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
     assert len(written(tmp_path, "a.obj", obj).read().faces) == 1
     assert len(asked) <= 7
+
+
+def msh_bytes(points, faces):
+    head = np.array([len(points), 0, 0, len(faces)], "<i4").tobytes()
+    return head + np.asarray(points, "<f4").tobytes() + np.asarray(faces, "<i4").tobytes()
+
+
+def test_mujocos_msh_is_read_and_refused_when_its_counts_lie(tmp_path):
+    points, faces = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    whole = msh_bytes(points, faces)
+    path = tmp_path / "solid.msh"
+    path.write_bytes(whole)
+    np.testing.assert_allclose(ps.Mesh(str(path)).read().volume, 1.0 / 6.0)
+    for spoiled, told in (
+        (whole[:-4], "counts ask for"),
+        (b"\1\0", "four counts"),
+        (msh_bytes(points, [[0, 1, 9]]), "beyond"),
+    ):
+        path.write_bytes(spoiled)
+        with pytest.raises(ps.PhistarError, match=told):
+            ps.Mesh(str(path)).read()

@@ -16,7 +16,7 @@ from phistar.geometry.shape_records import Material, record_of
 from phistar.io.packages import FolderList
 from phistar.loops.closure import row_count
 from phistar.model import Fixed, Model, ModelBuilder
-from phistar.model.geometry import Shape
+from phistar.model.geometry import Geometry, Shape
 from phistar.model.names import unknown
 from phistar.plant.actuators import Actuator, Kind, entries_of
 from phistar.plant.collision_groups import WORLD, Masks, Meeting, check_rule, convex, meeting_shapes, stated_laws
@@ -204,6 +204,8 @@ class Plant:
             builder.attach(robot.model, robot.on, robot.at, self.prefix(robot.name))
         for number, (a, b) in enumerate(self.welds):
             builder.loop(f"weld{number}", a, b, joint=Fixed())
+        for body, shape, at, _, name in self.shapes[len(self.masks) :]:  # to be seen; those of a file are its robot's
+            builder.geometry(body, Geometry(shape, at, name, role="visual"))
         return builder.build(strict=False)
 
     def prefix(self, name: str) -> str:

@@ -2,7 +2,10 @@
 
 from phistar.view import replay as replay
 from phistar.view.live import Live as Live
+from phistar.view.offscreen import film as film
+from phistar.view.offscreen import render as render
 from phistar.view.pictures import operator_picture as operator_picture
+from phistar.view.report_picture import Camera as Camera
 from phistar.view.viewer import Viewer as Viewer
 
 __all__: list[str]

@@ -12,13 +12,14 @@ import numpy as np
 from phistar.model.geometry import Plane
 from phistar.model.model import Model
 from phistar.view.bent_surfaces import exaggerated, surfaces
+from phistar.view.raster import nearest
 from phistar.view.report_shapes import GROUND, color_of, triangles, visible_geometry
+from phistar.view.shading import AXES, CORNER, HIGHER, LIFTED, NUMBERS, SCALE, shaded_pixels
 from phistar.view.stage import body_poses
 
 LIGHT = np.array([0.35, -0.25, 0.9]) / np.linalg.norm([0.35, -0.25, 0.9])
 OVERSAMPLED = 2
 SHADOW_SIZE = 700
-MOST_FRAGMENTS = 4_000_000
 GROUNDS = np.tile(GROUND, (2, 1))
 
 
@@ -32,7 +33,25 @@ class Solid(NamedTuple):
 
 @dataclass(frozen=True)
 class Camera:
-    """Looks at `target` from `direction` (from the target to the eye), and shows `width` metres of it."""
+    """A camera far away, so that parallels stay parallel.
+
+    Parameters
+    ----------
+    target : (3,)
+        The point in the middle of the picture, m.
+    direction : (3,)
+        From the target to the eye.
+    width : float
+        How many metres the picture is wide.
+    up : (3,)
+        What is upwards in it.
+
+    Examples
+    --------
+    >>> import phistar as ps
+    >>> ps.view.Camera((0, 0, 0.5), direction=(1, -1, 0.5), width=2.0).axes.shape
+    (3, 3)
+    """
 
     target: Any
     direction: Any = (1.2, -1.6, 0.9)
@@ -120,16 +139,6 @@ def _ground(planes: list[tuple[np.ndarray, np.ndarray]], rest: Solid) -> Solid:
     return Solid(*(np.concatenate(field) for field in zip(*made))) if made else Solid(*(np.zeros((0, 3, 3)),) * 3)
 
 
-def _opacity(point: np.ndarray, owner: np.ndarray, ground: Solid, first: int) -> np.ndarray:
-    """1; of the ground, whose triangles are numbered from `first` on, less, and 0 at its rim."""
-    out, on = np.ones(len(owner)), owner >= first
-    if on.any():
-        square = ground.corners[2 * ((owner[on] - first) // 2)]
-        center, reach = 0.5 * (square[:, 0] + square[:, 2]), 0.5 * np.linalg.norm(square[:, 1] - square[:, 0], axis=1)
-        out[on] = np.clip((1.0 - np.linalg.norm(point[on] - center, axis=1) / reach) / 0.35, 0.0, 1.0) * 0.7
-    return out
-
-
 def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], shadows: bool = True) -> np.ndarray:
     """RGBA, (height, width, 4) uint8."""
     whole = Solid(*(np.concatenate(pair) for pair in zip(solid, ground))) if len(ground.corners) else solid
@@ -141,20 +150,8 @@ def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], sh
         flat = seen[..., :2] * (scale, -scale) + (0.5 * width, 0.5 * height)
         facing = np.flatnonzero((whole.normals @ camera.axes[2]).max(axis=1) > -0.3)  # meshes may have odd normals
         pixel, owner, weight, _ = nearest(flat[facing], seen[facing, :, 2], width, height)
-        owner = facing[owner]
-        normal = np.einsum("fc,fcx->fx", weight, whole.normals[owner])
-        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
-        towards = np.einsum("fx,x->f", normal, camera.axes[2])
-        normal = np.where(towards[:, None] < 0.0, -normal, normal)
-        point = np.einsum("fc,fcx->fx", weight, whole.corners[owner])
-        lit = np.clip(normal @ LIGHT, 0.0, 1.0)
-        if shadows:
-            lit = lit * (1.0 - 0.75 * _shadow(solid, point + 0.004 * camera.width * normal))
-        halfway = LIGHT + camera.axes[2]
-        gloss = np.clip(normal @ (halfway / np.linalg.norm(halfway)), 0.0, 1.0) ** 30 * (lit > 0.2)
-        shade = 0.46 + 0.10 * normal[:, 2] + 0.50 * lit
-        out[pixel, :3] = np.clip(whole.color[owner] * shade[:, None] + 0.10 * gloss[:, None], 0.0, 1.0)
-        out[pixel, 3] = _opacity(point, owner, ground, len(solid.corners))
+        fragments = {"fragment_pixel": pixel, "fragment_owner": facing[owner], "fragment_weight": weight}
+        out = _shaded(fragments, whole, solid, camera, out, shadows)
     cells = out.reshape(size[1], OVERSAMPLED, size[0], OVERSAMPLED, 4)
     alpha = cells[..., 3].mean(axis=(1, 3))
     weighted = (cells[..., :3] * cells[..., 3:]).sum(axis=(1, 3))
@@ -162,77 +159,42 @@ def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], sh
     return np.round(255 * np.concatenate([color, alpha[..., None]], axis=-1)).astype(np.uint8)
 
 
-def nearest(flat: np.ndarray, depth: np.ndarray, width: int, height: int) -> tuple[np.ndarray, ...]:
-    """Nearest of triangles (t, 3, 2) in pixels with depths (t, 3), growing towards the eye, at each pixel covered:
-    pixel numbers, triangle numbers, weights of its corners (f, 3), depths."""
-    low = np.clip(np.ceil(flat.min(axis=1) - 0.5), 0, (width, height)).astype(int)
-    high = np.clip(np.floor(flat.max(axis=1) - 0.5) + 1, 0, (width, height)).astype(int)
-    count = np.prod(np.maximum(high - low, 0), axis=1)
-    best = np.full(width * height, -np.inf)
-    chosen = np.full(width * height, -1)
-    planes = _planes(flat, depth)
-    ends = np.searchsorted(np.cumsum(count), np.arange(1, count.sum() // MOST_FRAGMENTS + 2) * MOST_FRAGMENTS) + 1
-    begin = 0
-    for end in np.minimum(ends, len(count)):
-        if end > begin:
-            pixel, owner, far = _fragments(planes, low, high, count, np.arange(begin, end), width)
-            np.maximum.at(best, pixel, far)
-            front = far >= best[pixel]
-            chosen[pixel[front]] = owner[front]
-            begin = end
-    pixel = np.flatnonzero(chosen >= 0)
-    owner = chosen[pixel]
-    x, y = pixel % width + 0.5, pixel // width + 0.5
-    b, c = (planes[owner, k] + planes[owner, k + 1] * x + planes[owner, k + 2] * y for k in (0, 3))
-    return pixel, owner, np.stack([1.0 - b - c, b, c], axis=1), best[pixel]
+def _shaded(
+    fragments: dict[str, np.ndarray], whole: Solid, solid: Solid, camera: Camera, out: np.ndarray, shadows: bool
+) -> np.ndarray:
+    """Colours (pixels, 4) of the fragments; triangles of the ground come after those of `solid`."""
+    numbers = np.zeros(NUMBERS)
+    halfway = LIGHT + camera.axes[2]
+    numbers[:9] = *LIGHT, *camera.axes[2], *(halfway / np.linalg.norm(halfway))
+    numbers[LIFTED] = 0.004 * camera.width
+    heights = _shadow_map(solid, numbers) if shadows and len(solid.corners) else np.zeros(1)
+    count, side = len(fragments["fragment_pixel"]), round(len(heights) ** 0.5) if len(heights) > 1 else 0
+    tables = {name: np.ascontiguousarray(x) if len(x) else np.zeros((1, *x.shape[1:]), x.dtype)
+              for name, x in fragments.items()}  # fmt: skip
+    tables |= {
+        "shade_corners": np.ascontiguousarray(whole.corners, dtype=float).reshape(-1, 9),
+        "shade_normals": np.ascontiguousarray(whole.normals, dtype=float).reshape(-1, 9),
+        "shade_colors": np.ascontiguousarray(whole.color, dtype=float),
+        "shade_sizes": np.array([count, side, len(solid.corners)], np.int64),
+    }
+    return shaded_pixels(tables | {"shade_numbers": numbers, "shadow_map": heights, "shaded": out})
 
 
-def _planes(flat: np.ndarray, depth: np.ndarray) -> np.ndarray:
-    """(t, 9): the weights of the second and third corner and the depth, each as constant, x and y coefficient."""
-    a, ab, ac = flat[:, 0], flat[:, 1] - flat[:, 0], flat[:, 2] - flat[:, 0]
-    area = ab[:, 0] * ac[:, 1] - ac[:, 0] * ab[:, 1]
-    inverse = np.divide(1.0, area, out=np.full_like(area, np.nan), where=np.abs(area) > 1e-12)  # NaN: never inside
-    b = np.stack([ac[:, 0] * a[:, 1] - ac[:, 1] * a[:, 0], ac[:, 1], -ac[:, 0]], axis=1) * inverse[:, None]
-    c = np.stack([ab[:, 1] * a[:, 0] - ab[:, 0] * a[:, 1], -ab[:, 1], ab[:, 0]], axis=1) * inverse[:, None]
-    rise = depth[:, 1:] - depth[:, :1]
-    along = rise[:, :1] * b + rise[:, 1:] * c
-    along[:, 0] += depth[:, 0]
-    return np.concatenate([b, c, along], axis=1)
-
-
-def _fragments(planes, low, high, count, chosen, width) -> tuple[np.ndarray, ...]:
-    """Every pixel centre inside a chosen triangle: pixel, triangle, depth."""
-    owner = np.repeat(chosen, count[chosen])
-    starts = np.cumsum(count[chosen]) - count[chosen]
-    place = np.arange(len(owner)) - np.repeat(starts, count[chosen])
-    row, column = np.divmod(place, np.maximum(high[:, 0] - low[:, 0], 1)[owner])
-    x, y = low[:, 0][owner] + column, low[:, 1][owner] + row
-    pixel = y * width + x
-    x, y = x + 0.5, y + 0.5
-    b, c = (planes[:, k][owner] + planes[:, k + 1][owner] * x + planes[:, k + 2][owner] * y for k in (0, 3))
-    inside = np.flatnonzero((b >= -1e-9) & (c >= -1e-9) & (b + c <= 1.0 + 1e-9))
-    owner, x, y = owner[inside], x[inside], y[inside]
-    return pixel[inside], owner, planes[owner, 6] + planes[owner, 7] * x + planes[owner, 8] * y
-
-
-def _shadow(solid: Solid, points: np.ndarray) -> np.ndarray:
-    """How much of the light is kept from points (f, 3): 0 to 1, softened over neighbouring cells."""
-    if not len(solid.corners):
-        return np.zeros(len(points))
+def _shadow_map(solid: Solid, numbers: np.ndarray) -> np.ndarray:
+    """Heights towards the light of what it meets first, a map with a rim of four cells; its place into `numbers`."""
     axes = Camera(np.zeros(3), LIGHT, up=(0.0, 1.0, 0.0)).axes
     seen = solid.corners[(solid.normals @ LIGHT).max(axis=1) > 0.0] @ axes.T
+    if not len(seen):
+        return np.zeros(1)
     low = seen[..., :2].reshape(-1, 2).min(axis=0)
     span = np.ptp(seen[..., :2].reshape(-1, 2), axis=0).max() * 1.02 + 1e-9
-    scale = SHADOW_SIZE / span
+    scale, side = SHADOW_SIZE / span, SHADOW_SIZE + 8
     pixel, _, _, far = nearest((seen[..., :2] - low) * scale, seen[..., 2], SHADOW_SIZE, SHADOW_SIZE)
-    height = np.full((SHADOW_SIZE + 8) ** 2, -np.inf)
-    height[(pixel // SHADOW_SIZE + 4) * (SHADOW_SIZE + 8) + pixel % SHADOW_SIZE + 4] = far
-    place = points @ axes.T
-    cell = np.clip(np.floor((place[:, :2] - low) * scale).astype(int) + 4, 1, SHADOW_SIZE + 6)
-    hidden = np.zeros(len(points))
-    for dx, dy in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)):
-        hidden += height[(cell[:, 1] + dy) * (SHADOW_SIZE + 8) + cell[:, 0] + dx] > place[:, 2] + 0.002 * span
-    return hidden / 5.0
+    heights = np.full(side**2, -np.inf)
+    heights[(pixel // SHADOW_SIZE + 4) * side + pixel % SHADOW_SIZE + 4] = far
+    numbers[AXES : AXES + 9], numbers[CORNER : CORNER + 2] = axes.ravel(), low
+    numbers[SCALE], numbers[HIGHER] = scale, 0.002 * span
+    return heights
 
 
 def png(pixels: np.ndarray) -> bytes:

@@ -22,6 +22,7 @@ from phistar.model.mesh_files.limits import (
     too_much,
 )
 from phistar.model.mesh_files.listed import check_obj, check_off, check_ply, check_stl
+from phistar.model.mesh_files.msh import read_msh
 
 LARGEST_MESH = LARGEST_BINARY
 # Each with the most bytes that are read of it. Archives (.zip, .3mf, .zae, …) are not among them: they unpack.
@@ -33,6 +34,7 @@ FORMATS = {
     ".glb": LARGEST_BINARY,
     ".gltf": LARGEST_TEXT,
     ".off": LARGEST_TEXT,
+    ".msh": LARGEST_BINARY,
 }
 _FARTHEST = 1e15  # of a vertex from the origin: its products stay exact enough to be compared
 _PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tga", ".tif", ".tiff", ".webp")
@@ -65,9 +67,12 @@ def read_mesh(path: str) -> Any:
         raise ModelError("Reading a mesh needs the package trimesh: pip install 'phistar[sim]'.") from None
     try:
         with np.errstate(all="ignore"):
-            scene: Any = trimesh.load_scene(
-                io.BytesIO(content), file_type=ending[1:], resolver=_resolver(beside), process=False
-            )
+            if ending == ".msh":
+                scene: Any = trimesh.Scene(trimesh.Trimesh(*read_msh(content, path), process=False))
+            else:
+                scene = trimesh.load_scene(
+                    io.BytesIO(content), file_type=ending[1:], resolver=_resolver(beside), process=False
+                )
             _check_parts(path, [part for part in scene.geometry.values() if hasattr(part, "faces")])
             found: Any = scene.to_mesh()
     except FileError:
