@@ -106,6 +106,8 @@ from phistar.sim.rollout import rollout as rollout
 from phistar.sim.scenes.scene import Scene as Scene
 from phistar.plant.plant import Plant as Plant
 from phistar.geometry.shape_records import Material as Material
+from phistar.sim.mcap_files import read_mcap as read_mcap
+from phistar.sim.mcap_files import write_mcap as write_mcap
 from phistar.sim.simulate import simulate as simulate
 from phistar.sim.topology import Latch as Latch, Release as Release
 from phistar.sim.trajectory import Trajectory as Trajectory

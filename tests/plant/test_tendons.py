@@ -162,3 +162,14 @@ def test_rollouts_of_tendons_are_the_steps(tmp_path):
         for _ in range(5):
             state = plant.step(state, command, 0.002)
         np.testing.assert_array_equal(many.q[number, -1], state.q)
+
+
+def test_a_damping_ratio_is_the_damping_that_mujoco_makes_of_it(tmp_path):
+    text = HAND.replace('kp="4" kv=".2" gear="2"', 'kp="4" dampratio=".7" gear="2"')
+    plant, peer, data = loaded(tmp_path, text)
+    for q, v in random_states(plant, 3):
+        set_peer(plant, data, q, v)
+        mujoco.mj_forward(peer, data)
+        expected = own_order(plant, q, v, data.qacc)
+        found = plant.acceleration(plant.state(q, v))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())

@@ -49,6 +49,7 @@ def acceleration(plant: Plant, state: PlantState, command: Any = None, force: An
     session, model = plant.session, plant.model
     session.load(state)
     session.drive(command, force)
+    session.act_fields(0.0)
     session.engine.look(float(session.engine.numbers[c.LENGTH]) or 0.002)
     total = session.engine.force[: model.nv].copy()
     total += Passive(model.tree).smooth(state.q, state.v) + session.drag * state.v

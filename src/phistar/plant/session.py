@@ -45,6 +45,8 @@ class Session:
         self.drag = _free_damping(system.model)
         self.model = system.model
         self._last: PlantState | None = None
+        self._driven: np.ndarray | None = None  # forces without fields, which follow the state
+        self._time = 0.0
         self.late = max((actuator.delay for actuator in actuators), default=0.0)
 
     def resume(self, state: PlantState) -> None:
@@ -139,6 +141,7 @@ class Session:
     def advance(self, h: float) -> None:
         """Take one step; raise if it fails."""
         engine, self._last = self.engine, None
+        self.act_fields(h)
         engine.step(h)
         failed = engine.counts[c.FAILED]
         if failed >= DIVERGED:
@@ -176,17 +179,11 @@ class Session:
             self._make_line(round(self.late / h) + 1)
 
     def drive(self, command: Any, force: Any = None, h: float = 0.002, time: float = 0.0) -> None:
-        """The command and outer forces (nv,) of the next step, of h seconds; fields act as they are at its start."""
+        """The command and outer forces (nv,) of the steps that follow, until the next, after h seconds."""
         engine, table = self.engine, self.engine.tables
         table["outer"][:] = 0.0
         if force is not None:
             table["outer"][: self.model.nv] = self.model.checked(force, self.model.nv, "force")
-        if self.drag.any():
-            table["outer"][: self.model.nv] -= self.drag * engine.v[: self.model.nv]
-        if self.fields:
-            q, v = engine.q[: self.model.nq].copy(), engine.v[: self.model.nv].copy()
-            bodies = BodyMotions(self.model, time, q, v, h)
-            table["outer"][: self.model.nv] += generalized_forces(self.fields, bodies)
         if self.actuators:
             self.check_line(h)
             engine.numbers[c.LENGTH] = h
@@ -194,6 +191,21 @@ class Session:
         elif command is not None:
             command_of(command, self.actuators, self.model, self.name)
         engine.drive()
+        self._driven, self._time = engine.force.copy(), time
+
+    def act_fields(self, h: float) -> None:
+        """Fields and the drag of free bodies as they are at the start of a step of h seconds."""
+        if not (self.fields or self.drag.any()):
+            return
+        engine, model = self.engine, self.model
+        if self._driven is None:
+            self._driven = engine.force.copy()
+        q, v = engine.q[: model.nq].copy(), engine.v[: model.nv].copy()
+        engine.force[:] = self._driven
+        engine.force[: model.nv] -= self.drag * v
+        if self.fields:
+            bodies = BodyMotions(model, self._time, q, v, h)
+            engine.force[: model.nv] += generalized_forces(self.fields, bodies)
 
     def forces(self, step: float, tau: np.ndarray) -> None:
         """Write actuator forces of the last step, (nv,), to `tau`."""

@@ -41,6 +41,11 @@ class Drive(NamedTuple):
     inherited: float = 0.0  # share of the target's range that the control has
 
     @property
+    def has_ratio(self) -> bool:
+        """Whether b₂ is a damping ratio, as <position dampratio=…> writes it."""
+        return self.plain and self.bias[2] > 0.0 and self.gain == -self.bias[1] and self.gain > 0.0
+
+    @property
     def strongest(self) -> float:
         """The largest force it can exert, whichever way; infinity where nothing bounds it."""
         by_range = max(abs(bound) for bound in self.force_range)
@@ -138,7 +143,27 @@ def compile_document(document: Document, folders: Folders, floating: bool) -> Co
             left_out["actuators"] += len(drives)
         mj = _trying(document, spec.compile)
     gone = left_out + meshes.left_out
+    drives = _damped(mujoco, mj, drives)
     return Compiled(mujoco, mj, spec, document, meshes.by_id(), gone, tuple(heard), drives)
+
+
+def _damped(mujoco: Any, mj: Any, drives: tuple[Drive, ...]) -> tuple[Drive, ...]:
+    """Damping ratios of position servos, which stand as positive b₂, as damping: −2ζ√(kp m), where m is the inertia at
+    the start that the actuator meets, 1/(moment ℳ⁻¹ moment*)."""
+    if not any(drive.has_ratio for drive in drives):
+        return drives
+    data, moments, moved = mujoco.MjData(mj), np.zeros((mj.nu, mj.nv)), np.zeros((mj.nu, mj.nv))
+    mujoco.mj_fwdPosition(mj, data)
+    rows = data.moment_rownnz, data.moment_rowadr, data.moment_colind
+    mujoco.mju_sparse2dense(moments, data.actuator_moment.reshape(-1), *rows)
+    mujoco.mj_solveM(mj, data, moved, moments)
+    made = list(drives)
+    for number, drive in enumerate(drives):
+        if drive.has_ratio:
+            softness = float(moments[number] @ moved[number])
+            damping = -2.0 * drive.bias[2] * np.sqrt(-drive.bias[1] / softness) if softness > 0.0 else 0.0
+            made[number] = drive._replace(bias=(drive.bias[0], drive.bias[1], float(damping)))
+    return tuple(made)
 
 
 def _drive(mujoco: Any, actuator: Any) -> Drive:
