@@ -139,7 +139,7 @@ def _messages(motion: Trajectory) -> Iterator[tuple[str, Kind, float, list[Any]]
             yield "/free_joints", JOINT_STATE, t, [t, "", curved[0], [], motion.v[k, curved[1]], tau[k, curved[1]]]
         if bodies:
             frames = [
-                Transform(t, "world", name, pose[:3, 3], to_quaternion(pose[:3, :3]))
+                Transform(t, "world", name, pose[:3, 3].tolist(), to_quaternion(pose[:3, :3]).tolist())
                 for name, pose in zip(bodies, poses[k], strict=True)
             ]
             yield "/tf", TRANSFORMS, t, [frames]
