@@ -190,6 +190,14 @@ def read_mcap(path: str | os.PathLike[str]) -> McapLog:
     -------
     McapLog
         By topic; `log.trajectory(model)` is the motion of a model.
+
+    Examples
+    --------
+    >>> import phistar as ps, tempfile, pathlib
+    >>> run = ps.simulate(ps.load("planar2"), [0.3, 0.2], [0.0, 0.0], 0.1)
+    >>> log = ps.read_mcap(ps.write_mcap(run, pathlib.Path(tempfile.mkdtemp(), "run.mcap")))
+    >>> log.joints["/joint_states"].names
+    ('joint1', 'joint2')
     """
     content = safe_files.read_bytes(path, "a log in MCAP", LARGEST)
     _library()
