@@ -85,12 +85,13 @@ def test_without_the_packages_the_way_out_is_told(tmp_path, monkeypatch):
     real = builtins.__import__
 
     def without(name, *rest, **more):
-        if name.split(".")[0] in ("av", "PIL", "rerun", "mcap"):
+        if name.split(".")[0] in ("av", "PIL", "mcap"):
             raise ImportError(name)
         return real(name, *rest, **more)
 
     run = moving()
     monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr("phistar.view.rerun_files.importlib.util.find_spec", lambda name: None)
     for name, extra in (("a.mp4", "film"), ("a.gif", "film")):
         with pytest.raises(ps.PhistarError, match=rf"phistar\[{extra}\]"):
             ps.view.film(run, tmp_path / name, (32, 24))

@@ -1,11 +1,18 @@
-"""Motions as recordings of rerun: bodies as meshes that move, joints as curves, contacts as arrows."""
+"""Motions as recordings of rerun: bodies as meshes that move, joints as curves, contacts as arrows.
+
+rerun's library is large enough to push the machine code that phistar makes later too far apart in memory, which LLVM
+does not survive; so it is loaded by a process of its own (`rerun_process.py`), which is handed arrays.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +24,8 @@ from phistar.spatial import to_quaternion
 from phistar.view.report_shapes import color_of, triangles, visible_geometry
 from phistar.view.stage import body_poses
 
-TIMELINE = "time"
 LONGEST = 0.3  # m: an arrow of the largest contact force
+Arrays = dict[str, np.ndarray]
 
 
 def write_rerun(motion: Trajectory, path: str | os.PathLike[str]) -> Path:
@@ -40,77 +47,70 @@ def write_rerun(motion: Trajectory, path: str | os.PathLike[str]) -> Path:
     """
     if motion.q.ndim != 2:
         raise ShapeError(f"A recording is of one motion; this has q of shape {motion.q.shape}: take motion.member(k).")
-    try:
-        import rerun as rr
-    except ImportError:
-        raise FileError("Recordings of rerun need the package rerun-sdk: pip install 'phistar[rerun]'.") from None
-    recording: Any = rr.RecordingStream("phistar", recording_id=motion.name or "motion")
-    recording.save(str(path))
-    recording.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
-    _bodies(rr, recording, motion)
-    for name, values in _curves(motion):
-        times = rr.TimeColumn(TIMELINE, duration=np.asarray(motion.t, dtype=float))
-        recording.send_columns(name, indexes=[times], columns=rr.Scalars.columns(scalars=values))
-    _contacts(rr, recording, motion)
-    recording.flush()
-    recording.disconnect()
+    if importlib.util.find_spec("rerun") is None:
+        raise FileError("Recordings of rerun need the package rerun-sdk: pip install 'phistar[rerun]'.")
+    made = {"t": np.asarray(motion.t, dtype=float)} | _bodies(motion) | dict(_curves(motion)) | _contacts(motion)
+    handed = io.BytesIO()
+    np.savez(handed, allow_pickle=False, **made)
+    command = [sys.executable, "-m", "phistar.view.rerun_process", str(path), motion.name or "motion"]
+    done = subprocess.run(command, input=handed.getvalue(), capture_output=True)
+    if done.returncode:
+        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise FileError(f"{path}: rerun could not write the recording: {told[-1] if told else 'it gave no reason'}.")
     return Path(path)
 
 
-def _bodies(rr: Any, recording: Any, motion: Trajectory) -> None:
-    """Meshes once, and each body's pose at every sample."""
-    model, t = motion.model, np.asarray(motion.t, dtype=float)
-    poses = np.array([body_poses(model)(q) for q in motion.q]).reshape(len(t), len(model.bodies), 4, 4)
-    _meshes(rr, recording, "world/base", model, -1)
+def _bodies(motion: Trajectory) -> Arrays:
+    """Meshes, "mesh:NAME:corners" and the like, and each body's poses, "pose:NAME:place" and "pose:NAME:turn"."""
+    model = motion.model
+    poses = np.array([body_poses(model)(q) for q in motion.q]).reshape(len(motion.t), len(model.bodies), 4, 4)
+    made = _meshes("world/base", model, -1)
     for number, body in enumerate(model.bodies):
         name = f"world/{_entity(body.name)}"
-        _meshes(rr, recording, name, model, number)
-        turns = np.array([to_quaternion(pose[:3, :3]) for pose in poses[:, number]])
-        columns = rr.Transform3D.columns(translation=poses[:, number, :3, 3], quaternion=turns)
-        recording.send_columns(name, indexes=[rr.TimeColumn(TIMELINE, duration=t)], columns=columns)
+        made |= _meshes(name, model, number)
+        made[f"pose:{name}:place"] = poses[:, number, :3, 3]
+        made[f"pose:{name}:turn"] = np.array([to_quaternion(pose[:3, :3]) for pose in poses[:, number]])
+    return made
 
 
-def _meshes(rr: Any, recording: Any, name: str, model: Model, body: int) -> None:
-    geometry = model.base_geometry if body < 0 else model.bodies[body].geometry
+def _meshes(name: str, model: Model, body: int) -> Arrays:
+    geometry, made = model.base_geometry if body < 0 else model.bodies[body].geometry, {}
     for number, each in enumerate(visible_geometry(geometry)):
         if isinstance(each.shape, Plane):
             continue
-        surface = triangles(each.shape)
-        corners = surface.corners.reshape(-1, 3) @ each.placement.rotation.T + each.placement.translation
-        normals = surface.normals.reshape(-1, 3) @ each.placement.rotation.T
-        color = np.append(np.round(255 * np.asarray(color_of(each, body, model))), 255).astype(np.uint8)
-        faces = np.arange(len(corners), dtype=np.uint32).reshape(-1, 3)
-        mesh = rr.Mesh3D(vertex_positions=corners, vertex_normals=normals, triangle_indices=faces, albedo_factor=color)
-        recording.log(f"{name}/geometry_{number}", mesh, static=True)
+        surface, own = triangles(each.shape), f"mesh:{name}/geometry_{number}"
+        made[f"{own}:corners"] = surface.corners.reshape(-1, 3) @ each.placement.rotation.T + each.placement.translation
+        made[f"{own}:normals"] = surface.normals.reshape(-1, 3) @ each.placement.rotation.T
+        made[f"{own}:color"] = np.append(np.round(255 * np.asarray(color_of(each, body, model))), 255).astype(np.uint8)
+    return made
 
 
 def _curves(motion: Trajectory) -> Iterator[tuple[str, np.ndarray]]:
-    """Name and values (T,) of every number that is kept over time."""
+    """ "curve:NAME:values" (T,) of every number that is kept over time."""
     for joint in motion.model.joints:
         own = f"joints/{_entity(joint.name)}"
-        for kind, rows in (("q", motion.q[:, joint.q_slice]), ("v", motion.v[:, joint.v_slice])):
-            for k in range(rows.shape[1]):
-                yield f"{own}/{kind}" if rows.shape[1] == 1 else f"{own}/{kind}/{k}", rows[:, k]
+        yield from _columns(f"{own}/q", motion.q[:, joint.q_slice])
+        yield from _columns(f"{own}/v", motion.v[:, joint.v_slice])
     for name, values in motion.signals.items():
         rows = np.asarray(values)
         if rows.shape[:1] == (len(motion.t),) and rows.size:
-            rows = rows.reshape(len(motion.t), -1).astype(float)
-            for k in range(rows.shape[1]):
-                yield f"signals/{name}" if rows.shape[1] == 1 else f"signals/{name}/{k}", rows[:, k]
+            yield from _columns(f"signals/{_entity(name)}", rows.reshape(len(motion.t), -1).astype(float))
 
 
-def _contacts(rr: Any, recording: Any, motion: Trajectory) -> None:
-    """Arrows of contact forces, the largest of the motion 0.3 m long."""
+def _columns(name: str, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    for k in range(rows.shape[1]):
+        yield f"curve:{name if rows.shape[1] == 1 else f'{name}/{k}'}:values", rows[:, k]
+
+
+def _contacts(motion: Trajectory) -> Arrays:
+    """Arrows of contact forces, the largest of the motion 0.3 m long; none where nothing touches."""
     contacts = motion.contacts
-    pair, force = np.asarray(contacts.pair), np.asarray(contacts.force)
+    force = np.asarray(contacts.force)
     largest = float(np.linalg.norm(force, axis=-1).max(initial=0.0))
     if largest <= 0.0:
-        return
-    for k, t in enumerate(np.asarray(motion.t).tolist()):
-        recording.set_time(TIMELINE, duration=t)
-        acts = pair[k] >= 0
-        arrows = rr.Arrows3D(origins=contacts.point[k, acts], vectors=LONGEST / largest * force[k, acts])
-        recording.log("contacts", arrows)
+        return {}
+    acts = np.asarray(contacts.pair) >= 0
+    return {"arrow:acts": acts, "arrow:at": np.asarray(contacts.point), "arrow:along": LONGEST / largest * force}
 
 
 def _entity(name: str) -> str:
