@@ -5,6 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar.estimation.force_observer import generalized_momentum, momentum_forces
+from tests.export.test_export_c import called, compiled, needs_compiler
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +83,23 @@ def test_bad_settings_get_a_sentence(arm):
         ps.estimation.CollisionTest.calibrated(np.random.default_rng(0).normal(size=(500, 6)))
     with pytest.raises(ps.ShapeError, match="finite"):
         ps.estimation.CollisionTest.calibrated(np.full((20_000, 6), np.nan))
+
+
+@needs_compiler
+def test_the_observer_in_c_finds_the_same_forces(arm, tmp_path):
+    observer, rng = ps.estimation.ForceObserver(arm, gain=80.0, period=2e-3), np.random.default_rng(4)
+    code = compiled(observer.export_c(tmp_path))
+    q, v, tau = arm.random(rng, (6,)), rng.normal(size=(6, arm.nv)), rng.normal(size=(6, arm.nv))
+    memory = observer.start(q[0], v[0])
+    row = np.concatenate(memory)
+    for k in range(1, 6):
+        memory = observer.update(memory, q[k], v[k], tau[k - 1])
+        (row,) = called(code, (q[k], v[k], tau[k - 1], row), (3 * arm.nv,))
+        assert np.allclose(row, np.concatenate(memory), rtol=1e-10, atol=1e-9)
+
+
+def test_a_log_with_holes_says_where(arm):
+    q = np.zeros((5, arm.nv))
+    q[3, 1] = np.nan
+    with pytest.raises(ps.PhistarError, match="q is not finite in 1 samples, the first is 3"):
+        ps.estimation.ForceObserver(arm).run(q, np.zeros((5, arm.nv)), np.zeros((5, arm.nv)))

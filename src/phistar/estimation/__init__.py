@@ -1,6 +1,7 @@
 """Dynamics as estimation (R87): filters, smoothers and covariances that are the dynamics."""
 
 from phistar.estimation.boundary import BoundaryValueProblem, Solution
+from phistar.estimation.chain_sampling import SampledConfigurations, sample_configurations
 from phistar.estimation.chandrasekhar import PropagatedGains, propagated_gains
 from phistar.estimation.composite import CompositeBodies, composite_bodies
 from phistar.estimation.conditioning import forward_errors, graded_chain, precise_forward_dynamics
@@ -12,7 +13,14 @@ from phistar.estimation.covariances import (
     covariances,
 )
 from phistar.estimation.filtering import Filtered, forward_dynamics
-from phistar.estimation.force_observer import Collision, CollisionTest, ForceObserver, Observed
+from phistar.estimation.force_observer import (
+    Collision,
+    CollisionTest,
+    ForceObserver,
+    Observed,
+    generalized_momentum,
+    momentum_forces,
+)
 from phistar.estimation.information import InformationFilter, information_filter
 from phistar.estimation.kalman import Filter, Smoother, kalman_filter, kalman_smoother
 from phistar.estimation.observability import Observability, observability, observability_gramian, self_motions
@@ -39,6 +47,7 @@ __all__ = [
     "PropagatedGains",
     "RobotEstimate",
     "RobotFilter",
+    "SampledConfigurations",
     "Smoother",
     "Solution",
     "StateSpace",
@@ -48,14 +57,17 @@ __all__ = [
     "covariances",
     "forward_dynamics",
     "forward_errors",
+    "generalized_momentum",
     "graded_chain",
     "information_filter",
     "kalman_filter",
     "kalman_smoother",
+    "momentum_forces",
     "observability",
     "observability_gramian",
     "precise_forward_dynamics",
     "propagated_gains",
+    "sample_configurations",
     "sample_joint_forces",
     "sample_link_forces",
     "scanned_forward_dynamics",

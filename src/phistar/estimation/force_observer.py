@@ -6,14 +6,17 @@ filter of first order, ṙ = K(T_e − r), and needs neither accelerations nor �
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from phistar.array_types import Array, BoolArray
 from phistar.dynamics import jacobian
-from phistar.errors import ShapeError
+from phistar.errors import PhistarError, ShapeError
+from phistar.export import export_c
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
 from phistar.operators.rate_letters import rate
@@ -23,13 +26,47 @@ from phistar.stated import states
 
 @states(lambda s: s.mass @ s.v)
 def generalized_momentum(model: Model, q: Any, v: Any) -> Array:
-    """p = ℳθ̇, (…, nv)."""
+    """Momentum of the joints, p = ℳθ̇, in O(n).
+
+    Parameters
+    ----------
+    model : Model
+    q, v : (…, nq), (…, nv)
+        Joint coordinates and rates.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> ps.estimation.generalized_momentum(ps.planar_chain(2), [0, 0], [1, 0]).round(3)
+    array([2.668, 0.834])
+    """
     return generalized_momentum.evaluate(model, q, {"v": v})
 
 
 @states(lambda s: rate(s.mass, s.v) @ s.v - s.C - s.g)
 def momentum_forces(model: Model, q: Any, v: Any) -> Array:
-    """ℳ̇θ̇ − 𝒞 − 𝒢 = C*θ̇ − 𝒢, (…, nv): how the momentum changes where no joint force acts, in O(n)."""
+    """Rate of the joints' momentum where no joint force acts, C*θ̇ − 𝒢 = ℳ̇θ̇ − 𝒞 − 𝒢, in O(n).
+
+    ṗ = T + C*θ̇ − 𝒢 with C the Coriolis matrix of ℳ̇ = C + C* (`ps.coriolis_matrix`), which is never formed.
+
+    Parameters
+    ----------
+    model : Model
+    q, v : (…, nq), (…, nv)
+        Joint coordinates and rates.
+
+    Returns
+    -------
+    (…, nv)
+
+    Examples
+    --------
+    >>> ps.estimation.momentum_forces(ps.planar_chain(2, gravity=(0, -9.81, 0)), [0, 0], [0, 0]).round(2)
+    array([-19.62,  -4.9 ])
+    """
     return momentum_forces.evaluate(model, q, {"v": v})
 
 
@@ -99,13 +136,45 @@ class ForceObserver:
 
     def run(self, q: Any, v: Any, tau: Any) -> Array:
         """The estimates (…, T, nv) along a log q (…, T, nq), v, tau (…, T, nv), each tau held until the next sample."""
-        momentum, change = generalized_momentum(self.model, q, v), momentum_forces(self.model, q, v)
         held = self.model.checked(tau, self.model.nv, "tau")
+        for name, log in (("q", q), ("v", v), ("tau", held)):
+            bad = np.flatnonzero(~np.isfinite(np.asarray(log, dtype=float)).reshape(-1, np.shape(log)[-1]).all(axis=1))
+            if len(bad):
+                raise PhistarError(
+                    f"{name} is not finite in {len(bad)} samples, the first is {bad[0]}; leave them out."
+                )
+        momentum, change = generalized_momentum(self.model, q, v), momentum_forces(self.model, q, v)
         made = np.zeros(momentum.shape)
         for k in range(1, momentum.shape[-2]):
             gained, mean = momentum[..., k, :] - momentum[..., k - 1, :], change[..., k, :] + change[..., k - 1, :]
             made[..., k, :] = self._step(made[..., k - 1, :], gained, 0.5 * mean, held[..., k - 1, :])
         return made
+
+    def export_c(self, directory: str | os.PathLike[str], name: str = "force_observer") -> tuple[Path, ...]:
+        """Write one update as C99 without dependencies, for a controller at the robot.
+
+        `void NAME(const double *q, const double *v, const double *tau, const double *memory, double *out)` with
+        memory and out [force; momentum; change], (3nv,); the first memory is [0; p; change] of `start`.
+
+        Parameters
+        ----------
+        directory : path
+        name : str
+
+        Returns
+        -------
+        tuple of Path
+            What was written.
+        """
+        nv = self.model.nv
+
+        def update(q: Any, v: Any, tau: Any, memory: Any) -> Any:
+            momentum, change = generalized_momentum(self.model, q, v), momentum_forces(self.model, q, v)
+            mean = 0.5 * (change + memory[2 * nv :])
+            force = self._step(memory[:nv], momentum - memory[nv : 2 * nv], mean, tau)
+            return np.concatenate([force, momentum, change])
+
+        return export_c(update, self.model, directory, name=name, rows={"memory": 3 * nv})
 
     def wrench(self, q: Any, force: Any, frame: str) -> Array:
         """The force [moment; force] (…, 6) at a frame, world axes, that is nearest to joint forces (…, nv): J*f = r."""
