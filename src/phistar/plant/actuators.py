@@ -21,13 +21,16 @@ from phistar.plant.batch_loop import (
     LINE_ROOM,
     NV,
     POSITION_DRIVE,
+    PRESCRIBED_DRIVE,
     VELOCITY_DRIVE,
 )
 from phistar.plant.single_rows import SingleRow, servo_row
 from phistar.plant.tendon_rows import TendonRow, tendon_servo
 
-Kind = Literal["force", "position", "velocity", "impedance"]
-KINDS: tuple[str, ...] = ("force", "position", "velocity", "impedance")
+Kind = Literal["force", "position", "velocity", "impedance", "prescribed", "locked"]
+KINDS: tuple[str, ...] = ("force", "position", "velocity", "impedance", "prescribed", "locked")
+TOLD: tuple[str, ...] = ("prescribed", "locked")  # joints that move as told, whatever force it takes
+AT_ONCE = 1e-9  # s: the time in which a joint that moves as told takes its rate on
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,9 @@ class Actuator:
     The command is multiplied by `gear`, and `offset` added. `force` takes a force (N or N m); `position` a coordinate,
     held with `stiffness` and `damping`; `velocity` a rate, held with `damping`; `impedance` three numbers, coordinate,
     rate and force: K(r − q) + B(ṙ − q̇) + f. Gains are implicit in the step, so that they may be as large as one
-    likes. `limit` bounds the force, or `force_range` where its two ways differ, `command_range` the command (its first
-    number); it acts `delay` s late.
+    likes. A `prescribed` joint has the acceleration that it is told, a `locked` one stays and is told nothing; their
+    damping is of a time of 1e-9 s. `limit` bounds the force, or `force_range` where its two ways differ,
+    `command_range` the command (its first number); it acts `delay` s late.
     """
 
     name: str
@@ -70,7 +74,7 @@ class Actuator:
     @property
     def entries(self) -> int:
         """How many numbers its command has."""
-        return 3 if self.kind == "impedance" else 1
+        return {"impedance": 3, "locked": 0}.get(self.kind, 1)
 
     @property
     def is_plain(self) -> bool:
@@ -100,7 +104,7 @@ class Actuator:
         """Its row; a motor that is given its force has none."""
         if not self.has_row:
             return None
-        stiffness = 0.0 if self.kind == "velocity" else self.stiffness
+        stiffness = 0.0 if self.kind in ("velocity", *TOLD) else self.stiffness
         if self.rate < 0:
             return tendon_servo(self.coordinate, stiffness, self.damping, self.bounds)
         return servo_row(self.rate, self.coordinate, stiffness, self.damping, self.bounds)
@@ -114,17 +118,20 @@ def entries_of(actuators: Sequence[Actuator]) -> int:
 def drive_tables(actuators: Sequence[Actuator], nv: int) -> dict[str, np.ndarray]:
     """Actuator tables of the compiled step: see `batch_loop.py`."""
     kinds = {"force": FORCE_DRIVE, "position": POSITION_DRIVE, "velocity": VELOCITY_DRIVE, "impedance": IMPEDANCE_DRIVE}
+    kinds |= {"prescribed": PRESCRIBED_DRIVE}
     wholes, floats = (
         np.zeros((max(len(actuators), 1), DRIVE_WHOLES), np.int64),
         np.zeros((max(len(actuators), 1), DRIVE_FLOATS)),
     )
-    row = entry = 0
-    for number, each in enumerate(actuators):
-        wholes[number] = kinds[each.kind], each.rate, row, entry
-        floats[number] = each.gear, each.offset, *each.command_range, *each.bounds, each.delay
+    row = entry = number = 0
+    for each in actuators:
+        if each.entries:  # a locked joint is told nothing: its row alone holds it
+            wholes[number] = kinds[each.kind], each.rate, row, entry
+            floats[number] = each.gear, each.offset, *each.command_range, *each.bounds, each.delay
+            number += 1
         row, entry = row + each.has_row, entry + each.entries
     batch = np.zeros(BATCH, np.int64)
-    batch[[NV, ENTRIES, DRIVES, LINE_ROOM, LINE_AT]] = nv, entry, len(actuators), 1, -1
+    batch[[NV, ENTRIES, DRIVES, LINE_ROOM, LINE_AT]] = nv, entry, number, 1, -1
     line, command = np.zeros(max(entry, 1)), np.zeros(max(entry, 1))
     made = {"drive_wholes": wholes, "drives": floats, "batch": batch, "line": line, "command": command}
     return made | {"outer": np.zeros(max(nv, 1))}

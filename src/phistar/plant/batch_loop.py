@@ -35,7 +35,7 @@ ENTRIES, DRIVES, LINE_ROOM, LINE_AT = range(9, 13)
 BATCH = 13
 
 # `drive_wholes`: the kind, the rate (−1: a tendon, by its row), the row and the first entry of the command
-FORCE_DRIVE, POSITION_DRIVE, VELOCITY_DRIVE, IMPEDANCE_DRIVE = range(4)
+FORCE_DRIVE, POSITION_DRIVE, VELOCITY_DRIVE, IMPEDANCE_DRIVE, PRESCRIBED_DRIVE = range(5)
 DRIVE_KIND, DRIVE_RATE, DRIVE_ROW, DRIVE_ENTRY = range(4)
 DRIVE_WHOLES = 4
 # `drives`: what a command is multiplied by and what is added, its range, that of the force, the delay in s
@@ -87,6 +87,8 @@ def drive(m: Arrays) -> None:
                 m.rows[row, LOW], m.rows[row, HIGH] = value, value
         elif kind == VELOCITY_DRIVE:
             m.rows[row, THIRD] = value
+        elif kind == PRESCRIBED_DRIVE:
+            m.rows[row, THIRD] = m.rates[rate] + m.numbers[LENGTH] * value
         else:
             m.rows[row, BOUND] = value
         if kind == IMPEDANCE_DRIVE:  # K(r − q) + B(ṙ − q̇) + f within bounds

@@ -9,8 +9,10 @@ import numpy as np
 
 from phistar.errors import ModelError, PhistarError
 from phistar.model.names import unknown
-from phistar.model.parts import CoupledJoints
-from phistar.plant.actuators import Actuator, Kind
+from phistar.model.parts import CoupledJoints, Joint
+from phistar.plant.actuators import AT_ONCE, TOLD, Actuator, Kind
+from phistar.plant.joint_rows import joint_inertias
+from phistar.plant.members import starting_state
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
@@ -27,12 +29,15 @@ def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) ->
         for name in given["joints"]:
             if name not in own:
                 raise unknown("joint", name, own, robot)
-            if name not in single and kind != "force":
+            if name not in single and kind not in ("force", *TOLD):
                 raise ModelError(f"The joint '{name}' has several rates; a servo drives one.")
         names = list(given["joints"])
     limits = given["limits"]
     joints = [model.joints[model.joint_indices[prefix + name]] for name in names]
     rates = [(joint, k) for joint in joints for k in range(joint.nv)]
+    if kind in TOLD:
+        yield from _told(plant, kind, rates, given)
+        return
     if limits is not None and np.shape(limits) not in ((), (1,), (len(rates),)):
         raise ModelError(
             f"{robot}: limits are one number, or one for each of the {len(rates)} rates that are driven; their "
@@ -45,6 +50,21 @@ def actuators_of(plant: Plant, robot: str, kind: Kind, given: dict[str, Any]) ->
             name, kind, joint.name, joint.v_slice.start + k, joint.q_slice.start, given["stiffness"],
             given["damping"], limit, given["gear"], given["command_range"], given["delay"],
         )  # fmt: skip
+
+
+def _told(plant: Plant, kind: Kind, rates: list[tuple[Joint, int]], given: dict[str, Any]) -> Iterable[Actuator]:
+    """Joints that move as told, held by a damping that is large beside what they move."""
+    for what in ("stiffness", "damping", "limits"):
+        if np.any(given[what]):
+            raise ModelError(f"A {kind} joint takes whatever force it needs; it was given {what}.")
+    inertia = joint_inertias(plant.model, starting_state(plant)[0])
+    for joint, k in rates:
+        if not joint.kind.flat:
+            raise ModelError(f"The joint '{joint.name}' turns on quaternions, and cannot be {kind} in a plant; fix it.")
+        name, rate = joint.name if joint.nv == 1 else f"{joint.name}:{k}", joint.v_slice.start + k
+        gains = 0.0, float(inertia[rate]) / AT_ONCE, np.inf
+        yield Actuator(name, kind, joint.name, rate, joint.q_slice.start + k, *gains, given["gear"],
+                       given["command_range"], given["delay"])  # fmt: skip
 
 
 def actuate(
@@ -65,8 +85,9 @@ def actuate(
     ----------
     robot : str
         The robot's name in the plant.
-    kind : {"force", "position", "velocity", "impedance"}
-        What the command is; an impedance takes three numbers: a coordinate, a rate and a force.
+    kind : {"force", "position", "velocity", "impedance", "prescribed", "locked"}
+        What the command is; an impedance takes three numbers: a coordinate, a rate and a force; a prescribed joint its
+        acceleration, and a locked one nothing.
     joints : names, optional
         By default all joints with one rate, but those that follow others (mimic joints); of joints with several
         rates, a force drives each rate.

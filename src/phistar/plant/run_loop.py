@@ -56,6 +56,8 @@ def simulate_plant(
         if control is None
         else Asking(control, step, lambda x: command_of(x, plant.actuators, plant.model, plant.name))
     )
+    if rtol is not None and any(actuator.kind == "prescribed" for actuator in plant.actuators):
+        raise PhistarError("Prescribed accelerations are held over a step of one length; leave rtol out.")
     course = _Course(plant, session, step, rtol, atol)
     record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed), rtol is None)
     problem, unsettled = None, 0

@@ -187,7 +187,8 @@ class Session:
         if self.actuators:
             self.check_line(h)
             engine.numbers[c.LENGTH] = h
-            table["command"][:] = command_of(command, self.actuators, self.model, self.name)
+            told = command_of(command, self.actuators, self.model, self.name)
+            table["command"][: len(told)] = told  # of locked joints alone there is nothing to tell
         elif command is not None:
             command_of(command, self.actuators, self.model, self.name)
         engine.drive()

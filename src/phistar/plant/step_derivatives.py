@@ -14,6 +14,7 @@ from phistar.backends.native_door import bound
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError
 from phistar.geometry.place_changes import PLACE_CHANGE, VARYING, place_change_loops
+from phistar.plant.actuators import TOLD
 from phistar.plant.batch_loop import MODE, PART_ONLY
 from phistar.plant.commands import command_of
 from phistar.plant.contact_partials import ContactPart, Places, contact_free, contact_part
@@ -112,6 +113,8 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     if plant.fields or plant.session.drag.any():
         told = "fields" if plant.fields else "free bodies with damping"
         raise PhistarError(f"Steps of plants with {told} are not differentiated; take differences of plant.step.")
+    if any(actuator.kind in TOLD for actuator in plant.actuators):
+        raise PhistarError("Steps with prescribed or locked joints are not differentiated; take differences of steps.")
     if any(actuator.delay > 0.0 for actuator in plant.actuators):
         raise PhistarError(
             "A step with delayed actuators depends on earlier commands; set delay=0 to differentiate it."

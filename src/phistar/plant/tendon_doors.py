@@ -112,8 +112,8 @@ def actuate_tendon(
     names = [each.name for each in plant.tendons]
     if tendon not in names:
         raise unknown("tendon", tendon, names, plant.name)
-    if kind == "impedance":
-        raise ModelError("A tendon's actuator is of the kind force, position or velocity; an impedance is of joints.")
+    if kind not in ("force", "position", "velocity"):
+        raise ModelError(f"A tendon's actuator is of the kind force, position or velocity; {kind!r:.50} is of joints.")
     number, span = names.index(tendon), (float(command_range[0]), float(command_range[1]))
     made = Actuator(
         name or tendon, kind, tendon, -1, number, stiffness, damping, max(abs(limits[0]), abs(limits[1])), gear, span,
