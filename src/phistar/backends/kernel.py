@@ -32,7 +32,6 @@ from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting
 from phistar.model import Model
 from phistar.operators.nodes import Inverse, Node, adjoint, spelling
-from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols
 from phistar.spatial.value import digest
 from phistar.sweeps.ir import Program
@@ -102,12 +101,6 @@ class Statements:
     def over_joints(self) -> bool:
         """Whether every statement is an operator from the joints."""
         return all(node.domain is not None and node.domain.over in ("joints", "inner") for _, node in self.nodes)
-
-    @property
-    def to_joints(self) -> bool:
-        """Whether every statement that is an operator gives vectors over the joints."""
-        over = [node.codomain for _, node in self.nodes if node.domain != SCALARS]
-        return bool(over) and all(space is not None and space.over in ("joints", "inner") for space in over)
 
     @property
     def key(self) -> tuple[Any, ...]:

@@ -43,7 +43,8 @@ def _is_fixed(wanted: Statements) -> bool:
 def rolled_plan(wanted: Statements) -> Plan | None:
     """Plan that runs the program of some statements link by link, or None. Operators over the joints are made column by
     column; the columns of the adjoint are their rows, which is how they lie in memory."""
-    if any(isinstance(x, OperatorInput) for x in wanted.operators.values()):
+    wide = has_wide_links(wanted.model)
+    if any(isinstance(x, OperatorInput) for x in wanted.operators.values()) or (wide and wanted.matrix == BLOCKS):
         return None
     plan = _plan(wanted)
     if not plan.rollable and wanted.matrix is True:

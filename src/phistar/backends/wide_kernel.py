@@ -14,10 +14,10 @@ import numpy as np
 from phistar.backends.choice import SHORT, TRACED, WRITTEN, choose, is_wide_written
 from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.links.link_sizes import space_sizes
-from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.wide import wide_links
 from phistar.backends.machine.rows import Signature
-from phistar.backends.programs.interpret import poses, run
+from phistar.backends.programs.interpret import poses
+from phistar.backends.programs.program import Evaluation
 from phistar.backends.rolled_kernel import compile_rolled
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.trace import Scalar, ShortTape, Tape, TooLong, Trace, finish
@@ -121,36 +121,9 @@ def _by_unit_vectors(
     return {name: np.swapaxes(x, -1, -2) for name, x in made.items()}
 
 
-def any_links(model: Model, q: np.ndarray, frames: tuple[str, ...]) -> Mechanism:
-    """The links at q: bodies that bend, or compound links of loops."""
-    return wide_links(model, q, frames) if model.embedding is None else model.embedding.mechanism(q, frames)
-
-
 def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The value of each statement, link by link on arrays; given are vectors by field name."""
-    program, model = wanted.program(), wanted.model
-    links = any_links(model, q, wanted.frames)
-    inputs: dict[str, Any] = {"a_g": np.concatenate([np.zeros(3), -model.gravity])[:, None]}
-    inputs |= {name: np.asarray(value)[..., None] for name, value in given.items()}
-    sizes = space_sizes(wanted.model, wanted.frames)
-    for name, space in program.inputs:
-        if space not in (*sizes, "scalars", "closures"):
-            raise StatementError(
-                f"{model.name} has bodies that bend, for which statements over its {space} are not there."
-            )
-        if name in program.columns:
-            inputs[name] = np.eye(sizes[space])
-    outputs = run(program, links, inputs, wanted.operators)
-    plain = [x.shape[:-2] for name, x in inputs.items() if name not in program.columns]
-    batch = np.broadcast_shapes(q.shape[:-1], *plain)
-    result = {}
-    for public, name in program.result_names.items():
-        whole = np.broadcast_to(outputs[name], (*batch, *outputs[name].shape[-2:]))
-        if public in program.matrices:
-            result[public] = np.array(whole)
-        else:
-            result[public] = np.array(whole[..., 0, 0] if program.is_scalar(public) else whole[..., 0])
-    return result
+    return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators)(q, given)
 
 
 def _traced(wanted: Statements, order: tuple[str, ...], most: int | None = None) -> tuple[Trace, Signature]:

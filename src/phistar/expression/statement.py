@@ -18,8 +18,8 @@ from phistar.backends.executor import operations_of
 from phistar.backends.kernel import Statements
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import links_at
+from phistar.backends.links.wide import mechanism_at
 from phistar.backends.programs.program import ARTICULATED, Evaluation, derived_program, is_wide
-from phistar.backends.wide_kernel import any_links, values_over_links
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.expression.calculus import Calculus
 from phistar.expression.given import broadcast_vectors, check_all_given, check_frames, check_regular, checked_vectors
@@ -38,7 +38,6 @@ from phistar.operators.symbols import Symbols
 from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.cost import CostPolynomial, Count, cost_polynomial
 from phistar.sweeps.ir import Program, Sweep
-from phistar.sweeps.lower import GIVEN
 from phistar.sweeps.patterns import count
 from phistar.sweeps.search import Search, cheapest, searched
 
@@ -352,7 +351,7 @@ class Expression(Calculus):
     ) -> np.ndarray:
         frames, gravity = self.symbols.frames or (), np.concatenate([np.zeros(3), -model.gravity])
         if has_wide_links(model):
-            result = WideDense(any_links(model, q, frames), frames, {"a_g": gravity, **vectors})(self.node)
+            result = WideDense(mechanism_at(model, q, frames), frames, {"a_g": gravity, **vectors})(self.node)
         else:
             result = Dense(links_at(model, q, frames), {"a_g": gravity, **vectors}, dict(operators))(self.node)
         return result[:, 0] if self.node.domain == SCALARS else result
@@ -376,11 +375,7 @@ class Expression(Calculus):
 
     def _swept(self, model: Model, q: Any, given: Mapping[str, Any], operators: Mapping[str, Any]) -> np.ndarray:
         """The value, by the program's sweeps over the links."""
-        if not has_wide_links(model):
-            return Evaluation(self.program(), model, self.symbols.frames or (), operators)(q, given)["y"]
-        wanted = Statements((("y", self.node),), self.symbols, self.setting, False, model, operators, (), self.form)
-        fields = {GIVEN.get(name, name): np.asarray(value, dtype=float) for name, value in given.items()}
-        return values_over_links(wanted, model.checked_q(q), fields)["y"]
+        return Evaluation(self.program(), model, self.symbols.frames or (), operators)(q, given)["y"]
 
     def _bound(self) -> Model:
         if self.model is None:

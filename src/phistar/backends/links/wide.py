@@ -21,6 +21,7 @@ import numpy as np
 
 from phistar.backends.links import values as link
 from phistar.backends.links.mechanism import Mechanism
+from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import Links
 from phistar.model import FlexibleInertia, Model
 from phistar.spatial import cross, force_transform, skew, times, transposed
@@ -340,6 +341,13 @@ class WideLinks(Mechanism):
         own = left + np.concatenate([np.zeros(swing.shape), swing], axis=-2)
         turn = self._in_world(found.body, found.node, pose, np.eye(3), np.zeros(3))[0]
         return link.to_world_axes(turn, point, own)
+
+
+def mechanism_at(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Mechanism:
+    """The links of a model at q (…, nq), floats or traced scalars: rigid ones, bodies that bend, or compound ones."""
+    if model.embedding is not None:
+        return model.embedding.mechanism(q, frames)
+    return wide_links(model, q, frames) if model.is_flexible else RigidLinks(link.links_at(model, q, frames))
 
 
 def wide_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> WideLinks:

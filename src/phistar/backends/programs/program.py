@@ -13,6 +13,7 @@ from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at
+from phistar.backends.links.wide import mechanism_at
 from phistar.backends.machine import cache as stored
 from phistar.backends.programs.interpret import poses, run
 from phistar.backends.traces.arrays import is_traced
@@ -93,7 +94,7 @@ class Evaluation:
         batch = _batch(
             [q.shape[:-1], *(x.shape[:-2] for name, x in arrays.items() if name not in self.program.columns)]
         )
-        outputs = run(self.program, RigidLinks(links_at(model, q, self.frames)), arrays, self.operators)
+        outputs = run(self.program, mechanism_at(model, q, self.frames), arrays, self.operators)
         whole = {name: np.broadcast_to(x, (*batch, *x.shape[-2:])) for name, x in outputs.items()}
         names = self.program.result_names
         return {public: np.array(self._shaped(public, whole[name])) for public, name in names.items()}
