@@ -68,6 +68,7 @@ class _Split:
         self.wide = self._wide()
         self.supports = self._supports()
         self.constant = {name: way for name in self.wide if (way := self._handed_on(name))}
+        self.mirrored = mirrored
         self.lower = {name for name in mirrored & self.wide if self._halved(name)}
         self.wide = self._wide()
         self.moved = {x.name for name in self.wide for x in _moves(self.terms[name])} - self.constant.keys()
@@ -335,7 +336,9 @@ class _Split:
         kept = [Sweep(s.direction, tuple(x)) for s, x in zip(self.given.sweeps, stages, strict=True) if x]
         inputs = tuple(x for x in self.given.inputs if x[0] not in self.operands and (x[0] in needed or x[0] != "a_g"))
         sweeps = validate(Program(inputs, tuple(kept), ()))
-        return validate_regions(PairProgram(sweeps, done, self.given.results, tuple(sorted(self.lower))))
+        return validate_regions(
+            PairProgram(sweeps, done, self.given.results, tuple(sorted(self.mirrored)), tuple(sorted(self.lower)))
+        )
 
 
 def _times(left: Term, right: Term) -> Term:

@@ -50,11 +50,12 @@ class Pairs:
 @dataclass(frozen=True)
 class PairProgram:
     """Sweeps that make blocks of links, then regions; `results` gives each statement's field over pairs. Of those that
-    are `lower` inboard and own columns alone are made: the others mirror them."""
+    are `mirrored` one triangle is enough; of those that are `lower` inboard and own columns alone are made."""
 
     sweeps: Program
     regions: tuple[Pairs, ...]
     results: tuple[tuple[str, str], ...]
+    mirrored: tuple[str, ...] = ()
     lower: tuple[str, ...] = ()
 
     @property

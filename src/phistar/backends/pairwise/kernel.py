@@ -33,7 +33,7 @@ from phistar.backends.rolled.rolled_links import kinds_of
 from phistar.backends.rolled.steps import Kind
 from phistar.backends.rolled.tables import Areas, Given, link_tables, over_links
 from phistar.model import Model
-from phistar.operators.nodes import adjoint, spelling
+from phistar.operators.nodes import spelling
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.regions import PairProgram
 
@@ -76,9 +76,7 @@ class PairKernel:
         made, links = stages(self.program.sweeps, kinds, self.alone, self.armature)
         rates = tuple(sorted({kind.model.nv for kind in kinds}))
         shapes = {n: _shapes(self.program.blocks, [link for link in links if link.nv == n]) for n in rates}
-        results = dict(self.program.results)
-        symmetric = frozenset(results[name] for name, node in self.nodes if adjoint(node) is node)
-        layout = Layout(self.program, rates, shapes, symmetric)
+        layout = Layout(self.program, rates, shapes)
         made = needed(made, layout.blocks_read, set())
         return [stage for stage in made if any(step.stores for step in stage.steps)], layout
 

@@ -21,16 +21,19 @@ Shapes = dict[str, np.ndarray | None]
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A program's regions for joints of some numbers of `rates`; `shapes`: by these the entries of blocks that are not
-    zero. `symmetric`: results of which columns from the link's own on are enough."""
+    zero."""
 
     program: PairProgram
     rates: tuple[int, ...]
     shapes: dict[int, Shapes]
-    symmetric: frozenset[str]
 
     @property
     def regions(self) -> tuple[Pairs, ...]:
         return self.program.regions
+
+    @property
+    def symmetric(self) -> frozenset[str]:
+        return frozenset(self.program.mirrored)
 
     @cached_property
     def results(self) -> tuple[str, ...]:

@@ -27,16 +27,10 @@ Nodes = tuple[tuple[str, Node], ...]
 def pair_program(nodes: Nodes, symbols: Symbols, serial: bool = False) -> PairProgram | None:
     """The program of some operators, of serial chains or any trees, kept on disk; None where they have no such form."""
     name = stored.key("pairs", [(name, spelling(node)) for name, node in nodes], symbols.spelling, serial)
-    found, mirrored = stored.load(name, stored.PROGRAM), {name for name, node in nodes if adjoint(node) is node}
+    found = stored.load(name, stored.PROGRAM)
     if found is None:
         try:
-            found = (
-                {
-                    "program": to_data(
-                        paired(lower_all(_stated(nodes, symbols, mirrored if serial else set()), True), mirrored)
-                    )
-                },
-            )
+            found = ({"program": to_data(_paired(nodes, symbols, serial))},)
         except StatementError as error:
             found = ({"program": None, "reason": str(error)},)
         stored.store(name, found[0], b"", stored.PROGRAM)
@@ -45,9 +39,12 @@ def pair_program(nodes: Nodes, symbols: Symbols, serial: bool = False) -> PairPr
     return made
 
 
-def _stated(nodes: Nodes, symbols: Symbols, closed: set[str]) -> dict[str, Node]:
-    found = {name: with_composites(simplify(node, symbols, TREE, True).result, symbols) for name, node in nodes}
-    return {name: in_closed_form(x, symbols) if name in closed else x for name, x in found.items()}
+def _paired(nodes: Nodes, symbols: Symbols, serial: bool) -> PairProgram:
+    stated = {name: with_composites(simplify(node, symbols, TREE, True).result, symbols) for name, node in nodes}
+    mirrored = {name for name, x in stated.items() if expand(x).adjoint().same_as(expand(x))}
+    if serial:
+        stated |= {name: in_closed_form(stated[name], symbols) for name in mirrored}
+    return paired(lower_all(stated, True), mirrored)
 
 
 def in_closed_form(node: Node, s: Symbols) -> Node:
