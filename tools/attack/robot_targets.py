@@ -1,7 +1,10 @@
 """Robots under attack: URDF, MJCF, SDF, xacro, tables of Denavit and Hartenberg, sidecars of loops."""
 
+import json
+import tempfile
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -108,6 +111,30 @@ def _without_warnings(load: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         return load()
+
+
+@cache
+def _model_tree() -> Any:
+    """The tree of the file of a mechanism with loops."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "model.json"
+        ps.save(ps.load("wd89_fig1"), path)
+        return json.loads(path.read_text("utf-8"))
+
+
+def model_file(random: Random, folder: Path) -> Attempt:
+    """A model in a file of its own."""
+    path = folder / "model.json"
+    content = json.dumps(mutated_tree(random, _model_tree(), random.choice([1, 2, 5]))).encode()
+    path.write_bytes(content if random.random() < 0.9 else mutated_bytes(random, content))
+
+    def attempt() -> None:
+        model = _without_warnings(lambda: ps.load(path))
+        _usable(model)
+        if model.bodies:
+            ps.forward_kinematics(model, model.neutral(), model.bodies[-1].name)
+
+    return attempt
 
 
 def sidecar(random: Random, folder: Path) -> Attempt:

@@ -6,7 +6,7 @@ from random import Random
 
 from tools.attack.mesh_targets import mesh, mesh_beside
 from tools.attack.mutate import Attempt
-from tools.attack.robot_targets import dh_table, robot_file, sdf, sidecar, xacro
+from tools.attack.robot_targets import dh_table, model_file, robot_file, sdf, sidecar, xacro
 from tools.attack.run_targets import certificate, checkpoint, model_inside, plant, run_folder, scene, trajectory
 
 # Each kind with its share of the cases: scenes, plants and checkpoints build worlds and take long.
@@ -17,6 +17,7 @@ TARGETS: dict[str, tuple[Callable[[Random, Path], Attempt], int]] = {
     "xacro": (xacro, 6),
     "dh": (dh_table, 8),
     "sidecar": (sidecar, 8),
+    "model": (model_file, 6),
     "mesh": (mesh, 16),
     "mesh beside": (mesh_beside, 6),
     "scene": (scene, 6),
