@@ -104,9 +104,15 @@ def rope(count: int) -> str:
     return HEAD + text + end + TAIL
 
 
+def humanoid() -> Path:
+    """dm_control's humanoid, which falls from where it begins."""
+    package: Any = import_module("dm_control")
+    return Path(package.__path__[0]) / "suite" / "humanoid.xml"
+
+
 mujoco: Any = import_module("mujoco")
 
-SCENES: dict[str, Callable[[], str]] = {
+SCENES: dict[str, Callable[[], str | Path]] = {
     **{f"balls {n}": (lambda n=n: apart("sphere", n)) for n in (1, 10, 50, 200)},
     **{f"boxes {n}": (lambda n=n: apart("box", n)) for n in (1, 10, 50, 200)},
     **{f"stack {n}": (lambda n=n: stack(n)) for n in (5, 10)},
@@ -118,6 +124,7 @@ SCENES: dict[str, Callable[[], str]] = {
     "cube 216": lambda: cube_of(6),
     "bin 500 mixed": lambda: bin_of(500, ("sphere", "box"), 8),
     "quadruped": quadruped,
+    "humanoid": humanoid,
     **{f"rope {n}": (lambda n=n: rope(n)) for n in (50, 100, 200, 300)},
 }
 
@@ -146,11 +153,13 @@ def plant_times(plant: ps.Plant, steps: int) -> tuple[np.ndarray, dict[str, floa
     return times, told
 
 
-def measure(name: str, text: str, repeats: int, steps: int) -> str:
+def measure(name: str, scene: str | Path, repeats: int, steps: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "scene.xml"
-        path.write_text(text)
+        path = Path(folder) / "scene.xml" if isinstance(scene, str) else scene
+        if isinstance(scene, str):
+            path.write_text(scene)
         plant, model = ps.Plant.load(path), mujoco.MjModel.from_xml_path(str(path))
+    model.opt.timestep = STEP
     ours, theirs, told = [], [], {}
     for _ in range(repeats):
         theirs.append(mujoco_times(model, steps))
@@ -193,6 +202,21 @@ def measure_rollout(start: str, scenes: int = 1024, steps: int = 50, threads: in
     return f"rollout of {scenes} quadrupeds that {start}, {threads} threads: {told}"
 
 
+def measure_heap(count: int, steps: int = 300) -> str:
+    """Balls and boxes poured on the floor, more than MJCF files may have: time a step and a contact, of the last third
+    of the steps."""
+    plant, wide = ps.Plant(), round((count / 4) ** 0.5)
+    plant.add_shape(ps.Plane())
+    random = np.random.default_rng(0)
+    for i in range(count):
+        shape = ps.Sphere(0.05) if i % 2 else ps.Box([0.09, 0.09, 0.09])
+        x, y = 0.13 * np.array([i % wide, i // wide % wide]) + random.uniform(-0.01, 0.01, 2)
+        plant.add_body(f"b{i}", shape, inertia=1.0, at=ps.Pose(xyz=(x, y, 0.06 + 0.11 * (i // wide**2))))
+    times, _ = plant_times(plant, steps)
+    contacts, last = int(plant.session.engine.counts[c.CONTACTS]), times[-steps // 3 :].mean()
+    return f"heap of {count}: {1e3 * last:.2f} ms a step, {contacts} contacts, {1e6 * last / contacts:.1f} µs a contact"
+
+
 def measure_environments(seconds: float = 2.0, many: int = 64) -> str:
     """Steps a second of the standing quadruped as a Gymnasium environment of 20 ms: alone, and many at once."""
     environments: Any = import_module("phistar.gym_plants")
@@ -231,6 +255,9 @@ def main() -> None:
     if not given.names or "rollout" in given.names:
         for start in ("stand", "are pushed", "fall"):
             print(measure_rollout(start), flush=True)
+    if not given.names or "heap" in given.names:
+        for count in (250, 500, 1000):
+            print(measure_heap(count), flush=True)
     if not given.names or "environments" in given.names:
         print(measure_environments())
 
