@@ -13,7 +13,7 @@ from phistar.io.model_files import SUFFIX, load_model
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Model
 
-_SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro", SUFFIX)
+_SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro", ".usd", ".usda", ".usdc", SUFFIX)
 
 
 def load(
@@ -32,9 +32,9 @@ def load(
     Parameters
     ----------
     source : path or str
-        A URDF, MJCF or SDF file (told apart by its root element), a .json file of `ps.save`, or a name: of a bundled
-        robot such as "puma560", of one of `example-robot-data` where it is installed, such as "ur5", or of one that
-        `robot_descriptions` has in its cache.
+        A URDF, MJCF or SDF file (told apart by its root element), a USD file (.usd, .usda, .usdc), a .json file of
+        `ps.save`, or a name: of a bundled robot such as "puma560", of one of `example-robot-data` where it is
+        installed, such as "ur5", or of one that `robot_descriptions` has in its cache.
         A bundled name comes before a file of the same name ("./puma560" is the file).
     floating : bool
         Add a free joint named `root` under the first link.
@@ -93,6 +93,10 @@ def load(
         return load_urdf(path, floating=floating, packages=packages, gravity=gravity, strict=strict, element=made)
     if path.suffix == SUFFIX and os.path.lexists(path):
         return load_model(path, floating, packages, gravity, strict)
+    if path.suffix.lower() in (".usd", ".usda", ".usdc") and os.path.lexists(path):
+        from phistar.io.usd.articulations import load_usd
+
+        return load_usd(path, floating=floating, packages=packages, gravity=gravity, strict=strict)
     root = xml.read(path).tag if os.path.lexists(path) else _refuse_missing(path)
     given: dict[str, Any] = {"floating": floating, "packages": packages, "gravity": gravity, "strict": strict}
     if without and root != "mujoco":

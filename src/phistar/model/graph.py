@@ -11,6 +11,7 @@ from typing import Any, final
 
 from phistar.errors import ModelError
 from phistar.model.builder import ModelBuilder
+from phistar.model.geometry import Geometry
 from phistar.model.joints import Coupling, CutKind, JointKind
 from phistar.model.joints.reverse import reversed_kind
 from phistar.model.model import Model
@@ -55,6 +56,9 @@ def from_graph(
     connections: Sequence[Connection],
     cut: Sequence[str] = (),
     gravity: Any = (0.0, 0.0, -9.81),
+    geometry: Mapping[str, Sequence[Geometry]] | None = None,
+    warnings: Sequence[str] = (),
+    strict: bool = True,
 ) -> Model:
     """Build a model from links and the joints between them; the spanning tree is found, or said by `cut`.
 
@@ -72,6 +76,12 @@ def from_graph(
         Joints that become loops.
     gravity : (3,)
         In world axes [m/s²].
+    geometry : {name: shapes}, optional
+        Shapes of the links, each in its link's frame.
+    warnings : sequence of str
+        Sentences for `model.warnings`.
+    strict : bool
+        Whether impossible inertias raise; else they are warnings.
 
     Returns
     -------
@@ -96,7 +106,12 @@ def from_graph(
             builder.frame(f"{each.name}_a", each.link_a, each.on_a)
             builder.frame(f"{each.name}_b", each.link_b, each.on_b)
             builder.loop(each.name, f"{each.name}_a", f"{each.name}_b", each.joint)
-    return builder.build()
+    for link, shapes in (geometry or {}).items():
+        for shape in shapes:
+            builder.geometry(link, shape)
+    for warning in warnings:
+        builder.warn(warning)
+    return builder.build(strict=strict)
 
 
 def _hang_links(builder: ModelBuilder, links: Mapping[str, Inertia], tree: Sequence[Connection]) -> None:

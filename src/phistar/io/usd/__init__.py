@@ -1,0 +1,1 @@
+"""USD stages with rigid bodies and joints (UsdPhysics)."""
