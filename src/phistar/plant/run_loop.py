@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from phistar.constraints import columns as c
 from phistar.errors import PhistarError, ShapeError
 from phistar.model.names import unknown
 from phistar.plant.commands import Asking, command_of
+from phistar.plant.loop_changes import Changes
 from phistar.plant.measurements import Instant, Measurements
 from phistar.plant.plant import Plant
 from phistar.plant.robot_view import motions_of
 from phistar.plant.session import PlantState, Session
 from phistar.sim.motion import Motion
+from phistar.sim.topology import Latch, Release
 from phistar.sim.trajectory import Contacts, Event, Stopped, Trajectory
 from phistar.sim.world import World
 
@@ -35,6 +37,7 @@ def simulate_plant(
     seed: int = 0,
     rtol: float | None = None,
     atol: float | None = None,
+    changes: Sequence[Latch | Release] = (),
 ) -> Trajectory:
     """The motion of a plant from q0, v0 for `duration` seconds in steps of `step`; or from `start`, a state of the
     plant or the name of one of its keyframes.
@@ -46,7 +49,9 @@ def simulate_plant(
     told to the logger. With `rtol` (and `atol`, by default a thousandth of it) `step` is the time between samples, and
     within it steps are as long as their error allows: `signals["error"]` has the largest in units of the tolerance,
     `signals["steps"]` how many there were. Without it `signals["impulse"]` (T, k) has what each of `contacts.pairs`
-    gave along its normals in the step before a sample, N s, impacts included, which have no force.
+    gave along its normals in the step before a sample, N s, impacts included, which have no force. `changes` are
+    latches and releases, which act at the first sample at which they are due: rates jump by the least kinetic energy,
+    and `events` tell the impulse.
     """
     _check(plant, duration, step, control)
     session = plant.session
@@ -58,12 +63,18 @@ def simulate_plant(
     )
     if rtol is not None and any(actuator.kind == "prescribed" for actuator in plant.actuators):
         raise PhistarError("Prescribed accelerations are held over a step of one length; leave rtol out.")
+    due = Changes(plant, changes)
     course = _Course(plant, session, step, rtol, atol)
     record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed), rtol is None)
     problem, unsettled = None, 0
     for number in range(record.steps):
         record.keep(number, step)
         try:
+            after = due.after(number * step, session, record.events)
+            if after is not None:
+                session = after.session
+                record.continue_with(after)
+                course = _Course(after, session, step, rtol, atol, number * step)
             command = None if asking is None else asking.command(number, number * step, record.sensed)
             session.drive(command, h=step, time=number * step)
             record.errors[number + 1] = course.advance(number, record.events)
@@ -90,7 +101,9 @@ def simulate_plant(
 class _Course:
     """A plant's session in motion, from one sample to the next: by one step, or by steps that keep a tolerance."""
 
-    def __init__(self, plant: Plant, session: Session, step: float, rtol: float | None, atol: float | None) -> None:
+    def __init__(
+        self, plant: Plant, session: Session, step: float, rtol: float | None, atol: float | None, begin: float = 0.0
+    ) -> None:
         if rtol is not None:
             atol = 1e-3 * rtol if atol is None else atol
             if not (0.0 < rtol < 1.0 and 0.0 <= atol < np.inf):
@@ -98,7 +111,7 @@ class _Course:
                 raise ShapeError(f"Tolerances are rtol between 0 and 1 and atol of 0 or more; {told}.")
         self.session, self.step, self.to_tolerance = session, step, rtol is not None
         self.motion = Motion(World(plant.system), None, rtol or 1e-6, atol or 0.0, session=session)
-        self.moment = self.motion.here(0.0, step if rtol is None else min(FIRST, step))
+        self.moment = self.motion.here(begin, step if rtol is None else min(FIRST, step))
 
     def advance(self, number: int, events: list[Event]) -> tuple[float, int]:
         """Advance by one sample; return the largest error in units of the tolerance, and the number of steps."""
@@ -154,6 +167,12 @@ class _Record:
         self.pairs: dict[tuple[int, ...], int] = {}
         self.impulses: list[dict[int, float]] = []
         self.events: list[Event] = []
+
+    def continue_with(self, plant: Plant) -> None:
+        """Record another plant's steps: the same parts, with other loops."""
+        tells, self.engine.counts[c.TELLING] = self.engine.counts[c.TELLING], self.telling
+        self.plant, self.engine = plant, plant.session.engine
+        self.engine.counts[c.TELLING] = tells
 
     def sense(self, number: int) -> None:
         """The readings at a sample, and the true q and v, which a function of them is given."""

@@ -27,7 +27,7 @@ When = float | Callable[[float, np.ndarray, np.ndarray], float]
 @final
 @dataclass(frozen=True)
 class Latch:
-    """A loop that closes during `ps.simulate`: two bodies are joined where they are then.
+    """A loop that closes during `ps.simulate` or `plant.simulate`: two bodies are joined where they are then.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Latch:
 @final
 @dataclass(frozen=True)
 class Release:
-    """A loop that opens during `ps.simulate`.
+    """A loop that opens during `ps.simulate` or `plant.simulate`.
 
     Parameters
     ----------
