@@ -53,7 +53,7 @@ def simulate_plant(
     latches and releases, which act at the first sample at which they are due: rates jump by the least kinetic energy,
     and `events` tell the impulse.
     """
-    _check(plant, duration, step, control)
+    _check(plant, duration, step, control, rtol)
     session = plant.session
     session.load(_start(plant, q0, v0, start))
     asking = (
@@ -61,8 +61,6 @@ def simulate_plant(
         if control is None
         else Asking(control, step, lambda x: command_of(x, plant.actuators, plant.model, plant.name))
     )
-    if rtol is not None and any(actuator.kind == "prescribed" for actuator in plant.actuators):
-        raise PhistarError("Prescribed accelerations are held over a step of one length; leave rtol out.")
     due = Changes(plant, changes)
     course = _Course(plant, session, step, rtol, atol)
     record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed), rtol is None)
@@ -87,15 +85,16 @@ def simulate_plant(
         number = record.steps
         record.keep(number, step)
     run = record.trajectory(number + 1, step)
-    if unsettled:
-        _log.warning(
-            "The plant '%s': %d of %d steps ended before their forces had settled (run.signals['residual']); "
-            "take a shorter step.",
-            *(plant.name, unsettled, record.steps),
-        )
+    _tell_unsettled(plant.name, unsettled, record.steps)
     if problem:
         raise Stopped(problem, run)
     return run
+
+
+def _tell_unsettled(name: str, unsettled: int, steps: int) -> None:
+    if unsettled:
+        told = "The plant '%s': %d of %d steps ended before their forces had settled (run.signals['residual']); "
+        _log.warning(told + "take a shorter step.", name, unsettled, steps)
 
 
 class _Course:
@@ -145,7 +144,9 @@ def _start(plant: Plant, q0: Any, v0: Any, start: PlantState | str | None) -> Pl
     return plant.state(plant.keyframes[start].q, plant.keyframes[start].v)
 
 
-def _check(plant: Plant, duration: float, step: float, control: Any) -> None:
+def _check(plant: Plant, duration: float, step: float, control: Any, rtol: float | None) -> None:
+    if rtol is not None and any(actuator.kind == "prescribed" for actuator in plant.actuators):
+        raise PhistarError("Prescribed accelerations are held over a step of one length; leave rtol out.")
     if not (np.isfinite(duration) and duration > 0.0 and np.isfinite(step) and step > 0.0):
         raise ShapeError(f"A run needs a duration and a step greater than 0 s; it was given {duration!r} and {step!r}.")
     if control is not None and not plant.actuators:
