@@ -103,6 +103,7 @@ OF_MOTION = {
     "the rate of what Riccati's equation makes": lambda a: (a.mass.inv @ a.T).derivative(along=a.v),
     "a derivative of forward dynamics": lambda a: a.expression(ps.forward_dynamics_derivatives.nodes(a.symbols)["dq"]),
     "both ways": lambda a: a.M_i @ a.qdd_i,
+    "what some joints drive": lambda a: a.L.T @ (a.L @ a.mass @ a.L.T + a.R).inv @ a.L @ a.T,
 }
 
 
