@@ -139,6 +139,30 @@ def test_other_dimensions_give_the_robot_that_has_them(function):
     assert np.abs(value.reshape(expected.shape) - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+def test_places_of_task_frames_stand_as_symbols():
+    """The Jacobian of a Puma whose tool is elsewhere, and whose links are longer."""
+    model, rng = ps.load("puma560"), np.random.default_rng(5)
+    tool = model.frame("tool")
+    model = replace(
+        model, frame_list=(*model.frame_list, replace(tool, name="pen", placement=ps.Pose(xyz=(0.1, 0, 0.2))))
+    )
+    result = ps.symbolic(model, ps.algebra(model, "pen").J, parameters=["placement"])
+    names = [symbol.name for symbol in result.arguments["placement"]]
+    assert names[-2:] == ["px_pen", "pz_pen"]
+    places = np.concatenate([body.placement.translation for body in model.bodies])
+    longer, point = 1.2 * places, np.array([0.3, 0.0, -0.4])
+    bodies = [
+        replace(body, placement=ps.Pose(xyz=xyz, rotation=body.placement.rotation))
+        for body, xyz in zip(model.bodies, longer.reshape(-1, 3), strict=True)
+    ]
+    frames = [replace(f, placement=ps.Pose(xyz=point)) if f.name == "pen" else f for f in model.frame_list]
+    other, q = replace(model, bodies=tuple(bodies), frame_list=tuple(frames)), model.random(rng)
+    given = dict(zip(names, [*longer[places != 0], *point[point != 0]], strict=False))
+    assert len(given) == len(names)
+    value = result.function()(q, [given[name] for name in names])
+    assert np.allclose(value, ps.jacobian(other, q, "pen"), atol=1e-9)
+
+
 def test_dimensions_are_no_argument_of_what_is_compiled():
     with pytest.raises(ps.StatementError, match="'placement' cannot be a parameter; choose from inertia, gravity"):
         ps.compile(ps.mass_matrix, ps.chain(3), parameters=["placement"])

@@ -122,7 +122,7 @@ class _Recorder:
 
     def parameter(self, name: str) -> np.ndarray:
         n = len(self.model.bodies)
-        return self.argument(name, {"inertia": 10 * n, "gravity": 3, "placement": 3 * n}[name])
+        return self.argument(name, {"inertia": 10 * n, "gravity": 3, "placement": 3 * (n + len(self.frames))}[name])
 
     def finished(self, name: str, results: Mapping[str, Any], structure: Any = None) -> Recording:
         taken = self.arguments  # the result "gravity" of a function that also takes gravity
@@ -143,6 +143,7 @@ class _Recorder:
 
     def statement(self, expression: Expression, matrix: bool) -> Recording:
         matrix = matrix and expression.node.domain != SCALARS
+        self.frames = expression.symbols.frames or ()
         flipped = matrix and is_wide(expression.node)
         node = adjoint(expression.node) if flipped else expression.node
         e = expression
@@ -155,7 +156,6 @@ class _Recorder:
         out = self._written_out(wanted) if out is None else out
         domain, codomain = expression.node.domain, expression.node.codomain
         assert domain is not None and codomain is not None
-        self.frames = expression.symbols.frames or ()
         return replace(self.finished("statement", {"out": out.T if flipped else out}), spaces=(domain, codomain))
 
     def _called(self, wanted: Statements) -> np.ndarray | None:

@@ -93,8 +93,8 @@ def symbolic(
         The frame(s) it is about.
     parameters : sequence of str
         "inertia": masses and moments (m1, mx1, …, Izz1, about body origins) stand as symbols; "gravity" likewise;
-        "placement": so do the dimensions of links, the place of each joint in its parent's axes (px2, py2, pz2). What
-        is zero in the robot stays zero.
+        "placement": so do the dimensions of links, the place of each joint in its parent's axes (px2, py2, pz2), and
+        of each frame that the quantity is about in its link's (px_tip, …). What is zero in the robot stays zero.
 
     Returns
     -------
@@ -107,6 +107,8 @@ def symbolic(
     Matrix([[Izz1]])
     >>> ps.symbolic(ps.planar_chain(2), parameters=["inertia", "placement"]).explicit()[0, 1]
     Izz2 + mx2*px2*cos(q2)
+    >>> ps.symbolic(ps.planar_chain(2), ps.jacobian, frame="tip", parameters=["placement"]).explicit(True)[4, 1]
+    px_tip*cos(q1 + q2)
     """
     try:
         import sympy
@@ -137,8 +139,10 @@ def _arguments(recorded: Recording, sympy: Any) -> tuple[dict[str, tuple[Any, ..
             own = [f"{word}{k + 1}" for k in range(len(model.bodies)) for word in INERTIA]
             names = [x if value else "" for x, value in zip(own, numbers, strict=True)]
         elif name == "placement":
-            numbers = np.concatenate([body.placement.translation for body in model.bodies])
+            placed = [*model.bodies, *(model.frame(name) for name in recorded.frames)]
+            numbers = np.concatenate([each.placement.translation for each in placed])
             own = [f"p{axis}{k + 1}" for k in range(len(model.bodies)) for axis in "xyz"]
+            own += [f"p{axis}_{frame}" for frame in recorded.frames for axis in "xyz"]
             names = [x if value else "" for x, value in zip(own, numbers, strict=True)]
         elif name == "gravity":
             names = [f"g_{axis}" if value else "" for axis, value in zip("xyz", model.gravity, strict=True)]

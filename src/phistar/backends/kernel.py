@@ -252,7 +252,7 @@ def trace_statements(wanted: Statements, most: int | None = None) -> tuple[Trace
     links = links_at(model, q, wanted.frames)
     if "placement" in wanted.parameters:
         names.append("placement")
-        arrays["placement"] = tape.inputs((3 * len(model.bodies),))
+        arrays["placement"] = tape.inputs((3 * (len(model.bodies) + len(wanted.frames)),))
         links = placed_at(links, arrays["placement"].reshape(-1, 3))
     links = in_small_moves(links)
     if concise:

@@ -88,12 +88,12 @@ class SixWide(Mechanism):
         return self.plain.model.frame(frame).body
 
     def _point(self, frame: str) -> np.ndarray:
-        return self.plain.model.frame(frame).placement.translation
+        return self.plain.point(frame)
 
     def frame_pose(self, frame: str, pose: Any) -> tuple[np.ndarray, np.ndarray]:
-        place = self.plain.model.frame(frame).placement
+        rotation = self.plain.model.frame(frame).placement.rotation
         turn, shift = (np.eye(3), np.zeros(3)) if pose is None else pose
-        return np.matmul(turn, place.rotation), shift + np.matmul(turn, place.translation)
+        return np.matmul(turn, rotation), shift + np.matmul(turn, self._point(frame))
 
     def frame_motion(self, frame: str, pose: Any) -> np.ndarray:
         return self.to_frame(frame, pose, np.eye(6))

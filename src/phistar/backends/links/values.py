@@ -27,10 +27,17 @@ class Links:
     inertias: Any = None  # (…, bodies, 10) in place of the model's: mass, mass·com, Ixx Ixy Iyy Ixz Iyz Izz
     second_moments: tuple[np.ndarray, ...] | None = None  # ∫xx* dm of each link, where that is known first
     still: bool = False  # whether all frames coincide, so that φ = 1
+    points: np.ndarray | None = None  # (frames, 3) in place of the model's: where task frames are on their links
 
     @property
     def parents(self) -> tuple[int, ...]:
         return self.model.parents
+
+    def point(self, frame: str) -> np.ndarray:
+        """A task frame's origin on its link, (3,)."""
+        if self.points is not None and frame in self.frames:
+            return self.points[self.frames.index(frame)]
+        return self.model.frame(frame).placement.translation
 
     def path(self, k: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
         """The way from the parent to body k, as `moves.py` takes it for blocks."""
@@ -114,12 +121,14 @@ def joint_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Links:
 
 
 def placed_at(links: Links, translations: np.ndarray) -> Links:
-    """The links with other translations between a parent's origin and a joint, (bodies, 3), in the parent's axes."""
+    """The links with other translations between a parent's origin and a joint, (bodies, 3), in the parent's axes, and
+    from a link's origin to a task frame, (frames, 3), in the link's axes; one below the other."""
+    bodies = links.model.bodies
     moved = [
         own - body.placement.translation + given
-        for own, body, given in zip(links.offset, links.model.bodies, translations, strict=True)
+        for own, body, given in zip(links.offset, bodies, translations[: len(bodies)], strict=True)
     ]
-    return replace(links, offset=tuple(moved))
+    return replace(links, offset=tuple(moved), points=translations[len(bodies) :])
 
 
 def in_small_moves(links: Links) -> Links:
