@@ -13,7 +13,6 @@ from fractions import Fraction
 
 from phistar.errors import StatementError
 from phistar.identities.graph import apply, blocks
-from phistar.identities.graph_values import ONE as ONE_OPERAND
 from phistar.identities.graph_values import operand_of
 from phistar.identities.law import TREE
 from phistar.identities.match import word_rules
@@ -115,17 +114,6 @@ def _sides(words: Terms) -> tuple[Sides, ...]:
         else:
             result.append((adjoint(product(*left)), summation(rights)))
     return tuple(result)
-
-
-def lower_blocks(named: dict[str, Node], vectors: dict[str, Node]) -> Program:
-    """The program that makes memoryless operators block by block, and vectors over the links beside them."""
-    roots = {name: blocks(node) for name, node in named.items()} | {
-        name: apply(x, ONE_OPERAND) for name, x in vectors.items()
-    }
-    program = Lowering(roots, (), True, ()).program()
-    for improve in (*PASSES, near_coefficients):
-        program = improve(program)
-    return program
 
 
 def lower_tables(nodes: dict[str, Node], symbols: Symbols, matrices: dict[str, Node]) -> Program:

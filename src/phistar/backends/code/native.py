@@ -64,14 +64,12 @@ __all__ = [
 class Layout:
     """Arrays by name: the row lengths of those with two axes, those of whole numbers, and, where indices are to be
     checked, the numbers of entries. `calls`: large functions are called, not written out at each of their calls, which
-    compiles many of them in little time. `entry` is called from outside; `in_order`: sums are taken as they stand."""
+    compiles many of them in little time."""
 
     columns: Mapping[str, int] = field(default_factory=dict)
     wholes: Collection[str] = ()
     lengths: Mapping[str, int] | None = None
     calls: bool = False
-    entry: str = ""
-    in_order: bool = False
 
 
 def loops_module(functions: Sequence[Callable[..., Any]], constants: Mapping[str, float], layout: Layout) -> Module:

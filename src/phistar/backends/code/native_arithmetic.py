@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from phistar.backends.kernels import ANY_ORDER, F64, I1, I64, IN_ORDER, Code, Local, Memory, Type, ir
+from phistar.backends.kernels import ANY_ORDER, F64, I1, I64, Code, Local, Memory, Type, ir
 
 OUTSIDE, BY_ZERO, TOO_LONG, NOT_FINITE, NEGATIVE, NOT_EXACT = range(1, 7)  # what `fault` says
 FAULT = Memory("fault", I64, 1)
@@ -18,12 +18,11 @@ _LEAST, _MOST = -(2.0**63), 2.0**63
 
 
 class Arithmetic:
-    """Operations on numbers in a function that gives a `result`; sums are taken in any order, or as they stand,
-    `in_order`."""
+    """Operations on numbers in a function that gives a `result`; sums are taken in any order."""
 
-    def __init__(self, code: Code, checked: bool, result: Type | None, in_order: bool) -> None:
+    def __init__(self, code: Code, checked: bool, result: Type | None) -> None:
         self.code, self.checked, self.result = code, checked, result
-        code.freedom = IN_ORDER if in_order else ANY_ORDER
+        code.freedom = ANY_ORDER
 
     def opposite(self, truth: Local) -> Local:
         return self.code.let(I1, "xor", truth, self.code.like(True, I1))

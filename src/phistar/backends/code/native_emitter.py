@@ -50,8 +50,7 @@ class Emitter:
         called = values.layout.calls and size > LARGE and calls_of(tree, values.known) > 1
         arrays = frozenset(name for name, place in self.code.given.items() if place.type.pointers)
         apart = frozenset() if asks(tree, values.known) else arrays
-        inner = tree.name != values.layout.entry
-        return replace(self.code.function, inner=inner, result=result, apart=apart, called=called)
+        return replace(self.code.function, result=result, apart=apart, called=called)
 
     # Statements
 

@@ -48,10 +48,6 @@ class Known(Protocol):
     def calls(self) -> bool: ...
     @property
     def lengths(self) -> Mapping[str, int] | None: ...
-    @property
-    def entry(self) -> str: ...
-    @property
-    def in_order(self) -> bool: ...
 
 
 class Values:
@@ -65,7 +61,7 @@ class Values:
         self.arguments = {x.arg: x.annotation for x in tree.args.args[bool(self.bundle) :]}
         self.code, self.checked = Code(tree.name, **self._parameters()), layout.lengths is not None
         self.code.prefix = "e."  # of names that no array has
-        self.numbers = Arithmetic(self.code, self.checked, TYPES.get(result_of(tree)), layout.in_order)
+        self.numbers = Arithmetic(self.code, self.checked, TYPES.get(result_of(tree)))
         self.locals = Locals(tree, known, constants, self._whole_array)
         self.places = {name: Local(self.code, self._place(name, kind)) for name, kind in self.locals.kinds.items()}
 

@@ -27,12 +27,6 @@ def loop_functions(layout: Layout) -> list[Func]:
     return [_put(), _mirror(UPPER), _mirror(LOWER), *regions, _main(layout)]
 
 
-def scratch_size(layout: Layout, width: int, layers: int) -> int:
-    """Numbers of scratch."""
-    rows = 6 * len(layout.mails(True)) + 6 * layers * len(layout.mails(False)) + MOST * len(layout.buffers)
-    return width * (rows + width * len(layout.tables))
-
-
 def _arguments(layout: Layout) -> dict[str, Any]:
     outputs = {f"out{i}": F64.to for i in range(len(layout.results))}
     steps = {f"{x}{i}": I64 for i in range(len(layout.results)) for x in ("down", "along")}
