@@ -146,3 +146,12 @@ def test_rows_of_a_sensor_are_checked():
     plant.sense("joint_position", "arm", "more", rows=[2])
     with pytest.raises(ps.PhistarError, match="rows go from 0 to 1"):
         ps.simulate(plant, 0.01)
+
+
+def test_limits_that_gravity_compensation_shares_with_motors_are_told(tmp_path):
+    text = """<mujoco><worldbody><body gravcomp="1"><joint name="j" axis="0 1 0" actuatorgravcomp="{}"
+    actuatorfrcrange="-2 2"/><geom type="box" size=".1 .1 .1" pos=".3 0 0"/></body></worldbody>
+    <actuator><motor joint="j"/></actuator></mujoco>"""
+    shared, apart = (ps.Plant.load(written(tmp_path, text.format(word))).warnings for word in ("true", "false"))
+    assert any("bear their gravity compensation" in each for each in shared)
+    assert not any("bear their gravity compensation" in each for each in apart)

@@ -77,6 +77,12 @@ def _left_out(compiled: Compiled, kept: list[int]) -> list[str]:
         sentences.append(
             f"{len(unread)} geoms do not collide in the plant: height fields, and meshes whose files cannot be read."
         )
+    shared = mj.jnt_actgravcomp.astype(bool) & mj.jnt_actfrclimited.astype(bool)
+    if shared.any() and mj.body_gravcomp.any():
+        sentences.append(
+            f"{int(shared.sum())} joints bear their gravity compensation within the limits of their motors' forces "
+            "(actuatorgravcomp); in the plant these limits are of the motors' own forces alone."
+        )
     return [*sentences, *_still(compiled, kept)]
 
 
