@@ -91,8 +91,6 @@ def add_field(plant: Plant, field: Field) -> None:
     """
     if not isinstance(field, Field):
         raise ModelError(f"A field has a method wrenches(bodies); {type(field).__name__} has none.")
-    if plant.model.is_flexible:
-        raise ModelError("Fields act on rigid bodies; the plant has bodies that bend.")
     plant.fields = (*plant.fields, field)
     plant.changed()
 
