@@ -16,7 +16,7 @@ from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.program import COMPOSITE, is_wide
-from phistar.backends.staged_kernel import staged_kernel
+from phistar.backends.staged_kernel import Staged, staged_kernel
 from phistar.backends.wide_kernel import statement_kernel
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import (
@@ -151,6 +151,17 @@ class CompiledFunction:
         plain = self.inputs[:1] == ("t",) and len(self.inputs) > 1 and self.recording.structure is None
         return len(self.inputs) if plain else 0
 
+    @cached_property
+    def _single(self) -> Callable[..., Any]:
+        """One state at a time, or NotImplemented; times and quaternions go the long way, which takes care of them."""
+        plain = self.recording.structure is None and not self.recording.model.quaternions and "t" not in self.inputs
+        if plain and isinstance(self.kernel.function, Staged):
+            return self.kernel.function.single
+        ready = (
+            plain and isinstance(self.kernel.function, np.ufunc) and max(map(len, self.kernel.shapes), default=0) <= 2
+        )
+        return self.kernel.single if ready else lambda *arrays: NotImplemented
+
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         # A controller is called for one state at a time: that goes to the kernel at once.
         if len(arrays) == self._law and type(arrays[0]) is float and out is None:
@@ -159,6 +170,8 @@ class CompiledFunction:
                     return self.kernel.function(arrays[:1], *arrays[1:])
             except (AttributeError, ValueError, TypeError):
                 pass  # the long way says what is wrong
+        if out is None and (made := self._single(*arrays)) is not NotImplemented:
+            return made
         wanted, model = self.recording.arguments, self.recording.model
         if model.quaternions and "q" in self.inputs and len(arrays) == len(wanted):
             model.checked_q(arrays[self.inputs.index("q")])

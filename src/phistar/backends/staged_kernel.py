@@ -17,7 +17,7 @@ from phistar.backends.kernel import Kernel, compile_trace
 from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import together
 from phistar.backends.traces.calls import Step
-from phistar.backends.traces.trace import Trace
+from phistar.backends.traces.trace import INPUT, Trace
 
 STATES = 256  # that are taken at once
 
@@ -33,10 +33,8 @@ class Staged:
     shapes: tuple[tuple[int, ...], ...]
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        if out is None and len(arrays) == len(self.arguments):
-            made = self._at_one_state(list(arrays))
-            if made is not NotImplemented:
-                return made
+        if out is None and (made := self.single(*arrays)) is not NotImplemented:
+            return made
         given = [_vector(x, rows) for x, rows in zip(arrays, self.arguments, strict=True)]
         shapes = {x.shape[:-1] for x in given}
         batch = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
@@ -50,23 +48,38 @@ class Staged:
         return outputs[0] if len(outputs) == 1 else outputs
 
     @cached_property
-    def _doors(self) -> tuple[Any, ...]:
-        """The ways in for one state, of the steps and of the last; none where one of them has none."""
+    def single(self) -> Callable[..., Any]:
+        """One state at a time, step after step through their ways in for one; NotImplemented where one has none or the
+        arguments do not fit."""
         functions = [*(function for function, _, _ in self.steps), self.last]
-        plain = all(isinstance(function, np.ufunc) for function in functions)
-        return tuple(single_of(function) for function in functions) if plain else ()
+        shapes = [*self.shapes, *(shape for _, _, own in self.steps for shape in own)]
+        if not all(isinstance(function, np.ufunc) for function in functions) or max(map(len, shapes), default=0) > 2:
+            return lambda *arrays: NotImplemented
+        *doors, last = (single_of(function) for function in functions)
+        steps = [
+            (door, taken, len(shapes) == 1 and len(shapes[0]) == 1)
+            for door, (_, taken, shapes) in zip(doors, self.steps, strict=True)
+        ]
+        given, ends = len(self.arguments), self.taken
 
-    def _at_one_state(self, slots: list[Any]) -> Any:
-        """One state at a time, step after step through their doors; NotImplemented where the arguments do not fit."""
-        if not self._doors or any(type(x) is not np.ndarray or x.ndim != 1 for x in slots):
-            return NotImplemented
-        for (_, taken, shapes), door in zip(self.steps, self._doors, strict=False):
-            made = door(*[slots[slot] for slot in taken])
-            if made is NotImplemented:
+        def at_one_state(*arrays: Any) -> Any:
+            if len(arrays) != given:
                 return NotImplemented
-            for x, shape in zip(made if isinstance(made, tuple) else (made,), shapes, strict=True):
-                slots.append(x if len(shape) == 1 else np.reshape(x, -1))
-        return self._doors[-1](*[slots[slot] for slot in self.taken])
+            for x in arrays:
+                if type(x) is not np.ndarray or x.ndim != 1:
+                    return NotImplemented
+            slots = [*arrays]
+            for door, taken, plain in steps:
+                made = door(*[slots[slot] for slot in taken])
+                if made is NotImplemented:
+                    return made
+                if plain:
+                    slots.append(made)
+                else:
+                    slots += [np.reshape(x, -1) for x in (made if isinstance(made, tuple) else (made,))]
+            return last(*[slots[slot] for slot in ends])
+
+        return at_one_state
 
     def _run(self, slots: list[np.ndarray], batch: tuple[int, ...], out: Any) -> Any:
         """Few enough states that what steps hand on stays in the caches."""
@@ -97,7 +110,7 @@ def staged_kernel(
 ) -> Kernel:
     """The kernel of a recording with calls; `units` as a Signature has them, of the recording's arguments."""
     known, made = list(sizes), []
-    for step in steps:
+    for step in steps[:-1] if _hands_on(steps, len(sizes)) else steps:
         function = step.work
         if isinstance(function, Trace):
             own = tuple((step.slots.index(a), at) for a, at in units if a in step.slots)
@@ -109,3 +122,14 @@ def staged_kernel(
     last, taken, shapes = made[-1]
     whole = Staged(tuple(made[:-1]), last, taken, tuple(sizes), shapes)
     return Kernel(whole, (), outputs, sum(step.operations for step in steps), shapes, {}, tuple(sizes))
+
+
+def _hands_on(steps: Sequence[Step], arguments: int) -> bool:
+    """Whether the last step gives the results of the one before it as they are."""
+    *others, before, last = (None, None, *steps)
+    if before is None or last is None or not isinstance(last.work, Trace) or last.shapes != before.shapes:
+        return False
+    first = arguments + sum(len(step.shapes) for step in others if step is not None)
+    inputs = [last.work.code[int(at)] for at in last.work.outputs] if not any(last.work.output_is_constant) else []
+    entries = [(INPUT, number, None) for number in range(sum(prod(shape) for shape in last.shapes))]
+    return last.slots == tuple(range(first, first + len(before.shapes))) and inputs == entries

@@ -1,0 +1,41 @@
+"""Functions that call compiled ones: the same numbers for one state, batches and given room, whatever is used."""
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from phistar.backends.staged_kernel import Staged
+
+CHAIN = ps.chain(60)
+LAWS = {
+    "last is the call": lambda q, v, tau: ps.forward_dynamics(CHAIN, q, v, tau - 0.5 * v),
+    "last is a trace": lambda q, v, tau: 2.0 * ps.forward_dynamics(CHAIN, q, v, tau),
+    "nothing but the call": lambda q, v, tau: ps.forward_dynamics(CHAIN, q, v, tau),
+    "an argument is not used": lambda q, v, tau: ps.forward_dynamics(CHAIN, q, v, v),
+    "an operator": lambda q, v, tau: ps.mass_matrix(CHAIN, q) @ v + tau,
+}
+STEPS = dict.fromkeys(LAWS, 1) | {"nothing but the call": 0, "an argument is not used": 0}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_law_around_a_call_gives_what_its_parts_give(name):
+    rng = np.random.default_rng(4)
+    law, made = LAWS[name], ps.compile(LAWS[name], CHAIN)
+    assert isinstance(made.kernel.function, Staged)
+    assert len(made.kernel.function.steps) == STEPS[name]  # what only hands results on is no step
+    q, v, tau = CHAIN.random(rng, (3,)), *rng.normal(size=(2, 3, CHAIN.nv))
+    batch = made(q, v, tau)
+    np.testing.assert_allclose(batch, np.array([law(*x) for x in zip(q, v, tau, strict=True)]), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose([made(*x) for x in zip(q, v, tau, strict=True)], batch, rtol=1e-12, atol=1e-12)
+    room = np.empty_like(batch)
+    assert made(q, v, tau, out=room) is room
+    np.testing.assert_array_equal(room, batch)
+    assert made(q[0], v[0], tau).shape == (3, CHAIN.nv)
+
+
+def test_arguments_that_do_not_fit_are_told_in_a_sentence():
+    made = ps.compile(LAWS["last is the call"], CHAIN)
+    q, v = CHAIN.neutral(), np.zeros(CHAIN.nv)
+    for arrays in ((q, v), (q, v, v[1:]), (q, v, "tau")):
+        with pytest.raises(ps.ShapeError):
+            made(*arrays)
