@@ -1,6 +1,7 @@
 """Optimal control: derivatives against differences, optima against the definition, limits, constraints, sentences."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -307,3 +308,35 @@ def test_what_stands_on_a_pin_moves_without_leaving_it():
     assert np.abs(ps.forward_kinematics(model, found.q[-1], "link1")[0, 3] - goal[0]) < 1e-2
     tips = ps.forward_kinematics(model, found.q, "tip")[:, :3, 3]
     assert np.abs(tips - [1.0, 0.0, 0.0]).max() < 5e-3
+
+
+def test_second_derivatives_of_forward_dynamics_are_those_of_differences():
+    model, rng = ps.load("puma560"), np.random.default_rng(0)
+    nv = model.nv
+    q, (v, tau, w) = model.random(rng), rng.normal(size=(3, nv))
+
+    def slope(x):
+        made = ps.forward_dynamics_derivatives(model, x[:nv], x[nv : 2 * nv], x[2 * nv :])
+        return np.concatenate([w @ made.dq, w @ made.dv, w @ made.dtau])
+
+    x, eps = np.concatenate([q, v, tau]), 1e-6
+    wanted = np.stack([(slope(x + eps * e) - slope(x - eps * e)) / (2 * eps) for e in np.eye(3 * nv)], axis=1)
+    found = o.forward_dynamics_hessian(model, q, v, tau, w)
+    assert np.allclose(found, wanted, rtol=0, atol=1e-7 * np.abs(wanted).max())
+    both = o.forward_dynamics_hessian(model, np.stack([q, q]), v, tau, w)
+    assert np.allclose(both[1], found, rtol=1e-9, atol=1e-9 * np.abs(found).max())
+    with pytest.raises(ps.ModelError, match="quaternions"):
+        o.forward_dynamics_hessian(floating(), floating().neutral(), np.zeros(7), np.zeros(7), np.zeros(7))
+
+
+@pytest.mark.parametrize("springs", [0.0, 2.0])
+def test_with_the_dynamics_curvature_the_end_is_quadratic(springs):
+    model = ps.planar_chain(2, gravity=(0, -9.81, 0))
+    kinds = {j.name: replace(j.kind, stiffness=springs, damping=0.1 * springs) for j in model.joints}
+    costs = [o.control(0.05), o.joint_position([2.0, -1.0], 1.0)]
+    far = o.problem(model.replace(joints=kinds), [0.0, 0.0], dt=0.03, steps=40, running=costs)
+    plain, found = (far.solve(second_order=second, tolerance=1e-13) for second in (False, True))
+    assert found.converged and found.cost == pytest.approx(plain.cost, rel=1e-9)
+    assert found.iterations < plain.iterations
+    ends = [x.expected for x in found.history if 0.0 < x.expected < 1e-2]
+    assert ends[-1] < 1e-4 * ends[-2] or ends[-1] < 1e-13

@@ -7,6 +7,7 @@ from phistar.optimize.constraints import (
     joint_limits as joint_limits,
     outside_sphere as outside_sphere,
 )
+from phistar.optimize.contracted_hessian import forward_dynamics_hessian as forward_dynamics_hessian
 from phistar.optimize.costs import (
     Cost as Cost,
     control as control,

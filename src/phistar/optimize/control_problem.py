@@ -136,6 +136,7 @@ class Problem:
         iterations: int = 200,
         constraint_tolerance: float = 1e-6,
         regularization: float = 1e-9,
+        second_order: bool = False,
         deadline: float | None = None,
     ) -> Solution:
         """The motion of least cost, by feasibility-driven differential dynamic programming.
@@ -152,6 +153,9 @@ class Problem:
             By how much constraints may be violated, in their own units.
         regularization : float
             What is added at first to the diagonals of the cost to go and of the controls' Hessian.
+        second_order : bool
+            Whether the curvature of the dynamics counts (differential dynamic programming proper), else that of the
+            costs alone (Gauss and Newton's). Of robots whose coordinates add, without loops.
         deadline : float, optional
             Seconds of computing after which no new iteration begins.
 
@@ -161,7 +165,7 @@ class Problem:
         """
         from phistar.optimize.multipliers import Ends, solved
 
-        ends = Ends(tolerance, iterations, constraint_tolerance, deadline)
+        ends = Ends(tolerance, iterations, constraint_tolerance, deadline, second_order)
         guess = self.guess(q, v, u)
         with self.turn:
             return solved(self, guess, ends, regularization)

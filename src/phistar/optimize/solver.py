@@ -15,6 +15,7 @@ from time import perf_counter
 import numpy as np
 
 from phistar.optimize.constraints import BEYOND
+from phistar.optimize.contracted_hessian import add_curvature
 from phistar.optimize.control_problem import Problem
 from phistar.optimize.solution import Iteration
 from phistar.steps.riccati_loops import CONTROL_SHIFT, CURVATURE, SLOPE, STATE_SHIFT
@@ -23,6 +24,7 @@ LENGTHS, FIRST = 0.5 ** np.arange(12), 4  # of steps that are tried, the longest
 CLOSED = 1e-10  # a gap that counts as none, rad, m, rad/s, m/s
 ARMIJO, RISE = 0.1, 2.0  # what part of an expected decrease there must be, how many times an expected rise there may be
 LEAST, MOST = 1e-9, 1e9  # regularization
+NEAR = 0.1  # of the cost: an expected decrease from which on second derivatives of the dynamics help
 FILTER = 1e-4  # by which part a trial must be better than an iterate of the filter
 
 
@@ -94,6 +96,13 @@ class Iterate:
         curve += 2.0 * np.vdot(x[:-1], np.matmul(sweep.table("S"), u[..., None]))
         return slope, 0.5 * float(curve)
 
+    def take_curvature(self) -> None:
+        """The dynamics' own curvature too, where the optimum is near and it leaves the Hessians positive."""
+        if self.history and self.history[-1].expected <= NEAR * abs(self.cost) and self.widest <= CLOSED:
+            add_curvature(self.problem, self.q[:-1], self.v[:-1], self.u)
+            if self.sweep.backward(self.problem.bounded) is not None:
+                self.approximate()
+
     def stiffen(self) -> bool:
         """More regularization, up to the most there is."""
         self.shift = max(10.0 * self.shift, 1e3 * LEAST)
@@ -158,12 +167,14 @@ class Iterate:
 @dataclass(frozen=True)
 class Ends:
     """When to stop: the decrease of the cost, relative to it, that counts as none; the most iterations; how far
-    constraints may be violated; and seconds from now, if any, after which no iteration begins."""
+    constraints may be violated; seconds from now, if any, after which no iteration begins; and whether iterations take
+    the dynamics' own curvature."""
 
     tolerance: float
     iterations: int
     allowed: float
     deadline: float | None = None
+    second_order: bool = False
     began: float = field(default_factory=perf_counter)
 
     def is_over(self, done: int) -> bool:
@@ -182,6 +193,8 @@ def _improved(at: Iterate, ends: Ends) -> str:
     at.parts["parameters"][:] = at.running
     while not ends.is_over(len(at.history)):
         at.approximate()
+        if ends.second_order:
+            at.take_curvature()
         if not at.history and not (at.sweep.flat["W"].any() or at.sweep.flat["w"].any()):
             return "no cost depends on the controls or on what they move"
         found = at.direction()
