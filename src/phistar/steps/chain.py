@@ -21,7 +21,7 @@ from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import program_of
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression
-from phistar.expression.statement import GIVEN
+from phistar.sweeps.lower import GIVEN
 
 
 @dataclass(frozen=True, eq=False)
