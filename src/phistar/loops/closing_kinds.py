@@ -49,16 +49,28 @@ class JointKinds:
     def place(self, q: np.ndarray, joints: np.ndarray, axes: np.ndarray) -> None:
         """Write rotation, offset and H* of every joint at q (b, nq)."""
         for kernel, own, coordinates, rates in self.kinds:
-            made = kernel.function(q[:, coordinates])
+            made = kernel.function(q[:, coordinates].reshape(len(q), -1, kernel.rows[0]))
             joints[: len(q), own] = made[..., :12]
             axes[: len(q), rates] = made[..., 12:].reshape(len(q), -1, 6)
 
 
-def _places(model: Model, own: list[int]) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Joints of a kind, indices of their coordinates in q (joints, nq), and of their rates in v, flat."""
+Places = np.ndarray | slice
+
+
+def _places(model: Model, own: list[int]) -> tuple[Places, Places, Places]:
+    """Joints of a kind, and where their coordinates stand in q and their rates in v."""
     joints = [model.joints[number] for number in own]
     q, v = np.arange(model.nq), np.arange(model.nv)
-    return own, np.stack([q[joint.q_slice] for joint in joints]), np.concatenate([v[joint.v_slice] for joint in joints])
+    coordinates, rates = [q[joint.q_slice] for joint in joints], [v[joint.v_slice] for joint in joints]
+    return _evenly(np.array(own)), _evenly(np.concatenate(coordinates)), _evenly(np.concatenate(rates))
+
+
+def _evenly(places: np.ndarray) -> Places:
+    """Indices as a slice where they are evenly spaced: NumPy copies nothing then."""
+    steps = np.diff(places)
+    if not len(places) or (len(steps) and (steps[0] < 1 or np.any(steps != steps[0]))):
+        return places
+    return slice(int(places[0]), int(places[-1]) + 1, int(steps[0]) if len(steps) else 1)
 
 
 def _joint_kernel(kind: Any) -> Kernel:
@@ -114,12 +126,12 @@ class CutKinds:
 
 @dataclass(frozen=True, eq=False)
 class CutKind:
-    """Cut joints of one kind: its kernel, their first frames and their rows; which of these are a vector in frame_a's
+    """Cut joints of one kind: its kernel, their frames and their rows; which of these are a vector in frame_a's
     own axes, with how these are turned; and the lengths of rods, whose kind is one of length 1."""
 
     kernel: Kernel
-    frames: np.ndarray
-    rows: np.ndarray
+    frames: tuple[Places, Places]
+    rows: Places
     vector: slice | None
     turns: np.ndarray
     lengths: np.ndarray
@@ -131,10 +143,11 @@ class CutKind:
         rows = np.concatenate([np.arange(first_row[number], first_row[number + 1]) for number in own])
         lengths = np.array([[getattr(loop.joint, "length", 1.0) - 1.0] for loop in loops])
         vector = None if np.array_equal(turns, np.broadcast_to(np.eye(3), turns.shape)) else _vector_rows(kind)
-        return cls(_cut_kernel(kind, loops[0].rows), 2 * np.array(own), rows, vector, turns, lengths)
+        frames = _evenly(2 * np.array(own)), _evenly(2 * np.array(own) + 1)
+        return cls(_cut_kernel(kind, loops[0].rows), frames, _evenly(rows), vector, turns, lengths)
 
     def cut(self, pose: np.ndarray, moved: np.ndarray, pull: np.ndarray, right: dict[str, np.ndarray]) -> None:
-        first, second = self.frames, self.frames + 1
+        first, second = self.frames
         made = self.kernel.function(pose[:, first], pose[:, second], moved[:, first], moved[:, second])
         made[..., 12 + SIDES.index("residual")] -= self.lengths
         if self.vector is not None:
