@@ -8,6 +8,8 @@ with the true covariance, and by whitening with a robot's mass matrix; consisten
 bodies, and of the robot filter.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import solve_discrete_are
 from scipy.stats import chi2
@@ -39,7 +41,7 @@ def kalman() -> None:
     peer = KalmanSmoother(m, n, design=H, transition=F, selection=np.eye(n), state_cov=W, obs_cov=V)
     peer.bind(y)
     peer.initialize_known(np.zeros(n), np.eye(n))
-    theirs = peer.smooth()
+    theirs: Any = peer.smooth()
     apart = (
         np.abs(ours.filter.states - theirs.filtered_state.T).max(),
         np.abs(ours.states - theirs.smoothed_state.T).max(),

@@ -63,6 +63,7 @@ def main() -> None:
         told = found.error(other.q, other.v, other.a, held_out + noise * rng.normal(size=held_out.shape))
         ratios.append(told.rms / noise)
         physical += found.physical
+    assert found is not None
     plain = np.linalg.lstsq(
         columns.table(path.q, path.v, path.a).reshape(-1, len(columns.names)), seen.reshape(-1), rcond=1e-9
     )[0]

@@ -11,9 +11,9 @@ import sys
 import time
 from pathlib import Path
 
-import crocoddyl
+import crocoddyl  # pyright: ignore[reportMissingImports]
 import numpy as np
-import pinocchio as pin
+import pinocchio as pin  # pyright: ignore[reportMissingImports]
 
 task = json.loads(Path(sys.argv[1]).read_text())
 ours = np.load(sys.argv[2])
@@ -29,7 +29,7 @@ def acrobot():
 
 
 def loaded(name):
-    import example_robot_data
+    import example_robot_data  # pyright: ignore[reportMissingImports]
 
     return example_robot_data.load(name).model
 
@@ -145,7 +145,7 @@ def solved(make, settings):
 
 found = {"FDDP": solved(crocoddyl.SolverFDDP, {"th_stop": 1e-9})}
 if task["robot"] == "acrobot":
-    import mim_solvers
+    import mim_solvers  # pyright: ignore[reportMissingImports]
 
     found["mim_solvers SQP"] = solved(mim_solvers.SolverSQP, {"termination_tolerance": 1e-6})
     found["mim_solvers FDDP"] = solved(mim_solvers.SolverFDDP, {"th_stop": 1e-9})

@@ -14,6 +14,8 @@ from importlib import import_module
 
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["PHISTAR_THREADS"] = "1"  # before NumPy is loaded
 
+from typing import Any
+
 import numpy as np
 
 import phistar as ps
@@ -24,20 +26,21 @@ MOMENTS = np.array([1.3, 1.0, 0.7])
 WEIGHTS = (1e-3, 10.0, 0.1)  # of controls, coordinates and rates
 
 
-def panda() -> tuple[ps.Model, np.ndarray, object]:
+def panda() -> tuple[ps.Model, np.ndarray, Any]:
     model = ps.load("panda").tree
-    bare = {j.name: type(j.kind)(axis=j.kind.axis, armature=j.kind.armature_diagonal) for j in model.joints}
+    kinds: dict[str, Any] = {joint.name: joint.kind for joint in model.joints}
+    bare = {name: type(kind)(axis=kind.axis, armature=kind.armature_diagonal) for name, kind in kinds.items()}
     model = model.replace(joints=bare)
     q = model.neutral()
     q[:7] = [0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8]
     return model, q, mujoco_of(model).model
 
 
-def body() -> tuple[ps.Model, np.ndarray, object]:
+def body() -> tuple[ps.Model, np.ndarray, Any]:
     builder, nothing = ps.ModelBuilder("body"), ps.Inertia(0.0, (0, 0, 0), np.zeros((3, 3)))
     for k, axis in enumerate(np.eye(3)):
-        parent = {"parent": f"slide{k - 1}"} if k else {}
-        builder.body(f"slide{k}", joint=ps.Prismatic(axis=axis), inertia=nothing, **parent)
+        parent = f"slide{k - 1}" if k else "world"
+        builder.body(f"slide{k}", parent=parent, joint=ps.Prismatic(axis=axis), inertia=nothing)
     builder.body("body", parent="slide2", joint=ps.Spherical(), inertia=ps.Inertia(2.0, (0, 0, 0), np.diag(MOMENTS)))
     model = builder.build()
     single = ps.ModelBuilder("body")
@@ -48,7 +51,7 @@ def body() -> tuple[ps.Model, np.ndarray, object]:
 class Peer:
     """The same in MuJoCo and NumPy."""
 
-    def __init__(self, model: ps.Model, start: np.ndarray, peer: object) -> None:
+    def __init__(self, model: ps.Model, start: np.ndarray, peer: Any) -> None:
         library = import_module("mujoco")
         self.rollout = import_module("mujoco.rollout").rollout
         peer.opt.timestep = STEP
@@ -72,12 +75,12 @@ class Peer:
         u = mean + np.concatenate([half, -half])
         q, v = self.motions(u)
         away = q - self.goal
-        costs = sum(w * np.einsum("sti,sti->s", x, x) for w, x in zip(WEIGHTS, (u, away, v), strict=True))
+        costs: Any = sum(w * np.einsum("sti,sti->s", x, x) for w, x in zip(WEIGHTS, (u, away, v), strict=True))
         weights = np.exp(-(costs - costs.min()) / (0.1 * (costs - costs.min()).mean()))
         return np.tensordot(weights / weights.sum(), u, axes=1)
 
 
-def compare(name: str, model: ps.Model, start: np.ndarray, compiled: object) -> None:
+def compare(name: str, model: ps.Model, start: np.ndarray, compiled: Any) -> None:
     o, still = ps.optimize, np.zeros(model.nv)
     running = [o.control(WEIGHTS[0]), o.joint_position(start, WEIGHTS[1]), o.joint_velocity(WEIGHTS[2])]
     every = [joint.name for joint in model.joints]

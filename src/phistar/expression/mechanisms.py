@@ -76,7 +76,7 @@ def at_random_state(
     vectors = {name: rng.normal(size=rows) for name, rows in over.items()}
     vectors["a_g"] = np.concatenate([np.zeros(3), -model.gravity])
     vectors["R"] = rng.uniform(0.1, 1.0, size=model.nv)
-    vectors["L"] = np.arange(model.nv) % 2.0
+    vectors["L"] = (np.arange(model.nv) % 2).astype(np.float64)
     closures = {"Q": rng.normal(size=(min(3, 6 * len(frames)), 6 * len(frames)))}
     own = dict.fromkeys(symbol for node in nodes for symbol in own_symbols(node).values())
     drawn = random_values(own, model, frames, rng)

@@ -45,10 +45,11 @@ class JointKinds:
             "shift": np.stack([np.asarray(body.placement.translation, dtype=float) for body in model.bodies]),
         }
         self.kinds = [(_joint_kernel(kind), *_places(model, own)) for kind, own in kinds.values()]
+        self._even = [(kernel, *map(_evenly, places)) for kernel, *places in self.kinds]
 
     def place(self, q: np.ndarray, joints: np.ndarray, axes: np.ndarray) -> None:
         """Write rotation, offset and H* of every joint at q (b, nq)."""
-        for kernel, own, coordinates, rates in self.kinds:
+        for kernel, own, coordinates, rates in self._even:
             made = kernel.function(q[:, coordinates].reshape(len(q), -1, kernel.rows[0]))
             joints[: len(q), own] = made[..., :12]
             axes[: len(q), rates] = made[..., 12:].reshape(len(q), -1, 6)
@@ -57,12 +58,12 @@ class JointKinds:
 Places = np.ndarray | slice
 
 
-def _places(model: Model, own: list[int]) -> tuple[Places, Places, Places]:
+def _places(model: Model, own: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Joints of a kind, and where their coordinates stand in q and their rates in v."""
     joints = [model.joints[number] for number in own]
     q, v = np.arange(model.nq), np.arange(model.nv)
     coordinates, rates = [q[joint.q_slice] for joint in joints], [v[joint.v_slice] for joint in joints]
-    return _evenly(np.array(own)), _evenly(np.concatenate(coordinates)), _evenly(np.concatenate(rates))
+    return np.array(own), np.concatenate(coordinates), np.concatenate(rates)
 
 
 def _evenly(places: np.ndarray) -> Places:
