@@ -84,12 +84,13 @@ def test_servos_of_a_long_tree_are_part_of_its_own_block_until_they_reach_their_
 
 def test_a_step_of_a_long_tree_costs_operations_in_proportion_to_its_rates_and_never_makes_its_mass_matrix():
     costs = []
-    for count in (60, 120):
+    for count in (60, 120, 180):
         plant = touching(count)
         _, (spans, blocks) = states_of(plant, 60, whole=0, rates=0.0)
         assert spans >= 60 and blocks == 0
         costs.append(int(plant.session.engine.tables["long_wholes"][0, COLUMN_COST]))
-    assert costs[1] == 2 * costs[0]
+    # The link on the world takes fewer: every sixty links more take the same.
+    assert costs[2] - costs[1] == costs[1] - costs[0] <= 1.02 * costs[0]
 
 
 def test_momentum_of_a_long_tree_that_floats_is_kept():

@@ -6,6 +6,7 @@ import pytest
 import phistar as ps
 from phistar.contact.surface import Surface, normal_energy
 from phistar.sim.motion import Motion
+from phistar.sim.world import World
 from tests.worlds import world_of
 
 pytest.importorskip("coal")
@@ -73,3 +74,16 @@ def test_a_controller_that_gives_nan_stops_the_motion_with_the_time():
     motion = Motion(world, lambda t, q, v: np.full(6, np.nan if t > 0.05 else 0.0))
     with pytest.raises(ps.PhistarError, match=r"At t = 0\.05"):
         list(motion.moments(world.start([0, 0, 0.6, 0, 0, 0, 1], np.zeros(6)), 0.0, [0.2]))
+
+
+def test_a_ball_that_closes_at_the_speed_below_which_nothing_bounces_goes_on():
+    """Some bounces end within rounding of that speed, where no step is short enough to agree with its halves."""
+    for height in np.linspace(0.3, 0.9, 25):
+        plant = ps.Plant(name="ball")
+        plant.add_body("ground", ps.Geometry(ps.Plane(), name="floor", role="collision"), free=False)
+        plant.add_body("ball", ps.Sphere(0.1), inertia=1.0)
+        plant.default_contact(ps.Surface(restitution=0.6, strength=1e4))
+        world = World(plant.system)
+        motion = Motion(world, lambda t, q, v: np.zeros(6), rtol=1e-6)
+        start = world.start([0, 0, height, 0, 0, 0, 1], np.zeros(6))
+        assert [moment.time for moment in motion.moments(start, 0.0, stops=np.linspace(0.02, 1.2, 60))][-1] == 1.2
