@@ -46,7 +46,7 @@ def test_calls_take_what_is_computed_and_give_what_is_computed_with(batch):
 def test_one_state_goes_through_the_doors_of_its_steps_and_is_what_it_is_in_a_batch():
     q, v, tau, _ = states((2,))
     made = ps.compile(falling, CHAIN)
-    assert made.kernel.function._at_one_state([q[1], v[1], tau[1]]) is not NotImplemented
+    assert made.kernel.function.single(q[1], v[1], tau[1]) is not NotImplemented
     assert relative(made(q[1], v[1], tau[1]), made(q, v, tau)[1]) < 1e-13
     whole = np.ones(CHAIN.nv, dtype=int)
     assert relative(made(list(q[1]), whole, v[1]), falling(q[1], np.ones(CHAIN.nv), v[1])) < 1e-13

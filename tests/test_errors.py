@@ -43,7 +43,13 @@ def robots_first():
     for room in (ps, ps.control, ps.freeflying, ps.estimation):
         for name in dir(room):
             found = None if name.startswith("_") else getattr(room, name)
-            if not callable(found) or name in ("Trajectory", "algebra", "task_space", "effective_mass"):
+            if not callable(found) or name in (
+                "Trajectory",
+                "RobotEstimate",
+                "algebra",
+                "task_space",
+                "effective_mass",
+            ):
                 continue
             try:
                 given = list(inspect.signature(found).parameters.values())

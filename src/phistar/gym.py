@@ -74,11 +74,11 @@ class SceneEnv(gymnasium.Env):
         render_mode: str | None = None,
         picture_size: tuple[int, int] = (480, 360),
     ) -> None:
-        self.render_mode, self._pictures = render_mode, Pictures(self, render_mode, picture_size, period)
         if (act is None) != (action_space is None):
             raise PhistarError("A law of your own needs both act and the action_space of what it takes.")
         if not 1e-6 <= period < np.inf or not 0.0 < force_limit < np.inf:
             raise PhistarError(f"period and force_limit must be greater than 0; they are {period} and {force_limit}.")
+        self.render_mode, self._pictures = render_mode, Pictures(self, render_mode, picture_size, period)
         self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
         self.period, self._reward, self._terminated = period, reward, terminated
         setting = self.scene.setting(0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.errors import FileError
+from phistar.errors import FileError, PhistarError
 from tests.trees import mechanism
 
 
@@ -114,7 +114,7 @@ def _places(data, place=()):
 def test_what_cannot_be_saved_is_said(tmp_path):
     with pytest.raises(FileError, match=r"end in \.json"):
         ps.save(ps.chain(2), tmp_path / "chain.urdf")
-    with pytest.raises(FileError, match="stands first"):
+    with pytest.raises(PhistarError, match="robot first"):
         ps.save(tmp_path / "chain.json", ps.chain(2))
     with pytest.raises(FileError, match="closed mechanism"):
         ps.save(four_bar().embedded(), tmp_path / "a.json")

@@ -20,6 +20,7 @@ import phistar.model as models
 from phistar.errors import FileError, PhistarError
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Geometry, Mesh, Model
+from phistar.model.check import check_robot
 from phistar.model.flexible import FlexibleInertia
 from phistar.model.joints import CutKind, JointKind
 from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
@@ -57,8 +58,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> Path:
     >>> ps.load(path) == ps.chain(3)
     True
     """
-    if not isinstance(model, Model):
-        raise FileError(f"save was given {type(model).__name__}; the model stands first: ps.save(model, 'arm.json').")
+    check_robot("save", (model,))
     place = Path(path)
     if place.suffix != SUFFIX:
         raise FileError(f"{place} should end in {SUFFIX}: models are written in phistar's own format.")
