@@ -173,3 +173,12 @@ def test_a_damping_ratio_is_the_damping_that_mujoco_makes_of_it(tmp_path):
         expected = own_order(plant, q, v, data.qacc)
         found = plant.acceleration(plant.state(q, v))
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_a_plant_with_tendons_of_its_own_is_not_saved_without_them(tmp_path):
+    plant = ps.Plant()
+    plant.add(ps.load("planar2"), "arm")
+    plant.add_tendon("coupling", {"arm/joint1": 1.0, "arm/joint2": -0.5}, stiffness=20.0)
+    with pytest.raises(ps.PhistarError, match="coupling"):
+        plant.save(tmp_path / "scene.toml")
+    assert not list(tmp_path.iterdir())

@@ -44,6 +44,7 @@ def read_plant(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant
 def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
     """The plant as a scene file; robots are named by the files they came from, and models that were built in Python are
     written beside it."""
+    _check_tendons(plant)
     data: dict[str, Any] = {"format_version": FORMAT_VERSION, "name": plant.name, "gravity": list(plant.gravity)}
     if plant.source:
         data |= {"mjcf": _relative(plant.source, path), "without": list(plant.without)}
@@ -68,6 +69,16 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
 def _is_mjcf(plant: Plant, robot: Robot) -> bool:
     """Whether a robot is the one that the plant's MJCF file is, which comes first."""
     return bool(plant.source) and robot is next(iter(plant.robots.values()))
+
+
+def _check_tendons(plant: Plant) -> None:
+    """Refuse tendons that were added in Python: files have those of MJCF alone."""
+    own = [tendon.name for tendon in plant.tendons if not tendon.robot]
+    if own:
+        raise FileError(
+            f"The plant has a tendon that was added in Python, {own[0]!s:.60}, which has no place in a file; save the "
+            "plant before plant.add_tendon(…), or have the tendon in an MJCF file."
+        )
 
 
 def _is_of_mjcf(plant: Plant, field: FieldLike) -> bool:
