@@ -13,6 +13,7 @@ from weakref import finalize
 
 import numpy as np
 
+from phistar.backends.machine.near_memory import keep_sections_near
 from phistar.backends.machine.rows import Signature
 from phistar.roomy import with_room
 
@@ -124,6 +125,7 @@ def load_object(data: bytes) -> Code:
     import llvmlite.binding as llvm
 
     _ready()
+    keep_sections_near(len(data))
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(data))
