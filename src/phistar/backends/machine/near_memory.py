@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+from contextlib import suppress
 from threading import Lock
 
 FAR = 1 << 30  # half of what 32 bits reach: sections lie on both sides of each other
@@ -22,18 +23,21 @@ def keep_sections_near(size: int) -> None:
     """Leave no gap of this process for a section of an object of `size` bytes that is far from where others go."""
     if sys.platform != "linux":
         return
-    with _lock:
+    with _lock, suppress(OSError):  # where addresses are short, there are no two far apart
         whole = _pages(size + SLACK)
-        large = _mapped(whole)
-        home, piece = _address(large), whole
-        while piece >= mmap.PAGESIZE:
-            small = _mapped(piece)
-            if abs(_address(small) - home) < FAR:
-                small.close()
-                piece = _pages(piece // 2) if piece > mmap.PAGESIZE else 0
-            else:
-                _taken.append(small)
-        large.close()
+        with _mapped(whole) as large:
+            _take_far_gaps(_address(large), whole)
+
+
+def _take_far_gaps(home: int, piece: int) -> None:
+    """Take every gap that is far from `home`, large ones first."""
+    while piece >= mmap.PAGESIZE:
+        small = _mapped(piece)
+        if abs(_address(small) - home) < FAR:
+            small.close()
+            piece = _pages(piece // 2) if piece > mmap.PAGESIZE else 0
+        else:
+            _taken.append(small)
 
 
 def _mapped(size: int) -> mmap.mmap:
