@@ -62,7 +62,7 @@ def kernel_call(
     pointers = [kept.code.address, arrays.ctypes.data, rows.ctypes.data, steps.ctypes.data, kept.tables]
     record = np.array(pointers, dtype=np.int64)
     held = function, door, inputs, outputs, arrays, rows, steps, record
-    return KernelCall(door.engine.get_function_address("called"), record.ctypes.data, held)
+    return KernelCall(door.address_of("called"), record.ctypes.data, held)
 
 
 def lane_call(formula: Formula, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> KernelCall:
@@ -73,7 +73,7 @@ def lane_call(formula: Formula, inputs: Sequence[np.ndarray], outputs: Sequence[
     assert [(x.size, x.dtype, x.flags.c_contiguous) for x in given] == [(n * lanes, np.float64, True) for n in sizes]
     code, record = formula.in_lanes(lanes), np.array([x.ctypes.data for x in given], dtype=np.int64)
     held = code, inputs, outputs, record
-    return KernelCall(code.engine.get_function_address("called"), record.ctypes.data, held)
+    return KernelCall(code.address_of("called"), record.ctypes.data, held)
 
 
 def python_call(

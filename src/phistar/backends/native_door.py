@@ -143,7 +143,7 @@ def _give_fault(code: Function) -> None:
 def _plain(code: Code, signature: Signature) -> Callable[..., tuple[np.ndarray, ...]]:
     """Through ctypes: arrays of any layout, on any Python."""
     kinds = [ctypes.c_void_p] * signature.arrays
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(code.engine.get_function_address("plain"))
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(code.address_of("plain"))
     function.code = code  # type: ignore[attr-defined]  # ctypes keeps its address alone
 
     def call(*inputs: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -280,7 +280,7 @@ def _entry(
 
     made_from = own, others, wholes, columns, lengths, constants, lanes, plain, outside
     header, code = machine_code("loops in place", made_from, host(), source)
-    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.engine.get_function_address("run"))
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address_of("run"))
     function.code = code  # type: ignore[attr-defined]  # ctypes keeps its address alone
     return function, tuple(header["used"])
 

@@ -32,8 +32,8 @@ def compiled(*codes):
     functions = [code.function if isinstance(code, Code) else code for code in codes]
     last = functions[-1]
     functions[-1] = ir.Func(last.name, last.parameters, last.body, inner=False)
-    loaded = load_object(compile_object(llvm_text(Module(tuple(functions))), host()))
-    address = loaded.engine.get_function_address(last.name)
+    loaded = load_object(compile_object(llvm_text(Module(tuple(functions))), host()), last.name)
+    address = loaded.address
     kinds = [ctypes.c_void_p if x.type.pointers else ctypes.c_int64 for x in last.parameters]
     call = ctypes.CFUNCTYPE(None, *kinds)(address)
 

@@ -47,6 +47,7 @@ def start(folder, program=PROGRAM):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    masses()  # with the kernels that are made once a process
     place = tmp_path / "cache"
     monkeypatch.setenv("PHISTAR_CACHE", str(place))
     return place

@@ -7,13 +7,13 @@ import logging
 import sys
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from time import perf_counter
 from typing import Any
 from weakref import finalize
 
 import numpy as np
 
-from phistar.backends.machine.near_memory import keep_sections_near
 from phistar.backends.machine.rows import Signature
 from phistar.roomy import with_room
 
@@ -115,26 +115,43 @@ def _parsed(text: str, target: Target, quick: bool = False) -> tuple[Any, Any]:
 class Code:
     """Loaded object code; lives as long as the functions made from it."""
 
-    engine: Any
-    address: int
+    library: Any
+    address: int  # of the function that it was loaded for
     keep: list[Any] = field(default_factory=list)  # what it calls or reads that is elsewhere
 
+    def address_of(self, name: str) -> int:
+        """Return the address of a function or a global of this code, or 0 where it has none of that name."""
+        try:
+            found = _linker().lookup(self.library.name, name)
+        except RuntimeError:
+            return 0
+        found.detach()  # or the library would go with it
+        return found[name]
 
-def load_object(data: bytes) -> Code:
-    """Object code placed in this process; the address is that of `loop`."""
+
+def load_object(data: bytes, entry: str = "loop") -> Code:
+    """Object code placed in this process, all of it in one piece; its address is that of the function `entry`."""
+    import llvmlite.binding as llvm
+
+    builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process().export_symbol(entry)
+    library = builder.link(_linker(), f"{next(_libraries)}")
+    code = Code(library, library[entry])
+    if laid := [place for name in ASIDE if name.encode() in data and (place := code.address_of(name))]:
+        finalize(code, _free, laid).atexit = False
+    return code
+
+
+@cache
+def _linker() -> Any:
+    """Return the linker of this process. It lays the sections of an object side by side: they refer to each other by
+    distances of 32 bits, and a loader that asks the system for each of them ends processes with gaps far apart."""
     import llvmlite.binding as llvm
 
     _ready()
-    keep_sections_near(len(data))
-    machine = llvm.Target.from_default_triple().create_target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-    engine.finalize_object()
-    code = Code(engine, engine.get_function_address("loop"))
-    laid = [place for name in ASIDE if (place := engine.get_global_value_address(name))]
-    if laid:
-        finalize(code, _free, laid).atexit = False
-    return code
+    return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+
+
+_libraries = count()  # names of what was linked; none may be used twice
 
 
 def _free(places: list[int]) -> None:

@@ -45,7 +45,7 @@ def single_of(function: Any, entry: str = "single") -> Any:
 def _door(signature: Signature, code: Code, tables: int) -> Code:
     """The door of code that takes a robot's sizes from tables, and so cannot have one inside."""
     _, made = machine_code("door", (signature,), host(), lambda: Source(llvm_text(door_module(signature))))
-    behind = (ctypes.c_void_p * 2).from_address(made.engine.get_global_value_address("behind"))
+    behind = (ctypes.c_void_p * 2).from_address(made.address_of("behind"))
     behind[:] = code.address, tables
     made.keep.append(code)
     return made
@@ -53,10 +53,10 @@ def _door(signature: Signature, code: Code, tables: int) -> Code:
 
 def method_of(code: Code, name: str, memory: Any = None, entry: str = "single") -> Any:
     """The door for one state of loaded code, and of data that it is given."""
-    address = code.engine.get_function_address(entry) if layout_is_known() else 0
+    address = code.address_of(entry) if layout_is_known() else 0
     if not address:
         return _absent
-    context = (ctypes.c_void_p * len(NAMES)).from_address(code.engine.get_global_value_address("context"))
+    context = (ctypes.c_void_p * len(NAMES)).from_address(code.address_of("context"))
     python = (_address(getattr(ctypes.pythonapi, name)) for name in PYTHON)
     context[:] = (id(NotImplemented), *_array_pointers(), *python)
     method = _Method(name.encode(), address, _FASTCALL, None)
