@@ -51,7 +51,7 @@ def tensor_kernel(model: Model, first: First, stated: list[str]) -> TensorKernel
     def source() -> Source:
         trace, places = recorded_tensors(model, first)
         header = {"operations": trace.operations, "places": places}
-        text = module_text(trace, signature(len(trace.outputs)), lanes, target.fma, None) if trace.outputs else ""
+        text = module_text(trace, signature(len(trace.outputs)), lanes, target.fma, None)
         return Source(text, header)
 
     header, code = machine_code("tensors", (stated, model.key, lanes), target, source)
