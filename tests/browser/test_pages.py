@@ -24,8 +24,10 @@ def test_a_report_opens_from_disk(open_page, tmp_path):
     page = open_page(report.write(result, tmp_path / "report.html").as_uri())
     assert "drop" in page.page.title()
     assert page.page.locator("img, svg").count() > 0
-    width, inner = page.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert width <= inner, "the page is wider than its window"
+    for wide in (1200, 900, 390):
+        page.page.set_viewport_size({"width": wide, "height": 800})
+        width, inner = page.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert width <= inner, f"the page is wider than its window of {wide} px"
 
 
 def test_every_page_of_the_site_opens_from_disk(open_page):

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from phistar.errors import PhistarError
 from phistar.sim.campaign.campaign import summary_of
 from phistar.sim.campaign.perform import GOOD
 from phistar.sim.campaign.store import read_rows
 from phistar.sim.scenes.run_folder import whole
-from phistar.view.report_style import STYLE
+from phistar.view.page_templates import render
 
 PAGE = "campaign.html"
 MAPPED = 3  # numbers, of which every two have a map
@@ -30,13 +29,7 @@ Row = Mapping[str, Any]
 
 def write(folder: str | os.PathLike[str]) -> Path:
     """Write campaign.html into the folder of a campaign, finished or stopped."""
-    try:
-        from jinja2 import Environment, PackageLoader
-    except ImportError:
-        raise PhistarError("The page of a campaign is made by jinja2: pip install 'phistar[campaign]'.") from None
-    pages = Environment(loader=PackageLoader("phistar.view"), autoescape=True, trim_blocks=True)
-    pages.filters["percent"] = lambda share: "none" if share is None else f"{share:.1%}"
-    text = pages.get_template(PAGE).render(style=STYLE, **content(Path(folder)))
+    text = render(PAGE, content(Path(folder)))
     return whole(Path(folder) / PAGE, lambda path: path.write_text(text, "utf-8"))
 
 

@@ -14,13 +14,13 @@ from phistar.sim.scenes.run_folder import whole
 from phistar.sim.trajectory import Trajectory
 from phistar.view.guard import close_server, open_server
 from phistar.view.marks import Marks
+from phistar.view.page_templates import render
 from phistar.view.report_run import one_motion
 from phistar.view.stage import Stage
 
 RATE = 30.0  # frames a second
 MOST_FRAMES = 1800  # longer motions are thinned further, so that the file stays small
 LARGEST = 10_000_000  # bytes
-POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; connect-src blob: data:"
 
 
 def write(shown: Any, path: str | os.PathLike[str]) -> Path:
@@ -76,13 +76,9 @@ def _contacts(arrays: Mapping[str, np.ndarray], index: int) -> tuple[np.ndarray,
     return arrays["contact_point"][index], arrays["contact_vector"][index]
 
 
-def _offline_page(text: str, title: str) -> str:
-    """The page with its title, told to fetch nothing."""
-    from html import escape
-
-    seal = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    head = text.index("<head>") + len("<head>")
-    named = f"<title>{escape(title)}: replay</title>"
-    begin, end = text.index("<title>"), text.index("</title>") + len("</title>")
-    text = text[:begin] + named + text[end:]
-    return text[:head] + seal + text[head:]
+def _offline_page(player: str, name: str) -> str:
+    """viser's page with its title, told to fetch nothing."""
+    head = player.index("<head>") + len("<head>")
+    title, after = player.index("<title>"), player.index("</title>") + len("</title>")
+    parts = {"begin": player[:head], "middle": player[head:title], "end": player[after:]}
+    return render("replay.html", {"name": name, **parts})

@@ -1,15 +1,15 @@
-"""The parts of a report: frames, curves, audits. Each takes a `Trajectory` and gives HTML."""
+"""The parts of a report: pictures, curves, audits; plain data of a `Trajectory`, which templates/report.html shows."""
 
 from __future__ import annotations
 
-import base64
-from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
 from phistar.sim.trajectory import Trajectory
-from phistar.view.report_picture import Camera, camera_around, image, png, solids
-from phistar.view.report_plots import chart
+from phistar.view.page_templates import embedded
+from phistar.view.report_picture import Camera, camera_around, image, solids
+from phistar.view.report_plots import Chart, chart
 from phistar.view.report_run import relative_twists
 
 FRAME_SIZE = (450, 310)
@@ -17,30 +17,43 @@ MOST_FRAMES = 6
 MOST_PAIRS = 8
 
 
-def frames(run: Trajectory) -> str:
-    """Pictures at the start, where phases change, where the contact force peaks, and at the end."""
+class Frame(NamedTuple):
+    """A picture of a moment (s), and what it shows."""
+
+    time: float
+    what: str
+    source: str
+    width: int
+    height: int
+
+
+class Audit(NamedTuple):
+    """A balance or a limit: its figure, and whether it holds where that can be said."""
+
+    what: str
+    figure: str
+    holds: bool | None
+    note: str
+
+
+def frames(run: Trajectory) -> list[Frame] | None:
+    """Pictures at the start, where phases change, where the contact force peaks, and at the end.
+
+    None where the run has no samples, an empty list where nothing of the robot can be drawn.
+    """
     model, t = run.model, run.arrays.get("t", np.zeros(0))
     if not len(t):
-        return ""
+        return None
     moments = _moments(run)
     drawn = [solids(model, run.arrays["q"][k]) for k, _ in moments]
     if not any(len(solid.corners) + len(ground.corners) for solid, ground in drawn):
-        missing = (
-            "Nothing of this robot can be drawn; <code>phistar info ROBOT</code> says whether meshes were not found."
-        )
-        return f'<h2>Pictures</h2><p class="soft">{missing}</p>'
-    towards = (1.5, -1.2, 0.9)
+        return []
     corners = [solid.corners for solid, _ in drawn if len(solid.corners)]
-    camera: Camera = camera_around(corners, FRAME_SIZE, direction=towards)
-    made = []
-    for (k, what), (solid, ground) in zip(moments, drawn):
-        data = base64.b64encode(png(image(solid, ground, camera, FRAME_SIZE))).decode("ascii")
-        caption = f"<b>{t[k]:.2f} s</b> {escape(what)}"
-        made.append(
-            f'<figure><img alt="{escape(what)}" width="{FRAME_SIZE[0]}" height="{FRAME_SIZE[1]}" '
-            f'src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
-        )
-    return f'<h2>Pictures</h2><div class="frames">{"".join(made)}</div>'
+    camera: Camera = camera_around(corners, FRAME_SIZE, direction=(1.5, -1.2, 0.9))
+    return [
+        Frame(float(t[k]), what, *embedded(image(solid, ground, camera, FRAME_SIZE)))
+        for (k, what), (solid, ground) in zip(moments, drawn)
+    ]
 
 
 def _moments(run: Trajectory) -> list[tuple[int, str]]:
@@ -60,7 +73,7 @@ def _moments(run: Trajectory) -> list[tuple[int, str]]:
     return [(k, found.get(k, "")) for k in chosen]
 
 
-def plots(run: Trajectory) -> str:
+def plots(run: Trajectory) -> list[Chart]:
     """Joints, rates, torques, contact forces, distance, energy, momentum, relative twist: what the run has of them."""
     arrays, t = run.arrays, run.arrays.get("t", np.zeros(0))
     made = [chart(f"Joints of {part}", "rad, m", t, lines, run.phases) for part, lines in _joints(run, "q")]
@@ -82,7 +95,7 @@ def plots(run: Trajectory) -> str:
     twists = relative_twists(run)
     made.append(chart("Relative turning", "°/s", t, [(n, np.degrees(w)) for n, w, _ in twists], run.phases))
     made.append(chart("Relative velocity", "mm/s", t, [(n, 1e3 * v) for n, _, v in twists], run.phases))
-    return f'<h2>Curves</h2><div class="plots">{"".join(made)}</div>' if any(made) else ""
+    return [each for each in made if each is not None]
 
 
 def _joints(run: Trajectory, name: str) -> list[tuple[str, list[tuple[str, np.ndarray]]]]:
@@ -110,39 +123,35 @@ def _contacts(run: Trajectory) -> list[tuple[str, np.ndarray]]:
     return lines
 
 
-def audits(run: Trajectory) -> str:
+def audits(run: Trajectory) -> list[Audit]:
     """Audits of the run: balances and limits, each with its worst violation."""
-    summary, rows = run.summary, []
-
-    def row(what: str, figure: str, holds: bool | None, note: str = "") -> None:
-        mark = "" if holds is None else '<span class="good">✓</span>' if holds else '<span class="bad">✗</span>'
-        rows.append(
-            f'<tr><td>{mark}</td><td>{what}</td><td class="n">{figure}</td><td class="soft">{escape(note)}</td></tr>'
-        )
-
+    summary, found = run.summary, []
     if summary.get("min_distance") is not None:
         least = float(summary["min_distance"])
-        row("Bodies stay apart", f"{1e3 * least:.4g} mm", least > 0.0, "the smallest distance of any two shapes")
-    if "peak_force" in summary:
-        row("Largest contact force", f"{summary['peak_force']:.4g} N", None, "normal, of one contact")
-    for key, what, unit, note in (
-        ("energy_residual", "Energy accounted for", "", "what work, friction and contacts do not explain, relative"),
-        ("energy_change", "Energy change", " J", "from start to end"),
+        told = "the smallest distance of any two shapes"
+        found.append(Audit("Bodies stay apart", f"{1e3 * least:.4g} mm", least > 0.0, told))
+    for key, what, form, note in (
+        ("peak_force", "Largest contact force", "{:.4g} N", "normal, of one contact"),
+        (
+            "energy_residual",
+            "Energy accounted for",
+            "{:.3g}",
+            "what work, friction and contacts do not explain, relative",
+        ),
+        ("energy_change", "Energy change", "{:.3g} J", "from start to end"),
         (
             "momentum_drift",
             "Momentum accounted for",
-            " N m s, N s",
+            "{:.3g} N m s, N s",
             "what forces from outside do not explain, largest entry",
         ),
     ):
         if summary.get(key) is not None:
-            row(what, f"{summary[key]:.3g}{unit}", None, note)
-    for what, figure, holds, note in _limits(run):
-        row(what, figure, holds, note)
-    return f"<h2>Audits</h2><table>{''.join(rows)}</table>" if rows else ""
+            found.append(Audit(what, form.format(summary[key]), None, note))
+    return found + _limits(run)
 
 
-def _limits(run: Trajectory) -> list[tuple[str, str, bool, str]]:
+def _limits(run: Trajectory) -> list[Audit]:
     """How near joints came to their limits of coordinate, rate and force."""
     model, found = run.model, []
     if not len(run.arrays.get("t", ())):
@@ -152,7 +161,8 @@ def _limits(run: Trajectory) -> list[tuple[str, str, bool, str]]:
     names = [joint.name for joint in model.joints for _ in range(joint.nq)]
     if np.isfinite(margin).any():
         k = int(np.argmin(margin))
-        found.append(("Joint limits", f"{margin[k]:.4g} left", bool(margin[k] >= 0.0), f"least, at {names[k]}; rad, m"))
+        told = f"least, at {names[k]}; rad, m"
+        found.append(Audit("Joint limits", f"{margin[k]:.4g} left", bool(margin[k] >= 0.0), told))
     rates = [joint.name for joint in model.joints for _ in range(joint.nv)]
     for name, limits, what in (
         ("v", model.velocity_limits, "Rate limits"),
@@ -162,5 +172,6 @@ def _limits(run: Trajectory) -> list[tuple[str, str, bool, str]]:
             used = np.abs(run.arrays[name]).max(axis=0)
             used = np.divide(used, limits, out=np.zeros(len(limits)), where=limits > 0.0)  # 0: no motor, no force
             k = int(np.argmax(used))
-            found.append((what, f"{100 * used[k]:.3g} % used", bool(used[k] <= 1.0 + 1e-9), f"most, at {rates[k]}"))
+            held, told = bool(used[k] <= 1.0 + 1e-9), f"most, at {rates[k]}"
+            found.append(Audit(what, f"{100 * used[k]:.3g} % used", held, told))
     return found
