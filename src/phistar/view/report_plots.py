@@ -144,7 +144,7 @@ def _path(x: Scale, y: Scale, t: np.ndarray, values: np.ndarray) -> str:
         if not np.isfinite(values[k]):
             pen = "M"
             continue
-        path.append(f"{pen}{x(t[k]):.1f} {y(values[k]):.1f}")
+        path.append(f"{pen}{x(float(t[k])):.1f} {y(float(values[k])):.1f}")
         pen = "L"
     return "".join(path)
 
