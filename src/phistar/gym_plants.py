@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.machine.threads import thread_count
 from phistar.errors import PhistarError, ShapeError
 from phistar.plant.measurements import Instant, Measurements
 from phistar.plant.plant import Plant
-from phistar.plant.scene_batch import SceneBatch
+from phistar.plant.scene_batch import SceneBatch, scene_cuts
 from phistar.plant.session import Diverged
 from phistar.view.environment_pictures import Pictures
 
@@ -217,10 +216,8 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
         self.single_observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float64)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        count = max(1, min(thread_count() if threads is None else threads, num_envs))
-        self._cuts = [
-            slice(*pair) for pair in np.linspace(0, num_envs, count + 1).astype(int).repeat(2)[1:-1].reshape(-1, 2)
-        ]
+        self._cuts = scene_cuts(num_envs, threads)
+        count = len(self._cuts)
         self._sessions = plant.sessions(count)
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
         self.reset(seed=0)

@@ -112,3 +112,24 @@ def test_bad_materials_and_commands_are_refused_with_sentences():
         plant.step(plant.state(), [1.0], 0.01)
     with pytest.raises(ps.ModelError, match="already has"):
         plant.add(body(BOX), "b0")
+
+
+@pytest.mark.slow
+def test_a_bin_of_a_hundred_mixed_bodies_fills():
+    """Many parts of a step are halved while it fills; one that ends well leaves the next its own halvings."""
+    random, plant = np.random.default_rng(0), ps.Plant()
+    plant.add_shape(ps.Plane())
+    for x, y in ((0.27, 0), (-0.27, 0), (0, 0.27), (0, -0.27)):
+        wall = ps.Box([0.04, 0.6, 3.0] if x else [0.6, 0.04, 3.0])
+        plant.add_shape(wall, at=ps.Pose(xyz=(x, y, 1.5)), material=ps.Material(friction=0.5))
+    for i in range(100):
+        x, y = (0.13 * (k % 3 - 1) + random.uniform(-0.01, 0.01) for k in (i, i // 3))
+        shape = ps.Box([0.09, 0.09, 0.09]) if i % 2 else ps.Sphere(0.05)
+        at, material = ps.Pose(xyz=(x, y, 0.1 + 0.13 * (i // 9))), ps.Material(friction=0.5)
+        plant.add_body(f"b{i}", shape, inertia=1.0, at=at, material=material)
+    session = plant.session
+    session.load(plant.state())
+    session.drive(None)
+    for _ in range(310):
+        session.advance(0.002)
+        assert session.engine.numbers[c.NEAREST] > 0.0

@@ -114,3 +114,46 @@ def test_momentum_of_a_floating_four_bar_that_a_ball_strikes_is_kept():
         impacts += int(plant.session.engine.counts[c.IMPACTS])
     assert impacts > 0 and np.abs(ps.loop_residual(plant.model, state.q)).max() < 1e-7
     np.testing.assert_allclose(found, np.broadcast_to(found[0], (600, 6)), atol=1e-12 * np.abs(found).max())
+
+
+def test_loops_of_many_robots_are_kernels_and_each_is_as_it_is_alone():
+    """Six arms with a coupled finger have more rates than one kernel takes; their loops are six."""
+    panda, alone, many = ps.load("panda"), ps.Plant(), ps.Plant()
+    alone.add(panda, "p0", collides=False)
+    for k in range(6):
+        many.add(panda, f"p{k}", collides=False)
+    assert many.model.nv > 48 and many.session.engine.moves.uncompiled == ()
+    q = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.6, 0.785, 0.02, 0.02])
+    one, six = alone.state(q), many.state(np.tile(q, 6))
+    for _ in range(20):
+        one, six = alone.step(one), many.step(six)
+    np.testing.assert_allclose(six.q.reshape(6, -1), np.tile(one.q, (6, 1)), atol=1e-12)
+    assert np.abs(ps.loop_residual(many.model, six.q)).max() < 1e-9
+
+
+def test_loops_that_are_no_kernel_are_named(caplog):
+    builder, parent = ps.ModelBuilder("rope"), "world"
+    for i in range(60):
+        place = ps.Pose(xyz=(0.1, 0, 0))
+        joint, inertia = ps.Revolute(axis=(0, 1, 0)), ps.Inertia(1.0, (0.05, 0, 0), np.eye(3))
+        builder.body(f"b{i}", parent=parent, joint=joint, placement=place, inertia=inertia)
+        parent = f"b{i}"
+    builder.loop("belt", "b0", "b59", joint=ps.Coupling((0.0, 1.0)))
+    plant = ps.Plant()
+    plant.add(builder.build(), "rope")
+    with caplog.at_level("WARNING", "phistar"):
+        plant.step(plant.state())
+    assert "the loops rope/belt is too large for a kernel; every step calls Python" in caplog.text
+
+
+@pytest.mark.parametrize("h", [0.001, 0.004])
+def test_forces_of_a_coupling_settle_however_fast_its_joints_are(h):
+    plant = ps.Plant()
+    plant.add(ps.load("panda"), "panda", collides=False)
+    plant.actuate("panda", "force", [f"panda_joint{i}" for i in range(1, 8)])
+    session, q = plant.session, np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.6, 0.785, 0.02, 0.02])
+    session.load(plant.state(q))
+    session.drive(np.ones(7), h=h)
+    for _ in range(500):
+        session.advance(h)
+        assert session.engine.numbers[c.RESIDUAL] < 1e-8

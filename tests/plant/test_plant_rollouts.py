@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.choice import TREE_RATES
 from phistar.constraints import columns as c
 from tests.plants import plant_of, run
 
@@ -109,6 +110,37 @@ def test_scenes_in_lanes_take_the_steps_that_each_takes_alone():
         alone = stepped(plant, plant.state(q[scene], v[scene]), commands[scene], 0.004)
         np.testing.assert_allclose(made.q[scene], [state.q for state in alone], atol=1e-10)
         np.testing.assert_allclose(made.v[scene], [state.v for state in alone], atol=1e-8)
+
+
+@pytest.mark.parametrize("states, controls", [((), (3,)), ((3,), ()), ((2, 1), (1, 3)), ((), ())])
+def test_states_and_controls_broadcast(states, controls):
+    plant, random = arm(kind="force"), np.random.default_rng(2)
+    q, commands = random.normal(size=(*states, 2)), random.normal(size=(*controls, 4, plant.nu))
+    made = plant.rollout((q, np.zeros(2)), commands, step=0.005)
+    shape = np.broadcast_shapes(states, controls)
+    assert made.q.shape == (*shape, 5, 2)
+    all_q, all_commands = np.broadcast_to(q, (*shape, 2)), np.broadcast_to(commands, (*shape, 4, plant.nu))
+    for scene in np.ndindex(shape):
+        alone = stepped(plant, plant.state(all_q[scene]), all_commands[scene], 0.005)
+        np.testing.assert_array_equal(made.q[scene], [state.q for state in alone])
+
+
+def test_a_state_with_memory_is_rolled_out_under_many_commands():
+    plant = arm(kind="force")
+    state = plant.step(plant.state([0.3, 0.2]), [0.1, 0.0], 0.005)
+    commands = np.random.default_rng(3).normal(size=(3, plant.nu))
+    made = plant.rollout(state, commands, step=0.005, steps=6)
+    for scene in range(3):
+        alone = stepped(plant, state, [commands[scene]] * 6, 0.005)
+        np.testing.assert_array_equal(made.q[scene], [each.q for each in alone])
+
+
+def test_scenes_that_are_not_stepped_side_by_side_are_reported(caplog):
+    plant = ps.Plant()
+    plant.add(ps.chain(TREE_RATES + 4), "rope")
+    with caplog.at_level("WARNING", "phistar"):
+        plant.rollout((np.zeros((16, plant.model.nq)), np.zeros(plant.model.nv)), steps=1)
+    assert "stepped one by one" in caplog.text and "link by link" in caplog.text
 
 
 def test_rollouts_one_after_the_other_need_no_more_room():

@@ -51,7 +51,8 @@ GROUPS, READY, STRIDE, BODIES, REDRIVEN = range(20, 25)
 # of long trees were made, and how many of these and of ball joints on springs there are
 TELLING, PLACES, MET, LOOKING, STOPPED, WHOLE, BLOCKS_MADE, SPANS_MADE, LONG_TREES, BALLS = range(25, 35)
 WIDEST = 35  # rates of the largest tree: the length of a row of `carries`
-COUNTS = 36
+LOOP_GROUPS = 36  # of loops, each of which has a kernel
+COUNTS = 37
 
 # `numbers`, floats
 STEP, RESIDUAL, WORST, NEAREST, LENGTH, GRAVITY, SETTLED = 0, 1, 2, 3, 4, 5, 8

@@ -14,6 +14,7 @@ from phistar.constraints.columns import (
     AT,
     BLOCK,
     BLOCKS,
+    CHANGE,
     FAILED,
     FRICTION,
     FULL,
@@ -28,6 +29,7 @@ from phistar.constraints.columns import (
     PATCH,
     RATE,
     RESIDUAL,
+    ROW_CHANGE,
     ROW_HESSIAN,
     ROW_IMPULSE,
     ROW_JAC_A,
@@ -285,8 +287,8 @@ def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
     if m.counts[FULL] > 0:
         return 1.0
     missed, lag, fresh = 1.0, 0.0, 1 - impact
+    update_rates(m, k, first, last, row_first, row_last)
     for count in range(MOST):
-        update_rates(m, k, first, last, row_first, row_last)
         for x in range(first, last):
             evaluate(m, m.sorted[x], h, impact, fresh)
         for x in range(row_first, row_last):
@@ -305,6 +307,7 @@ def newton(m: Arrays, k: int, first: int, last: int, row_first: int, row_last: i
         part = search(m, k, first, last, row_first, row_last, h, impact)
         for i in range(k):
             move_node(m, m.members[i], part)
+        follow_rates(m, first, last, row_first, row_last, part)
     missed = max(missed, lag)
     m.numbers[RESIDUAL] = max(m.numbers[RESIDUAL], missed)
     if not missed < TOLD:
@@ -331,6 +334,24 @@ def update_rates(m: Arrays, k: int, first: int, last: int, row_first: int, row_l
         rate_row(m, m.sorted_rows[x])
 
 
+def follow_contact_rates(m: Arrays, c: int, part: float) -> None:
+    for row in range(4):
+        m.contacts[c, RATE + row] += part * m.contacts[c, CHANGE + row]
+
+
+def follow_row_rate(m: Arrays, r: int, part: float) -> None:
+    m.rows[r, ROW_SPEED] += part * m.rows[r, ROW_CHANGE]
+
+
+def follow_rates(m: Arrays, first: int, last: int, row_first: int, row_last: int, part: float) -> None:
+    """Rates of contacts and rows after a part of the direction. They are not made of v anew: nearly rigid rows would
+    multiply the digits that large rates lose."""
+    for x in range(first, last):
+        follow_contact_rates(m, m.sorted[x], part)
+    for x in range(row_first, row_last):
+        follow_row_rate(m, m.sorted_rows[x], part)
+
+
 NEWTON = (
     *(*RATES_OF, push_node, turn_node, push_row, push_contact, clear_pushed, node_gradient, node_scale, gradient),
     *(
@@ -345,5 +366,6 @@ NEWTON = (
         clear_below,
         assemble,
     ),
-    *(*SEARCH, normal_of, lag_of, friction_lag, move_node, give_node, rate_row, update_rates, newton),
+    *(*SEARCH, normal_of, lag_of, friction_lag, move_node, give_node, rate_row, update_rates),
+    *(follow_contact_rates, follow_row_rate, follow_rates, newton),
 )

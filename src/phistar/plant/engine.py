@@ -33,7 +33,6 @@ from phistar.plant.tree_moves import TreeMoves
 from phistar.plant.world_screws import RateOrder
 from phistar.spatial import to_quaternion
 
-FILLED = 2  # how often scenes must fill all lanes to be stepped in lanes
 FEWEST = 16  # contacts there is room for at first
 SLOWEST = 5e-3  # m/s: what closes more slowly does not bounce
 
@@ -145,7 +144,7 @@ class Engine:
         """So many scenes, whose tables these are, through their steps: in lanes, where there are enough of them, and
         where all that a step asks is there in lanes."""
         table = {**self.tables, **scenes}
-        if count >= FILLED * host().lanes and SceneLanes.possible(self.moves, self.tables):
+        if count >= host().lanes and SceneLanes.possible(self.moves, self.tables):
             if self._lanes is None:
                 self._lanes = SceneLanes(self.moves, table)
             self.batch[LANES] = self._lanes.lanes

@@ -15,7 +15,6 @@ from phistar.loops.closure import closures, loop_frames, row_count
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
 from phistar.model.submodel import submodel
-from phistar.plant.tree_columns import LOOP_ENTRIES
 from phistar.spatial import cross
 from phistar.spatial.value import digest
 
@@ -29,36 +28,73 @@ class ClosedAt(NamedTuple):
     wrench: Any
 
 
-class LoopRows:
-    """The rows of a model's loops, from row `first` of the table on."""
+class LoopGroup(NamedTuple):
+    """Loops that hold the same trees together: the bodies that they hang on, and their rows among all closures'."""
 
-    def __init__(self, model: Model, bodies: list[int], tables: dict[str, np.ndarray], first: int) -> None:
-        self.model, self.tables = submodel(model, bodies, "loops"), tables
-        joints = [model.joints[i] for i in sorted(bodies)]
+    bodies: list[int]
+    rows: np.ndarray
+
+
+def loop_groups(model: Model) -> list[LoopGroup]:
+    """The loops of a model, by the trees that they hold together."""
+    roots = list(range(len(model.bodies)))  # of bodies; trees that loops join share one
+    for body, parent in enumerate(model.parents):
+        roots[body] = roots[parent] if parent >= 0 else body
+    ends = [[model.body_indices[name] for name in _ends(model, loop) if name is not None] for loop in model.loops]
+    for bodies in ends:
+        joined = {roots[body] for body in bodies}
+        roots = [min(joined) if root in joined else root for root in roots]
+    starts = np.cumsum([0, *(loop.rows for loop in model.loops)])
+    made = []
+    for root in dict.fromkeys(roots[bodies[0]] for bodies in ends):
+        own = [number for number, bodies in enumerate(ends) if roots[bodies[0]] == root]
+        hung = {up for number in own for body in ends[number] for up in _carriers(model, body)}
+        made.append(LoopGroup(sorted(hung), np.concatenate([np.arange(starts[i], starts[i + 1]) for i in own])))
+    return made
+
+
+def _carriers(model: Model, body: int) -> list[int]:
+    """A body and all that it hangs on."""
+    found = []
+    while body >= 0:
+        found.append(body)
+        body = model.parents[body]
+    return found
+
+
+class LoopRows:
+    """The rows of loops that hold the same trees together, a `LoopGroup`: of the model of all that they hang on."""
+
+    def __init__(self, model: Model, group: LoopGroup, tables: dict[str, np.ndarray], first: int) -> None:
+        """`first` is the row of the table with which closures begin."""
+        self.model, self.tables, self.rows = submodel(model, group.bodies, "loops"), tables, first + group.rows
+        joints = [model.joints[i] for i in group.bodies]
         none = np.zeros(0, int)
         self.q_index = np.concatenate([none, *(np.arange(j.q_slice.start, j.q_slice.stop) for j in joints)])
         v_index = np.concatenate([none, *(np.arange(j.v_slice.start, j.v_slice.stop) for j in joints)])
-        self.rows = slice(first, first + row_count(self.model))
-        self._number(model, {rate: number for number, rate in enumerate(v_index.tolist())})
+        self._column = {rate: number for number, rate in enumerate(v_index.tolist())}
 
-    def _number(self, model: Model, column: dict[int, int]) -> None:
-        """Nodes of every row, and where its Jacobians stand."""
-        table, at, row = self.tables, 0, self.rows.start
+    def number(self, model: Model, at: int, made: int) -> int:
+        """Nodes of every row, and where its Jacobians stand, from `at` on, of entries that are made from `made` on;
+        where the next group's begin. The last entry of all is 0, for rates that no loop hangs on."""
+        table, nv, where = self.tables, self.model.nv, iter(enumerate(self.rows.tolist()))
+        none = len(table["closed_jacobian"]) - 1
         for loop in self.model.loops:
             a, b = (self._node(model, end) for end in _ends(self.model, loop))
             nodes = [a] if b in (a, -1) else [b] if a < 0 else [a, b]
             for _ in range(loop.rows):
+                number, row = next(where)
                 whole = table["row_wholes"][row]
                 table["rows"][row, c.SIGN] = 0.0 if a == b else 1.0  # inside a tree forces cancel
                 whole[[c.LAW, c.ROW_NODE_A, c.ROW_NODE_B, c.ROW_RATE]] = c.EQUAL_LAW, -1, -1, -1
                 for side, node in enumerate(nodes):
-                    start, size = table["nodes"][node, [c.OWN_AT, c.OWN]]
-                    chosen = np.array([column[rate] for rate in table["rate_of"][start : start + size].tolist()])
+                    start, size = (int(x) for x in table["nodes"][node, [c.OWN_AT, c.OWN]])
                     whole[c.ROW_NODE_A + side], whole[c.ROW_JAC_A + side] = node, at
-                    table["jacobian_from"][at : at + size] = (row - self.rows.start) * self.model.nv + chosen
-                    at += int(size)
-                row += 1
-        table["loop_wholes"][0, LOOP_ENTRIES] = at
+                    for entry, rate in enumerate(table["rate_of"][start : start + size].tolist()):
+                        own = self._column.get(rate)
+                        table["jacobian_from"][at + entry] = none if own is None else made + number * nv + own
+                    at += size
+        return at
 
     def _node(self, model: Model, body: str | None) -> int:
         if body is None:

@@ -31,7 +31,7 @@ from phistar.plant.keyframes import Keyframe
 from phistar.plant.measurements import sense
 from phistar.plant.members import PLAIN, Robot, add, add_body, starting_state
 from phistar.plant.robot_view import RobotView
-from phistar.plant.rollouts import rollout, worker_sessions
+from phistar.plant.rollouts import rollout, tell_uncompiled, worker_sessions
 from phistar.plant.sensor_kinds import Sensor
 from phistar.plant.session import PlantState, Session
 from phistar.plant.step_derivatives import step_derivatives
@@ -287,7 +287,9 @@ class Plant:
         """The plant at work: it holds the state between steps, for one thread at a time."""
         for robot in self.robots.values():
             check_curved_joints(robot.model)
-        return Session(self.system, self.actuators, self.name, self.fields)
+        session = Session(self.system, self.actuators, self.name, self.fields)
+        tell_uncompiled(self.name, session.engine.moves)
+        return session
 
     def sessions(self, count: int) -> list[Session]:
         """`count` sessions, one for each thread."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from phistar.backends.machine.threads import thread_count
+from phistar.backends.machine.jit import host
 from phistar.errors import PhistarError, ShapeError
 from phistar.plant.robot_view import motions_of
-from phistar.plant.scene_batch import SceneBatch
+from phistar.plant.scene_batch import SceneBatch, scene_cuts
 from phistar.plant.session import PlantState, Session
 from phistar.sim.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
+    from phistar.plant.tree_moves import TreeMoves
 
 _log = logging.getLogger("phistar")
 
@@ -33,7 +35,9 @@ def rollout(
 ) -> Trajectory:
     """Step thousands of scenes of the plant at once, contact included.
 
-    Every scene takes the very steps that `plant.step` takes, one after the other; they are shared out over threads.
+    Every scene takes the steps that `plant.step` takes, one after the other; they are shared out over threads. From
+    eight scenes on (as many as a vector of this machine has numbers) they are stepped side by side in its lanes, and
+    are those of `plant.step` to rounding; plants with trees of more than 48 rates have no lanes, which is reported.
 
     Parameters
     ----------
@@ -41,7 +45,9 @@ def rollout(
         Where scenes start: one state with q (…, nq) and v (…, nv), a list of states, which keep the memory of their
         contacts, or (q, v).
     controls : (…, steps, nu) or (…, nu), optional
-        Commands, held over each step, or over all of them; None is zero.
+        Commands, held over each step, or, where `steps` is given and is not their last axis but one, over all of them;
+        None is zero. Their leading axes and those of the states broadcast: one state under many commands, or many
+        states under one.
     step : float
         In s.
     steps : int, optional
@@ -75,10 +81,14 @@ def rollout(
             "none. Step its scenes one by one with plant.step or ps.simulate."
         )
     batch, shape = _batch(plant, states)
-    commands, steps = _commands(plant, controls, shape, steps)
+    own, (commands, shape, steps) = np.arange(batch.count).reshape(shape), _commands(plant, controls, shape, steps)
+    if batch.count != len(commands):
+        batch = batch.chosen(np.broadcast_to(own, shape).reshape(-1))
     if not (np.isfinite(step) and step > 0.0):
         raise ShapeError(f"A rollout needs a step greater than 0 s; it was given {step!r}.")
     first = batch.q.copy(), batch.v.copy()
+    if batch.count >= host().lanes:
+        tell_one_by_one(plant)
     parts = run_parts(plant, batch, commands, step, steps, threads)
     made = [np.concatenate([part.kept[i] for part in parts]) for i in range(2)]
     failed = np.concatenate([part.failed for part in parts])
@@ -91,20 +101,32 @@ def rollout(
         _log.warning("The plant '%s': %d of %d scenes diverged; take a shorter step.", plant.name, count, len(failed))
     q, v = (np.concatenate([start[:, None], rest], axis=1) for start, rest in zip(first, made, strict=True))
     q, v, t = q.reshape(*shape, *q.shape[1:]), v.reshape(*shape, *v.shape[1:]), step * np.arange(steps + 1, dtype=float)
-    own = motions_of(plant)
     signals = {"residual": residual.reshape(shape)}
-    return Trajectory(plant.model, t, q, v, signals=signals, name=plant.name, parts=own)
+    return Trajectory(plant.model, t, q, v, signals=signals, name=plant.name, parts=motions_of(plant))
+
+
+def tell_uncompiled(name: str, moves: TreeMoves) -> None:
+    """Report the parts of a plant for which every step calls Python."""
+    for part in moves.uncompiled:
+        _log.warning("The plant '%s': %s is too large for a kernel; every step calls Python for it.", name, part)
+
+
+def tell_one_by_one(plant: Plant) -> None:
+    """Report why scenes that are many are not stepped side by side."""
+    moves = plant.session.engine.moves
+    reasons = [*(f"the tree of '{name}', which runs link by link" for name in moves.long_names), *moves.uncompiled]
+    if reasons:
+        told = "The plant '%s': its scenes are stepped one by one, not side by side in lanes, for %s."
+        _log.warning(told, plant.name, "; ".join(reasons))
 
 
 def run_parts(
     plant: Plant, batch: SceneBatch, commands: np.ndarray, step: float, steps: int, threads: int | None
 ) -> list[SceneBatch]:
     """The batch cut in one part for each thread, each through its steps."""
-    count = max(1, min(thread_count() if threads is None else int(threads), batch.count))
+    cuts = scene_cuts(batch.count, threads)
+    count, parts = len(cuts), [batch.chosen(cut) for cut in cuts]
     sessions = plant.sessions(count)
-    bounds = np.linspace(0, batch.count, count + 1).astype(int)
-    cuts = [slice(a, b) for a, b in pairwise(bounds)]
-    parts = [batch.chosen(cut) for cut in cuts]
 
     def work(number: int) -> None:
         parts[number].run(sessions[number], commands[cuts[number]], step, steps, keeps=True)
@@ -137,28 +159,27 @@ def _batch(plant: Plant, states: Any) -> tuple[SceneBatch, tuple[int, ...]]:
     return SceneBatch(q, v, rows, plant.nu), shape
 
 
-def _commands(plant: Plant, controls: Any, shape: tuple[int, ...], steps: int | None) -> tuple[np.ndarray, int]:
-    """Commands (n, steps, nu) or (n, nu), and the number of steps."""
-    count, nu = int(np.prod(shape)), plant.nu
+def _commands(
+    plant: Plant, controls: Any, shape: tuple[int, ...], steps: int | None
+) -> tuple[np.ndarray, tuple[int, ...], int]:
+    """Commands (n, steps, nu) or (n, nu), the leading axes of scenes and commands, and the number of steps."""
+    nu = plant.nu
     if controls is None:
         if steps is None:
             raise ShapeError("A rollout without controls needs steps=….")
-        return np.zeros((count, max(nu, 1))), _checked_steps(steps)
+        return np.zeros((math.prod(shape), max(nu, 1))), shape, _checked_steps(steps)
     if not plant.actuators:
         raise PhistarError(f"The plant '{plant.name}' has no actuators, and was given controls; see plant.actuate(…).")
     given = np.asarray(controls, dtype=float)
     if not np.isfinite(given).all():
         raise ShapeError("Controls must be finite numbers; some are not.")
-    if (
-        given.ndim == len(shape) + 2
-        or (given.ndim == 2 and steps is None)
-        or (given.ndim == 2 and given.shape[0] == steps)
-    ):
-        wanted = given.shape[-2] if steps is None else _checked_steps(steps)
-        if given.shape[-2:] == (wanted, nu):
-            return np.broadcast_to(given, (*shape, wanted, nu)).reshape(count, wanted, nu), wanted
-    elif given.ndim <= len(shape) + 1 and given.shape[-1:] == (nu,) and steps is not None:
-        return np.broadcast_to(given, (*shape, nu)).reshape(count, nu), _checked_steps(steps)
+    each = given.ndim > 1 and (steps is None or given.shape[-2] == steps)
+    wanted = given.shape[-2] if each and steps is None else None if steps is None else _checked_steps(steps)
+    own = given.shape[-2:] if each else given.shape[-1:]
+    if wanted and own[-1:] == (nu,):
+        with suppress(ValueError):  # axes that do not broadcast
+            whole = np.broadcast_shapes(shape, given.shape[: -len(own)])
+            return np.broadcast_to(given, (*whole, *own)).reshape(math.prod(whole), *own), whole, wanted
     raise ShapeError(
         f"Controls of {shape} scenes of this plant are (…, steps, {nu}), or (…, {nu}) with steps=…; they have shape "
         f"{given.shape}, and steps is {steps}."

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from phistar.backends.machine.jit import host
+from phistar.backends.machine.threads import thread_count
 from phistar.constraints import columns as c
 from phistar.plant.batch_loop import (
     EACH,
@@ -28,6 +31,15 @@ _FLOATS = ("scene_q", "scene_v", "scene_memory", "scene_rows", "scene_line", "sc
 _KEPT = ("kept_q", "kept_v")
 _WHOLES = ("scene_contacts", "scene_shapes", "scene_line_at", "scene_failed", "scene_done", "scene", "lane")
 MANY = 64  # contacts: for more than so many of every scene there is room only where some scene has them
+
+
+def scene_cuts(count: int, threads: int | None) -> list[slice]:
+    """So many scenes shared out over threads: where they fill lanes, in whole vectors of them, none of which is cut."""
+    lanes, most = host().lanes, thread_count() if threads is None else int(threads)
+    width = lanes if count >= lanes else 1
+    vectors = -(-count // width)
+    bounds = np.linspace(0, vectors, max(1, min(most, vectors)) + 1).astype(int) * width
+    return [slice(int(a), min(int(b), count)) for a, b in pairwise(bounds)]
 
 
 def no_scenes() -> dict[str, np.ndarray]:
@@ -65,8 +77,8 @@ class SceneBatch:
                     made.line[i, made.line_room - len(line) :] = line
         return made
 
-    def chosen(self, scenes: slice) -> SceneBatch:
-        """Some of the scenes, on their own."""
+    def chosen(self, scenes: slice | np.ndarray) -> SceneBatch:
+        """Some of the scenes, on their own; of an index that has one several times, as many of it."""
         made = SceneBatch(self.q[scenes], self.v[scenes], self.rows.shape[1], self.entries)
         made.make_room(self.each)
         made.make_line(self.line_room)

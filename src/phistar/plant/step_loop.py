@@ -95,7 +95,8 @@ from phistar.plant.tree_nodes import TREES, apply_forces, prepare_tree, tree_rat
 from phistar.plant.tree_span import recover_spans
 
 ROUNDS = 100  # of impacts in a step
-HALVINGS = 14
+HALVINGS = 14  # of one part, until overlaps are let go
+PARTS = 1000  # of a step
 STUCK, DIVERGED = 1000000, 2000000  # added to FAILED
 FADES = 0.1  # s: how fast an overlap of the start is let go
 
@@ -327,6 +328,9 @@ def step(m: Arrays) -> None:
     part, rounds, halvings = left, 0, 0
     lively = any_lively(m)
     while left > 0.0 and m.counts[FULL] == 0:
+        if m.counts[SUBSTEPS] >= PARTS:
+            m.counts[FAILED] += STUCK
+            break
         h = min(part, left)
         if lively and rounds < ROUNDS:
             prepare(m, 0.0)
@@ -350,7 +354,7 @@ def step(m: Arrays) -> None:
             m.counts[SUBSTEPS] += 1
             left -= h
             left = left if left > 1e-12 * m.numbers[LENGTH] else 0.0
-            part = left
+            part, halvings = left if halvings == 0 else min(left, 2.0 * h), 0
             lively = any_lively(m)
         else:
             part = 0.5 * h

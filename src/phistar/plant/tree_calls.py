@@ -10,6 +10,7 @@ from phistar.constraints.columns import (
     FIRST,
     FIRST_TREE,
     LONG,
+    LOOP_GROUPS,
     NODES,
     OWN,
     OWN_AT,
@@ -26,6 +27,7 @@ from phistar.plant.tree_columns import (
     AFTER_CALL,
     AT_STATE,
     LOOP_CALL,
+    LOOP_COORDINATES,
     LOOP_ENTRIES,
     LOOP_FIRST,
     MOVED,
@@ -99,11 +101,15 @@ def write_tree(m: Arrays, node: int) -> None:
 def write_loops(m: Arrays) -> None:
     """Residuals, Jacobians and stiffnesses of closures: a row's is 1/Σ J²/ℳ(i,i)."""
     first, last = m.loop_wholes[0, LOOP_FIRST], m.counts[ROWS]
-    for i in range(m.loop_wholes[0, TREE_NQ]):
+    for i in range(m.loop_wholes[0, LOOP_COORDINATES]):
         m.loop_q[i] = m.q[m.loop_q_of[i]]
-    ask(m.loop_wholes[0, LOOP_CALL], m.loop_wholes[0, LOOP_CALL + 1])
+    for group in range(m.counts[LOOP_GROUPS]):
+        ask(m.loop_wholes[group, LOOP_CALL], m.loop_wholes[group, LOOP_CALL + 1])
     for i in range(m.loop_wholes[0, LOOP_ENTRIES]):
         m.row_jacobian[i] = m.closed_jacobian[m.jacobian_from[i]]
+    for r in range(first, last):
+        for i in range(6):
+            m.row_wrench[r, i] = m.closed_wrench[m.closed_of[r - first], i]
     softest = 0.0
     for r in range(first, last):
         m.softness[r] = 0.0
@@ -116,7 +122,7 @@ def write_loops(m: Arrays) -> None:
                     m.softness[r] += entry * entry / m.inertias[block + j * (n + 1)]
         softest = max(softest, m.softness[r])
     for r in range(first, last):
-        m.rows[r, VALUE] = m.closed[r - first]
+        m.rows[r, VALUE] = m.closed[m.closed_of[r - first]]
         m.rows[r, FIRST] = 1.0 / m.softness[r] if m.softness[r] > HELD * softest else 0.0
 
 
@@ -130,7 +136,7 @@ def ask_trees(m: Arrays, what: int) -> None:
         elif what == TAKEN_BACK:
             take_tree_back(m, node)
         write_tree(m, node)
-    if m.loop_wholes[0, LOOP_CALL] != 0:
+    if m.counts[LOOP_GROUPS] > 0:
         write_loops(m)
     if m.tendon_counts[TENDONS] > 0:
         write_tendons(m)

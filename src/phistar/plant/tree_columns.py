@@ -7,8 +7,9 @@ AT_STATE, MOVED, TAKEN_BACK, STRUCK = range(1, 5)  # what trees are asked for
 # `tree_wholes`: where a tree's coordinates begin in `tree_q`, how many they are, the calls of its kernels
 TREE_Q, TREE_NQ, STATE_CALL, AFTER_CALL = 0, 1, 2, 4
 TREE_WHOLES = 6
-# `loop_wholes`: the first row of closures, coordinates (in TREE_NQ), entries of Jacobians, the call of their kernel
-LOOP_FIRST, LOOP_ENTRIES, LOOP_CALL = 0, 2, 3
+# `loop_wholes`, a row for every group of loops that hold the same trees together: the call of its kernel (0: there is
+# none); in the first one also the first row of closures, coordinates of all groups and entries of Jacobians
+LOOP_FIRST, LOOP_COORDINATES, LOOP_ENTRIES, LOOP_CALL = 0, 1, 2, 3
 LOOP_WHOLES = 5
 
 

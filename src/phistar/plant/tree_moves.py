@@ -16,8 +16,18 @@ from phistar.model import Free, Model
 from phistar.model.submodel import submodel
 from phistar.plant.ball_springs import ball_tables, has_ball_spring
 from phistar.plant.long_trees import LongTrees
-from phistar.plant.loop_rows import LoopRows
-from phistar.plant.tree_columns import AFTER_CALL, LOOP_CALL, LOOP_FIRST, LOOP_WHOLES, STATE_CALL, TREE_NQ, TREE_Q
+from phistar.plant.loop_rows import LoopRows, loop_groups
+from phistar.plant.tree_columns import (
+    AFTER_CALL,
+    LOOP_CALL,
+    LOOP_COORDINATES,
+    LOOP_ENTRIES,
+    LOOP_FIRST,
+    LOOP_WHOLES,
+    STATE_CALL,
+    TREE_NQ,
+    TREE_Q,
+)
 from phistar.plant.tree_columns import TREE_WHOLES as COLUMNS
 from phistar.plant.tree_kernels import TreeKernels
 
@@ -27,7 +37,7 @@ Part = tuple[str, slice]  # of a table, by its name
 @dataclass(frozen=True, eq=False)
 class AskedKernel:
     """A kernel that the step asks: its formula, whether it is compiled, the parts of tables that it reads and those it
-    writes, what else it reads, and where its address stands."""
+    writes, what else it reads, where its address stands, and what of the plant it is."""
 
     formula: Formula
     compiled: bool
@@ -35,6 +45,7 @@ class AskedKernel:
     outputs: tuple[Part, ...]
     fixed: tuple[np.ndarray, ...]
     where: tuple[str, int, int]
+    part: str
 
     def on(self, table: Mapping[str, np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """The arrays it works on."""
@@ -62,6 +73,7 @@ class TreeMoves:
     ) -> None:
         self.tables, self.error = tables, None
         parts = [submodel(model, tree, "tree") for tree in trees]
+        self.names = [model.bodies[tree[0]].name for tree in trees]
         self.kernels = kernels = [TreeKernels(part.tree if part.loops else part) for part in parts]
         _make_tables(tables, kernels)
         starts, bodies = ([0, *np.cumsum(sizes)] for sizes in ([k.model.nq for k in kernels], list(map(len, trees))))
@@ -84,7 +96,7 @@ class TreeMoves:
         tables["counts"][c.BALLS] = sum(map(has_ball_spring, joints))
         tables["loop_wholes"][0, LOOP_FIRST] = rows
         if model.loops:
-            self._close(model, [body for tree in trees for body in tree], rows)
+            self._close(model, rows)
 
     def _number(self, number: int, joints: list[Any], own: TreeKernels, free: int, place: int, body: int) -> None:
         """Where a tree's coordinates, rates and springs are."""
@@ -117,20 +129,34 @@ class TreeMoves:
         made += [("pose", slice(body, body + len(own.model.bodies))), ("momenta", here), ("weight", here)]
         given: list[Part] = [q, ("v", rates), ("owed", here), ("numbers", slice(c.STEP, c.STEP + 1))]
         fixed, where = own.root_inertia if own.compiled else (), ("tree_wholes", number)
-        self._bind(AskedKernel(own.at_state, own.compiled, (q, before), tuple(made), fixed, (*where, STATE_CALL)))
+        part = f"the tree of '{self.names[number]}'"
+        self._bind(AskedKernel(own.at_state, own.compiled, (q, before), tuple(made), fixed, (*where, STATE_CALL), part))
         moved = ("tree_next", places), before
-        self._bind(AskedKernel(own.after, own.compiled, tuple(given), moved, fixed, (*where, AFTER_CALL)))
+        self._bind(AskedKernel(own.after, own.compiled, tuple(given), moved, fixed, (*where, AFTER_CALL), part))
 
-    def _close(self, model: Model, bodies: list[int], rows: int) -> None:
-        """The kernel of the loops."""
-        table, loops = self.tables, LoopRows(model, bodies, self.tables, rows)
-        table["loop_wholes"][0, TREE_NQ] = loops.model.nq
-        table["loop_q"], table["loop_q_of"] = np.zeros(loops.model.nq), loops.q_index.astype(np.int64)
-        count, whole = loops.rows.stop - loops.rows.start, slice(None)
-        table["closed"], table["closed_jacobian"] = np.zeros(count), np.zeros(count * loops.model.nv)
-        made: list[Part] = [("closed", whole), ("closed_jacobian", whole), ("row_wrench", loops.rows)]
-        where = "loop_wholes", 0, LOOP_CALL
-        self._bind(AskedKernel(loops.at_state, loops.compiled, (("loop_q", whole),), tuple(made), (), where))
+    def _close(self, model: Model, rows: int) -> None:
+        """The kernels of the loops, one for every group of them that holds the same trees together."""
+        table, groups = self.tables, loop_groups(model)
+        table["loop_wholes"] = np.zeros((len(groups), LOOP_WHOLES), np.int64)
+        table["loop_wholes"][0, LOOP_FIRST], table["counts"][c.LOOP_GROUPS] = rows, len(groups)
+        loops = [LoopRows(model, group, table, rows) for group in groups]
+        sizes = [(each.model.nq, len(each.rows), len(each.rows) * each.model.nv) for each in loops]
+        q, row, entry = (np.cumsum([0, *size]).tolist() for size in zip(*sizes, strict=True))
+        table["loop_q"], table["loop_q_of"] = np.zeros(q[-1]), np.concatenate([each.q_index for each in loops])
+        table["closed"], table["closed_jacobian"], table["closed_wrench"] = (
+            np.zeros(size) for size in (row[-1], entry[-1] + 1, (row[-1], 6))
+        )
+        table["closed_of"] = np.argsort(np.concatenate([group.rows for group in groups]))
+        at = 0
+        for number, each in enumerate(loops):
+            at = each.number(model, at, entry[number])
+            own = slice(row[number], row[number + 1])
+            made: list[Part] = [("closed", own), ("closed_jacobian", slice(entry[number], entry[number + 1]))]
+            given, where = ("loop_q", slice(q[number], q[number + 1])), ("loop_wholes", number, LOOP_CALL)
+            made.append(("closed_wrench", own))
+            named = " and ".join(dict.fromkeys(loop.name for loop in each.model.loops))
+            self._bind(AskedKernel(each.at_state, each.compiled, (given,), tuple(made), (), where, f"the loops {named}"))
+        table["loop_wholes"][0, [LOOP_COORDINATES, LOOP_ENTRIES]] = q[-1], at
 
     def _bind(self, kernel: AskedKernel) -> None:
         inputs, outputs = kernel.on(self.tables)
@@ -141,6 +167,16 @@ class TreeMoves:
         self.kept.append(call)
         self.asked.append(kernel)
         kernel.write(self.tables, call)
+
+    @property
+    def uncompiled(self) -> tuple[str, ...]:
+        """The parts of the plant for which every step calls Python."""
+        return tuple(dict.fromkeys(kernel.part for kernel in self.asked if not kernel.compiled))
+
+    @property
+    def long_names(self) -> tuple[str, ...]:
+        """Trees that run link by link, by their first bodies."""
+        return tuple(name for name, own in zip(self.names, self.kernels, strict=True) if own.long)
 
     def _failed(self, error: Exception) -> None:
         """Kept for the caller of the step, which is ended by it."""
@@ -163,6 +199,7 @@ def _make_tables(table: dict[str, np.ndarray], kernels: Sequence[TreeKernels]) -
     table["loop_wholes"], table["loop_q_of"] = np.zeros((1, LOOP_WHOLES), np.int64), np.zeros(1, np.int64)
     table["jacobian_from"] = np.zeros(len(table["row_jacobian"]), np.int64)
     table["loop_q"], table["closed"], table["closed_jacobian"] = np.zeros(1), np.zeros(1), np.zeros(1)
+    table["closed_wrench"], table["closed_of"] = np.zeros((1, 6)), np.zeros(1, np.int64)
     table["softness"] = np.zeros(len(table["rows"]))
 
 
