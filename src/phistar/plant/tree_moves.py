@@ -155,7 +155,9 @@ class TreeMoves:
             given, where = ("loop_q", slice(q[number], q[number + 1])), ("loop_wholes", number, LOOP_CALL)
             made.append(("closed_wrench", own))
             named = " and ".join(dict.fromkeys(loop.name for loop in each.model.loops))
-            self._bind(AskedKernel(each.at_state, each.compiled, (given,), tuple(made), (), where, f"the loops {named}"))
+            self._bind(
+                AskedKernel(each.at_state, each.compiled, (given,), tuple(made), (), where, f"the loops {named}")
+            )
         table["loop_wholes"][0, [LOOP_COORDINATES, LOOP_ENTRIES]] = q[-1], at
 
     def _bind(self, kernel: AskedKernel) -> None:
