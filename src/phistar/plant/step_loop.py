@@ -318,6 +318,20 @@ def rate_contacts(m: Arrays) -> None:
         contact_rates(m, c, RATE)
 
 
+def end_step(m: Arrays, left: float) -> None:
+    """Rates and coordinates are written; time that is left, and rates that are no numbers, are failures."""
+    if left > 0.0 and m.counts[FULL] == 0:
+        m.counts[FAILED] += STUCK
+    m.numbers[SETTLED] = 1.0
+    write_free(m, m.counts[FIRST_TREE])
+    m.counts[READY] = 1
+    for i in range(m.counts[NODES]):
+        for j in range(m.nodes[i, OWN_AT], m.nodes[i, OWN_AT] + m.nodes[i, OWN]):
+            if not abs(m.before[j]) < 1e12:
+                m.counts[FAILED] += DIVERGED
+                return
+
+
 def step(m: Arrays) -> None:
     """A step of `numbers[LENGTH]`, in parts where need be; or a look at what may touch within it."""
     begin_step(m)
@@ -327,10 +341,7 @@ def step(m: Arrays) -> None:
     left = m.numbers[LENGTH]
     part, rounds, halvings = left, 0, 0
     lively = any_lively(m)
-    while left > 0.0 and m.counts[FULL] == 0:
-        if m.counts[SUBSTEPS] >= PARTS:
-            m.counts[FAILED] += STUCK
-            break
+    while left > 0.0 and m.counts[FULL] == 0 and m.counts[SUBSTEPS] < PARTS:
         h = min(part, left)
         if lively and rounds < ROUNDS:
             prepare(m, 0.0)
@@ -362,20 +373,12 @@ def step(m: Arrays) -> None:
             if halvings > HALVINGS:
                 m.numbers[SETTLED] = 0.0  # overlaps are let go slowly, as at the start
                 if halvings > 2 * HALVINGS:
-                    m.counts[FAILED] += STUCK
-                    left = 0.0
-    m.numbers[SETTLED] = 1.0
-    write_free(m, m.counts[FIRST_TREE])
-    m.counts[READY] = 1
-    for i in range(m.counts[NODES]):
-        for j in range(m.nodes[i, OWN_AT], m.nodes[i, OWN_AT] + m.nodes[i, OWN]):
-            if not abs(m.before[j]) < 1e12:
-                m.counts[FAILED] += DIVERGED
-                return
+                    break
+    end_step(m, left)
 
 
 STEPS = (
     *(*FACTORS, *LAWS, *NEWTON, *SOLVE, *LOOK, *FREE, *TREES, *CALLS, *STRIKES, *BOOKS, *CONTACT_JACOBIANS),
     *(prepare, keep, restore_pose, go_back, push_tree, tree_wrenches, move, remember_contacts),
-    *(remember_rows, read_rows, solve_part, advance, begin_step, rate_contacts, step),
+    *(remember_rows, read_rows, solve_part, advance, begin_step, end_step, rate_contacts, step),
 )
