@@ -44,3 +44,6 @@ class Digits:
 
     def sqrt(self) -> Digits:
         return Digits(mpmath.sqrt(self.value))
+
+    def sign(self) -> Digits:
+        return Digits(mpmath.sign(self.value))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import phistar as ps
 from phistar.backends.machine.jit import Target, host
 from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots, tasks, timing
 from phistar.cli.benchmark.measure import difference, entrant
@@ -19,6 +20,7 @@ from phistar.cli.benchmark.single_calls import single_calls
 from phistar.cli.benchmark.targets import REACHED, targets, verdicts
 from phistar.cli.benchmark.targets import Target as Goal
 from phistar.cli.benchmark.timing import Contestant, contest
+from phistar.stated import StatedFunction
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTHING = {"results": [], "single": [], "chains": [], "threads": []}
@@ -177,3 +179,10 @@ def test_plans_name_robots_and_functions_that_are():
         assert {*plan.single, *plan.threads} <= set(plan.functions)
         assert {name for functions in plan.functions.values() for name in functions} <= set(tasks.FUNCTIONS)
     assert tuple(plan_for(("planar2",), True, None).functions) == ("planar2",)
+
+
+def test_the_accuracy_table_has_every_function_that_is_made_from_statements():
+    kept = json.loads((ROOT / "benchmarks" / "accuracy.json").read_text("utf-8"))
+    stated = {name for name in dir(ps) if isinstance(getattr(ps, name), StatedFunction)}
+    assert len(kept["robots"]) == 10
+    assert set().union(*kept["robots"].values()) >= stated
