@@ -56,6 +56,7 @@ LARGEST_COLUMNS = 36  # columns that travel along the links abreast; more of the
 TREE_RATES = 48  # of a plant's tree whose statements are one kernel; beyond, they are evaluated one by one
 PASSIVE = 1000  # joint rates up to which the joints' passive forces are written out
 SOLVED = 12  # joint rates; beyond, ℳ⁻¹X of recorded tables is a loop
+STAGED = 3  # rates of a link from which products with D⁻¹ take fewer instructions by stages than by an inverse
 PIVOTED = 8  # closures up to which straight-line code takes the largest pivot at each step: 2m³ instructions
 COMPOUND = 16  # bodies of a mechanism with compound links that is written out
 BENT = 6000  # pairs of monomials of all links that bend, a hundred for a node: some ten thousand instructions
@@ -266,6 +267,24 @@ def is_wide_written(model: Model) -> bool:
     bent = [body.flexible for body in model.bodies if body.flexible is not None]
     terms = [len(body.monomials) ** 2 + 100 * int(sum(~body.is_point)) for body in bent]
     return sum(terms) + 100 * len(model.bodies) <= BENT
+
+
+def is_staged(rates: int) -> bool:
+    """Whether straight-line code solves with D of a link of this many rates in stages, instead of inverting it."""
+    return rates >= STAGED
+
+
+def fewest(counts: Mapping[str, Callable[[], int | None]], key: Any) -> tuple[str, dict[str, int]]:
+    """The form of statements that has fewest operations, the first of equals, and the operations of each."""
+
+    def found() -> Choice:
+        known = {form: count() for form, count in counts.items()}
+        made = tuple(Candidate(form, n, 0.0, 0.0) for form, n in known.items() if n is not None)
+        best = min(made, key=lambda x: x.operations, default=Candidate(next(iter(counts)), 0, 0.0, 0.0))
+        return Choice(best.schedule, made, "the fewest operations")
+
+    chosen = _remembered(("form", key), found)
+    return chosen.schedule, {x.schedule: x.operations for x in chosen.candidates}
 
 
 def is_composite(model: Model, matrix: bool) -> bool:

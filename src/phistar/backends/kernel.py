@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -27,7 +26,7 @@ from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import ARTICULATED, BLOCKS, COMPOSITE, Wanted, identity, program_of
 from phistar.backends.traces.sink_instructions import arranged
-from phistar.backends.traces.trace import ShortTape, Tape, TooLong, Trace, finish
+from phistar.backends.traces.trace import ShortTape, Tape, Trace, finish, unless_too_long
 from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting
 from phistar.model import Model
@@ -79,7 +78,7 @@ class Statements:
         """Whether some form has at most this many instructions, dead ones included; `traces` then holds those forms."""
         found = {}
         for each in self.forms():
-            with suppress(TooLong):
+            with unless_too_long():
                 found[each.form] = trace_statements(each, most)
         if found:
             self.__dict__["traces"] = found

@@ -21,7 +21,7 @@ from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
 from phistar.backends.pairwise.kernel import PairKernel, Places, pair_kernel
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import tape_of_calls
-from phistar.backends.traces.trace import Scalar, ShortTape, Tape, TooLong, Trace, finish
+from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, unless_too_long
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.operators.nodes import Node, spelling
@@ -124,12 +124,11 @@ class Recorded:
 
     def _counted_within(self, model: Model, most: int | None) -> tuple[int, int] | None:
         """The same, and the operations of the loops that follow."""
-        try:
+        with unless_too_long():
             trace, loops = self.trace(model, most)
-        except TooLong:
-            return None
-        model.kept((self.name, "trace"), lambda: (trace, loops))
-        return trace.operations, loops.operations if loops else 0
+            model.kept((self.name, "trace"), lambda: (trace, loops))
+            return trace.operations, loops.operations if loops else 0
+        return None
 
     def trace(self, model: Model, most: int | None = None) -> tuple[Trace, Loops | None]:
         """The instructions of one state and, for many joints, the loops that follow them; TooLong where there are more

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import SHORT, TRACED, WRITTEN, choose, is_wide_written
+from phistar.backends.choice import SHORT, TRACED, WRITTEN, choose, fewest, is_staged, is_wide_written
 from phistar.backends.kernel import Kernel, Statements, compile_trace
-from phistar.backends.links.link_sizes import space_sizes
+from phistar.backends.links.link_sizes import link_rows, space_sizes
 from phistar.backends.links.wide import wide_links
 from phistar.backends.machine.rows import Signature
 from phistar.backends.programs.interpret import poses
-from phistar.backends.programs.program import Evaluation
-from phistar.backends.rolled_kernel import compile_rolled
+from phistar.backends.programs.program import ARTICULATED, FACTORED, Evaluation
+from phistar.backends.rolled_kernel import compile_rolled, rolled_counts, rolled_plan
 from phistar.backends.traces.arrays import is_traced, traced
-from phistar.backends.traces.trace import Scalar, ShortTape, Tape, TooLong, Trace, finish
+from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, unless_too_long
 from phistar.errors import StatementError
 from phistar.model import Model
 from phistar.sweeps.lower import lower_poses
@@ -48,7 +47,7 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
     """Evaluator of statements: written out for few links, else link by link."""
     if is_wide_written(wanted.model) or not wanted.model.nv:
         return _compiled(wanted, order) if wanted.model.nv else partial(values_over_links, wanted)
-    kernel = compile_rolled(wanted)
+    kernel = _rolled(wanted)
     if kernel is not None:
         return _faster(wanted, order, kernel)
     if len(wanted.nodes) > 1:
@@ -60,6 +59,28 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
     told = "%s of %s is evaluated link by link on arrays, not compiled: what was asked takes all joints at once."
     _log.warning(told, " and ".join(name for name, _ in wanted.nodes), wanted.model.name)
     return partial(values_over_links, wanted)
+
+
+def _rolled(wanted: Statements) -> Kernel | None:
+    """The kernel that runs link by link, with D⁻¹ as an inverse or by stages, whichever has fewer operations."""
+    counts = {
+        each.form: partial(_rolled_operations, each)
+        for each in (wanted, replace(wanted, form=FACTORED))
+        if each is wanted or _has_stages(wanted)
+    }
+    form, found = fewest(counts, ("any width", wanted.key)) if len(counts) > 1 else (wanted.form, {})
+    kernel = compile_rolled(replace(wanted, form=form))
+    return kernel and replace(kernel, forms=found)
+
+
+def _rolled_operations(wanted: Statements) -> int | None:
+    plan = rolled_plan(wanted)
+    return None if plan is None else rolled_counts(wanted, plan)[0]
+
+
+def _has_stages(wanted: Statements) -> bool:
+    """Whether D of some link has more than one row, in a statement that is free in its form."""
+    return wanted.form == ARTICULATED and max(link_rows(wanted.model, "joints"), default=0) > 1
 
 
 def _faster(wanted: Statements, order: tuple[str, ...], rolled: Kernel) -> Kernel:
@@ -93,7 +114,7 @@ class WideCounts:
         return None
 
     def written_out(self, most: int | None) -> tuple[int, int] | None:
-        with suppress(TooLong):
+        with unless_too_long():
             return _traced(self.wanted, self.order, most)[0].operations, 0
         return None
 
@@ -107,7 +128,7 @@ def _column_by_column(wanted: Statements) -> Evaluated | None:
     """Evaluator of an operator by its action on unit vectors, or None if it has none."""
     program = wanted.program()
     columns = [space for name, space in program.inputs if name in program.columns]
-    kernel = compile_rolled(replace(wanted, matrix=False)) if len(columns) == 1 and program.matrices else None
+    kernel = _rolled(replace(wanted, matrix=False)) if len(columns) == 1 and program.matrices else None
     return kernel and partial(_by_unit_vectors, kernel, space_sizes(wanted.model, wanted.frames)[columns[0]])
 
 
@@ -123,6 +144,8 @@ def _by_unit_vectors(
 
 def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The value of each statement, link by link on arrays; given are vectors by field name."""
+    if _has_stages(wanted) and is_staged(max(link_rows(wanted.model, "joints"))):
+        wanted = replace(wanted, form=FACTORED)
     return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators)(q, given)
 
 
@@ -150,7 +173,7 @@ def statement_kernel(wanted: Statements) -> Kernel:
     """A statement over links of any width, compiled: (q, operand, vectors…), written out or link by link."""
     if wanted.parameters:
         raise _constants(wanted)
-    rolled = None if is_wide_written(wanted.model) else compile_rolled(wanted)
+    rolled = None if is_wide_written(wanted.model) else _rolled(wanted)
     order = inputs_of(wanted)
     return _compiled(wanted, order) if rolled is None else _faster(wanted, order, rolled)
 

@@ -19,6 +19,8 @@ from phistar.spatial import Inertia, Pose, force_transform, skew, times
 from phistar.spatial.value import Value, checked_numbers, readonly
 
 INDEPENDENT = 1e-10  # of the largest modal mass: below it, modes are combinations of each other
+DEPENDENT = 1e-8  # of the largest column: what is left of one by which moments, its square, change in no digit
+ROUNDOFF = 1e-16
 OWN = "A flexible body"
 RIGID = "Rigid motions are joints' business: leave them out of the modes."
 SLOWEST, FASTEST = 1e-6, 1e9  # Hz: what no body in m, kg and N does
@@ -195,6 +197,22 @@ class FlexibleInertia(Value):
         first = np.einsum("j,jap->ap", mass, self.places)
         return first, np.einsum("j,jap,jbq->apbq", mass, self.places, self.places)
 
+    @property
+    def has_quadratic_places(self) -> bool:
+        """Whether second-order displacements make places quadratic in η."""
+        return len(self.monomials) > 1 + self.count
+
+    @cached_property
+    def equivalent_points(self) -> np.ndarray:
+        """R with R*R = ΣmΦ⊗Φ, (3, points, p): Φ of fewer points, each of unit mass, with the same shape integrals."""
+        weight = np.diag(np.where(self.is_point, self.masses[:, 3, 3], 0.0))
+        if self.shared_mass is not None:
+            weight = weight + self.shared_mass
+        size, turn = np.linalg.eigh(weight)
+        found = np.sqrt(np.maximum(size, 0.0))[:, None] * (turn.T @ self.places.reshape(len(self.nodes), -1))
+        rows, p = _echelon(found), len(self.monomials)
+        return np.moveaxis(rows.reshape(-1, 3, p), 1, 0)
+
     @cached_property
     def point_mass(self) -> float:
         """Total mass of the mass points, kg."""
@@ -230,6 +248,18 @@ class FlexibleInertia(Value):
         masses = np.array(self.masses)
         masses[node] = masses[node] + inertia.transformed(pose).matrix
         return replace(self, masses=masses, modal_mass=None)
+
+
+def _echelon(matrix: np.ndarray) -> np.ndarray:
+    """R in row echelon form with R*R = X*X, as many rows as X has independent columns: X = QR, column by column."""
+    rows, largest = np.zeros((len(matrix), 0)), np.linalg.norm(matrix, axis=0).max(initial=0.0)
+    for column in matrix.T:
+        left = column - rows @ (rows.T @ column)
+        left = left - rows @ (rows.T @ left)
+        if np.linalg.norm(left) > DEPENDENT * largest:
+            rows = np.concatenate([rows, (left / np.linalg.norm(left))[:, None]], axis=1)
+    found = rows.T @ matrix
+    return np.where(np.abs(found) > ROUNDOFF * largest, found, 0.0)
 
 
 def _inertia(matrix: np.ndarray) -> Inertia:

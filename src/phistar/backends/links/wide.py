@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.links import values as link
+from phistar.backends.links.mass_points import MassPoints, points_at
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import Links
@@ -78,87 +79,6 @@ def node_at(body: FlexibleInertia, j: int, eta: np.ndarray) -> Node:
     turn = np.eye(3) + sine * tilde + cosine * square
     spin = np.matmul(np.eye(3) + cosine * tilde + third * square, rotation)
     return Node(place, turn, spin, slide, angle, rotation, bend)
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """The points of mass of a body at η, by shape integrals: u are the monomials of η that places x = Φu are made of,
-    `slope` ∂u/∂η (…, p, m), `first` ΣmΦ (3, p) and `second` ΣmΦ⊗Φ (3, p, 3, p)."""
-
-    eta: np.ndarray
-    monomials: tuple[tuple[int, ...], ...]
-    first: np.ndarray
-    second: np.ndarray
-    total: float
-
-    @cached_property
-    def u(self) -> np.ndarray:
-        """(…, p)."""
-        products = [self.eta[..., i : i + 1] * self.eta[..., k : k + 1] for i, k in self._pairs]
-        return np.concatenate([np.ones((*self.eta.shape[:-1], 1)), self.eta, *products], axis=-1)
-
-    @property
-    def _pairs(self) -> list[tuple[int, ...]]:
-        return [monomial for monomial in self.monomials if len(monomial) == 2]
-
-    @cached_property
-    def slope(self) -> np.ndarray:
-        """∂u/∂η, (…, p, m)."""
-        m, batch = self.eta.shape[-1], self.eta.shape[:-1]
-        result = np.zeros((*batch, len(self.monomials), m), dtype=self.eta.dtype)
-        result[..., 1 : m + 1, :] = np.eye(m)
-        for row, (i, k) in enumerate(self._pairs, m + 1):
-            result[..., row, i] = result[..., row, i] + self.eta[..., k]
-            result[..., row, k] = result[..., row, k] + self.eta[..., i]
-        return result
-
-    def growth(self, rates: np.ndarray) -> np.ndarray:
-        """Σ ∂²u/∂η² η̇η̇, (…, p), at η̇ (…, m)."""
-        products = [2.0 * rates[..., i : i + 1] * rates[..., k : k + 1] for i, k in self._pairs]
-        return np.concatenate([np.zeros((*rates.shape[:-1], 1 + rates.shape[-1])), *products], axis=-1)
-
-    def paired(self, right: np.ndarray) -> np.ndarray:
-        """ΣmΦ⊗(Φr), (…, 3, p, 3), for r (…, p)."""
-        return np.matmul(self.second, right[..., None, None, :, None])[..., 0]
-
-    def mass(self) -> np.ndarray:
-        """[[Σm g*g, Σm g*x̃*, Σm g*], [·, −Σm x̃x̃, Σm x̃], [·, ·, Σm]], (…, m + 6, m + 6)."""
-        own = self.paired(self.u)
-        square = np.sum(own * self.u[..., None, :, None], axis=-2)
-        across = np.matmul(transposed(self.slope)[..., None, :, :], own)  # Σm g_ai x_b, (…, 3, m, 3)
-        modal = sum(np.matmul(np.matmul(transposed(self.slope), self.second[a, :, a, :]), self.slope) for a in range(3))
-        lever, moved = skew(times(self.first, self.u)), np.matmul(self.first, self.slope)
-        turned = np.stack([across[..., c, :, b] - across[..., b, :, c] for b, c in ((1, 2), (2, 0), (0, 1))], axis=-2)
-        trace = square[..., :1, :1] + square[..., 1:2, 1:2] + square[..., 2:, 2:]
-        spin = trace * np.eye(3) - square
-        rows = [
-            [modal, transposed(turned), transposed(moved)],
-            [turned, spin, lever],
-            [moved, -lever, np.broadcast_to(self.total * np.eye(3), spin.shape)],
-        ]
-        return np.concatenate([np.concatenate(row, axis=-1) for row in rows], axis=-2)
-
-    def bias_force(self, velocity: np.ndarray) -> np.ndarray:
-        """ΣA*m(ω×(ω×x) + 2ω×ẋ + η̇ᵀQη̇), (…, m + 6, 1)."""
-        m = self.eta.shape[-1]
-        rates, omega = velocity[..., :m, 0], skew(velocity[..., m : m + 3, 0])
-        moving, growing = times(self.slope, rates), self.growth(rates)
-        twice = np.matmul(omega, omega)
-        # ΣmΦ⊗(ẍ) with ẍ = ω×(ω×x) + 2ω×ẋ + η̇ᵀQη̇
-        parts = np.matmul(self.paired(self.u), transposed(twice)[..., None, :, :])
-        parts = parts + 2.0 * np.matmul(self.paired(moving), transposed(omega)[..., None, :, :]) + self.paired(growing)
-        on_modes = sum(times(transposed(self.slope), parts[..., a, :, a]) for a in range(3))
-        pairs = np.sum(parts * self.u[..., None, :, None], axis=-2)
-        moment = np.stack([pairs[..., b, c] - pairs[..., c, b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=-1)
-        force = times(twice, times(self.first, self.u)) + 2.0 * times(omega, times(self.first, moving))
-        force = force + times(self.first, growing)
-        return np.concatenate([on_modes, moment, force], axis=-1)[..., None]
-
-
-def points_at(body: FlexibleInertia, eta: np.ndarray) -> Points:
-    """The points of mass of a body at modal coordinates (…, m)."""
-    first, second = body.point_moments
-    return Points(eta, body.monomials, first, second, body.point_mass)
 
 
 def _series(size: Any, first: int) -> Any:
@@ -264,7 +184,7 @@ class WideLinks(Mechanism):
         assert body is not None
         return [(self.node(k, int(j)), body.masses[j]) for j in np.flatnonzero(~body.is_point)]
 
-    def points(self, k: int) -> Points:
+    def points(self, k: int) -> MassPoints:
         """The points of mass of body k."""
         if (k, -1) not in self._known:
             body, eta = self.model.bodies[k].flexible, self.eta[k]

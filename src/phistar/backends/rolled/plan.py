@@ -71,6 +71,8 @@ def _has_columns_of(term: Term, names: set[str]) -> bool:
             return False
         case ir.Plus() | ir.TaskOperator() | ir.Call():
             return any(_has_columns_of(part, names) for part in ir.subterms(term))
+        case ir.Transpose(of=ir.Divide(left=ir.Transpose(of=right))):  # D⁻¹y
+            return _has_columns_of(right, names)
         case ir.Transpose() | ir.Invert() | ir.Divide() | ir.Data():
             return False
     return getattr(term, "name", None) in names

@@ -6,7 +6,8 @@ move outward so that additions can absorb them. NumPy treats a `Scalar` as an op
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from operator import mul
@@ -46,6 +47,22 @@ class Tape:
 
 class TooLong(Exception):
     """A trace grew beyond what it was allowed."""
+
+
+@contextmanager
+def unless_too_long() -> Iterator[None]:
+    """Leave a recording that grew too long. NumPy goes on with a product of arrays after one of its entries failed, of
+    which Python tells as a SystemError that the first failure caused."""
+    try:
+        yield
+    except TooLong:
+        return
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, TooLong):
+            cause = cause.__cause__ or cause.__context__
+        if cause is None:
+            raise
 
 
 class ShortTape(Tape):

@@ -1,0 +1,65 @@
+"""D⁻¹ in two stages, modes first: the same numbers, and never more operations than by an inverse."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import phistar as ps
+from benchmarks.multibody.bending_chains import bending_chain, counted
+from phistar.backends.kernel import Kernel
+from phistar.backends.links.mass_points import ByFewPoints, ByIntegrals
+from phistar.backends.programs.program import ARTICULATED, FACTORED, Evaluation
+from phistar.dynamics import forward_dynamics
+from phistar.sweeps.ir import Divide, Invert
+from tests.trees import relative
+
+
+def _terms(form):
+    wanted = forward_dynamics.wanted(bending_chain(2, 2), ())[0]
+    program = replace(wanted, form=form).program()
+    return [type(s.term) for sweep in program.sweeps for s in sweep.statements]
+
+
+def test_products_with_the_inverse_are_solved_for_and_no_inverse_is_left():
+    assert Invert in _terms(ARTICULATED) and Invert not in _terms(FACTORED)
+    assert Divide in _terms(FACTORED)
+
+
+@pytest.mark.parametrize("statement", (ps.forward_dynamics, ps.mass_matrix_inverse))
+def test_both_forms_have_one_value(statement):
+    model, rng = bending_chain(3, 4), np.random.default_rng(1)
+    q, v, tau = rng.uniform(-0.1, 0.1, (3, 5, model.nv))
+    wanted = statement.wanted(model, ())[0]
+    vectors = {"v": v, "T": tau} if statement is ps.forward_dynamics else {}
+    found = [
+        Evaluation(replace(wanted, form=form).program(), model)(q, vectors)["y"] for form in (ARTICULATED, FACTORED)
+    ]
+    assert relative(found[0], found[1]) < 1e-10
+
+
+@pytest.mark.parametrize("modes", (1, 4, 8))
+@pytest.mark.parametrize("stiffening", (True, False))
+def test_two_stages_take_fewer_operations(modes, stiffening):
+    inverse, stages = counted(bending_chain(20, modes, stiffening))
+    assert stages < inverse
+    model = bending_chain(20, modes, stiffening)
+    state = np.zeros(model.nv)
+    ps.forward_dynamics(model, state, state, state)
+    kernels: list[Kernel] = [x for x in model.__dict__["_kernels"].values() if isinstance(x, Kernel)]
+    assert kernels and all(x.forms[FACTORED] == stages < x.forms[ARTICULATED] for x in kernels)
+
+
+@pytest.mark.parametrize("modes", (1, 4, 8))
+def test_a_few_points_have_the_moments_of_all(modes):
+    body = ps.beam(1.0, (10.0, 12.0), 1.0, modes=modes, axial_inertia=0.01)
+    first, second = body.point_moments
+    few = body.equivalent_points
+    assert few.shape[1] < len(body.nodes)
+    assert relative(np.einsum("arp,brq->apbq", few, few), second) < 1e-14
+    rng = np.random.default_rng(0)
+    eta, velocity = 0.2 * rng.standard_normal((4, modes)), rng.standard_normal((4, modes + 6, 1))
+    one = ByIntegrals(eta, body.monomials, first, body.point_mass, second)
+    other = ByFewPoints(eta, body.monomials, first, body.point_mass, few)
+    assert relative(one.mass(), other.mass()) < 1e-14
+    assert relative(one.bias_force(velocity), other.bias_force(velocity)) < 1e-13
