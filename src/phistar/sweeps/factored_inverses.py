@@ -32,7 +32,9 @@ def factored_inverses(program: Program) -> Program:
         read = set(kept)
         for other in sweeps:
             read |= {x for s in other.statements for x in fields_anywhere(s.term) if x != s.target}
-        sweeps[number] = Sweep(sweep.direction, tuple(s for s in sweep.statements if s.target in read or not _inverts(s)))
+        sweeps[number] = Sweep(
+            sweep.direction, tuple(s for s in sweep.statements if s.target in read or not _inverts(s))
+        )
     return replace(program, sweeps=tuple(sweeps))
 
 

@@ -141,7 +141,9 @@ class ByFewPoints(MassPoints):
         growing = np.matmul(self.shapes, self.growth(rates)[..., None, :, None])[..., 0]
         found = np.matmul(omega, np.matmul(omega, self.places) + 2.0 * moving) + growing
         on_modes = np.matmul(transposed(self.slides), found[..., None])[..., 0]
-        return on_modes[..., 0, :] + on_modes[..., 1, :] + on_modes[..., 2, :], np.matmul(self.places, transposed(found))
+        return on_modes[..., 0, :] + on_modes[..., 1, :] + on_modes[..., 2, :], np.matmul(
+            self.places, transposed(found)
+        )
 
 
 def points_at(body: FlexibleInertia, eta: np.ndarray) -> MassPoints:
