@@ -1,8 +1,8 @@
 """The points of mass of a body that bends, at η: their part of M and b.
 
 Places x = Φu are made of monomials u of η, so that Σ over the points is a matter of the shape integrals ΣmΦ and ΣmΦ⊗Φ,
-however many points there are. Where second-order displacements make them quadratic in η, ΣmΦ⊗Φ is large and of low rank:
-ΣmΦ⊗Φ = R*R, and the rows of R are as many points of unit mass that have the same integrals.
+however many points there are. Where second-order displacements make them quadratic in η, ΣmΦ⊗Φ is large and of low
+rank: ΣmΦ⊗Φ = R*R, and the rows of R are as many points of unit mass that have the same integrals.
 """
 
 from __future__ import annotations
