@@ -42,19 +42,20 @@ def counted(model: ps.Model) -> list[int]:
     return found
 
 
-def states(model: ps.Model) -> list[np.ndarray]:
+def states(model: ps.Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     q = rng.uniform(-0.05, 0.05, (STATES, model.nq))
-    return [q, *(0.1 * rng.standard_normal((2, STATES, model.nv)))]
+    v, tau = 0.1 * rng.standard_normal((2, STATES, model.nv))
+    return q, v, tau
 
 
 def measured(modes: int, stiffening: bool) -> str:
     pair = bending_chain(LINKS, modes, stiffening), ps.chain(LINKS * (modes + 1))
     given, best = [states(model) for model in pair], [np.inf, np.inf]
     for _ in range(ROUNDS):
-        for i, (model, arrays) in enumerate(zip(pair, given, strict=True)):
+        for i, (model, (q, v, tau)) in enumerate(zip(pair, given, strict=True)):
             began = time.thread_time()
-            ps.forward_dynamics(model, *arrays)
+            ps.forward_dynamics(model, q, v, tau)
             best[i] = min(best[i], time.thread_time() - began)
     inverse, stages = counted(pair[0])
     own, rigid = (1e6 * x / STATES for x in best)
