@@ -87,3 +87,30 @@ def test_derivatives_go_into_a_tuple_of_arrays():
 def test_what_does_not_fit_is_told(call, sentence):
     with pytest.raises(ps.PhistarError, match=sentence):
         call()
+
+
+TABLES = [ps.inverse_dynamics_derivatives, ps.forward_dynamics_derivatives, ps.linearize]
+
+
+@pytest.mark.parametrize("function", TABLES)
+@pytest.mark.parametrize("model", [ps.chain(6), ps.chain(50)], ids=["short", "long"])
+def test_tables_are_written_straight_into_the_callers_arrays(function, model, monkeypatch):
+    arrays = states(model, 5)
+    expected = function(model, *arrays)
+    handle, rooms = function.on(model), tuple(np.full_like(table, np.nan) for table in expected)
+    straight = function is not ps.linearize or model.nv < 50  # of long robots it is put together from tables
+    if straight:
+        monkeypatch.setattr(type(handle), "_long_way", lambda *_: pytest.fail("results were copied"))
+    assert handle(*arrays, out=rooms) is rooms
+    for room, table in zip(rooms, expected, strict=True):
+        assert np.array_equal(room, table)
+
+
+def test_springs_are_in_the_linearization_that_goes_to_the_callers_arrays():
+    builder = ps.ModelBuilder("sprung", gravity=(0, 0, 0))
+    hinge = ps.Revolute(axis=(0, 0, 1), stiffness=8.0, damping=0.4)
+    builder.body("wheel", joint=hinge, inertia=ps.Inertia(1.0, (0, 0, 0), 2.0 * np.eye(3)))
+    model, rooms = builder.build(), (np.empty((2, 2)), np.empty((2, 1)))
+    for _ in range(2):
+        ps.linearize.on(model)([0.0], [0.0], [0.0], out=rooms)
+        assert rooms[0].tolist() == [[0.0, 1.0], [-4.0, -0.2]]

@@ -375,6 +375,11 @@ _linearized = Recorded(
     _systems,
     slot=linearize.slot,
 )
+inverse_dynamics_derivatives.computed_by(_inverse.known_kernel)
+forward_dynamics_derivatives.computed_by(lambda model: None if model.loops else _forward.known_kernel(model))
+linearize.computed_by(
+    lambda model: None if model.loops or has_springs_or_damping(model) else _linearized.known_kernel(model)
+)
 _hessian_product = Recorded(
     "inverse_dynamics_hessian_product",
     ("q", "v", "a", "w", "dq", "dv", "da"),

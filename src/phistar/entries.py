@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,24 @@ class Passed:
     result: Any
 
 
+class Entry(NamedTuple):
+    """A kernel that a function's results come from: what a call needs to go there straight."""
+
+    single: Callable[..., Any]
+    function: Any
+    count: int  # of arrays that it takes
+    size: int  # entries of q from which a batch goes to several threads
+    flipped: bool
+    order: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None  # from the function's arguments to the kernel's
+    shapes: list[tuple[int, ...]]
+
+
+def entry_of(kernel: Kernel) -> Entry:
+    """Return the entry of a kernel whose arguments and results are a function's own, in their order; it is entered with
+    room for the results only."""
+    return Entry(_never, kernel.function, 1 + len(kernel.inputs), 0, False, None, list(kernel.shapes))
+
+
 class Entries:
     """Which of a function's arguments say which of its entries is meant. Those that no frame belongs to are in a slot
     of the model by themselves, as (single, function, arguments and the model, entries of q for one thread); `plain` is
@@ -53,7 +71,7 @@ class Entries:
         """The result where there is an entry for these frames that takes the arguments; else NotImplemented, or one of
         the errors that arguments of other kinds give."""
         key, given = self._split(args, kwargs)
-        single, function, count, size, flipped, order = args[0].__dict__[slot + AT][key]
+        single, function, count, size, flipped, order, _ = args[0].__dict__[slot + AT][key]
         if order:
             given = order(given)
         made = single(*given)
@@ -105,7 +123,7 @@ class Entries:
             model.__dict__[slot] = kernel.single, kernel.function, len(places) + 1, size
         elif self.frame_last and not order:
             model.__dict__.setdefault(slot, {})[key] = _never if single is _never else kernel.framed
-        found = single, kernel.function, len(places), size, passed.flipped, order
+        found = Entry(single, kernel.function, len(places), size, passed.flipped, order, list(kernel.shapes))
         model.__dict__.setdefault(slot + AT, {})[key] = found
 
 

@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from phistar.entries import AT
+from phistar.backends.machine.threads import spread
+from phistar.entries import Entry
 from phistar.errors import ShapeError
 from phistar.model import Model
 
@@ -22,15 +23,24 @@ class Handle(Generic[Result]):
     ----------
     function : callable
         A public function such as `ps.jacobian`.
-    slot : str
-        Where the function keeps its compiled kernels on a model.
     model : Model
     frame : str, tuple of str or None
         The frame or frames of functions that take one.
+    place : int
+        Which argument of the function is the frame; 0 where it takes none.
+    entry : callable
+        Gives the kernel that the function's results come from, of a model and frames, or None as long as none is known.
     """
 
-    def __init__(self, function: Callable[..., Result], slot: str, model: Model, frame: Any, place: int) -> None:
-        self._function, self._slot, self._model, self._frame, self._place = function, slot, model, frame, place
+    def __init__(
+        self,
+        function: Callable[..., Result],
+        model: Model,
+        frame: Any,
+        place: int,
+        entry: Callable[[Model, Any], Entry | None],
+    ) -> None:
+        self._function, self._model, self._frame, self._place, self._entry = function, model, frame, place, entry
         self._key = () if frame is None else frame
         self._single: Callable[..., Any] = _unknown_yet
 
@@ -47,8 +57,8 @@ class Handle(Generic[Result]):
     def _long_way(self, arrays: tuple[Any, ...]) -> Result:
         """The function itself, which says what is wrong with the arguments and leaves its kernel on the model."""
         result = self._function(*self._arguments(arrays))
-        single, *_, order = self._model.__dict__.get(self._slot + AT, {}).get(self._key, (_unknown_yet, None))
-        self._single = _unknown_yet if order else single
+        entry = self._entry(self._model, self._key)
+        self._single = _unknown_yet if entry is None or entry.order else entry.single
         return result
 
     def _arguments(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -58,19 +68,25 @@ class Handle(Generic[Result]):
         return (self._model, *arrays[: self._place - 1], self._frame, *arrays[self._place - 1 :])
 
     def _written(self, arrays: tuple[Any, ...], out: Any) -> bool:
-        """Whether the kernel, once it is known, wrote its result straight into `out`."""
-        entry = self._model.__dict__.get(self._slot + AT, {}).get(self._key)
-        if entry is None or not isinstance(out, np.ndarray) or self._model.quaternions:
-            return False  # not compiled yet, or the long way looks at the arguments first
-        _, function, count, _, flipped, order = entry
-        if len(arrays) != count or out.dtype != np.float64:
-            return False
-        given = order(arrays) if order else arrays
+        """Whether the kernel, once it is known, wrote its results straight into `out`."""
+        entry = self._entry(self._model, self._key)
+        rooms = out if isinstance(out, tuple) else (out,)
+        if entry is None or len(arrays) != entry.count or not all(map(_is_room, rooms)):
+            return False  # not compiled yet, or the long way says what is wrong
         try:
-            function(*given, out=out.swapaxes(-1, -2) if flipped else out)
-        except (ValueError, TypeError):
+            if self._model.quaternions:
+                arrays = (self._model.checked_q(arrays[0]), *arrays[1:])
+            given = entry.order(arrays) if entry.order else arrays
+            if entry.flipped:
+                rooms = tuple(room.swapaxes(-1, -2) for room in rooms)
+            spread(entry.function, given, entry.shapes, rooms)
+        except (ValueError, TypeError, ShapeError):
             return False  # the long way says what is wrong with the arguments
         return True
+
+
+def _is_room(room: Any) -> bool:
+    return isinstance(room, np.ndarray) and room.dtype == np.float64
 
 
 def _unknown_yet(*arrays: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from phistar.backends.choice import WRITTEN
 from phistar.backends.executor import chosen, executor
-from phistar.backends.kernel import Statements
+from phistar.backends.kernel import Kernel, Statements
 from phistar.backends.links.link_sizes import has_wide_links, space_sizes
 from phistar.backends.machine import cache
 from phistar.backends.programs.program import ARTICULATED, Wanted, is_wide
@@ -23,7 +23,7 @@ from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import CallTape, tape_of_statements
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.wide_kernel import evaluated
-from phistar.entries import Entries, Passed
+from phistar.entries import AT, Entries, Entry, Passed, entry_of
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, setting_of, symbols_of
 from phistar.handles import Handle
@@ -99,7 +99,11 @@ class StatedFunction(ABC, Generic[Arguments, Result]):
         frames = frame if frame is None or isinstance(frame, str) else names_given(frame)
         for each in (frames,) if isinstance(frames, str) else frames or ():
             model.frame(each)
-        return Handle(self, self._slot, model, frames, place)
+        return Handle(self, model, frames, place, self._entry)
+
+    @abstractmethod
+    def _entry(self, model: Model, frames: Any) -> Entry | None:
+        """Return the kernel that the results come from, unless none is known yet."""
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         # Functions have it, and by it help() and documentation tools know a function when they see one.
@@ -152,6 +156,9 @@ class Stated(StatedFunction[Arguments, Result]):
         if passed is not None:
             self._entries.learn(self._slot, args, kwargs, passed, result)
         return result
+
+    def _entry(self, model: Model, frames: Any) -> Entry | None:
+        return model.__dict__.get(self._slot + AT, {}).get(frames)
 
     @property
     def statements(self) -> dict[str, Expression]:
@@ -288,7 +295,16 @@ class StatedTables(StatedFunction[Arguments, Result]):
     ) -> None:
         self._function, self._statement = function, statements
         self._slot = function.__name__
+        self._kernel: Callable[[Model], Kernel | None] = lambda model: None
         update_wrapper(self, function)
+
+    def computed_by(self, kernel: Callable[[Model], Kernel | None]) -> None:
+        """Say which kernel of a model gives the function's results as they are, if one does."""
+        self._kernel = kernel
+
+    def _entry(self, model: Model, frames: Any) -> Entry | None:
+        kernel = self._kernel(model)
+        return None if kernel is None else entry_of(kernel)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         check_robot(self._function.__name__, args or _robot_by_name(kwargs))

@@ -148,6 +148,10 @@ class Recorded:
         rows = tuple(model.nq if x == "q" else model.nv for x in self.inputs)
         return Signature(rows, self.shapes(model), units_of(model, self.inputs.index("q")))
 
+    def known_kernel(self, model: Model) -> Kernel | None:
+        """The kernel, if a call has left it on the model."""
+        return model.__dict__.get("_kernels", {}).get(self.kept_as())
+
     def kernel(self, model: Model) -> Kernel:
         """Machine code for a robot: kept on the model, found on disk, or made."""
         return model.kept(self.kept_as(), lambda: self._chosen(model))
