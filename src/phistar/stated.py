@@ -15,7 +15,7 @@ import numpy as np
 
 from phistar.backends.choice import WRITTEN
 from phistar.backends.executor import chosen, executor
-from phistar.backends.kernel import Kernel, Statements
+from phistar.backends.kernel import Statements
 from phistar.backends.links.link_sizes import has_wide_links, space_sizes
 from phistar.backends.machine import cache
 from phistar.backends.programs.program import ARTICULATED, Wanted, is_wide
@@ -23,7 +23,7 @@ from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import CallTape, tape_of_statements
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.wide_kernel import evaluated
-from phistar.entries import AT, Entries, Entry, Passed, entry_of
+from phistar.entries import AT, Entries, Entry, Passed
 from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, setting_of, symbols_of
 from phistar.handles import Handle
@@ -150,7 +150,7 @@ class Stated(StatedFunction[Arguments, Result]):
                     return function(*args[1:])
         except (KeyError, AttributeError, IndexError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
-        check_robot(self._function.__name__, args or _robot_by_name(kwargs))
+        check_robot(self._function.__name__, args or robot_by_name(kwargs))
         result = self._function(*args, **kwargs)
         passed, self._passed = self._passed, None  # what another thread left has another result
         if passed is not None:
@@ -280,52 +280,8 @@ def called_statements(
     return dict(zip(kernel.outputs, made, strict=True))
 
 
-def states_tables(
-    statements: Callable[[Symbols], Mapping[str, Node]],
-) -> Callable[[Callable[Arguments, Result]], StatedTables[Arguments, Result]]:
-    """Decorate a function with the statements of the tables over joints that it gives."""
-    return lambda function: StatedTables(function, statements)
-
-
-class StatedTables(StatedFunction[Arguments, Result]):
-    """A public function and the statements of its tables, which are compiled pair by pair of joints."""
-
-    def __init__(
-        self, function: Callable[Arguments, Result], statements: Callable[[Symbols], Mapping[str, Node]]
-    ) -> None:
-        self._function, self._statement = function, statements
-        self._slot = function.__name__
-        self._kernel: Callable[[Model], Kernel | None] = lambda model: None
-        update_wrapper(self, function)
-
-    def computed_by(self, kernel: Callable[[Model], Kernel | None]) -> None:
-        """Say which kernel of a model gives the function's results as they are, if one does."""
-        self._kernel = kernel
-
-    def _entry(self, model: Model, frames: Any) -> Entry | None:
-        kernel = self._kernel(model)
-        return None if kernel is None else entry_of(kernel)
-
-    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        check_robot(self._function.__name__, args or _robot_by_name(kwargs))
-        return self._function(*args, **kwargs)
-
-    @property
-    def statements(self) -> dict[str, Expression]:
-        """By the names of the results; each an operator, for any tree with armature."""
-        symbols = Symbols()
-        return {name: Expression(node, symbols, TREE) for name, node in self._statement(symbols).items()}
-
-    def nodes(self, symbols: Symbols) -> Mapping[str, Node]:
-        """The statements over given symbols."""
-        return self._statement(symbols)
-
-    def slot(self) -> str:
-        """Under what name a robot keeps the kernel."""
-        return self._slot
-
-
-def _robot_by_name(kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+def robot_by_name(kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the model among named arguments, for `check_robot`."""
     return (kwargs["model"],) if "model" in kwargs else ()
 
 
