@@ -19,8 +19,8 @@ import numpy as np
 
 import phistar as ps
 from phistar.cli.benchmark.robots import FILES
-from phistar.identify.columns import Columns
 from phistar.identify.consistent import pseudo_inertia
+from phistar.identify.parameter_columns import Columns
 
 TERMS, SAMPLES, REPEATS = ("armature", "damping", "friction"), 10_000, 5
 

@@ -23,8 +23,8 @@ import phistar as ps
 from phistar import estimation
 from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.programs.program import ARTICULATED, AS_WRITTEN, COMPOSITE
-from phistar.estimation import planar
-from phistar.estimation.conditioning import METHODS
+from phistar.estimation import planar_chain
+from phistar.estimation.acceleration_accuracy import METHODS
 from phistar.expression import Expression
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -125,13 +125,17 @@ def figure_4(folder: Path) -> list[str]:
     """The paper's figure with both sums of Table III; our counts; our times."""
     n = np.arange(2, LONGEST_COUNT + 1)
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12.5, 4.1), layout="constrained")
-    left.plot(n[:10], planar.smoother_flops(n[:10]), color=WARM, label="filter and smoother, 27N")
-    left.plot(n[:10], planar.assembly_flops(n[:10]), color=COOL, label="N³/3 + N² + 2N(N + 5)")
+    left.plot(n[:10], planar_chain.smoother_flops(n[:10]), color=WARM, label="filter and smoother, 27N")
+    left.plot(n[:10], planar_chain.assembly_flops(n[:10]), color=COOL, label="N³/3 + N² + 2N(N + 5)")
     left.plot(
-        n[:10], planar.assembly_flops(n[:10], shared=True), color=COOL, ls=":", label="… + N(2N + 7), rotation shared"
+        n[:10],
+        planar_chain.assembly_flops(n[:10], shared=True),
+        color=COOL,
+        ls=":",
+        label="… + N(2N + 7), rotation shared",
     )
     left.set(xlabel="links N", ylabel="multiply-add pairs", title="R87, Fig. 4 (planar)")
-    for flops, color in ((planar.smoother_flops(n), WARM), (planar.assembly_flops(n), COOL)):
+    for flops, color in ((planar_chain.smoother_flops(n), WARM), (planar_chain.assembly_flops(n), COOL)):
         middle.semilogy(
             n, 2 * flops, color=color, lw=0.8, ls=":", label=None if color == COOL else "the paper's, planar"
         )
@@ -153,7 +157,7 @@ def figure_4(folder: Path) -> list[str]:
 
 def tables_2_and_3() -> list[str]:
     lines = ["| | adds | multiplies | divides | printed |", "|---|---|---|---|---|"]
-    for title, rows in (("Table II, per link", planar.table_2()), ("Table III", planar.table_3())):
+    for title, rows in (("Table II, per link", planar_chain.table_2()), ("Table III", planar_chain.table_3())):
         lines.append(f"| **{title}** | | | | |")
         for row in rows:
             mark = "" if row.counted == row.printed else " ← differs"

@@ -9,7 +9,7 @@ import numpy as np
 
 import phistar as ps
 from phistar import estimation
-from phistar.estimation import planar
+from phistar.estimation import planar_chain
 
 arm = ps.chain(8)
 rng = np.random.default_rng(4)
@@ -210,20 +210,23 @@ plt.show()
 # Operations counted on what the rows do, beside what is printed: every cell is met. The text's total for Table III, 2N(N+5), has one rotation of the mass centre per link more than the rows; shared with the rotation of x(i) it is not needed twice.
 
 # %%
-for title, table in (("Table II, the filter", planar.table_2()), ("Table III, the inertia matrix", planar.table_3())):
+for title, table in (
+    ("Table II, the filter", planar_chain.table_2()),
+    ("Table III, the inertia matrix", planar_chain.table_3()),
+):
     print(f"{title}: additions, multiplications, divisions")
     for row in table:
         print(f"   {row.name:20} counted {row.counted}   printed {row.printed}")
 lengths = np.arange(1, 13)
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
-axis.plot(lengths, planar.smoother_flops(lengths), "o-", label="filter and smoother, O(N)")
-axis.plot(lengths, planar.assembly_flops(lengths), "s-", label="inertia matrix and solve")
-axis.plot(lengths, planar.assembly_flops(lengths, shared=True), ":", label="the same, one rotation shared")
+axis.plot(lengths, planar_chain.smoother_flops(lengths), "o-", label="filter and smoother, O(N)")
+axis.plot(lengths, planar_chain.assembly_flops(lengths), "s-", label="inertia matrix and solve")
+axis.plot(lengths, planar_chain.assembly_flops(lengths, shared=True), ":", label="the same, one rotation shared")
 axis.set(xlabel="links N", ylabel="operations", title="Fig. 4")
 axis.legend(frameon=False)
 plt.show()
 for shared in (False, True):
-    cheaper = planar.smoother_flops(lengths) < planar.assembly_flops(lengths, shared=shared)
+    cheaper = planar_chain.smoother_flops(lengths) < planar_chain.assembly_flops(lengths, shared=shared)
     print("the filter is cheaper from N =", lengths[cheaper][0], "on" + (", the rotation shared" if shared else ""))
 
 # %% [markdown]

@@ -7,7 +7,7 @@ from phistar.plant.members import Robot, join
 from phistar.plant.plant import Plant
 from phistar.plant.session import PlantState
 from phistar.sim.motion import Motion
-from phistar.sim.steps import Step
+from phistar.sim.step_records import Step
 from phistar.sim.world import World
 
 

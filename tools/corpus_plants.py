@@ -22,7 +22,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import phistar as ps
-from phistar.io.mjcf.tree import read_names
+from phistar.io.mjcf.mjcf_tree import read_names
 from tools.corpus import files, kind_of, peer_loads, plain
 
 mujoco: Any = library  # its types are not known

@@ -1,11 +1,11 @@
 """Derivatives of the dynamics in tangent spaces: by δ of q ⊕ δ (`model.integrate`), for every kind of joint.
 
 Each function stands below its statements: `ps.forward_dynamics_derivatives.statements` shows them, with `.derivation()`
-and `.algorithm()`. They are differentiated by the laws (`identities/differentiate.py`) and compiled pair by pair of
-joints (`programs/linearized.py`); forward dynamics as −ℳ⁻¹∂τ at the acceleration that the forces give. With geared
-rotors (`gyroscopic`), and for second derivatives, the recorded statement is differentiated instruction by instruction.
-With loops, forward dynamics and what is made of it keep them closed (`phistar.loops.derivatives`); all else is the
-spanning tree's.
+and `.algorithm()`. They are differentiated by the laws (`identities/vector_derivatives.py`) and compiled pair by pair
+of joints (`programs/derivative_program.py`); forward dynamics as −ℳ⁻¹∂τ at the acceleration that the forces give. With
+geared rotors (`gyroscopic`), and for second derivatives, the recorded statement is differentiated instruction by
+instruction. With loops, forward dynamics and what is made of it keep them closed (`phistar.loops.loop_derivatives`);
+all else is the spanning tree's.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import has_rotors
 from phistar.backends.machine.threads import spread
 from phistar.backends.pairwise.programs import moved_by_forces
-from phistar.backends.programs import linearized
+from phistar.backends.programs import derivative_program
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.symbolic import replay
 from phistar.dynamics import forward_dynamics
 from phistar.errors import StatementError
-from phistar.identities.linearized import forward_derivatives, inverse_derivatives
+from phistar.identities.derivative_laws import forward_derivatives, inverse_derivatives
 from phistar.identities.polynomial import expand, ratio
 from phistar.instruction_derivatives import (
     by_instructions,
@@ -42,7 +42,7 @@ from phistar.instruction_derivatives import (
     solved_gradients,
 )
 from phistar.linear_motion import completed, drift, side_by_side
-from phistar.loops.derivatives import closed_derivatives
+from phistar.loops.loop_derivatives import closed_derivatives
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.model.spanning import require_rigid
@@ -252,7 +252,7 @@ def inverse_dynamics_hessian_product(
 
 def _factors(tables: StatedTables[Any, Any], moved: bool = False) -> tuple[float, ...]:
     """Factors of statements that are multiples of the derivatives."""
-    symbols = linearized.moved_by_forces(Symbols()) if moved else Symbols()
+    symbols = derivative_program.moved_by_forces(Symbols()) if moved else Symbols()
     known = (forward_derivatives if moved else inverse_derivatives)(symbols)
     found = [ratio(expand(x), expand(known[name])) for name, x in tables.nodes(symbols).items()]
     if None in found:
@@ -268,8 +268,8 @@ def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tu
     if has_rotors(model) or has_wide_links(model):
         made = by_instructions(model, q, v, a)
         return tuple(c * x for c, x in zip(_factors(inverse_dynamics_derivatives), made, strict=True))
-    program = linearized.tables_program(*_stated(inverse_dynamics_derivatives)())
-    return linearized.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
+    program = derivative_program.tables_program(*_stated(inverse_dynamics_derivatives)())
+    return derivative_program.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
 
 
 def _stated(
@@ -290,12 +290,12 @@ def _forward_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> 
 
 def _solved_at(tables: StatedTables[Any, Any], model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:
     if not (has_rotors(model) or has_wide_links(model)):
-        program = linearized.tables_program(*_stated(tables, linearized.moved_by_forces)())
-        return linearized.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["T"]: tau})
+        program = derivative_program.tables_program(*_stated(tables, derivative_program.moved_by_forces)())
+        return derivative_program.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["T"]: tau})
     a = np.array(replay(*on_tape(model, forward_dynamics, q, v=v, T=tau)), dtype=object)
     by_q, by_v, mass = by_instructions(model, q, v, a)
     c_q, c_v, c_tau = _factors(tables, moved=True)
-    return linearized.unsolved(mass, -c_q * by_q, -c_v * by_v, factor=c_tau)
+    return derivative_program.unsolved(mass, -c_q * by_q, -c_v * by_v, factor=c_tau)
 
 
 def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Unsolved:

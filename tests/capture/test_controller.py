@@ -14,7 +14,7 @@ from phistar.capture import Arms, from_scene
 from phistar.capture.facts import fact_names
 from phistar.capture.paths import seen_from
 from phistar.capture.settings import GAINS, Settings, stable_gains
-from phistar.control.law import pose_row
+from phistar.control.control_law import pose_row
 from phistar.errors import FileError
 from phistar.sim.scenes.registry import scene_folders
 from phistar.sim.scenes.scene import Scene

@@ -1,8 +1,8 @@
 """`phistar bench` says how far it is."""
 
+from phistar.cli.benchmark.benchmark_plan import COMPILING, EACH_OTHER, FULL, FUNCTIONS, ONE_STATE, Plan, plan_for, step
+from phistar.cli.benchmark.benchmark_tasks import FORWARD, INVERSE, TASK_SPACE
 from phistar.cli.benchmark.measure import measure
-from phistar.cli.benchmark.plan import COMPILING, EACH_OTHER, FULL, FUNCTIONS, ONE_STATE, Plan, plan_for, step
-from phistar.cli.benchmark.tasks import FORWARD, INVERSE, TASK_SPACE
 
 
 def test_a_run_tells_the_steps_of_its_plan_in_order():

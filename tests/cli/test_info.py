@@ -11,7 +11,7 @@ import pytest
 import phistar as ps
 from phistar.__main__ import main
 from phistar.cli.describe import describe
-from phistar.cli.tables import direction, number
+from phistar.cli.model_tables import direction, number
 from phistar.io.bundled import names
 
 URDF = """\

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phistar.__main__ import main
-from phistar.cli import names
+from phistar.cli import command_names
 from phistar.cli.app import COMMANDS
 
 # Nothing can be made in any of these folders by anyone, but in the test's own; what is only read may be anywhere.
@@ -84,10 +84,13 @@ def test_names_that_a_shell_can_complete(tmp_path, monkeypatch):
         (tmp_path / name).write_text("")
     (tmp_path / "armada").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert names.robots("pu") == ["puma560", "puma560_akb"]
-    assert names.robots("ar") == ["arm.urdf", "armada/"] and names.scenes("ar") == ["arm.toml", "armada/"]
-    assert set(names.shown("ar")) == {"arm.urdf", "arm.toml", "armada/"}
-    assert names.scenes("bou") == ["bouncing"] and "mass_matrix" in names.functions("mass")
+    assert command_names.robots("pu") == ["puma560", "puma560_akb"]
+    assert command_names.robots("ar") == ["arm.urdf", "armada/"] and command_names.scenes("ar") == [
+        "arm.toml",
+        "armada/",
+    ]
+    assert set(command_names.shown("ar")) == {"arm.urdf", "arm.toml", "armada/"}
+    assert command_names.scenes("bou") == ["bouncing"] and "mass_matrix" in command_names.functions("mass")
 
 
 def test_the_shell_is_answered():

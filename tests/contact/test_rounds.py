@@ -5,7 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar.constraints import columns as c
-from phistar.contact.shapes import convex
+from phistar.contact.coal_shapes import convex
 from phistar.contact.surface import Surface
 from phistar.spatial import exp_quaternion
 from tests.worlds import world_of as touching

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.control.law import pose_error, pose_row
+from phistar.control.control_law import pose_error, pose_row
 from tests.control.closed_loop import run, second_order
 
 PUMA = ps.load("puma560_akb")

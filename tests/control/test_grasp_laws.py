@@ -7,9 +7,9 @@ import pytest
 
 import phistar as ps
 from phistar.control.grasp_laws import AttitudeControl, ObjectControl
-from phistar.loops.grasp.forces import carried, internal_forces
+from phistar.loops.grasp.grasp_forces import carried, internal_forces
 from phistar.loops.grasp.holding import Grasp, grasp_dynamics
-from phistar.loops.primary.closure import closed_state
+from phistar.loops.primary.primary_closures import closed_state
 from phistar.spatial import exp
 
 RIGID = (ps.Fixed(), ps.Fixed())

@@ -13,7 +13,7 @@ from phistar.backends.dense.definitions import Dense
 from phistar.backends.kernel import Statements, trace_statements
 from phistar.backends.links.common_frame import common_frame, single_axes
 from phistar.backends.links.values import links_at
-from phistar.backends.programs.linearized import evaluated, moved_by_forces, tables_program
+from phistar.backends.programs.derivative_program import evaluated, moved_by_forces, tables_program
 from phistar.backends.traces.differentiate import matrix, tangents, values_of
 from phistar.backends.traces.trace import Scalar, Tape, finish
 from phistar.operators.symbols import Symbols

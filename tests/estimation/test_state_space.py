@@ -8,7 +8,7 @@ import pytest
 import phistar as ps
 from phistar import estimation
 from phistar.errors import ModelError, ShapeError
-from phistar.identities.two_way import two_way_kernel
+from phistar.identities.two_way_laws import two_way_kernel
 from tests.estimation import r87
 from tests.trees import mechanism, relative
 

@@ -7,7 +7,7 @@ import pytest
 
 import phistar as ps
 from phistar.identify.captured import momentum_columns
-from phistar.identify.columns import Columns
+from phistar.identify.parameter_columns import Columns
 
 TRUTH = ps.Inertia(3.0, (0.1, -0.05, 0.2), np.diag([0.3, 0.25, 0.2]))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.identify.columns import Columns
 from phistar.identify.consistent import physical, pseudo_inertia, unknowns
+from phistar.identify.parameter_columns import Columns
 
 TERMS = ("armature", "damping", "friction")
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from phistar.identities import kinematics, linearized
+from phistar.identities import derivative_laws, kinematic_laws
 from phistar.operators.meanings import FIELDS, INWARD, LOCAL, OUTWARD, Recursion, recursion_of
 from phistar.operators.nodes import Symbol
 from phistar.operators.spaces import FORCES, MOTIONS
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.equations import Equations
+from phistar.sweeps.defining_equations import Equations
 from phistar.sweeps.ir import CarriedChildren, CongruentChildren, CongruentParent, Data, Plus
 
 S = Symbols()
@@ -51,9 +51,9 @@ def test_what_stands_on_both_sides_says_where_a_block_comes_from():
 @pytest.mark.parametrize(
     ("law", "symbol"),
     [
-        (kinematics.composite_recursion, S.r),
-        (kinematics.gramian_recursion, S.Gamma),
-        (linearized.coriolis_composite_recursion, S.r_v),
+        (kinematic_laws.composite_recursion, S.r),
+        (kinematic_laws.gramian_recursion, S.Gamma),
+        (derivative_laws.coriolis_composite_recursion, S.r_v),
     ],
 )
 def test_laws_of_recursions_are_the_defining_equations(law, symbol):

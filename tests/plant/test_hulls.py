@@ -17,7 +17,7 @@ def test_distances_between_hulls_and_everything_are_coals():
     random = np.random.default_rng(4)
     cloud = ps.Polytope(random.normal(size=(20, 3)) * 0.08)
     others = [HULL, cloud, ps.Box([0.2, 0.1, 0.3]), ps.Sphere(0.1), ps.Capsule(0.05, 0.2)]
-    from phistar.contact.shapes import convex
+    from phistar.contact.coal_shapes import convex
 
     for other in others:
         plant = plant_of([cloud, other], [(0, 0, 0), (0, 0, 0)], floor=False, margin=10.0)

@@ -11,10 +11,10 @@ import pytest
 
 import phistar as ps
 from phistar.backends.machine.jit import Target, host
-from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots, tasks, timing
+from phistar.cli.benchmark import benchmark_tasks, peer_mujoco, peer_pinocchio, robots, timing
+from phistar.cli.benchmark.benchmark_plan import FULL, QUICK, plan_for
 from phistar.cli.benchmark.measure import difference, entrant
 from phistar.cli.benchmark.peak import CHAINS, loop_function, peak
-from phistar.cli.benchmark.plan import FULL, QUICK, plan_for
 from phistar.cli.benchmark.profile import Instructions, counted
 from phistar.cli.benchmark.single_calls import single_calls
 from phistar.cli.benchmark.targets import REACHED, targets, verdicts
@@ -40,13 +40,18 @@ def test_the_program_runs_and_prints_a_ratio(quick_run):
     pytest.importorskip("pinocchio", reason="pin is not installed")
     printed, folder = quick_run
     rows = json.loads((folder / "bench.json").read_text())["results"]
-    ratio = next(row["pin_cpp_ratio"] for row in rows if row["function"] == tasks.FORWARD)
+    ratio = next(row["pin_cpp_ratio"] for row in rows if row["function"] == benchmark_tasks.FORWARD)
     assert f" {ratio:.3g} " in printed
 
 
 def test_every_figure_of_a_result_is_there(quick_run):
     rows = json.loads((quick_run[1] / "bench.json").read_text())["results"]
-    assert {row["function"] for row in rows} >= {tasks.FORWARD, tasks.INVERSE, tasks.MASS, tasks.MASS_INVERSE}
+    assert {row["function"] for row in rows} >= {
+        benchmark_tasks.FORWARD,
+        benchmark_tasks.INVERSE,
+        benchmark_tasks.MASS,
+        benchmark_tasks.MASS_INVERSE,
+    }
     for row in rows:
         names = ("ours_ns", "operations", "peak_fraction", "first_call_s", "cached_call_s", "code_bytes")
         assert all(row[name] > 0 for name in names), row
@@ -56,7 +61,11 @@ def test_a_profile_bounds_the_time_by_the_multiplications(quick_run):
     facts = json.loads((quick_run[1] / "bench.json").read_text())
     if not host().triple.startswith("x86_64") or host().lanes < 4:
         pytest.skip("the instructions of this processor are not told apart")
-    assert {row["function"] for row in facts["profiles"]} >= {tasks.FORWARD, tasks.INVERSE, tasks.MASS}
+    assert {row["function"] for row in facts["profiles"]} >= {
+        benchmark_tasks.FORWARD,
+        benchmark_tasks.INVERSE,
+        benchmark_tasks.MASS,
+    }
     for row in facts["profiles"]:
         parts = ("multiplying", "adding", "loading", "storing", "others")
         assert row["total"] == sum(row[part] for part in parts) and row["multiplying"] > 0
@@ -118,8 +127,8 @@ def test_the_peak_is_measured_on_multiply_adds_that_are_carried_out(target):
     assert peak(0.0, target) > 0.0
 
 
-CASES = [(name, function) for name in ("pendulum", "panda") for function in tasks.FUNCTIONS]
-CASES += [("anymal", function) for function in (tasks.FORWARD, tasks.INVERSE, tasks.MASS)]
+CASES = [(name, function) for name in ("pendulum", "panda") for function in benchmark_tasks.FUNCTIONS]
+CASES += [("anymal", function) for function in (benchmark_tasks.FORWARD, benchmark_tasks.INVERSE, benchmark_tasks.MASS)]
 
 
 @pytest.mark.parametrize(("name", "function"), CASES)
@@ -127,9 +136,11 @@ def test_ours_and_the_peers_compute_the_same(name, function):
     if not (peer_pinocchio.installed() and peer_mujoco.installed() and robots.available(name)):
         pytest.skip("the peers are not installed")
     robot = entrant(name)
-    if not tasks.present(function) or not tasks.applies(function, robot.model):
+    if not benchmark_tasks.present(function) or not benchmark_tasks.applies(function, robot.model):
         pytest.skip(f"{function} is not measured on {name}")
-    states = tasks.random_states(robot.model, 3, np.random.default_rng(7), rollout=function == tasks.ROLLOUT)
+    states = benchmark_tasks.random_states(
+        robot.model, 3, np.random.default_rng(7), rollout=function == benchmark_tasks.ROLLOUT
+    )
     found = difference(robot, function, states)
     assert found is not None and found < 1e-10
 
@@ -139,7 +150,7 @@ def test_single_calls_of_ours_and_of_pinocchio_give_the_same(name):
     if not (peer_pinocchio.installed() and robots.available(name)):
         pytest.skip("the peer is not installed")
     robot = entrant(name)
-    states = tasks.random_states(robot.model, 3, np.random.default_rng(8))
+    states = benchmark_tasks.random_states(robot.model, 3, np.random.default_rng(8))
     found = {call["function"]: call for call in single_calls(robot.model, robot.pinocchio, states, 1e-3)}
     assert len(found) == 8 and all(call["differs"] < 1e-10 for call in found.values() if call["pin_ns"])
     assert [name for name, call in found.items() if call["pin_ns"] is None] == ["joint_friction"]
@@ -177,7 +188,7 @@ def test_plans_name_robots_and_functions_that_are():
     for plan in (FULL, QUICK):
         assert {*plan.functions, *plan.chains} <= set(robots.ROBOTS)
         assert {*plan.single, *plan.threads} <= set(plan.functions)
-        assert {name for functions in plan.functions.values() for name in functions} <= set(tasks.FUNCTIONS)
+        assert {name for functions in plan.functions.values() for name in functions} <= set(benchmark_tasks.FUNCTIONS)
     assert tuple(plan_for(("planar2",), True, None).functions) == ("planar2",)
 
 

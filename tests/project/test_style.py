@@ -4,6 +4,7 @@ folder."""
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,9 @@ def test_no_test_can_write_outside_its_own_folder(place):
     for write in (Path.mkdir, Path.touch):
         with pytest.raises(AssertionError, match="would write"):
             write(Path(place))
+
+
+def test_no_two_modules_share_a_name():
+    """People find files by name."""
+    names = Counter(path.name for path in SOURCES if path.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []

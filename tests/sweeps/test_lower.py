@@ -31,7 +31,7 @@ from phistar.sweeps.ir import (
 )
 from phistar.sweeps.lower import GIVEN, lower, lower_all
 from phistar.sweeps.passes import PASSES, order
-from phistar.sweeps.validate import validate
+from phistar.sweeps.validate_program import validate
 from tests.identities.targets import CHAIN, TARGETS, regular_mechanisms
 
 S = CHAIN[0]

@@ -18,9 +18,9 @@ from phistar.backends.rolled.code import stage_calls
 from phistar.backends.rolled.link_loops import Sizes, loop_functions
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.recorder import Recorder, Step
+from phistar.backends.rolled.robot_tables import Areas, Given, built_tables, coordinate_places
 from phistar.backends.rolled.rolled_links import built_links
 from phistar.backends.rolled.steps import LinkKind
-from phistar.backends.rolled.tables import Areas, Given, built_tables, coordinate_places
 from phistar.model import Model
 from phistar.sweeps.ir import OUTWARD
 

@@ -18,7 +18,7 @@ from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import gufunc, host
 from phistar.backends.machine.rows import Signature
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread, together
-from phistar.backends.pairwise.kernel import PairKernel, Places, pair_kernel
+from phistar.backends.pairwise.pair_kernel import PairKernel, Places, pair_kernel
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import tape_of_calls
 from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, unless_too_long

@@ -21,8 +21,8 @@ from phistar.backends.rolled.flat_steps import FlatTracer
 from phistar.backends.rolled.link_memory import Rooms, needed
 from phistar.backends.rolled.operator_columns import column_by_column
 from phistar.backends.rolled.plan import Plan, poses_first, siblings_by_parents
+from phistar.backends.rolled.robot_tables import tables
 from phistar.backends.rolled.rolled_links import rolled_links
-from phistar.backends.rolled.tables import tables
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS

@@ -24,9 +24,9 @@ from phistar.backends.rolled.code import operations_per_link, stage_calls
 from phistar.backends.rolled.link_loops import Sizes, loop_functions
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.plan import Plan, total
+from phistar.backends.rolled.robot_tables import Areas, Given, link_tables, over_links
 from phistar.backends.rolled.rolled_links import kinds_of
 from phistar.backends.rolled.steps import Kind, Place, Recorder, Step, StepTracer
-from phistar.backends.rolled.tables import Areas, Given, link_tables, over_links
 from phistar.backends.traces.differentiate import Sparse, adjoints, matrix, tangent_map, tangents, values_of
 from phistar.backends.traces.trace import Tape, Trace, finish
 from phistar.model import Model

@@ -1,8 +1,8 @@
 """Second derivatives of joint forces as one kernel: the entries of ∂²τ that can be nonzero, symmetric ones once.
 
-The tables ∂τ/∂θ, ∂τ/∂θ̇ and ℳ, as the algebra has them in one common frame (`programs/linearized.py`), are recorded, and
-the recording is differentiated along every joint's motion. What a joint does not move has no instruction: an entry
-(i, j, k) is there where each of the three joints carries, or is carried by, the others.
+The tables ∂τ/∂θ, ∂τ/∂θ̇ and ℳ, as the algebra has them in one common frame (`programs/derivative_program.py`), are
+recorded, and the recording is differentiated along every joint's motion. What a joint does not move has no instruction:
+an entry (i, j, k) is there where each of the three joints carries, or is carried by, the others.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A library of parts: who captures what is data (`CaptureLayout`), grasps come fro
 (`force_closure`), the tumble is predicted (`tumble`), a `Planner` chooses, and `CaptureController` does it.
 """
 
+from phistar.capture.capture_roles import CaptureLayout, HandLayout
 from phistar.capture.controller import CaptureController, from_scene
 from phistar.capture.force_closure import ForceClosure, force_closure
-from phistar.capture.layout import CaptureLayout, HandLayout
 from phistar.capture.planner import Plan, Planner, Refusal, Sighting
 from phistar.capture.prediction import tumble
 from phistar.capture.robot import Arms

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.capture.layout import KEYS, CaptureLayout
+from phistar.capture.capture_roles import KEYS, CaptureLayout
 from phistar.capture.planner import Plan, Planner, Sighting
 from phistar.capture.robot import Arms
 from phistar.capture.settings import numbers

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phistar.capture.robot import Arms, subtree
-from phistar.contact.shapes import coal, convex
+from phistar.contact.coal_shapes import coal, convex
 from phistar.contact.sites import Site, sites
 from phistar.dynamics import forward_kinematics
 

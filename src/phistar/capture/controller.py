@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from phistar.capture import candidates, estimate
+from phistar.capture.capture_roles import KEYS, CaptureLayout
 from phistar.capture.facts import fact_names, facts_of, touching_now
-from phistar.capture.laws import LawRows, compiled_law
-from phistar.capture.layout import KEYS, CaptureLayout
 from phistar.capture.memory import Memory, first_memory
 from phistar.capture.paths import (
     AT_END,
@@ -28,6 +27,7 @@ from phistar.capture.paths import (
     quintic,
     seen_from,
 )
+from phistar.capture.phase_law import LawRows, compiled_law
 from phistar.capture.planner import Plan, Planner, Sighting
 from phistar.capture.robot import Arms
 from phistar.capture.settings import GAINS, Settings, stable_gains

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phistar.capture.laws import measured_names
 from phistar.capture.paths import seen_from
+from phistar.capture.phase_law import measured_names
 from phistar.capture.robot import Arms
 from phistar.capture.settings import Settings
 

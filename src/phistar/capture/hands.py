@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phistar.capture.layout import HandLayout
+from phistar.capture.capture_roles import HandLayout
 from phistar.errors import ModelError
 from phistar.model import Box, Capsule, Cylinder, Free, Geometry, Model, Sphere
 from phistar.model.names import unknown

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phistar.capture.estimate import body_row
-from phistar.capture.laws import LawRows
+from phistar.capture.phase_law import LawRows
 from phistar.capture.planner import Plan
 from phistar.capture.settings import Settings
 from phistar.capture.watching import Watched

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.control.law import split
+from phistar.control.control_law import split
 from phistar.spatial import cross, skew
 from phistar.spatial.rotations import log
 

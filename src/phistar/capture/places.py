@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from phistar.capture.hands import Hand
-from phistar.contact.shapes import coal, convex, corners, faces
+from phistar.contact.coal_shapes import coal, convex, corners, faces
 from phistar.model import Capsule, Cylinder, Geometry, Sphere
 from phistar.spatial import cross
 

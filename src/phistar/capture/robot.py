@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from phistar.capture.capture_roles import CaptureLayout
 from phistar.capture.hands import Hand, hand_of
-from phistar.capture.layout import CaptureLayout
 from phistar.capture.rigid_appendages import with_rigid
-from phistar.control.law import row
+from phistar.control.control_law import row
 from phistar.dynamics import forward_kinematics, jacobian, mass_matrix
 from phistar.errors import ModelError
 from phistar.model import Free, Model

@@ -13,15 +13,15 @@ from rich.console import Console
 from rich.text import Text
 
 from phistar.cli.bench import bench
-from phistar.cli.cache import cache
-from phistar.cli.campaign import campaign
-from phistar.cli.check import check
+from phistar.cli.cache_command import cache
+from phistar.cli.campaign_command import campaign
+from phistar.cli.check_command import check
+from phistar.cli.command_names import meant
 from phistar.cli.derive import derive
 from phistar.cli.export import export
 from phistar.cli.info import info
-from phistar.cli.names import meant
-from phistar.cli.run import run as run_scene
-from phistar.cli.simulate import simulate
+from phistar.cli.run_command import run as run_scene
+from phistar.cli.simulate_command import simulate
 from phistar.cli.view import view
 from phistar.errors import PhistarError
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from phistar.cli.names import robots, scenes
+from phistar.cli.command_names import robots, scenes
 
 Robot = Annotated[
     str,

@@ -13,7 +13,7 @@ from phistar.cli import info
 from phistar.errors import FileError
 
 if TYPE_CHECKING:
-    from phistar.cli.benchmark.plan import Plan
+    from phistar.cli.benchmark.benchmark_plan import Plan
 
 STDOUT = "-"
 
@@ -44,8 +44,8 @@ def bench(
     Robots:
       pendulum planar2 ur5 panda baxter anymal talos chain10 chain50 chain100 chain1000 chain10000
     """
+    from phistar.cli.benchmark.benchmark_plan import plan_for
     from phistar.cli.benchmark.page import page
-    from phistar.cli.benchmark.plan import plan_for
     from phistar.cli.benchmark.plot import svg
 
     drawing, data = plot, Path(as_json) if as_json not in (None, STDOUT) else None
@@ -67,7 +67,7 @@ def bench(
 
 def watched(plan: Plan) -> dict[str, Any]:
     """The run, with a bar on a terminal: how many of its steps are done, and the time left."""
-    from phistar.cli.benchmark.report import report
+    from phistar.cli.benchmark.benchmark_report import report
 
     steps, console = plan.steps, Console(stderr=True)
     shown = BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn()

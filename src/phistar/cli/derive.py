@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from phistar.cli import info
-from phistar.cli.derivation import page
+from phistar.cli.derivation_page import page
 from phistar.errors import FileError, StatementError
 from phistar.expression import Algebra, Expression, RobotStatement, algebra
 from phistar.identities.derivation import Derivation

@@ -8,7 +8,7 @@ import typer
 
 from phistar.cli import info
 from phistar.cli.arguments import Floating, Packages, Robot, Without
-from phistar.cli.names import functions
+from phistar.cli.command_names import functions
 
 
 def export(

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 
 from phistar.cli.arguments import Download, Floating, Packages, Robot, Without
 from phistar.cli.describe import describe
-from phistar.cli.tables import number, overview
+from phistar.cli.model_tables import number, overview
 from phistar.errors import PhistarError
 
 FORMAT_VERSION = 1

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from phistar.cli import names
+from phistar.cli import command_names
 from phistar.cli.arguments import Download, Packages, Without
 from phistar.errors import FileError
 
@@ -17,7 +17,7 @@ def view(
         str,
         typer.Argument(
             metavar="ROBOT|SCENE|RUN",
-            autocompletion=names.shown,
+            autocompletion=command_names.shown,
             help="A robot or a scene, bundled or a file; or a run's folder.",
         ),
     ],

@@ -20,8 +20,8 @@ from phistar.constraints.columns import (
     SIZE,
     VALUE,
 )
+from phistar.constraints.constraint_rates import contact_rates, row_rate
 from phistar.constraints.laws import row_impulse, work_along
-from phistar.constraints.rates import contact_rates, row_rate
 
 SHRINKS = 0.9  # of a gap, at most, in an iteration
 

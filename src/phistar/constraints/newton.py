@@ -42,9 +42,9 @@ from phistar.constraints.columns import (
     SIZE,
     SPANNED,
 )
+from phistar.constraints.constraint_rates import RATES_OF, contact_rates, row_rate
 from phistar.constraints.laws import evaluate, evaluate_row
 from phistar.constraints.line_search import SEARCH, search
-from phistar.constraints.rates import RATES_OF, contact_rates, row_rate
 
 MOST, FROZEN = 60, 20  # iterations; from when on friction's limits stay
 CONVERGED, TOLD = 1e-9, 1e-8  # of the impulses: where Newton's method ends, and what is told

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from phistar.contact.shapes import corners, faces, reach
+from phistar.contact.coal_shapes import corners, faces, reach
 from phistar.model import Model
 from phistar.model.geometry import Shape
 from phistar.spatial import Pose

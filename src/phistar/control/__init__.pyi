@@ -20,7 +20,7 @@ from phistar.control.joint_laws import (
     gathered as gathered,
 )
 from phistar.control.kinematics import inverse_kinematics as inverse_kinematics
-from phistar.control.law import Controller as Controller
+from phistar.control.control_law import Controller as Controller
 from phistar.control.monitors import (
     dynamic_manipulability as dynamic_manipulability,
     effective_mass as effective_mass,
@@ -70,6 +70,6 @@ from phistar.control.tasks import (
 from phistar.control.trajectories import joint_trajectory as joint_trajectory, pose_trajectory as pose_trajectory
 from phistar.optimize.path_integral import PathIntegral as PathIntegral
 from phistar.optimize.predictive import ModelPredictiveControl as ModelPredictiveControl
-from phistar.steps.chain import StepChain as StepChain
+from phistar.steps.step_chain import StepChain as StepChain
 
 __all__: list[str]

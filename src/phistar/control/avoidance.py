@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.control.law import Controller, entries, gain, refuse_loops, row, set_gains, taken
+from phistar.control.control_law import Controller, entries, gain, refuse_loops, row, set_gains, taken
 from phistar.dynamics import forward_kinematics, kinetic_energy
 from phistar.errors import ShapeError
 from phistar.model import Model

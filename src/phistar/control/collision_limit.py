@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from phistar.contact.shapes import coal, convex
+from phistar.contact.coal_shapes import coal, convex
 from phistar.contact.sites import Site, sites
 from phistar.control.tasks import Limit
 from phistar.dynamics import forward_kinematics, jacobian

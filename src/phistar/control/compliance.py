@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.control.law import entries, gain, row, set_gains, taken
+from phistar.control.control_law import entries, gain, row, set_gains, taken
 from phistar.control.operational import TIP_ROWS, TipLaw, check_tip, operational_forces, tip_error
 from phistar.errors import ShapeError
 from phistar.model import Model

@@ -20,7 +20,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.traces.solve import solve_symmetric
-from phistar.control.law import POSE_ROWS, Controller, entries, pose_error, pose_row, refuse_loops, row, taken
+from phistar.control.control_law import POSE_ROWS, Controller, entries, pose_error, pose_row, refuse_loops, row, taken
 from phistar.dynamics import bias, forward_kinematics, inverse_dynamics, jacobian, jacobian_dot_v
 from phistar.errors import ModelError, ShapeError
 from phistar.freeflying import generalized_jacobian, mass_at_base

@@ -15,7 +15,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.traces.solve import solve
-from phistar.control.law import (
+from phistar.control.control_law import (
     POSE_ROWS,
     Controller,
     entries,
@@ -30,7 +30,7 @@ from phistar.control.law import (
 from phistar.control.operational import TIP_ROWS, tip_row
 from phistar.dynamics import forward_kinematics, frame_load, frame_velocity, gravity_load, kinetic_energy
 from phistar.errors import ModelError
-from phistar.loops.grasp.forces import checked_weights, load_split
+from phistar.loops.grasp.grasp_forces import checked_weights, load_split
 from phistar.loops.grasp.holding import Estimate, Grasp, Hold
 from phistar.model import Model
 from phistar.spatial import times, transposed

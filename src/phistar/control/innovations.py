@@ -14,7 +14,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.traces.arrays import is_traced, traced
-from phistar.control.law import JointLaw, joint_error, refuse_curved, refuse_loops, row, set_gains
+from phistar.control.control_law import JointLaw, joint_error, refuse_curved, refuse_loops, row, set_gains
 from phistar.model import Model, require_tree
 from phistar.stated import states
 

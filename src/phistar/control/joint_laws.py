@@ -9,7 +9,17 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.control.law import Controller, JointLaw, gain, joint_error, joint_row, refuse_loops, row, set_gains, taken
+from phistar.control.control_law import (
+    Controller,
+    JointLaw,
+    gain,
+    joint_error,
+    joint_row,
+    refuse_loops,
+    row,
+    set_gains,
+    taken,
+)
 from phistar.dynamics import gravity_load
 from phistar.errors import ModelError
 from phistar.model import Model

@@ -12,7 +12,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.programs.program import program_of
 from phistar.errors import ShapeError
-from phistar.identities.kinematics import rotor_bias
+from phistar.identities.kinematic_laws import rotor_bias
 from phistar.identities.law import Setting
 from phistar.model import Model
 from phistar.operators.nodes import Node

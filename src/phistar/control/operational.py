@@ -10,7 +10,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.programs.conditioning import damped
-from phistar.control.law import (
+from phistar.control.control_law import (
     POSE_ROWS,
     Controller,
     entries,

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.control.law import JointLaw, joint_error, refuse_curved, refuse_loops, set_gains
+from phistar.control.control_law import JointLaw, joint_error, refuse_curved, refuse_loops, set_gains
 from phistar.dynamics import gravity_load, kinetic_energy
 from phistar.model import Model
 from phistar.stated import states

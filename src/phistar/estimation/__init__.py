@@ -1,10 +1,10 @@
 """Dynamics as estimation (R87): filters, smoothers and covariances that are the dynamics."""
 
+from phistar.estimation.acceleration_accuracy import forward_errors, graded_chain, precise_forward_dynamics
 from phistar.estimation.boundary import BoundaryValueProblem, Solution
 from phistar.estimation.chain_sampling import SampledConfigurations, sample_configurations
 from phistar.estimation.chandrasekhar import PropagatedGains, propagated_gains
 from phistar.estimation.composite import CompositeBodies, composite_bodies
-from phistar.estimation.conditioning import forward_errors, graded_chain, precise_forward_dynamics
 from phistar.estimation.covariances import (
     AccelerationParts,
     Covariances,

@@ -24,7 +24,7 @@ from phistar.backends.links.values import Links, inward, links_at, outward
 from phistar.backends.programs.program import AS_WRITTEN
 from phistar.dynamics import operational_space
 from phistar.errors import ModelError, UnknownNameError
-from phistar.estimation.blocks import over_links
+from phistar.estimation.link_arrays import over_links
 from phistar.estimation.terms import known_terms
 from phistar.identities import smoothing
 from phistar.model import Free, Model

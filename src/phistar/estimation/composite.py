@@ -7,7 +7,7 @@ from typing import Any
 
 from phistar.array_types import Array
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
-from phistar.estimation.blocks import over_links
+from phistar.estimation.link_arrays import over_links
 from phistar.model import Model
 from phistar.short_repr import short_repr
 from phistar.spatial import mass_moment

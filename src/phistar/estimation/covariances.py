@@ -13,9 +13,9 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
-from phistar.estimation.blocks import over_joints, over_links
+from phistar.estimation.link_arrays import over_joints, over_links
 from phistar.identities import smoothing
-from phistar.identities.kinematics import rotor_bias
+from phistar.identities.kinematic_laws import rotor_bias
 from phistar.model import Model, require_tree
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols

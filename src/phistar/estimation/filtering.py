@@ -17,7 +17,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS, JOSEPH
 from phistar.errors import UnknownNameError
-from phistar.estimation.blocks import over_joints, over_links, require_joints
+from phistar.estimation.link_arrays import over_joints, over_links, require_joints
 from phistar.estimation.square_root import square_root_filter
 from phistar.identities import smoothing
 from phistar.model import Model, require_tree

@@ -18,8 +18,8 @@ import numpy as np
 from phistar.array_types import Array, IntArray
 from phistar.dynamics import jacobian
 from phistar.errors import ShapeError
-from phistar.estimation.blocks import require_joints
 from phistar.estimation.boundary import SINGULAR
+from phistar.estimation.link_arrays import require_joints
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr

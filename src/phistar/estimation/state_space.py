@@ -17,7 +17,7 @@ from phistar.array_types import Array
 from phistar.backends.links.values import Links, has_rotors, links_at
 from phistar.backends.programs.program import AS_WRITTEN
 from phistar.errors import ModelError, ShapeError
-from phistar.estimation.blocks import over_links, require_joints
+from phistar.estimation.link_arrays import over_links, require_joints
 from phistar.estimation.square_root import mass_factor
 from phistar.identities import smoothing
 from phistar.model import Model, require_tree

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.programs.program import AS_WRITTEN
-from phistar.estimation.blocks import over_links
+from phistar.estimation.link_arrays import over_links
 from phistar.identities import smoothing
 from phistar.model import Model
 from phistar.stated import states

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, overload
 from phistar.errors import StatementError
 from phistar.expression.own_values import own_symbols
 from phistar.expression.stacked import LogDeterminant, OperatorDerivative, Trace
-from phistar.identities.differentiate import differentiated
 from phistar.identities.law import Setting
 from phistar.identities.polynomial import is_unit_triangular, letters
 from phistar.identities.rates import depends_on_motion, rate_of
 from phistar.identities.rewriter import simplify
+from phistar.identities.vector_derivatives import differentiated
 from phistar.operators.linearized import PLACE, partial
 from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Symbol, inverse

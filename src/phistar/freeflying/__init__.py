@@ -4,6 +4,7 @@ The model's root joint is free; `a`, `tau`, `joint_rates` have entries for the o
 """
 
 from phistar.freeflying.energy import Energy, energy, joint_momentum, rigid_velocity, wiggle_jacobian, wiggle_velocity
+from phistar.freeflying.floating_motion import forward_dynamics, thrusters
 from phistar.freeflying.free_base import joint_count
 from phistar.freeflying.momentum import (
     CenterOfMassFrame,
@@ -13,8 +14,7 @@ from phistar.freeflying.momentum import (
     momentum,
     reaction_null_space,
 )
-from phistar.freeflying.motion import forward_dynamics, thrusters
-from phistar.freeflying.two_way import inverse_dynamics, mass_matrix
+from phistar.freeflying.two_way_dynamics import inverse_dynamics, mass_matrix
 
 __all__ = [
     "CenterOfMassFrame",

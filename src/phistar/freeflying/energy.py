@@ -10,7 +10,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.programs.program import AS_WRITTEN
 from phistar.freeflying.free_base import check_free_base
-from phistar.identities.two_way import joint_forces, moved_by_joints
+from phistar.identities.two_way_laws import joint_forces, moved_by_joints
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols

@@ -7,8 +7,8 @@ from math import sqrt
 from phistar.backends.code.native import Arrays
 from phistar.constraints.columns import GRAVITY, GROUPS, PLANES, SHAPES
 from phistar.geometry.box_pairs import BOX_PAIRS, box_box, box_plane
+from phistar.geometry.contact_report import REPORT, pair_law, store_old
 from phistar.geometry.hull_pairs import HULL_PAIRS, convex_pair, hull_plane
-from phistar.geometry.report import REPORT, pair_law, store_old
 from phistar.geometry.round_pairs import ROUND_PAIRS, round_box, round_plane, round_round
 from phistar.geometry.shape_columns import (
     BLOCK_SHAPE,

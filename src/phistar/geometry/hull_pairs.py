@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import sqrt
 
 from phistar.backends.code.native import Arrays
-from phistar.geometry.report import report
+from phistar.geometry.contact_report import report
 from phistar.geometry.shape_columns import BLOCK_SHAPE, HULL, KIND, POINT_COUNT, POINT_FIRST, SIZES
 
 MOST = 64

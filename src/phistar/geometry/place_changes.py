@@ -15,8 +15,8 @@ from phistar.backends.code.native_dual import changes, valued
 from phistar.constraints.columns import CONTACTS, POINT, SHAPE_A, SHAPE_B
 from phistar.geometry.box_pairs import BOX_PAIRS
 from phistar.geometry.broad_phase import meet_plane, meet_shape
+from phistar.geometry.contact_report import pair_law
 from phistar.geometry.hull_pairs import HULL_PAIRS
-from phistar.geometry.report import pair_law
 from phistar.geometry.round_pairs import ROUND_PAIRS
 from phistar.geometry.shape_columns import HALFSPACE, KIND
 

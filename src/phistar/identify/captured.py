@@ -14,8 +14,8 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.dynamics import forward_kinematics, frame_velocity, momentum
 from phistar.errors import InfeasibleError, ModelError, PhistarError, ShapeError
-from phistar.identify.columns import INERTIAL
 from phistar.identify.consistent import Compressed
+from phistar.identify.parameter_columns import INERTIAL
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr

@@ -11,10 +11,10 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import InfeasibleError, PhistarError, ShapeError
-from phistar.identify.columns import Columns
 from phistar.identify.consistent import Compressed, pseudo_inertia
 from phistar.identify.identifiable import BaseParameters, base_of
 from phistar.identify.motion_noise import without_motion_noise
+from phistar.identify.parameter_columns import Columns
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr

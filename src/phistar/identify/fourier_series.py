@@ -10,8 +10,8 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.errors import ModelError, PhistarError
-from phistar.identify.columns import Columns
 from phistar.identify.identifiable import base_of
+from phistar.identify.parameter_columns import Columns
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr

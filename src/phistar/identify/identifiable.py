@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from phistar.array_types import Array, IntArray
-from phistar.identify.columns import Columns
+from phistar.identify.parameter_columns import Columns
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import ModelError, ShapeError
-from phistar.identify.columns import Columns
+from phistar.identify.parameter_columns import Columns
 
 MOST, DRAWS, SEED = 2000, 4, 20240301  # samples that the mean is taken over, and how often
 LEFT = 1e-3  # of each direction's information: what is kept at least

@@ -1,6 +1,6 @@
 """Consequences that the papers number: true and tested, found by the rewriter from the laws before them."""
 
-from phistar.identities.kinematics import rotor_bias
+from phistar.identities.kinematic_laws import rotor_bias
 from phistar.identities.law import Equation, law
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from phistar.identities.certificate import certificate
-from phistar.identities.cost import Cost, cost
 from phistar.identities.justify import Step
 from phistar.identities.law import TREE, Setting
+from phistar.identities.statement_cost import Cost, cost
 from phistar.operators.nodes import Node
 from phistar.operators.show import latex, text
 

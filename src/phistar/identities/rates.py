@@ -14,8 +14,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from phistar.errors import StatementError
+from phistar.identities.derivative_laws import spatial_bias
 from phistar.identities.law import SENTENCES, Setting
-from phistar.identities.linearized import spatial_bias
 from phistar.identities.polynomial import letters
 from phistar.operators.linearized import BRACKETS, MADE, PARTIALS, defined, force_bracket, motion_bracket
 from phistar.operators.nodes import (
@@ -176,7 +176,7 @@ class _Rate:
         return self(rate_of(symbol, self.s, self.setting))
 
     def partial(self, symbol: Symbol) -> Node:
-        from phistar.identities.differentiate import differentiated
+        from phistar.identities.vector_derivatives import differentiated
 
         return self.with_constant_axes(symbol, self(differentiated(symbol, self.s)))
 

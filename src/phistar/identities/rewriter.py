@@ -14,15 +14,13 @@ from functools import cache, partial
 from itertools import combinations
 
 import phistar.identities.applications
-import phistar.identities.kinematics
-import phistar.identities.linearized
+import phistar.identities.derivative_laws
+import phistar.identities.kinematic_laws
 import phistar.identities.riccati
 import phistar.identities.smoothing
-import phistar.identities.two_way  # noqa: F401 - the modules register their laws
+import phistar.identities.two_way_laws  # noqa: F401 - the modules register their laws
 from phistar.errors import StatementError
-from phistar.identities.cost import cost
 from phistar.identities.derivation import Derivation
-from phistar.identities.differentiate import CITATION, differentiated
 from phistar.identities.factor import factor
 from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product, split_sum
 from phistar.identities.justify import (
@@ -38,13 +36,15 @@ from phistar.identities.justify import (
     rewritten,
     use,
 )
-from phistar.identities.kinematics import phi_absorbs_shift
+from phistar.identities.kinematic_laws import phi_absorbs_shift
 from phistar.identities.law import SENTENCES, Condition, Law, Setting
 from phistar.identities.low_rank import split_low_rank
 from phistar.identities.match import WordRule, factor_rules, parts_of, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyLetters, TooManyTerms, expand, letters
 from phistar.identities.rates import is_unresolved, rate_of
 from phistar.identities.riccati import lemma_1, mixed_congruence
+from phistar.identities.statement_cost import cost
+from phistar.identities.vector_derivatives import CITATION, differentiated
 from phistar.operators.linearized import BRACKETS, PARTIALS, PLACE
 from phistar.operators.linearized import partial as by_place
 from phistar.operators.nodes import Inverse, Node, Product, Symbol, adjoint

@@ -4,7 +4,7 @@
 those of a filter with measurement noise A; HG = I and ψG = G need A = 0.
 """
 
-from phistar.identities.kinematics import rotor_coupling
+from phistar.identities.kinematic_laws import rotor_coupling
 from phistar.identities.law import ANY_TO_FORCES, ANY_TO_MOTIONS, ANY_TO_TORQUES, Equation, law
 from phistar.operators.linearized import together
 from phistar.operators.nodes import Identity, Node

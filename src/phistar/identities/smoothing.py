@@ -3,7 +3,7 @@
 Forces on the links are the states, accelerations the costates, joint forces the measurements, armature their noise.
 """
 
-from phistar.identities.kinematics import rotor_bias
+from phistar.identities.kinematic_laws import rotor_bias
 from phistar.identities.law import Equation, law
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols

@@ -87,7 +87,7 @@ def load(
     path = Path(source)
     if path.suffix.lower() == ".xacro" and os.path.lexists(path):
         from phistar.io.macros import expand
-        from phistar.io.urdf.load import load_urdf
+        from phistar.io.urdf.load_urdf import load_urdf
 
         made = expand(path, Folders.around(path, packages))
         return load_urdf(path, floating=floating, packages=packages, gravity=gravity, strict=strict, element=made)
@@ -111,11 +111,11 @@ def load(
 def _reader_of(path: Path, root: str) -> Callable[..., Model]:
     """The function that loads a file, by its root element."""
     if root == "robot":
-        from phistar.io.urdf.load import load_urdf as load_file
+        from phistar.io.urdf.load_urdf import load_urdf as load_file
     elif root == "mujoco":
-        from phistar.io.mjcf.load import load_mjcf as load_file
+        from phistar.io.mjcf.load_mjcf import load_mjcf as load_file
     elif root == "sdf":
-        from phistar.io.sdf.load import load_sdf as load_file
+        from phistar.io.sdf.load_sdf import load_sdf as load_file
     elif root == "mujocoinclude":
         raise FileError(f"{path} is a part that other MJCF files include; load the <mujoco> file that includes it.")
     else:

@@ -13,14 +13,14 @@ from phistar.loops.grasp.contacts import (
     SlidingPoint as SlidingPoint,
     SoftFinger as SoftFinger,
 )
-from phistar.loops.grasp.forces import internal_forces as internal_forces
+from phistar.loops.grasp.grasp_forces import internal_forces as internal_forces
 from phistar.loops.grasp.holding import (
     Grasp as Grasp,
     effective_inertia as effective_inertia,
     grasp_dynamics as grasp_dynamics,
 )
 from phistar.loops.grasp.onesided import one_sided_dynamics as one_sided_dynamics
-from phistar.loops.primary.joints import PrimaryJoints as PrimaryJoints
+from phistar.loops.primary.primary_joints import PrimaryJoints as PrimaryJoints
 from phistar.loops.primary.taylor import time_derivatives as time_derivatives
 
 __all__: list[str]

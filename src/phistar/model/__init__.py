@@ -6,7 +6,6 @@ from phistar.model.chain import chain, planar_chain
 from phistar.model.craig_bampton import craig_bampton
 from phistar.model.flexible import FlexibleInertia
 from phistar.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Polytope, Shape, Sphere
-from phistar.model.graph import Connection, from_graph
 from phistar.model.joints import (
     Coupling,
     CutKind,
@@ -22,6 +21,7 @@ from phistar.model.joints import (
     Spherical,
     Universal,
 )
+from phistar.model.mechanism_graph import Connection, from_graph
 from phistar.model.model import Model
 from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
 from phistar.model.spanning import require_rigid, require_tree

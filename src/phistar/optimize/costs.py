@@ -14,7 +14,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.traces.arrays import traced
-from phistar.control.law import TINY
+from phistar.control.control_law import TINY
 from phistar.dynamics import center_of_mass, forward_kinematics, frame_velocity, momentum
 from phistar.errors import ShapeError
 from phistar.model import Model

@@ -15,7 +15,7 @@ from phistar.constraints import columns as c
 from phistar.contact.surface import Surface, law_numbers
 from phistar.errors import PhistarError
 from phistar.geometry import shape_columns as s
-from phistar.geometry.report import OLD_FLOATS
+from phistar.geometry.contact_report import OLD_FLOATS
 from phistar.geometry.shape_records import PlacedShape, margin_of, record_of
 from phistar.loops.closure import row_count
 from phistar.model import Free, Model

@@ -28,7 +28,7 @@ from phistar.constraints.columns import (
     SIZE,
     SLOWEST,
 )
-from phistar.constraints.rates import contact_rates
+from phistar.constraints.constraint_rates import contact_rates
 from phistar.plant.tree_calls import ask_trees
 from phistar.plant.tree_columns import STRUCK
 

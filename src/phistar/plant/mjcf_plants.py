@@ -13,11 +13,11 @@ import numpy as np
 from phistar.geometry.shape_records import Material
 from phistar.io.mjcf.compile import Compiled, compile_document
 from phistar.io.mjcf.document import read_document
-from phistar.io.mjcf.geometry import inside_geom, shape_of
-from phistar.io.mjcf.load import build_model
+from phistar.io.mjcf.load_mjcf import build_model
 from phistar.io.mjcf.meshes import pose
+from phistar.io.mjcf.mjcf_geometry import inside_geom, shape_of
+from phistar.io.mjcf.mjcf_tree import read_names
 from phistar.io.mjcf.refusals import check_without
-from phistar.io.mjcf.tree import read_names
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Model
 from phistar.model.geometry import Mesh, Polytope

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from phistar.io.mjcf.compile import Compiled
-from phistar.io.mjcf.geometry import site_shape
-from phistar.io.mjcf.tree import read_names
+from phistar.io.mjcf.mjcf_geometry import site_shape
+from phistar.io.mjcf.mjcf_tree import read_names
 from phistar.model.geometry import Shape
 from phistar.plant.plant import Plant
 from phistar.plant.sensor_kinds import SensorKind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from phistar.io.mjcf.compile import Compiled, Drive
-from phistar.io.mjcf.loops import joints_of_tendon
-from phistar.io.mjcf.tendons import is_affine_equality, wraps
-from phistar.io.mjcf.tree import Names, read_names
+from phistar.io.mjcf.mjcf_equalities import joints_of_tendon
+from phistar.io.mjcf.mjcf_tree import Names, read_names
+from phistar.io.mjcf.supported_tendons import is_affine_equality, wraps
 from phistar.plant.actuators import Actuator, Kind
 from phistar.plant.tendons import INFINITE, JointTerm, Stretch, Tendon, Term, Thrust
 

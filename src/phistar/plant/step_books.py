@@ -72,8 +72,8 @@ from phistar.constraints.columns import (
     TREE,
     WORK,
 )
+from phistar.constraints.constraint_rates import contact_rates, row_rate
 from phistar.constraints.islands import row_sleeps
-from phistar.constraints.rates import contact_rates, row_rate
 from phistar.plant.free_bodies import MASS
 from phistar.plant.impacts import give
 

@@ -69,12 +69,12 @@ from phistar.constraints.columns import (
     TWIST,
     VALUE,
 )
+from phistar.constraints.constraint_rates import contact_rates
 from phistar.constraints.islands import SOLVE, solve_islands
 from phistar.constraints.laws import LAWS
 from phistar.constraints.newton import NEWTON
-from phistar.constraints.rates import contact_rates
 from phistar.geometry.broad_phase import LOOK, look
-from phistar.geometry.report import TOUCHING
+from phistar.geometry.contact_report import TOUCHING
 from phistar.plant.contact_jacobians import CONTACT_JACOBIANS, contact_jacobian, is_on_long, jacobians
 from phistar.plant.free_bodies import FREE, body_pose, move_free, prepare_free, read_free, turned, write_free
 from phistar.plant.impacts import (

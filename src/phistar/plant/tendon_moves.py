@@ -31,7 +31,7 @@ from phistar.constraints.columns import (
     VALUE,
     WIDEST,
 )
-from phistar.geometry.report import TOUCHING
+from phistar.geometry.contact_report import TOUCHING
 
 JOINT_TERM, STRETCH_TERM, THRUST_TERM = range(3)
 

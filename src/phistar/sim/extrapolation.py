@@ -15,7 +15,7 @@ import numpy as np
 from phistar.constraints import columns as c
 from phistar.plant.session import Diverged, PlantState, Session
 from phistar.sim.roots import Roots
-from phistar.sim.steps import Step, told
+from phistar.sim.step_records import Step, told
 from phistar.sim.world import World
 
 COUNTS = (1, 2, 3, 4, 5)  # short steps in each row of the tableau: fifth order

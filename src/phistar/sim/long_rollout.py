@@ -21,8 +21,8 @@ from phistar.backends.rolled.link_loops import Sizes
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.link_rollout import Control, Phases, time_functions
 from phistar.backends.rolled.plan import Plan
+from phistar.backends.rolled.robot_tables import Areas, Given, initial_numbers, link_tables, over_links
 from phistar.backends.rolled.rolled_links import kinds_of
-from phistar.backends.rolled.tables import Areas, Given, initial_numbers, link_tables, over_links
 from phistar.backends.rolled_kernel import rolled_plan
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model

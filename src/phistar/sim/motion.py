@@ -12,7 +12,7 @@ from phistar.constraints import columns as c
 from phistar.errors import PhistarError
 from phistar.plant.session import Diverged, PlantState, Session, Stuck
 from phistar.sim.extrapolation import Tried, long_step
-from phistar.sim.steps import Step, told
+from phistar.sim.step_records import Step, told
 from phistar.sim.trajectory import Event
 from phistar.sim.world import Penetration, World
 

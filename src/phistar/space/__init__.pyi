@@ -11,7 +11,7 @@ from phistar.space.orbits import (
     clohessy_wiltshire as clohessy_wiltshire,
     hill_axes as hill_axes,
 )
-from phistar.space.parts import (
+from phistar.space.spacecraft_parts import (
     add_gyro as add_gyro,
     add_slosh_mass as add_slosh_mass,
     add_slosh_pendulum as add_slosh_pendulum,

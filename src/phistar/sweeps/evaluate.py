@@ -4,9 +4,9 @@
 
 Domains are text (`algorithm.py`), patterns that count (`patterns.py`), arrays and traced scalars of all links
 (`backends/programs/interpret.py`), of one link of each kind (`backends/rolled/steps.py`), between the sweeps
-(`backends/rolled/flat_steps.py`), and of one link in a common frame, rate by rate (`backends/pairwise/steps.py`). A
-block has the rows and columns that the domain gives it; nothing here knows how many. The order in which a sum is
-evaluated is part of the language: its terms as they stand.
+(`backends/rolled/flat_steps.py`), and of one link in a common frame, rate by rate
+(`backends/pairwise/common_frame_steps.py`). A block has the rows and columns that the domain gives it; nothing here
+knows how many. The order in which a sum is evaluated is part of the language: its terms as they stand.
 """
 
 from __future__ import annotations

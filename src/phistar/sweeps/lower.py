@@ -34,7 +34,7 @@ from phistar.operators.show import text
 from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols, rotors_and_axes
 from phistar.sweeps import ir
-from phistar.sweeps.equations import POSES, Equations
+from phistar.sweeps.defining_equations import POSES, Equations
 from phistar.sweeps.ir import (
     Call,
     Data,

@@ -34,7 +34,7 @@ from phistar.sweeps.ir import (
 )
 from phistar.sweeps.pair_blocks import LinkBlocks, parts_of
 from phistar.sweeps.regions import Column, PairField, PairProgram, Pairs, validate_regions
-from phistar.sweeps.validate import validate
+from phistar.sweeps.validate_program import validate
 
 INBOARD, OWN, OUTBOARD, APART = "inboard", "own", "outboard", "apart"
 ONE = Fraction(1)

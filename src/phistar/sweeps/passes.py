@@ -26,7 +26,7 @@ from phistar.sweeps.ir import (
     rebuild,
     subterms,
 )
-from phistar.sweeps.validate import validate
+from phistar.sweeps.validate_program import validate
 
 ONE = Fraction(1)
 OPERAND = "x"  # the field of what a statement is applied to

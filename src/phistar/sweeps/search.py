@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from phistar.identities.cost import Cost, cost
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
 from phistar.identities.rewriter import Form, derivation_of, forms
+from phistar.identities.statement_cost import Cost, cost
 from phistar.operators.nodes import Node
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols

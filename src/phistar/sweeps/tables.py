@@ -23,7 +23,7 @@ from phistar.operators.symbols import PHI, Symbols
 from phistar.sweeps.ir import FromChildren, FromParent, Plus, Program, Sweep, Table, Term, Times, rebuild
 from phistar.sweeps.lower import Lowering
 from phistar.sweeps.passes import PASSES
-from phistar.sweeps.validate import validate
+from phistar.sweeps.validate_program import validate
 
 ONE = Fraction(1)
 Terms = dict[Word, Fraction]

@@ -18,7 +18,7 @@ from phistar.estimation import forward_dynamics as filtered
 from phistar.expression import algebra
 from phistar.model import Model
 from phistar.view.guard import address_of, close_server
-from phistar.view.joints import Joints
+from phistar.view.joint_sliders import Joints
 from phistar.view.marks import ellipsoids
 from phistar.view.numbers import plain
 from phistar.view.pictures import operator_picture

@@ -15,7 +15,7 @@ from phistar.model import Model
 from phistar.sim.trajectory import Trajectory
 from phistar.view.bent_surfaces import exaggerated
 from phistar.view.guard import address_of, close_server, open_server
-from phistar.view.joints import Joints
+from phistar.view.joint_sliders import Joints
 from phistar.view.marks import Marks
 from phistar.view.mode_sliders import ModeSliders
 from phistar.view.numbers import ASK, as_markdown, numbers, plain

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from phistar.backends.kernels import ir
+from phistar.backends.kernels import kernel_ir
 
 OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "sdiv": operator.floordiv}
 OPERATORS |= {"srem": operator.mod, "and": operator.and_, "fadd": operator.add, "fsub": operator.sub}
@@ -33,10 +33,10 @@ class Machine:
 
     def __init__(self, functions, tables=()):
         self.functions = {x.name: x for x in functions}
-        named = {x.name: list(x.entries) for x in tables if x.type != ir.TABLES}
+        named = {x.name: list(x.entries) for x in tables if x.type != kernel_ir.TABLES}
         self.tables = {name: Pointer(entries) for name, entries in named.items()}
         for x in tables:
-            if x.type == ir.TABLES:
+            if x.type == kernel_ir.TABLES:
                 self.tables[x.name] = Pointer([self.tables[name] for name in x.entries])
 
     def call(self, name, *arguments):
@@ -50,26 +50,26 @@ class Machine:
 
         for s in body:
             match s:
-                case ir.Let(target=target, operation=operation, operands=operands, detail=detail):
+                case kernel_ir.Let(target=target, operation=operation, operands=operands, detail=detail):
                     names[target.name] = self.made(operation, [value(x) for x in operands], detail)
-                case ir.Store():
+                case kernel_ir.Store():
                     value(s.place)[s.offset // 8] = value(s.value)
-                case ir.Call():
+                case kernel_ir.Call():
                     self.call(s.function, *map(value, s.arguments))
-                case ir.Clear():
+                case kernel_ir.Clear():
                     for k in range(value(s.size) // 8):
                         value(s.place)[k] = 0.0
-                case ir.For():
+                case kernel_ir.For():
                     for i in range(value(s.start), value(s.stop), s.step):
                         names[s.index.name] = i
                         self.block(s.body, names)
-                case ir.Squares():
+                case kernel_ir.Squares():
                     for i in range(0, value(s.stop), s.size):
                         names[s.index.name] = min(i, value(s.stop) - s.size)
                         self.block(s.body, names)
-                case ir.If():
+                case kernel_ir.If():
                     self.block(s.then if value(s.test) else s.otherwise, names)
-                case ir.Switch():
+                case kernel_ir.Switch():
                     self.block(s.cases[value(s.value)], names)
 
     def made(self, operation, given, detail):

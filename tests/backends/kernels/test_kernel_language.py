@@ -16,7 +16,7 @@ from phistar.backends.kernels import (
     Value,
     copy_function,
     copy_one_function,
-    ir,
+    kernel_ir,
     llvm_text,
     show,
     transposed,
@@ -31,7 +31,7 @@ def compiled(*codes):
     """The last of some functions as Python calls it, on arrays and whole numbers."""
     functions = [code.function if isinstance(code, Code) else code for code in codes]
     last = functions[-1]
-    functions[-1] = ir.Func(last.name, last.parameters, last.body, inner=False)
+    functions[-1] = kernel_ir.Func(last.name, last.parameters, last.body, inner=False)
     loaded = load_object(compile_object(llvm_text(Module(tuple(functions))), host()), last.name)
     address = loaded.address
     kinds = [ctypes.c_void_p if x.type.pointers else ctypes.c_int64 for x in last.parameters]
@@ -159,8 +159,8 @@ def test_a_value_is_joined_from_two_blocks():
     test, (one, other, made) = code["k"] < 2, (Value(name, F64) for name in ("one", "other", "made"))
     doubled = Let(one, "fadd", (Value(1.0, F64), Value(1.0, F64)))
     halved = Let(other, "fdiv", (Value(1.0, F64), Value(2.0, F64)))
-    code.put(ir.If(test.value, (doubled,), (halved,), (ir.Joined(made, one, other),)))
-    code.put(ir.Store(made, code["x"].value))
+    code.put(kernel_ir.If(test.value, (doubled,), (halved,), (kernel_ir.Joined(made, one, other),)))
+    code.put(kernel_ir.Store(made, code["x"].value))
     function, x = compiled(code), np.zeros(1)
     assert [(function(x, k), x[0])[1] for k in (1, 2)] == [2.0, 0.5]
 
@@ -173,18 +173,18 @@ def test_functions_give_values_and_loops_are_left():
     k, found, following = (Value(name, kind) for name, kind in (("k", I64), ("found", I1), ("following", I64)))
     body = (
         Let(at, "local", ()),
-        ir.Store(n, at),
-        ir.While(
+        kernel_ir.Store(n, at),
+        kernel_ir.While(
             (Let(k, "load", (at,), 8), Let(found, "call", (k,), "divides")),
             Value(True, I1),
-            (ir.If(found, (ir.Break(),), (ir.Continue(),)),),
-            (Let(following, "add", (k, Value(1, I64))), ir.Store(following, at)),
+            (kernel_ir.If(found, (kernel_ir.Break(),), (kernel_ir.Continue(),)),),
+            (Let(following, "add", (k, Value(1, I64))), kernel_ir.Store(following, at)),
         ),
         Let(Value("last", I64), "load", (at,), 8),
         Let(Value("float", F64), "float", (Value("last", I64),)),
-        ir.Store(Value("float", F64), Value("x", F64.to)),
+        kernel_ir.Store(Value("float", F64), Value("x", F64.to)),
     )
-    x, outer = np.zeros(1), ir.Func("search", (Value("x", F64.to), n), body)
+    x, outer = np.zeros(1), kernel_ir.Func("search", (Value("x", F64.to), n), body)
     compiled(inner, outer)(x, 15)
     assert x[0] == 21.0
 
@@ -192,13 +192,13 @@ def test_functions_give_values_and_loops_are_left():
 def test_places_are_told_in_bytes_from_a_pointer_on():
     x = np.arange(4.0)
     made, pointer = Value("made", F64), Value("x", F64.to)
-    body = (Let(made, "read", (pointer,), (16, 8)), ir.Store(made, pointer, offset=8))
-    compiled(ir.Func("move", (pointer,), body))(x)
+    body = (Let(made, "read", (pointer,), (16, 8)), kernel_ir.Store(made, pointer, offset=8))
+    compiled(kernel_ir.Func("move", (pointer,), body))(x)
     assert x.tolist() == [0.0, 2.0, 2.0, 3.0]
 
 
 def broken(*statements):
-    return ir.Func("broken", (Value("x", F64.read), Value("n", I64)), statements)
+    return kernel_ir.Func("broken", (Value("x", F64.read), Value("n", I64)), statements)
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ def broken(*statements):
         (Let(Value("n", I64), "add", (Value("n", I64), Value(1, I64))), "is defined twice"),
         (Let(Value("a", F64), "add", (Value("n", I64), Value(1, I64))), "does not fit together"),
         (Let(Value("a", F64), "twist", (Value("n", I64),)), "does not fit together"),
-        (ir.Store(Value(1.0, F64), Value("x", F64.read)), "cannot be written there"),
-        (ir.Call("nowhere", ()), "calls what there is not"),
-        (ir.For(Value("i", I64), Value(0, I64), Value("n", I64), 0, ()), "never ends"),
-        (ir.If(Value("n", I64), ()), "is no test"),
-        (ir.Break(), "stands in no loop"),
-        (ir.Return(Value("n", I64)), "is not what the function gives"),
+        (kernel_ir.Store(Value(1.0, F64), Value("x", F64.read)), "cannot be written there"),
+        (kernel_ir.Call("nowhere", ()), "calls what there is not"),
+        (kernel_ir.For(Value("i", I64), Value(0, I64), Value("n", I64), 0, ()), "never ends"),
+        (kernel_ir.If(Value("n", I64), ()), "is no test"),
+        (kernel_ir.Break(), "stands in no loop"),
+        (kernel_ir.Return(Value("n", I64)), "is not what the function gives"),
         (Let(Value("a", F64.read), "table", (), "nowhere"), "is of a table that there is not"),
         (Let(Value("a", F64), "fadd", (Value(1.0, F64), Value(1.0, F64)), "quick"), "does not fit together"),
     ],
@@ -228,7 +228,7 @@ def test_what_is_defined_in_a_block_is_not_known_behind_it():
     after = Let(Value("b", I64), "add", (Value("a", I64), Value(1, I64)))
     test = Let(Value("c", I1), "slt", (Value("n", I64), Value(1, I64)))
     with pytest.raises(StatementError, match="is not known"):
-        validate(Module((broken(test, ir.If(Value("c", I1), (inside,)), after),)))
+        validate(Module((broken(test, kernel_ir.If(Value("c", I1), (inside,)), after),)))
 
 
 def test_a_call_gives_what_the_function_takes():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from phistar.backends.code.native import Arrays, Layout, loops_module
-from phistar.backends.kernels import ir
+from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.lane_memory import LaneMemory
 from phistar.backends.kernels.uniform import Uniform
 from phistar.backends.kernels.validate import validate
@@ -93,7 +93,7 @@ def test_indices_of_loops_and_columns_that_nothing_writes_are_common_to_all_lane
 
 
 def _stores(function):
-    return [s for s in ir.statements(function.body) if isinstance(s, ir.Store)]
+    return [s for s in kernel_ir.statements(function.body) if isinstance(s, kernel_ir.Store)]
 
 
 def elsewhere(m: Arrays) -> None:

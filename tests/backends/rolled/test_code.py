@@ -14,8 +14,8 @@ from phistar.backends.programs.program import Evaluation, is_wide
 from phistar.backends.rolled.code import laid, rolled_text
 from phistar.backends.rolled.link_memory import Rooms
 from phistar.backends.rolled.plan import Plan, inverted_fields, poses_first
+from phistar.backends.rolled.robot_tables import tables
 from phistar.backends.rolled.rolled_links import kinds_of, rolled_links
-from phistar.backends.rolled.tables import tables
 from phistar.backends.rolled_kernel import compile_rolled, rolled_plan
 from phistar.expression import setting_of, symbols_of
 from phistar.operators.nodes import adjoint

@@ -8,7 +8,7 @@ import pytest
 import phistar as ps
 from phistar.loops.grasp.contacts import RollingSphere, SlidingLine, SlidingPoint, SoftFinger
 from phistar.loops.grasp.holding import Estimate, Grasp, Hold, effective_inertia, grasp_dynamics, shifted, take_hold
-from phistar.loops.primary.closure import closed_state
+from phistar.loops.primary.primary_closures import closed_state
 from phistar.recording import record
 from phistar.spatial import from_rpy, to_quaternion
 

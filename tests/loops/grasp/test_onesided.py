@@ -9,7 +9,7 @@ import pytest
 import phistar as ps
 from phistar.loops.grasp.contacts import PointContact, SlidingPoint
 from phistar.loops.grasp.onesided import one_sided_dynamics
-from phistar.loops.primary.closure import closed_state
+from phistar.loops.primary.primary_closures import closed_state
 
 CORNERS = [(x, y, -0.1) for x in (-0.3, 0.3) for y in (-0.2, 0.2)]
 FEET = [f"foot{k}" for k in range(4)]

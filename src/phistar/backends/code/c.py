@@ -30,7 +30,7 @@ from phistar.backends.kernels import (
     c_prototype,
     c_source,
     c_text,
-    ir,
+    kernel_ir,
 )
 from phistar.backends.traces.registers import residence
 from phistar.backends.traces.trace import CONST, INPUT, Trace
@@ -160,9 +160,9 @@ class CFunction:
                     *(self.slots[n][0] for n in step.slots),
                     *(x for x, _ in self.slots[at : at + len(step.sizes)]),
                 ]
-                body.append(ir.Call(self._kernel(k, step), tuple(known[name] for name in (WORK, *given))))
+                body.append(kernel_ir.Call(self._kernel(k, step), tuple(known[name] for name in (WORK, *given))))
             else:
-                body += [ir.Call(x.name, tuple(known[y] for y in x.used)) for x in self.phases[k].parts]
+                body += [kernel_ir.Call(x.name, tuple(known[y] for y in x.used)) for x in self.phases[k].parts]
             at += len(step.sizes)
         lent = [made[WORK]] if self.work else []
         return Func(self.name, (*names.values(), *results, *lent), tuple(body), inner=False)
@@ -290,5 +290,5 @@ class _Part:
             moved = [Value(f"{name}{tag}", x.type) for name, x in zip(("from", "to"), places, strict=True)]
             body = [Let(x, "at", (y, k)) for x, y in zip(moved, places, strict=True)]
             body += [Let(value, "read", (moved[0],), (8 * source[1], 8)), Store(value, moved[1], offset=8 * target[1])]
-            self.plain.lines.append(ir.For(k, Value(0, I64), Value(several, I64), 1, tuple(body)))
+            self.plain.lines.append(kernel_ir.For(k, Value(0, I64), Value(several, I64), 1, tuple(body)))
             start, first, count = start + several, first + several, count - several

@@ -10,7 +10,7 @@ from __future__ import annotations
 from phistar.backends.code.fill import fill_function
 from phistar.backends.code.packed import planned_body
 from phistar.backends.code.sincos import nearer_inputs, turning_module
-from phistar.backends.kernels import F64, I64, Code, Func, Local, Module, Value, ir, llvm_text, vector
+from phistar.backends.kernels import F64, I64, Code, Func, Local, Module, Value, kernel_ir, llvm_text, vector
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.traces.trace import Trace
 
@@ -58,5 +58,5 @@ def _copy_out(code: Code, packed: Local, arrays: list[Local], sizes: list[int], 
     for array, count in zip(arrays, sizes, strict=True):
         with code.loop(0, count) as entry:
             value = packed.at((entry + start) * lanes).load(lanes, 8 * lanes)
-            code.put(ir.Masked(value.value, array.at(entry * lanes).value, mask.value))
+            code.put(kernel_ir.Masked(value.value, array.at(entry * lanes).value, mask.value))
         start += count

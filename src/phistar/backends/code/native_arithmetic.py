@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from phistar.backends.kernels import ANY_ORDER, F64, I1, I64, Code, Local, Memory, Type, ir
+from phistar.backends.kernels import ANY_ORDER, F64, I1, I64, Code, Local, Memory, Type, kernel_ir
 
 OUTSIDE, BY_ZERO, TOO_LONG, NOT_FINITE, NEGATIVE, NOT_EXACT = range(1, 7)  # what `fault` says
 FAULT = Memory("fault", I64, 1)
@@ -38,7 +38,7 @@ class Arithmetic:
             self._unless(self.code.table(FAULT.name, I64.to).load().same(0), self._leave)
 
     def _unless(self, test: Local, otherwise: Callable[[], object]) -> None:
-        self.code.put(ir.If(test.value, (), self.code.written(otherwise)))
+        self.code.put(kernel_ir.If(test.value, (), self.code.written(otherwise)))
 
     def _fail(self, fault: int) -> None:
         self.code.table(FAULT.name, I64.to).store(fault)

@@ -18,7 +18,7 @@ from phistar.backends.code.native_source import (
     result_of,
 )
 from phistar.backends.code.native_values import TYPES, Known, Values
-from phistar.backends.kernels import F64, I1, I64, Func, Local, Value, ir
+from phistar.backends.kernels import F64, I1, I64, Func, Local, Value, kernel_ir
 from phistar.errors import StatementError
 
 LARGE = 12  # statements: a function with more is called, not written out at each of its calls
@@ -63,7 +63,9 @@ class Emitter:
                 raise self.values.refused(statement)
             handle(statement)
 
-    def _inside(self, body: Sequence[ast.stmt], first: Callable[[], None] | None = None) -> tuple[ir.Statement, ...]:
+    def _inside(
+        self, body: Sequence[ast.stmt], first: Callable[[], None] | None = None
+    ) -> tuple[kernel_ir.Statement, ...]:
         """A block of its own, behind what is written `first`."""
         self.open = True
 
@@ -129,8 +131,8 @@ class Emitter:
         counter.store(start)
         at, test = code.named(I64), code.named(I1)
         before = (
-            ir.Let(at.value, "load", (counter.value,), 8),
-            ir.Let(test.value, "slt" if step > 0 else "sgt", (at.value, stop.value)),
+            kernel_ir.Let(at.value, "load", (counter.value,), 8),
+            kernel_ir.Let(test.value, "slt" if step > 0 else "sgt", (at.value, stop.value)),
         )
         self.broken.append(False)
         body = self._inside(node.body, lambda: self._store(target.id, at))
@@ -138,7 +140,7 @@ class Emitter:
         # By one it ends at the last number; by more it might pass it, and stays there.
         way = ("add", "fits") if abs(step) == 1 else ("sadd_sat", None)
         after = code.written(lambda: counter.store(code.let(I64, way[0], at, code.whole(step), detail=way[1])))
-        code.put(ir.While(before, test.value, body, after))
+        code.put(kernel_ir.While(before, test.value, body, after))
         self.open = True
 
     def _step(self, node: ast.expr) -> int:
@@ -160,7 +162,7 @@ class Emitter:
         )
         self.broken.append(False)
         body = self._inside(node.body)
-        self.code.put(ir.While(before, tests[0], body))
+        self.code.put(kernel_ir.While(before, tests[0], body))
         self.open = self.broken.pop() or not endless
 
     def _if(self, node: ast.If) -> None:
@@ -168,15 +170,15 @@ class Emitter:
         for body in (node.body, node.orelse):
             blocks.append(self._inside(body))
             reached = reached or self.open
-        self.code.put(ir.If(test.value, blocks[0], blocks[1]))
+        self.code.put(kernel_ir.If(test.value, blocks[0], blocks[1]))
         self.open = reached
 
     def _break(self, node: ast.Break) -> None:
-        self.code.put(ir.Break())
+        self.code.put(kernel_ir.Break())
         self.broken[-1], self.open = True, False
 
     def _continue(self, node: ast.Continue) -> None:
-        self.code.put(ir.Continue())
+        self.code.put(kernel_ir.Continue())
         self.open = False
 
     def _pass(self, node: ast.Pass) -> None:

@@ -23,7 +23,7 @@ from phistar.backends.code.native_source import (
     kind_of,
     result_of,
 )
-from phistar.backends.kernels import F64, I1, I64, Code, Local, Type, Value, ir
+from phistar.backends.kernels import F64, I1, I64, Code, Local, Type, Value, kernel_ir
 from phistar.errors import StatementError
 
 _ARITHMETIC = {ast.Add: ("fadd", "add"), ast.Sub: ("fsub", "sub"), ast.Mult: ("fmul", "mul"), ast.Div: ("fdiv", "")}
@@ -82,7 +82,7 @@ class Values:
     def _place(self, name: str, kind: str) -> Value:
         """Where a local stands; LLVM's passes take it to a register."""
         place = Value(f"{name}.v", TYPES[kind].to)
-        self.code.put(ir.Let(place, "local", ()))
+        self.code.put(kernel_ir.Let(place, "local", ()))
         return place
 
     def value(self, node: ast.expr) -> Local:
@@ -178,8 +178,8 @@ class Values:
 
         blocks = [self.code.written(partial(find, what)) for what in (then, otherwise)]
         made = self.code.named(TYPES[kind])
-        way = ir.Joined(made.value, found[0].value, found[1].value)
-        self.code.put(ir.If(test.value, blocks[0], blocks[1], (way,)))
+        way = kernel_ir.Joined(made.value, found[0].value, found[1].value)
+        self.code.put(kernel_ir.If(test.value, blocks[0], blocks[1], (way,)))
         return made
 
     def _value_call(self, node: ast.Call) -> Local | None:
@@ -190,7 +190,7 @@ class Values:
             return self._called(self.known[name], node)
         values = [self.value(argument) for argument in node.args]
         if name == "ask" and [x.type for x in values] == [I64, I64]:
-            return self.code.called(I64, values[0].place(ir.PLACE), values[1])
+            return self.code.called(I64, values[0].place(kernel_ir.PLACE), values[1])
         if len(values) != (2 if name in ("min", "max") else 1) or I1 in [x.type for x in values]:
             raise self.refused(node)
         value = values[0]

@@ -24,7 +24,7 @@ from phistar.backends.kernels import (
     Outside,
     Statement,
     Value,
-    ir,
+    kernel_ir,
     vector,
 )
 
@@ -116,7 +116,7 @@ def nearer_inputs(code: Code, memory: Local, entries: list[int], lanes: int) -> 
         then: list[Statement] = []
         for (name, angle), place in zip(angles.items(), places.values(), strict=True):
             then += angle.turned(name)
-            then.append(ir.Store(Value(f"{name}.turned", vector(lanes)), place.value, 8 * lanes))
+            then.append(kernel_ir.Store(Value(f"{name}.turned", vector(lanes)), place.value, 8 * lanes))
         for line in (*lines, If(some, tuple(then), rare=True)):
             code.put(line)
 

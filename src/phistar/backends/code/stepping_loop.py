@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from phistar.backends.kernels import F64, I64, Code, Func, Local, copy_function, ir
+from phistar.backends.kernels import F64, I64, Code, Func, Local, copy_function, kernel_ir
 
 if TYPE_CHECKING:
     from phistar.backends.code.timeloop import TimeSignature
@@ -33,7 +33,7 @@ class TimeArrays:
 
 def entry() -> Code:
     """`void loop(char **args, intp *dimensions, intp *steps, void *data)`, as NumPy calls it."""
-    code = Code("loop", args=ir.TABLES, dimensions=I64.read, steps=I64.read, data=ir.TABLES)
+    code = Code("loop", args=kernel_ir.TABLES, dimensions=I64.read, steps=I64.read, data=kernel_ir.TABLES)
     code.inner = False
     return code
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from phistar.backends.code.elimination import Elimination, Factors, Job, factored, inverted, supports
 from phistar.backends.code.elimination_plan import HALFWAY, SOLVED, WHOLE, Carrying
-from phistar.backends.code.pairs import Made, PairLoop, Pairs, pair_loop
+from phistar.backends.code.pair_table_loop import Made, PairLoop, Pairs, pair_loop
 from phistar.backends.kernels import Code, Local, Module
 from phistar.backends.links.values import mirrored
 from phistar.backends.traces.solve import solve_symmetric

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.dense.dense_derivatives import LINEARIZED
+from phistar.backends.dense.dense_two_velocities import MIXED
+from phistar.backends.dense.dense_two_way import TWO_WAY
 from phistar.backends.dense.differences import RATES
-from phistar.backends.dense.linearized import LINEARIZED
-from phistar.backends.dense.mixed import MIXED
-from phistar.backends.dense.two_way import TWO_WAY
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.values import Links, bias_acceleration, bias_force, rotor_moment
 from phistar.errors import StatementError

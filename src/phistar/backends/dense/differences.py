@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phistar.backends.dense.linearized import LINEARIZED, POINTS, STEP, elsewhere
+from phistar.backends.dense.dense_derivatives import LINEARIZED, POINTS, STEP, elsewhere
 from phistar.operators.nodes import Node
 from phistar.spatial import skew
 

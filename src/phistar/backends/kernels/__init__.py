@@ -1,16 +1,16 @@
-"""The kernel language and its emitters; `ir.py` lists its constructs and follows one number to machine code.
+"""The kernel language and its emitters; `kernel_ir.py` lists its constructs and follows one number to machine code.
 
 A function is written down by a `Code`, whose `Local` values record statements as Python computes with them, or as
 statements one by one; functions, tables and memory make a `Module`, of which `llvm_text` makes LLVM IR and `c_text`
 C99, both after `validate`. `show` prints a function.
 """
 
-from phistar.backends.kernels import ir
+from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.build import Code, Local, transposed
 from phistar.backends.kernels.copies import copy_function, copy_one_function
 from phistar.backends.kernels.emit_c import c_header, c_prototype, c_source, c_text, number
 from phistar.backends.kernels.emit_llvm import llvm_text
-from phistar.backends.kernels.ir import (
+from phistar.backends.kernels.kernel_ir import (
     ANY_ORDER,
     F64,
     FREE,
@@ -37,7 +37,7 @@ from phistar.backends.kernels.ir import (
     vector,
 )
 from phistar.backends.kernels.lane_memory import LaneMemory
-from phistar.backends.kernels.show import show
+from phistar.backends.kernels.show_kernel import show
 from phistar.backends.kernels.validate import validate
 from phistar.backends.kernels.widen import LANED, lane_arrays, widened
 
@@ -75,7 +75,7 @@ __all__ = [
     "c_text",
     "copy_function",
     "copy_one_function",
-    "ir",
+    "kernel_ir",
     "lane_arrays",
     "llvm_text",
     "number",

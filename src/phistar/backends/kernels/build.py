@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import F64, I1, I64, U32, Type, Value, vector
+from phistar.backends.kernels import kernel_ir
+from phistar.backends.kernels.kernel_ir import F64, I1, I64, U32, Type, Value, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Local:
     def store(self, value: Any, align: int = 8, whole: bool = False) -> None:
         """Store a value there."""
         given = self.code.like(value, Type(self.type.kind, 0, self.type.pointers - 1))
-        self.code.put(ir.Store(given.value, self.value, align, whole))
+        self.code.put(kernel_ir.Store(given.value, self.value, align, whole))
 
     def address(self) -> Local:
         """A pointer as a whole number."""
@@ -138,7 +138,7 @@ class Code:
 
     def __init__(self, name: str, /, **parameters: Type) -> None:
         self.name, self.inner, self.count, self.prefix = name, True, 0, "t"
-        self.freedom: str | None = ir.EXACT
+        self.freedom: str | None = kernel_ir.EXACT
         self.apart: frozenset[str] = frozenset()
         self.result: Type | None = None
         self.parameters = tuple(Value(name, kind) for name, kind in parameters.items())
@@ -149,17 +149,17 @@ class Code:
         return self.given[name]
 
     @property
-    def function(self) -> ir.Func:
+    def function(self) -> kernel_ir.Func:
         """The finished function."""
         (body,) = self.blocks
-        return ir.Func(self.name, self.parameters, tuple(body), self.inner, self.result, self.apart)
+        return kernel_ir.Func(self.name, self.parameters, tuple(body), self.inner, self.result, self.apart)
 
     def put(self, statement: Any) -> None:
         self.blocks[-1].append(statement)
 
     def let(self, kind: Type, operation: str, *operands: Local, detail: Any = None) -> Local:
         target = self.named(kind)
-        self.put(ir.Let(target.value, operation, tuple(x.value for x in operands), detail))
+        self.put(kernel_ir.Let(target.value, operation, tuple(x.value for x in operands), detail))
         return target
 
     def named(self, kind: Type) -> Local:
@@ -180,7 +180,7 @@ class Code:
     def call(self, function: str | Local, *arguments: Any) -> None:
         """Call a function without a result, by its name or its address."""
         named = function if isinstance(function, str) else function.value
-        self.put(ir.Call(named, tuple(self.like(x, I64).value for x in arguments)))
+        self.put(kernel_ir.Call(named, tuple(self.like(x, I64).value for x in arguments)))
 
     def called(self, kind: Type, function: str | Local, *arguments: Any) -> Local:
         """Result of a call."""
@@ -191,11 +191,11 @@ class Code:
 
     def give(self, value: Local | None = None) -> None:
         """Return."""
-        self.put(ir.Return(value.value if value is not None else None))
+        self.put(kernel_ir.Return(value.value if value is not None else None))
 
     def clear(self, place: Local, size: Any) -> None:
         """Zero `size` bytes."""
-        self.put(ir.Clear(place.value, self.like(size, I64).value))
+        self.put(kernel_ir.Clear(place.value, self.like(size, I64).value))
 
     def room(self, entries: Any, align: int, kept: str = "", kind: Type = F64.to) -> Local:
         """Working memory of so many doubles or pointers; `kept` names what is laid aside for the next call."""
@@ -224,10 +224,10 @@ class Code:
         return tuple(self.blocks.pop())
 
     def branch(self, test: Local, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None) -> None:
-        self.put(ir.If(test.value, self.written(then), self.written(otherwise)))
+        self.put(kernel_ir.If(test.value, self.written(then), self.written(otherwise)))
 
     def switch(self, value: Local, cases: Sequence[Callable[[], Any]]) -> None:
-        self.put(ir.Switch(value.value, tuple(self.written(case) for case in cases)))
+        self.put(kernel_ir.Switch(value.value, tuple(self.written(case) for case in cases)))
 
     @contextmanager
     def loop(self, start: Any, stop: Any, step: int = 1, some: bool = False) -> Iterator[Local]:
@@ -236,7 +236,7 @@ class Code:
         self.blocks.append([])
         yield index
         body = tuple(self.blocks.pop())
-        self.put(ir.For(index.value, *bounds, step, body, some=some))
+        self.put(kernel_ir.For(index.value, *bounds, step, body, some=some))
 
     def carried(
         self, start: Any, stop: Any, begun: Sequence[Local], turn: Callable[[Local, list[Local]], Sequence[Local]]
@@ -248,8 +248,8 @@ class Code:
         following = turn(index, values)
         body = tuple(self.blocks.pop())
         handed = zip(values, begun, following, after, strict=True)
-        carried = tuple(ir.Carried(*(x.value for x in each)) for each in handed)
-        self.put(ir.For(index.value, *bounds, 1, body, carried))
+        carried = tuple(kernel_ir.Carried(*(x.value for x in each)) for each in handed)
+        self.put(kernel_ir.For(index.value, *bounds, 1, body, carried))
         return after
 
     @contextmanager
@@ -259,7 +259,7 @@ class Code:
         self.blocks.append([])
         yield index
         body = tuple(self.blocks.pop())
-        self.put(ir.Squares(index.value, end, size, body))
+        self.put(kernel_ir.Squares(index.value, end, size, body))
 
 
 _INTERLEAVED = ((0, 4, 2, 6), (1, 5, 3, 7))

@@ -6,7 +6,7 @@ Where rows are contiguous, squares of entries and states are transposed in regis
 from __future__ import annotations
 
 from phistar.backends.kernels.build import Code, Local, transposed
-from phistar.backends.kernels.ir import F64, I64, U32, Func
+from phistar.backends.kernels.kernel_ir import F64, I64, U32, Func
 
 AT_ONCE = 8  # entries of one state
 

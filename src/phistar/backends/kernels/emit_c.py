@@ -10,8 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import F64, Func, Module, Outside, Table, Type, Value
+from phistar.backends.kernels import kernel_ir
+from phistar.backends.kernels.kernel_ir import F64, Func, Module, Outside, Table, Type, Value
 from phistar.backends.kernels.validate import used, validate
 from phistar.errors import StatementError
 
@@ -20,7 +20,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "sdiv": "/", "srem": "%", "fadd": 
 _SIGNS |= {"slt": "<", "sle": "<=", "sgt": ">", "sge": ">=", "eq": "==", "ne": "!="}
 _SIGNS |= {"fdiv": "/", "ogt": ">", "olt": "<", "and": "&"}
 _LIBRARY = tuple(Outside(name, (F64,), F64) for name in ("sin", "cos"))
-_OWN_LINES = frozenset(("load", "read", "call", *ir.FLOATING))
+_OWN_LINES = frozenset(("load", "read", "call", *kernel_ir.FLOATING))
 _SPACES = "    "
 # Compilers join functions that are called once, and need quadratic time for what comes of it.
 _APART = ["#if defined(__GNUC__)", "#define APART __attribute__((noinline))", "#elif defined(_MSC_VER)"]
@@ -39,7 +39,7 @@ def declared(name: str, kind: Type) -> str:
     """A name declared with its type."""
     if kind.lanes > 1:
         raise StatementError(f"{name} has {kind.lanes} lanes; in C a value has one.")
-    if kind == ir.TABLES:
+    if kind == kernel_ir.TABLES:
         return f"const void *const *{name}"
     return f"{'const ' if kind.constant else ''}{_KINDS[kind.kind]} {'*' * kind.pointers}{name}"
 
@@ -59,7 +59,7 @@ def c_text(
     validate(Module(tuple(functions), tuple(tables), outside=(*_LIBRARY, *outside)))
     known, needed = {x.name: x for x in functions}, [functions[-1].name]
     for name in needed:
-        called = (x.function for x in ir.statements(known[name].body) if isinstance(x, ir.Call))
+        called = (x.function for x in kernel_ir.statements(known[name].body) if isinstance(x, kernel_ir.Call))
         needed += dict.fromkeys(x for x in called if isinstance(x, str) and x in known and x not in needed)
     apart = {x.name for x in outside}
     texts = [_Text(x, prefix, apart).text() for x in functions if x.name in needed]
@@ -81,7 +81,7 @@ def c_header(function: Func, comment: Sequence[str]) -> str:
 
 
 def _table(table: Table, prefix: str) -> str:
-    if table.type == ir.TABLES:
+    if table.type == kernel_ir.TABLES:
         kind, entries = "const void *const", [f"{prefix}{name}" for name in table.entries]
     else:
         kind = f"const {_KINDS[table.type.kind]}"
@@ -100,7 +100,7 @@ class _Text:
     def __init__(self, function: Func, prefix: str, apart: Container[str]) -> None:
         self.function, self.prefix, self.lines, self.depth, self.apart = function, prefix, [], 1, apart
         self.texts: dict[str, str] = {}
-        everything = list(ir.statements(function.body))
+        everything = list(kernel_ir.statements(function.body))
         self.uses = Counter(str(x.name) for s in everything for x in used(s) if isinstance(x.name, str))
         self.near = set(_used_beside(function.body))
 
@@ -120,7 +120,7 @@ class _Text:
             raise StatementError(f"{self.function.name}: a call by an address has no form in C.")
         return function if function in self.apart else f"{self.prefix}{function}"
 
-    def inside(self, head: str, body: Iterable[ir.Statement], end: str = "}") -> None:
+    def inside(self, head: str, body: Iterable[kernel_ir.Statement], end: str = "}") -> None:
         self.put(head)
         self.depth += 1
         self.block(body)
@@ -132,41 +132,41 @@ class _Text:
             return self.texts.get(value.name, value.name)
         return number(value.name) if value.type.kind == "f64" else str(value.name)
 
-    def block(self, body: Iterable[ir.Statement]) -> None:
+    def block(self, body: Iterable[kernel_ir.Statement]) -> None:
         for statement in body:
             match statement:
-                case ir.Let():
+                case kernel_ir.Let():
                     self.let(statement)
-                case ir.Store(value=value, place=place, offset=offset):
+                case kernel_ir.Store(value=value, place=place, offset=offset):
                     self.put(f"{self.place(place, offset)} = {_bare(self.operand(value))};")
-                case ir.Call(function=name, arguments=arguments):
+                case kernel_ir.Call(function=name, arguments=arguments):
                     given = ", ".join(_bare(self.operand(x)) for x in arguments)
                     self.put(f"{self.named(name)}({given});")
-                case ir.Clear(place=place, size=size):
+                case kernel_ir.Clear(place=place, size=size):
                     count = f"{self.operand(size)} / 8"
                     self.put(f"for (long k = 0; k < {count}; k++) {self.operand(place)}[k] = 0.0;")
-                case ir.For(index=index, start=start, stop=stop, step=step, body=inner):
+                case kernel_ir.For(index=index, start=start, stop=stop, step=step, body=inner):
                     i, test = index.name, "<" if step > 0 else ">"
                     bounds = f"long {i} = {_bare(self.operand(start))}; {i} {test} {self.operand(stop)}"
                     self.inside(f"for ({bounds}; {i} += {step}) {{", inner)
-                case ir.Squares(index=index, stop=stop, size=size, body=inner):
+                case kernel_ir.Squares(index=index, stop=stop, size=size, body=inner):
                     i, n = index.name, self.operand(stop)
                     beyond = f"{i} + {size} < {n} && {i} + {size} > {n} - {size}"
                     step = f"{i} = {beyond} ? {n} - {size} : {i} + {size}" if size > 1 else f"{i}++"
                     self.inside(f"for (long {i} = 0; {i} < {n}; {step}) {{", inner)
-                case ir.If(test=test, then=then, otherwise=otherwise):
+                case kernel_ir.If(test=test, then=then, otherwise=otherwise):
                     self.inside(f"if ({_bare(self.operand(test))}) {{", then, "} else {" if otherwise else "}")
                     if otherwise:
                         self.lines.pop()
                         self.inside("} else {", otherwise)
-                case ir.Switch(value=value, cases=cases):
+                case kernel_ir.Switch(value=value, cases=cases):
                     self.put(f"switch ({_bare(self.operand(value))}) {{")
                     for k, case in enumerate(cases):
                         self.inside(f"case {k}: {{", case, "} break;")
                     self.put("default: break;")
                     self.put("}")
 
-    def let(self, statement: ir.Let) -> None:
+    def let(self, statement: kernel_ir.Let) -> None:
         target, name = statement.target, str(statement.target.name)
         if statement.operation == "room":
             self.put(f"double {name}[{statement.detail[0]}];")
@@ -183,7 +183,7 @@ class _Text:
         text = self.operand(value)
         return f"{text}[{offset // 8}]" if offset or text.isidentifier() else f"*{text}"
 
-    def right(self, statement: ir.Let) -> str:
+    def right(self, statement: kernel_ir.Let) -> str:
         operation, given = statement.operation, [self.operand(x) for x in statement.operands]
         match operation:
             case "load":
@@ -233,13 +233,13 @@ def _bare(text: str) -> str:
     return text[1:-1]
 
 
-def _used_beside(body: Iterable[ir.Statement]) -> Iterable[str]:
+def _used_beside(body: Iterable[kernel_ir.Statement]) -> Iterable[str]:
     """The values that are defined and used in one and the same block."""
     made: set[str] = set()
     for statement in body:
-        bound = isinstance(statement, ir.For)  # tested again and again
+        bound = isinstance(statement, kernel_ir.For)  # tested again and again
         yield from (str(x.name) for x in used(statement) if x.name in made and not bound)
-        if isinstance(statement, ir.Let):
+        if isinstance(statement, kernel_ir.Let):
             made.add(str(statement.target.name))
-        for block in ir.blocks(statement):
+        for block in kernel_ir.blocks(statement):
             yield from _used_beside(block)

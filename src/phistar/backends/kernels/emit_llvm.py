@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import Module, Type, Value
+from phistar.backends.kernels import kernel_ir
+from phistar.backends.kernels.kernel_ir import Module, Type, Value
 from phistar.backends.kernels.llvm_values import RIGHT, Declared, call_text, operand, type_text, typed
 from phistar.backends.kernels.scratch import Scratch
 from phistar.backends.kernels.validate import validate
@@ -25,18 +25,18 @@ def llvm_text(module: Module) -> str:
     return "\n".join([*lines, ""])
 
 
-def _outside_text(function: ir.Outside) -> str:
+def _outside_text(function: kernel_ir.Outside) -> str:
     result = type_text(function.result) if function.result else "void"
     return f"declare {result} @{function.name}({', '.join(map(type_text, function.parameters))})"
 
 
-def _memory_text(memory: ir.Memory) -> str:
+def _memory_text(memory: kernel_ir.Memory) -> str:
     kind = type_text(memory.type)
     where = "internal global" if memory.inner else "global"
     return f"@{memory.name} = {where} [{memory.entries} x {kind}] zeroinitializer, align 8"
 
 
-def _table_text(table: ir.Table) -> str:
+def _table_text(table: kernel_ir.Table) -> str:
     kind = type_text(table.type)
     entries = ", ".join(f"{kind} {operand(Value(x, table.type))}" for x in table.entries)
     align = f", align {8 * table.type.lanes}" if table.type.lanes else ""
@@ -46,13 +46,17 @@ def _table_text(table: ir.Table) -> str:
 class _Text:
     """Text of one function, under construction."""
 
-    def __init__(self, function: ir.Func, declared: Declared) -> None:
+    def __init__(self, function: kernel_ir.Func, declared: Declared) -> None:
         self.function, self.declared = function, declared
         self.lines: list[str] = []
         self.label, self.count, self.open = "entry", 0, True
         self.ends: list[tuple[str, str]] = []  # where `Continue` and `Break` go
         self.broken: set[str] = set()  # the ends that something goes to
-        taken = [s for s in ir.statements(function.body) if isinstance(s, ir.Let) and s.operation in ("room", "local")]
+        taken = [
+            s
+            for s in kernel_ir.statements(function.body)
+            if isinstance(s, kernel_ir.Let) and s.operation in ("room", "local")
+        ]
         self.rooms = [s for s in taken if s.operation == "room"]
         self.locals = [s.target for s in taken if s.operation == "local"]
         self.own = _own(self.rooms)
@@ -106,10 +110,10 @@ class _Text:
         self.lines.append(f"  %.{self.count} = {text}")
         return f"%.{self.count}"
 
-    def block(self, body: Iterable[ir.Statement]) -> None:
+    def block(self, body: Iterable[kernel_ir.Statement]) -> None:
         lines, declared = self.lines, self.declared
         for statement in body:
-            if type(statement) is ir.Let:
+            if type(statement) is kernel_ir.Let:
                 target, operation, operands, detail = statement
                 right = RIGHT.get(operation)
                 if right is not None:
@@ -120,41 +124,41 @@ class _Text:
                     lines.append(f"  %{name} = load {type_text(kind)}, ptr %{name}.p, align {align}")
                 else:
                     self.several(statement)
-            elif type(statement) is ir.Store:
+            elif type(statement) is kernel_ir.Store:
                 value, place, align, whole, offset = statement
                 to = self.made(f"getelementptr i8, ptr {operand(place)}, i64 {offset}") if offset else operand(place)
                 lines.append(f"  store{' volatile' if whole else ''} {typed(value)}, ptr {to}, align {align}")
             else:
                 self.other(statement)
 
-    def other(self, statement: ir.Statement) -> None:
+    def other(self, statement: kernel_ir.Statement) -> None:
         match statement:
-            case ir.Call(function=function, arguments=arguments):
+            case kernel_ir.Call(function=function, arguments=arguments):
                 self.lines.append(f"  {call_text('void', function, arguments)}")
-            case ir.Masked(value=value, place=place, mask=mask):
+            case kernel_ir.Masked(value=value, place=place, mask=mask):
                 self.masked("store", value, f"ptr {operand(place)}", "p0", 8 * value.type.lanes, mask)
-            case ir.Scatter(value=value, pointer=pointer, index=index, mask=mask):
+            case kernel_ir.Scatter(value=value, pointer=pointer, index=index, mask=mask):
                 lanes = value.type.lanes
                 places = self.made(_entries(value.type, pointer, index))
                 self.masked("scatter", value, f"<{lanes} x ptr> {places}", f"v{lanes}p0", 8, mask)
-            case ir.Clear(place=place, size=size):
+            case kernel_ir.Clear(place=place, size=size):
                 self.declare("memset")
                 given = f"ptr align 8 {operand(place)}, i8 0, {typed(size)}, i1 false"
                 self.lines.append(f"  call void @llvm.memset.p0.i64({given})")
-            case ir.For():
+            case kernel_ir.For():
                 self.loop(statement)
-            case ir.Squares():
+            case kernel_ir.Squares():
                 self.squares(statement)
-            case ir.While():
+            case kernel_ir.While():
                 self.repeated(statement)
-            case ir.If():
+            case kernel_ir.If():
                 self.chosen(statement)
-            case ir.Switch(value=value, cases=cases):
+            case kernel_ir.Switch(value=value, cases=cases):
                 self.switch(value, cases)
-            case ir.Return(value=value):
+            case kernel_ir.Return(value=value):
                 self.leave(value)
-            case ir.Break() | ir.Continue():
-                label = self.ends[-1][isinstance(statement, ir.Break)]
+            case kernel_ir.Break() | kernel_ir.Continue():
+                label = self.ends[-1][isinstance(statement, kernel_ir.Break)]
                 self.broken.add(label)
                 self.jump(label)
 
@@ -175,7 +179,7 @@ class _Text:
         self.lines.append(f"  ret {typed(value)}" if value is not None else "  ret void")
         self.open = False
 
-    def loop(self, statement: ir.For) -> None:
+    def loop(self, statement: kernel_ir.For) -> None:
         """Loop tested at its end, and before it where it may have no iterations."""
         index, start, stop, step, body, carried, some = statement
         head, end = self.labels("loop", "end")
@@ -202,7 +206,7 @@ class _Text:
             self.lines.append(f"  {operand(x.after)} = phi {kind} [{now}, %{last}]{never}")
         self.lines[place:place] = phis
 
-    def squares(self, statement: ir.Squares) -> None:
+    def squares(self, statement: kernel_ir.Squares) -> None:
         index, stop, size, body = statement
         head, end = self.labels("square", "end")
         last, before = self.made(f"sub i64 {operand(stop)}, {size}"), self.label
@@ -218,7 +222,7 @@ class _Text:
         self.fork(more, head, end)
         self.begin(end)
 
-    def repeated(self, statement: ir.While) -> None:
+    def repeated(self, statement: kernel_ir.While) -> None:
         test, body, following, end = self.labels("test", "while", "next", "end")
         following = following if statement.after else test
         self.jump(test)
@@ -242,7 +246,7 @@ class _Text:
         if not endless or end in self.broken:
             self.begin(end)
 
-    def chosen(self, statement: ir.If) -> None:
+    def chosen(self, statement: kernel_ir.If) -> None:
         one, other, end = self.labels("then", "else", "end")
         before, otherwise = self.label, statement.otherwise
         self.fork(operand(statement.test), one, other if otherwise else end, _RARELY if statement.rare else "")
@@ -277,7 +281,7 @@ class _Text:
 
     # Values of several lines
 
-    def several(self, statement: ir.Let) -> None:
+    def several(self, statement: kernel_ir.Let) -> None:
         target, operation, operands, detail = statement
         name, kind = operand(target), type_text(target.type)
         match operation:
@@ -314,7 +318,7 @@ class _Text:
                 both = f"call {{i64, i1}} @llvm.s{detail}.with.overflow.i64({', '.join(map(typed, operands))})"
                 self.lines.append(f"  {name} = extractvalue {{i64, i1}} {self.made(both)}, 1")
 
-    def allocated(self, statement: ir.Let) -> list[str]:
+    def allocated(self, statement: kernel_ir.Let) -> list[str]:
         """Memory of a size known only at run time."""
         self.declare("malloc")
         name, align = operand(statement.target), statement.detail[1]
@@ -339,7 +343,7 @@ def _entry(kind: Type) -> Type:
     return Type(kind.kind, kind.lanes, kind.pointers - 1)
 
 
-def _own(rooms: list[ir.Let]) -> Scratch | None:
+def _own(rooms: list[kernel_ir.Let]) -> Scratch | None:
     """Scratch memory of known size, taken on entry to the function."""
     fixed = {str(x.target.name): x.detail for x in rooms if not x.operands}
     if not fixed:

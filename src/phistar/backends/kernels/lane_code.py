@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from phistar.backends.kernels import ir
+from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import I1, I64, Let, Store, Type, Value
+from phistar.backends.kernels.kernel_ir import I1, I64, Let, Store, Type, Value
 
 
 class LaneCode:
@@ -79,10 +79,10 @@ class LaneCode:
         if self.full:
             self.code.put(Store(value.value, place.value, 8 * self.lanes))
         else:
-            self.code.put(ir.Masked(value.value, place.value, self.here().value))
+            self.code.put(kernel_ir.Masked(value.value, place.value, self.here().value))
 
     def gather(self, kind: Type, array: Local, index: Local) -> Local:
         return self.code.let(kind, "gather", array, index, self.here())
 
     def scatter(self, value: Local, array: Local, index: Local) -> None:
-        self.code.put(ir.Scatter(value.value, array.value, index.value, self.here().value))
+        self.code.put(kernel_ir.Scatter(value.value, array.value, index.value, self.here().value))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import Func, Let, Module, Store, Value
+from phistar.backends.kernels import kernel_ir
+from phistar.backends.kernels.kernel_ir import Func, Let, Module, Store, Value
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class LaneMemory:
         written: dict[str, set[int | None]] = {name: {None} for name in outside}
         for function in module.functions:
             places = accesses(function, columns)
-            for statement in ir.statements(function.body):
+            for statement in kernel_ir.statements(function.body):
                 if type(statement) is Store and statement.place.name in places:
                     place = places[str(statement.place.name)]
                     written.setdefault(place.array, set()).add(place.column)
@@ -61,7 +61,7 @@ class LaneMemory:
 def accesses(function: Func, columns: Mapping[str, int]) -> dict[str, Access]:
     """The entries of arrays that a function points to, by the names of the pointers."""
     arrays = {str(x.name) for x in function.parameters if x.type.pointers}
-    made = {str(s.target.name): s for s in ir.statements(function.body) if type(s) is Let}
+    made = {str(s.target.name): s for s in kernel_ir.statements(function.body) if type(s) is Let}
     found = {}
     for name, statement in made.items():
         if statement.operation == "at" and statement.operands[0].name in arrays:

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import Type, Value
+from phistar.backends.kernels import kernel_ir
+from phistar.backends.kernels.kernel_ir import Type, Value
 
 _KINDS = {"f64": "double", "i64": "i64", "i32": "i32", "u32": "i32", "i1": "i1"}
 _FREEDOMS = {
-    ir.EXACT: "",
-    ir.PLANNED: "nsz arcp ",
-    ir.FREE: "contract reassoc nsz arcp ",
-    ir.ANY_ORDER: "contract reassoc arcp ",
-    ir.IN_ORDER: "contract arcp ",
+    kernel_ir.EXACT: "",
+    kernel_ir.PLANNED: "nsz arcp ",
+    kernel_ir.FREE: "contract reassoc nsz arcp ",
+    kernel_ir.ANY_ORDER: "contract reassoc arcp ",
+    kernel_ir.IN_ORDER: "contract arcp ",
 }
 _ALONE = {"memset": "void @llvm.memset.p0.i64(ptr, i8, i64, i1)", "malloc": "ptr @malloc(i64)"}
 _ALONE |= {"free": "void @free(ptr)"}
@@ -212,10 +212,10 @@ def _negated(declared: Declared, target: Value, operands: tuple[Value, ...], det
 
 
 RIGHT: dict[str, Right] = {
-    **{x: _whole(x) for x in ir.WHOLE},
-    **{x: _infix(x) if x in _INFIX else _intrinsic(x) for x in ir.FLOATING},
-    **{x: _test("icmp", x) for x in ir.TESTS},
-    **{x: _test("fcmp", x) for x in ir.FLOAT_TESTS},
+    **{x: _whole(x) for x in kernel_ir.WHOLE},
+    **{x: _infix(x) if x in _INFIX else _intrinsic(x) for x in kernel_ir.FLOATING},
+    **{x: _test("icmp", x) for x in kernel_ir.TESTS},
+    **{x: _test("fcmp", x) for x in kernel_ir.FLOAT_TESTS},
     **{x: _cast(y) for x, y in (("wide", "zext"), ("float", "sitofp"))},
     **{x: _cast(y) for x, y in (("address", "ptrtoint"), ("place", "inttoptr"))},
     "fneg": _negated,

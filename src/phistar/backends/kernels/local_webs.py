@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import Func, Let, Store
+from phistar.backends.kernels import kernel_ir
+from phistar.backends.kernels.kernel_ir import Func, Let, Store
 
 Reaching = dict[str, frozenset[int]]  # the stores of each local that are seen here, by the identity of the statement
 
@@ -15,7 +15,7 @@ class Webs:
     """The webs of a function, each named by one of its stores."""
 
     def __init__(self, function: Func) -> None:
-        found = (s for s in ir.statements(function.body) if type(s) is Let and s.operation == "local")
+        found = (s for s in kernel_ir.statements(function.body) if type(s) is Let and s.operation == "local")
         self.locals = {s.target.name: s.target.type for s in found}
         self._next: dict[int, int] = {}  # of a store, another of the same web; one of each has itself
         self._seen: dict[str, int] = {}  # of a load, by the name of its result, a store that it sees
@@ -33,7 +33,7 @@ class Webs:
             store = self._next[store]
         return store
 
-    def _block(self, body: Iterable[ir.Statement], state: Reaching | None) -> Reaching | None:
+    def _block(self, body: Iterable[kernel_ir.Statement], state: Reaching | None) -> Reaching | None:
         """What is seen behind a block; None if nothing comes there."""
         for statement in body:
             if state is None:
@@ -41,25 +41,25 @@ class Webs:
             state = self._statement(statement, state)
         return state
 
-    def _statement(self, statement: ir.Statement, state: Reaching) -> Reaching | None:
+    def _statement(self, statement: kernel_ir.Statement, state: Reaching) -> Reaching | None:
         match statement:
             case Let(target=target, operation="load", operands=(place,)) if place.name in self.locals:
                 for store in state[str(place.name)]:
                     self._next[self._root(store)] = self._root(self._seen.setdefault(str(target.name), store))
             case Store(place=place) if place.name in self.locals:
                 return {**state, str(place.name): frozenset({self._root(id(statement)), id(statement)})}
-            case ir.If(then=then, otherwise=otherwise):
+            case kernel_ir.If(then=then, otherwise=otherwise):
                 return _either([self._block(then, state), self._block(otherwise, state)])
-            case ir.While():
+            case kernel_ir.While():
                 return self._repeated(statement, state)
-            case ir.Break() | ir.Continue():
-                self._ends[-1][isinstance(statement, ir.Continue)].append(state)
+            case kernel_ir.Break() | kernel_ir.Continue():
+                self._ends[-1][isinstance(statement, kernel_ir.Continue)].append(state)
                 return None
-            case ir.Return():
+            case kernel_ir.Return():
                 return None
         return state
 
-    def _repeated(self, loop: ir.While, state: Reaching) -> Reaching | None:
+    def _repeated(self, loop: kernel_ir.While, state: Reaching) -> Reaching | None:
         begun: Reaching | None = state
         while True:
             tested = self._block(loop.before, begun)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import F64, I1, Func, Let, Store
+from phistar.backends.kernels import kernel_ir
+from phistar.backends.kernels.kernel_ir import F64, I1, Func, Let, Store
 from phistar.backends.kernels.lane_memory import LaneMemory, accesses
 from phistar.backends.kernels.local_webs import Webs
 
@@ -38,7 +38,7 @@ class Uniform:
             self._block(function.body, ())
             self._blend()
 
-    def _block(self, body: Iterable[ir.Statement], path: Path) -> set[int]:
+    def _block(self, body: Iterable[kernel_ir.Statement], path: Path) -> set[int]:
         """The statements around that some lanes leave in the block, 0 for the function; the path narrows behind one."""
         gone: set[int] = set()
         for statement in body:
@@ -49,7 +49,7 @@ class Uniform:
             else:
                 left = self._statement(statement, path)
                 left.discard(id(statement))
-                if left and isinstance(statement, ir.If | ir.While):
+                if left and isinstance(statement, kernel_ir.If | kernel_ir.While):
                     self.left.add(id(statement))
                     path = (*path, (id(statement), BEHIND))
                 gone |= left
@@ -78,23 +78,23 @@ class Uniform:
             if store.value.name in self.varying:
                 self.varying.add(web)
 
-    def _statement(self, statement: ir.Statement, path: Path) -> set[int]:
+    def _statement(self, statement: kernel_ir.Statement, path: Path) -> set[int]:
         match statement:
-            case ir.If(test=test):
+            case kernel_ir.If(test=test):
                 return self._chosen(statement, path, test.name in self.varying)
-            case ir.While():
+            case kernel_ir.While():
                 return self._repeated(statement, path)
-            case ir.Break() | ir.Continue():
+            case kernel_ir.Break() | kernel_ir.Continue():
                 loop, around = self._loops[-1]
                 return {loop} if path != around or loop in self.parted else set()
-            case ir.Return():
+            case kernel_ir.Return():
                 if path == ():
                     return set()
                 self.parted.add(id(statement))
                 return {0}
         return set()
 
-    def _chosen(self, statement: ir.If, path: Path, parts: bool) -> set[int]:
+    def _chosen(self, statement: kernel_ir.If, path: Path, parts: bool) -> set[int]:
         if parts:
             self.parted.add(id(statement))
         paths = [(*path, (id(statement), way)) if parts else path for way in (THEN, OTHERWISE)]
@@ -104,7 +104,7 @@ class Uniform:
                 self.varying.add(str(x.value.name))
         return left
 
-    def _repeated(self, loop: ir.While, path: Path) -> set[int]:
+    def _repeated(self, loop: kernel_ir.While, path: Path) -> set[int]:
         inside = (*path, (id(loop), AGAIN)) if id(loop) in self.parted else path
         left = self._block(loop.before, inside)
         self._loops.append((id(loop), inside))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from phistar.backends.kernels import ir
-from phistar.backends.kernels.ir import F64, I1, I64, U32, Func, Let, Module, Outside, Type, Value
-from phistar.backends.kernels.show import show_statement
+from phistar.backends.kernels import kernel_ir
+from phistar.backends.kernels.kernel_ir import F64, I1, I64, U32, Func, Let, Module, Outside, Type, Value
+from phistar.backends.kernels.show_kernel import show_statement
 from phistar.errors import StatementError
 
 Given = tuple[Type, ...]
@@ -36,7 +36,7 @@ class _Checked:
         if self.function.result is not None and not _ends(self.function.body):
             raise StatementError(f"{self.function.name}: not every way through it returns a value.")
 
-    def block(self, body: Iterable[ir.Statement], defined: Mapping[str, Type]) -> dict[str, Type]:
+    def block(self, body: Iterable[kernel_ir.Statement], defined: Mapping[str, Type]) -> dict[str, Type]:
         here = dict(defined)
         for statement in body:
             if type(statement) is Let:
@@ -60,36 +60,39 @@ class _Checked:
             self.check(name in self.places, statement, "is of a table that there is not")
         self.define(target, statement, here)
 
-    def statement(self, statement: ir.Statement, here: dict[str, Type]) -> None:
+    def statement(self, statement: kernel_ir.Statement, here: dict[str, Type]) -> None:
         for value in used(statement):
             known = not isinstance(value.name, str) or here.get(value.name) == value.type
             self.check(known, statement, "is not known")
         match statement:
-            case ir.Store(value=value, place=place):
+            case kernel_ir.Store(value=value, place=place):
                 to = place.type
                 same = to.pointers == 1 + value.type.pointers and to.kind in (value.type.kind, "any")
-                self.check((same or to == ir.PLACE) and not to.constant, statement, "cannot be written there")
-            case ir.Masked(value=value, place=place, mask=mask) | ir.Scatter(value=value, pointer=place, mask=mask):
+                self.check((same or to == kernel_ir.PLACE) and not to.constant, statement, "cannot be written there")
+            case (
+                kernel_ir.Masked(value=value, place=place, mask=mask)
+                | kernel_ir.Scatter(value=value, pointer=place, mask=mask)
+            ):
                 to, lanes = place.type, value.type.lanes
                 fits = to[::2] == (value.type.kind, 1) and mask.type == Type("i1", lanes) and not to.constant
                 self.check(fits and lanes > 0, statement, "cannot be written there")
-            case ir.Call(function=function, arguments=arguments):
+            case kernel_ir.Call(function=function, arguments=arguments):
                 self.called(statement, function, arguments, None)
-            case ir.Clear(place=place):
+            case kernel_ir.Clear(place=place):
                 self.check(place.type.pointers == 1 and not place.type.constant, statement, "cannot be written there")
-            case ir.If(test=test):
+            case kernel_ir.If(test=test):
                 self.check(test.type == I1, statement, "is no test")
-            case ir.Break() | ir.Continue():
+            case kernel_ir.Break() | kernel_ir.Continue():
                 self.check(self.loops > 0, statement, "stands in no loop")
-            case ir.Return(value=value):
+            case kernel_ir.Return(value=value):
                 given = value.type if value is not None else None
                 self.check(given == self.function.result, statement, "is not what the function gives")
         self.inside(statement, here)
 
-    def inside(self, statement: ir.Statement, here: dict[str, Type]) -> None:
+    def inside(self, statement: kernel_ir.Statement, here: dict[str, Type]) -> None:
         """The blocks of a statement, and what it defines for them and for what follows."""
         match statement:
-            case ir.For(index=index, step=step, body=body, carried=carried):
+            case kernel_ir.For(index=index, step=step, body=body, carried=carried):
                 self.check(step != 0, statement, "never ends")
                 within = dict(here)
                 for value in (index, *(x.value for x in carried)):
@@ -99,31 +102,31 @@ class _Checked:
                     alike = x.value.type == x.start.type == x.following.type == x.after.type
                     self.check(alike and _is_known(x.following, end), statement, "does not carry on what it began with")
                     self.define(x.after, statement, here)
-            case ir.Squares(index=index, size=size, body=body):
+            case kernel_ir.Squares(index=index, size=size, body=body):
                 self.check(size > 0, statement, "never ends")
                 within = dict(here)
                 self.define(index, statement, within)
                 self.block(body, within)
-            case ir.While(before=before, test=test, body=body, after=after):
+            case kernel_ir.While(before=before, test=test, body=body, after=after):
                 within = self.block(before, here)
                 self.check(test.type == I1 and _is_known(test, within), statement, "is no test")
                 self.loops += 1
                 self.block(body, within)
                 self.loops -= 1
                 self.block(after, within)
-            case ir.If(then=then, otherwise=otherwise, joined=joined):
+            case kernel_ir.If(then=then, otherwise=otherwise, joined=joined):
                 ends = self.block(then, here), self.block(otherwise, here)
                 for x in joined:
                     alike = x.value.type == x.then.type == x.otherwise.type
                     known = _is_known(x.then, ends[0]) and _is_known(x.otherwise, ends[1])
                     self.check(alike and known, statement, "does not join what its blocks make")
                     self.define(x.value, statement, here)
-            case ir.Switch(cases=cases):
+            case kernel_ir.Switch(cases=cases):
                 for case in cases:
                     self.block(case, here)
 
     def called(
-        self, statement: ir.Statement, function: str | Value, arguments: tuple[Value, ...], result: Type | None
+        self, statement: kernel_ir.Statement, function: str | Value, arguments: tuple[Value, ...], result: Type | None
     ) -> None:
         if not isinstance(function, str):
             return
@@ -133,52 +136,52 @@ class _Checked:
         fits = len(arguments) == len(asked) and all(_given(x, y.type) for x, y in zip(asked, arguments, strict=True))
         self.check(fits and known.result == result, statement, f"does not give what {function} takes")
 
-    def define(self, value: Value, statement: ir.Statement, here: dict[str, Type]) -> None:
+    def define(self, value: Value, statement: kernel_ir.Statement, here: dict[str, Type]) -> None:
         name, kind = value
         if name.__class__ is not str or name in self.ever:
             self.refuse(statement, "is defined twice")
         self.ever.add(name)  # type: ignore[arg-type]
         here[name] = kind  # type: ignore[index]
 
-    def check(self, holds: bool, statement: ir.Statement, reason: str) -> None:
+    def check(self, holds: bool, statement: kernel_ir.Statement, reason: str) -> None:
         if not holds:
             self.refuse(statement, reason)
 
-    def refuse(self, statement: ir.Statement, reason: str) -> None:
+    def refuse(self, statement: kernel_ir.Statement, reason: str) -> None:
         raise StatementError(f"{self.function.name}: {show_statement(statement)[0].strip()} {reason}.")
 
 
-def used(statement: ir.Statement) -> tuple[Value, ...]:
+def used(statement: kernel_ir.Statement) -> tuple[Value, ...]:
     """The values that a statement itself uses, not those of the blocks inside it."""
     match statement:
         case Let(operands=operands):
             return operands
-        case ir.Store(value=value, place=place):
+        case kernel_ir.Store(value=value, place=place):
             return value, place
-        case ir.Masked() | ir.Scatter():
+        case kernel_ir.Masked() | kernel_ir.Scatter():
             return tuple(statement)
-        case ir.Call(function=function, arguments=arguments):
+        case kernel_ir.Call(function=function, arguments=arguments):
             return arguments if isinstance(function, str) else (function, *arguments)
-        case ir.Clear(place=place, size=size):
+        case kernel_ir.Clear(place=place, size=size):
             return place, size
-        case ir.For(start=start, stop=stop, carried=carried):
+        case kernel_ir.For(start=start, stop=stop, carried=carried):
             return start, stop, *(x.start for x in carried)
-        case ir.Squares(stop=value) | ir.Switch(value=value) | ir.If(test=value):
+        case kernel_ir.Squares(stop=value) | kernel_ir.Switch(value=value) | kernel_ir.If(test=value):
             return (value,)
-        case ir.Return(value=value) if value is not None:
+        case kernel_ir.Return(value=value) if value is not None:
             return (value,)
     return ()
 
 
-def _ends(body: tuple[ir.Statement, ...]) -> bool:
+def _ends(body: tuple[kernel_ir.Statement, ...]) -> bool:
     """Whether nothing behind a block is reached from it."""
     match body[-1:]:
-        case (ir.Return() | ir.Break() | ir.Continue(),):
+        case (kernel_ir.Return() | kernel_ir.Break() | kernel_ir.Continue(),):
             return True
-        case (ir.If(then=then, otherwise=otherwise),):
+        case (kernel_ir.If(then=then, otherwise=otherwise),):
             return _ends(then) and _ends(otherwise)
-        case (ir.While(test=test, body=inner),):
-            return test.name is True and not any(isinstance(x, ir.Break) for x in ir.statements(inner))
+        case (kernel_ir.While(test=test, body=inner),):
+            return test.name is True and not any(isinstance(x, kernel_ir.Break) for x in kernel_ir.statements(inner))
     return False
 
 
@@ -192,7 +195,9 @@ def _given(asked: Type, given: Type) -> bool:
 
 
 def _floats(made: Type, given: Given, detail: object, count: int) -> bool:
-    return len(given) == given.count(made) == count and made[0] == "f64" and not made[2] and detail in ir.FREEDOMS
+    return (
+        len(given) == given.count(made) == count and made[0] == "f64" and not made[2] and detail in kernel_ir.FREEDOMS
+    )
 
 
 def _wholes(made: Type, given: Given, truths: bool) -> bool:
@@ -240,14 +245,14 @@ def _same_size(made: Type, given: Given, detail: object) -> bool:
     return len(given) == 1 and given[0].lanes == made.lanes and {given[0].kind, made.kind} == {"f64", "i64"}
 
 
-_COUNTS = dict.fromkeys(ir.FLOATING, 2) | dict.fromkeys(("fneg", "sqrt", "fabs", "floor"), 1)
+_COUNTS = dict.fromkeys(kernel_ir.FLOATING, 2) | dict.fromkeys(("fneg", "sqrt", "fabs", "floor"), 1)
 _COUNTS |= dict.fromkeys(("fma", "fmuladd"), 3)
 _TRUTHS = ("and", "or", "xor")
 _RULES: dict[str, Callable[..., bool]] = {
     **{x: (lambda m, g, d, n=n: _floats(m, g, d, n)) for x, n in _COUNTS.items()},
-    **{x: (lambda m, g, d, t=x in _TRUTHS: _wholes(m, g, t)) for x in ir.WHOLE},
-    **{x: (lambda m, g, d: _compared(m, g, False)) for x in ir.TESTS},
-    **{x: (lambda m, g, d: _compared(m, g, True)) for x in ir.FLOAT_TESTS},
+    **{x: (lambda m, g, d, t=x in _TRUTHS: _wholes(m, g, t)) for x in kernel_ir.WHOLE},
+    **{x: (lambda m, g, d: _compared(m, g, False)) for x in kernel_ir.TESTS},
+    **{x: (lambda m, g, d: _compared(m, g, True)) for x in kernel_ir.FLOAT_TESTS},
     "wide": lambda m, g, d: (g, m) == ((U32,), I64),
     "float": lambda m, g, d: g == (Type("i64", m.lanes),) and m == Type("f64", m.lanes),
     "cut": lambda m, g, d: g == (Type("f64", m.lanes),) and m == Type("i64", m.lanes),

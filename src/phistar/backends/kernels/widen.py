@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from phistar.backends.kernels import ir
+from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.build import Code, Local
-from phistar.backends.kernels.ir import I1, I64, Func, Let, Module, Store, Type, Value
+from phistar.backends.kernels.kernel_ir import I1, I64, Func, Let, Module, Store, Type, Value
 from phistar.backends.kernels.lane_memory import Access, LaneMemory
 from phistar.backends.kernels.uniform import Uniform
 from phistar.errors import StatementError
@@ -63,7 +63,7 @@ class _Widened:
     def function(self) -> Func:
         code = self.code
         self._block(self.old.body)
-        if not isinstance(code.blocks[-1][-1], ir.Return):
+        if not isinstance(code.blocks[-1][-1], kernel_ir.Return):
             code.give(None if self.result is None else self._get(self.result))
         arrays = frozenset(x for x, place in code.given.items() if place.type.pointers)
         result = None if self.result is None else Type(self.result.type.kind, self.lanes)
@@ -118,7 +118,7 @@ class _Widened:
 
     # Statements
 
-    def _block(self, body: Iterable[ir.Statement]) -> None:
+    def _block(self, body: Iterable[kernel_ir.Statement]) -> None:
         rest = list(body)
         while rest:
             statement = rest.pop(0)
@@ -132,17 +132,17 @@ class _Widened:
                 self.code.branch(self._any(self._here()), partial(self._block, tuple(rest)))
                 return
 
-    def _statement(self, statement: ir.Statement) -> None:
+    def _statement(self, statement: kernel_ir.Statement) -> None:
         match statement:
-            case ir.Call(function=function, arguments=arguments):
+            case kernel_ir.Call(function=function, arguments=arguments):
                 self._call(function, arguments, None)
-            case ir.If():
+            case kernel_ir.If():
                 self._chosen(statement) if id(statement) in self.uniform.parted else self._decided(statement)
-            case ir.While():
+            case kernel_ir.While():
                 self._repeated(statement)
-            case ir.Break() | ir.Continue():
+            case kernel_ir.Break() | kernel_ir.Continue():
                 self._leave_turn(statement)
-            case ir.Return():
+            case kernel_ir.Return():
                 self._return(statement)
             case _:
                 raise StatementError(f"{self.old.name}: a {type(statement).__name__} has no form in lanes.")
@@ -215,10 +215,10 @@ class _Widened:
         index, own = self._of(place.index), place.array not in self.memory.plain
         if index.type.lanes or not own:
             array, at = self._apart(place, self._wide(index), own)
-            self.code.put(ir.Scatter(value.value, array.value, at.value, self._here().value))
+            self.code.put(kernel_ir.Scatter(value.value, array.value, at.value, self._here().value))
         else:
             at = self._at(self.code[place.array + LANED], index)
-            self.code.put(ir.Masked(value.value, at.value, self._here().value))
+            self.code.put(kernel_ir.Masked(value.value, at.value, self._here().value))
 
     def _web(self, web: int, kind: Type) -> Local:
         if web not in self.webs:
@@ -234,7 +234,7 @@ class _Widened:
 
     # Where lanes part
 
-    def _decided(self, statement: ir.If) -> None:
+    def _decided(self, statement: kernel_ir.If) -> None:
         """All lanes go one way."""
         code, ends = self.code, []
 
@@ -251,10 +251,10 @@ class _Widened:
         made = []
         for number, x in enumerate(statement.joined):
             self.values[str(x.value.name)] = value = code.named(ends[0][number].type)
-            made.append(ir.Joined(value.value, ends[0][number].value, ends[1][number].value))
-        code.put(ir.If(self._of(statement.test).value, then, otherwise, tuple(made), statement.rare))
+            made.append(kernel_ir.Joined(value.value, ends[0][number].value, ends[1][number].value))
+        code.put(kernel_ir.If(self._of(statement.test).value, then, otherwise, tuple(made), statement.rare))
 
-    def _chosen(self, statement: ir.If) -> None:
+    def _chosen(self, statement: kernel_ir.If) -> None:
         """Either way with the lanes that go it."""
         code, test, here = self.code, self._wide(statement.test), self._here()
         kept = self._local(self.mask_type)
@@ -279,7 +279,7 @@ class _Widened:
         for x, place in zip(statement.joined, made, strict=True):
             self.values[str(x.value.name)] = self._get(place)
 
-    def _repeated(self, loop: ir.While) -> None:
+    def _repeated(self, loop: kernel_ir.While) -> None:
         if id(loop) not in self.uniform.parted:
             self._together(loop)
             return
@@ -303,27 +303,27 @@ class _Widened:
         self.loops.append((left, again))
         body = self.code.written(lambda: self._block(loop.body))
         self.loops.pop()
-        self.code.put(ir.While(before, tests[0].value, body, self.code.written(after)))
+        self.code.put(kernel_ir.While(before, tests[0].value, body, self.code.written(after)))
         self.mask.store(self._get(left))
 
-    def _together(self, loop: ir.While) -> None:
+    def _together(self, loop: kernel_ir.While) -> None:
         """A loop that all lanes go through as often as each other."""
         before = self.code.written(partial(self._block, loop.before))
         self.loops.append(None)
         body = self.code.written(partial(self._block, loop.body))
         self.loops.pop()
         after = self.code.written(partial(self._block, loop.after))
-        self.code.put(ir.While(before, self._of(loop.test).value, body, after))
+        self.code.put(kernel_ir.While(before, self._of(loop.test).value, body, after))
 
-    def _leave_turn(self, statement: ir.Break | ir.Continue) -> None:
+    def _leave_turn(self, statement: kernel_ir.Break | kernel_ir.Continue) -> None:
         if self.loops[-1] is None:
             self.code.put(statement)
             return
-        place = self.loops[-1][isinstance(statement, ir.Continue)]
+        place = self.loops[-1][isinstance(statement, kernel_ir.Continue)]
         place.store(self._both("or", self._get(place), self._here()))
         self.mask.store(self._none())
 
-    def _return(self, statement: ir.Return) -> None:
+    def _return(self, statement: kernel_ir.Return) -> None:
         value = None if statement.value is None else self._wide(statement.value)
         if id(statement) not in self.uniform.parted:
             self.code.give(value)
@@ -382,5 +382,5 @@ class _Widened:
                 made.store(code.let(found.type, "select", same, found, self._get(made)))
             left.store(self._without(waiting, same))
 
-        code.put(ir.While(before, test.value, code.written(group)))
+        code.put(kernel_ir.While(before, test.value, code.written(group)))
         return None if made is None else self._get(made)

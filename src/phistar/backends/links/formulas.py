@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links import brackets, mixed, values
+from phistar.backends.links import brackets, two_velocities, values
 from phistar.backends.links.values import Links
 
 Block = Any  # an array, or None
@@ -49,11 +49,11 @@ FORMULAS: dict[str, Callable[..., Block]] = {
     "joint_acceleration": _joint_acceleration,
     "bias_force": _of_blocks(values.bias_force),
     "rotor_moment": values.rotor_moment,
-    "reference_acceleration": mixed.reference_acceleration,
-    "reference_turning": mixed.reference_turning,
-    "reference_rotor_moment": mixed.reference_rotor_moment,
-    "reference_force": _of_blocks(mixed.reference_force),
-    "turning": mixed.turning,
+    "reference_acceleration": two_velocities.reference_acceleration,
+    "reference_turning": two_velocities.reference_turning,
+    "reference_rotor_moment": two_velocities.reference_rotor_moment,
+    "reference_force": _of_blocks(two_velocities.reference_force),
+    "turning": two_velocities.turning,
     "subspace_rate": _subspace_rate,
     "diagonal": _of_blocks(values.diagonal),
     "motion_bracket": _of_blocks(brackets.bracket),

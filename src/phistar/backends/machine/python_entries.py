@@ -12,7 +12,21 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 
-from phistar.backends.kernels import F64, I1, I32, I64, PLACE, Code, Func, Local, Memory, Module, Outside, Table, ir
+from phistar.backends.kernels import (
+    F64,
+    I1,
+    I32,
+    I64,
+    PLACE,
+    Code,
+    Func,
+    Local,
+    Memory,
+    Module,
+    Outside,
+    Table,
+    kernel_ir,
+)
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.machine.threads import STATES_PER_THREAD
 
@@ -63,7 +77,7 @@ class _Entry:
                 self.code.call(self.known["Py_DecRef"], held)
             self.code.give(self.code.like(0, PLACE) if failed else self.otherwise())
 
-        self.code.put(ir.If(test.value, self.code.written(leave), rare=True))
+        self.code.put(kernel_ir.If(test.value, self.code.written(leave), rare=True))
 
     def otherwise(self) -> Local:
         self.code.call(self.known["Py_IncRef"], self.known["otherwise"])
@@ -142,7 +156,7 @@ class _Single(_Entry):
         array, axes = self.argument(number)
         plain = self.not_plain(array, axes, 1)
         if self.batches and not number:
-            self.code.put(ir.If(plain.value, self.code.written(lambda: self.batch(axes))))
+            self.code.put(kernel_ir.If(plain.value, self.code.written(lambda: self.batch(axes))))
         else:
             self.leave_if(plain)
         shape, strides, data = self.laid_out(array)
@@ -255,7 +269,7 @@ class _Many(_Entry):
         before = self.flags(word)
         word.store(before & ~_FLAGS)
         code.call("llvm.x86.sse.ldmxcsr", word)
-        code.call("loop", table, self.dims, told, code.like(0, ir.TABLES))
+        code.call("loop", table, self.dims, told, code.like(0, kernel_ir.TABLES))
         after = self.flags(word)
         code.call(self.known["PyEval_RestoreThread"], thread)
         return self.differs(after & _RAISED, 0)
@@ -268,7 +282,7 @@ class _Many(_Entry):
 def door_module(signature: Signature) -> Module:
     """`single` over a `loop` and tables elsewhere, whose addresses `behind` is to hold."""
     steps = (*[0] * signature.arrays, *signature.strides)
-    loop = Code("loop", args=ir.TABLES, dimensions=I64.read, steps=I64.read, none=ir.TABLES)
+    loop = Code("loop", args=kernel_ir.TABLES, dimensions=I64.read, steps=I64.read, none=kernel_ir.TABLES)
     loop.inner, behind = False, loop.table("behind", PLACE.to)
     given = (loop[x] for x in ("args", "dimensions", "steps"))
     loop.call(behind.load(kind=PLACE), *given, behind.at(1).load(kind=PLACE))
@@ -278,7 +292,7 @@ def door_module(signature: Signature) -> Module:
     for n in range(signature.arrays):
         table.at(n).store(block[f"a{n}"])
     one, told = (block.table(name, I64.read) for name in ("one", "steps"))
-    block.call("loop", table, one, told, block.like(0, ir.TABLES))
+    block.call("loop", table, one, told, block.like(0, kernel_ir.TABLES))
     tables = Table("one", I64, (1,)), Table("steps", I64, steps)
     own = Module((loop.function, block.function), tables, (Memory("behind", PLACE, 2, inner=False),))
     return own.with_(entries_module(signature, batches=True))

@@ -31,7 +31,7 @@ from phistar.sweeps.ir import (
     times,
 )
 from phistar.sweeps.passes import order
-from phistar.sweeps.validate import validate
+from phistar.sweeps.validate_program import validate
 
 Terms = Mapping[str, Term]
 ONE = Fraction(1)

@@ -1,7 +1,7 @@
 """Kernels for long chains and big trees: loops over the links, one traced step per sweep and kind of link.
 
 The code knows only the kinds of joints that occur and how they are placed; how many links there are, how they hang
-together and what they weigh is data (`tables.py`). So it compiles in the same time for ten links and for ten
+together and what they weigh is data (`robot_tables.py`). So it compiles in the same time for ten links and for ten
 thousand, and its memory is linear in the links.
 """
 

@@ -34,8 +34,8 @@ from phistar.backends.rolled.link_memory import (
 )
 from phistar.backends.rolled.plan import Plan
 from phistar.backends.rolled.recorder import Place, Step
+from phistar.backends.rolled.robot_tables import tables
 from phistar.backends.rolled.rolled_links import RolledLinks
-from phistar.backends.rolled.tables import tables
 from phistar.backends.traces.trace import INPUT
 
 ENTRY = "kernel"

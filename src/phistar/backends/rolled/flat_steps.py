@@ -12,8 +12,8 @@ import numpy as np
 
 from phistar.backends.links import values as link
 from phistar.backends.links.formulas import FORMULAS
-from phistar.backends.programs.blocks import Block, BlockDomain, block_times
 from phistar.backends.programs.body_axes import LIFT
+from phistar.backends.programs.structural_blocks import Block, BlockDomain, block_times
 from phistar.backends.rolled.plan import AT_FRAMES, BIAS, FRAME_POSES, Plan, parts, read_off, taken_in, total
 from phistar.backends.rolled.recorder import Recorder, Step
 from phistar.spatial import cross

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from phistar.backends.code.stepping_loop import entry
-from phistar.backends.kernels import F64, I1, I64, U32, Code, Func, Local, copy_function, ir
+from phistar.backends.kernels import F64, I1, I64, U32, Code, Func, Local, copy_function, kernel_ir
 from phistar.backends.rolled.link_memory import FIXED, LINK
 
 COLUMNS = ("kind", "own", "parent", "passing", "passed", "children", "siblings", "frame", "more", "end", "constant")
@@ -109,7 +109,7 @@ def _fill(sizes: Sizes) -> Func:
 
 
 def _stage(number: int, stage: Calls, sizes: Sizes) -> Func:
-    code = Code(f"stage{number}", data=ir.TABLES, work=F64.to, scratch=F64.to, both=I1)
+    code = Code(f"stage{number}", data=kernel_ir.TABLES, work=F64.to, scratch=F64.to, both=I1)
     if stage.direction == "flat":
         stage.put(code, 0, sizes, {"flat": code["work"]})
     elif stage.direction == "frames":

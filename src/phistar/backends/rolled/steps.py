@@ -21,8 +21,8 @@ from phistar.backends.links.link_frames import ROOT, SCREW
 from phistar.backends.links.mechanism import Act, Mechanism
 from phistar.backends.links.rigid import SixWide
 from phistar.backends.links.values import Links, inertia_matrix
-from phistar.backends.programs.blocks import Block, BlockDomain, block_times, block_total, block_transposed
 from phistar.backends.programs.body_axes import AXES, MOVED
+from phistar.backends.programs.structural_blocks import Block, BlockDomain, block_times, block_total, block_transposed
 from phistar.backends.rolled.plan import BIAS, Plan, accumulator, gathered, read_off, total
 from phistar.backends.rolled.recorder import Place, Recorder, Step, remembered
 from phistar.backends.traces.trace import Scalar

@@ -14,13 +14,8 @@ import numpy as np
 
 import phistar as ps
 from phistar.cli.benchmark import peer_mujoco, peer_pinocchio, robots
-from phistar.cli.benchmark.machine import machine
-from phistar.cli.benchmark.peak import peak
-from phistar.cli.benchmark.plan import COMPILING, EACH_OTHER, ONE_STATE, TWO_THREADS, Plan, step
-from phistar.cli.benchmark.profile import profiles
-from phistar.cli.benchmark.single_calls import single_calls
-from phistar.cli.benchmark.start import Start, environment, kernels, starts
-from phistar.cli.benchmark.tasks import (
+from phistar.cli.benchmark.benchmark_plan import COMPILING, EACH_OTHER, ONE_STATE, TWO_THREADS, Plan, step
+from phistar.cli.benchmark.benchmark_tasks import (
     FORWARD,
     ROLLOUT,
     SMALLEST_BATCH,
@@ -35,6 +30,11 @@ from phistar.cli.benchmark.tasks import (
     states_for,
     values,
 )
+from phistar.cli.benchmark.machine import machine
+from phistar.cli.benchmark.peak import peak
+from phistar.cli.benchmark.profile import profiles
+from phistar.cli.benchmark.single_calls import single_calls
+from phistar.cli.benchmark.start import Start, environment, kernels, starts
 from phistar.cli.benchmark.timing import Contestant, Timing, calls_for, calls_in_turn, contest, rows_of
 from phistar.errors import PhistarError
 from phistar.model import Model

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.cli.benchmark.tasks import FORWARD, INVERSE, ROLLOUT, STEP, States
+from phistar.cli.benchmark.benchmark_tasks import FORWARD, INVERSE, ROLLOUT, STEP, States
 from phistar.cli.benchmark.timing import Contestant, calls_for, calls_in_turn
 from phistar.errors import PhistarError
 from phistar.model import Free, Model, Prismatic, Revolute

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.cli.benchmark.tasks import DERIVATIVES, FORWARD, INVERSE, MASS, MASS_INVERSE, TASK_SPACE, States
+from phistar.cli.benchmark.benchmark_tasks import DERIVATIVES, FORWARD, INVERSE, MASS, MASS_INVERSE, TASK_SPACE, States
 from phistar.cli.benchmark.timing import Contestant, calls_for, calls_in_turn, rows_of
 from phistar.errors import PhistarError
 from phistar.model import Free, Model, Prismatic, Revolute

@@ -15,7 +15,7 @@ from typing import Any
 import phistar as ps
 from phistar.backends.code.packed import module_text
 from phistar.backends.machine.jit import Target, assembly, host
-from phistar.cli.benchmark.tasks import DERIVATIVES, FORWARD, INVERSE, MASS, MASS_INVERSE
+from phistar.cli.benchmark.benchmark_tasks import DERIVATIVES, FORWARD, INVERSE, MASS, MASS_INVERSE
 from phistar.derivatives import RECORDED
 from phistar.model import Model
 

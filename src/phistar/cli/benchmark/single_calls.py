@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import phistar as ps
+from phistar.cli.benchmark.benchmark_tasks import States, frame_of
 from phistar.cli.benchmark.peer_pinocchio import Pinocchio
-from phistar.cli.benchmark.tasks import States, frame_of
 from phistar.cli.benchmark.timing import calls_for, calls_in_turn, contest, rows_of
 from phistar.model import Model
 

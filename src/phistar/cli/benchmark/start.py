@@ -22,9 +22,9 @@ import numpy as np
 import phistar as ps
 from phistar.backends.links.common_frame import single_axes
 from phistar.backends.machine import cache
-from phistar.backends.pairwise.kernel import pair_operations
+from phistar.backends.pairwise.pair_kernel import pair_operations
+from phistar.cli.benchmark.benchmark_tasks import ROLLOUT, ours, random_states
 from phistar.cli.benchmark.robots import build
-from phistar.cli.benchmark.tasks import ROLLOUT, ours, random_states
 from phistar.model import Model
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from phistar.cli.benchmark.tasks import DERIVATIVES, FORWARD, INVERSE, MASS, MASS_INVERSE, ROLLOUT
+from phistar.cli.benchmark.benchmark_tasks import DERIVATIVES, FORWARD, INVERSE, MASS, MASS_INVERSE, ROLLOUT
 
 Facts = dict[str, Any]
 REACHED, MISSED, UNKNOWN = "reached", "missed", "not measured"

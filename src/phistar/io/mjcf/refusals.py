@@ -10,7 +10,7 @@ from typing import Any
 
 from phistar.errors import FileError
 from phistar.io.mjcf.compile import Compiled
-from phistar.io.mjcf.tendons import wraps
+from phistar.io.mjcf.supported_tendons import wraps
 from phistar.io.xml import quote
 
 KINDS = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from phistar.io import xml
 from phistar.io.packages import Folders
-from phistar.io.sdf.values import child, flag, pose, relative_to, text
+from phistar.io.sdf.sdf_values import child, flag, pose, relative_to, text
 from phistar.io.urdf.notes import Notes
-from phistar.io.urdf.values import name_of
+from phistar.io.urdf.urdf_values import name_of
 from phistar.io.xml import Element, quote
 from phistar.spatial import Pose
 

@@ -18,11 +18,11 @@ import numpy as np
 from phistar import safe_files
 from phistar.errors import FileError, ModelError
 from phistar.io.packages import FolderList, Folders
-from phistar.io.usd.bodies import UsdBody, read_body
 from phistar.io.usd.units import Units
+from phistar.io.usd.usd_bodies import UsdBody, read_body
 from phistar.model import Fixed, Free, Model, Prismatic, Revolute, Spherical
 from phistar.model.geometry import Geometry
-from phistar.model.graph import Connection, from_graph
+from phistar.model.mechanism_graph import Connection, from_graph
 from phistar.spatial import Pose
 
 LARGEST = 256 * 2**20  # bytes of a layer

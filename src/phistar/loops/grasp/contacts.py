@@ -15,7 +15,7 @@ import numpy as np
 
 from phistar.errors import ModelError
 from phistar.loops.cut import Rows, across, same_point
-from phistar.model.joints.cut import CutKind
+from phistar.model.joints.cut_joints import CutKind
 from phistar.model.joints.parameters import per_dof, unit_axis
 from phistar.spatial import cross, skew, times
 

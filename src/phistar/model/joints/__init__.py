@@ -1,6 +1,6 @@
 """The kinds of joints, one file each."""
 
-from phistar.model.joints.cut import Coupling, CutKind, Cylindrical, Distance
+from phistar.model.joints.cut_joints import Coupling, CutKind, Cylindrical, Distance
 from phistar.model.joints.fixed import Fixed
 from phistar.model.joints.free import Free
 from phistar.model.joints.helical import Helical

@@ -16,7 +16,7 @@ import numpy as np
 from phistar.dynamics import kinetic_energy, momentum, potential_energy
 from phistar.model import Free, Model
 from phistar.sim.scenes.kernels import moving, with_inertias
-from phistar.sim.steps import Step
+from phistar.sim.step_records import Step
 from phistar.sim.world import World
 
 
