@@ -27,7 +27,7 @@ from multibody.digits import Digits
 import phistar as ps
 from phistar.backends.traces.symbolic import replay
 from phistar.cli.benchmark import peer_pinocchio, robots
-from phistar.cli.benchmark.tasks import States
+from phistar.cli.benchmark.benchmark_tasks import States
 from phistar.recording import WRITTEN_OUT, Recording, record
 from phistar.stated import Stated, StatedFunction
 
