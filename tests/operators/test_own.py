@@ -112,6 +112,7 @@ def test_numbers_that_are_not_what_was_declared_are_refused(value, sentence):
         (lambda: A.operator("phi", "Rates", "Torques"), "phi is a symbol of the algebra already"),
         (lambda: A.operator("Z", "Rate", "Torques"), "There is no space 'Rate'; there are"),
         (lambda: A.operator("Z", "Rates", "Torques", structure="sparse"), "sparse is no structure"),
+        (lambda: A.operator("Z", "Rates", "Torques", structure=("positive",)), "it is said in words"),
         (
             lambda: A.operator("Z", "Rates", "Rates", structure="symmetric"),
             "only operators between a space and its dual",

@@ -201,6 +201,14 @@ class FactorRule:
         return None
 
 
+def whole_factors(law: Law, symbols: Symbols) -> tuple[FactorRule, FactorRule]:
+    """A law as a rule for runs of factors, and its adjoint."""
+    left, right = law.sides(symbols)
+    sides = (left, right), (adjoint(left), adjoint(right))
+    first, second = (FactorRule(law, x.factors if isinstance(x, Product) else (x,), y) for x, y in sides)
+    return first, second
+
+
 @cache
 def factor_rules(symbols: Symbols, setting: Setting) -> tuple[FactorRule, ...]:
     """Definitions, and the lemmas whose left side is not a single word."""
@@ -208,10 +216,9 @@ def factor_rules(symbols: Symbols, setting: Setting) -> tuple[FactorRule, ...]:
     for law in LAWS:
         if law.as_rule != "always" or not setting.meets(law.needs):
             continue
-        left, right = law.sides(symbols)
+        left = law.sides(symbols)[0]
         if is_definition(left) or not is_word(left):
-            for side, other in ((left, right), (adjoint(left), adjoint(right))):
-                rules.append(FactorRule(law, side.factors if isinstance(side, Product) else (side,), other))
+            rules += whole_factors(law, symbols)
     return tuple(rules)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from itertools import combinations
 
 import phistar.identities.applications
@@ -22,12 +22,11 @@ import phistar.identities.two_way_laws  # noqa: F401 - the modules register thei
 from phistar.errors import StatementError
 from phistar.identities.derivation import Derivation
 from phistar.identities.factor import factor
-from phistar.identities.inverses import cancel, check_inverses, innovations_of, inverses, split_product, split_sum
+from phistar.identities.inverses import check_inverses, innovations_of, inverses, split_product, split_sum
 from phistar.identities.justify import (
     Instance,
     Rewrite,
     Step,
-    Use,
     Uses,
     in_adjoint,
     in_inverse,
@@ -37,12 +36,24 @@ from phistar.identities.justify import (
     use,
 )
 from phistar.identities.kinematic_laws import phi_absorbs_shift
-from phistar.identities.law import SENTENCES, Condition, Law, Setting
+from phistar.identities.known_inverses import by_known_inverse
+from phistar.identities.law import SENTENCES, Condition, Setting
 from phistar.identities.low_rank import split_low_rank
-from phistar.identities.match import WordRule, factor_rules, parts_of, word_rules
+from phistar.identities.match import WordRule, factor_rules, parts_of, whole_factors, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyLetters, TooManyTerms, expand, letters
 from phistar.identities.rates import is_unresolved, rate_of
-from phistar.identities.riccati import lemma_1, mixed_congruence
+from phistar.identities.reduction import (
+    ROUNDS,
+    Endless,
+    Path,
+    all_symbols,
+    as_polynomial,
+    by_rules,
+    displayed,
+    known_symbols,
+    title_of,
+)
+from phistar.identities.riccati import articulated_shift_gathered, lemma_1, mixed_congruence
 from phistar.identities.statement_cost import cost
 from phistar.identities.vector_derivatives import CITATION, differentiated
 from phistar.operators.linearized import BRACKETS, PARTIALS, PLACE
@@ -50,14 +61,7 @@ from phistar.operators.linearized import partial as by_place
 from phistar.operators.nodes import Inverse, Node, Product, Symbol, adjoint
 from phistar.operators.rate_letters import GRADIENT, LOG_DET
 from phistar.operators.spaces import SCALARS
-from phistar.operators.symbols import Symbols, has_pair
-
-Path = list[tuple[WordRule | None, Polynomial]]
-_ROUNDS = 200  # far above any derivation; the rules terminate, this only turns a mistake in a new law into a sentence
-
-
-class Endless(StatementError):
-    """Laws that rewrite in circles."""
+from phistar.operators.symbols import Symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +81,36 @@ def forms(node: Node, symbols: Symbols, setting: Setting, innovations: bool = Tr
     Without `innovations` mass matrices are left to be factored as numbers, which is cheaper for a few links (R87,
     Fig. 4).
     """
+    found: dict[Node, Form] = {}
+    for form in _reached(node, symbols, setting, innovations):
+        for each in _gathered(form, symbols):
+            found.setdefault(each.node, each)
+    return tuple(found.values())
+
+
+def _reached(node: Node, symbols: Symbols, setting: Setting, innovations: bool) -> Iterator[Form]:
     written = as_written(node, symbols, setting, innovations)
     first = _end(node, written)
-    found = {} if _needs_definitions(node) else {node: Form(node, (), tuple)}
-    found.setdefault(first, Form(first, (), lambda: tuple(_grouped(written))))
+    if not _needs_definitions(node):
+        yield Form(node, (), tuple)
+    yield Form(first, (), lambda: tuple(_grouped(written)))
     for form in _squares(first, symbols, setting):
-        told = lambda form=form: tuple(_grouped([*written, *form.told()]))  # noqa: E731
-        found.setdefault(form.node, Form(form.node, form.chosen, told))
+        yield Form(form.node, form.chosen, lambda form=form: tuple(_grouped([*written, *form.told()])))
     for chosen, path in _paths(first, symbols, setting):
-        end = factor(path[-1][1])
-        told = lambda path=path: tuple(_grouped(written + _displayed(first, path)))  # noqa: E731
-        found.setdefault(end, Form(end, tuple(dict.fromkeys(_title(rule.law) for rule in chosen)), told))
-    return tuple(found.values())
+        told = lambda path=path: tuple(_grouped(written + displayed(first, path)))  # noqa: E731
+        yield Form(factor(path[-1][1]), tuple(dict.fromkeys(title_of(rule.law) for rule in chosen)), told)
+
+
+def _gathered(form: Form, symbols: Symbols) -> Iterator[Form]:
+    """A form, and before it the one that has ℰψ for ℰφ − KH: of forms that cost the same the first is taken."""
+    law, steps, node = articulated_shift_gathered, [], form.node
+    for rule in (rule for one in all_symbols(node, symbols) for rule in whole_factors(law, one)):
+        while rule.left[0] in parts_of(node) and (new := rewritten(node, rule.rewrite)):
+            steps.append(Step(node, new.node, title_of(law), law.citation, new.uses))
+            node = new.node
+    if steps:
+        yield Form(node, form.chosen, lambda: tuple(_grouped([*form.told(), *steps])))
+    yield form
 
 
 @cache
@@ -110,16 +132,15 @@ def derivation_of(node: Node, form: Form, symbols: Symbols, setting: Setting, ma
 
 def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tuple[WordRule, ...], Path]]:
     """To the normal form, and on from there with each choice of optional laws; and ψMφ* as it stands, which costs less
-    where φ*a is made anyway. What grows without end is given up, and
-    so are optional laws that rewrite in circles with the others."""
+    where φ*a is made anyway. Given up: what grows without end, and optional laws that rewrite in circles."""
     with suppress(TooManyTerms, TooManyLetters):
-        normal = _as_polynomial(expand(node), symbols, setting, ())
+        normal = as_polynomial(expand(node), symbols, setting, ())
         for chosen in _choices(normal[-1][1], symbols, setting):
             with suppress(TooManyTerms, TooManyLetters, *([Endless] if chosen else [])):
-                more = _as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else []
+                more = as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else []
                 yield chosen, normal + more
         if any(rule is not None and rule.law is mixed_congruence for rule, _ in normal):
-            yield (), _as_polynomial(expand(node), symbols, setting, (), without=mixed_congruence)
+            yield (), as_polynomial(expand(node), symbols, setting, (), without=mixed_congruence)
 
 
 def _squares(node: Node, symbols: Symbols, setting: Setting) -> Iterator[Form]:
@@ -160,19 +181,24 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
     simplified inside."""
     steps = by_product_rule(node, symbols, setting)
     node = _end(node, steps)
-    known = _all_symbols(node, symbols)
-    for _ in range(_ROUNDS):
+    known = all_symbols(node, symbols)
+    for _ in range(ROUNDS):
         step = (
             _step(node, rewritten(node, split_product), "inverse of a product", "")
             or _step(node, rewritten(node, split_sum), "inverse of a sum of inverses", "")
             or _by_lemmas(node, known, setting)
+            or by_known_inverse(node, known, setting)
             or (_by_innovations(node, symbols, setting, known) if innovations else None)
             or (_step(node, rewritten(node, split_low_rank), "matrix inversion lemma", "") if innovations else None)
         )
         if step is None:
             check_inverses(node)
-            steps += _inside_inverses(node, symbols, setting)
-            return steps + _inside_brackets(_end(node, steps), symbols, setting)
+            inside = _inside_inverses(node, symbols, setting)
+            steps += inside
+            node = _end(node, inside)
+            if not (innovations and inside and any(innovations_of(x, symbols, setting) for x in inverses(node))):
+                return steps + _inside_brackets(node, symbols, setting)
+            continue
         steps.append(step)
         node = step.after
     raise StatementError(f"The laws do not come to an end on {node!r}; one that was added rewrites in circles.")
@@ -188,7 +214,7 @@ def _by_lemmas(node: Node, known: list[Symbols], setting: Setting) -> Step | Non
         for rule in factor_rules(one, setting):
             if rule.left[0] not in there:  # most laws by far
                 continue
-            step = _step(node, rewritten(node, rule.rewrite), _title(rule.law), rule.law.citation)
+            step = _step(node, rewritten(node, rule.rewrite), title_of(rule.law), rule.law.citation)
             if step:
                 return step
     return None
@@ -205,7 +231,7 @@ def _by_innovations(node: Node, symbols: Symbols, setting: Setting, known: list[
             known.append(found[1])
         return found[0]
 
-    return _step(node, rewritten(node, change), _title(lemma_1), lemma_1.citation)
+    return _step(node, rewritten(node, change), title_of(lemma_1), lemma_1.citation)
 
 
 def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
@@ -257,10 +283,10 @@ def by_product_rule(node: Node, symbols: Symbols, setting: Setting) -> list[Step
         before, first, needs = _end(node, steps), *_product_rule(derivative, symbols, setting)
         name, citation = _RULES.get(derivative.name, ("product rule", CITATION))
         shorter = word_rules(symbols, setting, "motion") if derivative.name in (*PARTIALS, GRADIENT) else []
-        tidied = _by_rules(expand(first), [*always, *shorter])
+        tidied = by_rules(expand(first), [*always, *shorter])
         rule = use(Instance(name, citation, derivative, first, "law", needs))
         product_rule = Step(derivative, first, name, citation, lambda rule=rule: (rule,))
-        for step in [product_rule, *_displayed(first, tidied)]:
+        for step in [product_rule, *displayed(first, tidied)]:
             replaced = _everywhere_in(before, Step(derivative, step.after, step.law, step.citation, step.uses))
             if replaced:
                 steps.append(replace(_joined(replaced), before=_end(node, steps)))
@@ -301,75 +327,14 @@ def _joined(steps: list[Step]) -> Step:
     return Step(first.before, last.after, last.law, last.citation, lambda: tuple(u for s in steps for u in s.uses()))
 
 
-def _as_polynomial(
-    polynomial: Polynomial, symbols: Symbols, setting: Setting, chosen: tuple[WordRule, ...], without: Law | None = None
-) -> Path:
-    """One entry per law, applied wherever it matches, until nothing matches. None is X X⁻¹ = I."""
-    known = _known_symbols(polynomial, symbols)
-    always = [rule for one in known for rule in word_rules(one, setting, "always") if rule.law is not without]
-    return _by_rules(polynomial, [*always, *chosen])
-
-
-def _by_rules(polynomial: Polynomial, rules: list[WordRule]) -> Path:
-    path: Path = []
-    for _ in range(_ROUNDS):
-        there = {letter for word in polynomial.terms for letter in word}
-        for rule in (None, *(rule for rule in rules if rule.letters <= there)):
-            after = cancel(polynomial) if rule is None else rule.applied(polynomial)
-            if not after.same_as(polynomial):
-                path.append((rule, after))
-                polynomial = after
-                break
-        else:
-            return path or [(None, polynomial)]
-    raise Endless(f"The laws do not come to an end on {factor(polynomial)!r}; one of them rewrites in circles.")
-
-
-def _displayed(node: Node, path: Path) -> list[Step]:
-    steps: list[Step] = []
-    before = expand(node)
-    for rule, polynomial in path:
-        title, citation = (_title(rule.law), rule.law.citation) if rule else ("collecting terms", "")
-        why = partial(_uses_of, rule, before)
-        steps.append(Step(node, factor(polynomial), title, citation, why))
-        node, before = steps[-1].after, polynomial
-    return steps
-
-
-def _uses_of(rule: WordRule | None, polynomial: Polynomial) -> Uses:
-    """Where a rule, or X X⁻¹ = I, is used."""
-    uses: list[Use] = []
-    if rule is None:
-        cancel(polynomial, uses)
-    else:
-        rule.applied(polynomial, uses)
-    return tuple(uses)
-
-
-def _title(law: Law) -> str:
-    return law.name.replace("_", " ")
-
-
 def _choices(polynomial: Polynomial, symbols: Symbols, setting: Setting) -> list[tuple[WordRule, ...]]:
     """Nothing, each group of optional laws that fits somewhere, and each two of them."""
-    known = _known_symbols(polynomial, symbols)
+    known = known_symbols(polynomial, symbols)
     rules = [rule for one in known for rule in word_rules(one, setting, "choice")]
     fitting = [rule for rule in rules if any(rule.find(word) for word in polynomial.terms)]
     groups = list(dict.fromkeys(rule.group for rule in fitting))
     subsets = [(), *((group,) for group in groups), *combinations(groups, 2)]
     return [tuple(rule for rule in rules if rule.group in subset) for subset in subsets]
-
-
-def _known_symbols(polynomial: Polynomial, symbols: Symbols) -> list[Symbols]:
-    """The symbols of every Riccati pair in a polynomial."""
-    letters_there = dict.fromkeys(x for word in polynomial.terms for x in word)
-    return list(dict.fromkeys(one for letter in letters_there for one in _all_symbols(letter, symbols))) or [symbols]
-
-
-def _all_symbols(node: Node, symbols: Symbols) -> list[Symbols]:
-    """The symbols of every Riccati pair that occurs in a node, the mechanism's own first."""
-    pairs = [x.of for x in letters(node) if isinstance(x, Symbol) and has_pair(x)]
-    return list(dict.fromkeys([symbols, *(symbols.with_pair(*pair) for pair in pairs)]))
 
 
 def _grouped(steps: list[Step]) -> list[Step]:

@@ -66,6 +66,12 @@ def articulated_shift(s: Symbols) -> Equation:
     return s.E_psi, s.E_phi - s.K @ s.axes
 
 
+@law("RJK91 eq. 10; KJR92 eq. 28", as_rule="never")
+def articulated_shift_gathered(s: Symbols) -> Equation:
+    """ℰψ again, in forms that are done: it costs what ℰφ − KH costs, and reads shorter."""
+    return s.E_phi - s.K @ s.axes, s.E_psi
+
+
 @law("KJR92 eq. 34; eq. 59", as_rule="choice", group="base")
 def articulated_base(s: Symbols) -> Equation:
     """W = E(I − GH)."""

@@ -84,9 +84,19 @@ def joseph_update(s: Symbols) -> Equation:
     return updated_inertia(s), kept @ s.P @ kept.T + noise
 
 
-@law("R87 eq. 81", "serial", as_rule="never")
+@law("R87 eq. 81", "serial", as_rule="choice", group="costates")
 def costate_covariance_propagation(s: Symbols) -> Equation:
-    return s.Delta, s.E_phi.T @ s.Omega @ s.E_phi
+    return s.E_phi.T @ s.Omega @ s.E_phi, s.Delta
+
+
+@law("KJR92 eq. 27; R87 eq. 81", "serial", as_rule="choice", group="costates")
+def costate_covariance_meets_gain(s: Symbols) -> Equation:
+    return s.E_phi.T @ s.Omega @ s.K, s.Delta @ s.G
+
+
+@law("KJR92 eq. 27; R87 eq. 81", "serial", as_rule="choice", group="costates")
+def costate_covariance_between_gains(s: Symbols) -> Equation:
+    return s.K.T @ s.Omega @ s.K, s.G.T @ s.Delta @ s.G
 
 
 @law("R87 eq. 82", as_rule="never")
@@ -94,6 +104,13 @@ def costate_covariance_update(s: Symbols) -> Equation:
     """Δ⁻, which is Ω, from Δ⁺ across a joint."""
     kept = s.I - s.G @ s.H
     return s.Omega, kept.T @ s.Delta @ kept + s.H.T @ s.D.inv @ s.H
+
+
+@law("R87 eq. 82", as_rule="choice", group="costates")
+def costate_covariance_gathered(s: Symbols) -> Equation:
+    """The update read backwards: what gains take from Δ⁺ on both sides is Δ⁻ again, with the terms it lacks."""
+    one = s.Delta @ s.G @ s.H
+    return s.H.T @ s.G.T @ one, s.Omega - s.Delta + one + one.T - s.H.T @ s.D.inv @ s.H
 
 
 def smoothed_covariance(s: Symbols) -> Node:

@@ -28,6 +28,8 @@ STRUCTURES = {
 def own_operator(name: str, source: Space, target: Space, structure: str) -> Symbol:
     """A symbol that maps `source` to `target`; its structure is words of `STRUCTURES`."""
     traits = {OWN}
+    if not isinstance(structure, str):
+        raise StatementError(f'{name}: structure={structure!r}; it is said in words, e.g. "positive block-diagonal".')
     for word in structure.replace(",", " ").split():
         if word not in STRUCTURES:
             raise StatementError(f"{name}: {word} is no structure; an operator may be {', '.join(STRUCTURES)}.")
