@@ -24,11 +24,13 @@ WRITTEN = {
     "(HφG)⁻¹": (lambda s: (s.H @ s.phi @ s.G).inv, "I − HψK"),
     "lemma 1 multiplied out": (
         lambda s: (
-            s.D
-            + s.H @ s.phi @ s.K @ s.D
-            + s.D @ s.K.T @ s.phi.T @ s.H.T
-            + s.H @ s.phi @ s.K @ s.D @ s.K.T @ s.phi.T @ s.H.T
-        ).inv,
+            (
+                s.D
+                + s.H @ s.phi @ s.K @ s.D
+                + s.D @ s.K.T @ s.phi.T @ s.H.T
+                + s.H @ s.phi @ s.K @ s.D @ s.K.T @ s.phi.T @ s.H.T
+            ).inv
+        ),
         "(I − HψK)*D⁻¹(I − HψK)",
     ),
 }
