@@ -7,8 +7,8 @@ import pytest
 from phistar.cli.checker import evaluate, replay
 from phistar.identities.rewriter import simplify
 from phistar.operators.show import text
-from tests.identities.test_rewriter import assert_equal
 from tests.identities.test_proof import CHAIN
+from tests.identities.test_rewriter import assert_equal
 from tests.trees import mechanism
 
 WRITTEN = {

@@ -42,8 +42,8 @@ def test_the_steps_to_zero_are_certified(name):
 def test_what_does_not_vanish_stays():
     a = CHAIN
     spring = a.operator("S", "Rates", "Torques", structure="positive block-diagonal")
-    for statement in (a.mass - spring, a.T - a.C, a.phi - a.psi, a.mass.inv - (a.mass + spring).inv):
-        assert statement.simplify().show() != "0"
+    for whole in (a.mass - spring, a.T - a.C, a.phi - a.psi, a.mass.inv - (a.mass + spring).inv):
+        assert whole.simplify().show() != "0"
     tree = ps.algebra(tree=True)  # (57) is a law of chains
     assert ZEROS["(57)"](tree).simplify().show() != "0"
 
