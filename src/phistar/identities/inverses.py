@@ -173,6 +173,11 @@ def inverses(node: Node) -> list[Inverse]:
     return list(found)
 
 
+def open_inverses(node: Node) -> list[Inverse]:
+    """Those of more than a letter."""
+    return [x for x in inverses(node) if not isinstance(x.of, Symbol)]
+
+
 def check_inverses(node: Node) -> None:
     for found in inverses(node):
         check_invertible(found.of)

@@ -13,7 +13,7 @@ from phistar.errors import StatementError
 from phistar.identities.axioms import all_symbols, named, order, rules_for
 from phistar.identities.completion import TooMany, as_node
 from phistar.identities.derivation import Derivation
-from phistar.identities.inverses import inverses
+from phistar.identities.inverses import inverses, open_inverses
 from phistar.identities.justify import (
     Rewrite,
     Step,
@@ -166,7 +166,7 @@ def _parts(node: Node) -> Iterator[Node]:
 def _normal_inside(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
     """What stays an inverse, with its inside in normal form, inner ones first."""
     steps: list[Step] = []
-    for opened in [x for x in inverses(node) if not isinstance(x.of, Symbol)]:
+    for opened in open_inverses(node):
         rules = rules_for((opened.of,), symbols, setting)
         inner, polynomial = to_normal_form(opened.of, *rules)
         canonical = as_node(_sorted(polynomial))

@@ -22,7 +22,14 @@ import phistar.identities.two_way_laws  # noqa: F401 - the modules register thei
 from phistar.errors import StatementError
 from phistar.identities.derivation import Derivation
 from phistar.identities.factor import factor
-from phistar.identities.inverses import check_inverses, innovations_of, inverses, split_product, split_sum
+from phistar.identities.inverses import (
+    check_inverses,
+    innovations_of,
+    inverses,
+    open_inverses,
+    split_product,
+    split_sum,
+)
 from phistar.identities.justify import (
     Instance,
     Rewrite,
@@ -183,14 +190,16 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
     node = _end(node, steps)
     known = all_symbols(node, symbols)
     for _ in range(ROUNDS):
+        opened = open_inverses(node)
         step = (
             _step(node, rewritten(node, split_product), "inverse of a product", "")
             or _step(node, rewritten(node, split_sum), "inverse of a sum of inverses", "")
             or _by_lemmas(node, known, setting)
-            or by_known_inverse(node, known, setting)
+            or (by_known_inverse(node, known, setting) if any(x.domain == x.codomain for x in opened) else None)
             or (_by_innovations(node, symbols, setting, known) if innovations else None)
-            or (_step(node, rewritten(node, split_low_rank), "matrix inversion lemma", "") if innovations else None)
         )
+        if step is None and innovations and opened:
+            step = _step(node, rewritten(node, split_low_rank), "matrix inversion lemma", "")
         if step is None:
             check_inverses(node)
             inside = _inside_inverses(node, symbols, setting)
@@ -237,8 +246,7 @@ def _by_innovations(node: Node, symbols: Symbols, setting: Setting, known: list[
 def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
     """What no lemma inverts (a task-space inertia) is at least simplified inside."""
     steps: list[Step] = []
-    open_inverses = [x for x in inverses(node) if not isinstance(x.of, Symbol)]
-    for opened in open_inverses:
+    for opened in open_inverses(node):
         for inner in simplify(opened.of, symbols, setting, True).steps:
             changed = _inside_inverse(inner)
             steps += _everywhere_in(_end(node, steps), changed)

@@ -24,13 +24,9 @@ from phistar.operators.symbols import Symbols
 _FREE = GIVEN.keys() - {"v", "qdd", "a_g", "v_ref", "v_i", "qdd_i"}  # these stand in what others are made of
 
 
-def is_zero(node: Node) -> bool:
-    return isinstance(node, Sum) and not node.terms
-
-
-def vanishing(node: Node, symbols: Symbols, setting: Setting) -> Form | None:
+def vanishing(node: Sum, symbols: Symbols, setting: Setting) -> Form | None:
     """Zero and the steps that lead there, or None where no proof is found."""
-    if not isinstance(node, Sum) or any(n < 2 for n in Counter(_free_letters(node)).values()) or len(node.terms) < 2:
+    if len(node.terms) < 2 or any(n < 2 for n in Counter(_free_letters(node)).values()):
         return None  # what no law speaks of and one term alone has stays
     nothing = Sum((), node.domain, node.codomain)
     less = [(-c, x) for c, x in node.terms if c < 0]

@@ -12,8 +12,8 @@ from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
 from phistar.identities.rewriter import Form, derivation_of, forms
 from phistar.identities.statement_cost import Cost, cost
-from phistar.identities.vanishing import is_zero, vanishing
-from phistar.operators.nodes import Node
+from phistar.identities.vanishing import vanishing
+from phistar.operators.nodes import Node, Sum
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.lower import lower
@@ -59,7 +59,9 @@ def searched(
     """The forms of a statement in order of the operations of their programs; `told`: all forms of the least power of n
     are counted, those too that weigh too much to be chosen."""
     found = sorted(forms(node, symbols, setting, innovations), key=lambda form: cost(form.node, matrix))
-    nothing = next((form for form in found if is_zero(form.node)), None) or vanishing(node, symbols, setting)
+    nothing = next((form for form in found if isinstance(form.node, Sum) and not form.node.terms), None)
+    if nothing is None and isinstance(node, Sum):
+        nothing = vanishing(node, symbols, setting)
     if nothing is not None:
         return Search(node, (Tried(nothing, 0), *(Tried(form, None) for form in found if form is not nothing)))
     least = cost(found[0].node, matrix)
