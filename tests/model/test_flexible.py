@@ -189,3 +189,19 @@ def test_what_is_not_there_for_bodies_that_bend_is_refused():
         model.rerooted("boom")
     with pytest.raises(ps.PhistarError, match="bend"):
         ps.freeflying.mass_matrix(model, q)
+
+
+def test_shapes_fixed_to_an_end_stand_there_and_belong_to_its_node():
+    b = ps.ModelBuilder("arm")
+    beam = ps.beam(2.0, 20.0, 1.0, modes=2)
+    b.body("boom", joint=ps.Revolute(axis=(0, 1, 0)), inertia=beam, geometry=[ps.Geometry(ps.Sphere(0.1))])
+    b.body("hand", "boom.tip", placement=ps.Pose((0.1, 0, 0)), geometry=[ps.Geometry(ps.Box((0.1, 0.1, 0.1)))])
+    b.geometry("boom.tip", ps.Geometry(ps.Sphere(0.2)))
+    tool = ps.ModelBuilder("tool")
+    tool.body("tool", inertia=ps.Inertia(0.3, (0, 0, 0), 1e-3 * np.eye(3)), geometry=[ps.Geometry(ps.Sphere(0.3))])
+    b.attach(tool.build(), "boom.tip")
+    (boom,) = b.build().bodies
+    tip = dict(beam.ends)["tip"]
+    assert [each.node for each in boom.geometry] == [-1, tip, tip, tip]
+    np.testing.assert_allclose([each.placement.translation[0] for each in boom.geometry], [0.0, 2.1, 2.0, 2.0])
+    assert boom.inertia.mass == pytest.approx(2.3)

@@ -39,3 +39,15 @@ def test_a_loop_is_found_by_its_name_or_the_nearest_are_told(pair):
     assert pair.loop("geared") is pair.loops[1]
     with pytest.raises(ps.UnknownNameError, match="no loop 'acros'; did you mean 'across'"):
         pair.loop("acros")
+
+
+def test_parts_of_a_robot_that_bends_move_as_they_do_in_the_whole():
+    builder, beam = ps.ModelBuilder("two"), ps.beam(1.0, 20.0, 1.0, modes=2)
+    for side in ("left", "right"):
+        builder.body(side, joint=ps.Revolute(axis=(0, 1, 0)), inertia=beam)
+        builder.body(f"{side}_hand", f"{side}.tip", ps.Revolute(axis=(0, 1, 0)), inertia=ps.Inertia(1.0, (0.1, 0, 0)))
+    whole = builder.build(strict=False)
+    part, rng = submodel(whole, (2, 3)), np.random.default_rng(0)
+    q, v, tau = 0.1 * rng.normal(size=(3, whole.nv))
+    both = ps.forward_dynamics(whole, q, v, tau)
+    np.testing.assert_allclose(ps.forward_dynamics(part, q[4:], v[4:], tau[4:]), both[4:], rtol=1e-11)

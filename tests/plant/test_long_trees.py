@@ -128,9 +128,9 @@ def test_poses_and_screws_are_those_of_kinematics_for_every_kind_of_joint():
     model = builder.build()
     q = model.random(np.random.default_rng(0))
     kernels = TreeKernels(model)
-    poses = kernels._poses(q)
+    poses = kernels._poses(q, None)
     screws = kernels._screws(q, poses)
-    for link, joint, (turn, place) in zip(model.bodies, model.joints, poses, strict=True):
+    for link, joint, (turn, place) in zip(model.bodies, model.joints, poses.values(), strict=True):
         pose = ps.forward_kinematics(model, q, link.name)
         np.testing.assert_allclose(turn, pose[:3, :3], atol=1e-12)
         np.testing.assert_allclose(place, pose[:3, 3], atol=1e-12)

@@ -84,12 +84,3 @@ def test_a_mechanism_in_independent_rates_is_refused_by_name():
         plant.add(model.embedded())
     plant.add(model)
     assert len(plant.model.loops) == 1
-
-
-def test_bodies_that_bend_are_refused_by_name_with_a_way_out():
-    b, beam = ps.ModelBuilder("crane"), ps.beam(1.0, 20.0, 1.0, modes=2)
-    b.body("boom", joint=ps.Revolute(axis=(0, 1, 0)), inertia=beam)
-    plant = ps.Plant()
-    with pytest.raises(ps.ModelError, match=r"bodies that bend \(boom\).*inertia=beam\.rigid"):
-        plant.add(b.build())
-    assert not plant.robots

@@ -50,7 +50,7 @@ GROUPS, READY, STRIDE, BODIES, REDRIVEN = range(20, 25)
 # limits of joints push in the last part; whether long trees are to be solved in all their rates; how often ℳ and a span
 # of long trees were made, and how many of these and of ball joints on springs there are
 TELLING, PLACES, MET, LOOKING, STOPPED, WHOLE, BLOCKS_MADE, SPANS_MADE, LONG_TREES, BALLS = range(25, 35)
-WIDEST = 35  # rates of the largest tree: the length of a row of `carries`
+WIDEST = 35  # rates of the largest tree: the length of a row of `screw_of`
 LOOP_GROUPS = 36  # of loops, each of which has a kernel
 COUNTS = 37
 

@@ -127,7 +127,8 @@ def margin_of(material: Material, reach: float) -> float:
 
 @dataclass(frozen=True)
 class PlacedShape:
-    """A shape on a body of a model (−1: the world), placed in the body's frame; `group` says what it may meet."""
+    """A shape on a body of a model (−1: the world), placed in the body's frame, or in that of a node of a body that
+    bends; `group` says what it may meet."""
 
     body: int
     shape: Shape
@@ -135,3 +136,4 @@ class PlacedShape:
     material: Material = Material()
     group: int = 0
     name: str = ""
+    node: int = -1

@@ -125,11 +125,14 @@ def hangs_together(model: Model) -> bool:
             right = right and joint.q_slice == slice(rows, rows + joint.kind.nq)
             right = right and joint.v_slice == slice(rates, rates + joint.kind.nv)
             right = right and (body.flexible is None or isinstance(body.flexible, FlexibleInertia))
+            right = right and _has_node(model, body.parent, body.node)
+            right = right and all(_has_node(model, number, each.node) for each in body.geometry)
             if not right:
                 return False
             rows, rates = rows + joint.kind.nq + body.modes, rates + joint.kind.nv + body.modes
         frames = all(isinstance(each, Frame) and isinstance(each.placement, Pose) for each in model.frame_list)
         frames = frames and all(-1 <= each.body < len(model.bodies) for each in model.frame_list)
+        frames = frames and all(_has_node(model, each.body, each.node) for each in model.frame_list)
         named = (*model.bodies, *model.joints, *model.frame_list, *model.loops)
         if not all(isinstance(each.name, str) for each in named):
             return False
@@ -144,6 +147,13 @@ def hangs_together(model: Model) -> bool:
         return frames and told and all(isinstance(g, Geometry) for g in model.base_geometry)
     except (PhistarError, AttributeError, TypeError, AssertionError):
         return False
+
+
+def _has_node(model: Model, body: int, node: Any) -> bool:
+    """Whether a node is one of a body that bends, or −1, which is none."""
+    bent = model.bodies[body].flexible if body >= 0 else None
+    count = 0 if bent is None else len(bent.nodes)
+    return isinstance(node, int) and not isinstance(node, bool) and -1 <= node < count
 
 
 # What takes other arguments than its fields, or would refuse numbers that a robot file has.

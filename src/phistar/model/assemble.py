@@ -88,7 +88,10 @@ class Draft:
             self.flexible = self.flexible.with_payload(self._seat_of_payload(node), inertia, pose)
         elif not inertia.is_zero:
             self.inertia = self.inertia + inertia.transformed(pose)
-        self.geometry.extend(item.moved(pose) for item in geometry)
+        if self.flexible is not None and node >= 0:
+            self.geometry.extend(item.on_node(pose, node, self.flexible.nodes[node]) for item in geometry)
+        else:
+            self.geometry.extend(item.moved(pose) for item in geometry)
 
     def _seat_of_payload(self, node: int) -> int:
         """The node that carries what is fixed to the body's own frame: one at its origin that no mode moves."""

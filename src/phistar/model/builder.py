@@ -204,7 +204,8 @@ class ModelBuilder:
                 raise unknown("body", item.parent, seats, self.name)
         for extra in extras:
             seat = seats[extra.parent]
-            (world if seat.body < 0 else drafts[seat.body]).merge(extra.inertia, extra.geometry, seat.pose(extra))
+            draft = world if seat.body < 0 else drafts[seat.body]
+            draft.merge(extra.inertia, extra.geometry, seat.pose(extra), seat.node_of(extra))
         frames = placed(places, seats)
         by_name = {WORLD: WORLD_FRAME} | {frame.name: frame for frame in frames}
         kinds = {draft.joint_name: draft.kind for draft in drafts}

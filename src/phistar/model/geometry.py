@@ -1,7 +1,8 @@
 """Visual and collision geometry of bodies."""
 
 from abc import ABC
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -10,7 +11,7 @@ from phistar.errors import ModelError
 from phistar.model.mesh_files import read_mesh
 from phistar.spatial import Pose
 from phistar.spatial.pose import IDENTITY
-from phistar.spatial.value import Value, checked_numbers, readonly
+from phistar.spatial.value import Value, checked_numbers, digest, readonly
 
 
 class Shape(Value, ABC):
@@ -260,6 +261,9 @@ class Geometry(Value):
     color : (4,), optional
         (r, g, b, a), each in 0…1.
     role : "visual" or "collision"
+    node : int
+        On a body that bends, the node that it is fixed to, as a builder fills it in; −1: it bends with the body, and
+        collides as a rigid thing on the node nearest to it.
 
     Examples
     --------
@@ -272,6 +276,13 @@ class Geometry(Value):
     name: str = ""
     color: Any = None
     role: str = "visual"
+    node: int = -1
+
+    @cached_property
+    def content_digest(self) -> bytes:
+        """As of old where no node is named, so that what was kept of rigid robots is found."""
+        content = self._content()
+        return digest(type(self).__name__, content if self.node >= 0 else content[:-1])
 
     def __post_init__(self) -> None:
         if self.role not in ("visual", "collision"):
@@ -285,4 +296,8 @@ class Geometry(Value):
         """The same geometry seen from the frame in which `pose` places its frame."""
         if pose.is_identity:
             return self
-        return Geometry(self.shape, pose @ self.placement, self.name, self.color, self.role)
+        return Geometry(self.shape, pose @ self.placement, self.name, self.color, self.role, self.node)
+
+    def on_node(self, pose: Pose, node: int, place: Any) -> "Geometry":
+        """The same geometry fixed to a node, which is at `place` when nothing is bent; `pose` is in the node's axes."""
+        return replace(self.moved(Pose(xyz=place) @ pose), node=node)

@@ -74,6 +74,16 @@ class Body(Value):
         """Where its modal coordinates stand in q."""
         return slice(self.joint.q_slice.stop, self.joint.q_slice.stop + self.modes)
 
+    @property
+    def rates(self) -> range:
+        """Its entries of v: its joint's, then its modes'."""
+        return range(self.joint.v_slice.start, self.mode_slice.stop)
+
+    @property
+    def coordinates(self) -> range:
+        """Its entries of q: its joint's, then its modes'."""
+        return range(self.joint.q_slice.start, self.mode_q_slice.stop)
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)

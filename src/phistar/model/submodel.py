@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from phistar.errors import ModelError
 from phistar.model.model import Model
 from phistar.model.parts import Body, Loop
 
@@ -14,8 +13,6 @@ def submodel(model: Model, chosen: Iterable[int], name: str | None = None) -> Mo
     They keep their order; q and v are those entries of the whole's that belong to them. Frames on them and on the world
     come along, and the loops that join no others.
     """
-    if model.is_flexible:
-        raise ModelError(f"{model.name} has bodies that bend, of which parts cannot be taken yet.")
     kept = sorted(set(chosen))
     number = {-1: -1} | {old: new for new, old in enumerate(kept)}
     bodies: list[Body] = []
@@ -24,7 +21,7 @@ def submodel(model: Model, chosen: Iterable[int], name: str | None = None) -> Mo
         body, joint = model.bodies[old], model.joints[old]
         slices = {"q_slice": slice(rows, rows + joint.nq), "v_slice": slice(rates, rates + joint.nv)}
         bodies.append(replace(body, parent=number[body.parent], joint=replace(joint, body=number[old], **slices)))
-        rows, rates = rows + joint.nq, rates + joint.nv
+        rows, rates = rows + joint.nq + body.modes, rates + joint.nv + body.modes
     frames = tuple(replace(each, body=number[each.body]) for each in model.frame_list if each.body in number)
     joints = {body.joint.name for body in bodies}
     loops = []

@@ -49,6 +49,7 @@ class Candidate(NamedTuple):
     name: str
     masks: Masks = EVERYTHING
     named: bool = True
+    node: int = -1  # of a body that bends: the shape moves with it, and is placed there
 
 
 class Rule(NamedTuple):
@@ -81,7 +82,9 @@ def meeting_shapes(plant: Plant) -> Meeting:
     for each, key in zip(found, keys, strict=True):
         group = numbers[key]
         if reached[group]:
-            shapes.append(PlacedShape(each.body, each.shape, each.placement, each.material, group, each.name))
+            shapes.append(
+                PlacedShape(each.body, each.shape, each.placement, each.material, group, each.name, each.node)
+            )
             owners.append(each.owner)
     return Meeting(tuple(shapes), tuple(owners), table)
 
@@ -93,34 +96,49 @@ def stated_laws(plant: Plant) -> tuple[Surface, ...]:
 
 
 def candidates(plant: Plant) -> list[Candidate]:
-    """The collision shapes of robots and bodies, as they were added, then those of `add_shape`."""
+    """The collision shapes of robots and bodies, as they were added, then those of `add_shape`. On a body that bends a
+    shape moves with the node that is nearest to its place, or with that of the frame it was put on."""
     model, found = plant.model, []
     for robot in (robot for robot in plant.robots.values() if robot.collides):
-        prefix, (base, place) = plant.prefix(robot.name), _carrier(plant, robot.on)
-        bodies = [(robot.name, base, place @ robot.at, robot.model.base_geometry)]
+        prefix, (base, place, node) = plant.prefix(robot.name), _carrier(plant, robot.on)
+        bodies = [(robot.name, base, place @ robot.at, node, robot.model.base_geometry)]
         for body in robot.model.bodies:
-            bodies.append((prefix + body.name, model.body_indices[prefix + body.name], IDENTITY, body.geometry))
-        for name, number, at, geometry in bodies:
+            bodies.append((prefix + body.name, model.body_indices[prefix + body.name], IDENTITY, -1, body.geometry))
+        for name, number, at, on_node, geometry in bodies:
             shapes = [shape for shape in geometry if shape.role == "collision"]
             for k, each in enumerate(shapes):
                 own = each.name or (name if len(shapes) == 1 else f"{name}:{k}")
                 known = (robot.material, own, EVERYTHING, bool(each.name))
-                found.append(Candidate(robot.name, number, each.shape, at @ each.placement, *known))
+                placed, carrier = _on_node(model, number, at @ each.placement, on_node, each.node)
+                found.append(Candidate(robot.name, number, each.shape, placed, *known, carrier))
     for number, (on, shape, at, material, name) in enumerate(plant.shapes):
-        body, place = _carrier(plant, on)
+        body, place, node = _carrier(plant, on)
+        placed, node = _on_node(model, body, place @ at, node)
         masks = plant.masks[number] if number < len(plant.masks) else EVERYTHING
-        found.append(Candidate(on, body, shape, place @ at, material, name or on, masks, bool(name)))
+        found.append(Candidate(on, body, shape, placed, material, name or on, masks, bool(name), node))
     return found
 
 
-def _carrier(plant: Plant, frame: str) -> tuple[int, Pose]:
-    """The body that a frame is on, −1 for the world, and where it is there."""
+def _on_node(model: Model, body: int, place: Pose, node: int, fixed_to: int = -1) -> tuple[Pose, int]:
+    """Where a shape stands at the node that carries it, and the node; of a rigid body as it is, and −1. `place` is in
+    the axes of `node`, or with −1 in the body's own."""
+    flexible = model.bodies[body].flexible if body >= 0 else None
+    if flexible is None or node >= 0:
+        return place, node
+    nearest = int(np.argmin(np.linalg.norm(flexible.nodes - place.translation, axis=1)))
+    chosen = nearest if fixed_to < 0 else fixed_to
+    return Pose(place.translation - flexible.nodes[chosen], rotation=place.rotation), chosen
+
+
+def _carrier(plant: Plant, frame: str) -> tuple[int, Pose, int]:
+    """The body that a frame is on, −1 for the world, where it is there, and on which node."""
     model = plant.model
     if frame == WORLD:
-        return -1, IDENTITY
+        return -1, IDENTITY, -1
     if frame not in model.frames:
         raise unknown("body", frame, [WORLD, *model.body_indices], plant.name)
-    return model.frames[frame].body, model.frames[frame].placement
+    found = model.frames[frame]
+    return found.body, found.placement, found.node
 
 
 def rule_of(plant: Plant, found: Sequence[Candidate], a: str, b: str, kind: str = "collision shape") -> Rule:
@@ -163,7 +181,10 @@ def _keys(model: Model, found: Sequence[Candidate], rules: Sequence[Rule]) -> li
     alone = {
         body
         for body, up in enumerate(model.parents)
-        if up < 0 and isinstance(model.joints[body].kind, Free) and not model.children[body]
+        if up < 0
+        and isinstance(model.joints[body].kind, Free)
+        and not model.children[body]
+        and not model.bodies[body].modes
     }
     inside: list[set[tuple[int, int]]] = [set() for _ in found]
     for number, rule in enumerate(rules):

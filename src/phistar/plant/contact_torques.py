@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from phistar.backends.links.wide import WideLinks, wide_links
 from phistar.dynamics.frame_motion import frame_poses
 from phistar.errors import ModelError
 from phistar.plant.fields import joint_forces
+from phistar.plant.tree_kernels import Place
 from phistar.sim.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -45,28 +47,39 @@ def contact_torques(plant: Plant, run: Trajectory) -> np.ndarray:
     19.62
     """
     model, own = plant.model, run.contacts
-    if model.is_flexible:
-        raise ModelError("Contact forces on joints are those of rigid bodies; the plant has bodies that bend.")
     if not own.pairs:
         return np.zeros((len(run.t), model.nv))
-    known = {shape.name: shape.body for shape in plant.system.shapes}
-    sides = np.array([_bodies(pair, known, plant.name) for pair in own.pairs], dtype=int).reshape(-1, 2)
-    touched = sorted({int(body) for body in sides.ravel() if body >= 0})
-    poses = frame_poses(model, run.q, tuple(model.bodies[body].name for body in touched))
-    wrench = np.zeros((len(run.t), len(model.bodies), 6))
-    for body, pose in zip(touched, poses.values(), strict=True):
-        turn, origin = pose[:, None, :3, :3], pose[:, None, :3, 3]
-        for side, sign in enumerate((1.0, -1.0)):
-            on = (own.pair >= 0) & (sides[own.pair, side] == body)
-            force = sign * np.where(on[..., None], own.force, 0.0)
-            moment = np.cross(own.point - origin, force)
-            both = (np.einsum("...ji,...j->...i", turn, x).sum(axis=1) for x in (moment, force))
-            wrench[:, body] += np.concatenate(list(both), axis=-1)
-    return joint_forces(model)(run.q, wrench.reshape(len(run.t), -1))
+    known = {shape.name: (shape.body, shape.node) for shape in plant.system.shapes}
+    sides = [_places(pair, known, plant.name) for pair in own.pairs]
+    links, made = wide_links(model, run.q), []
+    poses = frame_poses(model, run.q, tuple(body.name for body in model.bodies))
+    for number, body in enumerate(model.bodies):
+        total = np.zeros((len(run.t), 6 + body.modes))
+        for place in sorted({place for side in sides for place in side if place[0] == number}):
+            turn, origin = _node_axes(links, place, poses[body.name])
+            wrench = np.zeros((len(run.t), 6))
+            for side, sign in enumerate((1.0, -1.0)):
+                on = np.array([both[side] == place for both in sides])[own.pair] & (own.pair >= 0)
+                force = sign * np.where(on[..., None], own.force, 0.0)
+                moment = np.cross(own.point - origin[:, None], force)
+                both = (np.einsum("tji,tcj->ti", turn, x) for x in (moment, force))
+                wrench += np.concatenate(list(both), axis=-1)
+            total += np.einsum("...iw,...i->...w", links.held_at(*place), wrench)
+        made.append(total)
+    return joint_forces(model)(run.q, np.concatenate(made, axis=-1))
 
 
-def _bodies(pair: str, known: Mapping[str, int], plant: str) -> tuple[int, int]:
-    """Bodies of a pair of shapes, the world −1. Names may have the sign between them, too."""
+def _node_axes(links: WideLinks, place: Place, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Axes (T, 3, 3) and origins (T, 3) in the world of a node, or with −1 of its body."""
+    turn, origin = pose[:, :3, :3], pose[:, :3, 3]
+    if place[1] < 0:
+        return turn, origin
+    node = links.node(*place)
+    return turn @ node.turn, origin + np.einsum("tij,tj->ti", turn, node.place)
+
+
+def _places(pair: str, known: Mapping[str, Place], plant: str) -> tuple[Place, Place]:
+    """Bodies and nodes of a pair of shapes, the world −1. Names may have the sign between them, too."""
     parts = pair.split(BETWEEN)
     for at in range(1, len(parts)):
         first, second = BETWEEN.join(parts[:at]), BETWEEN.join(parts[at:])

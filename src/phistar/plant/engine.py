@@ -27,6 +27,7 @@ from phistar.plant.no_long_trees import without_long_trees
 from phistar.plant.scene_batch import no_scenes
 from phistar.plant.scene_lanes import SceneLanes
 from phistar.plant.single_rows import SingleRow
+from phistar.plant.stations import WORLD, Place, carrying_nodes, fill_places, places_of, screw_count
 from phistar.plant.tendon_rows import TendonRow, fill_tendons, row_room, tendon_bodies
 from phistar.plant.tendons import Tendon
 from phistar.plant.tree_moves import TreeMoves
@@ -57,8 +58,19 @@ class System:
         """Bodies that are free and carry nothing."""
         model = self.model
         held = looped_bodies(model) | tendon_bodies(model, self.tendons)
+        held |= {i for i, body in enumerate(model.bodies) if body.modes}
         alone = [i for i, up in enumerate(model.parents) if up < 0 and not model.children[i] and i not in held]
         return tuple(i for i in alone if isinstance(model.joints[i].kind, Free))
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Everything that moves as one: bodies, and nodes of bodies that bend, in the step's order."""
+        return places_of([*self.free, *(body for tree in self.trees for body in tree)], carrying_nodes(self))
+
+    @cached_property
+    def numbers(self) -> dict[Place, int]:
+        """The step's number of each place; the world is −1."""
+        return {WORLD: -1} | {place: number for number, place in enumerate(self.places)}
 
     @property
     def trees(self) -> tuple[tuple[int, ...], ...]:
@@ -78,7 +90,9 @@ class Engine:
     def __init__(self, system: System, checked: bool = False, actuators: Sequence[Actuator] = ()) -> None:
         self.system, self.checked = system, checked
         self.tables = _tables(system) | drive_tables(actuators, system.model.nv) | no_scenes()
-        self.moves = TreeMoves(system.model, system.trees, self.tables, len(system.free), len(system.rows))
+        self.moves = TreeMoves(
+            system.model, system.trees, self.tables, len(system.free), len(system.rows), carrying_nodes(system)
+        )
         flat = sorted(system.shapes, key=lambda shape: record_of(shape.shape).kind == s.HALFSPACE)
         self.shape_names = tuple(shape.name for shape in flat)
         self._kept_q, self._kept_v = np.zeros_like(self.tables["q"]), np.zeros_like(self.tables["rates"])
@@ -200,8 +214,8 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     """Every table of the step, by name."""
     model = system.model
     free, trees = system.free, system.trees
-    nodes, bodies = len(free) + len(trees), len(model.bodies)
-    sizes = [6] * len(free) + [sum(model.joints[i].nv for i in tree) for tree in trees]
+    nodes, bodies = len(free) + len(trees), len(system.places)
+    sizes = [6] * len(free) + _tree_sizes(system)
     largest, shapes = max(sizes, default=6), len(system.shapes)
     rows = len(system.rows) + row_count(model)
     table: dict[str, np.ndarray] = {}
@@ -216,8 +230,10 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     floats(q=max(model.nq, 1), rates=max(model.nv, 1), force=max(model.nv, 1), numbers=c.NUMBERS)
     floats(v=rates, before=rates, free=rates, given=rates, side=rates, pushed=rates, generalized=rates, applied=rates)
     floats(slope=rates, roots=squares, stated_laws=(len(system.laws), c.LAW_FLOATS))
-    floats(mass=squares, inertias=squares, viscous=rates, elastic=rates, screws=(rates, 6), wrench=(nodes, 6))
-    floats(pose=(bodies, 12), speed=bodies, extent=bodies, carries=bodies * largest, twist=6, body_twist=(bodies, 6))
+    floats(
+        mass=squares, inertias=squares, viscous=rates, elastic=rates, screws=(screw_count(system), 6), wrench=(nodes, 6)
+    )
+    floats(pose=(bodies, 12), speed=bodies, extent=bodies, twist=6, body_twist=(bodies, 6))
     one = max(len(free), 1)
     floats(center=(one, 3), quaternion=(one, 4), rotation=(one, 9), placement=(one, 16), inertia=(one, INERTIA_FLOATS))
     floats(kept=(one, 13), moment=(one, 3), spin=24)
@@ -229,7 +245,8 @@ def _tables(system: System) -> dict[str, np.ndarray]:
     wholes(parent=nodes, island=nodes, local=nodes, members=nodes, degree=nodes, position=nodes, order=nodes)
     wholes(pivot=nodes, home=nodes, below=nodes + 1, adjacent=nodes * nodes, sorted_nodes=nodes, node_start=nodes + 2)
     wholes(contact_start=nodes + 2, row_start=nodes + 2, fill=nodes + 2, swept=shapes, cursor=1)
-    wholes(tree_of=bodies, body_number=bodies, above=bodies, first_rate=bodies, last_rate=bodies)
+    wholes(tree_of=bodies, body_number=len(model.bodies), above=bodies, first_rate=bodies, last_rate=bodies)
+    wholes(first_screw=bodies, screw_of=bodies * largest)
     wholes(rate_of=rates, row_wholes=(rows, c.ROW_WHOLES), sorted_rows=rows)
     table["powers"], table["chosen"] = 2 ** np.arange(6, dtype=np.int64), np.zeros(4, dtype=np.int64)
     hulls = [record_of(shape.shape).points for shape in system.shapes]
@@ -255,13 +272,13 @@ def _fill_rows(system: System, table: dict[str, np.ndarray]) -> None:
     for number, row in enumerate(system.rows):
         if isinstance(row, SingleRow):
             row.fill(number, table, *_place_of(system, row.rate))
-    fill_tendons(system.model, system.tendons, system.rows, table)
+    fill_tendons(system.model, system.tendons, system.rows, table, system.numbers)
 
 
 def _count(system: System, table: dict[str, np.ndarray], sizes: Sequence[int]) -> None:
     """How many of everything there are, and where nodes begin."""
     counts = table["counts"]
-    counts[c.NODES], counts[c.FIRST_TREE], counts[c.BODIES] = len(sizes), len(system.free), len(system.model.bodies)
+    counts[c.NODES], counts[c.FIRST_TREE], counts[c.BODIES] = len(sizes), len(system.free), len(system.places)
     counts[c.SHAPES], counts[c.ROWS], counts[c.GROUPS] = (
         len(system.shapes),
         len(system.rows) + row_count(system.model),
@@ -281,16 +298,21 @@ def _count(system: System, table: dict[str, np.ndarray], sizes: Sequence[int]) -
         at, block = at + n, block + n * n
 
 
+def _tree_sizes(system: System) -> list[int]:
+    """Rates of each tree."""
+    return [sum(len(system.model.bodies[i].rates) for i in tree) for tree in system.trees]
+
+
 def _blocks(system: System, room: int) -> int:
     """Blocks of 36 entries that there is room for."""
-    largest = max([6, *(sum(system.model.joints[i].nv for i in tree) for tree in system.trees)])
+    largest = max([6, *_tree_sizes(system)])
     nodes = len(system.free) + len(system.trees)
     return (2 * nodes + 2 * room) * max(1, -(-largest * largest // 36))
 
 
 def _sized(system: System, room: int) -> dict[str, np.ndarray]:
     """The tables whose length is the number of contacts there is room for."""
-    largest = max([6, *(sum(system.model.joints[i].nv for i in tree) for tree in system.trees)])
+    largest = max([6, *_tree_sizes(system)])
     blocks = _blocks(system, room)
     floats = {"contacts": (room, c.CONTACT_FLOATS), "old": (room, OLD_FLOATS), "jacobian": room * 8 * largest}
     floats |= {"stiff": room, "excused": room, "blocks": 36 * blocks}
@@ -305,14 +327,14 @@ def _place_of(system: System, rate: int) -> tuple[int, int]:
     """The node of a model's rate, and its number there."""
     model, free = system.model, system.free
     for node, tree in enumerate([(body,) for body in free] + list(system.trees)):
-        own = [k for i in tree for k in range(model.joints[i].v_slice.start, model.joints[i].v_slice.stop)]
+        own = [k for i in tree for k in model.bodies[i].rates]
         if rate in own:
             return node, own.index(rate)
     raise PhistarError(f"The model has no rate {rate}.")
 
 
 def _fill_bodies(system: System, table: dict[str, np.ndarray]) -> None:
-    """Bodies are numbered free ones first, then tree by tree: `order` of `numbers_of`."""
+    """Free bodies, which stand first, then the places of trees."""
     model = system.model
     for f, body in enumerate(system.free):
         joint, found = model.joints[body], model.bodies[body]
@@ -324,45 +346,19 @@ def _fill_bodies(system: System, table: dict[str, np.ndarray]) -> None:
         pose = found.placement
         turn = np.asarray(pose.rotation)
         table["placement"][f] = [*pose.translation, *to_quaternion(turn), *turn.reshape(-1)]
-    number = numbers_of(system)
-    for body in range(len(model.bodies)):
-        table["body_number"][body] = number[body]
-    widest = int(table["counts"][c.WIDEST])
-    carries = table["carries"][: len(model.bodies) * widest].reshape(-1, widest)
-    for node, tree in enumerate(system.trees, start=len(system.free)):
-        at = 0
-        starts = {}
-        for body in tree:
-            starts[body] = at
-            at += model.joints[body].nv
-        own = int(table["nodes"][node, c.OWN_AT])
-        for body in tree:
-            table["tree_of"][number[body]] = node
-            table["above"][number[body]] = number[model.parents[body]]
-            table["first_rate"][number[body]] = own + starts[body]
-            table["last_rate"][number[body]] = own + starts[body] + model.joints[body].nv
-            up = body
-            while up >= 0:
-                carries[number[body], starts[up] : starts[up] + model.joints[up].nv] = 1.0
-                up = model.parents[up]
-
-
-def numbers_of(system: System) -> dict[int, int]:
-    """The step's number of each body of the model; the world is −1."""
-    order = [*system.free, *(body for tree in system.trees for body in tree)]
-    return {-1: -1} | {body: number for number, body in enumerate(order)}
+    fill_places(system, table)
 
 
 def _fill_shapes(system: System, table: dict[str, np.ndarray]) -> None:
     """Half-spaces stand last."""
-    numbers, masses = numbers_of(system), _masses(system)
+    numbers, masses = system.numbers, _masses(system)
     records = [(shape, record_of(shape.shape)) for shape in system.shapes]
     records.sort(key=lambda pair: pair[1].kind == s.HALFSPACE)
     table["counts"][c.PLANES] = sum(record.kind == s.HALFSPACE for _, record in records)
     point = 1
     for i, (shape, record) in enumerate(records):
         node, count = masses[shape.body][0], len(record.points)
-        table["shape_wholes"][i] = record.kind, numbers[shape.body], node, point, count, shape.group
+        table["shape_wholes"][i] = record.kind, numbers[shape.body, shape.node], node, point, count, shape.group
         table["points"][point : point + count] = record.points
         point += count
         row = table["shapes"][i]
@@ -377,7 +373,7 @@ def _fill_shapes(system: System, table: dict[str, np.ndarray]) -> None:
         row[s.SHAPE_MASS], row[s.SHAPE_STRENGTH] = masses[shape.body][1], m.strength or 0.0
         if shape.body >= 0:
             out = float(np.linalg.norm(shape.placement.translation)) + record.reach
-            body = numbers[shape.body]
+            body = numbers[shape.body, shape.node]
             table["extent"][body] = max(table["extent"][body], out)
         else:
             table["placed"][i] = [*row[s.TURN : s.TURN + 9], *row[s.PLACE : s.PLACE + 3]]

@@ -43,7 +43,7 @@ class BodyMotions:
     @cached_property
     def twists(self) -> np.ndarray:
         """(n, 6): V = φ*H*θ̇, [ω; v] of each body's origin in its own axes."""
-        return _twists(self.model)(self.q, self.v).reshape(-1, 6)
+        return _twists(self.model)(self.q, self.v)[_rigid_rows(self.model)]
 
 
 @runtime_checkable
@@ -66,7 +66,10 @@ def generalized_forces(fields: Sequence[Field], bodies: BodyMotions) -> np.ndarr
                 f"finite numbers of shape {total.shape}, were expected."
             )
         total += found
-    return joint_forces(model)(bodies.q, total.ravel())
+    _refuse_on_bending(model, total)
+    links = np.zeros(sum(6 + body.modes for body in model.bodies))
+    links[_rigid_rows(model)] = total
+    return joint_forces(model)(bodies.q, links)
 
 
 def add_field(plant: Plant, field: Field) -> None:
@@ -95,12 +98,27 @@ def add_field(plant: Plant, field: Field) -> None:
     plant.changed()
 
 
+def _refuse_on_bending(model: Model, wrenches: np.ndarray) -> None:
+    for body, wrench in zip(model.bodies, wrenches, strict=True):
+        if body.modes and wrench.any():
+            raise ModelError(
+                f"A field acts on '{body.name}', which bends: a wrench at its frame does not say what its modes feel. "
+                "Have the field act on a rigid body at one of its ends, and give no wrench here."
+            )
+
+
+def _rigid_rows(model: Model) -> np.ndarray:
+    """(n, 6): where the motions of the bodies' own frames stand in link space, after their modes'."""
+    ends = np.cumsum([6 + body.modes for body in model.bodies])
+    return ends[:, None] + np.arange(-6, 0)
+
+
 def _twists(model: Model) -> Any:
     A = algebra(model.tree)
     return model.kept(("plant", "twists"), lambda: compile(A.phi.T @ A.H.T, model.tree))
 
 
 def joint_forces(model: Model) -> Any:
-    """Hφ, compiled: joint forces of wrenches on the bodies, at their origins and in their axes."""
+    """Hφ, compiled: joint forces of forces on the links, of a rigid body a wrench at its origin and in its axes."""
     A = algebra(model.tree)
     return model.kept(("plant", "joint_forces"), lambda: compile(A.H @ A.phi, model.tree))

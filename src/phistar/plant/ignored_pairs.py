@@ -50,7 +50,7 @@ def ignore_overlaps(plant: Plant, robot: str | None = None) -> list[tuple[str, s
         engine.grow()
         engine.load(q, v)
         engine.serve()
-    bodies = {int(number): body for body, number in enumerate(engine.tables["body_number"].tolist())}
+    bodies = {number: body for (body, _), number in engine.system.numbers.items()}
     found: dict[tuple[str, str], None] = {}
     for contact in range(int(engine.counts[c.CONTACTS])):
         a, b = (

@@ -56,8 +56,10 @@ def joint_inertias(model: Model, q: np.ndarray) -> np.ndarray:
         motion = np.asarray(joint.kind.subspace(q[joint.q_slice]), dtype=float).reshape(6, -1)
         found[joint.v_slice] = np.einsum("ik,ij,jk->k", motion, whole[body], motion) + joint.kind.armature_diagonal
         if parent >= 0:
-            at = model.bodies[body].placement
+            at, carrier = model.bodies[body].placement, model.bodies[parent].flexible
             place = at.rotation @ place + at.translation
+            if carrier is not None and model.bodies[body].node >= 0:
+                place = place + carrier.nodes[model.bodies[body].node]
             turn = at.rotation @ turn
             carried = np.zeros((6, 6))  # [ω; v] at the parent's origin to that at the body's
             carried[:3, :3] = carried[3:, 3:] = turn.T

@@ -186,7 +186,7 @@ def _moved(kind: Any) -> Any:
 
 def _make(table: dict[str, np.ndarray], trees: Sequence[Any], sizes: Sequence[int], constants: int) -> None:
     """The tables of long trees."""
-    rates, bodies = len(table["v"]), len(table["body_number"])
+    rates, bodies = len(table["v"]), len(table["pose"])
     largest, count = max(sizes, default=1), max(len(trees), 1)
     coordinates = max(sum(model.nq for _, model, _, _ in trees), 1)
     made = sum(12 + 6 * joint.nv for _, model, _, _ in trees for joint in model.joints)

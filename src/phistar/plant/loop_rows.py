@@ -68,10 +68,9 @@ class LoopRows:
     def __init__(self, model: Model, group: LoopGroup, tables: dict[str, np.ndarray], first: int) -> None:
         """`first` is the row of the table with which closures begin."""
         self.model, self.tables, self.rows = submodel(model, group.bodies, "loops"), tables, first + group.rows
-        joints = [model.joints[i] for i in group.bodies]
-        none = np.zeros(0, int)
-        self.q_index = np.concatenate([none, *(np.arange(j.q_slice.start, j.q_slice.stop) for j in joints)])
-        v_index = np.concatenate([none, *(np.arange(j.v_slice.start, j.v_slice.stop) for j in joints)])
+        own, none = [model.bodies[i] for i in group.bodies], np.zeros(0, int)
+        self.q_index = np.concatenate([none, *(np.array(body.coordinates, int) for body in own)])
+        v_index = np.concatenate([none, *(np.array(body.rates, int) for body in own)])
         self._column = {rate: number for number, rate in enumerate(v_index.tolist())}
 
     def number(self, model: Model, at: int, made: int) -> int:

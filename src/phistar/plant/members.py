@@ -160,12 +160,6 @@ def join(plant: Plant, robot: Robot) -> None:
             f"{model.name} is in independent rates, and a plant closes loops by rows of its step; add "
             "model.embedding.closed, with v = model.embedding.full_rates(q, v)."
         )
-    bending = [body.name for body in model.bodies if body.modes]
-    if bending:
-        raise ModelError(
-            f"{model.name} has bodies that bend ({', '.join(bending)}), which the step of a plant does not take; "
-            "ps.simulate and ps.rollout do, and with inertia=beam.rigid in their place they are rigid here."
-        )
     if name in plant.robots or name == WORLD:
         raise ModelError(f"The plant already has something called '{name}'; give each its own name.")
     if robot.on != WORLD and robot.on not in plant.model.frames:

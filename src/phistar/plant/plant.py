@@ -98,14 +98,17 @@ class Plant:
     def add_shape(
         self, shape: Shape, body: str = WORLD, at: Pose = IDENTITY, material: Material = PLAIN, name: str = ""
     ) -> None:
-        """Adds a shape that collides to a body, "robot/body", or to the world.
+        """Adds a shape that collides to a body, "robot/body", to a frame, or to the world.
+
+        On a body that bends it moves rigidly with one node, the nearest to its place (or that of the frame it is put
+        on): its contact forces act there, and on the modes by their shapes at that node.
 
         Parameters
         ----------
         shape : Shape
             A sphere, capsule, box or plane.
         body : str
-            The body that carries it.
+            The body, or frame of one, that carries it.
         at : Pose
             Where it is on that body.
         material : Material
@@ -216,11 +219,9 @@ class Plant:
     def __getitem__(self, name: str) -> RobotView:
         robot = self.robot(name)
         prefix = self.prefix(name)
-        joints = [self.model.joints[self.model.joint_indices[prefix + joint.name]] for joint in robot.model.joints]
-        places = [np.arange(joint.q_slice.start, joint.q_slice.stop) for joint in joints]
-        rates = [np.arange(joint.v_slice.start, joint.v_slice.stop) for joint in joints]
-        none = np.zeros(0, int)
-        return RobotView(name, robot.model, np.concatenate([none, *places]), np.concatenate([none, *rates]))
+        bodies = [self.model.bodies[self.model.joint_indices[prefix + joint.name]] for joint in robot.model.joints]
+        places, rates = [k for body in bodies for k in body.coordinates], [k for body in bodies for k in body.rates]
+        return RobotView(name, robot.model, np.array(places, int), np.array(rates, int))
 
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:

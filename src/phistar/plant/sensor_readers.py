@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from phistar.backends.links.wide import wide_links
 from phistar.constraints import columns as c
 from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.errors import ModelError
@@ -14,12 +15,12 @@ from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.plant.collision_groups import candidates
 from phistar.plant.drive_readers import actuator_reader, tendon_reader
-from phistar.plant.engine import numbers_of
 from phistar.plant.loop_rows import loop_bodies
 from phistar.plant.mounted import inward, mounted, outward
 from phistar.plant.seen_pose import seen_pose
 from phistar.plant.sensor_kinds import Sensor
 from phistar.plant.session import Session
+from phistar.plant.stations import numbers_on
 from phistar.plant.touch_readers import touch_reader
 from phistar.spatial import to_quaternion
 
@@ -99,9 +100,18 @@ class Instant:
 def momentum(model: Model, bodies: Sequence[int], q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
     """[angular; linear] momentum of some bodies about the world's origin, their mass, and mass times centre."""
     total, mass, first = np.zeros(6), 0.0, np.zeros(3)
+    links = wide_links(model, q) if model.is_flexible else None
     for number in bodies:
         body = model.bodies[number]
         pose, motion = forward_kinematics(model, q, body.name), frame_velocity(model, q, v, body.name)
+        if body.modes and links is not None:  # the last six rows of MV̄, and the rigid columns of M
+            own = links.mass(number)
+            twist = (pose[:3, :3].T @ motion.reshape(2, 3).T).T.ravel()
+            total += outward(pose, own[body.modes :] @ np.concatenate([v[body.mode_slice], twist]))
+            m, lever = own[-1, -1], own[body.modes : body.modes + 3, -3:]
+            arm = pose[:3, :3] @ np.array([lever[2, 1], lever[0, 2], lever[1, 0]])
+            mass, first = mass + m, first + m * pose[:3, 3] + arm
+            continue
         turn, own = pose[:3, :3], body.inertia
         arm = turn @ np.asarray(own.com)
         linear = own.mass * (motion[3:] + np.cross(motion[:3], arm))
@@ -213,10 +223,9 @@ def _carried(model: Model, body: int) -> list[int]:
 
 
 def _contact_reader(plant: Plant, of: str) -> Read:
-    model, numbers = plant.model, numbers_of(plant.system)
-    chosen = plant.bodies_of(of)
+    model, chosen = plant.model, plant.bodies_of(of)
     frame = model.bodies[min(chosen)].name if chosen - {-1} else ""
-    bodies = {numbers[body] for body in chosen}
+    bodies = numbers_on(plant.system, chosen)
 
     def read(at: Instant) -> np.ndarray:
         about = forward_kinematics(model, at.q, frame)[:3, 3] if frame else np.zeros(3)
@@ -227,12 +236,12 @@ def _contact_reader(plant: Plant, of: str) -> Read:
 
 def _transmitted(plant: Plant, of: str) -> Read:
     """Newton and Euler for everything that a joint carries: ṗ = weight + contacts + closures + what the joint gives."""
-    model, numbers = plant.model, numbers_of(plant.system)
+    model = plant.model
     if of not in model.joint_indices:
         raise unknown("joint", of, list(model.joint_indices), plant.name)
     body = model.joint_indices[of]
     carried = _carried(model, body)
-    bodies = {numbers[number] for number in carried}
+    bodies = numbers_on(plant.system, carried)
     first = len(plant.system.rows)
     signs = [float(a in carried) - float(b in carried) for a, b in loop_bodies(model)]
 

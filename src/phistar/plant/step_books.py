@@ -76,6 +76,7 @@ from phistar.constraints.constraint_rates import contact_rates, row_rate
 from phistar.constraints.islands import row_sleeps
 from phistar.plant.free_bodies import MASS
 from phistar.plant.impacts import give
+from phistar.plant.tree_columns import MODAL_DAMPING, MODAL_STIFFNESS
 
 SLIPS = 0.999  # of μλ
 
@@ -198,6 +199,12 @@ def book_tree(m: Arrays, node: int, h: float) -> None:
         explicit = m.generalized[i] + m.elastic[i] * m.deflection[i]
         m.numbers[PART_WORK] += h * (m.applied[i] * mean - held * m.v[i])
         m.numbers[PART_LOSS] += h * (explicit - held) * change
+    for s in range(m.modal_start[node], m.modal_start[node + 1]):
+        i, j = m.modal_wholes[s, 0], m.modal_wholes[s, 1]
+        stiffness, change = m.modal_numbers[s, MODAL_STIFFNESS], 0.5 * (m.v[i] - m.before[i])
+        held = m.modal_numbers[s, MODAL_DAMPING] * m.v[j] + stiffness * (m.deflection[j] + h * m.v[j])
+        m.numbers[PART_WORK] -= h * held * m.v[i]
+        m.numbers[PART_LOSS] += h * (stiffness * m.deflection[j] - held) * change
     if m.nodes[node, TREE] == 2:
         body = m.nodes[node, BODY]
         for i in range(6):

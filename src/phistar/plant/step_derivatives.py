@@ -95,8 +95,8 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     Raises
     ------
     PhistarError
-        Where the step has impacts or is taken in several parts, and for plants with loops, tendons or delayed
-        actuators.
+        Where the step has impacts or is taken in several parts, and for plants with loops, tendons, bodies that bend or
+        delayed actuators.
 
     Examples
     --------
@@ -108,6 +108,8 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
     """
     if plant.closures:
         raise PhistarError("Steps of plants with loops are not differentiated yet; take differences of plant.step.")
+    if plant.model.is_flexible:
+        raise PhistarError("Steps of bodies that bend are not differentiated; take differences of plant.step.")
     if plant.tendons:
         raise PhistarError("Steps of plants with tendons are not differentiated; take differences of plant.step.")
     if plant.fields or plant.session.drag.any():

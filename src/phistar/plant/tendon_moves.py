@@ -67,11 +67,11 @@ def add_unit(m: Arrays, t: int, body: int, factor: float) -> None:
     """The Jacobian of tendon t gains `factor` times the power of `tendon_unit`, a wrench on a body."""
     node = m.tree_of[body]
     side = 0 if node == m.tendon_wholes[t, TENDON_NODE] else 1
-    at, own, to = m.nodes[node, OWN_AT], body * m.counts[WIDEST], m.tendon_wholes[t, TENDON_JAC + side]
+    own, to = body * m.counts[WIDEST], m.tendon_wholes[t, TENDON_JAC + side]
     for j in range(m.nodes[node, OWN]):
-        if m.carries[own + j] > 0.0:
-            for i in range(6):
-                m.row_jacobian[to + j] += factor * m.tendon_unit[i] * m.screws[at + j, i]
+        s = m.screw_of[own + j]
+        for i in range(6):
+            m.row_jacobian[to + j] += factor * m.tendon_unit[i] * m.screws[s, i]
     for i in range(6):
         m.tendon_wrench[2 * t + side, i] += factor * m.tendon_unit[i]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from phistar.constraints import columns as c
 from phistar.errors import ModelError
 from phistar.model import Free, Model
+from phistar.model.parts import Frame
 from phistar.plant.single_rows import DEAD
 from phistar.plant.tendon_moves import (
     JOINT_TERM,
@@ -79,12 +80,31 @@ def tendon_bodies(model: Model, tendons: Sequence[Tendon]) -> set[int]:
     return found - {-1}
 
 
+def tendon_frames(model: Model, tendons: Sequence[Tendon]) -> list[Frame]:
+    """Frames that tendons run to or act at, but the world's."""
+    names = [name for tendon in tendons for term in tendon.terms for name in _frame_names(term)]
+    return [model.frame(name) for name in names if name != "world"]
+
+
+def _frame_names(term: Term) -> tuple[str, ...]:
+    if isinstance(term, JointTerm):
+        return ()
+    return (term.start, term.end) if isinstance(term, Stretch) else (term.frame,)
+
+
 def _bodies(model: Model, term: Term) -> tuple[int, ...]:
     """Numbers of the bodies of a term, −1 for the world."""
     if isinstance(term, JointTerm):
         return (model.joint_indices[term.joint],)
-    names = (term.start, term.end) if isinstance(term, Stretch) else (term.frame,)
-    return tuple(model.frame(name).body if name != "world" else -1 for name in names)
+    return tuple(model.frame(name).body if name != "world" else -1 for name in _frame_names(term))
+
+
+def _places(model: Model, term: Term, numbers: Mapping[tuple[int, int], int]) -> list[int]:
+    """The step's numbers of what a term acts on, −1 for the world."""
+    if isinstance(term, JointTerm):
+        return [numbers[model.joint_indices[term.joint], -1]]
+    frames = [model.frame(name) if name != "world" else None for name in _frame_names(term)]
+    return [-1 if frame is None else numbers[frame.body, frame.node] for frame in frames]
 
 
 def row_room(rows: Sequence[Any], tendons: int, widest: int) -> int:
@@ -93,8 +113,15 @@ def row_room(rows: Sequence[Any], tendons: int, widest: int) -> int:
     return 2 * widest * (tendons + own)
 
 
-def fill_tendons(model: Model, tendons: Sequence[Tendon], rows: Sequence[Any], table: dict[str, np.ndarray]) -> None:
-    """The tables of tendons and their rows; Jacobians stand behind those of closures."""
+def fill_tendons(
+    model: Model,
+    tendons: Sequence[Tendon],
+    rows: Sequence[Any],
+    table: dict[str, np.ndarray],
+    numbers: Mapping[tuple[int, int], int],
+) -> None:
+    """The tables of tendons and their rows, for the step's numbers of places; Jacobians stand behind those of
+    closures."""
     own = [number for number, row in enumerate(rows) if isinstance(row, TendonRow)]
     widest = int(table["counts"][c.WIDEST])
     first = len(table["row_jacobian"]) - row_room(rows, len(tendons), widest)
@@ -112,7 +139,7 @@ def fill_tendons(model: Model, tendons: Sequence[Tendon], rows: Sequence[Any], t
         at = first + 2 * widest * number
         table["tendon_wholes"][number] = [*nodes, at, at + widest]
     for number, (tendon, term) in enumerate(terms):
-        _fill_term(model, term, tendon, number, table)
+        _fill_term(model, term, (tendon, number), table, _places(model, term, numbers))
     for place, number in enumerate(own):
         at = first + 2 * widest * (len(tendons) + place)
         rows[number].fill(number, table, (at, at + widest))
@@ -135,15 +162,18 @@ def _nodes(model: Model, tendon: Tendon, table: dict[str, np.ndarray]) -> list[i
     return [*nodes, -1, -1][:2]
 
 
-def _fill_term(model: Model, term: Term, tendon: int, number: int, table: dict[str, np.ndarray]) -> None:
+def _fill_term(
+    model: Model, term: Term, which: tuple[int, int], table: dict[str, np.ndarray], bodies: Sequence[int]
+) -> None:
+    """The row of a term, the second of `which`, of a tendon, the first."""
+    tendon, number = which
     whole, row = table["term_wholes"][number], table["tendon_terms"][number]
-    bodies = [int(table["body_number"][body]) if body >= 0 else -1 for body in _bodies(model, term)]
     if isinstance(term, JointTerm):
         joint = model.joints[model.joint_indices[term.joint]]
         whole[:] = JOINT_TERM, tendon, joint.q_slice.start, table["first_rate"][bodies[0]]
         row[0] = term.factor
         return
-    names = (term.start, term.end) if isinstance(term, Stretch) else (term.frame,)
+    names = _frame_names(term)
     places = [np.zeros(3) if name == "world" else np.asarray(model.frame(name).placement.translation) for name in names]
     if isinstance(term, Stretch):
         whole[:] = STRETCH_TERM, tendon, *bodies

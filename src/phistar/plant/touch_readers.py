@@ -12,7 +12,7 @@ from phistar.dynamics import forward_kinematics
 from phistar.errors import ModelError
 from phistar.model import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from phistar.model.geometry import Shape
-from phistar.plant.engine import numbers_of
+from phistar.plant.stations import numbers_on
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
@@ -27,12 +27,12 @@ def touch_reader(plant: Plant, sensor: Sensor) -> Callable[[Instant], np.ndarray
     model, zone, frame = plant.model, sensor.zone, str(sensor.of)
     if zone is None:
         raise ModelError(f"The sensor '{sensor.name}' feels touch in a zone; give zone=ps.Sphere(…) or another shape.")
-    body, reach = numbers_of(plant.system)[model.frame(frame).body], _reach(zone)
+    bodies, reach = numbers_on(plant.system, [model.frame(frame).body]), _reach(zone)
 
     def read(at: Instant) -> np.ndarray:
         total, pose = 0.0, forward_kinematics(model, at.q, frame)
         for row, whole in zip(at.contacts, at.wholes, strict=True):
-            sides = int(whole[c.BODY_A]) == body, int(whole[c.BODY_B]) == body
+            sides = int(whole[c.BODY_A]) in bodies, int(whole[c.BODY_B]) in bodies
             if sides[0] == sides[1] or row[c.IMPULSE + 2] <= 0.0:
                 continue
             point = pose[:3, :3].T @ (row[c.POINT : c.POINT + 3] - pose[:3, 3])

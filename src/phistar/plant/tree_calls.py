@@ -30,6 +30,7 @@ from phistar.plant.tree_columns import (
     LOOP_COORDINATES,
     LOOP_ENTRIES,
     LOOP_FIRST,
+    MODAL_STIFFNESS,
     MOVED,
     STATE_CALL,
     TAKEN_BACK,
@@ -96,6 +97,8 @@ def write_tree(m: Arrays, node: int) -> None:
             if m.flat[j] > 0.0:
                 m.deflection[j] = m.q[m.spring_q[j]] - m.rest[j]
             m.generalized[j] -= m.elastic[j] * m.deflection[j]
+    for s in range(m.modal_start[node], m.modal_start[node + 1]):
+        m.generalized[m.modal_wholes[s, 0]] -= m.modal_numbers[s, MODAL_STIFFNESS] * m.deflection[m.modal_wholes[s, 1]]
 
 
 def write_loops(m: Arrays) -> None:

@@ -11,6 +11,9 @@ TREE_WHOLES = 6
 # none); in the first one also the first row of closures, coordinates of all groups and entries of Jacobians
 LOOP_FIRST, LOOP_COORDINATES, LOOP_ENTRIES, LOOP_CALL = 0, 1, 2, 3
 LOOP_WHOLES = 5
+# `modal_wholes`: two rates of a body that bends; `modal_numbers`: what its stiffness and damping have between them;
+# `modal_start`: where a node's begin
+MODAL_STIFFNESS, MODAL_DAMPING = 0, 1
 
 
 def ask(address: int, given: int) -> int:

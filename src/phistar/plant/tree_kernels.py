@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from phistar.backends.choice import is_tree_kernel
+from phistar.backends.links.wide import WideLinks, wide_links
 from phistar.backends.one_state import Formula
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.dynamics import bias, mass_matrix
-from phistar.model import Model
+from phistar.model import FlexibleInertia, Model
 from phistar.plant.long_trees import has_long_kernels
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.roots import Roots
@@ -20,31 +22,45 @@ from phistar.spatial import Inertia, cross
 from phistar.spatial.value import digest
 from phistar.stated import runtime_parameters
 
+Place = tuple[int, int]  # a body and its node; −1: the body's own frame
 
-class AtState(NamedTuple):
-    """Dynamics of a tree of n rates, k bodies: ℳ (n²,); −𝒞 − 𝒢 (n,), plus the term of a free root's turning axes;
-    screws (6n,), [ω; v] at the world's origin; poses (12k,), rotations and places; the momentum of a free tree about
-    the world's origin and gravity's force on it, (6,) each."""
 
-    mass: Any
-    force: Any
-    screws: Any
-    poses: Any
-    momentum: Any
-    pushed: Any
+def places_of(bodies: Iterable[int], nodes: Collection[Place]) -> tuple[Place, ...]:
+    """The places on some bodies in the step's order: each body, then its nodes, of those given."""
+    return tuple(place for i in bodies for place in ((i, -1), *sorted(each for each in nodes if each[0] == i)))
 
 
 @dataclass(frozen=True)
 class TreeKernels:
-    """One tree, without its loops."""
+    """One tree, without its loops; `nodes` of bodies that bend are those that carry something."""
 
     model: Model
+    nodes: tuple[Place, ...] = ()
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Everything that moves as one, in the step's order."""
+        return places_of(range(len(self.model.bodies)), self.nodes)
+
+    @property
+    def bending(self) -> list[FlexibleInertia]:
+        """The bodies that bend."""
+        return [body.flexible for body in self.model.bodies if body.flexible is not None]
+
+    @property
+    def node_rates(self) -> int:
+        """Screws of modes at all nodes together."""
+        return sum(self.model.bodies[body].modes for body, _ in self.nodes)
 
     @cached_property
     def roots(self) -> Roots:
         return Roots(self.model)
 
-    def _formulas(self, q: Any, v: Any) -> AtState:
+    def _formulas(self, q: Any, v: Any) -> tuple[Any, ...]:
+        """Dynamics of a tree of n rates, k places: ℳ (n²,); −𝒞 − 𝒢 (n,), plus the term of a free root's turning axes;
+        screws (6n,), [ω; v] at the world's origin, zero of modes; poses (12k,), rotations and places; the momentum of a
+        free tree about the world's origin and gravity's force on it, (6,) each; where nodes carry something, the
+        screws of modes there."""
         model = self.model
         mass, force = mass_matrix(model, q), -bias(model, q, v)
         momentum, pushed = np.zeros(6), np.zeros(6)
@@ -53,33 +69,49 @@ class TreeKernels:
             turning = cross(v[own][:3], v[own][3:])  # θ̈ lacks the ω×v of its turning axes, which contacts must see
             force = force + np.matmul(mass[:, own.start + 3 : own.stop], turning)
             momentum, pushed = self.roots.momenta(q, v)[0], self.roots.pushed(q, np.zeros(model.nv))[0]
-        poses = self._poses(q)
-        flat = [np.concatenate([np.asarray(turn).reshape(-1), place]) for turn, place in poses]
-        screws = self._screws(q, poses)
-        return AtState(mass.reshape(-1), force, screws.reshape(-1), np.concatenate(flat), momentum, pushed)
+        links = wide_links(model, q) if self.nodes else None
+        poses = self._poses(q, links)
+        flat = [np.concatenate([np.asarray(turn).reshape(-1), place]) for turn, place in poses.values()]
+        screws = self._screws(q, poses).reshape(-1)
+        made = (mass.reshape(-1), force, screws, np.concatenate(flat), momentum, pushed)
+        return made if links is None else (*made, self._node_screws(poses, links))
 
-    def _poses(self, q: Any) -> list[tuple[Any, Any]]:
-        """Rotation and place of every body, from its parent's: one walk outward, however long the tree is."""
-        made: list[tuple[Any, Any]] = []
-        for body, joint, parent in zip(self.model.bodies, self.model.joints, self.model.parents, strict=True):
-            turn, place = joint.kind.pose(q[joint.q_slice])
-            own, at = np.asarray(body.placement.rotation), np.asarray(body.placement.translation)
-            turn, place = np.matmul(own, turn), np.matmul(own, place) + at
-            if parent >= 0:
-                above, origin = made[parent]
+    def _poses(self, q: Any, links: WideLinks | None) -> dict[Place, tuple[Any, Any]]:
+        """Rotation and origin of every place, from its carrier's: one walk outward, however long the tree is."""
+        made: dict[Place, tuple[Any, Any]] = {}
+        for number, node in self.places:
+            body = self.model.bodies[number]
+            if node >= 0 and links is not None:
+                bent, carrier = links.node(number, node), (number, -1)
+                turn, place = bent.turn, bent.place
+            else:
+                turn, place = body.joint.kind.pose(q[body.joint.q_slice])
+                own, at = np.asarray(body.placement.rotation), np.asarray(body.placement.translation)
+                turn, place, carrier = np.matmul(own, turn), np.matmul(own, place) + at, (body.parent, body.node)
+            if carrier in made:
+                above, origin = made[carrier]
                 turn, place = np.matmul(above, turn), np.matmul(above, place) + origin
-            made.append((turn, place))
+            made[number, node] = turn, place
         return made
 
-    def _screws(self, q: Any, poses: list[tuple[Any, Any]]) -> Any:
-        """Columns of every joint's H* in the world, [ω; v] at its origin."""
+    def _screws(self, q: Any, poses: dict[Place, tuple[Any, Any]]) -> Any:
+        """Columns of every joint's H* in the world, [ω; v] at its origin; zero of modes, which leave their body's own
+        frame where it is."""
         rows = []
-        for joint, (turn, place) in zip(self.model.joints, poses, strict=True):
-            columns = np.swapaxes(np.asarray(joint.kind.subspace(q[joint.q_slice])), -1, -2)
-            for x in columns:
-                spin, slide = np.matmul(turn, x[:3]), np.matmul(turn, x[3:])
-                rows.append(np.concatenate([spin, slide + cross(place, spin)]))
+        for number, body in enumerate(self.model.bodies):
+            columns = np.swapaxes(np.asarray(body.joint.kind.subspace(q[body.joint.q_slice])), -1, -2)
+            rows += [_at_origin(poses[number, -1], poses[number, -1][1], x[:3], x[3:]) for x in columns]
+            rows += [np.zeros(6) for _ in range(body.modes)]
         return np.stack(rows)
+
+    def _node_screws(self, poses: dict[Place, tuple[Any, Any]], links: WideLinks) -> Any:
+        """Motions of nodes by each mode, [L; g], in the world, [ω; v] at its origin."""
+        rows = []
+        for number, node in self.nodes:
+            bent, origin = links.node(number, node), poses[number, node][1]
+            for spin, slide in zip(np.swapaxes(bent.spin, 0, 1), np.swapaxes(bent.slide, 0, 1), strict=True):
+                rows.append(_at_origin(poses[number, -1], origin, spin, slide))
+        return np.concatenate(rows)
 
     def _after_formulas(self, q: Any, w: Any, momentum: Any, h: Any) -> tuple[Any, Any]:
         coordinates, after = Coordinates(self.model), w
@@ -94,11 +126,12 @@ class TreeKernels:
     def root_inertia(self) -> tuple[np.ndarray, ...]:
         """The inertia (10,) of a root that floats, which is an input of the kernels: mass, mass·com, and the lower half
         of the tensor about the origin. What floats may have any, and nothing is compiled anew."""
-        return tuple(_numbers(self.model.bodies[body].inertia) for body in self.roots.bodies)
+        given = () if self.model.is_flexible else self.roots.bodies
+        return tuple(_numbers(self.model.bodies[body].inertia) for body in given)
 
     def _given(self, formulas: Any) -> Any:
         """The formulas with the inertia of a root that floats as their last argument, where they are kernels."""
-        if not self.roots.bodies or not self.compiled:
+        if not self.root_inertia or not self.compiled:
             return formulas
 
         def given(*arrays: Any) -> Any:
@@ -112,8 +145,10 @@ class TreeKernels:
     @cached_property
     def _key(self) -> bytes:
         """The model as far as the code depends on it."""
-        free, bodies = self.roots.bodies, self.model.bodies
+        free, bodies = self.roots.bodies if self.root_inertia else (), self.model.bodies
         kept = [(b.parent, b.joint, b.placement, None if i in free else b.inertia) for i, b in enumerate(bodies)]
+        if self.model.is_flexible:
+            return digest(kept, self.model.gravity, [(b.flexible, b.node) for b in bodies], self.nodes)
         return digest(kept, self.model.gravity)
 
     @cached_property
@@ -128,9 +163,10 @@ class TreeKernels:
 
     @cached_property
     def at_state(self) -> Formula:
-        """(q, v), and a floating root's inertia → AtState."""
-        n, m, k = self.model.nq, self.model.nv, len(self.model.bodies)
+        """(q, v), and a floating root's inertia → what `_formulas` gives."""
+        n, m, k = self.model.nq, self.model.nv, len(self.places)
         shapes = [(m * m,), (m,), (6 * m,), (12 * k,), (6,), (6,)]
+        shapes += [(6 * self.node_rates,)] if self.nodes else []
         sizes = [n, m, *(10 for _ in self.root_inertia)]
         return Formula("a tree at a state", self._key, sizes, shapes, self._given(self._formulas))
 
@@ -148,6 +184,12 @@ _LOWER = ([0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2])  # Ixx Ixy Iyy Ixz Iyz Izz
 
 def _numbers(inertia: Inertia) -> np.ndarray:
     return np.array([inertia.mass, *(inertia.mass * inertia.com), *inertia.about_origin[_LOWER]])
+
+
+def _at_origin(axes: tuple[Any, Any], place: Any, spin: Any, slide: Any) -> Any:
+    """The screw [ω; v] at the world's origin of a motion at a place, given in the axes of a pose."""
+    turned, moved = np.matmul(axes[0], spin), np.matmul(axes[0], slide)
+    return np.concatenate([turned, moved + cross(place, turned)])
 
 
 def _alike(array: Any) -> Any:

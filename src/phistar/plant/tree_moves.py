@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from phistar.backends.native_door import aligned
 from phistar.backends.one_state import Formula
 from phistar.constraints import columns as c
 from phistar.model import Free, Model
+from phistar.model.parts import Body
 from phistar.model.submodel import submodel
 from phistar.plant.ball_springs import ball_tables, has_ball_spring
 from phistar.plant.long_trees import LongTrees
@@ -29,7 +30,7 @@ from phistar.plant.tree_columns import (
     TREE_Q,
 )
 from phistar.plant.tree_columns import TREE_WHOLES as COLUMNS
-from phistar.plant.tree_kernels import TreeKernels
+from phistar.plant.tree_kernels import Place, TreeKernels
 
 Part = tuple[str, slice]  # of a table, by its name
 
@@ -69,14 +70,25 @@ class TreeMoves:
     """The trees of a plant and their loops, in its tables; `error` is what a function that is no kernel raised."""
 
     def __init__(
-        self, model: Model, trees: Sequence[Sequence[int]], tables: dict[str, np.ndarray], free: int, rows: int
+        self,
+        model: Model,
+        trees: Sequence[Sequence[int]],
+        tables: dict[str, np.ndarray],
+        free: int,
+        rows: int,
+        nodes: Collection[Place] = (),
     ) -> None:
+        """`nodes` are those of bodies that bend which carry something."""
         self.tables, self.error = tables, None
         parts = [submodel(model, tree, "tree") for tree in trees]
         self.names = [model.bodies[tree[0]].name for tree in trees]
-        self.kernels = kernels = [TreeKernels(part.tree if part.loops else part) for part in parts]
+        bent = [tuple((tree.index(body), node) for body, node in sorted(nodes) if body in tree) for tree in trees]
+        self.kernels = kernels = [
+            TreeKernels(part.tree if part.loops else part, own) for part, own in zip(parts, bent, strict=True)
+        ]
         _make_tables(tables, kernels)
-        starts, bodies = ([0, *np.cumsum(sizes)] for sizes in ([k.model.nq for k in kernels], list(map(len, trees))))
+        sizes = [k.model.nq for k in kernels], [len(k.places) for k in kernels]
+        starts, bodies = ([0, *np.cumsum(each)] for each in sizes)
         long = [i for i, own in enumerate(kernels) if own.long]
         self.long = LongTrees(tables, [(free + i, kernels[i].model, starts[i], free + bodies[i]) for i in long])
         tables["counts"][c.LONG_TREES] = len(long)
@@ -85,38 +97,42 @@ class TreeMoves:
         self.asked: list[AskedKernel] = []
         place, body = 0, free
         for number, (tree, own) in enumerate(zip(trees, kernels, strict=True)):
-            joints = [model.joints[i] for i in tree]
-            self._number(number, joints, own, free, place, body)
+            self._number(number, [model.bodies[i] for i in tree], own, free, place, body)
             if not own.long:
                 self._call(number, own, free, place, body)
-            place, body = place + own.model.nq, body + len(tree)
-        first_rates = [int(tables["first_rate"][number]) for number in range(free, len(model.bodies))]
+            place, body = place + own.model.nq, body + len(own.places)
         joints = [model.joints[i] for tree in trees for i in tree]
+        first_rates = [int(tables["first_rate"][tables["body_number"][joint.body]]) for joint in joints]
         tables.update(ball_tables(list(zip(joints, first_rates, strict=True))))
         tables["counts"][c.BALLS] = sum(map(has_ball_spring, joints))
+        starts = tables["nodes"][free:, c.OWN_AT].tolist() if trees else []
+        tables.update(_modal_tables(kernels, starts, free))
         tables["loop_wholes"][0, LOOP_FIRST] = rows
         if model.loops:
             self._close(model, rows)
 
-    def _number(self, number: int, joints: list[Any], own: TreeKernels, free: int, place: int, body: int) -> None:
+    def _number(self, number: int, bodies: list[Body], own: TreeKernels, free: int, place: int, body: int) -> None:
         """Where a tree's coordinates, rates and springs are."""
+        joints = [each.joint for each in bodies]
         table, node = self.tables, free + number
         size, at = (int(x) for x in table["nodes"][node, [c.OWN, c.OWN_AT]])
         rates, places = slice(at, at + size), slice(place, place + own.model.nq)
         table["tree_wholes"][number, [TREE_Q, TREE_NQ]] = place, own.model.nq
-        table["q_of"][places] = np.concatenate([np.arange(j.q_slice.start, j.q_slice.stop) for j in joints])
-        table["rate_of"][rates] = np.concatenate([np.arange(j.v_slice.start, j.v_slice.stop) for j in joints])
+        table["q_of"][places] = np.concatenate([each.coordinates for each in bodies])
+        table["rate_of"][rates] = np.concatenate([each.rates for each in bodies])
         table["nodes"][node, [c.BODY, c.TREE]] = body, 2 if own.roots.bodies else 1
         viscous = [_spread(j.kind.damping, j.nv) for j in joints]
         if isinstance(joints[0].kind, Free):  # its rates follow from the momentum; `Session.drive` has its drag
             viscous[0] = np.zeros(joints[0].nv)
-        table["viscous"][rates] = np.concatenate(viscous)
         springs = [_spread(j.kind.stiffness if j.kind.flat or has_ball_spring(j) else 0.0, j.nv) for j in joints]
-        table["elastic"][rates] = np.concatenate(springs)
-        table["rest"][rates] = np.concatenate([j.kind.rest if j.kind.flat else np.zeros(j.nv) for j in joints])
-        table["spring_q"][rates] = np.concatenate([_coordinates(j) for j in joints])
-        table["flat_q"][rates] = place + np.concatenate([_coordinates(j) for j in own.model.joints])
-        table["flat"][rates] = np.concatenate([np.full(j.nv, float(j.kind.flat)) for j in own.model.joints])
+        rest = [j.kind.rest if j.kind.flat else np.zeros(j.nv) for j in joints]
+        flat = [np.full(j.nv, float(j.kind.flat)) for j in joints]
+        table["viscous"][rates] = _with_modes(bodies, viscous, [np.diag(x.damping_matrix) for x in own.bending])
+        table["elastic"][rates] = _with_modes(bodies, springs, [np.diag(x.stiffness) for x in own.bending])
+        table["rest"][rates] = _with_modes(bodies, rest, [np.zeros(x.count) for x in own.bending])
+        table["flat"][rates] = _with_modes(bodies, flat, [np.ones(x.count) for x in own.bending])
+        table["spring_q"][rates] = np.concatenate([_coordinates(each) for each in bodies])
+        table["flat_q"][rates] = place + np.concatenate([_coordinates(each) for each in own.model.bodies])
         table["root_axes"][node] = np.asarray(own.model.bodies[0].placement.rotation).reshape(-1)
 
     def _call(self, number: int, own: TreeKernels, free: int, place: int, body: int) -> None:
@@ -126,7 +142,10 @@ class TreeMoves:
         rates, places = slice(at, at + size), slice(place, place + own.model.nq)
         q, before, here = ("tree_q", places), ("before", rates), slice(node, node + 1)
         made: list[Part] = [("inertias", slice(block, block + size * size)), ("generalized", rates), ("screws", rates)]
-        made += [("pose", slice(body, body + len(own.model.bodies))), ("momenta", here), ("weight", here)]
+        made += [("pose", slice(body, body + len(own.places))), ("momenta", here), ("weight", here)]
+        if own.nodes:
+            first = int(table["first_screw"][body + own.places.index(own.nodes[0])])
+            made.append(("screws", slice(first, first + own.node_rates)))
         given: list[Part] = [q, ("v", rates), ("owed", here), ("numbers", slice(c.STEP, c.STEP + 1))]
         fixed, where = own.root_inertia if own.compiled else (), ("tree_wholes", number)
         part = f"the tree of '{self.names[number]}'"
@@ -209,7 +228,36 @@ def _spread(value: object, count: int) -> np.ndarray:
     return np.broadcast_to(np.asarray(value, dtype=float), (count,)).copy()
 
 
-def _coordinates(joint: Any) -> np.ndarray:
+def _with_modes(bodies: Sequence[Body], joints: Sequence[Any], modes: Sequence[np.ndarray]) -> np.ndarray:
+    """Values of a tree's rates: its joints', and behind those of a body that bends its modes'."""
+    own = iter(modes)
+    parts = [(joint, next(own) if body.modes else np.zeros(0)) for body, joint in zip(bodies, joints, strict=True)]
+    return np.concatenate([np.asarray(x, dtype=float) for part in parts for x in part])
+
+
+def _coordinates(body: Body) -> np.ndarray:
     """The coordinate of q behind every rate; of a curved joint, which has no springs here, its first."""
+    joint, modes = body.joint, body.mode_q_slice
     start, count = joint.q_slice.start, joint.nv
-    return np.arange(start, start + count) if joint.kind.flat else np.full(count, start)
+    own = np.arange(start, start + count) if joint.kind.flat else np.full(count, start)
+    return np.concatenate([own, np.arange(modes.start, modes.stop)])
+
+
+def _modal_tables(kernels: Sequence[TreeKernels], starts: Sequence[int], free: int) -> dict[str, np.ndarray]:
+    """What stiffness and damping of bodies that bend have beside their diagonals, rate by rate."""
+    wholes, numbers, firsts = [], [], [0] * (free + 1)
+    for own, start in zip(kernels, starts, strict=True):
+        for body in own.model.bodies:
+            if body.flexible is None:
+                continue
+            both = np.stack([body.flexible.stiffness, body.flexible.damping_matrix], axis=-1)
+            for i, j in np.argwhere(both.any(axis=-1) & ~np.eye(body.modes, dtype=bool)).tolist():
+                wholes.append((start + body.mode_slice.start + i, start + body.mode_slice.start + j))
+                numbers.append(both[i, j])
+        firsts.append(len(wholes))
+    made = {
+        "modal_wholes": np.array(wholes, np.int64).reshape(-1, 2),
+        "modal_numbers": np.array(numbers).reshape(-1, 2),
+    }
+    made = {name: x if len(x) else np.zeros((1, 2), x.dtype) for name, x in made.items()}
+    return made | {"modal_start": np.array(firsts, np.int64)}

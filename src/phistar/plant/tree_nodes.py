@@ -25,11 +25,12 @@ from phistar.constraints.columns import (
     TANGENT,
     WIDEST,
 )
+from phistar.plant.tree_columns import MODAL_DAMPING, MODAL_STIFFNESS
 from phistar.plant.tree_span import SPANS, make_matrix, prepare_span
 
 
 def prepare_tree(m: Arrays, node: int, h: float) -> None:
-    """A = ℳ + hB + h²K and v* = v + A⁻¹ h(T − 𝒞 − 𝒢 − K(q − r) − Bv − hKv)."""
+    """A = ℳ + hB + h²K and v* = v + A⁻¹ h(T − 𝒞 − 𝒢 − K(q − r) − Bv − hKv); modes of a body share K and B."""
     if m.nodes[node, LONG] > 0:
         if prepare_span(m, node, h):
             return
@@ -44,6 +45,13 @@ def prepare_tree(m: Arrays, node: int, h: float) -> None:
         m.blocks[i * (n + 1)] += extra
         held = (m.viscous[at + i] + h * m.elastic[at + i]) * m.before[at + i]
         m.side[at + i] = h * (m.generalized[at + i] + m.applied[at + i] - held)
+    for s in range(m.modal_start[node], m.modal_start[node + 1]):
+        i, j = m.modal_wholes[s, 0], m.modal_wholes[s, 1]
+        between = m.modal_numbers[s, MODAL_DAMPING] + h * m.modal_numbers[s, MODAL_STIFFNESS]
+        entry = (i - at) * n + j - at
+        m.mass[block + entry] += h * between
+        m.blocks[entry] += h * between
+        m.side[i] -= h * between * m.before[j]
     factors(m, 0, n)
     for i in range(n * n):
         m.roots[block + i] = m.blocks[i]
@@ -61,31 +69,30 @@ def apply_forces(m: Arrays) -> None:
 
 def tree_jacobian(m: Arrays, c: int, node: int, body: int, to: int, sign: float) -> None:
     """Rows t, s, n of a contact for a body of a tree: d·(s_v + s_ω × p) for each rate that moves it."""
-    n, at, own = m.nodes[node, OWN], m.nodes[node, OWN_AT], body * m.counts[WIDEST]
+    n, own = m.nodes[node, OWN], body * m.counts[WIDEST]
     x, y, z = m.contacts[c, POINT], m.contacts[c, POINT + 1], m.contacts[c, POINT + 2]
     for j in range(n):
-        s = at + j
+        s = m.screw_of[own + j]
         vx = m.screws[s, 3] + m.screws[s, 1] * z - m.screws[s, 2] * y
         vy = m.screws[s, 4] + m.screws[s, 2] * x - m.screws[s, 0] * z
         vz = m.screws[s, 5] + m.screws[s, 0] * y - m.screws[s, 1] * x
-        way = sign * m.carries[own + j]
         for row in range(3):
             axis = NORMAL if row == 2 else TANGENT + 3 * row
-            m.jacobian[to + n * row + j] = way * (
+            m.jacobian[to + n * row + j] = sign * (
                 m.contacts[c, axis] * vx + m.contacts[c, axis + 1] * vy + m.contacts[c, axis + 2] * vz
             )
         about = m.contacts[c, NORMAL] * m.screws[s, 0] + m.contacts[c, NORMAL + 1] * m.screws[s, 1]
-        m.jacobian[to + 3 * n + j] = way * (about + m.contacts[c, NORMAL + 2] * m.screws[s, 2])
+        m.jacobian[to + 3 * n + j] = sign * (about + m.contacts[c, NORMAL + 2] * m.screws[s, 2])
 
 
 def tree_rates(m: Arrays) -> None:
     """`speed` of the bodies of trees: a bound of how fast their points move."""
     for body in range(m.counts[FIRST_TREE], m.counts[BODIES]):
-        up = m.above[body]
+        up, first, screw = m.above[body], m.first_rate[body], m.first_screw[body]
         for i in range(6):
             total = m.body_twist[up, i] if up >= 0 else 0.0
-            for s in range(m.first_rate[body], m.last_rate[body]):
-                total += m.screws[s, i] * m.before[s]
+            for j in range(m.last_rate[body] - first):
+                total += m.screws[screw + j, i] * m.before[first + j]
             m.body_twist[body, i] = total
             m.twist[i] = total
         x, y, z = m.pose[body, 9], m.pose[body, 10], m.pose[body, 11]

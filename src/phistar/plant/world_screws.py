@@ -60,7 +60,7 @@ class RateOrder:
             rates[at : at + size] = table["rate_of"][at : at + size]
             for body in tree:
                 own = numbers[body] * int(table["counts"][c.WIDEST])
-                moved[numbers[body], at : at + size] = table["carries"][own : own + size]
+                moved[numbers[body], at : at + size] = table["screw_of"][own : own + size] < total
             _order_tree(model, tree, at, before)
         return RateOrder(rates, before, moved)
 

@@ -59,6 +59,8 @@ class Surface:
     def carriers(self) -> tuple[np.ndarray, np.ndarray]:
         """For each point the nodes that carry it and their weights, (n, k) each."""
         nodes = self.body.nodes
+        if self.geometry is not None and self.geometry.node >= 0:  # what is fixed to one node does not bend
+            return np.full((len(self.points), 1), self.geometry.node), np.ones((len(self.points), 1))
         far = np.linalg.norm(self.points[:, None] - nodes[None], axis=-1)
         chosen = np.argsort(far, axis=1)[:, : min(NEAREST, len(nodes))]
         near = np.take_along_axis(far, chosen, axis=1)
@@ -84,8 +86,8 @@ def surfaces(model: Model, index: int) -> list[Surface]:
     body = model.bodies[index]
     assert body.flexible is not None
     shapes = [(each, each.shape, each.placement) for each in visible_geometry(body.geometry)]
-    if not shapes:
-        shapes = [(None, *found) for found in _stand_in(body.flexible)]
+    if not any(each.node < 0 for each, _, _ in shapes):  # what is fixed to its nodes does not show the body
+        shapes += [(None, *found) for found in _stand_in(body.flexible)]
     size = max(float(np.ptp(body.flexible.nodes, axis=0).max()) / PIECES, 1e-9)
     made = []
     for geometry, shape, place in shapes:

@@ -15,6 +15,7 @@ import numpy as np
 
 from phistar.dynamics import kinetic_energy, momentum, potential_energy
 from phistar.model import Free, Model
+from phistar.model.submodel import submodel
 from phistar.sim.scenes.kernels import moving, with_inertias
 from phistar.sim.step_records import Step
 from phistar.sim.world import World
@@ -53,10 +54,27 @@ class Audit:
         self._weighs = bool(np.any(world.model.gravity))
 
     def account(self, q: np.ndarray, v: np.ndarray) -> Account:
-        """Energies and momenta of a state; the inertias are inputs of the compiled functions."""
+        """Energies and momenta of a state; the inertias of rigid bodies are inputs of the compiled functions."""
+        model = self.world.model
+        resting = float(potential_energy(model, q)) if self._weighs else 0.0
+        if model.is_flexible:
+            kinetic, whole = float(kinetic_energy(model, q, v)), momentum(model, q, v)
+            return Account(kinetic, resting, whole, self._free_momentum(q, v))
         (energy, momenta), (every, free) = self._quantities, self._inertias
-        resting = float(potential_energy(self.world.model, q)) if self._weighs else 0.0
         return Account(float(energy(q, v, every)), resting, momenta(q, v, every), momenta(q, v, free))
+
+    def _free_momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """(6,): of the trees whose roots are free, as a model of their own."""
+        bodies, part = [self.world.model.bodies[i] for i in np.flatnonzero(self.floating)], self._floating_part
+        if part is None:
+            return np.zeros(6)
+        own = ([k for body in bodies for k in body.coordinates], [k for body in bodies for k in body.rates])
+        return momentum(part, q[own[0]], v[own[1]])
+
+    @cached_property
+    def _floating_part(self) -> Model | None:
+        chosen = np.flatnonzero(self.floating).tolist()
+        return submodel(self.world.model.tree, chosen) if chosen else None
 
     @cached_property
     def floating(self) -> np.ndarray:

@@ -19,8 +19,10 @@ _made: Recent[Callable[..., np.ndarray]] = Recent()
 
 
 def moving(model: Model) -> Model:
-    """The model as motion sees it: without masses, and without gravity; one for all runs of a scene."""
-    return first_equal(model.replace(inertias={body.name: MASSLESS for body in model.bodies}, gravity=np.zeros(3)))
+    """The model as motion sees it: without masses but those of bodies that bend, and without gravity; one for all runs
+    of a scene."""
+    rigid = {body.name: MASSLESS for body in model.bodies if not body.modes}
+    return first_equal(model.replace(inertias=rigid, gravity=np.zeros(3)))
 
 
 def kernel(
