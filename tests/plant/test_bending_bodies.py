@@ -146,7 +146,7 @@ def segments(count, length, EI, balls):
     parent, turning = "slide", step**3 / 12.0
     for k in range(count):
         near = [
-            x - k * step for x in balls if k * step - 1e-9 <= x < (k + 1) * step - 1e-9 or k + 1 == count and x >= 1
+            x - k * step for x in balls if k * step - 1e-9 <= x < (k + 1) * step - 1e-9 or (k + 1 == count and x >= 1)
         ]
         joint = ps.Revolute(axis=ALONG_Y, stiffness=EI / step if k else 0.0)
         inertia = ps.Inertia(step, (step / 2, 0, 0), np.diag([1e-9, turning, turning]))
