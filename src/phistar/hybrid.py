@@ -79,7 +79,8 @@ def hybrid_dynamics(
     """Accelerations of the joints that forces drive, and forces of the joints that move as prescribed.
 
     RJK91's lemma 3 with the free joints' H: θ̈ = θ̈_p + L*(LℳL* + R)⁻¹L(T − 𝒞 − 𝒢 + J*f − ℳθ̈_p), where L picks the
-    joints that are not prescribed, then T = ℳθ̈ + 𝒞 + 𝒢 − J*f. With loops, accelerations that keep them closed.
+    joints that are not prescribed, then T = ℳθ̈ + 𝒞 + 𝒢 − J*f. With loops, accelerations that keep them closed; in
+    independent rates (`model.embedded()`), of independent joints.
 
     Parameters
     ----------
@@ -112,16 +113,15 @@ def hybrid_dynamics(
     True
     """
     check_robot("hybrid_dynamics", (model,))
-    if model.embedding is not None:
-        raise ModelError(f"{model.name} is in independent rates; prescribe joints of model.embedding.closed.")
     told, is_told = _prescription(model, prescribed)
     tau = model.checked(tau, model.nv, "tau")
     driven = np.where(is_told, 0.0, 1.0)
-    found, pull = driven_accelerations(model.tree, q, v, told, driven * tau, driven, f_ext), 0.0
+    open_model = model.tree if model.loops else model
+    found, pull = driven_accelerations(open_model, q, v, told, driven * tau, driven, f_ext), 0.0
     if model.loops:
         found, pull = _closed(model, q, v, _chosen(is_told, told, found), is_told)
     accelerations = _chosen(is_told, told, found)
-    needed = inverse_dynamics(model.tree, q, v, accelerations, f_ext) + pull
+    needed = inverse_dynamics(open_model, q, v, accelerations, f_ext) + pull
     return HybridDynamics(accelerations, _chosen(is_told, needed, tau))
 
 
@@ -137,18 +137,35 @@ def _prescription(model: Model, prescribed: Mapping[str, Any]) -> tuple[np.ndarr
     """θ̈_p (…, nv), zero on free rates, and which rates are prescribed, (nv,)."""
     if not isinstance(prescribed, Mapping):
         raise ShapeError("prescribed must map joint names to accelerations, e.g. {'joint2': 0.5}.")
-    parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    entries: dict[int, np.ndarray] = {}
     for name, given in prescribed.items():
-        joint = model.joint(name)
-        parts[joint.body] = _joint_prescription(model, joint, given)
-    columns, mask = [], np.zeros(model.nv, dtype=bool)
-    batch = np.broadcast_shapes(*(value.shape[:-1] for value, _ in parts.values()))
-    for k, joint in enumerate(model.joints):
-        value, chosen = parts.get(k, (np.zeros(joint.nv), np.zeros(joint.nv, dtype=bool)))
-        columns += [np.broadcast_to(value, (*batch, joint.nv)), np.zeros((*batch, model.bodies[k].modes))]
-        mask[joint.v_slice] = chosen
+        value, chosen = _joint_prescription(model, model.joint(name), given)
+        places = joint_rates(model, name)
+        entries |= {place: value[..., i] for i, place in enumerate(places) if chosen[i]}
+    batch, mask = np.broadcast_shapes(*(x.shape for x in entries.values())), np.zeros(model.nv, dtype=bool)
+    mask[list(entries)] = True
+    columns = [np.broadcast_to(entries.get(i, np.zeros(())), batch)[..., None] for i in range(model.nv)]
     whole = np.concatenate([np.zeros((*batch, 0)), *columns], axis=-1)
     return (traced(whole) if is_traced(whole) else whole), mask
+
+
+def joint_rates(model: Model, name: str) -> list[int]:
+    """Where the rates of a joint stand in v; refused where, in independent rates, it follows others."""
+    joint = model.joint(name)
+    own = range(joint.v_slice.start, joint.v_slice.stop)
+    if model.embedding is None:
+        return list(own)
+    free = model.embedding.independent
+    if not all(rate in free for rate in own):
+        names = [
+            repr(x.name) for x in model.joints if any(rate in free for rate in range(x.v_slice.start, x.v_slice.stop))
+        ]
+        raise ModelError(
+            f"The joint {name!r} of {model.name} follows others: its independent rates are those of "
+            f"{', '.join(names) or 'no joint by itself'}. Let it be one of them: "
+            f"model.embedding.closed.embedded(independent=[{name!r}])."
+        )
+    return [free.index(rate) for rate in own]
 
 
 def _joint_prescription(model: Model, joint: Joint, given: Any) -> tuple[np.ndarray, np.ndarray]:

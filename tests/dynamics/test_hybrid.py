@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from examples.four_bar_truss import mast
 from phistar.cli.checker import evaluate, replay
 from phistar.hybrid import driven_accelerations
 from phistar.operators.symbols import H
@@ -193,3 +194,33 @@ def test_prescriptions_of_all_joints_of_a_loop_that_contradict_it_are_refused_wi
         ps.hybrid_dynamics(model, q, np.zeros(3), np.zeros(3), dict(zip(names, told, strict=True)))
     kept = ps.hybrid_dynamics(model, q, np.zeros(3), np.zeros(3), dict(zip(names, (1.0, -1.0, 1.0), strict=True)))
     assert np.abs(kept.forces).max() < 100.0
+
+
+def test_in_independent_rates_it_is_that_of_the_closed_mechanism():
+    closed = mast(3)
+    q = ps.assemble(closed, np.tile([1.1, -1.0, 1.2], 3))
+    model = closed.embedded(independent=["crank0", "crank1", "crank2"], q=q)
+    v, tau = RNG.standard_normal((2, 3))
+    rates, forces = model.embedding.full_rates(q, v), np.zeros(closed.nv)
+    forces[::3] = tau
+    ours = ps.hybrid_dynamics(model, q, v, tau, {"crank1": 0.7})
+    theirs = ps.hybrid_dynamics(closed, q, rates, forces, {"crank1": 0.7})
+    assert ours.accelerations[1] == 0.7
+    assert relative(model.embedding.full_accelerations(q, v, ours.accelerations), theirs.accelerations) < 1e-9
+    assert relative(ours.forces, theirs.forces[::3]) < 1e-9
+    with pytest.raises(ps.ModelError, match=r"'rocker1' of mast follows others.*'crank0', 'crank1', 'crank2'"):
+        ps.hybrid_dynamics(model, q, v, tau, {"rocker1": 0.7})
+
+
+def test_independent_joints_move_as_told_in_motions():
+    closed = mast(2)
+    q = ps.assemble(closed, np.tile([1.1, -1.0, 1.2], 2))
+    model = closed.embedded(independent=["crank0", "crank1"], q=q)
+    told = np.tile([0.5, 0.2], (40, 1))
+    run = ps.rollout(model, q, [0.0, 0.0], told, dt=0.01, prescribed=["crank0"], limits="ignore")
+    np.testing.assert_allclose(run.v[:, 0], 0.5 * run.t, atol=1e-12)
+    assert np.abs(ps.loop_residual(closed, run.q)).max() < 1e-12
+    held = ps.rollout(model, q, [0.0, 0.3], 0 * told, dt=0.01, locked=["crank0"], limits="ignore")
+    np.testing.assert_allclose(held.q[:, 0], q[0], atol=1e-14)
+    free = ps.simulate(model, q, [0.0, 0.3], 0.4, rtol=1e-10, locked=["crank0"])
+    np.testing.assert_allclose(free.q[-1], held.q[-1], atol=1e-7)

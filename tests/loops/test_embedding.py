@@ -111,7 +111,6 @@ def test_what_independent_rates_do_not_have_yet_is_refused():
     q = model.embedding.closed.neutral()
     for call in (
         lambda: ps.regressor(model, q, [0.0], [0.0]),
-        lambda: ps.hybrid_dynamics(model, q, [0.0], [0.0], {}),
         lambda: model.with_loop("more", "crank", "world", ps.Fixed()),
     ):
         with pytest.raises(ps.PhistarError, match="independent rates"):

@@ -16,7 +16,7 @@ from phistar.backends.links.link_sizes import link_rows, space_sizes
 from phistar.backends.links.wide import wide_links
 from phistar.backends.machine.rows import Signature
 from phistar.backends.programs.interpret import poses
-from phistar.backends.programs.program import ARTICULATED, FACTORED, Evaluation
+from phistar.backends.programs.program import APART, ARTICULATED, FACTORED, Evaluation
 from phistar.backends.rolled_kernel import compile_rolled, rolled_counts, rolled_plan
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.trace import Scalar, ShortTape, Tape, Trace, finish, unless_too_long
@@ -62,12 +62,8 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
 
 
 def _rolled(wanted: Statements) -> Kernel | None:
-    """The kernel that runs link by link, with D⁻¹ as an inverse or by stages, whichever has fewer operations."""
-    counts = {
-        each.form: partial(_rolled_operations, each)
-        for each in (wanted, replace(wanted, form=FACTORED))
-        if each is wanted or _has_stages(wanted)
-    }
+    """The kernel that runs link by link, in the form of the articulated step that has fewest operations."""
+    counts = {form: partial(_rolled_operations, replace(wanted, form=form)) for form in _forms(wanted)}
     form, found = fewest(counts, ("any width", wanted.key)) if len(counts) > 1 else (wanted.form, {})
     kernel = compile_rolled(replace(wanted, form=form))
     return kernel and replace(kernel, forms=found)
@@ -78,9 +74,23 @@ def _rolled_operations(wanted: Statements) -> int | None:
     return None if plan is None else rolled_counts(wanted, plan)[0]
 
 
-def _has_stages(wanted: Statements) -> bool:
-    """Whether D of some link has more than one row, in a statement that is free in its form."""
-    return wanted.form == ARTICULATED and max(link_rows(wanted.model, "joints"), default=0) > 1
+def _forms(wanted: Statements) -> tuple[str, ...]:
+    """Forms to choose from, where a statement is free in its form."""
+    if wanted.form != ARTICULATED:
+        return (wanted.form,)
+    if wanted.model.embedding is not None:
+        return ARTICULATED, FACTORED, APART
+    return (ARTICULATED, FACTORED) if max(link_rows(wanted.model, "joints"), default=0) > 1 else (ARTICULATED,)
+
+
+def _straight_line(wanted: Statements) -> Statements:
+    """The form that straight-line code takes: with D in stages from so many rates on, and with P⁺ part by part where
+    links are compound."""
+    if wanted.form != ARTICULATED:
+        return wanted
+    if wanted.model.embedding is not None:
+        return replace(wanted, form=APART)
+    return replace(wanted, form=FACTORED) if is_staged(max(link_rows(wanted.model, "joints"), default=0)) else wanted
 
 
 def _faster(wanted: Statements, order: tuple[str, ...], rolled: Kernel) -> Kernel:
@@ -144,8 +154,7 @@ def _by_unit_vectors(
 
 def values_over_links(wanted: Statements, q: np.ndarray, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The value of each statement, link by link on arrays; given are vectors by field name."""
-    if _has_stages(wanted) and is_staged(max(link_rows(wanted.model, "joints"))):
-        wanted = replace(wanted, form=FACTORED)
+    wanted = _straight_line(wanted)
     return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators)(q, given)
 
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from phistar.backends.links import values as link
 from phistar.backends.links.mechanism import Mechanism
+from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import Links
 from phistar.loops.group_links import GroupLinks
+from phistar.backends.traces.solve import is_zero
 from phistar.model import Model
 from phistar.spatial import force_transform, times, transposed
 
@@ -128,6 +130,67 @@ class CompoundLinks(Mechanism):
         moved = np.matmul(transposed(own.inside), bias + np.matmul(own.axes, drift))
         return np.concatenate([moved, drift[..., self.embedding.heavy(k), :]], axis=-2)
 
+    # φ acting, member by member: each is moved to the body that carries it, in the group or outside it
+
+    @cached_property
+    def _rigid(self) -> RigidLinks:
+        return RigidLinks(self.plain)
+
+    def inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        if k in self._crossings:
+            return super().inward(k, x)
+        blocks = self._gathered(k, self._cut(k, x), self._rigid.inward)
+        return self._stacked(k, blocks, x.shape[-1])
+
+    def outward(self, k: int, x: np.ndarray) -> np.ndarray:
+        group = self.embedding.groups[k]
+        if k in self._crossings or group.parent < 0:
+            return super().outward(k, x)
+        above, moved = dict(self._cut(group.parent, x)), dict[int, np.ndarray]()
+        for body in group.bodies:
+            parent = self.model.parents[body]
+            moved[body] = self._rigid.outward(body, moved[parent] if parent in moved else above[parent])
+        still = np.zeros((*x.shape[:-2], len(self.embedding.heavy(k)), x.shape[-1]))
+        return np.concatenate([*moved.values(), still], axis=-2)
+
+    def congruent_inward(self, k: int, x: np.ndarray) -> np.ndarray:
+        """φXφ*; of an X that has a block for each member and nothing between them, block by block."""
+        group = self.embedding.groups[k]
+        own = [x[..., 6 * j : 6 * j + 6, 6 * j : 6 * j + 6] for j in range(len(group.bodies))]
+        if k in self._crossings or not _is_diagonal(x, 6 * len(own)):
+            return super().congruent_inward(k, x)
+        blocks = self._gathered(k, list(zip(group.bodies, own, strict=True)), self._rigid.congruent_inward)
+        above = self.embedding.groups[group.parent].bodies
+        width = self.width(group.parent)
+        whole = np.zeros((*x.shape[:-2], width, width), dtype=x.dtype)
+        for j, body in enumerate(above):
+            if body in blocks:
+                whole[..., 6 * j : 6 * j + 6, 6 * j : 6 * j + 6] = blocks[body]
+        return whole.view(type(x))
+
+    def _cut(self, k: int, x: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """The parts of a stack over the members of link k, by body."""
+        return [(body, x[..., 6 * j : 6 * j + 6, :]) for j, body in enumerate(self.embedding.groups[k].bodies)]
+
+    def _gathered(self, k: int, parts: list[tuple[int, np.ndarray]], move: Any) -> dict[int, np.ndarray]:
+        """The sums of what members send the bodies outside the group that carry them."""
+        known, outside = dict(parts), dict[int, np.ndarray]()
+        for body, _ in reversed(parts):
+            parent, moved = self.model.parents[body], move(body, known[body])
+            place = known if parent in known else outside
+            place[parent] = place[parent] + moved if parent in place else moved
+        return outside
+
+    def _stacked(self, k: int, blocks: dict[int, np.ndarray], columns: int) -> np.ndarray:
+        """Blocks of the bodies of the link that carries link k, one under the other; of the world, its one block."""
+        parent = self.embedding.groups[k].parent
+        if parent < 0:
+            return blocks[-1]
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in blocks.values()))
+        nothing = np.zeros((*batch, 6, columns))
+        rows = [blocks.get(body, nothing) for body in self.embedding.groups[parent].bodies]
+        return np.concatenate([*rows, np.zeros((*batch, len(self.embedding.heavy(parent)), columns))], axis=-2)
+
     # Places
 
     def pose(self, k: int, above: Any) -> dict[int, tuple[np.ndarray, np.ndarray]]:
@@ -169,3 +232,12 @@ class CompoundLinks(Mechanism):
         swing = link.cross(omega, link.cross(omega, found.placement.translation))[..., None]
         turned = np.matmul(pose[found.body][0], swing)
         return np.concatenate([np.zeros(turned.shape), turned], axis=-2)
+
+
+def _is_diagonal(x: np.ndarray, size: int) -> bool:
+    """Whether the first rows and columns of a traced X have blocks of six on the diagonal and else only zeros."""
+    if x.dtype != object:
+        return False
+    inside = np.arange(len(x)) // 6
+    across = (inside[:, None] != inside) & (np.arange(len(x)) < size)
+    return all(is_zero(entry) for entry in x[across])

@@ -29,14 +29,14 @@ class Chart:
     level: float
 
     @staticmethod
-    def at(own: Model, q: np.ndarray, needed: float = GOOD) -> Chart:
-        """The model's own rates where they are as good as needed, else others."""
+    def at(own: Model, q: np.ndarray, needed: float = GOOD, kept: tuple[str, ...] = ()) -> Chart:
+        """The model's own rates where they are as good as needed, else others, those of `kept` joints among them."""
         if own.embedding is None:
             return Chart(own, own, 0.0)
         if goodness(own, q) > needed:
             return Chart(own, own, GOOD)
         closed: Model = own.embedding.closed
-        found = closed.embedded(q=q)
+        found = closed.embedded(independent=kept, q=q)
         other = own if found == own else closed.kept(("chart", found.embedding.independent), lambda: found)
         return Chart(own, other, min(GOOD, 0.25 * goodness(other, q)))
 

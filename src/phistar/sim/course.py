@@ -61,8 +61,12 @@ class Course:
             return chart.forces(q, given) + passive.smooth(q, v)
 
         drives = replace(self.drives, model=chart.model) if np.any(self.drives.told) else None
+
+        def told(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return self.drives.told_in(chart.model, self.force(t, q, chart.told(q, v)))
+
         self.chart, self.coordinates = chart, Coordinates(chart.model)
-        self.motion = Sticking(chart.model, force, drives, self.force)
+        self.motion = Sticking(chart.model, force, drives, told)
 
     def meet(self, t: float, x: np.ndarray, at: int) -> np.ndarray:
         """The state after a latch or release."""
@@ -83,7 +87,7 @@ class Course:
         """The state in the chart that is good there, which is entered."""
         q, v = self.coordinates.split(x[:-1])
         rates = self.chart.tree_rates(q, v)
-        self.enter(Chart.at(self.model, q, needed))
+        self.enter(Chart.at(self.model, q, needed, (*self.drives.prescribed, *self.drives.locked)))
         return np.concatenate([q, self.chart.entered(rates), x[-1:]])
 
     def told(self, t: np.ndarray, x: np.ndarray) -> Piece:

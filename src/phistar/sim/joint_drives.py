@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from phistar.errors import ModelError
-from phistar.hybrid import HybridDynamics, hybrid_dynamics
+from phistar.hybrid import HybridDynamics, hybrid_dynamics, joint_rates
 from phistar.model import Joint, Model
 
 
@@ -32,8 +32,7 @@ class Drives:
             self.model.joint(name)
             if named.count(name) > 1:
                 raise ModelError(f"The joint '{name}' is driven in two ways; name it once, in one of them.")
-        if named and self.model.embedding is not None:
-            raise ModelError(f"{self.model.name} is in independent rates; drive joints of model.embedding.closed.")
+            joint_rates(self.model, name)
 
     @property
     def names(self) -> tuple[tuple[str, ...], ...]:
@@ -53,13 +52,13 @@ class Drives:
     def _mask(self, names: Sequence[str]) -> np.ndarray:
         found = np.zeros(self.model.nv, dtype=bool)
         for name in names:
-            found[self.model.joint(name).v_slice] = True
+            found[joint_rates(self.model, name)] = True
         return found
 
     def check(self, v: np.ndarray) -> None:
         """Refuse a start at which locked joints move."""
         for name in self.locked:
-            own = v[..., self.model.joint(name).v_slice]
+            own = v[..., joint_rates(self.model, name)]
             if np.any(own):
                 raise ModelError(f"The joint '{name}' is locked, but starts with the rate {np.ravel(own).tolist()}.")
 
@@ -69,11 +68,22 @@ class Drives:
             return control
         return control * np.where(self._mask((*self.prescribed, *self.locked, *self.passive)), 0.0, 1.0)
 
+    def told_in(self, other: Model, control: np.ndarray) -> np.ndarray:
+        """The accelerations of prescribed joints as entries of the rates of another choice, (nv of the other,)."""
+        if other is self.model or other.embedding is None:
+            return control
+        result = np.zeros(other.nv)
+        for name in self.prescribed:
+            result[joint_rates(other, name)] = control[joint_rates(self.model, name)]
+        return result
+
     def moved(self, q: Any, v: Any, forces: Any, control: Any) -> HybridDynamics:
         """θ̈ and the joint forces of all joints under forces (…, nv), passive ones among them."""
         joints: list[Joint] = [self.model.joint(name) for name in (*self.prescribed, *self.locked)]
         told = {
-            joint.name: control[..., joint.v_slice] if joint.name in self.prescribed else np.zeros(joint.nv)
+            joint.name: control[..., joint_rates(self.model, joint.name)]
+            if joint.name in self.prescribed
+            else np.zeros(joint.nv)
             for joint in joints
         }
         return hybrid_dynamics(self.model, q, v, forces, told)

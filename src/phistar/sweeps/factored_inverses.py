@@ -1,8 +1,12 @@
-"""D⁻¹ by a factorization in place of an inverse: D = L*ΔL, the last rate first.
+"""Forms of the articulated step that take fewer operations where links are wide.
+
+D⁻¹ by a factorization in place of an inverse, D = L*ΔL, the last rate first.
 
 A link that bends has its joint's rates first and its modes' after them, so that the elimination has two stages: with
 D_m = P_mm and g = P_6m D_m⁻¹ the modes leave P_r = P_66 − gP_m6, of which the joint's D_r = HP_rH* and G are made. Only
 products with D⁻¹ are asked for, six columns and one: half an inverse and no more.
+
+P⁺ = P − GU* moved part by part, φP⁺φ* = φPφ* − (φG)(φU)*: the P of a compound link has a block a member, P⁺ is full.
 """
 
 from __future__ import annotations
@@ -10,9 +14,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phistar.sweeps.ir import (
+    CongruentChildren,
     Divide,
     Field,
     Invert,
+    Plus,
     Program,
     Statement,
     Sweep,
@@ -36,6 +42,38 @@ def factored_inverses(program: Program) -> Program:
             sweep.direction, tuple(s for s in sweep.statements if s.target in read or not _inverts(s))
         )
     return replace(program, sweeps=tuple(sweeps))
+
+
+def updates_apart(program: Program) -> Program:
+    """The program with φP⁺φ* of the children as φPφ* − (φG)(φU)*, where nothing else reads P⁺."""
+    updates = {s.target: found for sweep in program.sweeps for s in sweep.statements if (found := _update(s))}
+    sweeps = []
+    for sweep in program.sweeps:
+        changed = [replace(s, term=_moved_apart(s.term, updates)) for s in sweep.statements]
+        sweeps.append(Sweep(sweep.direction, tuple(changed)))
+    read = {x for sweep in sweeps for s in sweep.statements for x in fields_anywhere(s.term)}
+    read |= {name for name, _ in program.outputs} | {x for table in program.tables for x in _read_by(table)}
+    if read & updates.keys():
+        return program
+    kept = (tuple(s for s in sweep.statements if s.target not in updates) for sweep in sweeps)
+    return replace(program, sweeps=tuple(Sweep(x.direction, own) for x, own in zip(sweeps, kept, strict=True)))
+
+
+def _update(statement: Statement) -> tuple[str, str, str] | None:
+    """The names X, Y, Z of a symmetric X − YZ*."""
+    match statement.term:
+        case Plus(
+            terms=((1, Field(name=whole)), (-1, Times(left=Field(name=left), right=Transpose(of=Field(name=right)))))
+        ):
+            return (whole, left, right) if statement.symmetric else None
+    return None
+
+
+def _moved_apart(term: Term, updates: dict[str, tuple[str, str, str]]) -> Term:
+    if isinstance(term, CongruentChildren) and not term.update and term.name in updates:
+        whole, *update = updates[term.name]
+        return CongruentChildren(whole, tuple(update))
+    return rebuild(term, lambda part: _moved_apart(part, updates))
 
 
 def _read_by(table: object) -> set[str]:

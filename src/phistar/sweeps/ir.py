@@ -50,9 +50,11 @@ class FromParent(Term):
 
 @dataclass(frozen=True, eq=False)
 class CongruentChildren(Term):
-    """Σ_c φ(k,c) X(c) φ*(k,c)."""
+    """Σ_c φ(k,c) X(c) φ*(k,c); with an update YZ* by which X is less, Y and Z moved by themselves:
+    Σ_c φXφ* − (φY)(φZ)*."""
 
     name: str
+    update: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,4 +399,5 @@ def fields_anywhere(term: Term) -> frozenset[str]:
         return frozenset({term.left, term.right})
     name = getattr(term, "name", None)
     own = frozenset({name} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else ())
+    own |= frozenset(term.update if isinstance(term, CongruentChildren) else ())
     return (own | _implied(term)).union(*(fields_anywhere(x) for x in subterms(term)))

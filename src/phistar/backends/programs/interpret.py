@@ -235,8 +235,9 @@ class _Machine(BlockDomain):
         match term:
             case ir.FromChildren():
                 return self.gathered(self.links.inward, name, k)
-            case ir.CongruentChildren():
-                return self.gathered(self.links.congruent_inward, name, k)
+            case ir.CongruentChildren(update=update):
+                moved = self.gathered(self.links.congruent_inward, name, k)
+                return moved if not update else block_total([(1.0, moved), (-1.0, self.updates(update, k))])
             case ir.CarriedChildren():
                 return self.gathered(self.links.carried_inward, name, k)
             case ir.FromParent():
@@ -262,6 +263,14 @@ class _Machine(BlockDomain):
     def gathered(self, move: Any, name: str, k: int) -> Block:
         """Σ over the children of what each sends."""
         return block_total([(1.0, self.over(move, c, self.fields[name][c])) for c in self.children[k]])
+
+    def updates(self, names: tuple[str, ...], k: int) -> Block:
+        """Σ (φY)(φZ)* over the children."""
+        found = []
+        for c in self.children[k]:
+            left, right = (self.over(self.links.inward, c, self.fields[name][c]) for name in names)
+            found.append((1.0, block_times(left, block_transposed(right))))
+        return block_total(found)
 
     def back(self, term: Term, name: str, k: int) -> Block:
         """φ(k,p) = φ⁻¹(p,k), and sums over the siblings, each seen at the parent first."""

@@ -23,7 +23,7 @@ from phistar.identities.law import Setting
 from phistar.model import Model
 from phistar.operators.nodes import Node, spelling
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.factored_inverses import factored_inverses
+from phistar.sweeps.factored_inverses import factored_inverses, updates_apart
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
 from phistar.sweeps.search import cheapest
@@ -32,8 +32,10 @@ from phistar.sweeps.stored import program_from, to_data
 ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and LDL*", "as written"
 JOSEPH = "as written, with Joseph's update"
 FACTORED = "articulated bodies, D in two stages"
+APART = "articulated bodies, P⁺ moved part by part"
 """Forms a statement can be compiled in: simplified with or without the innovations factorization, or not at all, and
-then with the update of P⁺ as a sum of positive terms too (R87 eq. 51); of links of any width, with D⁻¹ solved for."""
+then with the update of P⁺ as a sum of positive terms too (R87 eq. 51); of links of any width, with D⁻¹ solved for, and
+with φP⁺φ* as φPφ* − (φG)(φU)* too."""
 BLOCKS: Literal["blocks"] = "blocks"
 Wanted = bool | Literal["blocks"]
 """Of an operator: its action on a vector, its matrix, or (of a memoryless one) its blocks, one under the other."""
@@ -60,8 +62,9 @@ def derived_program(
     nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str
 ) -> Program:
     """The same, derived afresh: what is shown to people does not depend on the cache."""
-    if form == FACTORED:
-        return factored_inverses(derived_program(nodes, symbols, setting, matrix, ARTICULATED))
+    if form in (FACTORED, APART):
+        solved = factored_inverses(derived_program(nodes, symbols, setting, matrix, ARTICULATED))
+        return solved if form == FACTORED else updates_apart(solved)
     if form in (AS_WRITTEN, JOSEPH):
         return lower_all(dict(nodes), matrix, form == JOSEPH)
     innovations = form == ARTICULATED

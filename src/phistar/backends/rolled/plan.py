@@ -32,7 +32,7 @@ AT_FRAMES = ("frame_turn", "frame_sweep")  # functions of task motions
 
 def accumulator(term: Any) -> str:
     """Name of the children's sum for a term."""
-    return f"{'Σ' if isinstance(term, ir.FromChildren) else 'ΣΣ'}{term.name}"
+    return f"{'Σ' if isinstance(term, ir.FromChildren) else 'ΣΣ'}{'−'.join([term.name, *getattr(term, 'update', ())])}"
 
 
 def total(term: Any) -> str:

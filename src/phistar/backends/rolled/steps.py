@@ -218,6 +218,9 @@ class StepTracer(BlockDomain):
                 moved = np.zeros(shape) if value is None else self.link.inward(self.at, value)
             else:
                 moved = np.zeros((above, above)) if value is None else self.link.congruent_inward(self.at, value)
+                if term.update:
+                    left, right = (self.link.inward(self.at, self.field(name)) for name in term.update)
+                    moved = moved - np.matmul(left, block_transposed(right))
                 moved = moved[np.triu_indices(above)]
             result += [(("siblings", accumulator(term), i), x) for i, x in enumerate(moved.reshape(-1))]
         return result
