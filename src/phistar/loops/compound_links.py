@@ -12,8 +12,8 @@ from phistar.backends.links import values as link
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import Links
-from phistar.loops.group_links import GroupLinks
 from phistar.backends.traces.solve import is_zero
+from phistar.loops.group_links import GroupLinks
 from phistar.model import Model
 from phistar.spatial import force_transform, times, transposed
 
