@@ -50,8 +50,7 @@ class FromParent(Term):
 
 @dataclass(frozen=True, eq=False)
 class CongruentChildren(Term):
-    """Σ_c φ(k,c) X(c) φ*(k,c); with an update YZ* by which X is less, Y and Z moved by themselves:
-    Σ_c φXφ* − (φY)(φZ)*."""
+    """Σ_c φ(k,c) X(c) φ*(k,c); with an update (Y, Z), Σ_c φXφ* − (φY)(φZ)*."""
 
     name: str
     update: tuple[str, ...] = ()
@@ -363,16 +362,8 @@ def plus(terms: list[tuple[Fraction, Term]]) -> Term:
     return Plus(tuple(kept))
 
 
-_SENT = (
-    FromChildren,
-    FromParent,
-    CongruentChildren,
-    CarriedChildren,
-    CongruentParent,
-    BackFromParent,
-    BackFromChildren,
-)
-_SENT += (BackCongruentParent, FromSiblings, BackFromSiblings, CongruentSiblings)
+_SENT = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent, BackFromParent)
+_SENT += (BackFromChildren, BackCongruentParent, FromSiblings, BackFromSiblings, CongruentSiblings)
 _RANKS = {Field: 1, Call: 3, FromRoot: 4, FromBase: 4}
 ZERO = Plus(())
 
@@ -397,7 +388,6 @@ def fields_anywhere(term: Term) -> frozenset[str]:
         return frozenset({term.matrix, term.right})
     if isinstance(term, ToScalar):
         return frozenset({term.left, term.right})
-    name = getattr(term, "name", None)
-    own = frozenset({name} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else ())
-    own |= frozenset(term.update if isinstance(term, CongruentChildren) else ())
+    name, more = getattr(term, "name", None), getattr(term, "update", ())
+    own = frozenset({name, *more} if isinstance(name, str) and not isinstance(term, Data | TaskOperator) else ())
     return (own | _implied(term)).union(*(fields_anywhere(x) for x in subterms(term)))
