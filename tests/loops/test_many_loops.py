@@ -8,6 +8,7 @@ import pytest
 import phistar as ps
 from phistar.backends.choice import ALONG_TREE, WRITTEN
 from phistar.loops.closing_layout import closing_layout
+from phistar.loops.closing_program import MOTION, closing_program
 from phistar.loops.forces import on_frames
 from phistar.loops.forward import closed_motion, closing_choice
 from phistar.loops.residual import corrections
@@ -121,10 +122,13 @@ def test_redundant_loops_are_seen_and_closed(axis):
 
 
 def test_operations_grow_with_the_loops_and_few_are_open_at_a_time():
-    counts = {count: closing_layout(cells(count)) for count in (10, 20, 50, 100)}
-    operations = {count: layout.operations(cells(count)) for count, layout in counts.items()}
-    assert all(operations[count] == count // 10 * operations[10] for count in counts)
-    assert {layout.active for layout in counts.values()} == {5}
+    """From some cells on, each more of them costs the same and no more code."""
+    programs = {count: closing_program(cells(count), MOTION) for count in (10, 20, 40, 80)}
+    more = {(programs[2 * n].operations - programs[n].operations) / n for n in (10, 20, 40)}
+    assert len(more) == 1 and more.pop() <= 1.05 * programs[10].operations / 10
+    assert len({program.instructions for program in programs.values()}) == 1
+    opened = [closing_layout(cells(count)).opened for count in programs]
+    assert {max(map(len, each)) for each in opened} == {1}
 
 
 def test_a_hundred_loops_move_as_each_of_them_alone():

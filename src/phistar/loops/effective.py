@@ -16,6 +16,7 @@ from phistar.backends.traces.arrays import is_traced, sign
 from phistar.spatial import times, transposed
 
 EMPTY = 1e-11  # of the largest scaled eigenvalue: below it a combination of closures is redundant
+UNSURE = 100.0  # largest pivots nearer to that than by this factor are in doubt
 ZERO, KEPT, CLEAR = 1e-13, 1e-10, 1e-7  # scaled pivots in any order: rounding; taken all the same; above any doubt
 
 
@@ -118,6 +119,74 @@ def eliminated(matrix: np.ndarray, right: np.ndarray, scale: np.ndarray) -> Elim
     if size <= PIVOTED and is_traced(matrix):
         return _largest_first(s, y, units)
     return _in_order(s, y, units)
+
+
+class ReducedRows(NamedTuple):
+    """S⁺E (m, e), E*S⁺E (e, e), the rank of S and the number of pivots in doubt."""
+
+    forces: np.ndarray
+    reduced: np.ndarray
+    rank: Any
+    doubt: Any
+
+
+def eliminated_rows(matrix: np.ndarray, right: np.ndarray, scale: list[Any]) -> ReducedRows:
+    """The same for many right sides E (m, e), traced: closures that have nothing to do with each other are eliminated
+    each by themselves, largest pivot first where they are few."""
+    size, width = right.shape
+    forces, reduced = np.zeros((size, width), dtype=object), np.zeros((width, width), dtype=object)
+    rank, doubt = 0.0, 0.0
+    for rows in _linked(matrix):
+        s = matrix[np.ix_(rows, rows)].copy()
+        steps, kept, unsure = _pivots(s, right[rows].copy(), [scale[i] for i in rows])
+        rank, doubt = rank + kept, doubt + unsure
+        own = np.zeros((len(rows), width), dtype=object)
+        for chosen, column, inverse, level in reversed(steps):
+            reduced = reduced + np.outer(level * inverse, level)
+            own = own + np.outer(chosen, (level - np.matmul(column, own)) * inverse)
+        forces[rows] = own
+    return ReducedRows(forces, reduced, rank, doubt)
+
+
+def _linked(matrix: np.ndarray) -> list[list[int]]:
+    """Rows of S that entries join, without those that give nothing at all."""
+    found: list[list[int]] = []
+    left = [i for i in range(len(matrix)) if not _is_nothing(matrix[i, i])]
+    while left:
+        own = [left.pop(0)]
+        for i in own:
+            joined = [j for j in left if not _is_nothing(matrix[i, j])]
+            own += joined
+            left = [j for j in left if j not in joined]
+        found.append(sorted(own))
+    return found
+
+
+def _pivots(s: np.ndarray, right: np.ndarray, units: list[Any]) -> tuple[list[tuple[Any, ...]], Any, Any]:
+    """Steps of an elimination: which row was chosen, as weights, its column of what is left of S, one over its pivot,
+    and its right sides; the rank and the pivots in doubt."""
+    size, rank, doubt, steps = len(s), 0.0, 0.0, list[tuple[Any, ...]]()
+    largest_first = size <= PIVOTED
+    empty, unsure = (EMPTY, (EMPTY / UNSURE, EMPTY * UNSURE)) if largest_first else (KEPT, (ZERO, CLEAR))
+    inverses = [over(1.0, unit, above(unit, 0.0)) for unit in units]
+    for k in range(size):
+        if largest_first:
+            weights, largest = _chosen({i: s[i, i] * inverses[i] for i in range(size)})
+            chosen = np.array([weights[i] for i in range(size)], dtype=object)
+        else:
+            chosen, largest = np.array([float(i == k) for i in range(size)], dtype=object), s[k, k] * inverses[k]
+        column, level = np.matmul(chosen, s), np.matmul(chosen, right)
+        kept = above(largest, empty)
+        doubt = doubt + above(largest, unsure[0]) * (1.0 - above(largest, unsure[1]))
+        inverse, rank = over(kept, np.sum(chosen * column), kept), rank + kept
+        steps.append((chosen, column, inverse, level))
+        part = column * inverse
+        s = s - np.outer(part, column)
+        s = np.where(np.tri(size, dtype=bool), s.T, s)
+        if not largest_first:
+            s[k], s[:, k] = 0.0, 0.0
+        right = right - np.outer(part, level)
+    return steps, rank, doubt
 
 
 def _in_order(s: list[list[Any]], y: list[Any], units: list[Any]) -> Eliminated:

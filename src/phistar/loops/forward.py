@@ -35,11 +35,11 @@ from phistar.backends.traces.calls import tape_of_calls
 from phistar.compiled import CompiledFunction, compile
 from phistar.dynamics import forward_dynamics, frame_poses
 from phistar.loops.branches import branches, joined
-from phistar.loops.closing_layout import closing_layout
+from phistar.loops.closing_program import MOTION
 from phistar.loops.closure import Closures, closures, loop_frames, row_count
 from phistar.loops.effective import eliminated, solve_by_rank
 from phistar.loops.equations import Equations, answered, equations, free_motion, response, row_scale
-from phistar.loops.tree_closing import accelerated_along_tree, fits_along_tree
+from phistar.loops.tree_closing import closing_kernel, counted_along_tree, fits_along_tree
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
 from phistar.stated import states
@@ -59,6 +59,7 @@ _compiled = Recorded(
     _accelerated,
     lambda model: ((model.nv,), (), ()),
     lambda model: closing_choice(model).schedule == WRITTEN,
+    lambda model: closing_kernel(model, MOTION),
 )
 
 
@@ -80,8 +81,8 @@ def _counts(model: Model) -> dict[str, tuple[int, int]]:
     if frames and not coupled and not has_wide_links(model) and closing <= instructions_within(CLOSED_DEAD):
         parts = _free_statements(model.tree, frames)
         found[AT_FRAMES] = sum(map(fewest_operations, parts)) + closing, closing
-    if fits_along_tree(model):
-        found[ALONG_TREE] = closing_layout(model).operations(model), 0
+    if fits_along_tree(model) and (counted := counted_along_tree(model, instructions_within(CLOSED_DEAD))) is not None:
+        found[ALONG_TREE] = counted
     links = len(model.bodies)
     return found | {ROW_BY_ROW: (60 * links * (6 + rows) + links * rows**2 + rows**3, 0)}
 
@@ -158,7 +159,7 @@ def _branched_motion(tree: Model, q: Any, v: Any, tau: Any, frames: tuple[str, .
 _WAYS = {
     WRITTEN: _compiled,
     AT_FRAMES: accelerated_at_frames,
-    ALONG_TREE: accelerated_along_tree,
+    ALONG_TREE: _compiled,
     ROW_BY_ROW: _accelerated,
 }
 

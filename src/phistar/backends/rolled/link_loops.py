@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from phistar.backends.code.stepping_loop import entry
 from phistar.backends.kernels import F64, I1, I64, U32, Code, Func, Local, copy_function, kernel_ir
@@ -50,6 +51,17 @@ class Calls:
     whole: tuple[tuple[str, ...], ...]
     pointers: tuple[str, ...]
 
+    def function(self, number: int, sizes: Sizes) -> Func:
+        """The function that runs the stage on a block of states."""
+        code = stage_code(number)
+        if self.direction == "flat":
+            self.put(code, 0, sizes, {"flat": code["work"]})
+        elif self.direction == "frames":
+            _frames(code, self, sizes)
+        else:
+            _links(code, self, sizes)
+        return code.function
+
     def put(self, code: Code, kind: int, sizes: Sizes, known: Mapping[str, Local]) -> None:
         """Emit the calls of one kind; the second half is worked on only if it holds states."""
         given = {name: known[name] for name in self.pointers}
@@ -81,10 +93,16 @@ def count(code: Code, name: str) -> Local:
     return table(code, "counts").at(COUNTS.index(name)).load()
 
 
-def called_functions(stages: list[Calls], sizes: Sizes) -> list[Func]:
+class StageFunction(Protocol):
+    """What a block of states goes through, as a function of the kernel language."""
+
+    def function(self, number: int, sizes: Sizes) -> Func: ...
+
+
+def called_functions(stages: Sequence[StageFunction], sizes: Sizes) -> list[Func]:
     """Functions called by a loop over blocks of states: copies of rows, link constants, stages."""
     copies = [copy_function(name, sizes.lanes, placed=True) for name in ("pack", "unpack")]
-    return [*copies, _gather(sizes), _fill(sizes), *(_stage(n, stage, sizes) for n, stage in enumerate(stages))]
+    return [*copies, _gather(sizes), _fill(sizes), *(stage.function(n, sizes) for n, stage in enumerate(stages))]
 
 
 def _gather(sizes: Sizes) -> Func:
@@ -108,15 +126,9 @@ def _fill(sizes: Sizes) -> Func:
     return code.function
 
 
-def _stage(number: int, stage: Calls, sizes: Sizes) -> Func:
-    code = Code(f"stage{number}", data=kernel_ir.TABLES, work=F64.to, scratch=F64.to, both=I1)
-    if stage.direction == "flat":
-        stage.put(code, 0, sizes, {"flat": code["work"]})
-    elif stage.direction == "frames":
-        _frames(code, stage, sizes)
-    else:
-        _links(code, stage, sizes)
-    return code.function
+def stage_code(number: int) -> Code:
+    """The beginning of a stage's function."""
+    return Code(f"stage{number}", data=kernel_ir.TABLES, work=F64.to, scratch=F64.to, both=I1)
 
 
 def _frames(code: Code, stage: Calls, sizes: Sizes) -> None:
@@ -236,7 +248,7 @@ def block_steps(block: Block, inputs: int, stages: int, finish: Finish | None = 
 
 
 def loop_functions(
-    stages: list[Calls],
+    stages: Sequence[StageFunction],
     axes: list[int],
     inputs: int,
     sizes: Sizes,
