@@ -83,7 +83,9 @@ def _tables(program: CallProgram, lanes: int) -> list[np.ndarray]:
     numbers = sorted({x for row in program.outputs for x in row if isinstance(x, float)})
     fixed = {x: room + i for i, x in enumerate(numbers)}
     arrays = [[places[x[0]] + x[1] for x in row] for row in program.inputs]
-    arrays += [[places[x[0]] + x[1] if isinstance(x, tuple) else fixed[float(x)] for x in row] for row in program.outputs]
+    arrays += [
+        [places[x[0]] + x[1] if isinstance(x, tuple) else fixed[float(x)] for x in row] for row in program.outputs
+    ]
     rows = np.zeros((len(program.calls), _width(program)), dtype=np.int64)
     starts = np.cumsum([0, *(len(call.constants) for call in program.calls)])
     for number, call in enumerate(program.calls):
