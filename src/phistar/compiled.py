@@ -77,8 +77,9 @@ class CompiledStatement:
 
     def derivation(self) -> Derivation:
         """How the compiled form was reached."""
-        e = self.expression
-        return cheapest(e.node, e.symbols, e.setting, self.matrix, self.kernel.form != COMPOSITE)
+        e, made = self.expression, self.kernel.compiled_form(self.statements)
+        which = made.taken[0] if made.taken and not self.flipped else 0
+        return cheapest(e.node, e.symbols, e.setting, self.matrix, made.form != COMPOSITE, which)
 
     def algorithm(self) -> Algorithm:
         """The recursion that runs: the program that was compiled, as its schedule takes it; of an operator with few

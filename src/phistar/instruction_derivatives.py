@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends import second_order
-from phistar.backends.kernel import Kernel, Statements, trace_statements
+from phistar.backends.kernel import Kernel, Statements
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.traces.differentiate import adjoints, matrix, tangent_map, tangents, values_of
 from phistar.backends.traces.trace import Tape, Trace, finish
@@ -102,7 +102,7 @@ def on_tape(model: Model, stated: Stated[Any, Any], q: np.ndarray, **vectors: np
     bound = algebra(model)
     nodes = tuple(stated.nodes(bound.symbols).items())
     wanted = Statements(nodes, bound.symbols, bound.setting, False, model, {})
-    trace, names, _ = min((trace_statements(x) for x in wanted.forms()), key=lambda found: found[0].operations)
+    trace, names, _ = wanted.cheapest()
     given = {GIVEN[name]: value for name, value in vectors.items()}
     assert names == [name for name in given if name in names], names
     return trace, [*q, *(x for value in given.values() for x in value)]

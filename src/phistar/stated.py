@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import update_wrapper
 from inspect import signature
 from types import MethodType
@@ -266,13 +267,14 @@ def called_statements(
 ) -> dict[str, np.ndarray] | None:
     """The results of a call of what is too long to be written out, on inputs that are `given` by name and size; None
     where it is not too long."""
-    if chosen(wanted).schedule == WRITTEN:
+    choice = chosen(wanted)
+    if choice.schedule == WRITTEN:
         return None
     if tape.callee is None:
         kernel = wanted.model.kept(cache.key("called", wanted.key), lambda: executor(wanted))
         function: Any = kernel.function
     else:
-        function = kernel = tape.callee(wanted)
+        function = kernel = tape.callee(replace(wanted, taken=choice.taken))
     if kernel is None:
         return None
     arrays = [given(name, rows) for name, rows in zip(("q", *kernel.inputs), kernel.rows, strict=True)]

@@ -60,18 +60,38 @@ STAGED = 3  # rates of a link from which products with D⁻¹ take fewer instruc
 PIVOTED = 8  # closures up to which straight-line code takes the largest pivot at each step: 2m³ instructions
 COMPOUND = 16  # bodies of a mechanism with compound links that is written out
 BENT = 6000  # pairs of monomials of all links that bend, a hundred for a node: some ten thousand instructions
+MOST_COMBINED = 12  # forms of several statements together that are all counted
 BUDGET = 3.0  # seconds
 VARIABLE = "PHISTAR_COMPILE_SECONDS"
 
 
 @dataclass(frozen=True)
+class Tally:
+    """Operations per state of some statements: in straight-line code or sweeps, in the loops after these, and in which
+    of equal forms, which is part of what is counted."""
+
+    operations: int
+    in_loops: int = 0
+    form: str = ""
+    taken: tuple[int, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name of the form: what kind it is, and which of those that laws offer where it is not the first."""
+        others = [i + 1 for i in self.taken]
+        return self.form if not any(self.taken) else f"{self.form}, form {' '.join(map(str, others))}"
+
+
+@dataclass(frozen=True)
 class Candidate:
-    """A schedule with its operations per state, its run time (ns per state) and its compile time (s)."""
+    """A schedule with its operations per state, its run time (ns per state), its compile time (s), and which forms of
+    its statements it takes."""
 
     schedule: str
     operations: int
     nanoseconds: float
     seconds: float
+    taken: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         run = f"{self.operations:>9} operations {self.nanoseconds:>9.0f} ns a state"
@@ -85,6 +105,11 @@ class Choice:
     schedule: str
     candidates: tuple[Candidate, ...]
     reason: str
+
+    @property
+    def taken(self) -> tuple[int, ...]:
+        """Which forms of the statements were counted least by the schedule that was taken."""
+        return next((x.taken for x in self.candidates if x.schedule == self.schedule), ())
 
     def __str__(self) -> str:
         return "\n".join([f"{self.schedule}: {self.reason}", *(f"  {x}" for x in self.candidates)])
@@ -100,7 +125,8 @@ def budget() -> float:
 
 
 class Counts(Protocol):
-    """Operations per state of statements of a robot by each schedule; None where they have no such form."""
+    """Operations per state of statements of a robot by each schedule, in the form that has fewest; None where they
+    have no such form."""
 
     @property
     def model(self) -> Model: ...
@@ -109,12 +135,12 @@ class Counts(Protocol):
     def key(self) -> Any:
         """Cache key of the counts."""
 
-    def link_by_link(self) -> int | None: ...
+    def link_by_link(self) -> Tally | None: ...
 
-    def pair_by_pair(self) -> int | None: ...
+    def pair_by_pair(self) -> Tally | None: ...
 
-    def written_out(self, most: int | None) -> tuple[int, int] | None:
-        """Operations in straight-line code and in the loops after it; None beyond `most` instructions."""
+    def written_out(self, most: int | None) -> Tally | None:
+        """None beyond `most` instructions."""
 
 
 def choose(counts: Counts, schedule: str | None = None) -> Choice:
@@ -130,31 +156,32 @@ def choose(counts: Counts, schedule: str | None = None) -> Choice:
 
 
 def _from_data(data: Mapping[str, Any]) -> Choice:
-    return Choice(data["schedule"], tuple(Candidate(**x) for x in data["candidates"]), data["reason"])
+    found = tuple(Candidate(**{**x, "taken": tuple(x["taken"])}) for x in data["candidates"])
+    return Choice(data["schedule"], found, data["reason"])
 
 
 def candidates(counts: Counts, schedule: str | None = None) -> list[Candidate]:
     """Available schedules of some statements, counted."""
     found, model = [], counts.model
     for each, count in ((ROLLED, counts.link_by_link), (PAIRS, counts.pair_by_pair)):
-        operations = count() if schedule in (None, each) else None
-        if operations is not None:
-            found.append(_candidate(each, operations, model.nv))
+        tally = count() if schedule in (None, each) else None
+        if tally is not None:
+            found.append(_candidate(each, tally, model.nv))
     most = min((x.operations for x in found), default=0)
     comparable = len(model.bodies) <= TRACED or most <= FULL or carried_rates(model) <= MANY
     if schedule == WRITTEN or not found or (schedule is None and comparable):
         limit = None if schedule == WRITTEN or not found else instructions_within()
         written = counts.written_out(limit)
-        found += [] if written is None else [_candidate(WRITTEN, written[0], model.nv, written[1])]
+        found += [] if written is None else [_candidate(WRITTEN, written, model.nv)]
     return found
 
 
-def _candidate(schedule: str, operations: int, rates: int, in_loops: int = 0) -> Candidate:
-    least, each = SECONDS[schedule]
+def _candidate(schedule: str, tally: Tally, rates: int) -> Candidate:
+    (least, each), operations, in_loops = SECONDS[schedule], tally.operations, tally.in_loops
     crowded = 1.0 + operations / CROWDED if schedule == WRITTEN else 1.0
     more = GATHERED * rates if schedule == PAIRS else ELIMINATED * in_loops
     nanoseconds = NANOSECONDS[schedule] * operations * crowded + more
-    return Candidate(schedule, operations + in_loops, nanoseconds, least + each * operations)
+    return Candidate(schedule, operations + in_loops, nanoseconds, least + each * operations, tally.taken)
 
 
 def _chosen(found: list[Candidate], seconds: float, schedule: str | None, model: Model) -> Choice:
@@ -193,7 +220,7 @@ def is_written(name: str, model: Model, vectors: int, operations: Callable[[int]
 
     def found() -> Choice:
         count = operations(instructions_within(CLOSED_DEAD)) if may_be_written(model, vectors) else None
-        compiled = [] if count is None else [_candidate(WRITTEN, count, model.nv)]
+        compiled = [] if count is None else [_candidate(WRITTEN, Tally(count), model.nv)]
         short = [x for x in compiled if x.seconds <= budget()]
         return Choice(WRITTEN if short else "", tuple(compiled), "compiles within the budget or not")
 
@@ -207,7 +234,7 @@ def choose_closing(model: Model, counts: Callable[[], Mapping[str, tuple[int, in
     def found() -> Choice:
         made = []
         for schedule, (operations, straight) in counts().items():
-            plain = _candidate(schedule, operations, model.nv)
+            plain = _candidate(schedule, Tally(operations), model.nv)
             more = SECONDS[WRITTEN][1] * straight if schedule != WRITTEN else 0.0
             made.append(replace(plain, seconds=plain.seconds + more))
         return _fastest(made, budget())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phistar.backends.choice import PAIRS, ROLLED, WRITTEN, Choice, candidates, choose
+from phistar.backends.choice import PAIRS, ROLLED, WRITTEN, Choice, Tally, candidates, choose
 from phistar.backends.kernel import Kernel, Statements, compile_statements, units_of
 from phistar.backends.machine.rows import Signature
 from phistar.backends.pairwise.pair_kernel import PairKernel, pair_kernel
@@ -26,12 +26,17 @@ def executor(wanted: Statements, schedule: str | None = None) -> Any:
     if not wanted.model.nv:
         return Evaluation(wanted.program(), wanted.model, wanted.frames, wanted.operators, wanted.matrix == BLOCKS)
     choice = chosen(wanted, schedule)
-    return replace(_MAKERS[choice.schedule](wanted), chosen=choice)
+    return replace(_MAKERS[choice.schedule](_taken(wanted, choice)), chosen=choice)
 
 
 def chosen(wanted: Statements, schedule: str | None = None) -> Choice:
     """The schedule of some statements, with what it was compared with."""
     return choose(StatementCounts(wanted), schedule)
+
+
+def _taken(wanted: Statements, choice: Choice) -> Statements:
+    """The statements as the choice takes them; straight-line code finds its form again on disk."""
+    return wanted if choice.schedule == WRITTEN else replace(wanted, taken=choice.taken)
 
 
 def fewest_operations(wanted: Statements) -> int:
@@ -53,24 +58,45 @@ class StatementCounts:
     def key(self) -> Any:
         return self.wanted.key
 
-    def link_by_link(self) -> int | None:
-        plan = rolled_plan(self.wanted)
-        return None if plan is None else rolled_counts(self.wanted, plan)[0]
+    def link_by_link(self) -> Tally | None:
+        return min(rolled_tallies(self.wanted), key=lambda each: each.operations, default=None)
 
-    def pair_by_pair(self) -> int | None:
+    def pair_by_pair(self) -> Tally | None:
         found = _pairs(self.wanted)
-        return None if found is None else found.operations()
+        return None if found is None else Tally(found.operations())
 
-    def written_out(self, most: int | None) -> tuple[int, int] | None:
-        there = most is None or self.wanted.traces_within(most)
-        return (self.wanted.cheapest()[0].operations, 0) if there else None
+    def written_out(self, most: int | None) -> Tally | None:
+        return self.wanted.tallies[0] if most is None else self.wanted.tally_within(most)
+
+
+def rolled_tallies(wanted: Statements) -> list[Tally]:
+    """Operations link by link of each form that can run so."""
+    plans = [(each, rolled_plan(each)) for each in wanted.forms() if each.form == wanted.form]
+    return [Tally(rolled_counts(x, plan)[0], 0, x.form, x.taken) for x, plan in plans if plan is not None]
+
+
+def tallies_of(wanted: Statements) -> tuple[Tally, ...]:
+    """The operations of each form by the schedule that is chosen, fewest first."""
+    choice = chosen(wanted)
+    if choice.schedule == WRITTEN:
+        return wanted.tallies
+    found = rolled_tallies(wanted) if choice.schedule == ROLLED else [Tally(fewest_operations(wanted), 0, wanted.form)]
+    return tuple(sorted(found, key=lambda each: each.operations))
+
+
+def form_by_laws(wanted: Statements) -> tuple[int, ...]:
+    """Which of the forms that laws offer has fewest operations by the schedule that is chosen."""
+    choice = chosen(wanted)
+    if choice.schedule != WRITTEN:
+        return choice.taken
+    return next(each.taken for each in wanted.tallies if each.form == wanted.form)
 
 
 def program_run(wanted: Statements, kernel: Kernel) -> Program | PairProgram:
     """The sweeps that a kernel of these statements runs, as its schedule takes them."""
     match kernel.chosen.schedule:
         case schedule if schedule == ROLLED:
-            plan = rolled_plan(wanted)
+            plan = rolled_plan(kernel.compiled_form(wanted))
             assert plan is not None
             return plan.program
         case schedule if schedule == PAIRS:
@@ -78,7 +104,7 @@ def program_run(wanted: Statements, kernel: Kernel) -> Program | PairProgram:
             assert found is not None
             return found.program
         case _:
-            return cheap_biases(replace(wanted, form=kernel.form).program())
+            return cheap_biases(kernel.compiled_form(wanted).program())
 
 
 def operations_of(wanted: Statements) -> Count:
@@ -111,7 +137,7 @@ def _pair_by_pair(wanted: Statements) -> Kernel:
     )
     function, operations = found.compiled(signature)
     outputs = tuple(public for public, _ in wanted.nodes)
-    return Kernel(function, inputs, outputs, operations, signature.outputs, {}, signature.inputs)
+    return Kernel(function, inputs, outputs, operations, signature.outputs, (), signature.inputs)
 
 
 _MAKERS = {WRITTEN: compile_statements, ROLLED: _link_by_link, PAIRS: _pair_by_pair}

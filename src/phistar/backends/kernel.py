@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import is_composite
+from phistar.backends.choice import MOST_COMBINED, Choice, Tally, is_composite
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, placed_at
+from phistar.backends.machine import cache as stored
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.machine.rows import Signature, size
@@ -24,16 +27,17 @@ from phistar.backends.machine.threads import spread
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.interpret import run
-from phistar.backends.programs.program import ARTICULATED, BLOCKS, COMPOSITE, Wanted, identity, program_of
+from phistar.backends.programs.program import ARTICULATED, BLOCKS, COMPOSITE, Taken, Wanted, identity, program_of
 from phistar.backends.traces.sink_instructions import arranged
 from phistar.backends.traces.trace import ShortTape, Tape, Trace, finish, unless_too_long
 from phistar.identities.inverses import inverses
-from phistar.identities.law import Setting
+from phistar.identities.law import Setting, laws_of_users
 from phistar.model import Model
 from phistar.operators.nodes import Inverse, Node, adjoint, spelling
 from phistar.operators.symbols import Symbols
 from phistar.spatial.value import digest
 from phistar.sweeps.ir import Program
+from phistar.sweeps.search import offered
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,40 +53,70 @@ class Statements:
     parameters: tuple[str, ...] = ()  # what is an input instead of a constant of the robot
     form: str = ARTICULATED
     flipped: bool = False  # whether these are the adjoints of what is wanted
+    taken: Taken = ()
 
     @property
     def frames(self) -> tuple[str, ...]:
         return self.symbols.frames or ()
 
     def program(self) -> Program:
-        return program_of(self.nodes, self.symbols, self.setting, bool(self.matrix), self.form)
+        return program_of(self.nodes, self.symbols, self.setting, bool(self.matrix), self.form, self.taken)
 
     def forms(self) -> list[Statements]:
-        """Equal statements to choose from: few links may be cheaper by composite bodies (R87, Fig. 4). These lose more
-        digits where a light link carries a heavy one."""
+        """Equal statements to choose from: the forms that laws offer, and for few links those by composite bodies (R87,
+        Fig. 4). The latter lose more digits where a light link carries a heavy one."""
+        if self.form != ARTICULATED or self.taken:
+            return [self]
         inverts = any(isinstance(x, Inverse) for _, node in self.nodes for x in inverses(node))
         worth = is_composite(self.model, bool(self.matrix)) and not is_tip_heavy(self.model)
-        free = self.form == ARTICULATED and inverts and worth
-        return [self, replace(self, form=COMPOSITE)] if free else [self]
+        return [self, *self._offered(), *([replace(self, form=COMPOSITE)] if inverts and worth else [])]
+
+    def _offered(self) -> Iterator[Statements]:
+        """The forms other than the first that take the same arguments: of several statements all combinations where
+        these are few, else those in which one statement has another form."""
+        offers = [len(offered(node, self.symbols, self.setting, bool(self.matrix))) for _, node in self.nodes]
+        if math.prod(offers) <= MOST_COMBINED:
+            combined = list(itertools.product(*(range(n) for n in offers)))
+        else:
+            combined = [tuple(j * (i == k) for i in range(len(offers))) for k, n in enumerate(offers) for j in range(n)]
+        arguments = set(self.program().inputs)
+        for taken in combined:
+            made = replace(self, taken=taken)
+            if any(taken) and set(made.program().inputs) == arguments:
+                yield made
 
     def cheapest(self) -> tuple[Trace, list[str], Signature]:
         """The instructions of the form that needs fewest, the names of the inputs after q, and the shapes."""
-        return min(self.traces.values(), key=lambda found: found[0].operations)
+        best = self.tallies[0]
+        known = self.__dict__.get("traces", {}).get((best.form, best.taken))
+        return known or trace_statements(replace(self, form=best.form, taken=best.taken))
 
     @cached_property
-    def traces(self) -> dict[str, tuple[Trace, list[str], Signature]]:
-        """The instructions of each form, the names of the inputs after q, and the shapes."""
-        return {each.form: trace_statements(each) for each in self.forms()}
+    def tallies(self) -> tuple[Tally, ...]:
+        """The operations of each form written out, fewest first; kept on disk, so that no later start counts them."""
+        name = stored.key("forms", self.key)
+        found = stored.load(name, stored.PROGRAM)
+        if found is not None:
+            return _from_list(found[0]["forms"])
+        made = _tallied(self.traces)
+        stored.store(name, {"forms": _listed(made)}, b"", stored.PROGRAM)
+        return made
 
-    def traces_within(self, most: int) -> bool:
-        """Whether some form has at most this many instructions, dead ones included; `traces` then holds those forms."""
+    @cached_property
+    def traces(self) -> dict[tuple[str, Taken], tuple[Trace, list[str], Signature]]:
+        """The instructions of each form, the names of the inputs after q, and the shapes."""
+        return {(each.form, each.taken): trace_statements(each) for each in self.forms()}
+
+    def tally_within(self, most: int) -> Tally | None:
+        """Operations of the form that has fewest of those with at most so many instructions, dead ones included."""
         found = {}
         for each in self.forms():
             with unless_too_long():
-                found[each.form] = trace_statements(each, most)
-        if found:
-            self.__dict__["traces"] = found
-        return bool(found)
+                found[each.form, each.taken] = trace_statements(each, most)
+        if not found:
+            return None
+        self.__dict__["traces"] = found
+        return self.tallies[0]
 
     @property
     def is_plain_table(self) -> bool:
@@ -109,7 +143,8 @@ class Statements:
             (name, repr(x)) if isinstance(x, OperatorInput) else (name, np.shape(x), np.asarray(x).tobytes())
             for name, x in self.operators.items()
         ]
-        context = (self.symbols.spelling, self.setting, self.matrix, self.parameters, self.form, self.flipped)
+        form = self.form, self.taken, laws_of_users()
+        context = (self.symbols.spelling, self.setting, self.matrix, self.parameters, form, self.flipped)
         return named, context, self.model_key, operators
 
     @property
@@ -133,7 +168,7 @@ class Kernel:
     outputs: tuple[str, ...]
     counted: int | Callable[[], int]
     shapes: tuple[tuple[int, ...], ...] = ()
-    forms: Mapping[str, int] = field(default_factory=dict)
+    forms: tuple[Tally, ...] = ()  # the operations of equal statements, of those that were compiled first
 
     rows: tuple[int, ...] = ()  # entries of q and of each input
     chosen: Any = None  # the schedule, with what it was compared with
@@ -154,16 +189,17 @@ class Kernel:
         """The same with a model before its arguments and a frame after them, both ignored."""
         return single_of(self.function, "framed")
 
-    @property
-    def form(self) -> str:
+    def compiled_form(self, wanted: Statements) -> Statements:
         """Which of equal statements was compiled."""
-        return min(self.forms, key=self.forms.__getitem__, default=ARTICULATED)
+        if self.forms:
+            return replace(wanted, form=self.forms[0].form, taken=self.forms[0].taken)
+        return replace(wanted, taken=self.chosen.taken) if isinstance(self.chosen, Choice) else wanted
 
     @property
     def choice(self) -> str:
         """Which schedule was taken and which of equal statements was compiled, with the counts that decided it."""
-        counted = ", ".join(f"{form}: {count} operations" for form, count in self.forms.items())
-        forms = counted if len(self.forms) < 2 else f"{self.form} ({counted})"
+        counted = ", ".join(f"{each.title}: {each.operations} operations" for each in self.forms)
+        forms = counted if len(self.forms) < 2 else f"{self.forms[0].title} ({counted})"
         return "\n".join(part for part in (str(self.chosen or ""), forms) if part)
 
     def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -181,23 +217,34 @@ def compile_statements(wanted: Statements, target: Target | None = None, lanes: 
     title = " ".join(header["outputs"])
     function = gufunc(code, signature, title, f"{title} of {wanted.model.name}, compiled.")
     inputs, outputs = tuple(header["inputs"]), tuple(header["outputs"])
-    made = signature.outputs, header["forms"], signature.inputs
+    made = signature.outputs, _from_list(header["forms"]), signature.inputs
     return Kernel(function, inputs, outputs, header["operations"], *made, flipped=wanted.flipped)
 
 
 def _source(wanted: Statements, lanes: int, target: Target) -> Source:
     """The form that needs fewest operations, as a module."""
-    traced = wanted.traces
-    form = min(traced, key=lambda name: traced[name][0].operations)
-    trace, inputs, signature = traced[form]
+    trace, inputs, signature = wanted.cheapest()
     header = {
         "inputs": inputs,
         "outputs": [public for public, _ in wanted.nodes],
         "signature": [signature.inputs, signature.outputs],
         "operations": trace.operations,
-        "forms": {each: found[0].operations for each, found in traced.items()},
+        "forms": _listed(wanted.tallies),
     }
     return Source(module_text(trace, signature, lanes, target.fma), header)
+
+
+def _tallied(traces: Mapping[tuple[str, Taken], tuple[Trace, list[str], Signature]]) -> tuple[Tally, ...]:
+    found = [Tally(trace.operations, 0, form, taken) for (form, taken), (trace, _, _) in traces.items()]
+    return tuple(sorted(found, key=lambda each: each.operations))
+
+
+def _listed(tallies: tuple[Tally, ...]) -> list[list[Any]]:
+    return [[each.form, each.taken, each.operations] for each in tallies]
+
+
+def _from_list(listed: list[list[Any]]) -> tuple[Tally, ...]:
+    return tuple(Tally(operations, 0, form, tuple(taken)) for form, taken, operations in listed)
 
 
 def units_of(model: Model, array: int = 0) -> tuple[tuple[int, int], ...]:
@@ -220,7 +267,7 @@ def compile_trace(
     source = partial(module_text, trace, signature, lanes, target.fma)
     _, code = machine_code("trace", (trace, signature, lanes), target, lambda: Source(source()))
     function = gufunc(code, signature, title, f"{title}, compiled.")
-    return Kernel(function, (), outputs, trace.operations, signature.outputs, {}, signature.inputs)
+    return Kernel(function, (), outputs, trace.operations, signature.outputs, (), signature.inputs)
 
 
 def trace_statements(wanted: Statements, most: int | None = None) -> tuple[Trace, list[str], Signature]:

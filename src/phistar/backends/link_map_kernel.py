@@ -74,7 +74,7 @@ class LinkMap:
         data = built_tables(links, areas, Given(arrays, columns, [], []), 2 * lanes)
         function = gufunc(code, signature, self.name, f"{self.name} of {model.name}, compiled link by link.", data)
         counted = sum(header["operations"][kind] for kind in numbers)
-        return Kernel(function, tuple(self.inputs), tuple(self.outputs), counted, signature.outputs, {}, rows)
+        return Kernel(function, tuple(self.inputs), tuple(self.outputs), counted, signature.outputs, (), rows)
 
     def _step(self, model: Model, kind: LinkKind, k: int) -> Step:
         record = Recorder({})

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import PAIRS, SOLVED, WRITTEN, Choice, choose_tables, compilable, is_written
+from phistar.backends.choice import PAIRS, SOLVED, WRITTEN, Choice, Tally, choose_tables, compilable, is_written
 from phistar.backends.code.packed import module_text
 from phistar.backends.code.unsolved import Loops, Unsolved
 from phistar.backends.kernel import Kernel, units_of
@@ -210,15 +210,16 @@ class _TableCounts:
         stated = [(name, spelling(node)) for name, node in self.recorded.tables()[0]]
         return self.recorded.name, stated, self.model.key
 
-    def link_by_link(self) -> int | None:
+    def link_by_link(self) -> Tally | None:
         return None
 
-    def pair_by_pair(self) -> int | None:
+    def pair_by_pair(self) -> Tally | None:
         found = self.recorded._pairs(self.model)
-        return None if found is None else found.operations()
+        return None if found is None else Tally(found.operations())
 
-    def written_out(self, most: int | None) -> tuple[int, int] | None:
-        return self.recorded._counted_within(self.model, most)
+    def written_out(self, most: int | None) -> Tally | None:
+        found = self.recorded._counted_within(self.model, most)
+        return None if found is None else Tally(*found)
 
 
 def _unwrapped(results: tuple[np.ndarray, ...]) -> Any:

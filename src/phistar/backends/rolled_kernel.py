@@ -119,7 +119,7 @@ def compile_plan(
     function = gufunc(code, signature, title, doc, data)
     columns = plan.entries(plan.operand, model) if plan.operand else 0
     counted = sum(header["operations"][kind] + columns * header["by_column"][kind] for kind in links.numbers)
-    return Kernel(function, inputs, tuple(outputs), counted, signature.outputs, {}, signature.inputs)
+    return Kernel(function, inputs, tuple(outputs), counted, signature.outputs, (), signature.inputs)
 
 
 @dataclass(frozen=True, eq=False)

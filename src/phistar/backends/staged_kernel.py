@@ -121,7 +121,7 @@ def staged_kernel(
         known += [prod(shape) for shape in step.shapes]
     last, taken, shapes = made[-1]
     whole = Staged(tuple(made[:-1]), last, taken, tuple(sizes), shapes)
-    return Kernel(whole, (), outputs, sum(step.operations for step in steps), shapes, {}, tuple(sizes))
+    return Kernel(whole, (), outputs, sum(step.operations for step in steps), shapes, (), tuple(sizes))
 
 
 def _hands_on(steps: Sequence[Step], arguments: int) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import SHORT, TRACED, WRITTEN, choose, fewest, is_staged, is_wide_written
+from phistar.backends.choice import SHORT, TRACED, WRITTEN, Tally, choose, fewest, is_staged, is_wide_written
 from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.links.link_sizes import link_rows, space_sizes
 from phistar.backends.links.wide import wide_links
@@ -117,15 +117,15 @@ class WideCounts:
     def key(self) -> Any:
         return "any width", self.wanted.key
 
-    def link_by_link(self) -> int | None:
-        return self.rolled.operations
+    def link_by_link(self) -> Tally | None:
+        return Tally(self.rolled.operations)
 
-    def pair_by_pair(self) -> int | None:
+    def pair_by_pair(self) -> Tally | None:
         return None
 
-    def written_out(self, most: int | None) -> tuple[int, int] | None:
+    def written_out(self, most: int | None) -> Tally | None:
         with unless_too_long():
-            return _traced(self.wanted, self.order, most)[0].operations, 0
+            return Tally(_traced(self.wanted, self.order, most)[0].operations)
         return None
 
 
@@ -175,7 +175,7 @@ def _compiled(wanted: Statements, order: tuple[str, ...]) -> Kernel:
     trace, signature = _traced(wanted, order)
     names, rows = tuple(name for name, _ in wanted.nodes), signature.inputs
     kernel = compile_trace(trace, list(rows), list(signature.outputs), " ".join(names), names)
-    return Kernel(kernel.function, order, names, kernel.counted, kernel.shapes, {}, rows)
+    return Kernel(kernel.function, order, names, kernel.counted, kernel.shapes, (), rows)
 
 
 def statement_kernel(wanted: Statements) -> Kernel:

@@ -71,10 +71,15 @@ def check_all_given(node: Node, vectors: Mapping[str, Any], symbols: Symbols, mo
         raise ShapeError(f"{text(node)} needs {name}, (…, {rows}); it was not given.")
 
 
+def names_its_frames(node: Node) -> bool:
+    """Whether every task space of a statement is at frames that have names."""
+    spaces = {space for x in letters(node) for space in (x.domain, x.codomain) if space and space.over == "task"}
+    return all(space.frames for space in spaces)
+
+
 def check_frames(node: Node, symbols: Symbols) -> None:
     """Task symbols mean something only at named frames of a robot."""
-    spaces = {space for x in letters(node) for space in (x.domain, x.codomain) if space and space.over == "task"}
-    if spaces and not all(space.frames for space in spaces):
+    if not names_its_frames(node):
         raise StatementError(f"{text(node)} speaks of task frames, but none were named: ps.algebra(model, frames=[…]).")
 
 

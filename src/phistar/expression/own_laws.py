@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from phistar.backends.programs.program import derived_program, program_of
 from phistar.errors import StatementError
 from phistar.expression.mechanisms import mechanisms
 from phistar.expression.verdict import refuted
@@ -17,8 +18,9 @@ from phistar.identities.rewriter import forms, simplify
 from phistar.operators.nodes import Node, summation
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.search import cheapest, searched
+from phistar.sweeps.search import cheapest, offered, searched
 
+_PROGRAMS = program_of, derived_program
 USES = ("choice", "always", "never")
 
 
@@ -63,8 +65,8 @@ def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callab
         if any(known.name == name for known in LAWS):
             raise StatementError(f"There is a law {name} already; give yours another name.")
         _check(name, statement, needs)
-        made = laws.law(citation, *needs, as_rule=as_rule)(statement)  # type: ignore[arg-type]
-        for remembered in (word_rules, factor_rules, forms, simplify, searched, cheapest):
+        made = laws.law(citation, *needs, as_rule=as_rule, own=True)(statement)  # type: ignore[arg-type]
+        for remembered in (word_rules, factor_rules, forms, simplify, searched, offered, cheapest, *_PROGRAMS):
             remembered.cache_clear()
         return made
 

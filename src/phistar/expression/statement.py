@@ -14,17 +14,16 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.dense.definitions import Dense
 from phistar.backends.dense.wide_definitions import WideDense
-from phistar.backends.executor import operations_of
-from phistar.backends.kernel import Statements
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import links_at
 from phistar.backends.links.wide import mechanism_at
-from phistar.backends.programs.program import ARTICULATED, Evaluation, derived_program, is_wide
+from phistar.backends.programs.program import ARTICULATED, Evaluation, derived_program
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.expression.calculus import Calculus
 from phistar.expression.given import broadcast_vectors, check_all_given, check_frames, check_regular, checked_vectors
 from phistar.expression.mechanisms import mechanisms, states_of
-from phistar.expression.own_values import checked_operators, operators_or_inputs, own_symbols, split_values
+from phistar.expression.own_values import checked_operators, own_symbols, split_values
+from phistar.expression.robot_forms import cost_on_robot, form_on_robot, searched_on_robot
 from phistar.expression.verdict import Verdict, between_same_spaces, refuted
 from phistar.identities.derivation import Derivation
 from phistar.identities.law import Setting
@@ -39,7 +38,7 @@ from phistar.sweeps.algorithm import Algorithm
 from phistar.sweeps.cost import CostPolynomial, Count, cost_polynomial
 from phistar.sweeps.ir import Program, Sweep
 from phistar.sweeps.patterns import count
-from phistar.sweeps.search import Search, cheapest, searched
+from phistar.sweeps.search import Search, cheapest
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +170,7 @@ class Expression(Calculus):
     @walks_its_node
     def derivation(self, matrix: bool = False) -> Derivation:
         """How the cheapest form is reached: each step, its law and citation."""
-        return cheapest(self.node, self.symbols, self.setting, matrix)
+        return cheapest(self.node, self.symbols, self.setting, matrix, True, form_on_robot(self, matrix))
 
     @overload
     def simplify(self, matrix: bool = False, explain: Literal[False] = False) -> Expression: ...
@@ -179,10 +178,12 @@ class Expression(Calculus):
     def simplify(self, matrix: bool = False, *, explain: Literal[True]) -> Search: ...
     @walks_its_node
     def simplify(self, matrix: bool = False, explain: bool = False) -> Expression | Search:
-        """The cheapest form that the laws reach: the one whose program has the fewest operations for thirty links.
+        """The cheapest form that the laws reach: the one whose program has the fewest operations, on the robot of a
+        bound statement, else on a chain of thirty links.
 
         With `matrix` the operator itself is wanted, not its product with one vector; with `explain` the forms that were
-        tried are given in place of the cheapest, each with its operations, as a table that prints.
+        tried are given in place of the cheapest, each with its operations, as a table that prints. For a robot with few
+        joints the table also has the form that runs where mass matrices are factored as numbers (R87, Fig. 4).
 
         Example
         -------
@@ -193,13 +194,15 @@ class Expression(Calculus):
               19,479    B*ψ*(H*D⁻¹ − ΩK)T    by omega decomposition
         """
         if explain:
-            return searched(self.node, self.symbols, self.setting, matrix, told=True)
+            return searched_on_robot(self, matrix)
         return self._with(self.derivation(matrix).result)
 
     @walks_its_node
     def program(self, matrix: bool = False) -> Program:
         """The sweeps of the cheapest form."""
-        return derived_program((("y", self.node),), self.symbols, self.setting, matrix, self.form)
+        which = form_on_robot(self, matrix)
+        named = (("y", self.node),)
+        return derived_program(named, self.symbols, self.setting, matrix, self.form, (which,) if which else ())
 
     def algorithm(self, matrix: bool = False) -> Algorithm:
         """The recursion as the papers print it."""
@@ -241,7 +244,7 @@ class Expression(Calculus):
         True
         """
         if self.model is not None:
-            return self._cost_of_robot(self.model, n, matrix)
+            return cost_on_robot(self, self.model, n, matrix)
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
             raise StatementError(
                 f"{self.show()}.cost({'' if n is None else repr(n)}): the statement is abstract, so it is counted for "
@@ -249,20 +252,6 @@ class Expression(Calculus):
             )
         polynomial = self.cost_polynomial(matrix)
         return polynomial(int(n)) if n >= polynomial.from_n else count(self.program(matrix), int(n))
-
-    def _cost_of_robot(self, model: Model, n: int | None, matrix: bool) -> Count:
-        """The instructions of the kernel that would run."""
-        if n is not None and n != len(model.bodies):
-            raise StatementError(
-                f"{self.show()} is bound to {model.name}, which has {len(model.bodies)} bodies, not {n!r}; cost() "
-                "counts what runs for it, and a chain of n links is counted by the abstract statement: ps.algebra()."
-            )
-        check_frames(self.node, self.symbols)
-        matrix = matrix and self.node.domain != SCALARS
-        named = (("y", adjoint(self.node) if matrix and is_wide(self.node) else self.node),)
-        operators = operators_or_inputs(self.node, self.operators, model, self.symbols.frames or ())
-        wanted = Statements(named, self.symbols, self.setting, matrix, model, operators, form=self.form)
-        return operations_of(wanted)
 
     @walks_its_node
     def cost_polynomial(self, matrix: bool = False) -> CostPolynomial:
@@ -375,7 +364,8 @@ class Expression(Calculus):
 
     def _swept(self, model: Model, q: Any, given: Mapping[str, Any], operators: Mapping[str, Any]) -> np.ndarray:
         """The value, by the program's sweeps over the links."""
-        return Evaluation(self.program(), model, self.symbols.frames or (), operators)(q, given)["y"]
+        program = derived_program((("y", self.node),), self.symbols, self.setting, False, self.form)
+        return Evaluation(program, model, self.symbols.frames or (), operators)(q, given)["y"]
 
     def _bound(self) -> Model:
         if self.model is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from phistar.operators.nodes import Node, Symbol
+from phistar.operators.nodes import Node, Symbol, spelling
 from phistar.operators.spaces import FORCES, MOTIONS, TORQUES
 from phistar.operators.symbols import Symbols
 
@@ -65,6 +65,7 @@ class Law:
     group: str
     doc: str
     apart: bool = False  # whether it is chosen on adjoints apart from where it stands as written
+    own: bool = False  # whether a user added it
 
     def __str__(self) -> str:
         return f"{self.name.replace('_', ' ')} ({self.citation})"
@@ -77,8 +78,17 @@ class Law:
 LAWS: list[Law] = []
 
 
+def laws_of_users() -> tuple[str, ...]:
+    """The laws that users added, spelled out: what is derived with them is kept apart from what is not."""
+    return tuple(
+        f"{law.name} {law.needs} {law.as_rule} {' = '.join(spelling(side) for side in law.sides(Symbols()))}"
+        for law in LAWS
+        if law.own
+    )
+
+
 def law(
-    citation: str, *needs: Condition, as_rule: Use = "always", group: str = "", apart: bool = False
+    citation: str, *needs: Condition, as_rule: Use = "always", group: str = "", apart: bool = False, own: bool = False
 ) -> Callable[[Callable[[Symbols], Equation]], Law]:
     """Register a law. Nothing else has to be edited: tests, rewriter, docs and `phistar derive` read the registry.
 
@@ -88,7 +98,7 @@ def law(
     def register(statement: Callable[[Symbols], Equation]) -> Law:
         doc = (statement.__doc__ or "").strip()
         name = statement.__name__
-        LAWS.append(Law(name, citation, statement, needs, as_rule, group or name, doc, apart))
+        LAWS.append(Law(name, citation, statement, needs, as_rule, group or name, doc, apart, own))
         return LAWS[-1]
 
     return register

@@ -1,6 +1,8 @@
 """The cheapest form of a statement: every form that laws reach is weighed, those that weigh least are counted.
 
-What is counted is the program that would run, on a serial chain of thirty links with revolute joints.
+What is counted here is the program on a serial chain of thirty links with revolute joints, which ranks the forms of a
+statement that is about no robot. Where there is one, those that count nearly as little are offered to be counted on it
+(`offered`): which of them runs is decided there.
 """
 
 from __future__ import annotations
@@ -22,11 +24,12 @@ from phistar.sweeps.patterns import count
 LINKS = 30
 _SIZES = (6, 7, 8)  # a count is a polynomial of second degree in n from there on, or it weighs as more
 _MOST, _WORSE = 6, 1.3  # how many forms are counted, and how much more than the least they may weigh
+_NEAR = 1.15  # what counts or weighs more than this part of the least on a chain was never found to be least on a robot
 
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """One form of a statement with its operations at n = 30; None where it weighs too much to be counted."""
+    """One form of a statement with its operations; None where it weighs too much to be counted."""
 
     form: Form
     operations: int | None
@@ -38,13 +41,14 @@ class Search:
 
     start: Node
     tried: tuple[Tried, ...]
+    counted_for: str = f"at n = {LINKS}"
 
     @property
     def best(self) -> Form:
         return self.tried[0].form
 
     def __str__(self) -> str:
-        lines = [f"{text(self.start)}: operations at n = {LINKS}"]
+        lines = [f"{text(self.start)}: operations {self.counted_for}"]
         for each in self.tried:
             counted = "not counted" if each.operations is None else f"{each.operations:,}"
             chosen = f"    by {', '.join(each.form.chosen)}" if each.form.chosen else ""
@@ -77,6 +81,19 @@ def searched(
     return Search(node, (*counted, *(Tried(form, None) for form in found if form not in there)))
 
 
+@cache
+def offered(node: Node, symbols: Symbols, setting: Setting, matrix: bool = False) -> tuple[Form, ...]:
+    """The forms that are worth counting on a robot, the cheapest on a chain first."""
+    found = searched(node, symbols, setting, matrix).tried
+    least, weight = found[0].operations, cost(found[0].form.node, matrix)
+    if least is not None:
+        return tuple(each.form for each in found if each.operations and each.operations <= _NEAR * least) or (
+            found[0].form,
+        )
+    near = [each.form for each in found[1:_MOST] if _comparable(cost(each.form.node, matrix), weight, _NEAR)]
+    return found[0].form, *near
+
+
 def _comparable(weight: Cost, least: Cost, worse: float) -> bool:
     """Whether what weighs so may count as less."""
     own, other = weight.powers, least.powers
@@ -97,8 +114,10 @@ def operations(node: Node, matrix: bool = False, n: int = LINKS) -> int:
 
 @cache
 def cheapest(
-    node: Node, symbols: Symbols, setting: Setting, matrix: bool = False, innovations: bool = True
+    node: Node, symbols: Symbols, setting: Setting, matrix: bool = False, innovations: bool = True, which: int = 0
 ) -> Derivation:
-    """The derivation of the form whose program has the fewest operations."""
-    best = searched(node, symbols, setting, matrix, innovations).best
-    return derivation_of(node, best, symbols, setting, matrix)
+    """The derivation of the form whose program has the fewest operations on a chain, or of another that is offered."""
+    found = searched(node, symbols, setting, matrix, innovations).best
+    if which:
+        found = offered(node, symbols, setting, matrix)[which]
+    return derivation_of(node, found, symbols, setting, matrix)

@@ -19,14 +19,14 @@ from phistar.backends.programs.interpret import poses, run
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.arrays import traced as traced_array
 from phistar.errors import ShapeError
-from phistar.identities.law import Setting
+from phistar.identities.law import Setting, laws_of_users
 from phistar.model import Model
 from phistar.operators.nodes import Node, spelling
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.factored_inverses import factored_inverses, updates_apart
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
-from phistar.sweeps.search import cheapest
+from phistar.sweeps.search import cheapest, offered
 from phistar.sweeps.stored import program_from, to_data
 
 ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and LDL*", "as written"
@@ -41,25 +41,30 @@ Wanted = bool | Literal["blocks"]
 """Of an operator: its action on a vector, its matrix, or (of a memoryless one) its blocks, one under the other."""
 
 
+Nodes = tuple[tuple[str, Node], ...]
+Taken = tuple[int, ...]
+"""Which of the forms that are offered of each statement; empty: the one that is cheapest on a chain."""
+
+
 @cache
 def program_of(
-    nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str = ARTICULATED
+    nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool, form: str = ARTICULATED, taken: Taken = ()
 ) -> Program:
-    """The program of some statements, in their cheapest form unless they are to be taken as written; derivations do not
+    """The program of some statements, in the form that is taken unless they are to be as written; derivations do not
     depend on the robot, so it is kept on disk."""
     spelled = [(name, spelling(node)) for name, node in nodes]
-    name = stored.key("program", spelled, symbols.spelling, setting, matrix, form)
+    name = stored.key("program", spelled, symbols.spelling, setting, matrix, form, taken, laws_of_users())
     found = stored.load(name, stored.PROGRAM)
     if found is not None:
         return program_from(found[0])
-    program = derived_program(nodes, symbols, setting, matrix, form)
+    program = derived_program(nodes, symbols, setting, matrix, form, taken)
     stored.store(name, to_data(program), b"", stored.PROGRAM)
     return program
 
 
 @cache
 def derived_program(
-    nodes: tuple[tuple[str, Node], ...], symbols: Symbols, setting: Setting, matrix: bool, form: str
+    nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool, form: str, taken: Taken = ()
 ) -> Program:
     """The same, derived afresh: what is shown to people does not depend on the cache."""
     if form in (FACTORED, APART):
@@ -67,6 +72,10 @@ def derived_program(
         return solved if form == FACTORED else updates_apart(solved)
     if form in (AS_WRITTEN, JOSEPH):
         return lower_all(dict(nodes), matrix, form == JOSEPH)
+    if any(taken):
+        forms = [offered(node, symbols, setting, matrix)[i] for (_, node), i in zip(nodes, taken, strict=True)]
+        program = lower_all({name: each.node for (name, _), each in zip(nodes, forms, strict=True)}, matrix)
+        return replace(program, inputs=derived_program(nodes, symbols, setting, matrix, form).inputs)
     innovations = form == ARTICULATED
     return lower_all({name: cheapest(n, symbols, setting, matrix, innovations).result for name, n in nodes}, matrix)
 
