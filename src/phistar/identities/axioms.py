@@ -114,11 +114,19 @@ def rules_for(nodes: Iterable[Node], symbols: Symbols, setting: Setting) -> tupl
     """The completed rules of the laws that define the symbols there, and those with a wild letter."""
     nodes = tuple(nodes)
     there = frozenset(x.name for node in nodes for x in letters(node) if isinstance(x, Symbol))
-    sets = tuple(dict.fromkeys(one for node in nodes for one in all_symbols(node, symbols)))
+    sets = tuple(dict.fromkeys(one for node in nodes for one in _sets_there(node, symbols)))
     names = _law_names(there, setting)
     found = (x.of for node in nodes for x in inverses(node))
     opened = tuple(dict.fromkeys(x for x in found if not isinstance(x, Symbol) or x.name != "D"))
     return _completed(sets, names, opened), _wild_rules(sets, there, setting)
+
+
+def _sets_there(node: Node, symbols: Symbols) -> list[Symbols]:
+    """The symbols of the Riccati pairs that a node speaks of; the mechanism's own where it speaks of none. Two sets
+    have no common completion: their equations say of one M what it is."""
+    own, *others = all_symbols(node, symbols)
+    spoken = {x.of for x in letters(node) if isinstance(x, Symbol) and has_pair(x)}
+    return others if others and symbols.P.of not in spoken else [own, *others]
 
 
 def _law_names(there: frozenset[str], setting: Setting) -> tuple[str, ...]:

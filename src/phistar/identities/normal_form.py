@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache, partial
 
 from phistar.identities.completion import Found, Rule, Rules, TooMany, add, uses_of
 from phistar.identities.factor import factor
-from phistar.identities.justify import Instance, Step, Use, Uses
+from phistar.identities.justify import Instance, Step, Use, Uses, product_of, use
 from phistar.identities.law import LAWS, Law
 from phistar.identities.match import WordRule
-from phistar.identities.polynomial import Polynomial, expand, letters
+from phistar.identities.polynomial import Polynomial, Word, expand, letters
 from phistar.operators.coefficients import ONE
-from phistar.operators.nodes import Node, Symbol
+from phistar.operators.nodes import Node, Symbol, adjoint, spelling
+from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols, has_pair
+
+
+_NUMBER = "a number is its own adjoint"
 
 
 def titled(law: Law) -> tuple[str, str]:
@@ -31,6 +37,26 @@ def to_normal_form(node: Node, rules: Rules, wild: tuple[WordRule, ...]) -> tupl
         steps.append(Step(node, factor(after), title, citation, why))
         node, polynomial = steps[-1].after, after
     raise TooMany
+
+
+def with_numbers_sorted(steps: list[Step], polynomial: Polynomial, node: Node) -> tuple[list[Step], Polynomial]:
+    """x*y = y*x: of a number and its adjoint, the one that is spelled first."""
+    if not polynomial.source == polynomial.target == SCALARS:
+        return steps, polynomial
+    terms: dict[Word, Fraction] = {}
+    uses: list[Use] = []
+    for word, c in polynomial.terms.items():
+        turned = tuple(adjoint(x) for x in reversed(word))
+        kept = min(word, turned, key=lambda letters: [spelling(x) for x in letters])
+        if kept != word:
+            law = Instance(_NUMBER, "", product_of(word), product_of(turned))
+            uses.append(replace(use(law), c=c))
+        add(terms, kept, c)
+    if not uses:
+        return steps, polynomial
+    after = Polynomial(terms, polynomial.source, polynomial.target)
+    before = steps[-1].after if steps else node
+    return [*steps, Step(before, factor(after), _NUMBER, "", partial(tuple, uses))], after
 
 
 def _next(

@@ -28,7 +28,7 @@ from phistar.identities.justify import (
 )
 from phistar.identities.law import Law, Setting
 from phistar.identities.match import instance_of
-from phistar.identities.normal_form import titled, to_normal_form
+from phistar.identities.normal_form import titled, to_normal_form, with_numbers_sorted
 from phistar.identities.polynomial import Polynomial, TooManyTerms, expand, letters
 from phistar.identities.rewriter import as_written, by_product_rule
 from phistar.operators.coefficients import ONE
@@ -46,8 +46,9 @@ DEFINITIONS = (
 
 def prove(left: Node, right: Node, symbols: Symbols, setting: Setting) -> Derivation | None:
     """The steps from one side to the other, or None where these laws do not decide."""
-    inverted = any(not isinstance(x.of, Symbol) or x.of.name != "D" for side in (left, right) for x in inverses(side))
-    ways = (_by_multiplying_back, _by_lemmas, _by_normal_forms) if inverted else (_by_normal_forms,)
+    ways = (_by_normal_forms,)
+    if _is_inverted(left) or _is_inverted(right):
+        ways = (_by_multiplying_back, _by_lemmas, _by_normal_forms, _by_lemmas_at_the_end)
     ways = (_as_they_stand, *ways)
     for way in ways:
         try:
@@ -58,6 +59,11 @@ def prove(left: Node, right: Node, symbols: Symbols, setting: Setting) -> Deriva
             told = tuple(step for step in steps if step.before is not step.after)
             return Derivation(left, right, lambda told=told: told, False, setting, len(symbols.frames or ("tip",)))
     return None
+
+
+def _is_inverted(node: Node) -> bool:
+    """Whether something else than D is inverted."""
+    return any(not isinstance(x.of, Symbol) or x.of.name != "D" for x in inverses(node))
 
 
 def _as_they_stand(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
@@ -82,11 +88,20 @@ def _by_lemmas(left: Node, right: Node, symbols: Symbols, setting: Setting) -> l
     return _joined(left, right, sides, symbols, setting)
 
 
+def _by_lemmas_at_the_end(left: Node, right: Node, symbols: Symbols, setting: Setting) -> list[Step] | None:
+    """The same, with what inverses make of each other seen first, while they stand as letters."""
+    sides = []
+    for side in (left, right):
+        steps = to_normal_form(side, *rules_for((side,), symbols, setting))[0] if _is_inverted(side) else []
+        sides.append(steps + as_written(_end(side, steps), symbols, setting, True))
+    return _joined(left, right, sides, symbols, setting)
+
+
 def _joined(left: Node, right: Node, sides: list[list[Step]], symbols: Symbols, setting: Setting) -> list[Step] | None:
     ends = [_end(node, steps) for node, steps in zip((left, right), sides, strict=True)]
     differing = as_node(expand(ends[0]).plus(expand(ends[1]), -ONE))  # what both have needs no law
     rules, wild = rules_for((differing,), symbols, setting)
-    tails = [to_normal_form(end, rules, wild) for end in ends]
+    tails = [with_numbers_sorted(*to_normal_form(end, rules, wild), end) for end in ends]
     normal = [tail[1] for tail in tails]
     if not normal[0].same_as(normal[1]):
         return None
