@@ -113,5 +113,5 @@ def test_a_candidate_is_a_line():
 
 def test_what_is_too_long_to_be_written_out_is_not_recorded_to_the_end():
     statements = wanted(ps.mass_matrix, CHAIN)
-    assert not statements.traces_within(100) and "traces" not in vars(statements)
-    assert statements.traces_within(10**6) and statements.traces
+    assert statements.tally_within(100) is None and "traces" not in vars(statements)
+    assert statements.tally_within(10**6) is not None and statements.traces
