@@ -18,7 +18,6 @@ from phistar.operators.nodes import Node, Symbol, adjoint, spelling
 from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols, has_pair
 
-
 _NUMBER = "a number is its own adjoint"
 
 
