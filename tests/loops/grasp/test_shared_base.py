@@ -6,6 +6,7 @@ import pytest
 import phistar as ps
 from phistar.loops.grasp import shared_base
 from phistar.loops.grasp.shared_base import Sharing
+from phistar.recording import record
 from tests.loops.grasp.test_holding import _inertia
 
 REVOLUTE = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 1, 1), (1, 0, 1), (0, 1, 0)]
@@ -80,6 +81,28 @@ def test_it_is_forward_dynamics_of_the_closed_chain(name, few, monkeypatch):
     place = ps.frame_acceleration(model, q, v, want, "object0")
     np.testing.assert_allclose(found.object, place, atol=1e-9 * max(1.0, np.abs(place).max()))
     np.testing.assert_allclose(found.compliance, ps.mobility(model, q, "object0"), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in CASES])
+def test_it_is_compiled_from_a_record_of_itself(name):
+    model, q = robot(**CASES[name])
+    rng, grasp = np.random.default_rng(5), ps.loops.Grasp(model, "object0")
+    v = ps.loops.assemble_velocity(model, q, 0.4 * rng.standard_normal(model.nv))
+    tau = rng.standard_normal((4, model.nv))
+    fast = ps.compile(lambda q, v, tau: ps.loops.grasp_dynamics(grasp, q, v, tau).acceleration, model)
+    want = ps.forward_dynamics(model, q, v, tau)
+    np.testing.assert_allclose(fast(q, v, tau), want, atol=1e-9 * max(1.0, np.abs(want).max()))
+
+
+def test_each_arm_on_a_common_base_adds_as_many_operations():
+    counts = []
+    for arms in (3, 5, 7):
+        model, _ = robot(arms, base=ps.Free(), contact=ps.Fixed(), joints=2)
+        grasp = ps.loops.Grasp(model, "object0")
+        made = record(lambda q, v, tau, own=grasp: ps.loops.grasp_dynamics(own, q, v, tau).acceleration, model)
+        counts.append(made.trace.operations)
+    more = np.diff(counts)
+    assert abs(more[1] - more[0]) < 0.1 * more[0]
 
 
 def test_batches_are_states_one_by_one():

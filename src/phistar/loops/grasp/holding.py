@@ -268,8 +268,6 @@ def grasp_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
 def _shared_dynamics(grasp: Grasp, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> GraspMotion:
     from phistar.loops.grasp.shared_base import shared_dynamics  # made of what is above
 
-    if is_traced(q, v, tau):
-        raise ModelError(f"In this grasp of {grasp.model.name} {grasp.shared}, which is not compiled; give numbers.")
     return shared_dynamics(grasp, q, v, tau)
 
 
@@ -297,6 +295,13 @@ def shifted(reach: np.ndarray) -> np.ndarray:
     one = np.broadcast_to(np.eye(3), (*reach.shape[:-1], 3, 3))
     upper = np.concatenate([one, np.zeros(one.shape)], axis=-1)
     return np.concatenate([upper, np.concatenate([-skew(reach), one], axis=-1)], axis=-2)
+
+
+def generalized_inverse(compliance: np.ndarray) -> np.ndarray:
+    """A symmetric X with ΩXΩ = Ω and XΩX = X, (…, n, n): of a link that moves in fewer than six directions, too."""
+    if not is_traced(compliance):
+        return np.linalg.pinv(compliance, rcond=1e-12, hermitian=True)
+    return _inverted(compliance)[0]
 
 
 def _inverted(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

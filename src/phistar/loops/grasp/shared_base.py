@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.traces.arrays import is_traced, traced
 from phistar.dynamics import forward_dynamics, forward_kinematics
 from phistar.loops.closure import relative_rows
-from phistar.loops.grasp.holding import Estimate, Grasp, GraspMotion, Hold, free_frames, take_hold
+from phistar.loops.grasp.holding import Estimate, Grasp, GraspMotion, Hold, free_frames, generalized_inverse, take_hold
 from phistar.model.parts import Loop
 from phistar.spatial import times, transposed
 
@@ -113,11 +114,12 @@ class SharedState:
         free = {root: free_frames(model.tree, q, v, tau, (name,)) for root, name in names.items()}
         self.object = free[model.body_index(self.grasp.object)]["acceleration"]
         batch = self.object.shape[:-1]
-        compliance = np.zeros((*batch, self.size, self.size))
+        self.dtype = object if is_traced(self.object) else float
+        compliance = np.zeros((*batch, self.size, self.size), self.dtype)
         for root, at in self.places.items():
             compliance[..., at : at + 6, at : at + 6] = free[root]["compliance"]
         acceleration = np.concatenate([free[root]["acceleration"] for root in names], axis=-1)
-        self.estimate = Estimate(acceleration, compliance)
+        self.estimate = Estimate(acceleration, self._as_made(compliance))
         self.frames: dict[str, dict[str, Any]] = {}
         self.noise: list[tuple[list[str], np.ndarray]] = []
         for key, frames in sharing.branches.items():
@@ -133,7 +135,7 @@ class SharedState:
         compliance, across = found["compliance"][..., :own, :own], None
         if name is not None:
             where = 6 * named.index(name)
-            inverse = np.linalg.pinv(at["compliance"], rcond=1e-12, hermitian=True)
+            inverse = generalized_inverse(at["compliance"])
             across = np.matmul(found["compliance"][..., :own, where : where + 6], inverse)
             compliance = compliance - np.matmul(np.matmul(across, at["compliance"]), transposed(across))
         for i, frame in enumerate(frames):
@@ -161,7 +163,7 @@ class SharedState:
         loops = [self.grasp.loops[i] for i in block]
         ends = np.cumsum([0, *(loop.rows for loop in loops)])
         batch = self.estimate.acceleration.shape[:-1]
-        seen, bias = np.zeros((*batch, ends[-1], self.size)), np.zeros((*batch, ends[-1]))
+        seen, bias = (np.zeros((*batch, ends[-1], *more), self.dtype) for more in ((self.size,), ()))
         noise, parts = np.zeros((*batch, ends[-1], ends[-1])), []
         for loop, begin, end in zip(loops, ends, ends[1:], strict=False):
             own, left = self.rows(loop)
@@ -173,16 +175,19 @@ class SharedState:
                     at = self.places[root]
                     seen[..., begin:end, at : at + 6] += np.matmul(rows, gives)
         for frames, compliance in self.noise:
-            taken = np.zeros((*batch, ends[-1], 6 * len(frames)))
-            for place, own in parts:
-                for frame, rows in own.items():
-                    if frame in frames:
-                        at = 6 * frames.index(frame)
-                        taken[..., place, at : at + 6] += rows
-            if np.any(taken):
-                noise = noise + np.matmul(np.matmul(taken, compliance), transposed(taken))
+            known = [(place, frame, rows) for place, own in parts for frame, rows in own.items() if frame in frames]
+            taken = np.zeros((*batch, ends[-1], 6 * len(frames)), self.dtype)
+            for place, frame, rows in known:
+                at = 6 * frames.index(frame)
+                taken[..., place, at : at + 6] += rows
+            if known:
+                own_rows = self._as_made(taken)
+                noise = noise + np.matmul(np.matmul(own_rows, compliance), transposed(own_rows))
         nothing = np.zeros((*batch, ends[-1], 6))
-        return Hold(seen, bias, noise, nothing, nothing), parts
+        return Hold(self._as_made(seen), self._as_made(bias), noise, nothing, nothing), parts
+
+    def _as_made(self, array: np.ndarray) -> np.ndarray:
+        return traced(array) if self.dtype is object else array
 
 
 def shared_dynamics(grasp: Grasp, q: Any, v: Any, tau: Any) -> GraspMotion:
