@@ -202,6 +202,24 @@ def measure_rollout(start: str, scenes: int = 1024, steps: int = 50, threads: in
     return f"rollout of {scenes} quadrupeds that {start}, {threads} threads: {told}"
 
 
+def measure_derivative(repeats: int = 40, calls: int = 20) -> str:
+    """The standing quadruped: `plant.step_derivatives` against `plant.step`, from a state that is loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scene.xml"
+        path.write_text(quadruped())
+        plant = ps.Plant.load(path)
+    end = plant.rollout((plant.state().q, np.zeros(plant.model.nv)), step=STEP, steps=SECOND)
+    state, found = plant.state(end.q[-1], end.v[-1]), [np.inf, np.inf]
+    for _ in range(repeats):
+        for number, function in enumerate((plant.step, plant.step_derivatives)):
+            began = perf_counter()
+            for _ in range(calls):
+                function(state)
+            found[number] = min(found[number], (perf_counter() - began) / calls)
+    a, b = (1e6 * time for time in found)
+    return f"derivative of a step of the quadruped: {b:.1f} µs, a step {a:.1f} µs, {b / a:.2f} x"
+
+
 def measure_heap(count: int, steps: int = 300) -> str:
     """Balls and boxes poured on the floor, more than MJCF files may have: time a step and a contact, of the last third
     of the steps."""
@@ -255,6 +273,8 @@ def main() -> None:
     if not given.names or "rollout" in given.names:
         for start in ("stand", "are pushed", "fall"):
             print(measure_rollout(start), flush=True)
+    if not given.names or "derivative" in given.names:
+        print(measure_derivative(), flush=True)
     if not given.names or "heap" in given.names:
         for count in (250, 500, 1000):
             print(measure_heap(count), flush=True)

@@ -20,6 +20,7 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends import second_order
 from phistar.backends.code.unsolved import Block, Unsolved
+from phistar.backends.kernel import Kernel
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
 from phistar.backends.links.link_sizes import has_wide_links
@@ -270,6 +271,11 @@ def _inverse_at(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tu
         return tuple(c * x for c, x in zip(_factors(inverse_dynamics_derivatives), made, strict=True))
     program = derivative_program.tables_program(*_stated(inverse_dynamics_derivatives)())
     return derivative_program.evaluated(program, _in_common_frame(model, q), {GIVEN["v"]: v, GIVEN["qdd"]: a})
+
+
+def inverse_derivatives_kernel(model: Model) -> Kernel:
+    """The kernel of `inverse_dynamics_derivatives` of a tree, to be called by compiled loops."""
+    return _inverse.kernel(model)
 
 
 def _stated(

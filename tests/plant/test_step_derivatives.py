@@ -100,8 +100,8 @@ def test_joints_of_several_rates_whose_tip_slides():
     agrees(plant, run(plant, 3, state=plant.state(v=[0.3, 0.2, 1.0, 0.1, 0.2]))[-1], eps=1e-5)
 
 
-def walker():
-    """A trunk that floats, with two legs on round feet."""
+def walker_model():
+    """A trunk that floats, with two legs."""
     builder = ps.ModelBuilder("walker")
     trunk = ps.Inertia(5.0, (0.01, 0.0, 0.02), np.diag([0.1, 0.2, 0.25]))
     builder.body("trunk", parent="world", joint=ps.Free(), inertia=trunk)
@@ -109,9 +109,14 @@ def walker():
         inertia = ps.Inertia(0.8, (0.0, 0.0, -0.15), np.diag([0.01, 0.01, 0.002]))
         joint = ps.Revolute(axis=(0, 1, 0), damping=0.1, stiffness=5.0)
         builder.body(side, parent="trunk", joint=joint, placement=ps.Pose(xyz=(0, y, 0)), inertia=inertia)
+    return builder.build()
+
+
+def walker():
+    """One on round feet."""
     plant = ps.Plant()
     plant.add_shape(ps.Plane())
-    plant.add(builder.build(), "walker", at=ps.Pose(xyz=(0, 0, 0.3505)))
+    plant.add(walker_model(), "walker", at=ps.Pose(xyz=(0, 0, 0.3505)))
     for side in "lr":
         plant.add_shape(ps.Sphere(0.05), f"walker/{side}", at=ps.Pose(xyz=(0, 0, -0.3)))
     plant.actuate("walker", "position", stiffness=80.0, damping=4.0)
@@ -134,6 +139,117 @@ def test_limits_and_dry_friction():
     at_the_stop = run(plant, 120)[-1], plant.state([0.4996], [0.0])  # at rest the bristle is at its end: a kink
     for state in (*at_the_stop, plant.state([0.1], [1.0]), plant.state([0.1], [0.0])):
         agrees(plant, state, eps=1e-7)  # within what the bristle of dry friction bends
+
+
+def four_bar():
+    b = ps.ModelBuilder("four_bar")
+    rod, z = ps.Inertia(1.0, (0.5, 0, 0), np.diag([1e-4, 1 / 12, 1 / 12])), ps.Revolute(axis=(0, 1, 0), damping=0.1)
+    b.body("crank", parent="world", joint=z, inertia=rod)
+    b.body("coupler", parent="crank", joint=z, placement=ps.Pose(xyz=(1, 0, 0)), inertia=rod)
+    b.body("rocker", parent="world", joint=z, placement=ps.Pose(xyz=(1, 0, 0)), inertia=rod)
+    b.frame("coupler_end", body="coupler", placement=ps.Pose(xyz=(1, 0, 0)))
+    b.frame("rocker_end", body="rocker", placement=ps.Pose(xyz=(1, 0, 0)))
+    b.loop("closure", "coupler_end", "rocker_end", joint=z)
+    plant = ps.Plant()
+    plant.add(b.build(), "bar")
+    plant.actuate("bar", "force", ["crank"])
+    return plant
+
+
+def test_a_closed_loop_that_swings():
+    plant = four_bar()
+    state = run(plant, 60, state=plant.state([-1.2, 1.2, -1.2]), command=[0.3])[-1]
+    agrees(plant, state, [0.3], eps=1e-4)  # nearly rigid rows: what a solve misses counts less, the wider apart
+
+
+def test_two_bodies_that_a_weld_holds_together_and_one_to_the_world():
+    builder, random = ps.ModelBuilder("stone"), np.random.default_rng(4)
+    inertia = ps.Inertia(1.0, (0.02, 0.01, -0.03), np.diag([0.01, 0.02, 0.025]))
+    builder.body("stone", parent="world", joint=ps.Free(), inertia=inertia)
+    for where in ("other", "world"):
+        plant = ps.Plant()
+        plant.add(builder.build(), "one")
+        plant.add(walker_model(), "other", at=ps.Pose(xyz=(0.1, 0.2, 0.3)))
+        plant.weld("one/stone", "other/trunk" if where == "other" else "world")
+        state = run(plant, 200, state=plant.state(v=0.3 * random.normal(size=14)))[-1]
+        agrees(plant, state, eps=3e-4)
+
+
+def test_a_gripper_whose_mimic_joint_couples_its_fingers():
+    plant = ps.Plant()
+    plant.add(ps.load("panda"), "panda", collides=False)
+    plant.actuate("panda", "position", [f"panda_joint{i}" for i in range(1, 8)], stiffness=200.0, damping=40.0)
+    q = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.6, 0.785, 0.02, 0.02])
+    agrees(plant, run(plant, 20, state=plant.state(q), command=q[:7])[-1], q[:7] + 0.1, eps=1e-6)
+
+
+STRINGS = """<mujoco><option><flag contact="disable"/></option><worldbody><site name="wall" pos="0 .3 1.2"/>
+<body name="palm" pos="0 0 1"><joint name="a" axis="0 1 0" damping=".02"/><geom type="box" size=".1 .02 .02" mass=".5"/>
+ <site name="p1" pos=".05 .02 .03"/><site name="p2" pos="-.04 .05 .01" euler="10 20 30"/>
+ <body name="finger" pos=".1 0 0"><joint name="b" axis="0 1 1" armature=".001"/>
+  <geom type="capsule" fromto="0 0 0 .1 0 0" size=".01" mass=".1"/><site name="f1" pos=".05 0 .012"/>
+  <body name="tip" pos=".1 0 0"><joint name="c" axis="0 0 1"/>
+   <geom type="capsule" fromto="0 0 0 .06 0 0" size=".01" mass=".05"/><site name="t1" pos=".03 .01 .012"/></body></body>
+</body>
+<body name="drone" pos="1 0 1"><freejoint/><geom type="box" size=".1 .1 .02" mass=".4"/>
+ <site name="rotor" pos=".1 .1 .02" euler="5 0 3"/></body></worldbody>
+<tendon><fixed name="coupled" stiffness="3" damping=".1" springlength=".1 .2" FRICTION>
+  <joint joint="b" coef="1"/><joint joint="c" coef="-.7"/></fixed>
+ <spatial name="string" stiffness="40" damping=".5" springlength="0.05" LIMIT>
+  <site site="p1"/><site site="f1"/><site site="t1"/></spatial>
+ <spatial name="leash" stiffness="4" damping=".5" springlength="0.05"><site site="wall"/><site site="rotor"/></spatial>
+ <spatial name="pulley" stiffness="5"><site site="wall"/><site site="p2"/><pulley divisor="2"/>
+  <site site="f1"/><site site="t1"/></spatial></tendon>
+<actuator><position name="both" tendon="coupled" kp="4" kv=".2" gear="2" ctrlrange="-1 1"/>
+ <motor name="cable" tendon="string" gear="3" ctrlrange="-1 0" forcerange="-0.4 0.1"/>
+ <velocity name="rate" tendon="pulley" kv="2"/>
+ <motor name="lift" site="rotor" gear="0 .1 2 0 0 .3" ctrlrange="0 5"/>
+ <motor name="own" joint="a" gear="2" forcerange="-.3 1"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"LIMIT": 'limited="true" range="0 0.1293"'}, {"FRICTION": 'frictionloss="0.02"'}]
+)
+def test_strings_pull_along_the_ways_they_take(tmp_path, more):
+    pytest.importorskip("mujoco")
+    text = STRINGS
+    for word in ("LIMIT", "FRICTION"):
+        text = text.replace(word, more.get(word, ""))
+    (tmp_path / "scene.xml").write_text(text)
+    plant, random = ps.Plant.load(tmp_path / "scene.xml"), np.random.default_rng(5)
+    command = [0.2, -0.1, 0.3, 2.0, 0.1]
+    state = run(plant, 5, state=plant.state(v=0.3 * random.normal(size=plant.model.nv)), command=command)[-1]
+    agrees(plant, state, command, eps=1e-6)
+
+
+def test_fields_and_the_drag_of_a_body():
+    plant, random = ps.Plant(), np.random.default_rng(6)
+    plant.add_shape(ps.Plane())
+    builder = ps.ModelBuilder("stone")
+    inertia = ps.Inertia(1.0, (0.02, 0.01, -0.03), np.diag([0.01, 0.02, 0.025]))
+    builder.body("stone", parent="world", joint=ps.Free(damping=[0.1, 0.1, 0.2, 1.0, 0.5, 0.7]), inertia=inertia)
+    plant.add(builder.build(), "stone", at=ps.Pose(xyz=(0, 0, 1)))
+    plant.add(walker_model(), "walker", at=ps.Pose(xyz=(0, 1, 1)))
+
+    class Wind:
+        def wrenches(self, bodies):
+            place, twists = bodies.poses[:, :3, 3], bodies.twists
+            pull = np.concatenate([0.3 * np.cross(place, [0.1, 0.0, 1.0]), np.sin(place) - 0.2 * place**2], axis=1)
+            return pull - 0.1 * twists * np.abs(twists)
+
+    plant.add_field(Wind())
+    agrees(plant, plant.state(v=random.normal(size=14)), eps=1e-5)
+
+
+def test_joints_that_move_as_told():
+    arm, plant, random = ps.load("puma560"), ps.Plant(), np.random.default_rng(7)
+    names = [joint.name for joint in arm.joints]
+    plant.add(arm.replace(joints={j.name: ps.Revolute(j.axis) for j in arm.joints}), "arm")
+    plant.actuate("arm", "prescribed", names[:1])
+    plant.actuate("arm", "locked", names[2:3])
+    plant.actuate("arm", "force", [names[1], *names[3:]])
+    moving = plant.state(0.3 * random.normal(size=6), random.normal(size=6))
+    agrees(plant, run(plant, 2, state=moving, command=np.zeros(5))[-1], random.normal(size=5), eps=1e-3)
 
 
 def test_steps_that_have_no_one_derivative_are_refused_in_a_sentence():

@@ -31,16 +31,17 @@ def report_d(
     m: Arrays, a: int, b: int, gap: float, x: float, y: float, z: float, nx: float, ny: float, nz: float,
     gap_d: float, x_d: float, y_d: float, z_d: float, nx_d: float, ny_d: float, nz_d: float,
 ) -> None:  # fmt: skip
-    """The changes of a place go to the contact that stands there."""
-    for c in range(m.counts[CONTACTS]):
-        if m.contact_wholes[c, SHAPE_A] == a and m.contact_wholes[c, SHAPE_B] == b:
-            away = abs(m.contacts[c, POINT] - x) + abs(m.contacts[c, POINT + 1] - y) + abs(m.contacts[c, POINT + 2] - z)
-            if away < 1e-10:
-                at = 7 * m.direction[0]
-                m.place_changes[c, at], m.place_changes[c, at + 1] = gap_d, x_d
-                m.place_changes[c, at + 2], m.place_changes[c, at + 3] = y_d, z_d
-                m.place_changes[c, at + 4], m.place_changes[c, at + 5] = nx_d, ny_d
-                m.place_changes[c, at + 6] = nz_d
+    """The changes of a place go to the contact that stands there, of its pair's, of which `direction` has the first."""
+    for c in range(m.direction[1], m.counts[CONTACTS]):
+        if m.contact_wholes[c, SHAPE_A] != a or m.contact_wholes[c, SHAPE_B] != b:
+            return
+        away = abs(m.contacts[c, POINT] - x) + abs(m.contacts[c, POINT + 1] - y) + abs(m.contacts[c, POINT + 2] - z)
+        if away < 1e-10:
+            at = 7 * m.direction[0]
+            m.place_changes[c, at], m.place_changes[c, at + 1] = gap_d, x_d
+            m.place_changes[c, at + 2], m.place_changes[c, at + 3] = y_d, z_d
+            m.place_changes[c, at + 4], m.place_changes[c, at + 5] = nx_d, ny_d
+            m.place_changes[c, at + 6] = nz_d
 
 
 def twist_shape(m: Arrays, s: int, direction: int, size: float) -> None:
@@ -60,17 +61,20 @@ def twist_shape(m: Arrays, s: int, direction: int, size: float) -> None:
 
 
 def change_places(m: Arrays) -> None:
-    """`place_changes` of every contact."""
-    for direction in range(6):
-        m.direction[0] = direction
-        for c in range(m.counts[CONTACTS]):
+    """`place_changes` of every contact, pair by pair: contacts of a pair stand one after the other."""
+    a, b = -1, -1
+    for c in range(m.counts[CONTACTS]):
+        if m.contact_wholes[c, SHAPE_A] != a or m.contact_wholes[c, SHAPE_B] != b:
             a, b = m.contact_wholes[c, SHAPE_A], m.contact_wholes[c, SHAPE_B]
-            twist_shape(m, a, direction, 1.0)
-            if m.shape_wholes[b, KIND] == HALFSPACE:
-                meet_plane_d(m, a, b)
-            else:
-                meet_shape_d(m, a, b)
-            twist_shape(m, a, direction, 0.0)
+            m.direction[1] = c
+            for direction in range(6):
+                m.direction[0] = direction
+                twist_shape(m, a, direction, 1.0)
+                if m.shape_wholes[b, KIND] == HALFSPACE:
+                    meet_plane_d(m, a, b)
+                else:
+                    meet_shape_d(m, a, b)
+            twist_shape(m, a, 0, 0.0)
 
 
 def meet_plane_d(m: Arrays, a: int, b: int) -> None:

@@ -24,6 +24,7 @@ from phistar.plant.batch_loop import DRIVE_ONLY, LANES, MODE, SERVES, STEP_ONLY
 from phistar.plant.free_bodies import INERTIA_FLOATS
 from phistar.plant.loop_rows import looped_bodies
 from phistar.plant.no_long_trees import without_long_trees
+from phistar.plant.rate_order import RateOrder
 from phistar.plant.scene_batch import no_scenes
 from phistar.plant.scene_lanes import SceneLanes
 from phistar.plant.single_rows import SingleRow
@@ -31,7 +32,6 @@ from phistar.plant.stations import WORLD, Place, carrying_nodes, fill_places, pl
 from phistar.plant.tendon_rows import TendonRow, fill_tendons, row_room, tendon_bodies
 from phistar.plant.tendons import Tendon
 from phistar.plant.tree_moves import TreeMoves
-from phistar.plant.world_screws import RateOrder
 from phistar.spatial import to_quaternion
 
 FEWEST = 16  # contacts there is room for at first
@@ -53,7 +53,7 @@ class System:
     laws: tuple[Surface, ...] = ()
     tendons: tuple[Tendon, ...] = ()
 
-    @property
+    @cached_property
     def free(self) -> tuple[int, ...]:
         """Bodies that are free and carry nothing."""
         model = self.model
@@ -72,7 +72,7 @@ class System:
         """The step's number of each place; the world is −1."""
         return {WORLD: -1} | {place: number for number, place in enumerate(self.places)}
 
-    @property
+    @cached_property
     def trees(self) -> tuple[tuple[int, ...], ...]:
         """The bodies of every other tree."""
         root: list[int] = []
@@ -98,7 +98,7 @@ class Engine:
         self._kept_q, self._kept_v = np.zeros_like(self.tables["q"]), np.zeros_like(self.tables["rates"])
         self._kept_rows = self.tables["rows"][:, c.MEMORY].copy()
         self._lanes: SceneLanes | None = None
-        self.changing: tuple[Any, ...] | None = None  # the narrow phase's derivative, once it was asked for
+        self.tangents: Any = None  # the derivative of its step, once it was asked for
         self.bind()
 
     @cached_property
@@ -127,6 +127,12 @@ class Engine:
         self._run()
         if 2 * self.counts[c.CONTACTS] > self.counts[c.ROOM]:
             self.grow()
+
+    def serve_step(self, h: float) -> None:
+        """A step where there is room for all, from a state that the tables hold whole."""
+        self.numbers[c.LENGTH], self.batch[MODE] = h, STEP_ONLY
+        self.serve()
+        self.check()
 
     def look(self, h: float) -> None:
         """The contacts that may act within h, with their gaps and rates, of the state as it stands."""

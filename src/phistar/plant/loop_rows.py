@@ -70,8 +70,8 @@ class LoopRows:
         self.model, self.tables, self.rows = submodel(model, group.bodies, "loops"), tables, first + group.rows
         own, none = [model.bodies[i] for i in group.bodies], np.zeros(0, int)
         self.q_index = np.concatenate([none, *(np.array(body.coordinates, int) for body in own)])
-        v_index = np.concatenate([none, *(np.array(body.rates, int) for body in own)])
-        self._column = {rate: number for number, rate in enumerate(v_index.tolist())}
+        self.v_index = np.concatenate([none, *(np.array(body.rates, int) for body in own)])
+        self._column = {rate: number for number, rate in enumerate(self.v_index.tolist())}
 
     def number(self, model: Model, at: int, made: int) -> int:
         """Nodes of every row, and where its Jacobians stand, from `at` on, of entries that are made from `made` on;

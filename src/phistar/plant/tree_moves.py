@@ -95,6 +95,7 @@ class TreeMoves:
         tables["row_wholes"][:, c.ROW_ASLEEP] = 1
         self.kept: list[KernelCall] = []
         self.asked: list[AskedKernel] = []
+        self.loops: list[LoopRows] = []
         place, body = 0, free
         for number, (tree, own) in enumerate(zip(trees, kernels, strict=True)):
             self._number(number, [model.bodies[i] for i in tree], own, free, place, body)
@@ -158,7 +159,7 @@ class TreeMoves:
         table, groups = self.tables, loop_groups(model)
         table["loop_wholes"] = np.zeros((len(groups), LOOP_WHOLES), np.int64)
         table["loop_wholes"][0, LOOP_FIRST], table["counts"][c.LOOP_GROUPS] = rows, len(groups)
-        loops = [LoopRows(model, group, table, rows) for group in groups]
+        self.loops = loops = [LoopRows(model, group, table, rows) for group in groups]
         sizes = [(each.model.nq, len(each.rows), len(each.rows) * each.model.nv) for each in loops]
         q, row, entry = (np.cumsum([0, *size]).tolist() for size in zip(*sizes, strict=True))
         table["loop_q"], table["loop_q_of"] = np.zeros(q[-1]), np.concatenate([each.q_index for each in loops])
@@ -184,7 +185,7 @@ class TreeMoves:
         if kernel.compiled:
             call = kernel_call(kernel.formula.kernel, inputs, outputs)
         else:
-            call = python_call(kernel.formula.function, inputs, outputs, self._failed)
+            call = python_call(kernel.formula.function, inputs, outputs, self.failed)
         self.kept.append(call)
         self.asked.append(kernel)
         kernel.write(self.tables, call)
@@ -199,7 +200,7 @@ class TreeMoves:
         """Trees that run link by link, by their first bodies."""
         return tuple(name for name, own in zip(self.names, self.kernels, strict=True) if own.long)
 
-    def _failed(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
         """Kept for the caller of the step, which is ended by it."""
         self.error = error
         self.tables["counts"][c.FULL] = 1

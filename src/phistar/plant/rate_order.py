@@ -1,4 +1,4 @@
-"""A plant's rates as screws in the world, [ω; v] at its origin, and how they change with the configuration.
+"""Order of a plant's rates, whose screws in the world, [ω; v] at its origin, change with the configuration.
 
 Moving along rate j carries screw k with it where j stands before k: ∂s_k/∂δ_j = ad(s_j) s_k. A free body's own rates
 are those of its centre of mass, in world axes: moved sideways, its spins' axes go along.
@@ -12,26 +12,6 @@ from typing import Any
 import numpy as np
 
 from phistar.constraints import columns as c
-
-
-def skew(x: np.ndarray) -> np.ndarray:
-    """x̃ (…, 3, 3), x̃ y = x × y."""
-    made = np.zeros((*x.shape[:-1], 3, 3))
-    made[..., 0, 1], made[..., 0, 2], made[..., 1, 2] = -x[..., 2], x[..., 1], -x[..., 0]
-    return made - np.swapaxes(made, -1, -2)
-
-
-def across(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a × b along the last axis, without the overhead of NumPy's."""
-    return a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
-
-
-def ad(s: np.ndarray) -> np.ndarray:
-    """ad(s) (…, 6, 6): ad([ω; v]) = [[ω̃, 0], [ṽ, ω̃]]."""
-    made = np.zeros((*s.shape[:-1], 6, 6))
-    made[..., :3, :3] = made[..., 3:, 3:] = skew(s[..., :3])
-    made[..., 3:, :3] = skew(s[..., 3:])
-    return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +58,3 @@ def _order_tree(model: Any, tree: tuple[int, ...], at: int, before: np.ndarray) 
             up = model.parents[up]
         size = joint.nv
         before[own, own] = np.triu(np.ones((size, size)), 1) if joint.kind.flat else 1.0
-
-
-def screws_of(engine: Any) -> np.ndarray:
-    """(R, 6): of trees from the tables, of free bodies [e; c × e] and [0; e]."""
-    table = engine.tables
-    made = table["screws"][: engine.system.model.nv].copy()
-    for f in range(len(engine.system.free)):
-        center = table["center"][f]
-        made[6 * f : 6 * f + 3] = np.concatenate([np.eye(3), skew(center).T], axis=1)
-        made[6 * f : 6 * f + 3, 3:] = np.cross(center, np.eye(3))
-        made[6 * f + 3 : 6 * f + 6] = np.concatenate([np.zeros((3, 3)), np.eye(3)], axis=1)
-    return made
