@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.choice import AT_FRAMES, VARIABLE, WRITTEN
+from phistar.backends.choice import ALONG_TREE, NANOSECONDS, VARIABLE, WRITTEN
 from phistar.backends.programs.program import frame_pose
 from phistar.dynamics import frame_poses
 from phistar.loops.assembly import closure_rows
@@ -57,9 +57,12 @@ def test_long_arms_move_as_a_dense_solve_says(base):
 
 
 def test_what_is_written_out_compiles_within_the_budget(monkeypatch):
-    model = two_long_arms(12)
-    found = closing_choice(model)
-    assert found.schedule == WRITTEN and {x.schedule for x in found.candidates} > {WRITTEN, AT_FRAMES}
+    found = closing_choice(two_long_arms(6))
+    assert found.schedule == WRITTEN and {x.schedule for x in found.candidates} > {WRITTEN, ALONG_TREE}
+    assert closing_choice(two_long_arms(12)).schedule == ALONG_TREE
+    monkeypatch.setenv(VARIABLE, "1.1")
+    monkeypatch.setitem(NANOSECONDS, ALONG_TREE, 1.0)
+    assert closing_choice(two_long_arms(12)).schedule == WRITTEN
     monkeypatch.setenv(VARIABLE, "0.9")
     assert closing_choice(two_long_arms(12)).schedule != WRITTEN
 

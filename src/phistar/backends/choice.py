@@ -227,19 +227,27 @@ def is_written(name: str, model: Model, vectors: int, operations: Callable[[int]
     return model.nv > 0 and _remembered(("written", name, model.key, budget()), found).schedule == WRITTEN
 
 
-def choose_closing(model: Model, counts: Callable[[], Mapping[str, tuple[int, int]]]) -> Choice:
+def choose_closing(model: Model, counts: Mapping[str, Callable[[int], tuple[int, int] | None]]) -> Choice:
     """Choose how closures are eliminated: `counts` gives each method's operations for a mechanism, and how many of them
-    are straight-line code."""
+    are straight-line code, or None where there are more than it is told: it would not be the fastest."""
 
     def found() -> Choice:
-        made = []
-        for schedule, (operations, straight) in counts().items():
-            plain = _candidate(schedule, Tally(operations), model.nv)
-            more = SECONDS[WRITTEN][1] * straight if schedule != WRITTEN else 0.0
-            made.append(replace(plain, seconds=plain.seconds + more))
+        made = list[Candidate]()
+        for schedule, count in counts.items():
+            counted = count(_most_closing(schedule, made))
+            if counted is not None:
+                plain = _candidate(schedule, Tally(counted[0]), model.nv)
+                more = SECONDS[WRITTEN][1] * counted[1] if schedule != WRITTEN else 0.0
+                made.append(replace(plain, seconds=plain.seconds + more))
         return _fastest(made, budget())
 
     return _remembered(("closing", model.key, budget()), found)
+
+
+def _most_closing(schedule: str, made: list[Candidate]) -> int:
+    """Instructions of a method that may be the fastest of those known, dead ones included."""
+    fastest = min((x.nanoseconds for x in made if x.seconds <= budget()), default=float("inf"))
+    return int(min(instructions_within(CLOSED_DEAD), CLOSED_DEAD * fastest / NANOSECONDS[schedule]))
 
 
 def _remembered(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:

@@ -18,12 +18,10 @@ import numpy as np
 from phistar.backends.choice import (
     ALONG_TREE,
     AT_FRAMES,
-    CLOSED_DEAD,
     ROW_BY_ROW,
     WRITTEN,
     Choice,
     choose_closing,
-    instructions_within,
     may_be_written,
 )
 from phistar.backends.executor import fewest_operations
@@ -65,26 +63,39 @@ _compiled = Recorded(
 
 def closing_choice(model: Model) -> Choice:
     """The schedule of a mechanism with loops, with what it was compared with."""
-    return model.kept("closing_choice", lambda: choose_closing(model, lambda: _counts(model)))
+    ways = {
+        ALONG_TREE: partial(_along_tree_count, model),
+        WRITTEN: partial(_written_count, model),
+        AT_FRAMES: partial(_at_frames_count, model),
+        ROW_BY_ROW: lambda _: _row_by_row_count(model),
+    }
+    return model.kept("closing_choice", lambda: choose_closing(model, ways))
 
 
-def _counts(model: Model) -> dict[str, tuple[int, int]]:
-    """Operations of one state for each way there is, and of these the ones in straight-line code."""
-    found, rows, frames = {}, row_count(model), loop_frames(model)
-    count = None
-    if may_be_written(model, 6 + rows):
-        count = _compiled.operations_within(model, instructions_within(CLOSED_DEAD))
-    if count is not None:
-        found[WRITTEN] = count, count
+def _along_tree_count(model: Model, most: int) -> tuple[int, int] | None:
+    """Operations of one state, and of these the ones in straight-line code; None beyond `most`."""
+    return counted_along_tree(model, most) if fits_along_tree(model) else None
+
+
+def _written_count(model: Model, most: int) -> tuple[int, int] | None:
+    if not may_be_written(model, 6 + row_count(model)):
+        return None
+    count = _compiled.operations_within(model, most)
+    return None if count is None else (count, count)
+
+
+def _at_frames_count(model: Model, most: int) -> tuple[int, int] | None:
+    rows, frames = row_count(model), loop_frames(model)
     closing = 72 * len(frames) ** 2 * rows + rows**3
     coupled = any(isinstance(loop, CoupledJoints) for loop in model.loops)
-    if frames and not coupled and not has_wide_links(model) and closing <= instructions_within(CLOSED_DEAD):
-        parts = _free_statements(model.tree, frames)
-        found[AT_FRAMES] = sum(map(fewest_operations, parts)) + closing, closing
-    if fits_along_tree(model) and (counted := counted_along_tree(model, instructions_within(CLOSED_DEAD))) is not None:
-        found[ALONG_TREE] = counted
-    links = len(model.bodies)
-    return found | {ROW_BY_ROW: (60 * links * (6 + rows) + links * rows**2 + rows**3, 0)}
+    if not frames or coupled or has_wide_links(model) or closing > most:
+        return None
+    return sum(map(fewest_operations, _free_statements(model.tree, frames))) + closing, closing
+
+
+def _row_by_row_count(model: Model) -> tuple[int, int]:
+    rows, links = row_count(model), len(model.bodies)
+    return 60 * links * (6 + rows) + links * rows**2 + rows**3, 0
 
 
 @states(lambda s: {**free_motion.nodes(s), "compliance": s.J @ s.mass.inv @ s.J.T}, matrix=True)
