@@ -66,6 +66,21 @@ def test_two_hundred_bodies_are_consistent_and_their_spin_is_found():
     assert np.median(angle) < 0.15 and np.abs(np.median(found.ratios, axis=0) - truth.ratios[0]).max() < 0.01
 
 
+def test_later_poses_tell_of_earlier_states_and_the_last_is_the_filters():
+    t, seen, truth = tumbling(12, 24, 1.0, np.random.default_rng(5))
+    body = ps.estimation.PoseFilter(PLACE, TURN, 1e-6, 1e-6, speed=0.1, spin=1.0, ratio=0.5, window=60)
+    smooth, found = body.smooth(t, seen), body.run(t, seen)
+    low, high = band(14, 12)
+    assert low <= nees(smooth[-1], truth).mean() <= high
+    for k in (3, 12):
+        sizes = [np.trace(x[k].covariance[:, 9:12, 9:12], axis1=-2, axis2=-1) for x in (smooth, found)]
+        assert np.all(sizes[0] < sizes[1])
+    away = smooth[-1].away(found[-1])
+    assert np.all(np.abs(away) < 0.5 * np.sqrt(np.diagonal(found[-1].covariance, axis1=-2, axis2=-1)))
+    with pytest.raises(ps.PhistarError, match="two poses or more"):
+        body.smooth([], [])
+
+
 def test_one_body_is_a_batch_of_one_and_time_goes_forward():
     t, seen, _ = tumbling(2, 12, 0.5, np.random.default_rng(3))
     body = ps.estimation.PoseFilter(PLACE, TURN, window=6)

@@ -13,6 +13,7 @@ import numpy as np
 
 from phistar.capture import candidates, estimate
 from phistar.capture.capture_roles import KEYS, CaptureLayout
+from phistar.capture.estimate import UNTOUCHED
 from phistar.capture.facts import fact_names, facts_of, touching_now
 from phistar.capture.memory import Memory, first_memory
 from phistar.capture.paths import (
@@ -33,13 +34,15 @@ from phistar.capture.robot import Arms
 from phistar.capture.settings import GAINS, Settings, stable_gains
 from phistar.control.sampled import Command
 from phistar.control.supervisor import Supervisor
+from phistar.estimation.sighted_body import Belief, forecast, packed, touched, unpacked
 from phistar.errors import FileError
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.spatial import to_quaternion
 
 ON_JOINTS = ("plan", "wait", "reach", "regroup", "retreat", "aborted")
-WATCHING = ("plan", "wait")  # nothing touches the body
+WATCHING = ("plan", "wait")
+TOUCH = (0.01, 0.001)  # rad and m: how well hands that press on their places tell where those are
 HESITATION = 0.2  # s between approach and touch, besides
 SETTLING = 0.5  # s after the body is to have stopped, before it is looked at whether it has
 
@@ -93,6 +96,10 @@ class CaptureController:
     def _smoothing(self) -> np.ndarray:
         return np.array([self.period / (self.period + self.settings.filter_time)])
 
+    @cached_property
+    def _noises(self) -> Mapping[str, np.ndarray]:
+        return {phase: estimate.noises(self.settings, phase) for phase in GAINS}
+
     def start(self) -> Memory:
         return first_memory(self.supervisor.start(), LawRows.of(self.arms), self.settings, self._fingers)
 
@@ -102,7 +109,7 @@ class CaptureController:
         return tuple(len(hand.fingers) for hand in self.arms.hands)
 
     def command(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> tuple[Memory, Command]:
-        if memory.sightings == 0.0:
+        if not memory.begun:
             memory = self._begun(memory, sensed)
         memory = self._sighted(memory, t, sensed)
         memory = memory._replace(touching=touching_now(memory.touching, self._tips(sensed), self.settings))
@@ -136,9 +143,11 @@ class CaptureController:
     # What is known
 
     def _begun(self, memory: Memory, sensed: Mapping[str, Any]) -> Memory:
-        home = self.arms.angles_sensed(sensed)
-        seen = estimate.first_sight(np.asarray(sensed[self.arms.layout.target_reading]), self._base(sensed))
-        return memory._replace(home=home, way=_resting_at(home), object=seen, carrier=seen)
+        home, seen = self.arms.angles_sensed(sensed), np.asarray(sensed[self.arms.layout.target_reading])
+        belief, spread = estimate.first_sight(seen, self._base(sensed), self.settings)
+        now = estimate.as_carrier(Belief.of(belief), memory.center)
+        memory = memory._replace(home=home, way=_resting_at(home), object=now, carrier=now, begun=True)
+        return memory._replace(belief=belief, covariance=spread)
 
     def _tips(self, sensed: Mapping[str, Any]) -> list[np.ndarray]:
         return [sensed[f"{hand.name}_tips"] for hand in self.arms.hands]
@@ -152,16 +161,14 @@ class CaptureController:
         return np.concatenate([pose.translation, to_quaternion(pose.rotation), np.zeros(6)])
 
     def _sighted(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
-        settings, step = self.settings, max(t - memory.time, 1e-9)
-        count = min(memory.sightings + 1.0, max(1.0, settings.memory / step))
-        timing = estimate.timing(count, step, settings.delay)
+        phase = memory.decision.phase
+        noises = self._noises["contact" if phase in UNTOUCHED and any(map(any, memory.touching)) else phase]
         seen = np.asarray(sensed[self.arms.layout.target_reading])
-        state, twist, sighting = self.sight.follow(
-            memory.object, seen, self._base(sensed), memory.correction, memory.body, timing
+        times = np.array([t - memory.time, self.settings.delay])
+        belief, spread, state, twist = self.sight.follow(
+            memory.belief, memory.covariance, seen, self._base(sensed), noises, times, memory.center
         )
-        if memory.decision.phase in WATCHING:
-            memory = memory._replace(watched=memory.watched.seen(t - settings.delay, sighting))
-        return memory._replace(object=state, twist=twist, sightings=count)
+        return memory._replace(belief=belief, covariance=spread, object=state, twist=twist)
 
     def _planned(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
         """A plan, where it is time to ask for one and there is one; while it waits, one that is made anew by what was
@@ -175,16 +182,18 @@ class CaptureController:
 
     def _asked(self, memory: Memory, t: float, sensed: Mapping[str, Any], around: float | None) -> Memory:
         """Memory with a new plan, or with its refusal."""
-        memory = _weighed(memory)
-        com, inertia = memory.body[:3], memory.watched.inertia
-        frame = estimate.in_base(estimate.recentred(memory.object, -com), self._base(sensed))
+        belief, spread = Belief.of(memory.belief), unpacked(memory.covariance)
+        com, inertia = belief.com, estimate.possible_inertia(belief.inertia)
+        frame = estimate.in_base(estimate.recentred(memory.object, -memory.center), self._base(sensed))
+        memory = memory._replace(object=estimate.recentred(memory.object, com - memory.center), center=com)
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = frame[:9].reshape(3, 3), frame[9:12]
         paced = self.settings.at_spin(float(np.linalg.norm(frame[12:15])))
         sighting = Sighting(pose, frame[12:], self.arms.angles_sensed(sensed), inertia, com)
         found = self.planner.preferring(self._preferences(paced)).plan(sighting, t, memory.tried, around)
         if isinstance(found, Plan):
-            return memory._replace(plan=found, asked=t, refusal="", pace=paced)
+            doubt = forecast(belief, spread, found.arrival - t + self.settings.delay, self._noises["wait"][4:])
+            return memory._replace(plan=found, asked=t, refusal="", pace=paced, doubt=np.array(doubt))
         return memory._replace(plan=None, asked=-1.0 if around else t, refusal=found.reason, pace=paced)
 
     # References
@@ -243,7 +252,6 @@ class CaptureController:
             still = _resting_at(self.arms.angles_sensed(sensed))
             return memory._replace(way=still, lasting=1.0, plan=None, asked=-1.0)
         if phase in ("regroup", "retreat"):
-            memory = memory._replace(watched=memory.watched.nothing())  # what was touched moves otherwise
             memory = _given_up(memory) if plan is not None else memory
             way = np.concatenate([self.arms.angles_sensed(sensed), memory.home, np.zeros(len(memory.home))])
             return memory._replace(way=way, lasting=settings.retreat_time)
@@ -265,7 +273,7 @@ class CaptureController:
         self, memory: Memory, plan: Plan, elapsed: float, sensed: Mapping[str, Any], grips: np.ndarray
     ) -> Memory:
         phase, pace, contact = memory.decision.phase, memory.pace, plan.contact.copy()
-        contact[:, :3, 3] -= memory.body[:3]  # the object as it is followed is its mass centre
+        contact[:, :3, 3] -= memory.center  # the object as it is followed is its mass centre
         if phase == "approach":
             starts = seen_from(memory.object, grips)
             return _on(memory, starts, outward(contact, pace.standoff), pace.approach)
@@ -275,19 +283,19 @@ class CaptureController:
             none = (0.0,) * len(contact)
             return memory._replace(travel=none, closing=none, squeeze=0.0)
         if phase == "coordinate":
-            carrier, now = coasted(memory.carrier, (elapsed, 1.0, 0.0)), seen_from(memory.object, grips)
-            given = memory.correction, self._base(sensed), memory.object, now, contact
-            memory, places = memory._replace(correction=estimate.touched(*given)), seen_from(carrier, grips)
+            memory, carrier = self._felt(memory, plan, grips), coasted(memory.carrier, (elapsed, 1.0, 0.0))
+            places, now = seen_from(carrier, grips), seen_from(memory.object, grips)
             memory = memory._replace(carrier=estimate.in_base(carrier, self._base(sensed)), held=now)
             return _on(memory, places, places, pace.slowing + SETTLING)
         return memory
 
-
-def _weighed(memory: Memory) -> Memory:
-    """Memory with the watched mass properties."""
-    com, inertia = memory.watched.com, memory.watched.inertia
-    moved = estimate.recentred(memory.object, com - memory.body[:3])
-    return memory._replace(object=moved, body=estimate.body_row(com, inertia))
+    def _felt(self, memory: Memory, plan: Plan, grips: np.ndarray) -> Memory:
+        """Memory after the hands lie on their places, which tells where those are."""
+        belief, spread, delay = Belief.of(memory.belief), unpacked(memory.covariance), self.settings.delay
+        now = seen_from(estimate.recentred(memory.object, -memory.center), grips)
+        after, spread, _ = touched(belief, spread, now, plan.contact, TOUCH)
+        state = estimate.as_carrier(after.later(np.array([delay])), memory.center)
+        return memory._replace(belief=after.row, covariance=packed(spread), object=state)
 
 
 def _given_up(memory: Memory) -> Memory:

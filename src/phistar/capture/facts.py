@@ -30,6 +30,8 @@ OF_ALL = (
     "planned",
     "attempts",
     "time_to_start",
+    "turn_doubt",
+    "place_doubt",
     "path_left",
     "object_speed",
     "object_spin",
@@ -85,6 +87,7 @@ def facts_of(
     facts["planned"] = 1.0 if plan is not None else 0.0
     facts["attempts"] = float(memory.attempts)
     facts["time_to_start"] = plan.start - t if plan is not None else 0.0
+    facts["turn_doubt"], facts["place_doubt"] = memory.doubt.tolist()
     facts["path_left"] = memory.decision.since + memory.lasting - t
     facts["object_spin"] = (spin[0] ** 2 + spin[1] ** 2 + spin[2] ** 2) ** 0.5
     facts["object_speed"] = (spin[3] ** 2 + spin[4] ** 2 + spin[5] ** 2) ** 0.5

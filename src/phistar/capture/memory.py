@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phistar.capture.estimate import body_row
 from phistar.capture.phase_law import LawRows
 from phistar.capture.planner import Plan
 from phistar.capture.settings import Settings
-from phistar.capture.watching import Watched
 from phistar.control.supervisor import State
+from phistar.estimation.sighted_body import BELIEF_ROWS, PACKED
 
 
 class Memory(NamedTuple):
@@ -19,12 +18,13 @@ class Memory(NamedTuple):
 
     decision: State
     time: float  # of the last sample
-    object: np.ndarray  # (18,) its mass centre as estimated, a carrier in the world,
+    object: np.ndarray  # (18,) its `center` as estimated, a carrier in the world,
     twist: np.ndarray  # (6,) and as the base sees it move
-    body: np.ndarray  # (21,) what is known of its mass
-    watched: Watched
-    sightings: float  # that the estimate rests on
-    correction: np.ndarray  # (6,) of sightings, from touch
+    belief: np.ndarray  # (39,) of it at the last sighting, see `estimation.sighted_body`,
+    covariance: np.ndarray  # (378,) and how well that is known
+    center: np.ndarray  # (3,) the point of it that is followed: its mass centre as the plan has it
+    doubt: np.ndarray  # (2,) standard deviations on arrival, rad and m, that the plan was made with
+    begun: bool  # whether it was seen
     smooth: np.ndarray  # (6 h + n,) wrists and joint rates
     carrier: np.ndarray  # (18,) what the paths are fixed to, at the start of the phase; once held, in the base's axes
     paths: np.ndarray  # (h, 18)
@@ -54,10 +54,11 @@ def first_memory(decision: State, rows: LawRows, settings: Settings, fingers: tu
         time=never,
         object=still,
         twist=six,
-        body=body_row(np.zeros(3), None),
-        watched=Watched.nothing(),
-        sightings=0.0,
-        correction=six,
+        belief=np.zeros(BELIEF_ROWS),
+        covariance=np.zeros(PACKED),
+        center=np.zeros(3),
+        doubt=np.zeros(2),
+        begun=False,
         smooth=np.zeros(rows.smooth),
         carrier=still,
         paths=np.zeros((rows.hands, 18)),

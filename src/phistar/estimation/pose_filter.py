@@ -12,6 +12,7 @@ So the first sightings are kept, and now and then the state at the first of them
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from phistar.spatial.rotations import exp_quaternion, log_quaternion
 
 ERRORS = 14
 TURN = 0.05  # rad, that an integration step may turn by
+NEWTON_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,26 +171,49 @@ class PoseFilter:
 
     def _fitted(self, begin: Beginning, nis: np.ndarray) -> PoseEstimate:
         """The estimate at the last sighting from all of them, and the belief before."""
-        sightings, believed, found = begin.sightings, begin.believed, begin.found
+        step, spread, path = self._newton_step(begin)
+        ahead, F = path[-1]
+        after = ahead.moved(np.matmul(F, step)[..., 0])
+        begin = replace(begin, found=begin.found.moved(step[..., 0]))
+        total = sum((self._noise(two.t - one.t) for (one, _), (two, _) in pairwise(path)), np.zeros((ERRORS, ERRORS)))
+        return replace(after, covariance=F @ spread @ np.swapaxes(F, -1, -2) + total, nis=nis, begin=begin)
+
+    def _newton_step(self, begin: Beginning) -> tuple[np.ndarray, np.ndarray, list[tuple[PoseEstimate, np.ndarray]]]:
+        """The step (…, 14, 1) of Gauss and Newton's method on the state before all sightings, its covariance, and the
+        way from there: states, and how they change with it, (…, 14, 14)."""
+        believed, found = begin.believed, begin.found
         weight = np.repeat(1.0 / np.square([self.position_noise, self.rotation_noise]), 3)
         curve = np.linalg.inv(believed.covariance)
         slope = np.matmul(curve, found.away(believed)[..., None])[..., 0]
-        ends, ahead = found.moved(small_displacements(found.covariance.shape[:-1])), found
-        total = np.zeros((ERRORS, ERRORS))
-        F = np.eye(ERRORS)
-        for time, position, quaternion in sightings:
-            h, ends = time - ahead.t, self._flow(ends, time - ahead.t)
-            ahead, total = replace(self._flow(ahead, h), t=time), total + self._noise(h)
+        ends, ahead, F = found.moved(small_displacements(found.covariance.shape[:-1])), found, np.eye(ERRORS)
+        path = [(ahead, F)]
+        for time, position, quaternion in begin.sightings:
+            h, ends = time - ahead.t, self.flow(ends, time - ahead.t)
+            ahead = replace(self.flow(ahead, h), t=time)
             e = np.concatenate([position - ahead.position, _turn(ahead.quaternion, quaternion)], axis=-1)
             F = slopes(ahead.away(ends))
+            path.append((ahead, F))
             weighted = weight[:, None] * F[..., :6, :]
             slope = slope + np.matmul(np.swapaxes(weighted, -1, -2), e[..., None])[..., 0]
             curve = curve + np.matmul(np.swapaxes(F[..., :6, :], -1, -2), weighted)
-        step = np.linalg.solve(curve, slope[..., None])
-        spread = F @ np.linalg.inv(curve) @ np.swapaxes(F, -1, -2) + total
-        after = ahead.moved(np.matmul(F, step)[..., 0])
-        begin = Beginning(believed, found.moved(step[..., 0]), sightings)
-        return replace(after, covariance=spread, nis=nis, begin=begin)
+        return np.linalg.solve(curve, slope[..., None]), np.linalg.inv(curve), path
+
+    def smooth(self, t: Any, poses: Any) -> list[PoseEstimate]:
+        """The estimates at each of the times t (T,) from all of the poses (T, …, 4, 4), those that came later too.
+
+        Nothing else is to move the body: of all motions left to itself the one that fits best (least squares on the
+        manifold), with the covariance of each of its states.
+        """
+        begin = replace(self, window=len(t) + 1).run(t, poses)[-1].begin if len(t) > 1 else None
+        if begin is None:
+            raise PhistarError(f"A body is followed through two poses or more; it was given {len(t)}.")
+        for _ in range(NEWTON_STEPS):
+            step, spread, path = self._newton_step(begin)
+            begin = replace(begin, found=begin.found.moved(step[..., 0]))
+            if np.max(np.abs(step), initial=0.0) < 1e-9:
+                break
+        _, spread, path = self._newton_step(begin)
+        return [replace(x, covariance=F @ spread @ np.swapaxes(F, -1, -2), begin=None) for x, F in path]
 
     def run(self, t: Any, poses: Any) -> list[PoseEstimate]:
         """The estimates after each of the poses (T, …, 4, 4) at times t (T,)."""
@@ -197,8 +222,8 @@ class PoseFilter:
             found.append(self.update(found[-1], time, pose))
         return found
 
-    def _flow(self, x: PoseEstimate, h: float) -> PoseEstimate:
-        """The body a time h later, by Runge and Kutta's method on spin and attitude."""
+    def flow(self, x: PoseEstimate, h: float) -> PoseEstimate:
+        """The body a time h later, left to itself: by Runge and Kutta's method on spin and attitude."""
         fall = np.asarray(self.gravity, dtype=float)
         fastest = float(np.max(np.linalg.norm(x.spin, axis=-1), initial=0.0))
         count = min(max(1, int(np.ceil(fastest * h / TURN))), 200)
@@ -221,12 +246,12 @@ class PoseFilter:
         return replace(x, position=position, quaternion=turn, velocity=x.velocity + h * fall, spin=spin)
 
     def _extended(self, x: PoseEstimate, h: float) -> tuple[PoseEstimate, np.ndarray]:
-        after = self._flow(x, h)
-        F = slopes(after.away(self._flow(x.moved(small_displacements(x.covariance.shape[:-1])), h)))
+        after = self.flow(x, h)
+        F = slopes(after.away(self.flow(x.moved(small_displacements(x.covariance.shape[:-1])), h)))
         return after, F @ x.covariance @ np.swapaxes(F, -1, -2)
 
     def _unscented(self, x: PoseEstimate, h: float) -> tuple[PoseEstimate, np.ndarray]:
-        ends, center = self._flow(x.moved(sigma_points(x.covariance)), h), self._flow(x, h)
+        ends, center = self.flow(x.moved(sigma_points(x.covariance)), h), self.flow(x, h)
         shift, spread = moments(center.away(ends))
         return center.moved(shift), spread
 

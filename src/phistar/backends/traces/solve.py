@@ -86,7 +86,7 @@ def scales(matrix: np.ndarray) -> np.ndarray:
 def _eliminated(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None) -> np.ndarray:
     """X⁻¹Y by X = LᵀDL, entry by entry; pivots below `least` spoil the result."""
     size, columns = right.shape[-2:]
-    y = [[right[..., i, c][()] for c in range(columns)] for i in range(size)]
+    y = [[np.asarray(right)[..., i, c][()] for c in range(columns)] for i in range(size)]
     inverses: list[Any] = [0.0] * size
     factors: dict[tuple[int, int], Any] = {}
 
@@ -111,7 +111,7 @@ def elimination(
     """X = LᵀDL, the last row first: L's entries go to the `factors` by row and column, where X is not zero by
     structure, and D⁻¹ to the `inverses`. Gives each pair as its row is eliminated."""
     size = matrix.shape[-1]
-    x = [[matrix[..., i, j][()] for j in range(size)] for i in range(size)]
+    x = [[np.asarray(matrix)[..., i, j][()] for j in range(size)] for i in range(size)]
     for k in range(size - 1, -1, -1):
         inverses[k] = inverse(k, x[k][k])
         for i in (i for i in range(k) if not is_zero(x[i][k])):
