@@ -129,6 +129,15 @@ def test_a_plan_that_waits_is_made_anew_and_dropped_where_it_fits_no_more(contro
     assert switches == [("wait", "plan")] and memory.plan is None
 
 
+@pytest.mark.parametrize(("doubt", "then"), [((0.05, 0.01), "reach"), ((0.2, 0.01), "plan"), ((0.05, 0.05), "plan")])
+def test_arms_reach_only_for_what_is_known_well_enough(controller, setting, doubt, then):
+    sensed = readings(setting)
+    memory, _ = driven(controller, controller.start(), 0.0, sensed, 1.6)
+    due = dataclasses.replace(memory.plan, start=1.6, arrival=4.6, touch=6.0)
+    memory = put(controller, memory, "wait", 1.6, plan=due, doubt=np.array(doubt))
+    assert driven(controller, memory, 1.6, sensed, 0.01)[1] == [("wait", then)]
+
+
 def test_hands_of_little_mass_get_gains_that_they_can_take():
     heavy, light = np.full(6, 10.0), np.array([0.05, 0.05, 0.003, 0.6, 0.6, 4.0])
     for phase, gains in GAINS.items():
@@ -218,7 +227,7 @@ def check_capture(result):
     summary = result.summary
     assert summary["captured"], summary["missing"]
     names = [phase["name"] for phase in summary["phases"]]
-    assert names[-1] == "held" and names[:3] == ["plan", "wait", "reach"]
+    assert names[-1] == "held" and names[:2] == ["plan", "wait"] and names.count("reach") == 1  # at the first attempt
     assert all(phase["reason"] for phase in summary["phases"][:-1])
     assert summary["peak_force"] < 60.0 and summary["min_distance"] > 0.0
 
@@ -243,9 +252,9 @@ def test_ten_degrees_per_second_are_captured(seed):
 
 @pytest.mark.slow
 def test_half_the_step_moves_the_peak_force_by_what_the_scene_says(tmp_path):
-    """Seed 3 is the worst of the four."""
+    """Seed 1 is the worst of the four."""
     text = (scene_folders()[-1] / "grapple.toml").read_text("utf-8")
     stated = float(re.search(r"peak forces of seeds 0 to 3 by up to ([\d.]+) %", text)[1])
     (tmp_path / "half.toml").write_text(text.replace("step = 0.004", "step = 0.002"), "utf-8")
-    whole, half = (Scene.load(name).run(3).summary["peak_force"] for name in ("grapple", tmp_path / "half.toml"))
+    whole, half = (Scene.load(name).run(1).summary["peak_force"] for name in ("grapple", tmp_path / "half.toml"))
     assert stated - 0.5 < 100.0 * abs(half / whole - 1.0) <= stated

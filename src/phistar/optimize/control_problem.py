@@ -52,7 +52,7 @@ class Problem:
         """How many controls there are."""
         return self.actuation.shape[1]
 
-    @property
+    @cached_property
     def bounded(self) -> bool:
         """Whether any control has bounds."""
         return bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())

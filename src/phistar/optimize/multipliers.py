@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from phistar.optimize.constraints import Constraint
@@ -53,16 +51,14 @@ class _Multipliers:
     def __init__(self, kernel: CostKernel, constraints: tuple[Constraint, ...], knots: int, h: np.ndarray) -> None:
         self.kernel, self.constraints, self.penalty = kernel, constraints, FIRST
         self.parameters = kernel.parameters(knots)
-        count, costs = len(constraints), kernel.costs
-        widths = [cost.target.shape[-1] for cost in costs]
-        weights = np.cumsum([sum(widths), *kernel.sizes])
-        self.own = [slice(a, b) for a, b in pairwise(weights)][len(costs) - count :]
-        starts = np.cumsum([0, *widths])[len(costs) - count : len(costs)]
-        sizes = [len(constraint.lower) for constraint in constraints]
+        plain, sizes = len(kernel.costs) - len(constraints), [len(constraint.lower) for constraint in constraints]
+        self.own = kernel.weight_places[plain:]
+        starts = [place.start for place in kernel.target_places[plain:]]
         self.shift = [slice(a + 2 * m, a + 3 * m) for a, m in zip(starts, sizes, strict=True)]
-        first = weights[len(costs) - count]
-        self.parameters[:, sum(widths) : first] *= h[:, None]  # running costs are rates
-        self.parameters[:, first:] = self.penalty
+        width, first = self.parameters.shape[1], sum(kernel.sizes[:plain])
+        weights = self.parameters[:, width - sum(kernel.sizes) :]
+        weights[:, :first] *= h[:, None]  # running costs are rates
+        weights[:, first:] = self.penalty
         self.values = [np.zeros((knots, m)) for m in sizes]
         self.rest = [np.zeros((knots, m)) for m in sizes]
 

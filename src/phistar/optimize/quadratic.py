@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,18 @@ class CostKernel:
             if cost.weight.shape not in ((), (size,)):
                 raise ShapeError(f"The weight of {cost.name} has shape {cost.weight.shape}; it needs ({size},).")
         return self._residuals[1]
+
+    @cached_property
+    def target_places(self) -> list[slice]:
+        """Where each cost's target stands among the parameters."""
+        edges = np.cumsum([0, *(cost.target.shape[-1] for cost in self.costs)]).tolist()
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    @cached_property
+    def weight_places(self) -> list[slice]:
+        """And where its weights do."""
+        edges = np.cumsum([self.rows[3] - sum(self.sizes), *self.sizes]).tolist()
+        return [slice(a, b) for a, b in pairwise(edges)]
 
     def parameters(self, knots: int) -> np.ndarray:
         """(knots, p): targets, then weights; a fresh copy, to be changed at will."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,8 +58,12 @@ class Trials:
 
     def parts(self, rows: Any) -> dict[str, Any]:
         """Views of the parts of rows (…, r)."""
-        edges = np.cumsum([0, *self.sizes.values()])
-        return {name: rows[..., a:b] for name, a, b in zip(PARTS, edges[:-1], edges[1:], strict=True)}
+        return {name: rows[..., place] for name, place in self._places.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, slice]:
+        edges = np.cumsum([0, *self.sizes.values()]).tolist()
+        return {name: slice(a, b) for name, (a, b) in zip(PARTS, pairwise(edges), strict=True)}
 
     @cached_property
     def memory(self) -> Memory:

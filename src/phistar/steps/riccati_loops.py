@@ -248,8 +248,14 @@ def value_before(m: Arrays, k: int) -> None:
     """P and p at the start of step k; P has E*PE already."""
     at, own, both = k * STATES, k * CONTROLS, k * BOTH
     for i in range(STATES):
+        for j in range(i):
+            twice = m.Z[i, j] + m.Z[j, i]
+            m.Z[i, j] = twice
+            m.Z[j, i] = twice
+        m.Z[i, i] *= 2.0
+    for i in range(STATES):
         for j in range(STATES):
-            m.P[at + i, j] += m.W[both + i, j] + (m.Z[i, j] + m.Z[j, i])
+            m.P[at + i, j] += m.W[both + i, j] + m.Z[i, j]
         m.p[at + i] = m.w[both + i] + m.straight[i] + 2.0 * m.Z[i, STATES]
     if m.whole[BOUNDED] == 1:  # y does not make d: X*d in place of −Y*U⁻¹y
         for i in range(STATES):
