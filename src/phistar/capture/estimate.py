@@ -141,4 +141,3 @@ def possible_inertia(six: np.ndarray) -> np.ndarray:
     low, middle, high = np.linalg.eigvalsh(away)
     unlike = max(-low, high - low - middle, MOST_UNLIKE)
     return np.eye(3) + MOST_UNLIKE / unlike * away
-
