@@ -34,8 +34,8 @@ from phistar.capture.robot import Arms
 from phistar.capture.settings import GAINS, Settings, stable_gains
 from phistar.control.sampled import Command
 from phistar.control.supervisor import Supervisor
-from phistar.estimation.sighted_body import Belief, forecast, packed, touched, unpacked
 from phistar.errors import FileError
+from phistar.estimation.sighted_body import Belief, forecast, packed, touched, unpacked
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.spatial import to_quaternion
