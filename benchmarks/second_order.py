@@ -4,8 +4,9 @@ python benchmarks/second_order.py [STATES]
 
 Talos with its head held is a robot of 36 dofs, ANYmal of 18. To reach: inverse dynamics of 36 dofs within 60 µs and of
 18 within 12 µs a state, forward dynamics of 36 within 400 µs (Singh and Wensing, Transactions on Robotics 2024, report
-200, 51 and 2,100 µs of their C++). Entries that can be nonzero are written, symmetric ones once. Times are of the
-thread, the least of many rounds; each kernel is first compared with differences of the first derivatives.
+200, 51 and 2,100 µs of their C++). Entries that can be nonzero are written, symmetric ones once. Contracted with weights
+(`ps.optimize.forward_dynamics_hessian`), forward dynamics of HyQ (18 dofs) within 10 and of Talos (38) within 50 µs.
+Times are of the thread, the least of many rounds; each kernel is first compared with differences.
 """
 
 import sys
@@ -15,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 import phistar as ps
-from phistar.cli.benchmark.robots import build
+from phistar.cli.benchmark.robots import RobotFile, build
 from phistar.model import Fixed, Model
 
 ROUNDS, SECONDS = 200, 4.0
@@ -70,6 +71,28 @@ def main(states: int) -> None:
         spent = least(lambda f=FUNCTIONS[which], m=model, given=(q, v, third): f(m, *given)) / states * 1e6
         numbers = f"{model.nv:>5}{entries:>9,}{8 * entries:>9,}{kernel.operations:>12,}{spent:>12.1f}{goal:>10.0f}"
         print(f"{name + ', ' + which + ' dynamics':24}{numbers}{wrong:>9.0e}", flush=True)
+    contracted(states)
+
+
+def contracted(states: int) -> None:
+    """The Hessian of weighted accelerations by q ⊕ δ, v and T."""
+    robots = (RobotFile("hyq_no_sensors.urdf", floating=True)(), 10.0), (build("talos"), 50.0)
+    for model, goal in robots:
+        rng = np.random.default_rng(0)
+        q, (v, tau, w) = model.random(rng, shape=(states,)), rng.normal(size=(3, states, model.nv))
+        way, h = rng.normal(size=(3, model.nv)), 1e-3
+
+        def along(t: float, q=q[0], v=v[0], tau=tau[0], w=w[0], m=model, way=way) -> float:
+            return w @ ps.forward_dynamics(m, m.integrate(q, t * way[0]), v + t * way[1], tau + t * way[2])
+
+        made = ps.optimize.forward_dynamics_hessian(model, q, v, tau, w)
+        expected = (along(h) - 2.0 * along(0.0) + along(-h)) / h**2
+        wrong = abs(way.reshape(-1) @ made[0] @ way.reshape(-1) / expected - 1.0)
+        assert wrong < 1e-3, wrong
+        given = q, v, tau, w
+        spent = least(lambda m=model, x=given: ps.optimize.forward_dynamics_hessian(m, *x)) / states * 1e6
+        numbers = f"{model.nv:>5}{9 * model.nv**2:>9,}{72 * model.nv**2:>9,}{'':>12}{spent:>12.1f}{goal:>10.0f}"
+        print(f"{model.name + ', contracted':24}{numbers}{wrong:>9.0e}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Robotics 2024). That of forward dynamics follows by θ̈ = ℳ⁻¹(T − 𝒞 �
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,14 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.backends.choice import is_tensor_written
 from phistar.backends.solved_tensors import SolvedTensors
-from phistar.backends.tensor_kernel import TENSORS, TensorKernel, joints_of_rates, tensor_kernel, vanishing
+from phistar.backends.tensor_kernel import (
+    TENSORS,
+    TensorKernel,
+    contracted_kernel,
+    joints_of_rates,
+    tensor_kernel,
+    vanishing,
+)
 from phistar.derivatives import (
     RECORDED,
     forward_dynamics_derivatives,
@@ -200,10 +208,36 @@ def tensors_of(model: Model) -> TensorKernel:
     return model.kept("inverse tensors", lambda: _written(model) if is_tensor_written(model) else _long(model))
 
 
-def _written(model: Model) -> TensorKernel:
+def contracted_of(model: Model) -> Any:
+    """Σᵢ wᵢ ∂²τᵢ: function(q, v, a, w) gives ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂a∂q, (…, nv, nv) each; of long robots by
+    products in O(n)."""
+
+    def made() -> Any:
+        if is_tensor_written(model):
+            return contracted_kernel(model, RECORDED["inverse_dynamics_derivatives"].function, _stated())
+        return partial(_products, model)
+
+    return model.kept("contracted tensors", made)
+
+
+def _products(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The weighted second derivatives, direction by direction."""
+    batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, a, w)))
+    here = [np.broadcast_to(x, (*batch, x.shape[-1]))[..., None, :] for x in (q, v, a, w)]
+    unit, none = np.eye(model.nv), np.zeros((model.nv, model.nv))
+    by_q = inverse_dynamics_hessian_product(model, *here, unit, none, none)
+    by_v = inverse_dynamics_hessian_product(model, *here, none, unit, none)
+    twice = 0.5 * (by_q.dq + np.swapaxes(by_q.dq, -1, -2))
+    return twice, np.swapaxes(by_v.dq, -1, -2), by_v.dv, np.swapaxes(by_q.da, -1, -2)
+
+
+def _stated() -> list[str]:
     nodes = inverse_dynamics_derivatives.nodes(Symbols())
-    stated = [f"{name} {spelling(node)}" for name, node in nodes.items()]
-    made = tensor_kernel(model, RECORDED["inverse_dynamics_derivatives"].function, stated)
+    return [f"{name} {spelling(node)}" for name, node in nodes.items()]
+
+
+def _written(model: Model) -> TensorKernel:
+    made = tensor_kernel(model, RECORDED["inverse_dynamics_derivatives"].function, _stated())
     return made if made.function is not None else TensorKernel(_nothing, made.places, 0)
 
 

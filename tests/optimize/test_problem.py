@@ -10,6 +10,7 @@ from scipy.optimize import approx_fprime
 import phistar as ps
 from phistar.optimize.quadratic import CostKernel
 from phistar.optimize.transition import Transition
+from phistar.second_derivatives import _products, contracted_of
 from phistar.steps.sweep import RiccatiSweep
 
 o = ps.optimize
@@ -325,8 +326,36 @@ def test_second_derivatives_of_forward_dynamics_are_those_of_differences():
     assert np.allclose(found, wanted, rtol=0, atol=1e-7 * np.abs(wanted).max())
     both = o.forward_dynamics_hessian(model, np.stack([q, q]), v, tau, w)
     assert np.allclose(both[1], found, rtol=1e-9, atol=1e-9 * np.abs(found).max())
-    with pytest.raises(ps.ModelError, match="quaternions"):
-        o.forward_dynamics_hessian(floating(), floating().neutral(), np.zeros(7), np.zeros(7), np.zeros(7))
+
+
+def test_second_derivatives_of_free_bases_are_by_the_tangent_of_their_pose():
+    model, rng = floating(), np.random.default_rng(3)
+    q, (v, tau, w, *way) = model.random(rng), rng.normal(size=(6, model.nv))
+
+    def along(h):
+        moved = model.integrate(q, h * way[0])
+        return w @ ps.forward_dynamics(model, moved, v + h * way[1], tau + h * way[2])
+
+    h, d = 1e-3, np.concatenate(way)
+    wanted = (16 * (along(h) + along(-h)) - (along(2 * h) + along(-2 * h)) - 30 * along(0.0)) / (12 * h * h)
+    found = o.forward_dynamics_hessian(model, q, v, tau, w)
+    assert d @ found @ d == pytest.approx(wanted, rel=1e-6)
+    assert np.allclose(found, found.T, rtol=0, atol=1e-12 * np.abs(found).max())
+
+
+def test_products_of_long_robots_and_one_kernel_agree():
+    model, rng = ps.load("puma560"), np.random.default_rng(4)
+    q, (v, a, w) = model.random(rng), rng.normal(size=(3, model.nv))
+    for one, other in zip(contracted_of(model)(q, v, a, w), _products(model, q, v, a, w), strict=True):
+        assert np.allclose(one, other, rtol=0, atol=1e-11 * max(np.abs(other).max(), 1.0))
+
+
+def test_second_order_steps_of_free_bases_are_refused():
+    model = floating()
+    costs = [o.control(0.1), o.joint_velocity(1.0)]
+    problem = o.problem(model, model.neutral(), np.ones(model.nv), dt=0.01, steps=5, running=costs)
+    with pytest.raises(ps.ModelError, match="turns on quaternions"):
+        problem.solve(second_order=True)
 
 
 @pytest.mark.parametrize("springs", [0.0, 2.0])

@@ -62,24 +62,62 @@ def tensor_kernel(model: Model, first: First, stated: list[str]) -> TensorKernel
     return TensorKernel(function, places, header["operations"])
 
 
+def contracted_kernel(model: Model, first: First, stated: list[str]) -> Any:
+    """Compile Σᵢ wᵢ ∂²τᵢ of a robot: function(q, v, a, w) gives ∂²/∂q∂q, ∂²/∂q∂v, ∂²/∂v∂v and ∂²/∂a∂q, (…, nv, nv)
+    each."""
+    target, nv = host(), model.nv
+    lanes = min(target.lanes, LANES)
+    signature = Signature((model.nq, nv, nv, nv), ((nv, nv),) * 4, units_of(model))
+
+    def source() -> Source:
+        trace = recorded_contraction(model, first)
+        text = module_text(trace, signature, lanes, target.fma, None)
+        return Source(text, {"operations": trace.operations})
+
+    _, code = machine_code("contracted tensors", (stated, model.key, lanes), target, source)
+    doc = f"Second derivatives of weighted joint forces of {model.name}, compiled."
+    return gufunc(code, signature, "weighted_second_derivatives", doc)
+
+
 def recorded_tensors(model: Model, first: First) -> tuple[Trace, Places]:
     """The instructions of all entries, tensor after tensor, and the places of these."""
+    tape = Tape()
+    known = _known(model, first, *(tape.inputs((n,)) for n in (model.nq, model.nv, model.nv)))
+    return _finished(tape, [x for own in known.values() for x in own.values()]), {n: [*own] for n, own in known.items()}
+
+
+def recorded_contraction(model: Model, first: First) -> Trace:
+    """The instructions of all entries times a weight of each joint force, added up where they belong."""
+    tape, nv = Tape(), model.nv
+    *given, w = (tape.inputs((n,)) for n in (model.nq, nv, nv, nv))
+    known = _known(model, first, *given)
+    sums = {name: np.full((nv, nv), 0.0, dtype=object) for name in TENSORS}
+    for name, own in known.items():
+        made = sums[name]
+        for (i, j, k), x in own.items():
+            made[j, k] = made[j, k] + w[i] * x
+            if name == "dadq" and i != j:
+                made[i, k] = made[i, k] + w[j] * x
+        if name in ("dqdq", "dvdv"):
+            made[np.tril_indices(nv, -1)] = made.T[np.tril_indices(nv, -1)]
+    return _finished(tape, [x for made in sums.values() for x in made.reshape(-1)])
+
+
+def _known(model: Model, first: First, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, dict[Any, Any]]:
+    """Of each tensor the entries that can be nonzero, by place, on the tape of q, v and a."""
     tape, sizes = Tape(), (model.nq, model.nv, model.nv)
     made = first(model, *(tape.inputs((n,)) for n in sizes))
     tables = made.solved() if isinstance(made, Unsolved) else made
     trace = _finished(tape, [x for table in tables for x in np.asarray(table).reshape(-1)])
-    tape = Tape()
-    q, *others = (tape.inputs((n,)) for n in sizes)
     seeds: dict[int, Sparse] = dict(enumerate(tangent_map(model, q)))
     seeds |= {model.nq + i: {model.nv + i: 1.0} for i in range(model.nv)}
-    found = tangents(trace, values_of(trace, [*q, *(x for vector in others for x in vector)]), seeds)
+    found = tangents(trace, values_of(trace, [*q, *v, *a]), seeds)
     entries = dict(zip(TENSORS, map(dict, _entries(model, found)), strict=True))
     vanishes = vanishing(model)
-    known = {
+    return {
         name: {place: x for place, x in own.items() if _can_change(x) and place not in vanishes.get(name, ())}
         for name, own in entries.items()
     }
-    return _finished(tape, [x for own in known.values() for x in own.values()]), {n: [*own] for n, own in known.items()}
 
 
 def _entries(model: Model, found: list[Sparse]) -> Iterator[Iterator[tuple[tuple[int, int, int], Any]]]:

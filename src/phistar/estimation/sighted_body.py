@@ -50,9 +50,8 @@ class Belief(NamedTuple):
     @staticmethod
     def of(row: Any) -> Belief:
         """The belief of a row (39,)."""
-        cuts = np.cumsum([9, 3, 3, 3, 6, 3, 9])
-        parts = [row[low:high] for low, high in zip((0, *cuts), (*cuts, BELIEF_ROWS), strict=True)]
-        return Belief(parts[0].reshape(3, 3), *parts[1:6], parts[6].reshape(3, 3), parts[7])
+        turn, place, velocity, spin, inertia, com, misturn, shift = np.split(row, (9, 12, 15, 18, 24, 27, 36))
+        return Belief(turn.reshape(3, 3), place, velocity, spin, inertia, com, misturn.reshape(3, 3), shift)
 
     @property
     def row(self) -> Any:

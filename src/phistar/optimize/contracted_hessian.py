@@ -1,11 +1,9 @@
-"""Second derivatives of forward dynamics, contracted with weights: by products of inverse dynamics' own, no tensors.
+"""Second derivatives of forward dynamics, contracted with weights: from those of inverse dynamics, no tensors.
 
-With ID(q, v, a) = T at a = FD(q, v, T) and μ = ℳ⁻¹w, a direction d = (dq, dv, dT) moves a by a' = a_q dq + a_v dv +
-ℳ⁻¹dT, and with [g_q; g_v; g_a] = ∇²(μ*ID)·(dq, dv, a') in O(n) (`ps.inverse_dynamics_hessian_product`)
+With ID(q, v, a) = T at a = FD(q, v, T), μ = ℳ⁻¹w and N = ∇²(μ*ID), whose only blocks are N_qq, N_qv, N_vv and N_aq (the
+sums Σᵢ μᵢ∂²IDᵢ are made where the entries are, in one kernel),
 
-    ∇²(w*FD)·d = −[g_q + a_q*g_a;  g_v + a_v*g_a;  ℳ⁻¹g_a]
-
-so that the whole Hessian is 3n such products, of all states at once.
+    ∇²(w*FD) = −[N_qq + N_qa a_q + a_q*N_aq   N_qv + N_qa a_v   N_qa ℳ⁻¹;   ·   N_vv   0;   ·   ·   0]
 """
 
 from __future__ import annotations
@@ -15,13 +13,16 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.derivatives import forward_dynamics_derivatives, inverse_dynamics_hessian_product
+from phistar.derivatives import forward_dynamics_derivatives
 from phistar.dynamics import forward_dynamics
 from phistar.errors import ModelError
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
 from phistar.optimize.control_problem import Problem
 from phistar.passive_forces import damping, spring_stiffness
+from phistar.second_derivatives import contracted_of
+
+CHUNK = 32  # states: what is made of them stays in the caches
 
 
 def forward_dynamics_hessian(model: Model, q: Any, v: Any, tau: Any, w: Any) -> Array:
@@ -30,7 +31,7 @@ def forward_dynamics_hessian(model: Model, q: Any, v: Any, tau: Any, w: Any) -> 
     Parameters
     ----------
     model : Model
-        A tree whose coordinates add: no joints on quaternions.
+        A tree; on quaternions δq is the tangent of q ⊕ δ.
     q, v, tau, w : (…, nq), (…, nv), (…, nv), (…, nv)
         State, joint forces, and the weights of the accelerations.
 
@@ -47,30 +48,37 @@ def forward_dynamics_hessian(model: Model, q: Any, v: Any, tau: Any, w: Any) -> 
     """
     check_robot("forward_dynamics_hessian", (model,))
     require_tree(model, "forward_dynamics_hessian")
-    if not all(joint.kind.flat for joint in model.joints):
-        raise ModelError(f"{model.name} turns on quaternions; second derivatives are of coordinates that add.")
     nv = model.nv
     given = model.checked_q(q), *(model.checked(x, nv, name) for x, name in ((v, "v"), (tau, "tau"), (w, "w")))
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
-    place, rates, forces, weights = (np.broadcast_to(x, (*batch, nv)) for x in given)
-    slopes = forward_dynamics_derivatives(model, place, rates, forces)
-    across = np.concatenate(tuple(slopes), axis=-1)  # a by (q, v, T), (…, nv, 3nv)
-    a = forward_dynamics(model, place, rates, forces)
-    mu = np.matmul(slopes.dtau, weights[..., None])[..., 0]
-    state = [x[..., None, :] for x in (place, rates, a, mu)]
-    units = np.eye(3 * nv)
-    moved = np.swapaxes(across, -1, -2)  # a' of every unit direction, (…, 3nv, nv)
-    here = [np.broadcast_to(x, moved.shape) for x in state]
-    dq, dv = (np.broadcast_to(units[:, part], moved.shape) for part in (slice(nv), slice(nv, 2 * nv)))
-    made = inverse_dynamics_hessian_product(model, here[0], here[1], here[2], here[3], dq, dv, moved)
-    own = np.concatenate([made.dq, made.dv, np.zeros_like(made.dq)], axis=-1)
-    found = -(own + np.matmul(made.da, across))
-    return 0.5 * (found + np.swapaxes(found, -1, -2))
+    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in given]
+    made = np.zeros((len(rows[0]), 3 * nv, 3 * nv))
+    for at in range(0, len(made), CHUNK):
+        _fill(model, made[at : at + CHUNK], *(x[at : at + CHUNK] for x in rows))
+    return made.reshape(*batch, 3 * nv, 3 * nv)
+
+
+def _fill(model: Model, made: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, w: np.ndarray) -> None:
+    """The Hessians of some states, in place, whose entries are zero."""
+    slopes = forward_dynamics_derivatives(model, q, v, tau)
+    mu = np.matmul(slopes.dtau, w[..., None])[..., 0]
+    by_qq, by_qv, by_vv, by_aq = contracted_of(model)(q, v, forward_dynamics(model, q, v, tau), mu)
+    nv, turned = model.nv, np.swapaxes(by_aq, -1, -2)
+    one, two, three = slice(nv), slice(nv, 2 * nv), slice(2 * nv, None)
+    bent = np.matmul(turned, slopes.dq)
+    made[:, one, one] = -(by_qq + bent + np.swapaxes(bent, -1, -2))
+    made[:, one, two] = -(by_qv + np.matmul(turned, slopes.dv))
+    made[:, one, three] = -np.matmul(turned, slopes.dtau)
+    made[:, two, one] = np.swapaxes(made[:, one, two], -1, -2)
+    made[:, three, one] = np.swapaxes(made[:, one, three], -1, -2)
+    made[:, two, two] = -by_vv
 
 
 def add_curvature(problem: Problem, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
     """What the dynamics' own curvature adds to the Hessians of all knots in the sweep, by costates of these knots."""
     sweep, model, n = problem.sweep, problem.model, 2 * problem.model.nv
+    if not all(joint.kind.flat for joint in model.joints):
+        raise ModelError(f"{model.name} turns on quaternions; its steps bend too, and second order leaves that out.")
     nv, w = model.nv, sweep.vector("w")
     by_q, by_v = sweep.table("by_q"), sweep.table("by_v")
     costate, pulls = w[-1, :n].copy(), np.empty((problem.steps, nv))
