@@ -4,7 +4,7 @@ python benchmarks/second_order.py [STATES]
 
 Talos with its head held is a robot of 36 dofs, ANYmal of 18. To reach: inverse dynamics of 36 dofs within 60 µs and of
 18 within 12 µs a state, forward dynamics of 36 within 400 µs (Singh and Wensing, Transactions on Robotics 2024, report
-200, 51 and 2,100 µs of their C++). Entries that can be nonzero are written, symmetric ones once. Contracted with weights
+200, 51 and 2,100 µs of their C++). Entries that can be nonzero are written, symmetric ones once. Contracted by weights
 (`ps.optimize.forward_dynamics_hessian`), forward dynamics of HyQ (18 dofs) within 10 and of Talos (38) within 50 µs.
 Times are of the thread, the least of many rounds; each kernel is first compared with differences.
 """
