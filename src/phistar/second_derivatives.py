@@ -223,10 +223,10 @@ def contracted_of(model: Model) -> Any:
 def _products(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, ...]:
     """The weighted second derivatives, direction by direction."""
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, a, w)))
-    here = [np.broadcast_to(x, (*batch, x.shape[-1]))[..., None, :] for x in (q, v, a, w)]
+    q, v, a, w = (np.broadcast_to(x, (*batch, x.shape[-1]))[..., None, :] for x in (q, v, a, w))
     unit, none = np.eye(model.nv), np.zeros((model.nv, model.nv))
-    by_q = inverse_dynamics_hessian_product(model, *here, unit, none, none)
-    by_v = inverse_dynamics_hessian_product(model, *here, none, unit, none)
+    by_q = inverse_dynamics_hessian_product(model, q, v, a, w, unit, none, none)
+    by_v = inverse_dynamics_hessian_product(model, q, v, a, w, none, unit, none)
     twice = 0.5 * (by_q.dq + np.swapaxes(by_q.dq, -1, -2))
     return twice, np.swapaxes(by_v.dq, -1, -2), by_v.dv, np.swapaxes(by_q.da, -1, -2)
 
