@@ -232,3 +232,11 @@ def test_derivations_name_what_they_use():
     told = str(A.mass.log_determinant().derivative(wrt="q").derivation())
     assert "gradient of log det, RJK91 lemma 1; KJR92 eq. 57" in told
     assert A.mass.rate().latex() == r"\dot{\mathcal{M}}"
+
+
+def test_the_adjoint_of_a_derivative_is_differentiated_too():
+    """It stayed as it was written."""
+    A = ps.algebra(ps.chain(4), frames=["tip"])
+    for statement in ((A.C + A.g).derivative(wrt="q"), A.J.derivative(along=A.v)):
+        assert statement.T.equals(statement.simplify().T).proved
+        assert "∂" not in statement.T.simplify().show()

@@ -13,11 +13,11 @@ from phistar.identities.polynomial import is_unit_triangular, letters
 from phistar.identities.rates import depends_on_motion, rate_of
 from phistar.identities.rewriter import simplify
 from phistar.identities.vector_derivatives import differentiated
-from phistar.operators.linearized import PLACE, partial
+from phistar.operators.linearized import ACCELERATION, PLACE, VELOCITY, partial
 from phistar.operators.nesting import walks_its_node
-from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Symbol, inverse
+from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Symbol, adjoint, inverse
 from phistar.operators.own import is_own_vector, own_vector
-from phistar.operators.rate_letters import RATE, RECURSIVE, gradient, rate
+from phistar.operators.rate_letters import HELD, RATE, RECURSIVE, gradient, rate
 from phistar.operators.show import text
 from phistar.operators.spaces import RATES, SCALARS
 from phistar.operators.symbols import Symbols
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from phistar.expression.statement import Expression
 
 _DIRECTIONS = ("v", "qdd", "v_ref")
+_BY = {"q": PLACE, "v": VELOCITY, "qdd": ACCELERATION}
 
 
 class Calculus(ABC):
@@ -76,23 +77,25 @@ class Calculus(ABC):
     def derivative(self, *, wrt: str) -> Expression | OperatorDerivative: ...
     @walks_its_node
     def derivative(self, *, along: Expression | None = None, wrt: str | None = None) -> Expression | OperatorDerivative:
-        """The derivative of the statement by the configuration, in the tangent space of `model.integrate`.
+        """The derivative of the statement by the configuration, in the tangent space of `model.integrate`, or by the
+        joint rates and accelerations.
 
         Along w it is d/dε at q ⊕ εw: an operator between the same spaces. By q it has one more axis, the last, with
         nv entries: of a scalar the gradient (…, nv), joint forces; of a vector x the operator ∂x/∂θ, (…, rows, nv),
-        which is applied to rates in O(n); of an operator (…, rows, columns, nv).
+        which is applied to rates in O(n); of an operator (…, rows, columns, nv). By v and by qdd likewise. Of what is
+        differentiated once these are the second derivatives.
 
         Parameters
         ----------
         along : Expression
             A vector in Rates that is given: A.v, A.qdd or A.vector("w", "Rates").
-        wrt : "q"
-            By every direction.
+        wrt : "q", "v" or "qdd"
+            By every direction; by qdd vectors and numbers alone.
 
         Returns
         -------
         Expression or OperatorDerivative
-            A statement; of an operator by q, what stacks the statements along the unit directions.
+            A statement; of an operator, what stacks the statements along the unit directions.
 
         Example
         -------
@@ -108,12 +111,14 @@ class Calculus(ABC):
         (3,)
         """
         if (along is None) == (wrt is None):
-            raise StatementError("derivative() takes a direction, along=A.v, or wrt='q', one of the two.")
+            raise StatementError("derivative() takes a direction, along=A.v, or wrt='q', 'v' or 'qdd', one of the two.")
         if along is not None:
             return self._checked(rate(self.node, self._direction(along)))
-        if wrt != "q":
-            raise StatementError(f"derivative(wrt={wrt!r}): statements are differentiated by q, wrt='q'.")
-        return self._by_configuration()
+        if wrt not in _BY:
+            raise StatementError(
+                f"derivative(wrt={wrt!r}): statements are differentiated by q, v or qdd: wrt='q', wrt='v' or wrt='qdd'."
+            )
+        return self._by(_BY[wrt])
 
     @walks_its_node
     def log_determinant(self) -> LogDeterminant:
@@ -183,17 +188,26 @@ class Calculus(ABC):
             raise StatementError(f"No law factors {text(node)} into unit triangular and block diagonal operators.")
         return self._with(inverse(memoryless[0]))
 
-    def _by_configuration(self) -> Expression | OperatorDerivative:
+    def _by(self, by: str) -> Expression | OperatorDerivative:
         node, s = self.node, self.symbols
         by_vector = node.domain == SCALARS and self.setting.constant_axes
         if by_vector and not _has_recursive_letters(node):
-            made = partial(node, PLACE)
+            made = partial(node, by)
             differentiated(made, s)  # what no law differentiates is said at once
-            return self._with(gradient(node) if node.codomain == SCALARS else made)
-        taken, name = own_symbols(node), "dq"
+            if node.codomain == SCALARS:
+                return self._with(gradient(node) if by == PLACE else adjoint(made))
+            return self._with(made)
+        if by == ACCELERATION:
+            raise StatementError(
+                f"∂({text(node)})/∂θ̈: vectors made of joints with constant axes are differentiated by qdd; what is "
+                "linear in it, as joint forces are, has the same derivative everywhere."
+            )
+        taken, name = own_symbols(node), "dq" if by == PLACE else "dv"
         while name in taken:
             name += "_"
-        return OperatorDerivative(self._with(node), self._checked(rate(node, own_vector(name, RATES))), name)
+        along = own_vector(name, RATES)
+        made = rate(node, along) if by == PLACE else rate(node, HELD, along)
+        return OperatorDerivative(self._with(node), self._checked(made), name, by == VELOCITY)
 
     def _direction(self, along: Expression) -> Symbol:
         node = along.node

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OperatorDerivative:
-    """∂X/∂q of an operator X: a matrix for each direction of the tangent space, stacked along the last axis.
+    """∂X/∂q or ∂X/∂v of an operator X: a matrix for each direction, stacked along the last axis.
 
     `statement` is X's derivative along a direction named `direction`, which `ps.compile` takes as any other statement.
 
@@ -39,14 +39,16 @@ class OperatorDerivative:
     of: Expression
     statement: Expression
     direction: str
+    by_rates: bool = False
 
     def show(self) -> str:
-        return f"∂({self.of.show()})/∂θ"
+        return f"∂({self.of.show()})/∂{'θ̇' if self.by_rates else 'θ'}"
 
     __str__ = __repr__ = show
 
     def latex(self) -> str:
-        return rf"\frac{{\partial({self.of.latex()})}}{{\partial\theta}}"
+        by = r"\dot\theta" if self.by_rates else r"\theta"
+        return rf"\frac{{\partial({self.of.latex()})}}{{\partial{by}}}"
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

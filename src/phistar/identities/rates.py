@@ -37,6 +37,7 @@ from phistar.operators.rate_letters import (
     FRAME_SWEEP,
     FRAME_TURN,
     GRADIENT,
+    HELD,
     LOG_DET,
     RATE,
     RECURSIVE,
@@ -53,6 +54,7 @@ from phistar.operators.symbols import Symbols, has_pair, rotors_and_axes
 CITATION = "SRW22; δφ = φδℰφφ, δX⁻¹ = −X⁻¹δX X⁻¹"
 _CONSTANT = ("M", "A", "S", "U", "U_task", "Q", "R", "L")
 _GIVEN = ("v", "qdd", "T", "f", "u", "a_g", "a_b", "v_ref", "F")
+_OF_PLACE = ("H", "E_phi", "phi", "E", "B", "E_psi", "psi", "K", "W", "mass", "J", "g", *RECURSIVE)
 _OF_MOTION = ("C", "Jdot_v", "Psi_dot", "Psi_prime", "alpha", "Psi_ddot", "B_v")
 
 
@@ -61,16 +63,16 @@ def rate_of(symbol: Symbol, symbols: Symbols, setting: Setting) -> Node:
     if symbol.name == LOG_DET:
         return log_det_rule(symbol, symbols, setting)
     inner, along, *of_rates = symbol.of
-    assert isinstance(along, Symbol)
     return _Rate(along, of_rates[0] if of_rates else None, symbols, setting)(inner)
 
 
 class _Rate:
     """∂_w over the symbols of a mechanism; a node gives a node between the same spaces."""
 
-    def __init__(self, along: Symbol, of_rates: Node | None, symbols: Symbols, setting: Setting) -> None:
+    def __init__(self, along: Node, of_rates: Node | None, symbols: Symbols, setting: Setting) -> None:
         self.along, self.of_rates, self.s, self.setting = along, of_rates, symbols, setting
         self.turn = joint_turn(along, symbols.H)
+        self.held = along is HELD
 
     def __call__(self, node: Node) -> Node:
         match node:
@@ -112,6 +114,8 @@ class _Rate:
             )
         if "vector" in symbol.traits and (is_own(symbol) or name in _GIVEN):
             return self.given(symbol)
+        if self.held and name in _OF_PLACE:
+            return self.none(symbol)
         if name in _CONSTANT or is_own(symbol):
             return self.none(symbol) if name != "S" else self.with_constant_axes(symbol, self.none(symbol))
         if name in RECURSIVE:
@@ -131,10 +135,10 @@ class _Rate:
 
     def given(self, symbol: Symbol) -> Node:
         """A vector that the caller gives: held, but for θ̇ in a rate in time, where others would need rates too."""
-        if self.of_rates is None or symbol is self.s.a_g:
-            return self.none(symbol)
-        if symbol is self.s.v:
+        if symbol is self.s.v and self.of_rates is not None:
             return self.of_rates
+        if self.of_rates is None or self.held or symbol is self.s.a_g:
+            return self.none(symbol)
         raise StatementError(
             f"The rate of {symbol!r} in time is not known: it is given with the state. derivative(along=A.v) holds it."
         )

@@ -317,10 +317,17 @@ def _product_rule(derivative: Symbol, symbols: Symbols, setting: Setting) -> tup
 
 
 def _everywhere_in(node: Node, step: Step) -> list[Step]:
-    """A step made to a part of a node wherever it stands."""
+    """A step made to a part of a node wherever it stands, or its adjoint does."""
     steps: list[Step] = []
+    turned = adjoint(step.before)
+
+    def change(part: Node) -> Rewrite | None:
+        if part is step.before:
+            return Rewrite(step.after, step.uses)
+        return Rewrite(adjoint(step.after), lambda: in_adjoint(step.uses())) if part is turned else None
+
     while True:
-        new = rewritten(node, lambda part: Rewrite(step.after, step.uses) if part is step.before else None)
+        new = rewritten(node, change)
         if new is None or new.node is node:
             return steps
         steps.append(Step(node, new.node, step.law, step.citation, new.uses))

@@ -7,7 +7,7 @@ N = (H*w)~ (link by link) ∂_wℰφ = −ℰφN*; a task frame turns in the wor
 from __future__ import annotations
 
 from phistar.operators.linearized import motion_bracket
-from phistar.operators.nodes import Node, Symbol
+from phistar.operators.nodes import Node, Symbol, zero
 from phistar.operators.spaces import FORCES, MOTIONS, RATES, SCALARS, TORQUES
 
 RATE, AXES_RATE, FRAME_TURN, FRAME_SWEEP = "rate", "H_rate", "frame_turn", "frame_sweep"
@@ -18,8 +18,13 @@ RECURSIVE = ("P", "D", "G", "Omega", "Delta", "r", "Gamma")
 _MEMORYLESS = frozenset({"memoryless", "causal"})
 
 
-def rate(node: Node, along: Symbol, of_rates: Symbol | None = None) -> Symbol:
-    """∂_w of a node; with `of_rates`, the rate of its joint rates, the rate in time of a motion q̇ = θ̇, θ̇˙ = θ̈."""
+HELD = zero(SCALARS, RATES)
+"""The direction of a mechanism whose place is held while its joint rates change."""
+
+
+def rate(node: Node, along: Node, of_rates: Symbol | None = None) -> Symbol:
+    """∂_w of a node; with `of_rates`, the rate of its joint rates: the rate in time of a motion q̇ = θ̇, θ̇˙ = θ̈, or
+    where the place is held, along a direction of the joint rates alone."""
     assert node.domain is not None and node.codomain is not None
     traits = frozenset({"vector"}) if node.domain == SCALARS else frozenset()
     if isinstance(node, Symbol) and node.name in RECURSIVE:

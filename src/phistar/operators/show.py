@@ -163,6 +163,9 @@ class Notation:
         """Ẋ along θ̇, ∂[w]X along another direction."""
         inner = node.of[0]
         shown = self.grouped(inner) if not isinstance(inner, Symbol) else self.show(inner)
+        if not isinstance(node.of[1], Symbol):  # the place is held
+            direction = self.show(node.of[2])
+            return f"∂θ̇[{direction}]{shown}" if self.column == 0 else rf"\partial_{{\dot\theta,{direction}}}{shown}"
         return self.changed(shown, node.of[1], isinstance(inner, Symbol) and inner.name != "rate")
 
     def changed(self, shown: str, along: Node, plain: bool) -> str:
