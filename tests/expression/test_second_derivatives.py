@@ -1,5 +1,5 @@
-"""Second derivatives of the dynamics as statements: differentiated by laws, compiled, certified, and equal to the tensors
-that `ps.inverse_dynamics_second_derivatives` and `ps.forward_dynamics_second_derivatives` give."""
+"""Second derivatives of the dynamics as statements: by laws, compiled, certified, and equal to the tensors that
+`ps.inverse_dynamics_second_derivatives` and `ps.forward_dynamics_second_derivatives` give."""
 
 from functools import cache
 
