@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 SOURCES := src tests tools examples docs benchmarks notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all bench bench-loops bench-results docs notebooks lint readme lock clean
+.PHONY: help run test test-all bench bench-loops bench-results docs gallery notebooks lint readme lock clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,9 @@ bench-results: $(VENV)/ready-test ## measure anew what the site and README.md sh
 docs: $(VENV)/ready-docs ## the documentation site, in build/site
 	@for program in docs/generate_*.py; do $(PY) "$$program" || exit 1; done
 	@$(PY) -m sphinx -W -q -b html docs build/site && echo "Open build/site/index.html"
+
+gallery: $(VENV)/ready-test ## draw the films of the gallery anew, in docs/static/films
+	@$(PY) tools/gallery.py
 
 notebooks: $(VENV)/ready-test ## run the notebooks of the five papers anew
 	@$(PY) tools/notebooks.py

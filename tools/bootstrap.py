@@ -14,7 +14,8 @@ PYTHON = VENV / "bin" / "python"
 
 TIERS = {
     "run": "cli,sim,view,plot",
-    "test": "cli,mjcf,sim,view,plot,film,mcap,rerun,usd,xarray,symbolic,jax,campaign,cluster,gym,notebooks,peers,dev",
+    "test": "cli,mjcf,sim,view,plot,film,mcap,rerun,usd,xacro,xarray,symbolic,"
+    "jax,campaign,cluster,gym,notebooks,peers,dev",
     "docs": "docs,sim,view,plot,symbolic",
 }
 INCLUDED = {"test": ["run"]}

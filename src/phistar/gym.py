@@ -12,6 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.errors import PhistarError, ShapeError
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError:
+    raise PhistarError("phistar.gym needs the package gymnasium: pip install 'phistar[gym]'.") from None
+
 from phistar.plant.robot_view import motions_of
 from phistar.sim.motion import Moment, Motion
 from phistar.sim.scenes.controllers import effort_limits
@@ -21,12 +28,6 @@ from phistar.sim.scenes.scene import Scene, Setting
 from phistar.sim.scenes.scene_drive import Continuous, Drive
 from phistar.sim.trajectory import Trajectory
 from phistar.view.environment_pictures import Pictures
-
-try:
-    import gymnasium
-    from gymnasium import spaces
-except ImportError:
-    raise PhistarError("phistar.gym needs the package gymnasium: pip install 'phistar[gym]'.") from None
 
 LARGEST_SEED = 2**53
 MOST_DRAWS = 30  # for one reset

@@ -113,7 +113,7 @@ def symbolic(
     try:
         import sympy
     except ImportError as error:
-        raise PhistarError("ps.symbolic needs SymPy: pip install sympy.") from error
+        raise PhistarError("ps.symbolic needs SymPy: pip install 'phistar[symbolic]'.") from error
     wanted = algebra(model).mass if function is None else function
     recorded = record(wanted, model, frame, parameters, matrix=isinstance(wanted, Expression))
     if len(recorded.results) != 1:

@@ -139,5 +139,5 @@ def test_without_the_package_the_way_to_it_is_told(tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "xacro", None)
-    with pytest.raises(ps.FileError, match="pip install xacro"):
+    with pytest.raises(ps.FileError, match=r"pip install 'phistar\[xacro\]'"):
         ps.load(written(tmp_path, '<link name="a"/>'))

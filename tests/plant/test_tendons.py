@@ -173,10 +173,46 @@ def test_a_damping_ratio_is_the_damping_that_mujoco_makes_of_it(tmp_path):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
-def test_a_plant_with_tendons_of_its_own_is_not_saved_without_them(tmp_path):
-    plant = ps.Plant()
-    plant.add(ps.load("planar2"), "arm")
-    plant.add_tendon("coupling", {"arm/joint1": 1.0, "arm/joint2": -0.5}, stiffness=20.0)
-    with pytest.raises(ps.PhistarError, match="coupling"):
-        plant.save(tmp_path / "scene.toml")
-    assert not list(tmp_path.iterdir())
+def with_tendons():
+    """An arm with a coupling, a stopped string, a cable that is pulled, and a finger tip that feels."""
+    plant = ps.Plant(name="pulled")
+    plant.add_body("ground", ps.Plane(), free=False)
+    plant.add(ps.load("planar2"), "arm", at=ps.Pose(xyz=(0, 0, 1.0)))
+    plant.add_tendon("coupling", {"arm/joint1": 1.0, "arm/joint2": -0.5}, stiffness=20.0, damping=0.5, rest=(-0.1, 0.2))
+    plant.add_tendon("string", ["world", "arm/link2"], limits=(0.0, 1.9), friction=0.3)
+    plant.actuate("arm", "force", ["joint1"])
+    plant.actuate_tendon("string", limits=(-50.0, 0.0), gear=2.0, name="winch", command_range=(-1.0, 1.0))
+    plant.sense("tendon_length", "string", "length")
+    plant.sense("touch", "arm/link2", "tip", zone=ps.Sphere(0.08))
+    return plant
+
+
+def test_tendons_their_actuators_and_zones_of_touch_go_to_a_file_and_back(tmp_path):
+    plant = with_tendons()
+    plant.save(tmp_path / "pulled.toml")
+    again = ps.Plant.load(tmp_path / "pulled.toml")
+    assert again.tendons == plant.tendons and again.pulls == plant.pulls
+    assert [sensor.zone for sensor in again.sensors] == [None, ps.Sphere(0.08)]
+    start, command = ([0.4, 0.3], [0.1, -0.2]), [0.7, -3.0]
+    one, other = (each.step(each.state(*start), command) for each in (plant, again))
+    np.testing.assert_array_equal(one.v, other.v)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[[tendons]]\nname = "a"', "over joints, or through frames"),
+        ('[[tendons]]\nname = "a"\nframes = ["world"]', "two frames at least"),
+        ('[[tendons]]\nname = "a"\njoints = {elbow = 1.0}', "elbow"),
+        ('[[tendons]]\nname = "a"\njoints = {elbow = "x"}', "elbow"),
+        ('[[actuators]]\ntendon = "a"\nkind = "force"', "has no tendon 'a'"),
+        ('[[actuators]]\nkind = "force"', "of a part, or of a tendon"),
+        ('[[actuators]]\ntendon = "a"\ndelay = 0.1\nkind = "force"', "delay"),
+        ('[[sensors]]\nkind = "joint_position"\nof = "x"\nzone = {sphere = 1.0}', "zone"),
+    ],
+)
+def test_a_tendon_that_a_file_gets_wrong_is_told_with_its_place(text, told, tmp_path):
+    (tmp_path / "scene.toml").write_text("format_version = 1\n" + text)
+    with pytest.raises(ps.FileError, match=told) as refused:
+        ps.Plant.load(tmp_path / "scene.toml")
+    assert "scene.toml" in str(refused.value)

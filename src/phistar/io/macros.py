@@ -60,7 +60,9 @@ def expand(path: Path, folders: Folders) -> xml.Element:
     try:
         import xacro
     except ImportError:
-        raise FileError(f"{path} is a macro file, which needs the package xacro: pip install xacro.") from None
+        raise FileError(
+            f"{path} is a macro file, which needs the package xacro: pip install 'phistar[xacro]'."
+        ) from None
     with (
         _LOCK,
         _held(xacro, folders),

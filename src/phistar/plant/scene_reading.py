@@ -36,6 +36,7 @@ from phistar.plant.members import Robot, add_body, inertia_of, join
 from phistar.plant.mjcf_plants import plant_of_mjcf
 from phistar.plant.plant import Plant
 from phistar.plant.scene_schema import (
+    ActuatorEntry,
     ContactEntry,
     PartEntry,
     PlacedEntry,
@@ -46,6 +47,7 @@ from phistar.plant.scene_schema import (
 )
 from phistar.plant.scene_sensors import sense_all
 from phistar.plant.scene_sentences import unknown_key
+from phistar.plant.scene_tendons import add_tendons, pull
 from phistar.sim.scenes.mesh_solids import named, solids, without_meshes
 from phistar.spatial import Inertia, Pose, from_quaternion
 from phistar.spatial.inertia import MASSLESS
@@ -59,7 +61,7 @@ FLAGS = ("floating", "strict", "motors", "friction")
 def plant_of(entry: SceneEntry, name: str, folders: Folders, where: str) -> Plant:
     """The plant that a file's entries describe, its sensors and motors included."""
     plant = _mechanism(entry, name, folders, where)
-    sense_all(plant, entry.sensors, where)
+    sense_all(plant, entry.sensors, where, lambda shape, own: _zone(shape, folders, own))
     if entry.actuators is None and entry.mjcf is None:
         default_motors(plant, entry.controller.torque_limit, f"{where}, [controller]")
     return plant
@@ -90,14 +92,27 @@ def _mechanism(entry: PlantEntry, name: str, folders: Folders, where: str) -> Pl
         plant.start = plant.model.checked_q(entry.start, "start")
         plant.changed()
     _state_contacts(plant, entry, where)
+    add_tendons(plant, entry.tendons, where)
     for number, actuator in enumerate(entry.actuators or ()):
-        given = actuator.model_dump(exclude={"part", "kind"}, exclude_none=True)
+        own = f"{where}, [[actuators]] {number + 1}"
         try:
-            plant.actuate(actuator.part, actuator.kind, **given)
+            _actuate(plant, actuator, own)
+        except FileError:
+            raise
         except PhistarError as error:
-            raise FileError(f"{where}, [[actuators]] {number + 1}: {error}") from None
+            raise FileError(f"{own}: {error}") from None
     _add_fields(plant, entry, where)
     return plant
+
+
+def _actuate(plant: Plant, entry: ActuatorEntry, where: str) -> None:
+    if entry.tendon is not None and entry.part is None:
+        pull(plant, entry, where)
+        return
+    if entry.part is None or entry.tendon is not None or entry.name is not None:
+        raise FileError(f"{where}: an actuator is of a part, or of a tendon, which alone gives it a name.")
+    given = entry.model_dump(exclude={"part", "kind", "tendon", "name"}, exclude_none=True)
+    plant.actuate(entry.part, entry.kind, **given)
 
 
 def _add_fields(plant: Plant, entry: PlantEntry, where: str) -> None:
@@ -211,6 +226,13 @@ def read_shape(entry: ShapeEntry, folders: Folders, where: str) -> list[Geometry
         raise FileError(f"{where}: {error}") from None
     color = None if entry.color is None else np.array(entry.color)
     return named(Geometry(shapes[0], placement(entry, where), entry.name or "", color, "collision"), shapes)
+
+
+def _zone(entry: ShapeEntry, folders: Folders, where: str) -> Shape:
+    """The shape that feels a touch, about its frame."""
+    for key in sorted(entry.model_fields_set & {"name", "xyz", "rpy", "quaternion", "color"}):
+        raise FileError(unknown_key(where, key, set(SHAPES)))
+    return read_shape(entry, folders, where)[0].shape
 
 
 def _shapes(kind: str, entry: ShapeEntry, folders: Folders, where: str) -> tuple[Shape, ...]:

@@ -37,6 +37,7 @@ Four = Annotated[list[Number], Field(min_length=4, max_length=4)]
 Six = Annotated[list[Number], Field(min_length=6, max_length=6)]
 Pair = Annotated[list[Text], Field(min_length=2, max_length=2)]
 Names = list[Text]
+Ends = Annotated[list[float], Field(min_length=2, max_length=2)]
 
 
 class Entry(BaseModel):
@@ -154,17 +155,33 @@ class ContactEntry(SurfaceEntry):
     name: Text | None = None
 
 
-class ActuatorEntry(Entry):
-    """[[actuators]]: the arguments of `plant.actuate`."""
+class TendonEntry(Entry):
+    """[[tendons]]: the arguments of `plant.add_tendon`; over joints with their factors, or through frames."""
 
-    part: Text
+    name: Text
+    joints: dict[Text, Number] | None = Field(default=None, description="Factors: the length is Σ factor·q.")
+    frames: Names | None = Field(default=None, description="The frames that it runs through, one after the other.")
+    stiffness: Number = 0.0
+    damping: Number = 0.0
+    rest: Number | Two = Field(default=0.0, description="The length at which the spring is slack, or the interval.")
+    limits: Ends | None = Field(default=None, description="Shortest and longest length; may be infinite.")
+    friction: Number = 0.0
+    held: Number | None = Field(default=None, description="The length that it always has.")
+
+
+class ActuatorEntry(Entry):
+    """[[actuators]]: the arguments of `plant.actuate`; with `tendon` in place of `part`, of `plant.actuate_tendon`."""
+
+    part: Text | None = None
+    tendon: Text | None = None
+    name: Text | None = Field(default=None, description="Of a tendon's actuator; the tendon's name by default.")
     kind: Kind
     joints: Names | None = None
     stiffness: Number = 0.0
     damping: Number = 0.0
-    limits: Number | Vector | None = None
+    limits: Number | list[float] | None = None
     gear: Number = 1.0
-    command_range: Two | None = None
+    command_range: Ends | None = None
     delay: Number = 0.0
 
 
@@ -190,6 +207,7 @@ class SensorEntry(Entry):
         default=None, description="In place of rate, s."
     )
     delay: Annotated[float, Field(ge=0.0, le=10.0)] = Field(default=0.0, description="How late readings come, s.")
+    zone: ShapeEntry | None = Field(default=None, description="The shape at a frame that feels a touch.")
     rows: list[int] = Field(default=[], description="Which numbers of the reading it gives; all by default.")
 
 
@@ -263,6 +281,7 @@ class PlantEntry(Entry):
     actuators: list[ActuatorEntry] | None = Field(
         default=None, description="Where none are listed, every joint with an effort has a motor that gives its force."
     )
+    tendons: list[TendonEntry] = []
     sensors: list[SensorEntry] = []
     welds: list[WeldEntry] = []
     fields: list[FieldEntry] = Field(default=[], description="Forces on bodies from outside, such as orbital gravity.")

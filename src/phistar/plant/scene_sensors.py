@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from phistar.errors import FileError, PhistarError
+from phistar.model.geometry import Shape
 from phistar.plant.plant import Plant
-from phistar.plant.scene_schema import SensorEntry
+from phistar.plant.scene_schema import SensorEntry, ShapeEntry
 from phistar.plant.scene_sentences import unknown_key
 
 NOISES: Mapping[str, tuple[str, ...]] = {
@@ -18,11 +19,14 @@ NOISES: Mapping[str, tuple[str, ...]] = {
     "pose": ("noise", "turn_noise", "spin_noise", "rate_noise"),
 }
 SUBJECTS: Mapping[str, str] = {"joints": "part", "wrist": "frame", "tactile": "shapes"}
+MORE: Mapping[str, tuple[str, ...]] = {"pose": ("seen_from", "turn_bias"), "touch": ("zone",)}
 ALWAYS = ("name", "kind", "noise", "bias", "delay", "period", "rate", "rows")
 
 
-def sense_all(plant: Plant, entries: Sequence[SensorEntry], where: str) -> None:
-    """Gives a plant the sensors of a file, their names unlike."""
+def sense_all(
+    plant: Plant, entries: Sequence[SensorEntry], where: str, zone_of: Callable[[ShapeEntry, str], Shape]
+) -> None:
+    """Gives a plant the sensors of a file, their names unlike; `zone_of` reads the shape that feels a touch."""
     names = [entry.name for entry in entries if entry.name is not None]
     for name in names:
         if names.count(name) > 1:
@@ -30,16 +34,16 @@ def sense_all(plant: Plant, entries: Sequence[SensorEntry], where: str) -> None:
     for number, entry in enumerate(entries):
         place = f"{where}, [[sensors]] {(entry.name or number + 1)!s:.60}"
         try:
-            _sense(plant, entry, place)
+            _sense(plant, entry, place, zone_of)
         except FileError:
             raise
         except PhistarError as error:
             raise FileError(f"{place}: {error}") from None
 
 
-def _sense(plant: Plant, entry: SensorEntry, where: str) -> None:
+def _sense(plant: Plant, entry: SensorEntry, where: str, zone_of: Callable[[ShapeEntry, str], Shape]) -> None:
     kind, subject = entry.kind, SUBJECTS.get(entry.kind, "of")
-    known = {*ALWAYS, subject, *NOISES.get(kind, ()), *(("seen_from", "turn_bias") if kind == "pose" else ())}
+    known = {*ALWAYS, subject, *NOISES.get(kind, ()), *MORE.get(kind, ())}
     for key in sorted(entry.model_fields_set - known):
         raise FileError(unknown_key(where, key, known))
     if entry.name is None and kind in (*SUBJECTS, "pose"):
@@ -56,7 +60,8 @@ def _sense(plant: Plant, entry: SensorEntry, where: str) -> None:
     sizes = _sizes(plant, kind, of, where)
     noise, bias = _noise(entry, sizes), _bias(entry, sizes, where)
     given: dict[str, Any] = {"noise": noise, "bias": bias, "rate": rate, "delay": entry.delay}
-    plant.sense(kind, of, entry.name or "", **given, seen_from=entry.seen_from or "world", rows=entry.rows)
+    zone = None if entry.zone is None else zone_of(entry.zone, f"{where}, zone")
+    plant.sense(kind, of, entry.name or "", **given, seen_from=entry.seen_from or "world", rows=entry.rows, zone=zone)
 
 
 def _sizes(plant: Plant, kind: str, of: Any, where: str) -> tuple[int, ...]:

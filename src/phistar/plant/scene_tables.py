@@ -27,6 +27,7 @@ from phistar.plant.plant import Plant
 from phistar.plant.scene_reading import is_path
 from phistar.plant.scene_schema import FORMAT_VERSION, PlantEntry
 from phistar.plant.scene_sentences import validated
+from phistar.plant.scene_tendons import pull_table, tendon_table
 from phistar.sim.scenes.toml import text_of
 from phistar.spatial import Inertia, Pose, to_quaternion
 
@@ -44,7 +45,6 @@ def read_plant(path: str | os.PathLike[str], packages: FolderList = ()) -> Plant
 def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
     """The plant as a scene file; robots are named by the files they came from, and models that were built in Python are
     written beside it."""
-    _check_tendons(plant)
     data: dict[str, Any] = {"format_version": FORMAT_VERSION, "name": plant.name, "gravity": list(plant.gravity)}
     if plant.source:
         data |= {"mjcf": _relative(plant.source, path), "without": list(plant.without)}
@@ -57,8 +57,11 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
         for body, shape, at, material, name in plant.shapes[len(plant.masks) :]
     ]
     data["actuators"] = [{"part": robot, "kind": kind, **_actuator(given)} for robot, kind, given in plant.drives]
+    names = [tendon.name for tendon in plant.tendons]
+    data["actuators"] += [pull_table(actuator, names[actuator.coordinate]) for actuator in plant.pulls]
+    data["tendons"] = [tendon_table(tendon) for tendon in plant.tendons if not tendon.robot]
     own = plant.sensors[plant.file_sensors :]
-    data["sensors"] = [_sensor(asdict(sensor)) for sensor in own]
+    data["sensors"] = [_sensor(asdict(sensor) | {"zone": sensor.zone}) for sensor in own]
     data["welds"] = [{"frames": list(pair)} for pair in plant.welds]
     data["fields"] = [_field(field) for field in plant.fields if not _is_of_mjcf(plant, field)]
     made = _plain({key: value for key, value in data.items() if key == "actuators" or not _is_empty(value)})
@@ -69,16 +72,6 @@ def write_plant(plant: Plant, path: str | os.PathLike[str]) -> None:
 def _is_mjcf(plant: Plant, robot: Robot) -> bool:
     """Whether a robot is the one that the plant's MJCF file is, which comes first."""
     return bool(plant.source) and robot is next(iter(plant.robots.values()))
-
-
-def _check_tendons(plant: Plant) -> None:
-    """Refuse tendons that were added in Python: files have those of MJCF alone."""
-    own = [tendon.name for tendon in plant.tendons if not tendon.robot]
-    if own:
-        raise FileError(
-            f"The plant has a tendon that was added in Python, {own[0]!s:.60}, which has no place in a file; save the "
-            "plant before plant.add_tendon(…), or have the tendon in an MJCF file."
-        )
 
 
 def _is_of_mjcf(plant: Plant, field: FieldLike) -> bool:
@@ -195,6 +188,7 @@ def _sensor(given: dict[str, Any]) -> dict[str, Any]:
     made |= {key: given[key] for key in ("noise", "bias") if np.any(given[key])}
     made |= {key: given[key] for key in ("rate", "delay") if given[key]}
     made |= {"rows": list(given["rows"])} if given["rows"] else {}
+    made |= {"zone": _shape(given["zone"])} if given["zone"] is not None else {}
     return made | ({"seen_from": given["seen_from"]} if given["kind"] == "pose" else {})
 
 

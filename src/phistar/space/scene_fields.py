@@ -19,12 +19,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pydantic import Field as Described
-
 from phistar.errors import FileError
 from phistar.plant.field_kinds import FieldKind, register_field
 from phistar.plant.plant import Plant
 from phistar.plant.scene_schema import Entry, Text, Three
+from phistar.plant.scene_schema import Field as Described
 from phistar.plant.scene_sentences import validated
 from phistar.space.facets import SUNLIGHT, Drag, Facet, SolarPressure
 from phistar.space.gravity import OrbitalGravity

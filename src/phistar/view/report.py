@@ -64,7 +64,7 @@ def content(run: Trajectory) -> dict[str, Any]:
         "audits": audits(run),
         "events": run.events[:MOST_EVENTS],
         "event_count": len(run.events),
-        "scene": run.name if run.name in bundled_scenes() else "scene.toml",  # kept beside the report
+        "scene": _scene(run),
         "versions": _versions(),
     }
 
@@ -83,6 +83,13 @@ def _verdict(summary: Mapping[str, Any]) -> tuple[str, bool]:
     if summary.get("reached") is not None:
         return str(summary.get("outcome")), bool(summary["reached"])
     return "completed", True
+
+
+def _scene(run: Trajectory) -> str | None:
+    """The scene that gives the run again: one that comes along, or the file beside the report."""
+    if "scene" not in run.summary:
+        return None
+    return run.name if run.name in bundled_scenes() else "scene.toml"
 
 
 def _versions() -> str:

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
 
 from phistar.dynamics import forward_kinematics, frame_velocity
 from phistar.errors import FileError
 from phistar.model import Model
 from phistar.model.names import unknown
-from phistar.plant.scene_schema import Entry, Text
+from phistar.plant.scene_schema import Entry, Field, Text
 from phistar.plant.scene_sentences import validated
 from phistar.sim.scenes.kernels import moving
 from phistar.sim.scenes.registry import Verdict

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import Field
 
 from phistar.compiled import compile
 from phistar.control.joint_laws import InverseDynamicsControl
@@ -25,7 +24,7 @@ from phistar.io.packages import Folders
 from phistar.loops.closure import closures, loop_frames
 from phistar.model import Model
 from phistar.model.names import unknown
-from phistar.plant.scene_schema import ControllerEntry, Entry, Positive
+from phistar.plant.scene_schema import ControllerEntry, Entry, Field, Positive
 from phistar.plant.scene_sentences import validated
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.scenes.registry import Law, code_law, law_named, register_law
