@@ -1,4 +1,4 @@
-"""A four-cylinder engine: crank, rods and pistons, four closed loops turned by gas."""
+"""A four-cylinder engine spins up: crank, rods and pistons, four closed loops as functions of one primary joint."""
 
 import numpy as np
 

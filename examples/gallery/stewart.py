@@ -30,7 +30,7 @@ def platform() -> ps.Model:
         placed = ps.Pose(xyz=foot, rotation=np.stack([x, np.cross(z, x), z], axis=-1))
         tube = ps.Geometry(ps.Cylinder(0.035, 0.45), ps.Pose(xyz=(0, 0, 0.225)), color=STEEL)
         b.body(f"lower{k}", joint=ps.Universal(), placement=placed, inertia=half, geometry=[tube])
-        rod = ps.Geometry(ps.Cylinder(0.02, 0.5), ps.Pose(xyz=(0, 0, -0.25)), color=BLUE)
+        rod = ps.Geometry(ps.Cylinder(0.02, 0.7), ps.Pose(xyz=(0, 0, -0.35)), color=BLUE)
         slide = ps.Pose(xyz=(0, 0, float(np.linalg.norm(aim))))
         b.body(f"upper{k}", f"lower{k}", ps.Prismatic((0, 0, 1)), slide, half, [rod], joint_name=f"leg{k}")
         b.frame(f"seat{k}", "platform", ps.Pose(xyz=ball))
