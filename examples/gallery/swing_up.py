@@ -25,4 +25,4 @@ def motion() -> ps.Trajectory:
     cost = [o.control(0.1), o.joint_position(upright, 0.1)]
     found = o.problem(model, [0.0, 0.0], dt=0.02, steps=200, actuated=["lower"], running=cost, terminal=goal)
     plan = found.solve(iterations=500, tolerance=1e-7)
-    return ps.Trajectory(model, np.arange(len(plan.q)) * 0.02, plan.q, plan.v, name="swing_up")
+    return ps.Trajectory(model, np.linspace(0.0, 4.0, len(plan.q)), plan.q, plan.v, name="swing_up")
