@@ -1,11 +1,12 @@
 # %% [markdown]
 # # Space manipulators with contact
 #
-# Walker and Dionise, *On the Simulation of Space Based Manipulators with Contact*, 1989 (WD89): a world model for closed chains, inverse dynamics by primary joints, contact by the distance of convex shapes, and two PUMA 560 arms that try to grapple a floating object. The reference acceleration is Q̈_r = Q̈_d + K_dQ̇_e + K_pQ_e (dots are lost in print).
+# Walker and Dionise, *On the Simulation of Space Based Manipulators with Contact*, 1989 (WD89): a world model for closed chains, inverse dynamics by primary joints, contact by the distance of convex shapes, and two PUMA 560 arms that try to grapple a floating object. What the library computes is compared with products of transforms, differences of poses and energies, and the printed formulas in NumPy.
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
+from by_hand import chain_matrices, turn
 
 import phistar as ps
 from phistar.capture.baseline import TrajectorySettings
@@ -25,89 +26,170 @@ def agree(name, a, b, within=1e-9):
 # %% [markdown]
 # ## §2.1 The world model: Fig. 1
 #
-# Fig. 2, the vectors of one link, and Fig. 3, the distance between two polytopes, are drawings and left out. Loops are cut where terminating links then stand; links with several joints get connector links; the whole is a binary tree. The loop equations (8) and (9) are its last lines.
+# Loops are cut where terminating links then stand; links with several joints get connector links; the whole is a binary tree, Fig. 1(b). Fig. 2, the vectors of one link, and Fig. 3, the distance between two polytopes, are drawings and left out.
 
 # %%
 model = ps.load("wd89_fig1")
 print(render(binary_tree(model)))
 
 # %% [markdown]
-# ## §2.2, 2.3 Kinematics and constraints (eqs. 1-9)
+# ## §2.2 Kinematics (eqs. 1-3)
 #
-# The mechanism has three degrees of freedom; the primary joints are q₅, q₇ and q₃. All other joints are functions of them, q = U(Q) (4), with rates q̇ = EQ̇ (5) and accelerations q̈ = EQ̈ + ĖQ̇ (6).
+# Poses are products of the joints' transforms (1), velocities and accelerations run outward, (2) and (3). By hand: transforms multiplied in NumPy, and differences of the poses along a motion of the open tree.
+
+
+# %%
+def transform(body, angle):
+    """The placement of a joint and the turn about its axis."""
+    made = np.eye(4)
+    made[:3, :3] = body.placement.rotation @ turn(body.joint.kind.axis, angle)
+    made[:3, 3] = body.placement.translation
+    return made
+
+
+def poses(q):
+    found = []
+    for k, body in enumerate(model.bodies):
+        found.append((found[model.parents[k]] if model.parents[k] >= 0 else np.eye(4)) @ transform(body, q[k]))
+    return np.array(found)
+
+
+tree = model.tree
+rng = np.random.default_rng(0)
+place, speed, rate = rng.uniform(-1, 1, (3, tree.nv))
+h = 1e-4
+now, ahead, behind = (
+    poses(place),
+    poses(place + h * speed + h * h * rate / 2),
+    poses(place - h * speed + h * h * rate / 2),
+)
+names = [joint.name for joint in tree.joints]
+agree("(1), all links", [ps.forward_kinematics(tree, place, name) for name in names], now)
+velocities = np.array([ps.frame_velocity(tree, place, speed, name) for name in names])
+accelerations = np.array([ps.frame_acceleration(tree, place, speed, rate, name) for name in names])
+agree("(2), all links", velocities[:, 3:], (ahead - behind)[:, :3, 3] / (2 * h), 1e-6)
+agree("(3), all links", accelerations[:, 3:], (ahead - 2 * now + behind)[:, :3, 3] / h**2, 1e-5)
+spins = np.einsum("kij,klj->kil", (ahead - behind)[:, :3, :3] / (2 * h), now[:, :3, :3])
+agree("(2), their spins", velocities[:, :3], np.stack([spins[:, 2, 1], spins[:, 0, 2], spins[:, 1, 0]], axis=1), 1e-6)
+
+# %% [markdown]
+# ## §2.3 Constraints (eqs. 4-9)
+#
+# The mechanism has three degrees of freedom; the primary joints are $q_5$, $q_7$ and $q_3$. All other joints are functions of them, $q = U(Q)$ (4), with rates $\dot q = E\dot Q$ (5) and accelerations $\ddot q = E\ddot Q + \dot E\dot Q$ (6), $E = \partial U/\partial Q$ (7). The loop equations (8) and (9) say that both ways to a cut joint end at the same place:
 
 # %%
 guess = ps.assemble(model, model.neutral())
-print("joints:", [joint.name for joint in model.joints], "freedom:", ps.loops.loop_report(model, guess).freedom)
-names = [joint.name for joint in model.joints]
+print("joints:", names, "freedom:", ps.loops.loop_report(model, guess).freedom)
 primary = [name for name in names if name in ("joint3", "joint5", "joint7")]
 machine = ps.loops.PrimaryJoints(model, primary, guess=guess)
 Q = np.array([guess[model.joint(name).q_slice][0] for name in primary])
 Qd, Qdd = np.array([0.3, -0.2, 0.4]), np.array([0.5, 0.1, -0.3])
 path = machine.derivatives(Q, Qd, Qdd)
-print(f"loops closed to {np.abs(ps.loop_residual(model, path[0])).max():.0e} m")
+closed = poses(path[0])
+for loop in model.loops:
+    ends = []
+    for name in (loop.frame_a, loop.frame_b):
+        frame = model.frame(name)
+        fixed = np.eye(4)
+        fixed[:3, :3], fixed[:3, 3] = frame.placement.rotation, frame.placement.translation
+        ends.append((closed[frame.body] if frame.body >= 0 else np.eye(4)) @ fixed)
+    print(f"(8), (9), {loop.name}: the two ways end {np.abs(ends[0][:3, 3] - ends[1][:3, 3]).max():.0e} m apart")
+    assert np.abs(ends[0][:3, 3] - ends[1][:3, 3]).max() < 1e-9
 h = 1e-5
 ahead, behind = (machine.configuration(Q + s * h * Qd + 0.5 * h * h * Qdd) for s in (1, -1))
 agree("(5), by differences", (ahead - behind) / (2 * h), path[1], 1e-6)
 agree("(6), by differences", (ahead - 2 * path[0] + behind) / h**2, path[2], 1e-3)
 columns = [(machine.configuration(Q + h * x) - machine.configuration(Q - h * x)) / (2 * h) for x in np.eye(3)]
-E = np.stack(columns, axis=1)  # (7), ∂U/∂Q
-agree("(7) EQ̇", E @ Qd, path[1], 1e-6)
-tree = model.tree
-S = ps.algebra(tree)
-V = S.V.apply(path[0], v=path[1])  # (2); connectors, which have no joint, are frames here
-for k, joint in enumerate(tree.joints):
-    pose = ps.forward_kinematics(tree, path[0], joint.name)  # (1), the product of the joints' transforms
-    spin = pose[:3, :3] @ V[6 * k : 6 * k + 3]
-    own = ps.frame_velocity(tree, path[0], path[1], joint.name)[:3]
-    agree(f"(1), (2), {joint.name}", spin, own)
+E = np.stack(columns, axis=1)
+agree("(4), (7): E by differences of U", E @ Qd, path[1], 1e-6)
 
 # %% [markdown]
 # ## §2.4 Dynamics (eqs. 10-12)
 #
-# Inverse dynamics in three steps: joint motions from Q, the forces ρ as if the loops were open, τ = E\*ρ. It agrees with RJK91's closed chains, which have no primary joints at all.
+# Inverse dynamics in three steps: joint motions from $Q$; the forces $\rho$ as if the loops were open, (10)-(12); $\tau = E^T\rho$. Lagrange's equations know nothing of any of it: kinetic and potential energy by differences of the poses, and their derivatives by differences again.
+
 
 # %%
+def energies(Q, Qd):
+    """Kinetic and potential energy, from the poses at neighbouring configurations."""
+    h, kinetic, potential = 1e-4, 0.0, 0.0
+    here, ahead, behind = (poses(machine.configuration(Q + s * h * Qd)) for s in (0, 1, -1))
+    for k, body in enumerate(model.bodies):
+        m, com = body.inertia.mass, np.append(body.inertia.com, 1.0)
+        velocity = ((ahead[k] - behind[k]) @ com)[:3] / (2 * h)
+        spin = here[k, :3, :3].T @ (ahead[k] - behind[k])[:3, :3] / (2 * h)
+        omega = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
+        kinetic += 0.5 * m * velocity @ velocity + 0.5 * omega @ body.inertia.tensor @ omega
+        potential -= m * model.gravity @ (here[k] @ com)[:3]
+    return kinetic, potential
+
+
+def momentum(Q, Qd):
+    """∂T/∂Q̇; T is quadratic in the rates, so that a wide difference is exact."""
+    return np.array([(energies(Q, Qd + x)[0] - energies(Q, Qd - x)[0]) / 2 for x in np.eye(3)])
+
+
+h = 1e-4
+flow = (momentum(Q + h * Qd, Qd + h * Qdd) - momentum(Q - h * Qd, Qd - h * Qdd)) / (2 * h)
+slope = [(np.subtract(*energies(Q + h * x, Qd)) - np.subtract(*energies(Q - h * x, Qd))) / (2 * h) for x in np.eye(3)]
 tau = machine.inverse_dynamics(Q, Qd, Qdd)
 print("τ =", tau.round(4))
-H, phi, M = S.H.dense(path[0]), S.phi.dense(path[0]), S.M.dense(path[0])
+agree("(10)-(12) and Lagrange's equations", tau, flow - np.array(slope), 1e-5)
+S = ps.algebra(tree)
 lift = S.E.dense(path[0]).T @ np.concatenate([np.zeros(3), -model.gravity])
-motion = phi.T @ (H.T @ path[2] + S.a.apply(path[0], v=path[1]) + lift)  # (3), gravity as a lift of the base
-inertial = M @ motion + S.b.apply(path[0], v=path[1])  # (10)
-rho = H @ phi @ inertial  # (11), (12); no friction
-agree("(3), (10)-(12) and τ = E*ρ", E.T @ rho, tau, 1e-6)
+H, phi, M = S.H.dense(path[0]), S.phi.dense(path[0]), S.M.dense(path[0])
+motion = phi.T @ (H.T @ path[2] + S.a.apply(path[0], v=path[1]) + lift)  # (3)
+rho = H @ phi @ (M @ motion + S.b.apply(path[0], v=path[1]))  # (10)-(12); no friction
+agree("τ = E*ρ", tau, E.T @ rho, 1e-6)
+by_energy = np.array([[momentum(Q, x) @ y for x in np.eye(3)] for y in np.eye(3)])
+agree("H(Q), and the mass matrix of the kinetic energy", machine.mass_matrix(Q), by_energy, 1e-6)
 carried = np.zeros(model.nv)  # τ at the primary joints, nothing at the others
 carried[[model.joint(name).v_slice.start for name in primary]] = tau
 agree("and by RJK91's closed chain", ps.forward_dynamics(model, path[0], path[1], carried), path[2])
-mass = machine.mass_matrix(Q)
-agree("H(Q) is symmetric", mass, mass.T)
 
 # %% [markdown]
 # ## §2.5 Contact
 #
-# f_c = K_p(ε − d)/d − K_dḋ for d < ε. As printed it jumps at d = ε and pulls on what leaves; here damping fades in and the force ends at zero. `Surface(pulls=True)` is the printed law.
+# $f_c = K_p(\epsilon - d)/d - K_d\dot d$ for $d < \epsilon$. As printed it jumps at $d = \epsilon$ and pulls on what leaves; the library lets damping fade in and ends at zero. `Surface(pulls=True)` is the printed law. A ball of 1 kg meets a floor at 0.1 m/s without gravity; its change of speed in each step is the force that acted:
 
 # %%
-epsilon, strength, damping = 2e-3, 15.0, 200.0
-d = np.linspace(1e-4, 2.2e-3, 400)
+epsilon, strength, damping, step = 2e-3, 15.0, 20.0, 1e-5
+
+
+def meeting(pulls):
+    plant = ps.Plant(name="ball", gravity=(0, 0, 0))
+    plant.add_body("ground", ps.Geometry(ps.Plane(), name="floor", role="collision"), free=False)
+    plant.add_body("ball", ps.Sphere(0.1), inertia=1.0, at=ps.Pose(xyz=(0, 0, 0.1022)), twist=[0, 0, 0, 0, 0, -0.1])
+    plant.default_contact(ps.Surface(margin=epsilon, strength=strength, damping=damping, friction=0.0, pulls=pulls))
+    run = ps.simulate(plant, 0.035, step=step)
+    gap, speed = run.q[1:, 2] - 0.1, run.v[:, 5]
+    near = gap < epsilon
+    return gap[near], speed[1:][near], (np.diff(speed) / step)[near]
+
+
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
-for rate, color in ((-0.01, "C0"), (0.01, "C1")):
-    printed = np.where(d < epsilon, strength * (epsilon - d) / d - damping * rate, 0.0)
-    axis.plot(1e3 * d, printed, color=color, label=f"as printed, ḋ = {1e3 * rate:+.0f} mm/s")
+for pulls, label in ((True, "as printed"), (False, "as the library has it")):
+    gap, speed, force = meeting(pulls)
+    axis.plot(1e3 * gap, force, label=label)
+    if pulls:
+        agree(
+            "f_c of the motion and the printed law",
+            force[1:],
+            strength * (epsilon - gap[1:]) / gap[1:] - damping * speed[1:],
+        )
+    print(f"{label}: from {force.min():+.2f} to {force.max():.2f} N")
 axis.axhline(0, color="0.7", lw=0.8)
-axis.set(xlabel="distance [mm]", ylabel="force [N]", ylim=(-5, 30))
+axis.set(xlabel="distance [mm]", ylabel="force [N]")
 axis.legend(frameon=False)
 plt.show()
-pull = strength * (epsilon - 1.8e-3) / 1.8e-3 - damping * 0.01
-print(f"at 1.8 mm and 10 mm/s apart the printed law pulls with {-pull:.2f} N")
 
 # %% [markdown]
 # ## §2.5 The step
 #
-# Steps are limited by the change of joints and by the predicted time of collision (ε − d)/ḋ. A ball on a floor:
+# Steps are limited by the change of joints and by the predicted time of collision $(\epsilon - d)/\dot d$. A ball that falls on a floor and keeps 0.6 of its speed; when it touches is known from $\sqrt{2h/g}$:
 
 # %%
-plant = ps.Plant(name="ball")
+plant = ps.Plant(name="ball", gravity=(0, 0, -9.81))
 plant.add_body("ground", ps.Geometry(ps.Plane(), name="floor", role="collision"), free=False)
 plant.add_body("ball", ps.Sphere(0.1), inertia=1.0)
 plant.default_contact(ps.Surface(restitution=0.6, strength=1e4))
@@ -119,6 +201,11 @@ for moment in motion.moments(world.start([0, 0, 0.5, 0, 0, 0, 1], np.zeros(6)), 
     heights.append(moment.state.q[2] - 0.1)
 steps = np.diff(times)
 print(f"{len(times)} steps, from {steps.min():.0e} to {steps.max():.0e} s; nearest {1e3 * min(heights):.2f} mm")
+fall = np.sqrt(2 * (0.4 - 2e-3) / 9.81)  # to the margin of 2 mm
+known = fall * np.array([1, 1 + 2 * 0.6, 1 + 2 * 0.6 + 2 * 0.36])
+run = plant.simulate(1.0, q0=[0, 0, 0.5, 0, 0, 0, 1], rtol=1e-6)
+touches = [event.time for event in run.events if event.what == "touch"]
+agree("when it touches, three times", touches[:3], known, 1e-6)
 figure, axis = plt.subplots(figsize=(6, 2.6), layout="constrained")
 axis.plot(times, heights, ".-")
 axis.set(xlabel="time [s]", ylabel="gap [m]")
@@ -127,17 +214,32 @@ plt.show()
 # %% [markdown]
 # ## §3 Control
 #
-# The inverse dynamics controller: τ = H(Q)Q̈_r + C, by the same recursion with the reference acceleration in place of the true one. One PUMA follows a path; the paper's settling time in the approach is about one second:
+# The inverse dynamics controller is $\tau = H(Q)\ddot Q_r + C$, by the same recursion with the reference acceleration $\ddot Q_r = \ddot Q_d + K_d\dot Q_e + K_pQ_e$ (its dots are lost in print) in place of the true one. One PUMA follows a path; the paper's settling time in the approach is about one second. The torque is compared with the formula on explicit matrices, and the error with the solution of $\ddot e + K_d\dot e + K_pe = 0$.
 
 # %%
 arm = ps.load("puma560", friction=False)
+arm = arm.replace(joints={j.name: ps.Revolute(j.axis, armature=j.kind.armature_diagonal) for j in arm.joints})
 gains = TrajectorySettings(1.0)  # settling in one second, as the paper reports
 law = ps.control.InverseDynamicsControl(arm, kp=gains.kp, kd=gains.kd)
 start, goal = np.array([0.2, -0.7, 0.3, 0.4, 0.9, 0.1]), np.array([0.6, -0.4, 0.1, 0.2, 0.6, 0.4])
 line = ps.control.joint_trajectory(arm, [start, goal], velocity=1.0, acceleration=3.0)
 run = ps.rollout(arm, start + 0.05, np.zeros(6), dt=1e-3, steps=1500, controller=law.following(line))
-error = np.abs(run.q - np.array([line(min(t, line.duration)).q for t in run.t])).max(axis=1)
-print(f"an error of {error[0]:.2f} rad at the start has fallen to 2% after {run.t[error > 0.02 * error[0]][-1]:.2f} s")
+wanted = [line(min(t, line.duration)) for t in run.t]
+error = run.q - np.array([x.q for x in wanted])
+settled = run.t[np.abs(error).max(axis=1) > 0.02 * 0.05][-1]
+print(f"an error of 0.05 rad at the start has fallen to 2% after {settled:.2f} s")
+roots = np.roots([1.0, gains.kd, gains.kp]) + np.array([1e-6, -1e-6])  # kept apart where they coincide
+weights = np.linalg.solve(np.vander(roots, 2, increasing=True).T, [0.05, 0.0])
+decay = (np.exp(np.outer(run.t, roots)) @ weights).real
+agree("the error and the solution of its equation", error, np.tile(decay[:, None], 6), 2e-2)
+k = 200
+reference = wanted[k].a + gains.kd * (wanted[k].v - run.v[k]) + gains.kp * (wanted[k].q - run.q[k])
+links = chain_matrices(arm, run.q[k], run.v[k], "tool")
+carried = links.phi.T @ (
+    links.H.T @ reference[::-1] + links.a + links.E.T @ np.concatenate([np.zeros(3), -arm.gravity])
+)
+torque = (links.H @ links.phi @ (links.M @ carried + links.b))[::-1] + arm.armature * reference
+agree("τ and the explicit matrices of the PUMA", law.following(line)(run.t[k], run.q[k], run.v[k]), torque)
 
 # %% [markdown]
 # ## §4 The grapple
@@ -155,7 +257,7 @@ plt.show()
 print(scene.model)
 
 # %% [markdown]
-# "The controller was not successful in obtaining a stable grappling of the object." One cause is in the grasp itself. Six frictionless points push along the normals of two opposite faces; what they can push is a matrix of wrenches [p × n; n], and its rank says how many motions they resist. Friction, or three radial grooves of 45° in each face with the paper's frictionless law, give the missing directions.
+# "The controller was not successful in obtaining a stable grappling of the object." One cause is in the grasp itself. Six frictionless points push along the normals of two opposite faces; what they can push is a matrix of wrenches $[p \times n; n]$, and its rank says how many motions they resist. Friction, or three radial grooves of 45° in each face with the paper's frictionless law, give the missing directions.
 
 # %%
 angles = np.array([0, 2, 4]) * np.pi / 3

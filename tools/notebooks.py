@@ -3,7 +3,8 @@
 python tools/notebooks.py [NAME …]      run and write notebooks/NAME.ipynb
 python tools/notebooks.py --pages DIR   write the kept notebooks as pages of the site, without running anything
 
-A source is plain Python in cells: `# %%` begins code, `# %% [markdown]` text, whose lines are comments.
+A source is plain Python in cells: `# %%` begins code, `# %% [markdown]` text, whose lines are comments. Notebooks run
+in their folder, where by_hand.py is.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def executed(name: str) -> Any:
 
     made = notebook(name)
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
-    NotebookClient(made, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
+    NotebookClient(
+        made, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+    ).execute()
     for cell in made.cells:
         cell.metadata = NotebookNode()
         if cell.cell_type == "code":
