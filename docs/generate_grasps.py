@@ -58,6 +58,31 @@ def carrying(folder: Path) -> None:
     finish(figure, folder / "carrying.png")
 
 
+def box(folder: Path) -> None:
+    """A box that fingertips carry: where it goes, and what each hand and the worst tip do."""
+    made = example("carried_box")
+    model, plan, q, t = made["model"], made["plan"], made["q"], made["times"]
+    figure = plt.figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.add_subplot(1, 2, 1, projection="3d"), figure.add_subplot(1, 2, 2)
+    for at, shade in ((0, 0.35), (len(t) // 2, 0.6), (-1, 1.0)):
+        for prefix, color in (("left_", COOL), ("right_", WARM)):
+            start = made["BASES"][prefix[:-1]].translation[None]
+            left.plot(*np.concatenate([start, links(model, q[at], prefix)]).T, color=color, alpha=shade, lw=3)
+        corners = np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-0.1, 0.1) for z in (-0.1, 0.1)])
+        pose = ps.forward_kinematics(model, q[at], "box")
+        seen = corners @ pose[:3, :3].T + pose[:3, 3]
+        for i, j in ((a, b) for a in range(8) for b in range(a) if bin(a ^ b).count("1") == 1):
+            left.plot(*seen[[i, j]].T, color=INK, alpha=shade, lw=1.2)
+    left.set_box_aspect((2.2, 1, 1.2), zoom=1.2)
+    left.set(xlim=(-1.0, 1.0), ylim=(-0.5, 0.5), zlim=(0, 1.1), xlabel="x [m]", ylabel="y [m]")
+    left.view_init(18, -72)
+    for side, color in (("left", COOL), ("right", WARM)):
+        right.plot(t, made["held"][side], color=color, label=f"{side} hand presses", ls="-" if side == "left" else "--")
+    right.plot(t, plan.pressing.min(axis=1), color=INK, label="the tip that presses least")
+    right.set(xlabel="time [s]", ylabel="normal force [N]", ylim=(0, None))
+    finish(figure, folder / "carried_box.png")
+
+
 def rolling(folder: Path) -> None:
     """The disc's path on the floor with its rim drawn, and its lean and energy."""
     made = example("rolling_disc")
@@ -117,7 +142,7 @@ def finish(figure: Any, path: Path) -> None:
 def main(arguments: list[str]) -> None:
     folder = Path(arguments[0]) if arguments else ROOT / "docs" / "loops"
     folder.mkdir(parents=True, exist_ok=True)
-    for draw in (carrying, rolling, platform):
+    for draw in (carrying, box, rolling, platform):
         draw(folder)
 
 

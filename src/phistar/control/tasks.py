@@ -17,7 +17,8 @@ import numpy as np
 from phistar.array_types import Array
 from phistar.control.pose_search import pose_gap
 from phistar.dynamics import center_of_mass, center_of_mass_jacobian, forward_kinematics, jacobian
-from phistar.errors import InfeasibleError, PhistarError, ShapeError
+from phistar.errors import InfeasibleError, ShapeError
+from phistar.loops.least_quadratic import least_quadratic
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
@@ -196,20 +197,10 @@ def task_rates(
     G = np.concatenate([np.zeros((0, model.nv)), *(x for x, _ in rows)])
     h = np.concatenate([np.zeros(0), *(x for _, x in rows)])
     kept = np.isfinite(h)
-    return _solved(H, c, G[kept], h[kept])
-
-
-def _solved(H: np.ndarray, c: np.ndarray, G: np.ndarray, h: np.ndarray) -> np.ndarray:
-    if not len(h):
-        return -np.linalg.solve(H, c)
-    try:
-        from daqp import solve
-    except ImportError:
-        raise PhistarError("Tasks with limits are solved by DAQP: pip install daqp.") from None
-    x, _, flag, _ = solve(H, c, np.ascontiguousarray(G), h, np.full(len(h), -FAR), np.zeros(len(h), dtype=np.int32))
-    if flag < 1:
+    found = least_quadratic(H, c, G[kept], h[kept])
+    if found is None:
         raise InfeasibleError("No rates keep all limits: the robot already stands beyond one of them.")
-    return np.asarray(x, dtype=float)
+    return found
 
 
 @short_repr

@@ -13,6 +13,7 @@ from phistar.loops.grasp.contacts import (
     SlidingPoint as SlidingPoint,
     SoftFinger as SoftFinger,
 )
+from phistar.loops.grasp.force_plan import ForcePlan as ForcePlan, plan_forces as plan_forces
 from phistar.loops.grasp.grasp_forces import internal_forces as internal_forces
 from phistar.loops.grasp.holding import (
     Grasp as Grasp,
