@@ -161,7 +161,7 @@ def _cone(model: Model, name: str) -> _Cone:
     if isinstance(joint, SlidingPoint):
         return _Cone(name, rows, np.ones(1), np.zeros((0, 1)), 0.0)
     if isinstance(joint, PointContact):
-        return _Cone(name, rows, joint.normal, np.stack(across(joint.normal)), joint.friction)
+        return _Cone(name, rows, joint.normal, np.array(across(joint.normal)), joint.friction)
     raise ModelError(
         f"The contact '{name}' is a {type(joint).__name__}, which holds from both sides; forces are planned inside the "
         "cones of a PointContact or a SlidingPoint. Give a face by the points at its corners."
