@@ -43,14 +43,50 @@ def test_calls_take_what_is_computed_and_give_what_is_computed_with(batch):
     assert relative(made["again"], ps.forward_dynamics(CHAIN, q, a, 0.0 * tau)) < 1e-9
 
 
-def test_one_state_goes_through_the_doors_of_its_steps_and_is_what_it_is_in_a_batch():
+def twice(q, v, tau):
+    return ps.forward_dynamics(CHAIN, q, v, ps.forward_dynamics(CHAIN, q, v, tau - v)) + v
+
+
+@pytest.mark.parametrize("function", [falling, twice])
+def test_one_state_is_what_it_is_in_a_batch(function):
     q, v, tau, _ = states((2,))
-    made = ps.compile(falling, CHAIN)
-    assert made.kernel.function.single(q[1], v[1], tau[1]) is not NotImplemented
+    made = ps.compile(function, CHAIN)
+    door = made.kernel.single if function is falling else made.kernel.function.single
+    assert door(q[1], v[1], tau[1]) is not NotImplemented
     assert relative(made(q[1], v[1], tau[1]), made(q, v, tau)[1]) < 1e-13
     whole = np.ones(CHAIN.nv, dtype=int)
-    assert relative(made(list(q[1]), whole, v[1]), falling(q[1], np.ones(CHAIN.nv), v[1])) < 1e-13
-    assert relative(made(q[1], v[::-1][0], tau[1][::-1]), falling(q[1], v[1], tau[1][::-1])) < 1e-13
+    assert relative(made(list(q[1]), whole, v[1]), function(q[1], np.ones(CHAIN.nv), v[1])) < 1e-13
+    assert relative(made(q[1], v[::-1][0], tau[1][::-1]), function(q[1], v[1], tau[1][::-1])) < 1e-13
+
+
+@pytest.mark.parametrize("count", [1, 3, 17, 40])
+def test_what_surrounds_one_call_is_one_kernel_with_it(count):
+    """Numbers of which the call reads none, all and some, before and behind it; those that the call is given as they
+    are, in another order or twice; no result as the call gives it, one and several."""
+    tree = ps.ModelBuilder("mast", gravity=(0, 0, -9.81))
+    tree.attach(CHAIN, "world", ps.Pose(xyz=(0, 0, 1)), "a_")
+    tree.attach(ps.chain(7), "world", ps.Pose(xyz=(1, 0, 0)), "b_")
+    model = tree.build()
+    q, v, tau, x = np.random.default_rng(1).standard_normal((4, count, model.nv))
+
+    def turned(q, v, tau, x):
+        a = ps.forward_dynamics(model, q, v, 0.1 * x[::-1] - tau)
+        return {"a": a * x + q, "sum": (a @ v)[None], "pair": np.stack([a, tau])}
+
+    for law in (
+        turned,
+        lambda q, v, tau, x: ps.forward_dynamics(model, q, v, tau + x),
+        lambda q, v, tau, x: ps.forward_dynamics(model, q, x, x) + tau,
+        lambda q, v, tau, x: q * ps.gravity_load(model, q) + x,
+    ):
+        made = ps.compile(law, model, rows={"x": model.nv})
+        assert isinstance(made.kernel.function, np.ufunc) or law not in (turned,)
+        found = made(q, v, tau, x)
+        for row in range(count):
+            want = law(q[row], v[row], tau[row], x[row])
+            for name in want if isinstance(want, dict) else [None]:
+                got, right = (y if name is None else y[name] for y in (found, want))
+                assert relative(got[row], right) < 1e-12
 
 
 def test_arguments_broadcast_and_a_wrong_shape_is_told():

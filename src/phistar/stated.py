@@ -272,13 +272,12 @@ def called_statements(
         return None
     if tape.callee is None:
         kernel = wanted.model.kept(cache.key("called", wanted.key), lambda: executor(wanted))
-        function: Any = kernel.function
     else:
-        function = kernel = tape.callee(replace(wanted, taken=choice.taken))
+        kernel = tape.callee(replace(wanted, taken=choice.taken))
     if kernel is None:
         return None
     arrays = [given(name, rows) for name, rows in zip(("q", *kernel.inputs), kernel.rows, strict=True)]
-    made = tape.call(function, arrays, kernel.shapes, kernel.operations)
+    made = tape.call(kernel, arrays, kernel.shapes, kernel.operations)
     return dict(zip(kernel.outputs, made, strict=True))
 
 

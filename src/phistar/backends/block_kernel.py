@@ -49,7 +49,7 @@ def compile_calls(
     made_from = header["code"], header["width"], axes, len(signature.inputs), lanes
     _, code = machine_code("calls", made_from, target, source)
     function = gufunc(code, signature, title, f"{title}, compiled as calls over blocks.", tables)
-    return Kernel(function, (), outputs, header["operations"], signature.outputs, {}, signature.inputs)
+    return Kernel(function, (), outputs, header["operations"], signature.outputs, (), signature.inputs)
 
 
 def _read(header: dict[str, Any], data: bytes) -> list[np.ndarray]:

@@ -173,6 +173,7 @@ class Kernel:
     rows: tuple[int, ...] = ()  # entries of q and of each input
     chosen: Any = None  # the schedule, with what it was compared with
     flipped: bool = False  # whether `single` gives matrices as their transposes
+    surrounded: Callable[..., Kernel] | None = None  # makes one kernel of it and of a recording around it
 
     @cached_property
     def operations(self) -> int:

@@ -23,6 +23,7 @@ from phistar.backends.rolled.operator_columns import column_by_column
 from phistar.backends.rolled.plan import Plan, poses_first, siblings_by_parents
 from phistar.backends.rolled.robot_tables import tables
 from phistar.backends.rolled.rolled_links import rolled_links
+from phistar.backends.rolled.surrounding import Surrounding, surrounded_memory
 from phistar.model import Model
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
@@ -119,7 +120,26 @@ def compile_plan(
     function = gufunc(code, signature, title, doc, data)
     columns = plan.entries(plan.operand, model) if plan.operand else 0
     counted = sum(header["operations"][kind] + columns * header["by_column"][kind] for kind in links.numbers)
-    return Kernel(function, inputs, tuple(outputs), counted, signature.outputs, (), signature.inputs)
+    made = Kernel(function, inputs, tuple(outputs), counted, signature.outputs, (), signature.inputs)
+    if plan.operand:
+        return made
+
+    def surrounded(law: Surrounding, title: str, names: tuple[str, ...], units: tuple[tuple[int, int], ...]) -> Kernel:
+        own = surrounded_memory(law, signature, data, units, 2 * lanes)
+        stages = own.stages(law, lanes, target.fma)
+        axes = [len(shape) for shape in own.signature.shapes]
+
+        def source() -> Source:
+            given = plan, links.kinds, axes, len(own.signature.inputs), lanes, target.fma, stages
+            return Source(rolled_text(*given).text, quick=True)
+
+        told = [(x.name, x.trace, list(x.loads), list(x.stores)) for each in stages for x in each]
+        _, code = machine_code("surrounded", (plan, links.key, axes, told, lanes), target, source)
+        called = gufunc(code, own.signature, title, f"{title}, around {made.outputs[0]} link by link.", own.tables)
+        total = counted + sum(x.trace.operations for each in stages for x in each)
+        return Kernel(called, (), names, total, own.signature.outputs, (), own.signature.inputs)
+
+    return replace(made, surrounded=surrounded)
 
 
 @dataclass(frozen=True, eq=False)

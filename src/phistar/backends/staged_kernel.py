@@ -16,6 +16,7 @@ import numpy as np
 from phistar.backends.kernel import Kernel, compile_trace
 from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import together
+from phistar.backends.rolled.surrounding import surrounding
 from phistar.backends.traces.calls import Step
 from phistar.backends.traces.trace import INPUT, Trace
 
@@ -109,9 +110,13 @@ def staged_kernel(
     units: tuple[tuple[int, int], ...],
 ) -> Kernel:
     """The kernel of a recording with calls; `units` as a Signature has them, of the recording's arguments."""
+    steps = steps[:-1] if _hands_on(steps, len(sizes)) else steps
+    around = surrounding(steps, sizes)
+    if around is not None and (make := getattr(around[1].work, "surrounded", None)) is not None:
+        return make(around[0], title, outputs, units)
     known, made = list(sizes), []
-    for step in steps[:-1] if _hands_on(steps, len(sizes)) else steps:
-        function = step.work
+    for step in steps:
+        function = step.work.function if isinstance(step.work, Kernel) else step.work
         if isinstance(function, Trace):
             own = tuple((step.slots.index(a), at) for a, at in units if a in step.slots)
             rows = [known[slot] for slot in step.slots]

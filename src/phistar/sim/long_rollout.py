@@ -17,9 +17,9 @@ from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
 from phistar.backends.rolled.code import operations_per_link, stage_calls, traced_stages
 from phistar.backends.rolled.flat_steps import FlatTracer
-from phistar.backends.rolled.link_loops import Sizes
+from phistar.backends.rolled.link_loops import Sizes, TraceStage
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
-from phistar.backends.rolled.link_rollout import Control, Phases, time_functions
+from phistar.backends.rolled.link_rollout import Phases, time_functions
 from phistar.backends.rolled.plan import Plan
 from phistar.backends.rolled.robot_tables import Areas, Given, initial_numbers, link_tables, over_links
 from phistar.backends.rolled.rolled_links import kinds_of
@@ -97,13 +97,21 @@ class LongRollout:
         laid_out(stages, kinds, flat, memory)
         made = stage_calls(stages, memory, lanes, fma)
         rooms = Rooms.from_data(memory.data())
-        control = Control(self.control, self._vectors(numbers, rooms), lanes, fma) if self.control else None
+        control = self._controller(numbers, rooms, lanes, fma) if self.control else None
         scratch = max(made.scratch, control.body.slot_count if control else 0)
         sizes = Sizes(memory.lanes, scratch, max(len(memory.slot), 1), 0, 1, None)
         phases = Phases(1, len(stages) - 2, self.chosen.weights, memory.flat[WEIGHTS])
         own = control.body.module() if control else Module(())
-        loop = Module(tuple(time_functions(made.calls, phases, self.signature, sizes, control)))
+        calls = [*made.calls, *([control] if control else [])]
+        loop = Module(tuple(time_functions(calls, phases, self.signature, sizes, control is not None)))
         return llvm_text(made.module.with_(own, loop)), memory
+
+    def _controller(self, numbers: list[int], rooms: Rooms, lanes: int, fma: bool) -> TraceStage:
+        """The recorded controller, on the links' memory."""
+        assert self.control is not None
+        vectors, phase = self._vectors(numbers, rooms), self.control
+        loads, stores = ([vectors[place] for place in places] for places in (phase.loads, phase.stores))
+        return TraceStage("control", phase.trace, loads, stores, lanes, fma)
 
     def _operations(self, stages: list[Stage]) -> int:
         """Operations per link and step, without those of a controller."""

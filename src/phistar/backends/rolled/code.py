@@ -19,7 +19,7 @@ from phistar.backends.code.straight_line import Body
 from phistar.backends.kernels import Module, llvm_text
 from phistar.backends.rolled import flat_steps
 from phistar.backends.rolled.flat_steps import FlatTracer
-from phistar.backends.rolled.link_loops import Calls, Finish, Sizes, loop_functions
+from phistar.backends.rolled.link_loops import Calls, Finish, Sizes, TraceStage, loop_functions
 from phistar.backends.rolled.link_memory import FLAT, FRAME, Memory, Stage, StepEntries, laid_out, needed, used_pointers
 from phistar.backends.rolled.operator_columns import finish
 from phistar.backends.rolled.plan import Plan, inverted_fields, read_off, total
@@ -84,15 +84,28 @@ def laid(plan: Plan, kinds: Sequence[LinkKind], lanes: int) -> Laid:
     return Laid(plan, stages, memory, tracer)
 
 
-def rolled_text(plan: Plan, kinds: Sequence[LinkKind], axes: list[int], inputs: int, lanes: int, fma: bool) -> Rolled:
+def rolled_text(
+    plan: Plan,
+    kinds: Sequence[LinkKind],
+    axes: list[int],
+    inputs: int,
+    lanes: int,
+    fma: bool,
+    around: tuple[list[TraceStage], list[TraceStage]] = ([], []),
+) -> Rolled:
     """The module for these kinds of links; `loop` is the gufunc's inner loop over arrays with these core axes.
 
-    A block of states is two vectors of `lanes`.
+    A block of states is two vectors of `lanes`. `around`: what comes before and behind the stages of a plan without
+    columns.
     """
     found = laid(plan, kinds, 2 * lanes)
     made, finishing = stage_calls(found.stages, found.memory, lanes, fma), found.finish(range(inputs, len(axes)))
-    functions = loop_functions(made.calls, axes, inputs, found.sizes(made.scratch, halves=True), finishing, found.once)
-    text = llvm_text(made.module.with_(Module(tuple(functions))))
+    before, behind = around
+    own = [stage.body for stage in (*before, *behind)]
+    sizes = found.sizes(max([made.scratch, *(body.slot_count for body in own)]), halves=True)
+    calls = [*before, *made.calls, *behind]
+    functions = loop_functions(calls, axes, inputs, sizes, finishing, found.once + len(own))
+    text = llvm_text(made.module.with_(*(body.module() for body in own), Module(tuple(functions))))
     first, each = ([stage for stage in found.stages if (stage.name == COLUMNS) == again] for again in (False, True))
     return Rolled(text, found.memory, *(operations_by_kind(stages, len(kinds)) for stages in (first, each)))
 

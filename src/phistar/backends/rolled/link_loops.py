@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
+from phistar.backends.code.memory_places import MemoryPlaces, Spot
 from phistar.backends.code.stepping_loop import entry
-from phistar.backends.kernels import F64, I1, I64, U32, Code, Func, Local, copy_function, kernel_ir
+from phistar.backends.code.straight_line import Body
+from phistar.backends.kernels import F64, I1, I64, U32, Code, Func, Local, Value, copy_function, kernel_ir
 from phistar.backends.rolled.link_memory import FIXED, LINK
+from phistar.backends.traces.trace import Trace
 
 COLUMNS = ("kind", "own", "parent", "passing", "passed", "children", "siblings", "frame", "more", "end", "constant")
 """Of a link's row in the table of links; places in memory are doubles from its start."""
@@ -81,6 +84,36 @@ class Calls:
             code.branch(code["both"], both, lambda: called(self.half[kind], given))
         else:
             called(self.half[kind], given)
+
+
+@dataclass(frozen=True, eq=False)
+class TraceStage:
+    """A stage without links: a trace whose inputs and outputs are vectors of memory, by their numbers."""
+
+    name: str
+    trace: Trace
+    loads: Sequence[int]
+    stores: Sequence[int]
+    lanes: int
+    fma: bool
+
+    @cached_property
+    def body(self) -> Body:
+        """Its code for half a block of states."""
+        loads, stores = ([Spot("work", 16 * self.lanes * x) for x in places] for places in (self.loads, self.stores))
+        places = MemoryPlaces((Value("work", F64.to),), loads, stores, self.lanes)
+        return Body(f"{self.name}part", self.trace, places, self.lanes, self.fma)
+
+    def function(self, number: int, sizes: Sizes) -> Func:
+        code = stage_code(number)
+
+        def called(work: Local) -> None:
+            for part in self.body.names:
+                code.call(part, work, code["scratch"])
+
+        called(code["work"])
+        code.branch(code["both"], lambda: called(code["work"].at(sizes.lanes // 2)))
+        return code.function
 
 
 def table(code: Code, name: str) -> Local:
