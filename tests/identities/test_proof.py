@@ -253,3 +253,12 @@ def test_long_and_deep_statements_are_refused_as_they_are_written(grow, most, sa
     with pytest.raises(ps.StatementError, match=said):
         for _ in range(most):
             statement = grow(statement)
+
+
+def test_a_statement_equals_itself_however_long_it_is():
+    """A product of 900 operators was not decided."""
+    A = ps.algebra()
+    long = A.phi
+    for _ in range(899):
+        long = long @ A.phi
+    assert long.equals(long).proved

@@ -46,6 +46,9 @@ DEFINITIONS = (
 
 def prove(left: Node, right: Node, symbols: Symbols, setting: Setting) -> Derivation | None:
     """The steps from one side to the other, or None where these laws do not decide."""
+    frames = len(symbols.frames or ("tip",))
+    if left is right:
+        return Derivation(left, right, tuple, False, setting, frames)
     ways = (_by_normal_forms,)
     if _is_inverted(left) or _is_inverted(right):
         ways = (_by_multiplying_back, _by_lemmas, _by_normal_forms, _by_lemmas_at_the_end)
@@ -57,7 +60,7 @@ def prove(left: Node, right: Node, symbols: Symbols, setting: Setting) -> Deriva
             continue
         if steps is not None:
             told = tuple(step for step in steps if step.before is not step.after)
-            return Derivation(left, right, lambda told=told: told, False, setting, len(symbols.frames or ("tip",)))
+            return Derivation(left, right, lambda told=told: told, False, setting, frames)
     return None
 
 

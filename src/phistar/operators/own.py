@@ -25,6 +25,12 @@ STRUCTURES = {
 }
 
 
+_LOW_RANK = (
+    "Low rank is said by factors: L.T @ Y @ L, with Y a positive operator over frames, closures or the base "
+    '("TaskMotions" to "TaskForces") and L such as A.J; what is added so is inverted by the matrix inversion lemma.'
+)
+
+
 def own_operator(name: str, source: Space, target: Space, structure: str) -> Symbol:
     """A symbol that maps `source` to `target`; its structure is words of `STRUCTURES`."""
     traits = {OWN}
@@ -32,7 +38,8 @@ def own_operator(name: str, source: Space, target: Space, structure: str) -> Sym
         raise StatementError(f'{name}: structure={structure!r}; it is said in words, e.g. "positive block-diagonal".')
     for word in structure.replace(",", " ").split():
         if word not in STRUCTURES:
-            raise StatementError(f"{name}: {word} is no structure; an operator may be {', '.join(STRUCTURES)}.")
+            told = f"{name}: {word} is no structure; an operator may be {', '.join(STRUCTURES)}."
+            raise StatementError(f"{told} {_LOW_RANK}" if word in ("low", "rank", "low-rank") else told)
         traits |= STRUCTURES[word]
     if "symmetric" in traits and source.dual != target:
         raise StatementError(
