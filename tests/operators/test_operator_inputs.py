@@ -83,3 +83,17 @@ def test_casadi_and_c_take_it_by_its_entries(tmp_path):
     sources = [str(path) for path in written if path.suffix == ".c"]
     subprocess.run([compiler, "-std=c99", *sources, "-lm", "-o", str(tmp_path / "example")], check=True)
     subprocess.run([str(tmp_path / "example")], check=True)  # which checks itself
+
+
+def test_an_argument_that_was_declared_positive_is_refused_where_it_is_not():
+    """Negative springs were taken."""
+    A = ps.algebra(ps.chain(3))
+    function = ps.compile((A.mass + A.operator("Stiff", "Rates", "Torques", structure="positive block-diagonal")).inv)
+    q, x = np.zeros(3), np.ones(3)
+    with pytest.raises(StatementError, match="declared positive"):
+        function(q, x, np.stack([np.eye(3), np.diag([1.0, -2.0, 3.0])]))
+
+
+def test_low_rank_is_told_how_it_is_said():
+    with pytest.raises(StatementError, match="said by factors"):
+        ps.algebra().operator("Stiff", "Rates", "Torques", structure="low rank")

@@ -20,6 +20,7 @@ class OperatorInput:
     shape: tuple[int, int]
     entries: tuple[tuple[int, int], ...]
     symmetric: bool = False
+    positive: bool = False
 
     def placed(self, numbers: np.ndarray) -> np.ndarray:
         """The matrix of its entries, zero elsewhere; of traced numbers."""
@@ -49,8 +50,19 @@ class OperatorInput:
             raise StatementError(f"{self.name} was declared block-diagonal, but has numbers between links or joints.")
         if self.symmetric and np.abs(matrix - np.swapaxes(matrix, -1, -2)).max(initial=0.0) > _SLACK * size:
             raise StatementError(f"{self.name} was declared symmetric, but is not.")
+        if self.positive and not _is_positive(matrix):
+            raise StatementError(f"{self.name} was declared positive, but its least eigenvalue is not above zero.")
         return matrix[..., rows, columns]
 
     @property
     def _shown(self) -> str:
         return ", ".join(map(str, self.shape))
+
+
+def _is_positive(matrices: np.ndarray) -> bool:
+    """Whether all of some symmetric matrices (…, n, n) have a Cholesky factor."""
+    try:
+        np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return False
+    return True

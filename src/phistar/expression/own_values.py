@@ -63,7 +63,8 @@ def operators_or_inputs(
         shape = tuple(_size(x, model, frames, len(known.get("Q", ()))) for x in (symbol.target, symbol.source))
         kept = _on_blocks(symbol, model) if "memoryless" in symbol.traits else np.ones(shape, dtype=bool)
         entries = tuple((int(i), int(j)) for i, j in np.argwhere(kept))
-        result[symbol.name] = OperatorInput(name, (shape[0], shape[1]), entries, "symmetric" in symbol.traits)
+        structure = "symmetric" in symbol.traits, "positive" in symbol.traits
+        result[symbol.name] = OperatorInput(name, (shape[0], shape[1]), entries, *structure)
     return result
 
 
