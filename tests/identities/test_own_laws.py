@@ -6,7 +6,7 @@ import phistar as ps
 from phistar.identities.law import LAWS
 from phistar.identities.match import factor_rules, word_rules
 from phistar.identities.rewriter import forms, simplify
-from phistar.sweeps.search import cheapest, searched
+from phistar.sweeps.search import cheapest, offered, searched
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ def registry():
     before = list(LAWS)
     yield
     LAWS[:] = before
-    for remembered in (word_rules, factor_rules, forms, simplify, searched, cheapest):
+    for remembered in (word_rules, factor_rules, forms, simplify, searched, offered, cheapest):
         remembered.cache_clear()
 
 
@@ -78,3 +78,19 @@ def test_needs_uses_and_names_are_checked():
 
     with pytest.raises(ps.StatementError, match="There is a law lemma_1 already"):
         ps.law("own")(lemma_1)
+
+
+def test_a_law_that_leads_in_circles_with_another_is_refused_when_it_is_declared():
+    """Both were taken, and statements with them could not be simplified any more."""
+
+    @ps.law("a note", as_rule="always")
+    def base_sees_gains(s):
+        return s.E @ s.phi @ s.G, s.E @ (s.G + s.phi @ s.K)
+
+    with pytest.raises(ps.PhistarError, match="without end: with the laws there are"):
+
+        @ps.law("a note", as_rule="always")
+        def base_sees_shifts(s):
+            return s.E @ s.phi @ s.K, s.E @ s.phi @ s.G - s.E @ s.G
+
+    assert base_sees_gains in LAWS and len([law for law in LAWS if law.own]) == 1

@@ -14,6 +14,7 @@ from phistar.identities import law as laws
 from phistar.identities.law import LAWS, SENTENCES, TREE, Law, Setting
 from phistar.identities.match import WordRule, factor_rules, is_word, word_rules
 from phistar.identities.polynomial import expand
+from phistar.identities.reduction import Endless, by_rules
 from phistar.identities.rewriter import forms, simplify
 from phistar.operators.nodes import Node, summation
 from phistar.operators.show import text
@@ -64,7 +65,7 @@ def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callab
         name = statement.__name__
         if any(known.name == name for known in LAWS):
             raise StatementError(f"There is a law {name} already; give yours another name.")
-        _check(name, statement, needs)
+        _check(name, statement, needs, as_rule == "always")
         made = laws.law(citation, *needs, as_rule=as_rule, own=True)(statement)  # type: ignore[arg-type]
         for remembered in (word_rules, factor_rules, forms, simplify, searched, offered, cheapest, *_PROGRAMS):
             remembered.cache_clear()
@@ -73,7 +74,7 @@ def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callab
     return declare
 
 
-def _check(name: str, statement: Callable[[Any], tuple[Any, Any]], needs: tuple[str, ...]) -> None:
+def _check(name: str, statement: Callable[[Any], tuple[Any, Any]], needs: tuple[str, ...], always: bool) -> None:
     """Refuse a law that is ill-typed, false, or that would rewrite without end."""
     told = dict.fromkeys(needs, True)
     setting: Setting = replace(TREE, **told)
@@ -84,11 +85,26 @@ def _check(name: str, statement: Callable[[Any], tuple[Any, Any]], needs: tuple[
     left, right = sides
     summation([(1, left), (-1, right)])  # refuses sides between different spaces
     _check_that_it_ends(name, left, right)
+    if always and is_word(left):
+        _check_beside_others(name, left, right, symbols, setting)
     for drawn in {setting, replace(setting, no_armature=True)}:
         sides = statement(replace(symbols, armature=not drawn.no_armature))
         found = refuted(*sides, mechanisms(symbols, drawn, sides))
         if found is not None:
             raise StatementError(f"{name} is false: {text(left)} = {text(right)} does not hold; {found}.")
+
+
+def _check_beside_others(name: str, left: Node, right: Node, symbols: Symbols, setting: Setting) -> None:
+    """Refuse a law that leads in circles with those that are there."""
+    (word,) = expand(left).terms
+    rule = WordRule(None, word, right)  # type: ignore[arg-type]
+    try:
+        by_rules(expand(left), [rule, *word_rules(symbols, setting, "always")])
+    except Endless:
+        raise StatementError(
+            f"{name} would rewrite without end: with the laws there are, {text(left)} comes back after "
+            f"{text(right)}. Turn it round, or declare it with as_rule='choice'."
+        ) from None
 
 
 def _check_that_it_ends(name: str, left: Node, right: Node) -> None:
