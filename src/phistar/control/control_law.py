@@ -203,7 +203,11 @@ def joint_error(model: Model, q: np.ndarray, target: np.ndarray) -> Array:
         return model.embedding.independent_rates(joint_error(model.tree, q, target))
     if all(joint.kind.flat for joint in model.joints):
         return target - q
-    parts = [_one_error(joint.kind.flat, q[..., joint.q_slice], target[..., joint.q_slice]) for joint in model.joints]
+    parts = []
+    for body in model.bodies:
+        own, modes = body.joint.q_slice, body.mode_q_slice
+        parts.append(_one_error(body.joint.kind.flat, q[..., own], target[..., own]))
+        parts += [target[..., modes] - q[..., modes]] if body.modes else []
     return row(*parts)
 
 

@@ -8,11 +8,13 @@ single degree of freedom the square root.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.backends.links.link_sizes import link_rows
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.control.control_law import JointLaw, joint_error, refuse_curved, refuse_loops, row, set_gains
 from phistar.model import Model, require_tree
@@ -252,7 +254,7 @@ class _Root:
 
     @staticmethod
     def of(model: Model, d: np.ndarray) -> _Root:
-        blocks = [_cholesky(d[..., joint.v_slice, joint.v_slice]) for joint in model.joints]
+        blocks = [_cholesky(d[..., own, own]) for own in link_rates(model)]
         return _Root(model, tuple(blocks), tuple(_inverted(block) for block in blocks))
 
     def times(self, x: np.ndarray) -> np.ndarray:
@@ -270,14 +272,21 @@ class _Root:
     def turned(self, rate: np.ndarray, x: np.ndarray) -> np.ndarray:
         """(dℓ*/dt)ℓ^{-*} x: dℓ/dt = ℓΦ with Φ the lower half of ℓ⁻¹(dD/dt)ℓ^{-*}, its diagonal halved."""
         halves = []
-        for joint, inverse in zip(self.model.joints, self.inverses, strict=True):
-            whole = np.matmul(np.matmul(inverse, rate[..., joint.v_slice, joint.v_slice]), np.swapaxes(inverse, -1, -2))
-            halves.append(np.swapaxes(whole * (np.tri(joint.nv) - 0.5 * np.eye(joint.nv)), -1, -2))
+        for own, inverse in zip(link_rates(self.model), self.inverses, strict=True):
+            r, whole = own.stop - own.start, np.matmul(inverse, rate[..., own, own])
+            whole = np.matmul(whole, np.swapaxes(inverse, -1, -2))
+            halves.append(np.swapaxes(whole * (np.tri(r) - 0.5 * np.eye(r)), -1, -2))
         return self._each(halves, x)
 
     def _each(self, blocks: Any, x: np.ndarray) -> np.ndarray:
-        parts = [x[..., joint.v_slice, None] for joint in self.model.joints]
+        parts = [x[..., own, None] for own in link_rates(self.model)]
         return row(np.zeros((*x.shape[:-1], 0)), *(np.matmul(a, b)[..., 0] for a, b in zip(blocks, parts, strict=True)))
+
+
+def link_rates(model: Model) -> list[slice]:
+    """The rates of each link in v: its joint's, then its modes'."""
+    ends = np.cumsum([0, *link_rows(model, "joints")]).tolist()
+    return [slice(first, last) for first, last in pairwise(ends) if last > first]
 
 
 def _cholesky(block: np.ndarray) -> np.ndarray:

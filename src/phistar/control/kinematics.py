@@ -16,6 +16,7 @@ from phistar.control.reach import checked_targets, explained, greatest_reach
 from phistar.errors import ModelError
 from phistar.model import Model
 from phistar.model.check import check_robot
+from phistar.model.spanning import require_rigid
 from phistar.short_repr import short_repr
 
 
@@ -74,6 +75,8 @@ def inverse_kinematics(
     True
     """
     check_robot("inverse_kinematics", (model,))
+    if model.is_flexible:
+        require_rigid(model, "inverse kinematics, which moves joints and no modes,")
     if model.loops:
         raise ModelError(f"{model.name} has loops; inverse kinematics is of the tree: assemble, or use model.tree.")
     if not model.nv:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from phistar.array_types import Array
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
 from phistar.estimation.link_arrays import over_links
-from phistar.model import Model
+from phistar.model import Model, require_tree
 from phistar.short_repr import short_repr
 from phistar.spatial import mass_moment
 from phistar.stated import states
@@ -25,7 +27,7 @@ class CompositeBodies:
     Attributes
     ----------
     inertias : (…, n, 6, 6)
-        About each link's origin, in its axes.
+        About each link's origin, in its axes; bodies that bend as they are bent at q.
 
     Examples
     --------
@@ -82,4 +84,11 @@ def composite_bodies(model: Model, q: Any) -> CompositeBodies:
     >>> bool(np.isclose(whole[3, 3], arm.total_mass))
     True
     """
-    return CompositeBodies(over_links(model, composite_bodies.evaluate_all(model, q)["inertias"], columns=True))
+    require_tree(model, "composite_bodies")
+    found = over_links(model, composite_bodies.evaluate_all(model, q)["inertias"], columns=True)
+    if not model.is_flexible:
+        return CompositeBodies(found)
+    own = [
+        found[..., k, body.modes : body.modes + 6, body.modes : body.modes + 6] for k, body in enumerate(model.bodies)
+    ]
+    return CompositeBodies(np.stack(own, axis=-3))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.backends.links.link_sizes import link_rows
 from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
 from phistar.estimation.link_arrays import over_joints, over_links
 from phistar.identities import smoothing
@@ -27,6 +28,9 @@ from phistar.stated import states
 @dataclass(frozen=True)
 class Covariances:
     """Covariances of R87's estimation problem, a block for each link or joint.
+
+    Where bodies bend, a link is 6 + m wide: in place of 6 stands the width of the widest link, [modes; moment; force],
+    and a joint's freedoms are followed by its body's modes; what a link does not have is zero.
 
     Attributes
     ----------
@@ -216,7 +220,7 @@ def closed_form_inverse(model: Model, q: Any) -> Array:
     """
     require_tree(model, "closed_form_inverse")
     half = closed_form_inverse.evaluate(model, q)
-    owner = np.concatenate([np.full(joint.nv, k) for k, joint in enumerate(model.joints)])
+    owner = np.repeat(np.arange(len(model.bodies)), link_rows(model, "joints"))
     whole = np.where(owner[:, None] < owner, np.swapaxes(half, -1, -2), half)
     return whole if model.is_serial else _with_branches(model, q, whole, owner)
 
@@ -224,10 +228,11 @@ def closed_form_inverse(model: Model, q: Any) -> Array:
 def _with_branches(model: Model, q: Any, whole: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """The blocks between joints on different branches, at the links where these part."""
     gains, costates = _gains_along(model, q), _costates_along(model, q)
+    starts = np.cumsum([0, *link_rows(model, "links")])
     for link, children in enumerate(model.children):
         if len(children) < 2:
             continue
-        rows = slice(6 * link, 6 * link + 6)
+        rows = slice(starts[link], starts[link + 1])
         branch = np.full(len(model.bodies), -1)
         for k in range(link + 1, len(model.bodies)):
             above = model.parents[k]

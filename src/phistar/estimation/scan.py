@@ -18,6 +18,7 @@ from phistar.array_types import Array
 from phistar.backends.links.values import Links, bias_acceleration, bias_force, has_rotors
 from phistar.errors import ModelError
 from phistar.model import Model, require_tree
+from phistar.model.spanning import require_rigid
 from phistar.spatial import force_transform, times, transposed
 from phistar.stated import batched
 
@@ -88,6 +89,7 @@ def scanned_forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> Array:
     True
     """
     require_tree(model, "scanned_forward_dynamics")
+    require_rigid(model, "scanned_forward_dynamics")
     tables = model.kept("scan", lambda: _tables(model))  # to read 10,000 links takes longer than to scan them
     q, v = batched(model, q, v)
     q, tau = batched(model, q, model.checked(tau, model.nv, "tau"))

@@ -22,6 +22,7 @@ from phistar.estimation.square_root import mass_factor
 from phistar.identities import smoothing
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
+from phistar.model.spanning import require_rigid
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
@@ -212,6 +213,7 @@ def sample_link_forces(model: Model, q: Any, count: int, rng: np.random.Generato
 def _white_forces(name: str, model: Model, count: int, rng: np.random.Generator) -> np.ndarray:
     """w, (count, 6n), with covariance M(k) link by link."""
     check_robot(name, (model,))
+    require_rigid(model, name)
     require_joints(model)
     if has_rotors(model):
         raise ModelError(f"{model.name} has gyroscopic rotors, which no white noise is like.")
