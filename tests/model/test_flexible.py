@@ -205,3 +205,46 @@ def test_shapes_fixed_to_an_end_stand_there_and_belong_to_its_node():
     assert [each.node for each in boom.geometry] == [-1, tip, tip, tip]
     np.testing.assert_allclose([each.placement.translation[0] for each in boom.geometry], [0.0, 2.1, 2.0, 2.0])
     assert boom.inertia.mass == pytest.approx(2.3)
+
+
+def blade(**changes):
+    shapes = np.zeros((2, 3, 1))
+    shapes[1, 1, 0] = 1.0
+    given = {"modal_mass": None, "modal_stiffness": [8.0], "masses": [1.0, 2.0], "ends": {"tip": 1}} | changes
+    return ps.FlexibleInertia([[0, 0, 0], [1, 0, 0]], shapes, **given)
+
+
+def test_a_mode_that_is_its_joints_motion_is_refused_with_the_number():
+    for axis in ((0, 0, 1), (0, 1, 0)):
+        b = ps.ModelBuilder("blade")
+        b.body("blade", joint=ps.Revolute(axis=axis), inertia=blade())
+        if axis[1]:
+            assert np.isfinite(ps.forward_dynamics(b.build(), [0.1, 0.2], [0, 0], [1, 0])).all()
+            continue
+        with pytest.raises(
+            ps.ModelError, match=r"Modes of 'blade' move its mass as its joint 'blade' does.*Leave rigid"
+        ):
+            b.build()
+
+
+def test_the_unbent_mass_is_that_of_the_link():
+    for body in (ps.beam(1.3, (2.0, 3.0), 0.7, modes=3, tip_mass=0.4, axial_inertia=0.1), blade()):
+        b = ps.ModelBuilder("free")
+        b.body("beam", joint=ps.Free(), inertia=body)
+        model = b.build(strict=False)
+        mass, order = ps.mass_matrix(model, model.neutral()), [*range(6, model.nv), *range(6)]
+        np.testing.assert_allclose(body.unbent_mass, mass[np.ix_(order, order)], atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"damping": [0.1, 0.1]}, "of 1 modes needs a damping ratio for each, or one"),
+        ({"damping": "little"}, "damping ratios that are numbers; it was given 'little'"),
+        ({"ends": ["tip"]}, r"ends as \{name: node\}"),
+        ({"ends": {"tip": True}}, "'tip' is at node True, which is none"),
+    ],
+)
+def test_what_is_no_number_or_no_node_is_told(changes, sentence):
+    with pytest.raises(ps.ModelError, match=sentence):
+        blade(**changes)

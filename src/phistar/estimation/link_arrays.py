@@ -27,8 +27,8 @@ def over_links(model: Model, stacked: np.ndarray, columns: bool) -> np.ndarray:
 
 
 def over_joints(model: Model, stacked: np.ndarray) -> np.ndarray:
-    """Blocks of joints under one another, (…, nv, r), or on a diagonal, as (…, n, r, r): r is the most dofs that a joint
-    has, with its body's modes; the rows and columns that a joint does not have are zero."""
+    """Blocks of joints under one another, (…, nv, r), or on a diagonal, as (…, n, r, r): r is the most dofs
+    that a joint has, with its body's modes; the rows and columns that a joint does not have are zero."""
     width = stacked.shape[-1]
     if has_wide_links(model):
         rates = link_rows(model, "joints")

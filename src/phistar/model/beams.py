@@ -221,5 +221,6 @@ def _number(value: Any, what: str, above: float | None = None) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not np.isfinite(number) or number < 0.0 or (above is not None and not number > above):
-        raise ModelError(f"A beam needs a {what} that is positive and finite; it was given {value!r:.100}.")
+        least = "above zero" if above is not None else "zero or more"
+        raise ModelError(f"A beam's {what} must be {least} and finite; it was given {value!r:.100}.")
     return number

@@ -7,8 +7,10 @@ import numpy as np
 
 from phistar.errors import StatementError
 from phistar.model.model import Model
+from phistar.model.parts import Body
 from phistar.spatial import force_transform, times
 
+ALIKE = 1e-11  # of inertias of unit size: what a joint and modes do differently to masses
 SINGULAR = 1e-13  # of the articulated inertia's largest entry: below it, D is rounding
 
 
@@ -32,6 +34,8 @@ def unmovable_joints(model: Model) -> list[str]:
             inverse, regular = _inverse(d, SINGULAR * max(np.abs(p).max(), np.abs(d).max(initial=0.0)))
             if not regular:
                 sentences.append(_sentence(joint.name, model.bodies[k].name))
+            elif model.bodies[k].modes and not model.children[k] and (alike := _alike(model.bodies[k], h)) < ALIKE:
+                sentences.append(_rigid_mode(model.bodies[k], alike))
             parent = model.parents[k]
             if parent >= 0:
                 articulated[parent] += phi[k] @ (p - ph @ inverse @ ph.T) @ phi[k].T
@@ -58,6 +62,25 @@ def _inverse(d: np.ndarray, threshold: float) -> tuple[np.ndarray, bool]:
     values, vectors = (d[0], np.eye(1)) if d.shape == (1, 1) else np.linalg.eigh(d)
     kept = np.abs(values) > threshold
     return vectors[:, kept] / values[kept] @ vectors[:, kept].T, bool(kept.all())
+
+
+def _alike(body: Body, motion: np.ndarray) -> float:
+    """The smallest eigenvalue of a bending body's D, over its joint's rates and its modes, each of unit inertia."""
+    assert body.flexible is not None
+    m, whole = body.modes, body.flexible.unbent_mass
+    moved = np.zeros((m + 6, m + motion.shape[-1]))
+    moved[:m, :m], moved[m:, m:] = np.eye(m), motion
+    d = moved.T @ whole @ moved
+    d[m:, m:] += np.diag(body.joint.kind.armature_diagonal)
+    scale = 1.0 / np.sqrt(np.diag(d))
+    return float(np.linalg.eigvalsh(scale[:, None] * d * scale)[0])
+
+
+def _rigid_mode(body: Body, alike: float) -> str:
+    return (
+        f"Modes of '{body.name}' move its mass as its joint '{body.joint.name}' does: of their inertia together, each "
+        f"of unit size, the smallest eigenvalue is {alike:.3g}. Leave rigid motions out of the modes."
+    )
 
 
 def _sentence(joint: str, body: str) -> str:

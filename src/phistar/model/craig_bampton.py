@@ -105,6 +105,8 @@ def _reduced(K: np.ndarray, M: np.ndarray, boundary: np.ndarray, modes: int) -> 
             "check that all elements hang together."
         )
     b, i = np.flatnonzero(boundary), np.flatnonzero(~boundary)
+    if not len(b) + modes:
+        raise ModelError("The ends of the body are fixed, and no modes were asked for: nothing of it would bend.")
     if not 0 <= modes <= len(i) or not len(b) + modes:
         raise ModelError(
             f"The body has {len(i)} dofs inside; it was asked for {modes} modes of them and {len(b)} ends."
@@ -196,6 +198,8 @@ def _matrix(given: Any, n: int, what: str) -> np.ndarray:
             raise ModelError(f"The {what} matrix has {given.shape[0]} rows; up to {MOST_DOFS} are reduced here.")
         given = given.toarray()
     try:
+        if np.iscomplexobj(given):
+            raise ModelError(f"The {what} matrix has complex numbers; a real one was expected.")
         matrix = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
         raise ModelError(f"The {what} matrix must be of numbers, or the path of a Matrix Market file.") from None

@@ -74,7 +74,7 @@ class FlexibleInertia(Value):
     shared_mass: Any = None  # (n, n): what `masses` of that shape become, beside those at nodes
 
     def __post_init__(self) -> None:
-        shapes = np.asarray(self.modes, dtype=float)
+        shapes = _real(self.modes, "modes")
         if shapes.ndim != 3 or shapes.shape[1] != 3 or 0 in shapes.shape:
             raise ModelError(f"{OWN} needs modes in shape (nodes, 3, modes); it was given shape {shapes.shape}.")
         n, _, m = shapes.shape
@@ -92,7 +92,12 @@ class FlexibleInertia(Value):
         self._keep("modal_mass", self._checked_mass(m))
         self._keep("modal_stiffness", _positive(self.modal_stiffness, m, "modal stiffness", RIGID))
         _refuse_absurd(self.frequencies)
-        ratios = np.broadcast_to(np.asarray(self.damping, dtype=float), (m,))
+        ratios = _real(self.damping, "damping ratios")
+        if ratios.shape not in ((), (1,), (m,)):
+            raise ModelError(
+                f"{OWN} of {m} modes needs a damping ratio for each, or one; it was given {ratios.tolist()}."
+            )
+        ratios = np.broadcast_to(ratios, (m,))
         if not (np.isfinite(ratios).all() and (ratios >= 0.0).all()):
             raise ModelError(f"{OWN} needs damping ratios that are not negative; it was given {ratios.tolist()}.")
         self._keep("damping", ratios)
@@ -123,9 +128,13 @@ class FlexibleInertia(Value):
         return own
 
     def _checked_ends(self, n: int) -> tuple[tuple[str, int], ...]:
-        pairs = tuple(dict(self.ends).items())
+        try:
+            pairs = tuple(dict(self.ends).items())
+        except (TypeError, ValueError):
+            raise ModelError(f"{OWN} has its ends as {{name: node}}; it was given {self.ends!r:.100}.") from None
         for name, node in pairs:
-            if not isinstance(name, str) or not name or not isinstance(node, (int, np.integer)) or not 0 <= node < n:
+            whole = isinstance(node, (int, np.integer)) and not isinstance(node, bool)
+            if not isinstance(name, str) or not name or not whole or not 0 <= node < n:
                 raise ModelError(f"{OWN} has {n} nodes; the end {name!r:.100} is at node {node!r:.100}, which is none.")
         return tuple((name, int(node)) for name, node in pairs)
 
@@ -234,6 +243,18 @@ class FlexibleInertia(Value):
             whole = whole + np.block(rows)
         return _inertia(whole)
 
+    @cached_property
+    def unbent_mass(self) -> np.ndarray:
+        """M at η = 0, (m + 6, m + 6), of [η̇; V]."""
+        across = np.zeros((6, self.count))
+        for place, inertia, motion in zip(self.nodes, self.masses, self._motions, strict=True):
+            across = across + force_transform(np.eye(3), place) @ inertia @ motion
+        if self.shared_mass is not None:
+            pulled = np.einsum("ij,jam->iam", self.shared_mass, self.modes)
+            turned = np.cross(self.nodes[:, :, None], pulled, axis=1)
+            across = across + np.concatenate([turned.sum(axis=0), pulled.sum(axis=0)])
+        return np.block([[self.modal_mass, across.T], [across, self.rigid.matrix]])
+
     def elastic_force(self, eta: Any, rate: Any) -> np.ndarray:
         """−(K_fη + C_fη̇), (…, m)."""
         return -(times(self.stiffness, np.asarray(eta)) + times(self.damping_matrix, np.asarray(rate)))
@@ -304,6 +325,13 @@ def _refuse_absurd(frequencies: np.ndarray) -> None:
             f"{OWN} would swing at {slow:.3g} to {fast:.3g} Hz, which no body does: are nodes in m, masses in kg and "
             "stiffness in N/m? A stiffness in N/mm, or nodes in mm, is a thousand off."
         )
+
+
+def _real(value: Any, what: str) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{OWN} needs {what} that are numbers; it was given {value!r:.100}.") from None
 
 
 def _positive(value: Any, m: int, what: str, advice: str) -> np.ndarray:
