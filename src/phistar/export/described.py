@@ -142,7 +142,8 @@ def _entries(model: Model, name: str, table: dict) -> list[str]:
     suffix, lines = "/s" if name == "v" else "", []
     for body, joint in zip(model.bodies, model.joints, strict=True):
         places = range(model.nq)[joint.q_slice] if name == "q" else range(model.nv)[joint.v_slice]
-        for place, (what, unit) in zip(places, table[type(joint.kind)] if joint.nq else (), strict=True):
+        told = table[type(joint.kind)] if joint.nq else []  # a body that bends may be fixed
+        for place, (what, unit) in zip(places, told, strict=True):
             lines.append(f"{name}[{place}]: {plain(joint.name)}, {what}, in {unit}{suffix}")
         modes = body.mode_q_slice if name == "q" else body.mode_slice
         for number in range(body.modes):
