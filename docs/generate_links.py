@@ -1,4 +1,5 @@
-"""Draws docs/loops/flexible_boom.png, bent.png, spin_up.png, truss.png and differential.png, from the examples.
+"""Draws docs/loops/flexible_boom.png, bent.png, spin_up.png, dropped_beam.png, truss.png and differential.png, from the
+examples.
 
 Run by the docs build before Sphinx: `python docs/generate_links.py [FOLDER]`.
 """
@@ -29,14 +30,14 @@ def example(name: str) -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "examples" / f"{name}.py"))
 
 
-def bent_line(model: ps.Model, q: np.ndarray, body: str) -> np.ndarray:
-    """(n, 2): the nodes of a body that bends, along it, in the world's x and y."""
+def bent_line(model: ps.Model, q: np.ndarray, body: str, axes: tuple[int, int] = (0, 1)) -> np.ndarray:
+    """(n, 2): the nodes of a body that bends, along it, in two axes of the world."""
     own = model.bodies[model.body_index(body)]
     shape, eta, pose = own.flexible, q[own.mode_q_slice], ps.forward_kinematics(model, q, body)
     assert shape is not None
     places = shape.nodes + shape.modes @ eta + 0.5 * np.einsum("naij,i,j->na", shape.second_order, eta, eta)
     order = np.argsort(shape.nodes[:, 0])
-    return (places[order] @ pose[:3, :3].T + pose[:3, 3])[:, :2]
+    return (places[order] @ pose[:3, :3].T + pose[:3, 3])[:, list(axes)]
 
 
 def flexible_boom(folder: Path) -> None:
@@ -103,6 +104,27 @@ def spin_up(folder: Path) -> None:
     plt.close(figure)
 
 
+def dropped_beam(folder: Path) -> None:
+    """The beam on its posts at four times, and its tip's height beside twenty segments'."""
+    made = example("dropped_beam")
+    plant, run = made["dropped"](made["bending"](), 0.3)
+    other = made["dropped"](made["segments"](), 0.3)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.3), layout="constrained")
+    for time, color in ((0.0, PALE), (0.128, COOL), (0.15, WARM), (0.2, INK)):
+        line = bent_line(plant.model, run.q[np.searchsorted(run.t, time)], "beam/beam", (0, 2))
+        left.plot(*(1e3 * line.T), color=color, lw=2.5, label=f"{1e3 * time:.0f} ms")
+    for x in made["POSTS"]:
+        left.vlines(1e3 * x, -25.0, 20.0, color=PALE, lw=8)
+    left.set(xlabel="x [mm]", ylabel="z [mm]", title="Dropped on two posts", ylim=(-25, 130))
+    left.legend(frameon=False, ncol=2)
+    right.plot(other[1].t, 1e3 * made["tip"](*other), color=WARM, lw=1.2, label="twenty segments with springs")
+    right.plot(run.t, 1e3 * made["tip"](plant, run), color=COOL, lw=1.6, label="four modes")
+    right.set(xlabel="time [s]", ylabel="tip [mm]", title="Its tip")
+    right.legend(frameon=False)
+    figure.savefig(folder / "dropped_beam.png", dpi=130)
+    plt.close(figure)
+
+
 def truss(folder: Path) -> None:
     """The mast folding, and how closed its windows stay."""
     made = example("four_bar_truss")
@@ -136,7 +158,7 @@ def differential(folder: Path) -> None:
     for i, (name, color) in enumerate(zip(names, (INK, WARM, COOL, PALE), strict=True)):
         left.plot(run.t, run.q[:, i], color=color, label=name)
     left.set(xlabel="time [s]", ylabel="angle [rad]", title="Two rates lead four joints")
-    left.legend(frameon=False, loc="center right", bbox_to_anchor=(1.0, 0.58))
+    left.legend(frameon=False, loc="center right", bbox_to_anchor=(1.0, 0.42))
     share = 0.5 * np.asarray(run.tau) @ np.array([[1.0, 1.0], [1.0 / made["RATIO"], -1.0 / made["RATIO"]]])
     for i, (name, color) in enumerate((("left motor", COOL), ("right motor", WARM))):
         right.plot(run.t, share[:, i], color=color, label=name)
@@ -149,5 +171,5 @@ def differential(folder: Path) -> None:
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "loops"
     target.mkdir(parents=True, exist_ok=True)
-    for draw in (flexible_boom, bent, spin_up, truss, differential):
+    for draw in (flexible_boom, bent, spin_up, dropped_beam, truss, differential):
         draw(target)
