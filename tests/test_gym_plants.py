@@ -81,3 +81,16 @@ def test_environments_that_cannot_be_are_refused():
     ):
         with pytest.raises(ps.PhistarError, match=match):
             make()
+
+
+def test_many_at_once_refuse_fields_which_python_evaluates():
+    from phistar.gym_plants import PlantVectorEnv
+
+    class Wind:
+        def wrenches(self, bodies):
+            return np.ones((len(bodies.model.bodies), 6))
+
+    plant = arm()
+    plant.add_field(Wind())
+    with pytest.raises(ps.PhistarError, match="has fields, which Python evaluates"):
+        PlantVectorEnv(plant, 2, start=start)

@@ -134,4 +134,4 @@ def drive_tables(actuators: Sequence[Actuator], nv: int) -> dict[str, np.ndarray
     batch[[NV, ENTRIES, DRIVES, LINE_ROOM, LINE_AT]] = nv, entry, number, 1, -1
     line, command = np.zeros(max(entry, 1)), np.zeros(max(entry, 1))
     made = {"drive_wholes": wholes, "drives": floats, "batch": batch, "line": line, "command": command}
-    return made | {"outer": np.zeros(max(nv, 1))}
+    return made | {"outer": np.zeros(max(nv, 1)), "drag": np.zeros(max(nv, 1))}

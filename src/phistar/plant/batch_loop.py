@@ -98,6 +98,12 @@ def drive(m: Arrays) -> None:
             m.force[rate] += push
 
 
+def slow_floating(m: Arrays) -> None:
+    """The drag of floating bodies and bases, at the rates that a step starts with."""
+    for i in range(m.batch[NV]):
+        m.force[i] -= m.drag[i] * m.rates[i]
+
+
 def load_scene(m: Arrays) -> None:
     """The engine at the state of `scene`, with what its contacts, rows and commands remember (−1: nothing yet)."""
     scene = m.scene[0]
@@ -166,6 +172,7 @@ def one_scene(m: Arrays) -> None:
         for e in range(entries):
             m.command[e] = m.commands[at * entries + e]
         drive(m)
+        slow_floating(m)
         step(m)
         if m.counts[FULL] > 0:
             return
@@ -217,5 +224,18 @@ def serve(m: Arrays) -> None:
     all_scenes(m)
 
 
-ROLLS = (*(*STEPS, remember_command, arrived, drive, load_scene, save_scene, keep_step, one_scene, all_scenes),)
+ROLLS = (
+    *(
+        *STEPS,
+        remember_command,
+        arrived,
+        drive,
+        slow_floating,
+        load_scene,
+        save_scene,
+        keep_step,
+        one_scene,
+        all_scenes,
+    ),
+)
 SERVES = (*ROLLS, solve_first, serve)

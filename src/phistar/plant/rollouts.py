@@ -70,16 +70,6 @@ def rollout(
     >>> plant.rollout((q, np.zeros((100, 2))), step=0.002, steps=10).q.shape
     (100, 11, 2)
     """
-    if plant.fields:
-        raise PhistarError(
-            f"The plant '{plant.name}' has fields, which Python evaluates: a rollout is one kernel and takes none. "
-            "Step its scenes one by one with plant.step or ps.simulate."
-        )
-    if plant.session.drag.any():
-        raise PhistarError(
-            f"The plant '{plant.name}' has free bodies with damping, which acts from outside a step: a rollout takes "
-            "none. Step its scenes one by one with plant.step or ps.simulate."
-        )
     batch, shape = _batch(plant, states)
     own, (commands, shape, steps) = np.arange(batch.count).reshape(shape), _commands(plant, controls, shape, steps)
     if batch.count != len(commands):
@@ -112,10 +102,11 @@ def tell_uncompiled(name: str, moves: TreeMoves) -> None:
 
 
 def tell_one_by_one(plant: Plant) -> None:
-    """Report why scenes that are many are not stepped side by side."""
-    moves = plant.session.engine.moves
+    """Report, once for a plant, why scenes that are many are not stepped side by side."""
+    session = plant.session
+    moves, told_before, session.told_one_by_one = session.engine.moves, session.told_one_by_one, True
     reasons = [*(f"the tree of '{name}', which runs link by link" for name in moves.long_names), *moves.uncompiled]
-    if reasons:
+    if reasons and not told_before:
         told = "The plant '%s': its scenes are stepped one by one, not side by side in lanes, for %s."
         _log.warning(told, plant.name, "; ".join(reasons))
 
@@ -194,6 +185,11 @@ def _checked_steps(steps: Any) -> int:
 
 def worker_sessions(plant: Plant, kept: list[Session], count: int) -> list[Session]:
     """As many sessions as threads, each with tables of its own."""
+    if plant.fields:
+        raise PhistarError(
+            f"The plant '{plant.name}' has fields, which Python evaluates: a rollout is one kernel and takes none. "
+            "Step its scenes one by one with plant.step or ps.simulate."
+        )
     while len(kept) < count:
         kept.append(Session(plant.system, plant.actuators, plant.name))
     return kept[:count]

@@ -43,10 +43,11 @@ class Session:
         self.engine, self.actuators, self.name = Engine(system, actuators=actuators), actuators, name
         self.fields = fields
         self.drag = _free_damping(system.model)
+        self.engine.tables["drag"][: len(self.drag)] = self.drag
         self.model = system.model
         self._last: PlantState | None = None
         self._driven: np.ndarray | None = None  # forces without fields, which follow the state
-        self._time = 0.0
+        self._time, self.told_one_by_one = 0.0, False
         self.late = max((actuator.delay for actuator in actuators), default=0.0)
 
     def resume(self, state: PlantState) -> None:
