@@ -78,7 +78,7 @@ def costate_covariances(chain, G, D):
 
 
 def inverse_elements(chain, G, D, plus):
-    """(83), with the transposes of ERRATA: m⁻¹(k, i), k ≤ i, tip first."""
+    """(83), with the transposes of docs/papers/errata.md: m⁻¹(k, i), k ≤ i, tip first."""
     result = np.zeros((chain.n, chain.n))
     for i in range(1, chain.n + 1):
         own = 1 / D[i] + (G[i].T @ plus[i] @ G[i]).item()

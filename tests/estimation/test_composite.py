@@ -19,7 +19,7 @@ def test_composite_bodies_are_the_covariance_of_link_forces_before_any_measureme
 
 
 def test_the_ten_parameters_follow_their_own_recursion():
-    """ρ, C and J as after (33), link by link from the tip; m·p is read for m·ρ (ERRATA)."""
+    """ρ, C and J as after (33), link by link from the tip; m·p is read for m·ρ, which is printed."""
     model, q, v, _ = r87.arm(6)
     chain, found = r87.Chain(model, q, v), estimation.composite_bodies(model, q)
     mass, moment, tensor = 0.0, np.zeros(3), np.zeros((3, 3))

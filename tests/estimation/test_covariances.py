@@ -93,7 +93,7 @@ def test_costate_covariances_follow_the_printed_recursion(moving_arm):
 
 
 def test_elements_of_the_inverse_are_those_of_the_printed_recursion(moving_arm):
-    """(83) with the transposes of ERRATA."""
+    """(83) with the transposes of docs/papers/errata.md."""
     model, q, _, _, chain, found = moving_arm
     plus, _ = r87.costate_covariances(chain, found["gains"], found["joint_inertias"])
     printed = r87.inverse_elements(chain, found["gains"], found["joint_inertias"], plus)[::-1, ::-1]

@@ -75,7 +75,7 @@ def test_smoothed_states_are_the_forces_on_the_links(arm, outside):
 
 
 def test_the_filter_needs_the_bias_accelerations_of_a_moving_arm():
-    """R87 §IX sets n = 0: b alone is wrong for a moving arm (ERRATA)."""
+    """R87 §IX sets n = 0: b alone is wrong for a moving arm."""
     model, q, v, tau = r87.arm(5, seed=5)
     space = estimation.state_space(model, q, v)
     chain = r87.Chain(model, q, v)

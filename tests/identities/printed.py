@@ -98,6 +98,10 @@ KJR92 = {
     "KJR92 (55), second": ("phi_tilde", "E_phi @ phi"),
     "KJR92 (56)": (GRAM, "Omega + psi_tilde.T @ Omega + Omega @ psi_tilde"),
     "KJR92 (57)": ("Omega", "E_psi.T @ Omega @ E_psi + H.T @ inv(D) @ H"),
+    "KJR92 (58)": (
+        "Omega",
+        "(E_phi @ (I - G @ H)).T @ Omega @ E_phi @ (I - G @ H) + H.T @ inv(D) @ H",
+    ),
     "KJR92 (59)": ("(I - H.T @ inv(D) @ H @ psi @ P) @ E.T", "W.T"),
     "KJR92 §4.1": (OMEGA0, f"B.T @ {GRAM} @ B"),
     "KJR92 (60)": (OMEGA0, "B.T @ Omega @ B"),
@@ -112,7 +116,6 @@ KJR92 = {
     "KJR92 (63), fourth": (f"{GRAM} @ M @ phi.T", f"{GRAM} @ P + phi.T - psi.T"),
     "KJR92 (64)": (f"inv({OMEGA0}) @ {C0}", f"inv({OMEGA0}) @ ({ARTICULATED})"),
     "KJR92 (65)": (C0, ARTICULATED),
-    "KJR92 (58)": ("psi_tilde.T @ Omega @ psi_tilde", "E_psi.T @ psi.T @ Omega @ psi @ E_psi"),
     "KJR92 (66), (67), (68)": (
         C0,
         "B.T @ (psi.T @ (H.T @ inv(D) @ H @ (psi @ (P @ a + b)) - a)) - a0",

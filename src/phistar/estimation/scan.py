@@ -164,7 +164,7 @@ def _affine(first: Elements, second: Elements) -> Elements:
 def _known_force(
     model: Model, tables: _Tables, links: Links, carry: np.ndarray, H: np.ndarray, rates: np.ndarray
 ) -> np.ndarray:
-    """b + Mφ*(a + E*a_g), (n, …, 6, 1): the input that moving with θ̈ = 0 gives (R87 eqs. 7, 24; ERRATA of §IX)."""
+    """b + Mφ*(a + E*a_g), (n, …, 6, 1): the input that moving with θ̈ = 0 gives (R87 eqs. 7, 24)."""
     outward = transposed(carry)
     moves, velocity = associative_scan(_affine, (outward, np.matmul(transposed(H), rates)))
     bias = bias_acceleration(links, 0, velocity, rates)

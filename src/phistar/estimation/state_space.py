@@ -74,7 +74,7 @@ class StateSpace:
 
 @states(lambda s: smoothing.known_forces(s) + s.M @ s.phi.T @ s.a, form=AS_WRITTEN)
 def link_forces(model: Model, q: Any, v: Any) -> Array:
-    """b + Mφ*n, (…, n, 6): the forces that moving with θ̈ = 0 takes, link by link (R87 eqs. 7, 24; ERRATA of §IX)."""
+    """b + Mφ*n, (…, n, 6): the forces that moving with θ̈ = 0 takes, link by link (R87 eqs. 7, 24)."""
     return over_links(model, link_forces.evaluate(model, q, {"v": v}), columns=False)
 
 
@@ -225,7 +225,7 @@ def _white_forces(name: str, model: Model, count: int, rng: np.random.Generator)
 def sample_joint_forces(model: Model, q: Any, count: int, rng: np.random.Generator) -> Array:
     """Joint forces of random link forces, whose covariance is the mass matrix.
 
-    τ = Hφw + noise with white w of covariance M(k) (R87 eq. 28).
+    τ = Hφw + noise with white w of covariance M(k) (R87 eqs. 52, 53).
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ def jacobian(s: Symbols) -> Equation:
     return s.J, s.B.T @ s.phi.T @ s.H.T
 
 
-@law("KJR92 eq. 41; R87 eq. 23", as_rule="never")
+@law("KJR92 eq. 41; R87 eqs. 11, 12", as_rule="never")
 def link_velocities(s: Symbols) -> Equation:
     return s.V, s.phi.T @ s.H.T @ s.v
 
@@ -106,7 +106,7 @@ def composite_mass_matrix(s: Symbols) -> Equation:
     return s.mass, tree + s.A + rotor_coupling(s)
 
 
-@law("R87 eq. 26", as_rule="never")
+@law("R87 eqs. 26, 31", as_rule="never")
 def composite_bias_forces(s: Symbols) -> Equation:
     """The bias of R87 eq. 31, after the reversal of the double sum in (26)."""
     composite = s.H @ (s.r + s.phi_tilde @ s.r + s.r @ s.phi_tilde.T)
@@ -125,13 +125,13 @@ def tip_kills_shift(s: Symbols) -> Equation:
     return s.B.T @ ANY_TO_MOTIONS @ s.E_phi, zero
 
 
-@law("KJR92 §4.3", as_rule="choice", group="base")
+@law("KJR92 eq. 22", as_rule="choice", group="base")
 def base_stops_phi(s: Symbols) -> Equation:
     """Nothing is further in than a base link, so φ̃ kills what enters at the base."""
     return s.phi @ ANY_TO_FORCES @ s.E.T, ANY_TO_FORCES @ s.E.T
 
 
-@law("KJR92 §4.3", as_rule="choice", group="base")
+@law("KJR92 eq. 22", as_rule="choice", group="base")
 def base_kills_shift(s: Symbols) -> Equation:
     return s.E_phi @ ANY_TO_FORCES @ s.E.T, 0 * (s.E_phi @ ANY_TO_FORCES @ s.E.T)
 

@@ -251,12 +251,12 @@ def tip_kills_gain(s: Symbols) -> Equation:
     return s.B.T @ ANY_TO_MOTIONS @ s.K, 0 * (s.B.T @ ANY_TO_MOTIONS @ s.K)
 
 
-@law("KJR92 §4.3, proof of eq. 59", as_rule="choice", group="base")
+@law("KJR92 §3.3, proof of eq. 59", as_rule="choice", group="base")
 def base_stops_psi(s: Symbols) -> Equation:
     return s.psi @ ANY_TO_FORCES @ s.E.T, ANY_TO_FORCES @ s.E.T
 
 
-@law("KJR92 §4.3, proof of eq. 59", as_rule="never")
+@law("KJR92 §3.3, proof of eq. 59", as_rule="never")
 def base_kills_gain(s: Symbols) -> Equation:
     zero = 0 * (s.K @ ANY_TO_TORQUES @ s.E.T)
     return s.K @ ANY_TO_TORQUES @ s.E.T, zero

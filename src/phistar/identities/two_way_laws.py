@@ -1,4 +1,4 @@
-"""Laws of the two-way decomposition of free-flying robots (RJ2W), with ERRATA's corrections.
+"""Laws of the two-way decomposition of free-flying robots (RJ2W), corrected (docs/papers/errata.md).
 
 RJ2W stacks joints 1 … N; here the base link N + 1 stands in the stack as well, and r_b = M_b = ρ = 0 there. R̄ is
 therefore zero in the base link's rows and columns, HR̄H* in those of the joint that carries it, and the shifts (12)
@@ -169,13 +169,13 @@ def nothing_behind_the_base_is_moved(s: Symbols) -> Equation:
     return s.r_b @ s.pi_f.T, 0 * (s.r @ s.pi_f.T)
 
 
-@law("RJ2W eq. 31", as_rule="never")
+@law("RJ2W proof of eq. 32", as_rule="never")
 def whole_mass(s: Symbols) -> Equation:
     """What joint k sees on both sides is the whole mechanism."""
     return s.q.inv, s.r + s.r_b
 
 
-@law("RJ2W eq. 31", as_rule="never")
+@law("RJ2W proof of eq. 33", as_rule="never")
 def whole_mass_turns_one_shift(s: Symbols) -> Equation:
     """qℰφ_b = ℰφ*q: on trees too."""
     return s.q @ s.E_phi_b, s.E_phi.T @ s.q
@@ -197,7 +197,7 @@ def reduced_mass(s: Symbols) -> Equation:
     return s.rho, s.r @ (s.r + s.r_b).inv @ s.r_b
 
 
-@law("RJ2W eqs. 13, 31", as_rule="never")
+@law("RJ2W eqs. 13, 32", as_rule="never")
 def reduced_mass_by_the_whole(s: Symbols) -> Equation:
     return s.rho, s.r @ s.q @ s.r_b
 

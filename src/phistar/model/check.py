@@ -17,7 +17,7 @@ SINGULAR = 1e-13  # of the articulated inertia's largest entry: below it, D is r
 def unmovable_joints(model: Model) -> list[str]:
     """Sentences for the joints whose D = H P H* + A is singular at a generic (seeded) configuration.
 
-    P ← M + Σ φ (P − P H* D⁻¹ H P) φ* over the children (RJK91 §3), one step per body.
+    P ← M + Σ φ (P − P H* D⁻¹ H P) φ* over the children (RJK91 eqs. 8, 9), one step per body.
     """
     if not model.bodies:
         return []

@@ -171,7 +171,7 @@ def total_mass(s: Symbols) -> tuple[Equation, ...]:
 
 
 def inverse_total(s: Symbols) -> tuple[Equation, ...]:
-    """RJ2W eq. 15: q = (r + r_b)⁻¹."""
+    """q = (r + r_b)⁻¹ (RJ2W proof of eq. 32)."""
     return ((s.q, _total(s).inv),)
 
 

@@ -192,7 +192,7 @@ class Symbols(Vectors, TwoWay, Linearized):
 
     @property
     def r(self) -> Symbol:
-        """Composite-body inertia, r = E_φ r E_φ* + M (R87 eq. 32)."""
+        """Composite-body inertia, r = E_φ r E_φ* + M (R87 eq. 29)."""
         return Symbol("r", MOTIONS, FORCES, _POSITIVE, (self.M,))
 
     # The factors of ℳ = (I + HφK)D(I + HφK)* and of its inverse (RJK91 lemmas 1 and 2).

@@ -1,7 +1,7 @@
 """The joints at which loops were cut, as WD89's terminating links: their coordinates, rates and friction.
 
 A terminating link has no mass; it is there "to store all of the information concerning the associated joints, for
-example their position and viscous friction coefficients" (WD89 §2.1).
+example, their position and the viscous friction coefficients" (WD89 §2.1).
 """
 
 from __future__ import annotations
