@@ -1,4 +1,4 @@
-"""Closed motion by a dense solve in many digits: what the accelerations and closing forces are compared with."""
+"""Closed motion and hybrid dynamics by dense solves in many digits: what accelerations and forces are compared with."""
 
 from __future__ import annotations
 
@@ -34,14 +34,8 @@ def kkt_blocks(model: ps.Model) -> Recording:
 
 def exact_motion(model: ps.Model, q: Any, v: Any, tau: Any, digits: int = 50) -> tuple[np.ndarray, np.ndarray]:
     """θ̈ and λ of [[ℳ, −A*], [A, 0]] [θ̈; λ] = [T − 𝒞 − 𝒢; −ȦΘ̇]."""
-    recording = kkt_blocks(model)
     with mpmath.workdps(digits):
-        values = replay(recording.trace, [Digits(float(x)) for x in (*q, *v)])
-        values = [Digits(x).value for x in values]
-        parts, start = {}, 0
-        for name, shape in recording.results:
-            stop = start + int(np.prod(shape))
-            parts[name], start = np.array(values[start:stop], dtype=object).reshape(shape), stop
+        parts = _replayed(kkt_blocks(model), q, v)
         n, m = model.nv, len(parts["rows"])
         whole, right = mpmath.zeros(n + m, n + m), mpmath.zeros(n + m, 1)
         for i, j in np.ndindex(n, n):
@@ -54,3 +48,29 @@ def exact_motion(model: ps.Model, q: Any, v: Any, tau: Any, digits: int = 50) ->
             right[n + i] = -parts["drift"][i]
         solved = mpmath.lu_solve(whole, right)
         return np.array([float(x) for x in solved[:n]]), np.array([float(x) for x in solved[n:]])
+
+
+def exact_partition(
+    model: ps.Model, q: Any, v: Any, tau: Any, told: Any, is_told: np.ndarray, digits: int = 50
+) -> tuple[np.ndarray, np.ndarray]:
+    """θ̈ and T of a tree whose rates `is_told` have the accelerations `told`: ℳ_ff θ̈_f = T_f − 𝒞_f − 𝒢_f − ℳ_fp θ̈_p."""
+    blocks = record(lambda q, v: {"mass": ps.mass_matrix(model, q), "bias": ps.bias(model, q, v)}, model)
+    with mpmath.workdps(digits):
+        parts = _replayed(blocks, q, v)
+        mass, bias = parts["mass"], parts["bias"]
+        free, moved = np.flatnonzero(~is_told), np.array([mpmath.mpf(float(x)) for x in told * is_told])
+        right = np.array([mpmath.mpf(float(x)) for x in tau]) - bias - mass @ moved
+        whole = mpmath.matrix(mass[np.ix_(free, free)].tolist())
+        moved[free] = list(mpmath.lu_solve(whole, mpmath.matrix(right[free].tolist())))
+        return np.array([float(x) for x in moved]), np.array([float(x) for x in mass @ moved + bias])
+
+
+def _replayed(recording: Recording, q: Any, v: Any) -> dict[str, np.ndarray]:
+    """The results of a recording at (q, v), in the digits that are set."""
+    values = replay(recording.trace, [Digits(float(x)) for x in (*q, *v)])
+    values = [Digits(x).value for x in values]
+    parts, start = {}, 0
+    for name, shape in recording.results:
+        stop = start + int(np.prod(shape))
+        parts[name], start = np.array(values[start:stop], dtype=object).reshape(shape), stop
+    return parts

@@ -5,6 +5,10 @@ import pytest
 
 import phistar as ps
 from benchmarks.multibody.iftomm import bricard, pendulum
+from examples.four_bar_truss import mast
+from phistar.backends.choice import COMPOUND
+from phistar.sim import rollout
+from phistar.sim.rollout_kernel import is_written
 from tests.loops.mechanisms import four_bar, random_inertia
 from tests.trees import relative
 
@@ -52,6 +56,20 @@ def test_rollouts_are_compiled_and_agree_with_the_motion():
         model, q, full, dt=2e-3, steps=200, controller=lambda t, q, v: np.array([-0.3 * v[0], 0.0, 0.0])
     )
     assert relative(run.q[0], theirs.q) < 1e-9
+
+
+def test_rollouts_of_many_compound_links_are_compiled_within_the_budget(monkeypatch):
+    closed = mast(7)
+    q = np.tile([np.pi / 2 - 0.2, 0.2 - np.pi / 2, np.pi / 2 - 0.2], 7)
+    model, v = closed.embedded(q=q), 0.2 * np.random.default_rng(0).standard_normal(7)
+    assert len(model.bodies) > COMPOUND
+    monkeypatch.setattr(rollout, "_stepped", lambda *given: pytest.fail("stepped in Python"))
+    run = ps.rollout(model, np.stack([q, q]), v, dt=2e-3, steps=5)
+    assert np.abs(ps.loop_residual(closed, run.q)).max() < 1e-13
+    told = ps.simulate(model, q, v, 0.01, rtol=1e-10, t_eval=run.t)
+    assert relative(run.q[1], told.q) < 1e-8
+    monkeypatch.setenv("PHISTAR_COMPILE_SECONDS", "0.1")
+    assert not is_written(closed.embedded(independent=[f"coupler{k}" for k in range(7)], q=q))
 
 
 @pytest.mark.parametrize("make", (crank_rocker, ball_jointed))

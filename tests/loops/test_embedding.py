@@ -106,6 +106,19 @@ def test_at_a_dead_point_the_map_is_refused_by_name_and_the_loops_still_answer()
     assert np.isfinite(ps.forward_dynamics(model, np.zeros(3), np.zeros(3), np.zeros(3))).all()
 
 
+def test_a_singular_position_is_not_taken_for_the_mechanism():
+    """A parallelogram folded flat has a rate more than anywhere else, by which it would be wrong everywhere else."""
+    model, q = four_bar(), np.array([-1.2, 1.2, -1.2])
+    with pytest.raises(ps.InfeasibleError, match=r"singular position of 'closure': 1 .* independent there, 2 nearby"):
+        model.embedded(q=np.zeros(3))
+    with pytest.raises(ps.InfeasibleError, match="singular position"):
+        model.embedded(q=np.zeros(3), null_space=True)
+    found = model.embedded()
+    assert found.nv == 1 and model.embedded(independent=["crank"]).nv == 1
+    full = found.embedding.full_accelerations(q, np.zeros(1), ps.forward_dynamics(found, q, np.zeros(1), np.zeros(1)))
+    assert relative(full, ps.forward_dynamics(model, q, np.zeros(3), np.zeros(3))) < 1e-9
+
+
 def test_what_independent_rates_do_not_have_yet_is_refused():
     model = four_bar((0.5, 1.0, 0.9, 1.1)).embedded(q=[0.7, 0.1, 1.0])
     q = model.embedding.closed.neutral()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from benchmarks.multibody.exact import exact_partition
 from tests.robots.test_urdf_robots import LOADABLE, cases, peer_configuration, peer_of
 
 pin = pytest.importorskip("pinocchio", reason="pin is not installed")
@@ -15,8 +16,8 @@ def in_our_order(model, peer) -> np.ndarray:
     return np.array(places, dtype=int)
 
 
-@pytest.mark.parametrize(("path", "base"), [*cases(LOADABLE, bases=("fixed",))])
-def test_hybrid_dynamics_is_the_dense_partition(path, base):
+def parted(path, base):
+    """A state of a robot with every other joint prescribed, and Pinocchio's mass matrix and bias in our order."""
     model, peer, rng = ps.load(path).tree, peer_of(path, base), np.random.default_rng(2)
     if model.nv < 2:
         pytest.skip("there is nothing to part")
@@ -31,17 +32,31 @@ def test_hybrid_dynamics_is_the_dense_partition(path, base):
     names = [joint.name for joint in model.joints[::2]]
     for name in names:
         p[model.joint(name).v_slice] = True
-    f = ~p
-    if not f.any():
+    if p.all():
         pytest.skip("there is nothing to part")
+    found = ps.hybrid_dynamics(model, q, v, tau, {name: told[model.joint(name).v_slice] for name in names})
+    return model, (q, v, tau, told, p), mass, left, found
+
+
+@pytest.mark.parametrize(("path", "base"), [*cases(LOADABLE, bases=("fixed",))])
+def test_hybrid_dynamics_is_the_dense_partition(path, base):
+    _, (_, _, tau, told, p), mass, left, found = parted(path, base)
+    f = ~p
     if np.linalg.cond(mass[np.ix_(f, f)]) > 1e15:
         pytest.skip("joints with nothing behind them: the dense partition is singular")
     a = np.where(p, told, 0.0)
     a[f] = np.linalg.solve(mass[np.ix_(f, f)], tau[f] - left[f] - mass[np.ix_(f, p)] @ told[p])
-    found = ps.hybrid_dynamics(model, q, v, tau, {name: told[model.joint(name).v_slice] for name in names})
     forces = mass @ a + left
-    scale = np.linalg.cond(mass[np.ix_(f, f)]) * np.finfo(float).eps  # what a dense solve can give
-    assert np.abs(found.accelerations - a).max() <= max(1e-11, 10 * scale) * max(1.0, np.abs(a).max())
-    assert np.abs(found.forces - forces)[p].max() <= max(1e-11, 10 * scale) * max(
-        1.0, np.abs(mass).max() * np.abs(a).max()
-    )
+    assert np.abs(found.accelerations - a).max() <= 1e-11 * max(1.0, np.abs(a).max())
+    assert np.abs(found.forces - forces)[p].max() <= 1e-11 * max(1.0, np.abs(mass).max() * np.abs(a).max())
+
+
+@pytest.mark.parametrize("name", ["tiago_no_hand", pytest.param("alex_psyonic_hands", marks=pytest.mark.slow)])
+def test_against_fifty_digits_the_worst_conditioned_robots_keep_eleven(name):
+    path = next((x for x in LOADABLE if x.stem == name), None)
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    model, (q, v, tau, told, p), _, _, found = parted(path, "fixed")
+    a, forces = exact_partition(model, q, v, tau, told, p)
+    assert np.abs(found.accelerations - a).max() <= 1e-11 * np.abs(a).max()
+    assert np.abs(found.forces - forces)[p].max() <= 1e-11 * np.abs(forces).max()

@@ -56,6 +56,7 @@ LARGEST_COLUMNS = 36  # columns that travel along the links abreast; more of the
 TREE_RATES = 48  # of a plant's tree whose statements are one kernel; beyond, they are evaluated one by one
 PASSIVE = 1000  # joint rates up to which the joints' passive forces are written out
 SOLVED = 12  # joint rates; beyond, ℳ⁻¹X of recorded tables is a loop
+STEPPED = 5  # operations of a step in time of compound links, closed again after it, for each of forward dynamics
 STAGED = 3  # rates of a link from which products with D⁻¹ take fewer instructions by stages than by an inverse
 PIVOTED = 8  # closures up to which straight-line code takes the largest pivot at each step: 2m³ instructions
 COMPOUND = 16  # bodies of a mechanism with compound links that is written out
@@ -302,6 +303,12 @@ def is_wide_written(model: Model) -> bool:
     bent = [body.flexible for body in model.bodies if body.flexible is not None]
     terms = [len(body.monomials) ** 2 + 100 * int(sum(~body.is_point)) for body in bent]
     return sum(terms) + 100 * len(model.bodies) <= BENT
+
+
+def is_rollout_written(operations: int) -> bool:
+    """Whether the step of a rollout of compound links is straight-line code: it has `STEPPED` times the operations of
+    their forward dynamics, and compiles within the budget."""
+    return SECONDS[WRITTEN][1] * STEPPED * operations <= budget()
 
 
 def is_staged(rates: int) -> bool:

@@ -69,6 +69,12 @@ def _rolled(wanted: Statements) -> Kernel | None:
     return kernel and replace(kernel, forms=found)
 
 
+def fewest_operations(wanted: Statements) -> int | None:
+    """Operations per state link by link, in the form that has fewest."""
+    counts = [_rolled_operations(replace(wanted, form=form)) for form in _forms(wanted)]
+    return min((x for x in counts if x is not None), default=None)
+
+
 def _rolled_operations(wanted: Statements) -> int | None:
     plan = rolled_plan(wanted)
     return None if plan is None else rolled_counts(wanted, plan)[0]

@@ -30,6 +30,7 @@ from phistar.errors import InfeasibleError, ModelError
 from phistar.loops.assembly import assemble
 from phistar.loops.compound_links import CompoundLinks
 from phistar.loops.group_links import GroupLinks
+from phistar.loops.regular_position import EMPTY, NEARBY, closure_rank, regular_rows
 from phistar.loops.tree_rates import (
     CLOSING_STEP,
     CLOSURE_ROWS,
@@ -46,7 +47,6 @@ from phistar.model.compound import Group, compound_links, group_model
 from phistar.spatial import times, transposed
 from phistar.spatial.value import Value, readonly
 
-EMPTY = 1e-9  # of the largest pivot: below it, a row or a rate adds nothing
 LOST = 1e5  # |Q| over the least of QN: beyond it, its square, which is solved with, leaves fewer than six digits
 CLOSED = 4e-15  # of positions: their last digits
 ASSEMBLED = 1e-12  # rad, m: loops that are open by less are closed
@@ -273,13 +273,15 @@ def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = No
         raise ModelError(
             "In the null-space form no joint is independent by itself; give `independent` or `null_space`."
         )
-    groups, choices = compound_links(model), []
-    q = _assembled(model, groups, model.neutral() if q is None else model.checked_q(q))
+    groups, choices, given = compound_links(model), [], q is not None
+    q = _assembled(model, groups, model.checked_q(q) if given else model.neutral())
     wanted = {rate for name in independent or () for rate in _rates(model, name)}
-    links = joint_links(model.tree, q)
+    shaken = model.tree.integrate(q, NEARBY * np.random.default_rng(0).standard_normal(model.tree.nv))
+    links, others = joint_links(model.tree, q), joint_links(model.tree, shaken)
     for group in groups:
         own = GroupLinks(model, group, links)
-        choices.append(readonly(_null_space(own) if null_space else _chosen(own, wanted)))
+        rows = regular_rows(own, GroupLinks(model, group, others), given) if own.model.loops else own.rows
+        choices.append(readonly(_null_space(own, rows) if null_space else _chosen(own, rows, wanted)))
     return model._with(loops=(), embedding=Embedding(model, groups, tuple(choices)))
 
 
@@ -298,24 +300,20 @@ def _rates(model: Model, name: str) -> range:
     return range(joint.v_slice.start, joint.v_slice.stop)
 
 
-def _rank(rows: np.ndarray) -> int:
-    return int(np.linalg.matrix_rank(rows, tol=EMPTY * max(np.abs(rows).max(initial=0.0), 1e-300)))
-
-
-def _null_space(own: GroupLinks) -> np.ndarray:
+def _null_space(own: GroupLinks, rows: np.ndarray) -> np.ndarray:
     """Orthonormal rates that keep the group's loops closed; of a group without loops, all."""
     if not own.model.loops:
         return np.eye(len(own.group.rates))
-    _, _, directions = np.linalg.svd(own.rows)
-    return directions[_rank(own.rows) :].T
+    _, _, directions = np.linalg.svd(rows)
+    return directions[closure_rank(rows) :].T
 
 
-def _chosen(own: GroupLinks, wanted: set[int]) -> np.ndarray:
+def _chosen(own: GroupLinks, rows: np.ndarray, wanted: set[int]) -> np.ndarray:
     """The rates of a group that are free to choose, as columns: what pivots leave over, those wanted among them."""
     rates = own.group.rates
     if not own.model.loops:
         return np.eye(len(rates))
-    rows, size = own.rows, _rank(own.rows)
+    size = closure_rank(rows)
     named = [i for i, rate in enumerate(rates) if rate in wanted]
     others = [i for i, rate in enumerate(rates) if rate not in wanted]
     _, upper, order = qr(rows[:, others], mode="economic", pivoting=True)  # type: ignore[misc]

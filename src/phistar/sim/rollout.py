@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import compilable, is_wide_written
 from phistar.backends.code.timeloop import Memory, Phase
-from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine.threads import spread
 from phistar.dynamics import forward_dynamics
 from phistar.errors import PhistarError, ShapeError
@@ -26,7 +24,7 @@ from phistar.sim.joint_drives import Drives
 from phistar.sim.left_out import tell_left_out
 from phistar.sim.long_rollout import long_rollout
 from phistar.sim.passive import Passive
-from phistar.sim.rollout_kernel import compiled_rollout
+from phistar.sim.rollout_kernel import compiled_rollout, is_written
 from phistar.sim.traced_controller import Controller, compiled_control, control_phase
 from phistar.sim.trajectory import Trajectory
 
@@ -167,7 +165,7 @@ def _run(
 ) -> tuple[np.ndarray, np.ndarray]:
     """q and v over time: by the kernel written out, by that which runs link by link, or in NumPy."""
     model = drives.model
-    written = (is_wide_written(model) if has_wide_links(model) else compilable(model)) and Passive(model).traceable
+    written = is_written(model) and Passive(model).traceable
     held = given is not None or not (written or controller)
     control = None if held else control_phase(controller or _nothing(model), memory)
     if memory.row:

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from phistar.backends.choice import compilable, is_rollout_written, is_wide_written
 from phistar.backends.code.timeloop import Memory, Phase, TimeLoop, TimeSignature, recorded
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
+from phistar.backends.wide_kernel import fewest_operations
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.sim.closing import closed_again
@@ -16,6 +19,21 @@ from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import Flow, Method, method_named
 from phistar.sim.joint_drives import Drives
 from phistar.sim.passive import Passive
+
+
+def is_written(model: Model) -> bool:
+    """Whether the step of a rollout is straight-line code: of few links, or of compound links as many as compile within
+    the budget."""
+    if not has_wide_links(model):
+        return compilable(model)
+    if is_wide_written(model) or model.embedding is None:
+        return is_wide_written(model)
+
+    def counted() -> bool:
+        operations = fewest_operations(forward_dynamics.wanted(model, ())[0])
+        return operations is not None and is_rollout_written(operations)
+
+    return model.kept("rollout is written", counted)
 
 
 def compiled_rollout(
