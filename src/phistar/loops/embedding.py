@@ -280,7 +280,7 @@ def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = No
     links, others = joint_links(model.tree, q), joint_links(model.tree, shaken)
     for group in groups:
         own = GroupLinks(model, group, links)
-        rows = regular_rows(own, GroupLinks(model, group, others), given) if own.model.loops else own.rows
+        rows = regular_rows(own, GroupLinks(model, group, others), wanted, given) if own.model.loops else own.rows
         choices.append(readonly(_null_space(own, rows) if null_space else _chosen(own, rows, wanted)))
     return model._with(loops=(), embedding=Embedding(model, groups, tuple(choices)))
 

@@ -12,7 +12,7 @@ from phistar.model.compound import Group
 
 EMPTY = 1e-9  # of the largest pivot: below it, a row or a rate adds nothing
 NEARBY = 0.1  # rad, m: how far other positions are looked for
-TRIES = 6
+TRIES = 12
 
 
 def closure_rank(rows: np.ndarray) -> int:
@@ -20,8 +20,9 @@ def closure_rank(rows: np.ndarray) -> int:
     return int(np.linalg.matrix_rank(rows, tol=EMPTY * max(np.abs(rows).max(initial=0.0), 1e-300)))
 
 
-def regular_rows(own: GroupLinks, shaken: GroupLinks, is_given: bool) -> np.ndarray:
-    """Q of a group at its position, or, where that is singular, at a closed one nearby; refused where it was given.
+def regular_rows(own: GroupLinks, shaken: GroupLinks, wanted: set[int], is_given: bool) -> np.ndarray:
+    """Q of a group at its position, or, where that is singular, at a closed one nearby, on a branch on which `wanted`
+    rates determine the others; refused where the position was given.
 
     `shaken` is the group with its joints moved a little, not closed: closures that have no higher rank there have lost
     none here.
@@ -29,7 +30,8 @@ def regular_rows(own: GroupLinks, shaken: GroupLinks, is_given: bool) -> np.ndar
     size = closure_rank(own.rows)
     if size >= closure_rank(shaken.rows):
         return own.rows
-    rng = np.random.default_rng(1)
+    rng, found = np.random.default_rng(1), own.rows
+    follow = [i for i, rate in enumerate(own.group.rates) if rate not in wanted]
     for _ in range(TRIES):
         rows = _rows_near(own, rng)
         near = 0 if rows is None else closure_rank(rows)
@@ -37,8 +39,10 @@ def regular_rows(own: GroupLinks, shaken: GroupLinks, is_given: bool) -> np.ndar
             continue
         if is_given:
             raise _singular(own, size, near)
-        return rows
-    return own.rows
+        if closure_rank(rows[:, follow]) == near:
+            return rows
+        found = rows
+    return found
 
 
 def _rows_near(own: GroupLinks, rng: np.random.Generator) -> np.ndarray | None:
