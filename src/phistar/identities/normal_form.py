@@ -102,7 +102,7 @@ def _cited(instance: Instance) -> tuple[str, str]:
     for law in LAWS:
         if not law.needs and _says(law, instance):
             return titled(law)
-    names = [name for name in _leaves(instance) if name != "inverse"]
+    names = [name for name in _leaves(instance) if name != "inverse"] or ["inverse"]
     return ", ".join(names[:4]) + (", …" if len(names) > 4 else ""), ""
 
 
