@@ -15,6 +15,7 @@ from scipy.linalg import solve_discrete_are
 from scipy.stats import chi2
 
 import phistar as ps
+from phistar.cli.benchmark.robots import build
 from phistar.estimation.pose_filter import PoseEstimate
 from phistar.estimation.sigma_points import slopes, small_displacements
 from phistar.spatial.rotations import exp
@@ -86,6 +87,29 @@ def collisions() -> None:
             end="",
         )
         print(f", by the true covariance {100 * known:.1f} %, whitened by M {100 * detected(whitening):.1f} %")
+
+
+def isolation() -> None:
+    """Pushes of 50 N on every link of a Panda, anywhere within 10 cm of its frame: which link, by 1 % of error."""
+    arm, rng, pushes = build("panda"), np.random.default_rng(2), 500
+    nv, links = arm.nv, [body.name for body in arm.bodies]
+    mixing = np.diag(np.linspace(0.5, 0.05, nv)) @ (np.eye(nv) + 0.3 * rng.normal(size=(nv, nv)))
+    draws = {"normal": rng.normal, "Laplace": rng.laplace, "uniform": lambda size: rng.uniform(-1.0, 1.0, size)}
+    for name, draw in draws.items():
+        test = ps.estimation.CollisionTest.calibrated(draw(size=(100_000, nv)) @ mixing.T, WINDOW, 0.01)
+        among, right, felt = 0, 0, 0
+        for _ in range(pushes):
+            q, link, force = arm.random(rng), links[rng.integers(len(links))], rng.normal(size=3)
+            force *= 50.0 / np.linalg.norm(force)
+            wrench = np.concatenate([np.cross(rng.uniform(-0.1, 0.1, 3), force), force])
+            window = draw(size=(WINDOW, nv)) @ mixing.T + wrench @ ps.jacobian(arm, q, link)
+            if test.check(window).alarm[0]:
+                found = test.isolate(arm, q, window)
+                felt, among, right = felt + 1, among + (link in found.possible), right + (found.link == link)
+        print(
+            f"{name} noise: of {felt} touches felt, the link is among those left possible in {100 * among / felt:.1f} %"
+        )
+        print(f"  (99 % stated), and the innermost of them in {100 * right / felt:.1f} %")
 
 
 def poses() -> None:
@@ -171,6 +195,7 @@ def main() -> None:
     regulator()
     kalman()
     collisions()
+    isolation()
     poses()
 
 

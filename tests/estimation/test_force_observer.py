@@ -5,7 +5,6 @@ import pytest
 
 import phistar as ps
 from phistar.estimation.force_observer import generalized_momentum, momentum_forces
-from tests.export.test_export_c import called, compiled, needs_compiler
 
 
 @pytest.fixture(scope="module")
@@ -56,50 +55,6 @@ def test_a_push_is_found_and_where_it_acts(arm):
     assert np.allclose(memory.force, found[29], atol=1e-10)
 
 
-@pytest.mark.parametrize("draw", ["normal", "laplace", "uniform"])
-def test_false_alarms_are_as_many_as_stated(draw):
-    rng, mixing = np.random.default_rng(7), np.random.default_rng(0).normal(size=(6, 6))
-
-    def noise(windows):
-        return getattr(rng, draw)(size=(5 * windows, 6)) @ mixing.T
-
-    test = ps.estimation.CollisionTest.calibrated(noise(100_000), window=5, false_alarms=0.01)
-    assert test.check(noise(100_000)).alarm.mean() == pytest.approx(0.01, rel=0.1)
-
-
-def test_a_touch_is_found_and_isolated():
-    rng = np.random.default_rng(0)
-    test = ps.estimation.CollisionTest.calibrated(0.1 * rng.normal(size=(20_000, 6)), window=10, false_alarms=0.01)
-    touched = 0.1 * rng.normal(size=(1000, 6))
-    touched[:, :4] += 0.3  # a force on the fourth link is felt by no joint beyond
-    found = test.check(touched)
-    assert found.alarm.all() and np.mean(found.joint == 3) > 0.97
-
-
 def test_bad_settings_get_a_sentence(arm):
     with pytest.raises(ps.ShapeError, match="gain must be positive"):
         ps.estimation.ForceObserver(arm, gain=-1.0)
-    with pytest.raises(ps.ShapeError, match="at least 1000 are needed"):
-        ps.estimation.CollisionTest.calibrated(np.random.default_rng(0).normal(size=(500, 6)))
-    with pytest.raises(ps.ShapeError, match="finite"):
-        ps.estimation.CollisionTest.calibrated(np.full((20_000, 6), np.nan))
-
-
-@needs_compiler
-def test_the_observer_in_c_finds_the_same_forces(arm, tmp_path):
-    observer, rng = ps.estimation.ForceObserver(arm, gain=80.0, period=2e-3), np.random.default_rng(4)
-    code = compiled(observer.export_c(tmp_path))
-    q, v, tau = arm.random(rng, (6,)), rng.normal(size=(6, arm.nv)), rng.normal(size=(6, arm.nv))
-    memory = observer.start(q[0], v[0])
-    row = np.concatenate(memory)
-    for k in range(1, 6):
-        memory = observer.update(memory, q[k], v[k], tau[k - 1])
-        (row,) = called(code, (q[k], v[k], tau[k - 1], row), (3 * arm.nv,))
-        assert np.allclose(row, np.concatenate(memory), rtol=1e-10, atol=1e-9)
-
-
-def test_a_log_with_holes_says_where(arm):
-    q = np.zeros((5, arm.nv))
-    q[3, 1] = np.nan
-    with pytest.raises(ps.PhistarError, match="q is not finite in 1 samples, the first is 3"):
-        ps.estimation.ForceObserver(arm).run(q, np.zeros((5, arm.nv)), np.zeros((5, arm.nv)))

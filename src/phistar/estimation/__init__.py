@@ -4,6 +4,7 @@ from phistar.estimation.acceleration_accuracy import forward_errors, graded_chai
 from phistar.estimation.boundary import BoundaryValueProblem, Solution
 from phistar.estimation.chain_sampling import SampledConfigurations, sample_configurations
 from phistar.estimation.chandrasekhar import PropagatedGains, propagated_gains
+from phistar.estimation.collision_alarm import Collision, CollisionTest, Touched
 from phistar.estimation.composite import CompositeBodies, composite_bodies
 from phistar.estimation.covariances import (
     AccelerationParts,
@@ -14,8 +15,6 @@ from phistar.estimation.covariances import (
 )
 from phistar.estimation.filtering import Filtered, forward_dynamics
 from phistar.estimation.force_observer import (
-    Collision,
-    CollisionTest,
     ForceObserver,
     Observed,
     generalized_momentum,
@@ -51,6 +50,7 @@ __all__ = [
     "Smoother",
     "Solution",
     "StateSpace",
+    "Touched",
     "acceleration_parts",
     "closed_form_inverse",
     "composite_bodies",

@@ -1,4 +1,4 @@
-"""External forces from what a robot knows of itself: the momentum observer, and a test for collisions on it.
+"""External forces from what a robot knows of itself: the momentum observer.
 
 p = ℳθ̇ changes by ṗ = T + C*θ̇ − 𝒢 + T_e, with C*θ̇ = ℳ̇θ̇ − 𝒞 by two sweeps; the observer's r follows T_e through a
 filter of first order, ṙ = K(T_e − r), and needs neither accelerations nor ℳ⁻¹ (De Luca and Mattone 2003).
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.array_types import Array, BoolArray
+from phistar.array_types import Array
 from phistar.dynamics import jacobian
 from phistar.errors import PhistarError, ShapeError
 from phistar.export import export_c
@@ -180,84 +180,3 @@ class ForceObserver:
         """The force [moment; force] (…, 6) at a frame, world axes, that is nearest to joint forces (…, nv): J*f = r."""
         J = jacobian(self.model, q, frame)
         return np.matmul(np.linalg.pinv(np.swapaxes(J, -1, -2)), np.asarray(force)[..., None])[..., 0]
-
-
-@short_repr
-class Collision(NamedTuple):
-    """For each window: the `statistic`, whether it is an `alarm`, and the outermost `joint` that feels it, −1 where no
-    joint does: the link that it carries, or one beyond, was touched."""
-
-    statistic: Array
-    alarm: BoolArray
-    joint: Array
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class CollisionTest:
-    """Whether observed joint forces are more than the sensors' noise, at a stated rate of false alarms.
-
-    Mahalanobis distances of window means, with mean, covariance and threshold from a run without contact: they are the
-    sensors' own, whatever their distribution. Whitening by the mass matrix, D^(−½)(I − HψK), would be right only for
-    noise whose covariance is ℳ.
-    """
-
-    mean: Array
-    inverse: Array
-    window: int
-    threshold: float
-    thresholds: Array
-    false_alarms: float
-
-    @staticmethod
-    def calibrated(forces: Any, window: int = 10, false_alarms: float = 0.01) -> CollisionTest:
-        """The test for forces like these (T, nv), observed while nothing touched the robot.
-
-        Parameters
-        ----------
-        forces : (T, nv)
-            The observer's estimates; a hundred windows for each false alarm in them, at least.
-        window : int
-            Samples whose mean is judged.
-        false_alarms : float
-            The part of windows without contact that raise an alarm.
-
-        Returns
-        -------
-        CollisionTest
-        """
-        means = _windows(forces, window)
-        if not 0.0 < false_alarms < 1.0 or len(means) * false_alarms < 10.0:
-            raise ShapeError(
-                f"{len(means)} windows cannot show a rate of false alarms of {false_alarms:g}: at least "
-                f"{10.0 / max(false_alarms, 1e-12):.0f} are needed."
-            )
-        mean, covariance = means.mean(axis=0), np.atleast_2d(np.cov(means.T))
-        try:
-            inverse = np.linalg.inv(covariance)
-        except np.linalg.LinAlgError:
-            raise ShapeError("The forces do not vary: a sensor without noise cannot be calibrated.") from None
-        away = means - mean
-        statistic = np.einsum("wi,ij,wj->w", away, inverse, away)
-        each = np.quantile(np.abs(away), 1.0 - false_alarms / away.shape[1], axis=0)
-        return CollisionTest(mean, inverse, window, float(np.quantile(statistic, 1 - false_alarms)), each, false_alarms)
-
-    def check(self, forces: Any) -> Collision:
-        """The windows of forces (T, nv), one after the other."""
-        away = _windows(forces, self.window) - self.mean
-        statistic = np.einsum("wi,ij,wj->w", away, self.inverse, away)
-        alarm = statistic > self.threshold
-        felt = np.abs(away) > self.thresholds
-        outermost = np.where(felt.any(axis=1), away.shape[1] - 1 - np.argmax(felt[:, ::-1], axis=1), -1)
-        return Collision(statistic, alarm, np.where(alarm, outermost, -1))
-
-
-def _windows(forces: Any, window: int) -> np.ndarray:
-    """Means of windows side by side, (w, nv)."""
-    array = np.asarray(forces, dtype=float)
-    if array.ndim != 2 or window < 1 or len(array) < window or not np.isfinite(array).all():
-        raise ShapeError(
-            f"Forces are (T, nv), finite, with at least one window of {window} samples; not {array.shape}."
-        )
-    count = len(array) // window
-    return array[: count * window].reshape(count, window, -1).mean(axis=1)
