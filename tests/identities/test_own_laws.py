@@ -3,10 +3,8 @@
 import pytest
 
 import phistar as ps
+from phistar.expression.own_laws import forget_derivations
 from phistar.identities.law import LAWS
-from phistar.identities.match import factor_rules, word_rules
-from phistar.identities.rewriter import forms, simplify
-from phistar.sweeps.search import cheapest, offered, searched
 
 
 @pytest.fixture(autouse=True)
@@ -15,8 +13,7 @@ def registry():
     before = list(LAWS)
     yield
     LAWS[:] = before
-    for remembered in (word_rules, factor_rules, forms, simplify, searched, offered, cheapest):
-        remembered.cache_clear()
+    forget_derivations()
 
 
 def test_a_true_law_is_used_from_then_on():

@@ -11,6 +11,7 @@ from phistar.errors import StatementError
 from phistar.expression.mechanisms import mechanisms
 from phistar.expression.verdict import refuted
 from phistar.identities import law as laws
+from phistar.identities.known_inverses import inverse_lemmas
 from phistar.identities.law import LAWS, SENTENCES, TREE, Law, Setting
 from phistar.identities.match import WordRule, factor_rules, is_word, word_rules
 from phistar.identities.polynomial import expand
@@ -21,7 +22,10 @@ from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.search import cheapest, offered, searched
 
-_PROGRAMS = program_of, derived_program
+_REMEMBERED = (
+    *(word_rules, factor_rules, inverse_lemmas, forms, simplify, searched, offered, cheapest),
+    *(program_of, derived_program),
+)
 USES = ("choice", "always", "never")
 
 
@@ -67,11 +71,16 @@ def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callab
             raise StatementError(f"There is a law {name} already; give yours another name.")
         _check(name, statement, needs, as_rule == "always")
         made = laws.law(citation, *needs, as_rule=as_rule, own=True)(statement)  # type: ignore[arg-type]
-        for remembered in (word_rules, factor_rules, forms, simplify, searched, offered, cheapest, *_PROGRAMS):
-            remembered.cache_clear()
+        forget_derivations()
         return made
 
     return declare
+
+
+def forget_derivations() -> None:
+    """Derive everything anew from now on: the laws have changed."""
+    for remembered in _REMEMBERED:
+        remembered.cache_clear()
 
 
 def _check(name: str, statement: Callable[[Any], tuple[Any, Any]], needs: tuple[str, ...], always: bool) -> None:

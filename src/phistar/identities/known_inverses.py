@@ -52,7 +52,7 @@ def _lemma_of(whole: Inverse, symbols: Symbols, setting: Setting) -> tuple[Rewri
     """What a lemma says an inverse is, the names of the laws that show it, and their citations."""
     with suppress(TooManyTerms, TooManyLetters, Endless):
         path = as_polynomial(expand(whole.of), symbols, setting, ())
-        for rule, known, there in _lemmas(symbols, setting):
+        for rule, known, there in inverse_lemmas(symbols, setting):
             c = ratio(path[-1][1], there[-1][1])
             if c:
                 laws = [x.law for x, _ in path if x] + [rule.law]
@@ -63,7 +63,7 @@ def _lemma_of(whole: Inverse, symbols: Symbols, setting: Setting) -> tuple[Rewri
 
 
 @cache
-def _lemmas(symbols: Symbols, setting: Setting) -> tuple[tuple[FactorRule, Node, Path], ...]:
+def inverse_lemmas(symbols: Symbols, setting: Setting) -> tuple[tuple[FactorRule, Node, Path], ...]:
     """Lemmas of the form X⁻¹ = Y, with X and its way to normal form."""
     found = []
     for rule in factor_rules(symbols, setting):
