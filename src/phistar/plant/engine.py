@@ -90,13 +90,17 @@ class Engine:
     def __init__(self, system: System, checked: bool = False, actuators: Sequence[Actuator] = ()) -> None:
         self.system, self.checked = system, checked
         self.tables = _tables(system) | drive_tables(actuators, system.model.nv) | no_scenes()
+        places = len(self.tables["q"])
+        self._state = np.zeros(places + len(self.tables["rates"]))  # q and v, kept in one copy
+        self.tables["q"], self.tables["rates"] = self._state[:places], self._state[places:]
         self.moves = TreeMoves(
             system.model, system.trees, self.tables, len(system.free), len(system.rows), carrying_nodes(system)
         )
         flat = sorted(system.shapes, key=lambda shape: record_of(shape.shape).kind == s.HALFSPACE)
         self.shape_names = tuple(shape.name for shape in flat)
-        self._kept_q, self._kept_v = np.zeros_like(self.tables["q"]), np.zeros_like(self.tables["rates"])
+        self._kept = self._state.copy()
         self._kept_rows = self.tables["rows"][:, c.MEMORY].copy()
+        self._remembers = bool(self.tables["counts"][c.ROWS])
         self._lanes: SceneLanes | None = None
         self.tangents: Any = None  # the derivative of its step, once it was asked for
         self.bind()
@@ -146,15 +150,17 @@ class Engine:
 
     def _keep(self) -> None:
         """Save the state, in case the step is repeated."""
-        self._kept_q[:], self._kept_v[:] = self.q, self.v
-        self._kept_rows[:] = self.tables["rows"][:, c.MEMORY]
+        self._kept[:] = self._state
+        if self._remembers:
+            self._kept_rows[:] = self.tables["rows"][:, c.MEMORY]
 
     def _run(self) -> None:
         self.serve()
-        self.check()
+        if self.moves.error is not None:
+            self.check()
         while self.counts[c.FULL]:
             self.grow()
-            self.q[:], self.v[:] = self._kept_q, self._kept_v
+            self._state[:] = self._kept
             self.tables["rows"][:, c.MEMORY] = self._kept_rows
             self.counts[c.READY] = self.counts[c.CONTACTS] = 0
             self.serve()

@@ -44,6 +44,7 @@ class Session:
         self.fields = fields
         self.drag = _free_damping(system.model)
         self.engine.tables["drag"][: len(self.drag)] = self.drag
+        self.is_pushed = bool(fields) or bool(self.drag.any())  # from outside, by what Python evaluates
         self.model = system.model
         self._last: PlantState | None = None
         self._driven: np.ndarray | None = None  # forces without fields, which follow the state
@@ -197,7 +198,7 @@ class Session:
 
     def act_fields(self, h: float) -> None:
         """Fields and the drag of free bodies as they are at the start of a step of h seconds."""
-        if not (self.fields or self.drag.any()):
+        if not self.is_pushed:
             return
         engine, model = self.engine, self.model
         if self._driven is None:

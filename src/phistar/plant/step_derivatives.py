@@ -75,7 +75,7 @@ def step_derivatives(plant: Plant, state: PlantState, command: Any = None, h: fl
             "A step with delayed actuators depends on earlier commands; set delay=0 to differentiate it."
         )
     session, engine = plant.session, plant.session.engine
-    outside = bool(session.fields) or bool(session.drag.any())
+    outside = session.is_pushed
     session.load(state)
     session.drive(command, h=h)
     session.act_fields(h)
