@@ -76,7 +76,7 @@ def test_environments_that_cannot_be_are_refused():
     for make, match in (
         (lambda: PlantEnv(passive), "no actuators"),
         (lambda: PlantEnv(arm(), period=0.003), "whole steps"),
-        (lambda: PlantVectorEnv(arm(), 0), "one at least"),
+        (lambda: PlantVectorEnv(arm(), 0), "one environment of each"),
         (lambda: PlantEnv(arm()).step([1.0]), "finite numbers"),
     ):
         with pytest.raises(ps.PhistarError, match=match):
@@ -94,3 +94,48 @@ def test_many_at_once_refuse_fields_which_python_evaluates():
     plant.add_field(Wind())
     with pytest.raises(ps.PhistarError, match="has fields, which Python evaluates"):
         PlantVectorEnv(plant, 2, start=start)
+
+
+def heavier(factor, friction):
+    """The arm with other masses, on a floor of other friction."""
+    model = ps.load("planar2")
+    own = {body.name: body.inertia for body in model.bodies}
+    plant = ps.Plant()
+    plant.add_shape(ps.Plane(), at=ps.Pose(xyz=(0, 0, -0.8)))
+    made = {name: ps.Inertia(factor * i.mass, i.com, factor * i.tensor) for name, i in own.items()}
+    plant.add(model.replace(inertias=made), "arm")
+    plant.default_contact(ps.Surface(friction=friction))
+    plant.actuate("arm", "force", limits=4.0)
+    return plant
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_environments_of_randomized_plants_each_move_as_their_own(threads):
+    from phistar.gym_plants import PlantVectorEnv
+
+    numbers = [(1.0, 0.3), (1.4, 0.6), (0.7, 0.9)]
+    plants = [heavier(*each) for each in numbers]
+    envs = PlantVectorEnv(plants, 7, start=start, period=0.02, threads=threads)
+    seen, _ = envs.reset(seed=2)
+    actions = np.linspace(-1.0, 1.0, 14).reshape(7, 2)
+    after = envs.step(actions)[0]
+    assert envs.variant.tolist() == [0, 0, 1, 1, 2, 2, 2]
+    for k, own in enumerate(envs.variant):
+        alone = PlantVectorEnv(
+            heavier(*numbers[own]), 1, start=lambda rng, k=k: (seen[k, :2], seen[k, 2:]), period=0.02
+        )
+        np.testing.assert_allclose(after[k], alone.step(actions[k : k + 1])[0][0], rtol=1e-9, atol=1e-12)
+    assert len({tuple(np.round(row, 6)) for row in after}) == 7
+    envs.close()
+
+
+def test_plants_that_are_not_alike_and_vectors_too_small_are_refused():
+    from phistar.gym_plants import PlantVectorEnv
+
+    other = ps.Plant()
+    other.add(ps.load("puma560"), "arm")
+    other.actuate("arm", "force")
+    with pytest.raises(ps.ShapeError, match="alike but for their numbers"):
+        PlantVectorEnv([arm(), other], 4)
+    with pytest.raises(ps.ShapeError, match="one environment of each"):
+        PlantVectorEnv([arm(), arm()], 1)

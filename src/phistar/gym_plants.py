@@ -2,23 +2,26 @@
 
     env = PlantEnv(plant, reward=lambda view: view.v[0])
     envs = PlantVectorEnv(plant, 1024, reward=lambda view: view.v[:, 0])
+    envs = PlantVectorEnv([drawn(rng) for _ in range(32)], 1024)  # masses, friction, … of your own drawing
 
 A reward and an end of your own see a `PlantView`: of one environment, or of all of them with a leading axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from phistar.backends.machine.threads import thread_count
 from phistar.errors import PhistarError, ShapeError
 from phistar.plant.measurements import Instant, Measurements
 from phistar.plant.plant import Plant
 from phistar.plant.scene_batch import SceneBatch, scene_cuts
-from phistar.plant.session import Diverged
+from phistar.plant.session import Diverged, Session
 from phistar.view.environment_pictures import Pictures
 
 try:
@@ -184,19 +187,58 @@ class PlantEnv(gymnasium.Env):
         return np.concatenate(self._state())
 
 
-class PlantVectorEnv(gymnasium.vector.VectorEnv):
-    """Many environments of one plant, stepped at once over the cores.
+def _check_alike(plants: Sequence[Plant]) -> None:
+    """Refuse plants that cannot be one another's variants."""
+    first = plants[0]
+    for number, other in enumerate(plants[1:], 1):
+        sizes = [(each.model.nq, each.model.nv, each.nu, len(each.system.rows)) for each in (first, other)]
+        if sizes[0] != sizes[1]:
+            raise ShapeError(
+                f"Plants of one vector are alike but for their numbers; the first has nq, nv, commands and rows "
+                f"{sizes[0]}, number {number} has {sizes[1]}."
+            )
 
-    The parameters are those of `PlantEnv`; `reward` and `terminated` see a `PlantView` with a leading axis and give
-    (num_envs,). Observations are [q; v], (num_envs, nq + nv). An environment whose episode has ended begins anew with
-    the next step (`AutoresetMode.NEXT_STEP`).
+
+def _shared_out(
+    plants: Sequence[Plant], count: int, threads: int | None
+) -> tuple[list[slice], list[Session], list[int]]:
+    """Environments in stretches, each with a session of its plant and the plant's number; one plant's are cut for
+    threads, those of several are of one plant each."""
+    if len(plants) == 1:
+        cuts = scene_cuts(count, threads)
+        return cuts, plants[0].sessions(len(cuts)), [0] * len(cuts)
+    bounds = np.linspace(0, count, len(plants) + 1).astype(int).tolist()
+    cuts = [slice(a, b) for a, b in pairwise(bounds)]
+    return cuts, [plant.sessions(1)[0] for plant in plants], list(range(len(plants)))
+
+
+class PlantVectorEnv(gymnasium.vector.VectorEnv):
+    """Many environments of one plant, or of plants with randomized parameters, stepped at once over the cores.
+
+    Parameters
+    ----------
+    plant : Plant or plants
+        What moves. Of several, made alike but with masses, placements, friction or gains of their own, each has as many
+        environments as the others; `variant` says which it is. They share what is compiled, so that one more takes
+        well below a second; `scene.setting(seed).plant` draws them from a scene's random numbers.
+    num_envs : int
+        How many environments.
+    reward, terminated : callable, optional
+        Of a `PlantView` with a leading axis, giving (num_envs,).
+    start, period, step, duration, largest
+        As of `PlantEnv`.
+    threads : int, optional
+        How many; as many as there are cores by default.
+
+    Observations are [q; v], (num_envs, nq + nv). An environment whose episode has ended begins anew with the next step
+    (`AutoresetMode.NEXT_STEP`).
     """
 
     metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}  # noqa: RUF012 - gymnasium's own way
 
     def __init__(
         self,
-        plant: Plant,
+        plant: Plant | Sequence[Plant],
         num_envs: int = 1,
         reward: Callable[[PlantView], Any] | None = None,
         terminated: Callable[[PlantView], Any] | None = None,
@@ -207,18 +249,25 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
         largest: float = 100.0,
         threads: int | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise ShapeError(f"A vector of environments has one at least; it was asked for {num_envs}.")
-        self._task = _Task(plant, period, step, duration, start, largest)
+        plants = [plant] if isinstance(plant, Plant) else list(plant)
+        if num_envs < max(len(plants), 1) or not plants:
+            raise ShapeError(
+                f"A vector of environments has a plant at least, and one environment of each; it was given "
+                f"{len(plants)} plants and asked for {num_envs}."
+            )
+        _check_alike(plants)
+        self._tasks = [_Task(each, period, step, duration, start, largest) for each in plants]
+        self._task = self._tasks[0]
         self._reward, self._terminated, self.num_envs = reward, terminated, num_envs
-        size = plant.model.nq + plant.model.nv
+        size = plants[0].model.nq + plants[0].model.nv
         self.single_action_space = self._task.action_space
         self.single_observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float64)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._cuts = scene_cuts(num_envs, threads)
-        count = len(self._cuts)
-        self._sessions = plant.sessions(count)
+        self._cuts, self._sessions, self._owners = _shared_out(plants, num_envs, threads)
+        self.variant = np.repeat(self._owners, [cut.stop - cut.start for cut in self._cuts])
+        most = thread_count() if threads is None else int(threads)
+        count = min(len(self._cuts), max(most, 1))
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
         self.reset(seed=0)
 
@@ -226,7 +275,7 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
         super().reset(seed=seed)
         plant = self._task.plant
         rows = len(plant.system.rows) + plant.closures
-        made = [self._task.begin(self.np_random) for _ in range(self.num_envs)]
+        made = [self._tasks[own].begin(self.np_random) for own in self.variant]
         q, v = (np.array(x) for x in zip(*made, strict=True))
         self._parts = [SceneBatch(q[cut], v[cut], rows, plant.nu) for cut in self._cuts]
         self._t, self._over = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
@@ -257,16 +306,13 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
             self._parts[number].run(self._sessions[number], given[self._cuts[number]], task.step, task.steps)
 
         numbers = range(len(self._parts))
-        if self._pool is None:
-            work(0)
-        else:
-            list(self._pool.map(work, numbers))
+        list(map(work, numbers) if self._pool is None else self._pool.map(work, numbers))
         return np.concatenate([part.failed < task.steps for part in self._parts])
 
     def _begin_anew(self, scenes: np.ndarray) -> None:
-        for cut, part in zip(self._cuts, self._parts, strict=True):
+        for cut, part, own in zip(self._cuts, self._parts, self._owners, strict=True):
             for number in np.flatnonzero(scenes[cut]):
-                part.put(int(number), *self._task.begin(self.np_random))
+                part.put(int(number), *self._tasks[own].begin(self.np_random))
         self._t[scenes] = 0.0
 
     def _seen(self) -> np.ndarray:

@@ -246,7 +246,7 @@ def _nothing(q: np.ndarray, *vectors: np.ndarray) -> np.ndarray:
 
 
 def _long(model: Model) -> TensorKernel:
-    """Of long robots: Hessians of each joint force along each direction, in O(n) each."""
+    """Hessians of long robots, of each joint force along each direction, in O(n) each."""
     nv, places = model.nv, _on_one_way(model)
     unit, none = np.eye(nv), np.zeros((nv, nv))
 

@@ -121,7 +121,7 @@ def _known(model: Model, first: First, q: np.ndarray, v: np.ndarray, a: np.ndarr
 
 
 def _entries(model: Model, found: list[Sparse]) -> Iterator[Iterator[tuple[tuple[int, int, int], Any]]]:
-    """Of each tensor its entries by place: by q and v twice from the diagonal on, ∂ℳ above it."""
+    """Entries of each tensor by place: by q and v twice from the diagonal on, ∂ℳ above it."""
     nv, rates = model.nv, range(model.nv)
     by_q, by_v, mass = ([[found[(table * nv + i) * nv + j] for j in rates] for i in rates] for table in range(3))
     turned = _turning(model)

@@ -218,7 +218,7 @@ class Mechanism:
         return (x + x.T) / 2 if "symmetric" in traits else x
 
     def __getitem__(self, name: str) -> Any:
-        """What a definition calls by a name: a function, or an operator of the masses and armature it is about."""
+        """The function that a definition calls by a name, or the operator of the masses and armature it is about."""
         if name not in DEFINED:
             return (self.made | FUNCTIONS | self.about)[name]
         if (self.key, name) not in self.known:

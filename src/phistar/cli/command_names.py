@@ -31,7 +31,7 @@ def scenes(incomplete: str) -> list[str]:
 
 
 def shown(incomplete: str) -> list[str]:
-    """Whatever can be looked at."""
+    """Names of robots, scenes and folders of runs, which `phistar view` takes."""
     return list(dict.fromkeys([*robots(incomplete), *scenes(incomplete)]))
 
 

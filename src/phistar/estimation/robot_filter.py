@@ -110,7 +110,7 @@ class RobotFilter:
             raise ShapeError(f"The longest step must be positive; it is {self.longest!r:.50}.")
 
     def start(self, q: Any, v: Any, *, position: Any, rate: Any, t: float = 0.0) -> RobotEstimate:
-        """What is believed at first: a state, and the standard deviations of its coordinates and rates.
+        """The first belief: a state, and the standard deviations of its coordinates and rates.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ def searched_on_robot(e: Expression, matrix: bool) -> Search:
 
 
 def _counted(e: Expression, matrix: bool) -> Statements | None:
-    """What is counted on the robot of a statement; None where there is none, or nothing that moves."""
+    """Count a form on the robot of a statement; None where there is none, or nothing that moves."""
     if e.model is None or not e.model.nv or e.form != ARTICULATED or has_wide_links(e.model):
         return None
     if not names_its_frames(e.node):

@@ -186,7 +186,7 @@ def _overlaps_with(rule: Rule, rules: Mapping[Word, Rule]) -> Iterator[tuple[Ter
 
 
 def overlaps(one: Rule, two: Rule) -> Iterator[tuple[Terms, Uses]]:
-    """What has to vanish: the two ways to rewrite xyz, where one left side is xy and the other yz."""
+    """Differences that have to vanish: the two ways to rewrite xyz, where one left side is xy and the other yz."""
     for size in range(1, min(len(one.lead), len(two.lead)) + (one is not two and len(one.lead) != len(two.lead))):
         if one.lead[-size:] == two.lead[:size] and len(one.lead) + len(two.lead) - size <= LONGEST_WORD:
             before, after = one.lead[:-size], two.lead[size:]

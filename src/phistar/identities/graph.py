@@ -137,7 +137,7 @@ def memoryless_letters(node: Node) -> list[Symbol]:
 
 
 def compound(symbol: Symbol) -> Node:
-    """What a symbol is in others."""
+    """Definition of a symbol in terms of other symbols."""
     from phistar.operators.symbols import Symbols
 
     if symbol.name in MADE:

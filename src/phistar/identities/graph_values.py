@@ -1,4 +1,4 @@
-"""What a statement computes, as a hash-consed graph of values: what is equal is one object, computed once."""
+"""Values that a statement computes, as a hash-consed graph: equal ones are one object, computed once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Value(Unique):
 
 @dataclass(frozen=True, eq=False)
 class Operand(Value):
-    """What the statement is applied to: a vector x of the space, or (columns) the identity on it."""
+    """The operand of a statement: a vector x of the space, or (columns) the identity on it."""
 
     space: Space
     columns: bool

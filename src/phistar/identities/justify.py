@@ -71,7 +71,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Rewrite:
-    """What a node became, and why, made when it is asked for."""
+    """A node after a rewrite, with the reason, made when it is asked for."""
 
     node: Node
     uses: Callable[[], Uses] = NONE

@@ -49,7 +49,7 @@ def by_known_inverse(node: Node, known: list[Symbols], setting: Setting) -> Step
 
 
 def _lemma_of(whole: Inverse, symbols: Symbols, setting: Setting) -> tuple[Rewrite, str, str] | None:
-    """What a lemma says an inverse is, the names of the laws that show it, and their citations."""
+    """The inverse that a lemma gives, the names of the laws that show it, and their citations."""
     with suppress(TooManyTerms, TooManyLetters, Endless):
         path = as_polynomial(expand(whole.of), symbols, setting, ())
         for rule, known, there in inverse_lemmas(symbols, setting):

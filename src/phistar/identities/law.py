@@ -38,7 +38,7 @@ ANY_TO_TORQUES = Symbol("X_joints", MOTIONS, TORQUES, frozenset({"memoryless", "
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known of the mechanism; a law applies when its needs are met."""
+    """Facts about the mechanism; a law applies when its needs are met."""
 
     serial: bool = True
     tips: bool = True

@@ -46,12 +46,12 @@ class WordRule:
 
     @property
     def group(self) -> tuple[str, bool]:
-        """What it is chosen with."""
+        """Group of laws that it is chosen with."""
         return self.law.group, self.law.apart and self.adjoint
 
     @cached_property
     def letters(self) -> frozenset[Node]:
-        """What must be there for the law to have anything to say."""
+        """Letters without which the law does not apply."""
         return frozenset(letter for letter in self.left if not _is_wild(letter))
 
     @cached_property

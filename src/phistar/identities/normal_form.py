@@ -61,7 +61,7 @@ def with_numbers_sorted(steps: list[Step], polynomial: Polynomial, node: Node) -
 def _next(
     polynomial: Polynomial, rules: Rules, wild: tuple[WordRule, ...]
 ) -> tuple[Polynomial | None, str, str, Callable[[], Uses]]:
-    """What the first rule that fits makes of a polynomial, and why."""
+    """Apply the first rule that fits to a polynomial; return the result with the reason."""
     for rule in wild:
         uses: list[Use] = []
         after = rule.applied(polynomial, uses)

@@ -182,7 +182,7 @@ def _parts(node: Node) -> Iterator[Node]:
 
 
 def _normal_inside(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
-    """What stays an inverse, with its inside in normal form, inner ones first."""
+    """Inverses that stay, with their insides in normal form, inner ones first."""
     steps: list[Step] = []
     for opened in open_inverses(node):
         rules = rules_for((opened.of,), symbols, setting)

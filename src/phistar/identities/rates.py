@@ -59,7 +59,7 @@ _OF_MOTION = ("C", "Jdot_v", "Psi_dot", "Psi_prime", "alpha", "Psi_ddot", "B_v")
 
 
 def rate_of(symbol: Symbol, symbols: Symbols, setting: Setting) -> Node:
-    """What a letter ∂_w X stands for, in letters that sweeps know."""
+    """Meaning of a letter ∂_w X, in letters that sweeps know."""
     if symbol.name == LOG_DET:
         return log_det_rule(symbol, symbols, setting)
     inner, along, *of_rates = symbol.of

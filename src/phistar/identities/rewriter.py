@@ -151,7 +151,7 @@ def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tup
 
 
 def _squares(node: Node, symbols: Symbols, setting: Setting) -> Iterator[Form]:
-    """Of a number x*Sx, the forms of x: both sides change alike."""
+    """Forms of x in a number x*Sx: both sides change alike."""
     factors = node.factors if isinstance(node, Product) and node.domain == node.codomain == SCALARS else ()
     right = product_of(factors[len(factors) // 2 + 1 :])
     if len(factors) < 5 or adjoint(right) is not product_of(factors[: len(factors) // 2]):
@@ -244,7 +244,7 @@ def _by_innovations(node: Node, symbols: Symbols, setting: Setting, known: list[
 
 
 def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
-    """What no lemma inverts (a task-space inertia) is at least simplified inside."""
+    """Simplify the inside of inverses that no lemma resolves, such as a task-space inertia."""
     steps: list[Step] = []
     for opened in open_inverses(node):
         for inner in simplify(opened.of, symbols, setting, True).steps:
@@ -254,7 +254,7 @@ def _inside_inverses(node: Node, symbols: Symbols, setting: Setting) -> list[Ste
 
 
 def _inside_brackets(node: Node, symbols: Symbols, setting: Setting) -> list[Step]:
-    """What a bracket is made from is simplified apart: the brackets of equal vectors are equal."""
+    """Simplify the vectors of brackets apart: the brackets of equal vectors are equal."""
     steps: list[Step] = []
     for letter in (x for x in letters(node) if isinstance(x, Symbol) and x.name in BRACKETS):
         made = letter.of[0]
@@ -305,7 +305,7 @@ _RULES = {LOG_DET: ("gradient of log det", "RJK91 lemma 1; KJR92 eq. 57")}
 
 
 def _product_rule(derivative: Symbol, symbols: Symbols, setting: Setting) -> tuple[Node, tuple[Condition, ...]]:
-    """What a derivative is, and what it needs."""
+    """Expand a derivative by the product rule; return it with the facts it needs."""
     needs: tuple[Condition, ...] = ("constant_axes",)
     if derivative.name not in (*PARTIALS, GRADIENT):
         return rate_of(derivative, symbols, setting), needs if setting.constant_axes else ()

@@ -1,4 +1,4 @@
-"""What a statement costs before there is a robot: powers of n with a weight each. It steers the search only.
+"""Cost of a statement before there is a robot: powers of n with a weight each. It steers the search only.
 
 The exact operation counts are made on the program (`phistar.sweeps.cost`).
 """

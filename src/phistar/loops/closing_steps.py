@@ -161,7 +161,7 @@ class Joining:
 
 @dataclass
 class Open:
-    """What hangs on a link while it is worked on: P, z, C, S, g, the compliance of each loop, rank and doubt."""
+    """Quantities of a link while it is worked on: P, z, C, S, g, the compliance of each loop, rank and doubt."""
 
     P: np.ndarray
     z: np.ndarray
@@ -206,8 +206,11 @@ def _closed(how: Joining, x: Open, units: np.ndarray) -> tuple[Open, np.ndarray]
 
 
 def inward(how: Joining, joint: Any, moving: bool, *rows: np.ndarray) -> list[np.ndarray]:
-    """What a link hands on to its parent, and what it keeps. Blocks: the link, its parent, q and T of its joint, its
-    children, the C of frames on it, the right sides of loops that close, the slopes of couplings."""
+    """Compute the blocks that a link hands on to its parent, and those it keeps.
+
+    Blocks: the link, its parent, q and T of its joint, its children, the C of frames on it, the right sides of loops
+    that close, the slopes of couplings.
+    """
     link, over, q, tau, *others, own = rows
     turn, origin, motion, bias = shaped(link, *PLACED)
     units, inertia, armature = shaped(own, (how.count,), (13,), (joint.nv,))

@@ -75,7 +75,7 @@ def _fill(model: Model, made: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.
 
 
 def add_curvature(problem: Problem, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
-    """What the dynamics' own curvature adds to the Hessians of all knots in the sweep, by costates of these knots."""
+    """Add the dynamics' own curvature to the Hessians of all knots in the sweep, by costates of these knots."""
     sweep, model, n = problem.sweep, problem.model, 2 * problem.model.nv
     if not all(joint.kind.flat for joint in model.joints):
         raise ModelError(f"{model.name} turns on quaternions; its steps bend too, and second order leaves that out.")

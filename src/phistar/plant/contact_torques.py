@@ -1,4 +1,4 @@
-"""What the contacts of a motion do to the joints: τ = Hφf of their forces on the bodies."""
+"""Joint forces of the contacts of a motion: τ = Hφf of their forces on the bodies."""
 
 from __future__ import annotations
 

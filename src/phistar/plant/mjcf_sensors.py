@@ -54,7 +54,7 @@ OF_TENDONS: dict[str, SensorKind] = {"TENDONPOS": "tendon_length", "TENDONVEL": 
 
 
 class _Found(NamedTuple):
-    """What `plant.sense` is given."""
+    """Arguments of `plant.sense`."""
 
     kind: SensorKind
     of: str

@@ -87,7 +87,7 @@ def body_inertia(m: Arrays, body: int) -> None:
 
 
 def make_composites(m: Arrays) -> None:
-    """Of every body of trees with all that it carries."""
+    """Make the composite inertia of every body of trees with all that it carries."""
     first, count = m.counts[FIRST_TREE], m.counts[BODIES]
     for body in range(first, count):
         body_inertia(m, body)

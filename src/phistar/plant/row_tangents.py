@@ -148,7 +148,7 @@ def add_row_input(m: Arrays, r: int, column: int, change: float) -> None:
 
 
 def drive_sides(m: Arrays, k: int, h: float) -> None:
-    """What the command of an actuator changes; nothing where it, or a force, is at its bound."""
+    """Add the change that the command of an actuator makes; nothing where it, or a force, is at its bound."""
     kind, rate, r = m.drive_wholes[k, DRIVE_KIND], m.drive_wholes[k, DRIVE_RATE], m.drive_wholes[k, DRIVE_ROW]
     entry, total = m.drive_wholes[k, DRIVE_ENTRY], m.tangent_counts[RATES_OF]
     column, given, low, high = 2 * total + entry, m.command[entry], m.drives[k, DRIVE_LOW], m.drives[k, DRIVE_HIGH]

@@ -264,7 +264,7 @@ def _transmitted(plant: Plant, of: str) -> Read:
 
 
 def _wrench_reader(plant: Plant, frame: str) -> Read:
-    """What the joint of a frame's body passes on to it, at the frame."""
+    """Read the wrench that the joint of a frame's body passes on to it, at the frame."""
     model, body = plant.model, plant.model.frame(frame).body
     if body < 0:
         raise ModelError(f"The frame '{frame:.100}' is the world's, which hangs on no joint.")

@@ -48,7 +48,7 @@ def clear_tangents(m: Arrays) -> None:
 
 
 def keep_start(m: Arrays) -> None:
-    """What the moves need of where the step begins."""
+    """Keep the state at which the step begins, for the moves."""
     for f in range(m.counts[FIRST_TREE]):
         m.start_touched[f] = m.nodes[f, TOUCHED]
         for i in range(9):

@@ -1,4 +1,4 @@
-"""What a user says of tendons: `plant.add_tendon` and `plant.actuate_tendon`."""
+"""The doors of tendons: `plant.add_tendon` and `plant.actuate_tendon`."""
 
 from __future__ import annotations
 

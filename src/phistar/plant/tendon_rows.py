@@ -53,7 +53,7 @@ def tendon_servo(tendon: int, stiffness: float, damping: float, bounds: tuple[fl
 
 
 def tendon_rows(tendons: Sequence[Tendon]) -> list[TendonRow]:
-    """What acts along tendons by itself; strengths of stops and bristles follow from the inertia that is met."""
+    """Rows of springs, stops and friction along tendons; their strengths follow from the inertia that is met."""
     rows: list[TendonRow] = []
     for number, tendon in enumerate(tendons):
         unbounded = ((c.LOW, -np.inf), (c.HIGH, np.inf))

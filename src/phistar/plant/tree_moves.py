@@ -245,7 +245,7 @@ def _coordinates(body: Body) -> np.ndarray:
 
 
 def _modal_tables(kernels: Sequence[TreeKernels], starts: Sequence[int], free: int) -> dict[str, np.ndarray]:
-    """What stiffness and damping of bodies that bend have beside their diagonals, rate by rate."""
+    """Off-diagonal stiffness and damping of bodies that bend, rate by rate."""
     wholes, numbers, firsts = [], [], [0] * (free + 1)
     for own, start in zip(kernels, starts, strict=True):
         for body in own.model.bodies:

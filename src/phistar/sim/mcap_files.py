@@ -58,7 +58,7 @@ class Series:
 
 @dataclass(frozen=True)
 class McapLog:
-    """What a log holds of the messages that are read, by topic: `joints` (JointLog), `transforms` ((parent, child) →
+    """Messages of a log that are read, by topic: `joints` (JointLog), `transforms` ((parent, child) →
     Series of [x y z, qx qy qz qw]), `wrenches` (Series of [moment; force]), `signals` (Series)."""
 
     joints: Mapping[str, JointLog]

@@ -302,7 +302,7 @@ class _Split:
         raise StatementError(f"{term!r:.80} has columns of several links.")
 
     def alone(self, term: Term, level: int) -> Term:
-        """What only the own link has of a term."""
+        """Part of a term that only the own link has."""
         match term:
             case Field(name=name) if name in self.wide and self.level[name] == level:
                 return self.alone(self.terms[name], level)

@@ -34,7 +34,7 @@ def write(folder: str | os.PathLike[str]) -> Path:
 
 
 def content(folder: Path) -> dict[str, Any]:
-    """What the page shows, as plain data."""
+    """Return the content of the page as plain data."""
     summary = summary_of(folder)
     rows = [row for _, row in sorted(read_rows(folder).items())]
     share = summary["reached"] or summary["completed"]

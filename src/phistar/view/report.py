@@ -44,7 +44,7 @@ def page(run: Trajectory) -> str:
 
 
 def content(run: Trajectory) -> dict[str, Any]:
-    """What the page shows, as plain data."""
+    """Return the content of the page as plain data."""
     summary = run.summary
     words, good = _verdict(summary)
     end = max([float(summary.get("sim_time") or 0.0), *(phase.end for phase in run.phases[-1:])])

@@ -140,3 +140,10 @@ def alive(process):
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_campaign_prints_as_a_line_and_draws_a_square_for_each_run(scene):
+    done = ps.campaign(scene, 3, workers=1)
+    assert repr(done).startswith("<Campaign of ") and "3 runs" in repr(done) and len(repr(done)) < 120
+    text = done._repr_html_()
+    assert text.count("<rect") == 3 and "<svg" in text and "<script" not in text

@@ -34,7 +34,7 @@ class LaneMemory:
     def of(
         module: Module, columns: Mapping[str, int], plain: Collection[str], outside: Collection[str] = ()
     ) -> LaneMemory:
-        """Of what a module writes; what it asks writes to the arrays that are named `outside`."""
+        """Arrays that a module writes; the functions it calls write to the arrays that are named `outside`."""
         written: dict[str, set[int | None]] = {name: {None} for name in outside}
         for function in module.functions:
             places = accesses(function, columns)

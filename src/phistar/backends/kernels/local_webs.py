@@ -34,7 +34,7 @@ class Webs:
         return store
 
     def _block(self, body: Iterable[kernel_ir.Statement], state: Reaching | None) -> Reaching | None:
-        """What is seen behind a block; None if nothing comes there."""
+        """Return the stores that are seen behind a block, or None if nothing comes there."""
         for statement in body:
             if state is None:
                 return None

@@ -1,4 +1,4 @@
-"""What is the same in all lanes of a function that runs in several at once, and where lanes part.
+"""Values that are the same in all lanes of a function that runs in several at once, and where lanes part.
 
 A value varies if it is made of such, if it is read from memory of lanes, or if it is a local that lanes see the stores
 of which not all of them made. Lanes part at tests that vary; they are together again behind the statement, but for

@@ -118,7 +118,7 @@ class Body:
                 target.at(c).store(value)
 
     def results(self, code: Code, given: Callable[[Spot], Local]) -> list[Local]:
-        """What is to be stored, of a group of columns for which everything read is `given`."""
+        """Return the values to store of a group of columns for which everything read is `given`."""
         values: list[Local] = []
         code.freedom = IN_ORDER if any(spot[0] == MAIL for spot in self.loads) else FREE
         for op, left, right in self.trace.code:

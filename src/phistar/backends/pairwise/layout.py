@@ -1,4 +1,4 @@
-"""What regions over pairs keep of a state: blocks of links, columns, what is handed on, tables. Knows no robot."""
+"""Memory of regions over pairs for a state: blocks of links, columns, what is handed on, tables. Knows no robot."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What is done to columns of a link whose joint has so many rates: by some fields of a region, in one of the ways;
+    """Work on columns of a link whose joint has so many rates: by some fields of a region, in one of the ways;
     `span`: for a triangle of a symmetric result, columns from the link's own on (upper) or up to it (lower)."""
 
     region: int

@@ -187,7 +187,7 @@ def _counts(made: list[Stage], layout: Layout) -> dict[str, Any]:
 
 
 def _layout_data(layout: Layout) -> dict[str, Any]:
-    """What the data of a robot need of a layout."""
+    """Return the part of a layout that the data of a robot need."""
     return {
         "inputs": [name for name, _ in layout.program.sweeps.inputs if name != "a_g"],
         "blocks": {str(n): list(entries) for n, entries in layout.block_entries.items()},

@@ -294,7 +294,7 @@ class _Region:
             self.code.branch(self.at["clear"] < self.at["first"], clear)
 
     def _take_over(self, work: Work) -> None:
-        """What a link's parent hands on, in the link's own layer."""
+        """Copy the blocks that a link's parent hands on into the link's own layer."""
         code, at = self.code, self.at
         start, stop = self._start(work), code["width"] // GROUP
         for x in (x for x in work.fields if x.handed_on):

@@ -127,7 +127,7 @@ def count(code: Code, name: str) -> Local:
 
 
 class StageFunction(Protocol):
-    """What a block of states goes through, as a function of the kernel language."""
+    """Stage of a block of states, as a function of the kernel language."""
 
     def function(self, number: int, sizes: Sizes) -> Func: ...
 

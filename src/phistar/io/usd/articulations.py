@@ -209,7 +209,7 @@ def _roots(
 
 
 def _gravity(prims: list[Any], units: Units, usd: Any) -> list[float]:
-    """Of the physics scene; the stage's downward axis and the earth's where it says nothing."""
+    """Gravity of the physics scene; the stage's downward axis and the earth's where it says nothing."""
     down, size = np.array([0.0, 0.0, -1.0]), EARTH
     for prim in prims:
         if prim.IsA(usd.UsdPhysics.Scene):

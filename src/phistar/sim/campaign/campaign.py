@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from phistar.errors import PhistarError
+from phistar.sim.campaign.campaign_html import as_html
+from phistar.sim.campaign.campaign_html import described as described_campaign
 from phistar.sim.campaign.campaign_plan import Plan
 from phistar.sim.campaign.counting import by_cell, counted
 from phistar.sim.campaign.perform import GOOD, Done, died, perform
@@ -32,6 +34,12 @@ class Campaign(NamedTuple):
 
     rows: tuple[Row, ...]
     summary: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return described_campaign(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
 
 def campaign(
