@@ -1,4 +1,4 @@
-"""A rope of sixty links slides off a beam: one tree of 60 joints in contact, in linear time."""
+"""A rope of sixty links falls over a beam: one tree of 60 joints in contact, in linear time."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A heavy ball runs into a wall of bricks: forty boxes, friction, one convex problem a step."""
+"""A heavy ball runs into a wall of bricks: thirty-six boxes, friction, one convex problem a step."""
 
 import phistar as ps
 
