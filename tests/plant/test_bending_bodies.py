@@ -5,6 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.links.wide import wide_links
+from phistar.capture.rigid_appendages import with_rigid
 from phistar.plant.tree_kernels import TreeKernels
 from phistar.sim.scenes.scene import Scene
 
@@ -255,3 +256,34 @@ def test_fields_act_on_the_rigid_bodies_of_a_robot_that_bends():
     plant.add_field(Push())
     after = stepped(plant, plant.state(), 0.2, 1e-3)
     np.testing.assert_allclose(ps.momentum(plant.model, after.q, after.v)[3], 0.6, rtol=1e-6)
+
+
+def test_motors_of_a_scene_are_at_joints_and_hold_an_arm_that_bends(tmp_path):
+    b, parent = ps.ModelBuilder("arm"), "world"
+    for name in ("upper", "fore"):
+        b.body(name, parent, ps.Revolute(axis=ALONG_Y), inertia=boom(EI=(200.0, 400.0), modes=2, damping=0.05))
+        parent = f"{name}.tip"
+    ps.save(b.build(), tmp_path / "arm.json")
+    text = "format_version = 1\n[time]\nduration = 1.0\nstep = 0.002\nsample = 0.02\n[controller]\nlaw = 'hold'\n"
+    part = "stiffness = 60.0\ndamping = {}\n[[parts]]\nname = 'arm'\nrobot = 'arm.json'\n"
+    (tmp_path / "arm.toml").write_text(text + part.format(4.0))
+    scene = Scene.load(tmp_path / "arm.toml")
+    assert [each.rate for each in scene.setting(0).plant.actuators] == [0, 3]
+    run = scene.run()
+    assert np.abs(run.arrays["q"][-1][[0, 3]]).max() < 0.02 and abs(run.summary["energy_residual"]) < 1e-4
+    assert not run.arrays["tau"][:, [1, 2, 4, 5]].any()
+    (tmp_path / "arm.toml").write_text(text + part.format(400.0))  # more than samples of 2 ms can damp
+    with pytest.raises(ps.PhistarError, match="the motion diverges: a mode of fore"):
+        Scene.load(tmp_path / "arm.toml").run()
+
+
+def test_a_capture_knows_panels_that_bend_as_they_are_at_rest():
+    model = satellite()
+    held = with_rigid(model, {1, 2})
+    assert not held.is_flexible and len(held.bodies) == 1
+    assert held.total_mass == pytest.approx(model.total_mass)
+    q = model.neutral()
+    np.testing.assert_allclose(ps.mass_matrix(held, q[:7]), ps.mass_matrix(model, q)[:6, :6], atol=1e-12)
+    for frame in ("left.tip", "right.tip"):
+        expected = ps.forward_kinematics(model, q, frame)
+        np.testing.assert_allclose(ps.forward_kinematics(held, q[:7], frame), expected, atol=1e-12)

@@ -10,19 +10,21 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from phistar.model import Model
+from phistar.model.parts import Body
 from phistar.model.submodel import submodel
 from phistar.spatial import Pose
 
 
 def with_rigid(model: Model, bodies: Collection[int]) -> Model:
-    """The model in which the joints of some bodies, by their numbers, stand still at their neutral coordinates."""
+    """The model in which the joints of some bodies, by their numbers, stand still at their neutral coordinates, and
+    those of them that bend do not."""
     parts, base, frames = list(model.bodies), model.base_geometry, list(model.frame_list)
     neutral = model.neutral()
     for number in sorted(bodies, reverse=True):  # outward first: what hangs on it comes along
         body = parts[number]
         turn, shift = body.joint.kind.pose(neutral[body.joint.q_slice])
         place = body.placement @ Pose(rotation=turn, xyz=shift)
-        shapes = tuple(replace(each, placement=place @ each.placement) for each in body.geometry)
+        shapes = tuple(replace(each, placement=place @ each.placement, node=-1) for each in body.geometry)
         if body.parent < 0:
             base = (*base, *shapes)
         else:
@@ -31,9 +33,16 @@ def with_rigid(model: Model, bodies: Collection[int]) -> Model:
             parts[body.parent] = replace(carrier, inertia=inertia, geometry=(*carrier.geometry, *shapes))
         for i, frame in enumerate(frames):
             if frame.body == number:
-                frames[i] = replace(frame, body=body.parent, placement=place @ frame.placement)
+                at = place @ _unbent(body, frame.node) @ frame.placement
+                frames[i] = replace(frame, body=body.parent, placement=at, node=body.node)
         for i, other in enumerate(parts):
             if other.parent == number:
-                parts[i] = replace(other, parent=body.parent, placement=place @ other.placement)
+                at = place @ _unbent(body, other.node) @ other.placement
+                parts[i] = replace(other, parent=body.parent, placement=at, node=body.node)
     whole = replace(model, bodies=tuple(parts), frame_list=tuple(frames), base_geometry=base)
     return submodel(whole, set(range(len(parts))) - set(bodies))
+
+
+def _unbent(body: Body, node: int) -> Pose:
+    """Where a node of a body stands when nothing is bent; −1 is the body's own frame."""
+    return Pose() if body.flexible is None or node < 0 else Pose(xyz=body.flexible.nodes[node])

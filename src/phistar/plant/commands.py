@@ -145,8 +145,8 @@ def _driven(forces: np.ndarray, actuators: Sequence[Actuator], model: Model) -> 
         left[actuator.rate] = 0.0
     if left.any() or not np.isfinite(left).all():
         rate = int(np.flatnonzero((left != 0.0) | ~np.isfinite(left))[0])
-        joint = next(j for j in model.joints if j.v_slice.start <= rate < j.v_slice.stop)
-        raise _passive(joint.name, float(left[rate]))
+        body = next(body for body in model.bodies if rate in body.rates)
+        raise _passive(body.joint.name, float(left[rate]))
     _check_finite(made, actuators, forces)
     return made
 

@@ -344,10 +344,12 @@ def _given_limits(torque_limit: float | list[float], driven: np.ndarray, where: 
 
 
 def driven_rates(model: Model) -> np.ndarray:
-    """Whether each rate has a motor, (nv,): not those of free joints, of joints whose effort is limited to 0 (in MJCF
-    all that no actuator acts on), and of joints that a coupling makes follow others."""
+    """Whether each rate has a motor, (nv,): not those of modes, of free joints, of joints whose effort is limited to 0
+    (in MJCF all that no actuator acts on), and of joints that a coupling makes follow others."""
     following = {loop.joint_a for loop in model.loops if isinstance(loop, CoupledJoints)}
     driven = np.array(model.effort_limits > 0.0)
+    for body in model.bodies:
+        driven[body.mode_slice] = False
     for joint in model.joints:
         if isinstance(joint.kind, Free) or joint.name in following:
             driven[joint.v_slice] = False

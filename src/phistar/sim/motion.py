@@ -248,9 +248,10 @@ class Motion:
 
     def _diverging(self, begun: float, time: float, v: np.ndarray) -> str:
         worst = int(np.argmax(np.where(np.isfinite(v), np.abs(v), np.inf)))
-        joint = next(joint for joint in self.world.model.joints if joint.v_slice.stop > worst)
+        body = next(body for body in self.world.model.bodies if worst in body.rates)
+        name = f"a mode of {body.name}" if worst >= body.joint.v_slice.stop else body.joint.name
         return (
-            f"At t = {begun:.6g} s the motion diverges: {joint.name} reaches {abs(v[worst]):.3g} rad/s or m/s in the "
+            f"At t = {begun:.6g} s the motion diverges: {name} reaches {abs(v[worst]):.3g} rad/s or m/s in the "
             f"step of {time - begun:.3g} s. Take a shorter step or a tolerance (rtol) if springs or gains are too "
             "stiff for it; else look for what feeds energy in."
         )

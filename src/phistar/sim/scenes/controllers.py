@@ -173,8 +173,10 @@ def _through(setting: Setting, settings: Mapping[str, Any]) -> Control:
 
 def _places(model: Model, driven: np.ndarray) -> np.ndarray:
     """Whether each coordinate belongs to a joint with a motor, (nq,)."""
-    joints = (np.full(joint.nq, driven[joint.v_slice].any()) for joint in model.joints)
-    return np.concatenate([np.zeros(0, bool), *joints])
+    found = np.zeros(model.nq, bool)
+    for joint in model.joints:
+        found[joint.q_slice] = driven[joint.v_slice].any()
+    return found
 
 
 def _trajectories(

@@ -139,15 +139,15 @@ class Limits:
         if pushed.max() > ROUNDING * np.abs(tau).max():
             name, value = self._worst(tau, pushed)
             raise PhistarError(
-                f"At t = {time:.6g} s the controller gives {value} on {name}, which has no motor: free joints, joints "
-                "that no actuator of an MJCF file acts on, joints whose effort limit is 0 and joints that follow "
-                "others have none. Give 0 there; a [[disturbances]] table pushes what it likes."
+                f"At t = {time:.6g} s the controller gives {value} on {name}, which has no motor: free joints, modes "
+                "of bodies that bend, joints that no actuator of an MJCF file acts on, joints whose effort limit is 0 "
+                "and joints that follow others have none. Give 0 there; a [[disturbances]] table pushes what it likes."
             )
 
     def _worst(self, tau: np.ndarray, sizes: np.ndarray) -> tuple[str, list[float]]:
         """Joint with the largest size, and the forces on it."""
-        joint = next(joint for joint in self.model.joints if joint.v_slice.stop > int(np.argmax(sizes)))
-        return joint.name, tau[joint.v_slice].tolist()
+        body = next(body for body in self.model.bodies if int(np.argmax(sizes)) in body.rates)
+        return body.joint.name, tau[list(body.rates)].tolist()
 
 
 class Drive:
