@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.choice import PAIRS, ROLLED, SCHEDULES, SHORT, TRACED, VARIABLE, WRITTEN, Candidate
+from phistar.backends.choice import PAIRS, ROLLED, SCHEDULES, SHORT_ROBOT, TRACED, VARIABLE, WRITTEN, Candidate
 from phistar.backends.executor import chosen as choose
 from phistar.derivatives import RECORDED
 from tests.trees import relative
@@ -25,7 +25,7 @@ def test_every_schedule_gives_the_same_mass_matrix():
 
 
 def test_short_robots_are_written_out_without_comparing():
-    assert len(ARM.bodies) <= SHORT
+    assert len(ARM.bodies) <= SHORT_ROBOT
     found = choose(wanted(ps.forward_dynamics, ARM))
     assert found.schedule == WRITTEN and not found.candidates
 

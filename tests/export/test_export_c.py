@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.choice import PART
 from phistar.backends.code.c import SCRATCH, identifier, plain, variables
-from phistar.backends.code.straight_line import PART
 from tests.loops.mechanisms import four_bar
 from tests.trees import KINDS, mechanism, relative
 

@@ -41,14 +41,14 @@ SECONDS = {WRITTEN: (0.05, 5.5e-5), ROLLED: (0.4, 0.0), PAIRS: (0.4, 0.0)}
 SECONDS |= {AT_FRAMES: (1.2, 0.0), ALONG_TREE: (0.3, 0.0), ROW_BY_ROW: (0.8, 0.0)}
 """To compile: at least, and for each operation."""
 LEAST_SWEPT = 8  # operations of a link and a vector that is swept over it, in plane mechanisms; else some fifty
-SHORT = 12  # bodies up to which nothing but straight-line code is considered
+SHORT_ROBOT = 12  # bodies up to which nothing but straight-line code is considered
 TRACED = 40  # bodies up to which straight-line code is always traced to be compared
 FULL = 60_000  # operations link by link beyond which, for more bodies, it is not
 DEAD = 2.0  # instructions recorded for each that is kept
 CLOSED_DEAD = 1.2  # the same of mechanisms with loops, of which statements are recorded without dead ones
 NEAR = 0.9  # what robots of a size usually take is left only for what needs less than this part of its time
 TRIPLES = 4500  # of rates on one way from the base, the last carried by the others: some fifty instructions each
-MANY = 600  # pairs of rates, one carrying the other: beyond, loops over them make tables in less time
+MANY_PAIRS = 600  # pairs of rates, one carrying the other: beyond, loops over them make tables in less time
 LARGEST_COMPOSITE = 10  # joint rates; beyond, composite bodies never cost less than articulated ones for one vector
 LARGEST_COMPOSITE_MATRIX = 40  # nor, beyond these, for an operator
 LARGEST_FLAT = 72  # rows of a task space whose equations are written out
@@ -62,6 +62,11 @@ PIVOTED = 8  # closures up to which straight-line code takes the largest pivot a
 COMPOUND = 16  # bodies of a mechanism with compound links that is written out
 BENT = 6000  # pairs of monomials of all links that bend, a hundred for a node: some ten thousand instructions
 MOST_COMBINED = 12  # forms of several statements together that are all counted
+ONE_FUNCTION = 500  # instructions of a trace that are one function
+PART, SHORT_PART = 420, 150  # instructions of one of several functions, and of one of many
+SLOW_TO_COMPILE = 12_000  # instructions: so many that compiling takes seconds
+DECODED = 700  # instructions of a trace: of more, the cache of decoded ones may hold too few, as they happen to lie
+FAR_CODE = 4000  # instructions: code that is read from further away each time it runs
 BUDGET = 3.0  # seconds
 VARIABLE = "PHISTAR_COMPILE_SECONDS"
 
@@ -149,8 +154,8 @@ def choose(counts: Counts, schedule: str | None = None) -> Choice:
     if schedule is not None and schedule not in SCHEDULES:
         known = ", ".join(repr(name) for name in SCHEDULES)
         raise StatementError(f"There is no schedule {schedule!r}; it is one of {known}.")
-    if schedule is None and len(counts.model.bodies) <= SHORT:
-        return Choice(WRITTEN, (), f"the robot has at most {SHORT} bodies")
+    if schedule is None and len(counts.model.bodies) <= SHORT_ROBOT:
+        return Choice(WRITTEN, (), f"the robot has at most {SHORT_ROBOT} bodies")
     seconds = budget()
     key = counts.key, seconds, schedule
     return _remembered(key, lambda: _chosen(candidates(counts, schedule), seconds, schedule, counts.model))
@@ -169,7 +174,7 @@ def candidates(counts: Counts, schedule: str | None = None) -> list[Candidate]:
         if tally is not None:
             found.append(_candidate(each, tally, model.nv))
     most = min((x.operations for x in found), default=0)
-    comparable = len(model.bodies) <= TRACED or most <= FULL or carried_rates(model) <= MANY
+    comparable = len(model.bodies) <= TRACED or most <= FULL or carried_rates(model) <= MANY_PAIRS
     if schedule == WRITTEN or not found or (schedule is None and comparable):
         limit = None if schedule == WRITTEN or not found else instructions_within()
         written = counts.written_out(limit)
@@ -203,6 +208,14 @@ def _fastest(found: list[Candidate], seconds: float, usual: str = "") -> Choice:
     best = min(quick, key=lambda x: x.nanoseconds)
     taken = next((x for x in quick if x.schedule == usual and NEAR * x.nanoseconds <= best.nanoseconds), best)
     return Choice(taken.schedule, tuple(found), f"the fastest of those within {seconds:g} s of compiling")
+
+
+def longest_function(instructions: int) -> int:
+    """Instructions of one function of straight-line code that has so many in all: compile time grows faster than a
+    function's length."""
+    if instructions <= ONE_FUNCTION:
+        return ONE_FUNCTION
+    return PART if instructions <= SLOW_TO_COMPILE else SHORT_PART
 
 
 def instructions_within(dead: float = DEAD) -> int:
@@ -281,13 +294,15 @@ def is_tensor_written(model: Model) -> bool:
 
 
 def choose_tables(counts: Counts) -> Choice:
-    """Choose the schedule of recorded tables over pairs of joints: loops over pairs where more than `MANY` rates carry
-    others, as in a chain of 36 links but in no humanoid; else straight-line code for up to `TRACED` bodies, and for
-    more the faster one."""
-    if carried_rates(counts.model) > MANY:
-        return Choice(PAIRS, (), f"more than {MANY} rates carry others")
+    """Choose the schedule of recorded tables over pairs of joints: loops over pairs where more than `MANY_PAIRS`
+    rates carry others, as in a chain of 36 links but in no humanoid; else straight-line code for up to `TRACED` bodies,
+    and for more the faster one."""
+    if carried_rates(counts.model) > MANY_PAIRS:
+        return Choice(PAIRS, (), f"more than {MANY_PAIRS} rates carry others")
     if len(counts.model.bodies) <= TRACED:
-        return Choice(WRITTEN, (), f"the robot has at most {TRACED} bodies, and at most {MANY} rates carry others")
+        return Choice(
+            WRITTEN, (), f"the robot has at most {TRACED} bodies, and at most {MANY_PAIRS} rates carry others"
+        )
     return choose(counts)
 
 

@@ -29,7 +29,7 @@ from phistar.operators.symbols import Symbols
 from phistar.spatial.batches import leading_axes
 
 Nodes = tuple[tuple[str, Node], ...]
-FEW = 30  # states up to which room for the results is NumPy's business
+FEW_STATES = 30  # states up to which room for the results is NumPy's business
 LANES = 4  # states at once: with hundreds of results, wider vectors spill more than they gain
 
 
@@ -68,7 +68,7 @@ class Recorded:
                 return made
             if arrays[0].size < 2 * STATES_PER_THREAD * model.nq and not model.quaternions:
                 batch = arrays[0].shape[:-1]
-                if arrays[0].size < FEW * model.nq or len({x.shape[:-1] for x in arrays}) > 1:
+                if arrays[0].size < FEW_STATES * model.nq or len({x.shape[:-1] for x in arrays}) > 1:
                     return kernel.function(*arrays)
                 return kernel.function(*arrays, out=together(batch, kernel.shapes))
         except (KeyError, AttributeError, ValueError, TypeError):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import SHORT, TRACED, WRITTEN, Tally, choose, fewest, is_staged, is_wide_written
+from phistar.backends.choice import SHORT_ROBOT, TRACED, WRITTEN, Tally, choose, fewest, is_staged, is_wide_written
 from phistar.backends.kernel import Kernel, Statements, compile_trace
 from phistar.backends.links.link_sizes import link_rows, space_sizes
 from phistar.backends.links.wide import wide_links
@@ -101,7 +101,7 @@ def _straight_line(wanted: Statements) -> Statements:
 
 def _faster(wanted: Statements, order: tuple[str, ...], rolled: Kernel) -> Kernel:
     """The kernel that runs link by link, or straight-line code where counts say that it is faster."""
-    if not SHORT < len(wanted.model.bodies) <= TRACED:
+    if not SHORT_ROBOT < len(wanted.model.bodies) <= TRACED:
         return rolled
     chosen = choose(WideCounts(wanted, order, rolled))
     return replace(_compiled(wanted, order) if chosen.schedule == WRITTEN else rolled, chosen=chosen)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.traces.sink_instructions import FEW, arranged, late
+from phistar.backends.traces.sink_instructions import ORDERED_AS_WRITTEN, arranged, late
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import ADD, INPUT, SIN, Tape, finish
 from tests.trees import KINDS, mechanism
@@ -57,5 +57,5 @@ def test_many_instructions_are_arranged_and_few_stay():
         wanted, _ = ps.forward_dynamics.wanted(model, ())
         trace, _, signature = wanted.cheapest()
         made, count = arranged(trace), sum(signature.inputs)
-        assert (made is not trace) == (len(trace.code) > FEW) == changes
+        assert (made is not trace) == (len(trace.code) > ORDERED_AS_WRITTEN) == changes
         assert np.allclose(numbers(made, count), numbers(trace, count), rtol=1e-9, atol=1e-9)

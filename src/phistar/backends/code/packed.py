@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+from phistar.backends.choice import DECODED, FAR_CODE, SLOW_TO_COMPILE
 from phistar.backends.code.fill import fill_function
 from phistar.backends.code.sincos import nearer_inputs, turning_module
 from phistar.backends.code.state_loop import loop_functions
-from phistar.backends.code.straight_line import MANY, Body
-from phistar.backends.code.transpose import WRITTEN, Rows, Tile, tiles
+from phistar.backends.code.straight_line import Body
+from phistar.backends.code.transpose import COPIED_IN_LINE, Rows, Tile, tiles
 from phistar.backends.code.unsolved import Loops
 from phistar.backends.kernels import (
     F64,
@@ -36,17 +37,15 @@ from phistar.backends.kernels import (
 from phistar.backends.machine.python_entries import entries_module
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.traces.order import few_alive
+from phistar.backends.traces.sink_instructions import ORDERED_AS_WRITTEN
 from phistar.backends.traces.trace import DIV, Trace, depth_first, only_turned, restricted
 
 ABREAST = 4  # blocks that take turns
-SHORT = 2000  # instructions: beyond, an order of their own keeps more values waiting, not fewer
 HOLDING = 3.0, 5.0, 8.0  # how much longer registers may keep what is written nowhere (`residence`'s `writing`)
 MOST_WRITTEN = 64  # entries of a table whose copies to its rows are written out; of more, they take long to compile
-DECODED = 700  # instructions of a trace: of more, the cache of decoded ones may hold too few, as they happen to lie
 MOST_PLACED = 256  # entries of a sparse table that are put into a single row one by one
 MOST_TURNS = 64  # steps that take turns in one function
 _GIVEN = Value("in", F64.to), Value("out", F64.to), Value("rows", F64.to.to)
-LONG = 4000  # instructions: code that is read from further away each time it runs
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def planned_body(trace: Trace, places: Sequence[int], inputs: int, lanes: int, f
     near = only_turned(trace)
     planned = [Body("part", made, *given, sparing=not table, near=near) for made in orders]
     body = min(planned, key=lambda body: body.traffic if table else body.plan.writes)
-    if not table and len(body.trace.code) <= SHORT:
+    if not table and len(body.trace.code) <= ORDERED_AS_WRITTEN:
         again = partial(Body, "part", body.trace, *given, sparing=True, near=near)
         body = _fewer_writes(body, lambda writing: again(writing=writing))
     return body
@@ -121,9 +120,12 @@ def _orders(trace: Trace, inputs: int, fma: bool) -> list[Trace]:
     stays in registers from end to end. Where links wait for divisions, what can be done meanwhile is to come first.
     Where each order takes a second to plan, there is one."""
     if len(trace.outputs) <= inputs:
-        waits = len(trace.code) <= SHORT and any(op == DIV for op, _, _ in trace.code)
+        waits = len(trace.code) <= ORDERED_AS_WRITTEN and any(op == DIV for op, _, _ in trace.code)
         return [few_alive(trace, fma), trace] if waits else [trace]
-    return [depth_first(trace, last_first) for last_first in ((False, True) if len(trace.code) <= MANY else (False,))]
+    return [
+        depth_first(trace, last_first)
+        for last_first in ((False, True) if len(trace.code) <= SLOW_TO_COMPILE else (False,))
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,14 +176,14 @@ class Blocks:
     @property
     def abreast(self) -> int:
         """Blocks that take turns: several if the code is long and what it works on is not."""
-        long = sum(len(part) for part in self.body.parts) >= LONG
+        long = sum(len(part) for part in self.body.parts) >= FAR_CODE
         return ABREAST if long and self.rooms["out"] <= self.rooms["in"] else 1
 
     @property
     def is_sparse(self) -> bool:
         """Whether so many outputs are constants that these are better not packed for one state: its row is cleared, and
         what is made is put there."""
-        long = all(count > WRITTEN for count in self.sizes[len(self.signature.inputs) :])
+        long = all(count > COPIED_IN_LINE for count in self.sizes[len(self.signature.inputs) :])
         few = len(self.places) <= MOST_PLACED and 2 * len(self.places) < self.entries
         return long and few and self.kept is None and self.abreast == 1 and not self.finished
 
@@ -339,7 +341,7 @@ class Blocks:
         long, start = [], 0
         for a, own in rows.items():
             count = self.sizes[a]
-            if count > WRITTEN:
+            if count > COPIED_IN_LINE:
                 long.append((a, own, start, memory.at(self.lanes * start)))
             elif function == "pack":
                 Rows(own, memory, start).pack(count)

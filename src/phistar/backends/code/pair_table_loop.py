@@ -18,7 +18,7 @@ from phistar.backends.traces.solve import is_zero
 Products = tuple[tuple[tuple[int, int], ...], ...]
 """Of each entry of a pair the products (left, right) that it adds up; two entries a table, above and below."""
 _TABLE = "pairs.table"
-FEW = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
+FEW_NONZERO = 8  # numbers other than zero up to which what meets them is written out: those of a base in its own frame
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Pairs:
         """A table (nv, nv) with the blocks of joints with themselves, and `Made` where one joint carries another and
         does not move along few axes of the common frame."""
         result = np.array(own, dtype=object)
-        short = [sum(not is_zero(x) for x in row) <= FEW for row in self.left]
+        short = [sum(not is_zero(x) for x in row) <= FEW_NONZERO for row in self.left]
         for k, j in self.carried:
             entries = Made(upper, k, j), Made(lower, k, j)
             result[k, j], result[j, k] = [self.value(x) for x in entries] if short[k] else entries

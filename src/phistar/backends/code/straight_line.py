@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import copysign
 from typing import Any, Protocol
 
+from phistar.backends.choice import longest_function
 from phistar.backends.code.short_addresses import nearby
 from phistar.backends.code.sincos import Angle, sincos, within_reach
 from phistar.backends.kernels import F64, PLANNED, Code, Func, Let, Module, Statement, Store, Table, Value, vector
@@ -20,8 +21,6 @@ from phistar.backends.traces.fusing import fused_products
 from phistar.backends.traces.registers import WRITING, residence
 from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SUB, Trace
 
-WHOLE, PART, SHORT_PART = 500, 420, 150  # instructions of a trace in one function; in one of several; in one of many
-MANY = 12_000  # instructions: so many that compiling takes seconds
 ABREAST = 6  # sines and cosines computed side by side,
 SPARED = 3  # or, as side by side they do not fit into the registers, so many, and as many more
 BEHIND = 12  # steps later
@@ -324,6 +323,5 @@ class Part:
 def cut(sequence: list[int]) -> list[list[int]]:
     """Split a sequence into parts as equal, and as few, as compile time allows."""
     count = len(sequence)
-    longest = WHOLE if count <= WHOLE else PART if count <= MANY else SHORT_PART
-    parts = max(1, -(-count // longest))
+    parts = max(1, -(-count // longest_function(count)))
     return [sequence[count * k // parts : count * (k + 1) // parts] for k in range(parts)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from phistar.backends.kernels import Local, transposed
 
-WRITTEN = 16  # entries of a row up to which its copy is written out; longer ones are loops
+COPIED_IN_LINE = 16  # entries of a row up to which its copy is written out; longer ones are loops
 _UNPACKED = ((0, 4, 2, 6), (1, 5, 3, 7))
 
 

@@ -11,13 +11,13 @@ from phistar.backends.traces.fusing import fused_products
 from phistar.backends.traces.sums import chained
 from phistar.backends.traces.trace import ADD, DIV, INPUT, MUL, NEG, SUB, Trace, reordered
 
-FEW = 2000  # instructions: of fewer, what waits for divisions is put in order as it is written down
+ORDERED_AS_WRITTEN = 2000  # instructions: of fewer, what waits for divisions is put in order as it is written down
 
 
 def arranged(trace: Trace) -> Trace:
     """The instructions of a statement as they are best compiled. Where there are many and inertias among them, which
     have many short sums, these become chains; the long sums of inverse dynamics would wait in registers."""
-    many = len(trace.code) > FEW and any(op == DIV for op, _, _ in trace.code)
+    many = len(trace.code) > ORDERED_AS_WRITTEN and any(op == DIV for op, _, _ in trace.code)
     return late(chained(trace)) if many else trace
 
 
