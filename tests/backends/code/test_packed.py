@@ -33,7 +33,7 @@ def trace_of(rows, shapes):
 @pytest.mark.parametrize(("rows", "shapes"), SHAPES)
 def test_packed_kernels_give_what_their_trace_gives(rows, shapes, lanes, long, monkeypatch):
     """Blocks one by one, or several abreast as in long code."""
-    monkeypatch.setattr(packed, "LONG", long)
+    monkeypatch.setattr(packed, "FAR_CODE", long)
     trace, signature, target = trace_of(rows, shapes), Signature(rows, shapes), host()
     code = compile_object(module_text(trace, signature, lanes, target.fma), target)
     function = gufunc(load_object(code), signature, "packed", "a test")
