@@ -80,8 +80,8 @@ def test_memory_beyond_the_bound_is_taken_from_the_heap_and_given_back(entries):
 
 MANY_PARTS = """
 import numpy as np, phistar as ps
-from phistar.backends.code import straight_line
-straight_line.SHORT_PART = 2
+from phistar.backends import choice
+choice.SHORT_PART = 2
 def long(x):
     y = x
     for _ in range(9000):

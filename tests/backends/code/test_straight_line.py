@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from phistar.backends.code import straight_line
+from phistar.backends.choice import PART
 from phistar.backends.code.packed import module_text
 from phistar.backends.machine.jit import compile_object, gufunc, host, load_object
 from phistar.backends.machine.rows import Signature
@@ -42,7 +42,7 @@ def test_every_instruction(lanes):
 def nested(x, y):
     """A long chain of values, many of which are needed again at the end."""
     values = [x, y]
-    for k in range(2 * straight_line.PART):
+    for k in range(2 * PART):
         values.append(values[-1] * 0.5 + values[-2] * (values[-1 - k // 2] * 0.25 + 1.0 / (k + 3)))
     return [values[-1], values[7], sum(values[k] for k in range(0, len(values), 50)), x]
 
