@@ -193,3 +193,20 @@ def test_the_error_of_a_pose_is_the_motion_to_the_target():
     start, turn = np.eye(4), np.eye(4)
     turn[:3, :3], turn[:3, 3] = rotations.exp(np.array([0.1, -0.2, 0.3])), [1, 2, 3]
     assert np.allclose(pose_gap(start, turn), [0.1, -0.2, 0.3, 1, 2, 3])
+
+
+def test_along_a_path_the_joints_do_not_jump():
+    """From one start for all, some of these poses are reached with the wrist turned over, by π."""
+    arm = ps.load("puma560")
+    first = np.array([0.1, -0.8, 0.4, 0.2, 0.6, 0.1])
+    way = first + np.linspace(0.0, 0.8, 41)[:, None]
+    poses = np.stack([ps.forward_kinematics(arm, way, "tool"), ps.forward_kinematics(arm, way + 0.05, "tool")])
+    found = ps.control.inverse_kinematics(arm, poses, "tool", np.stack([first, first + 0.05]), path=True)
+    assert found.success.all() and found.q.shape == (2, 41, 6) and found.reason.shape == (2, 41)
+    np.testing.assert_allclose(found.q[0], way, atol=1e-6)
+    assert np.abs(np.diff(found.q, axis=1)).max() < 0.03
+
+
+def test_a_path_needs_poses_one_after_the_other():
+    with pytest.raises(ShapeError, match="A path is poses"):
+        ps.control.inverse_kinematics(ps.load("puma560"), np.eye(4), "tool", path=True)

@@ -13,7 +13,7 @@ import numpy as np
 from phistar.array_types import Array, BoolArray
 from phistar.control.pose_search import PoseSearch
 from phistar.control.reach import checked_targets, explained, greatest_reach
-from phistar.errors import ModelError
+from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.model.spanning import require_rigid
@@ -43,6 +43,7 @@ def inverse_kinematics(
     iterations: int = 200,
     starts: int = 50,
     seed: int = 0,
+    path: bool = False,
 ) -> InverseKinematics:
     """Joint coordinates that bring a frame to a pose (…, 4, 4), within the joints' limits, for any number of targets.
 
@@ -54,14 +55,17 @@ def inverse_kinematics(
         Poses in the world.
     frame : str
     start : (…, nq), optional
-        Where the search begins; from there the nearest solution is usually found: along a path give the last one. By
-        default that of some hundred random places which brings the frame nearest.
+        Where the search begins; from there the nearest solution is usually found. By default that of some hundred
+        random places which brings the frame nearest.
     tolerance : float
         In metres and radians.
     iterations, starts : int
         Most steps of a search, and how many searches at most: where one fails others begin at random places, those
         nearest to the target first.
     seed : int
+    path : bool
+        Whether the poses (…, n, 4, 4) are a path: each search begins where the one before ended, so that the joints
+        follow without a jump where there is a way; `start` is then that of the first.
 
     Returns
     -------
@@ -82,6 +86,9 @@ def inverse_kinematics(
     if not model.nv:
         raise ModelError(f"{model.name} has no joints that could bring a frame anywhere.")
     poses, problems = checked_targets(target)
+    if path:
+        given = np.asarray(target, dtype=float)
+        return _along(model, given, frame, start, tolerance=tolerance, iterations=iterations, starts=starts, seed=seed)
     begin = None if start is None else model.checked_q(start, "start")
     batch = poses.shape[:-2] if begin is None else np.broadcast_shapes(poses.shape[:-2], begin.shape[:-1])
     aims = np.broadcast_to(poses, (*batch, 4, 4)).reshape(-1, 4, 4)
@@ -97,3 +104,15 @@ def inverse_kinematics(
         reasons[i] = explained(model, frame, search.poses[i], found, i, reach)
     parts = (found.q, found.done, found.error, reasons, found.iterations, found.starts)
     return InverseKinematics(*(np.reshape(x, (*batch, *np.shape(x)[1:])) for x in parts))
+
+
+def _along(model: Model, poses: np.ndarray, frame: str, start: Any, **options: Any) -> InverseKinematics:
+    """Solutions of poses (…, n, 4, 4) one after the other, each from the one before; one that fails is passed over."""
+    if poses.ndim < 3 or not poses.shape[-3]:
+        raise ShapeError(f"A path is poses (…, n, 4, 4), one at least; it was given shape {poses.shape}.")
+    found, at = [], start
+    for k in range(poses.shape[-3]):
+        found.append(inverse_kinematics(model, poses[..., k, :, :], frame, at, **options))
+        at = found[-1].q if k == 0 else np.where(found[-1].success[..., None], found[-1].q, at)
+    axis = found[0].success.ndim
+    return InverseKinematics(*(np.stack(parts, axis=axis) for parts in zip(*found, strict=True)))
