@@ -70,6 +70,56 @@ def test_the_articulated_inertia_is_the_cost_to_go(system):
     assert np.allclose(block_diag(*regulator.P[1:]), P, rtol=1e-11, atol=1e-11 * np.abs(P).max())
 
 
+def measurements(T=20, m=2):
+    rng = np.random.default_rng(5)
+    F, H, roots = (
+        np.eye(n) + 0.1 * rng.normal(size=(T, n, n)),
+        rng.normal(size=(T, m, n)),
+        rng.normal(size=(T, n, n)),
+    )
+    W, V = roots @ np.swapaxes(roots, -1, -2) + 0.1 * np.eye(n), np.broadcast_to(0.5 * np.eye(m), (T, m, m))
+    return rng.normal(size=(T, m)), F, H, W, V
+
+
+def blocks(matrix, T):
+    """Diagonal blocks, the first measurement's first."""
+    return np.stack([matrix[k * n : (k + 1) * n, k * n : (k + 1) * n] for k in range(T)])[::-1]
+
+
+def test_kalmans_filter_and_smoother_are_statements():
+    y, F, H, W, V = measurements()
+    A, chain, T = ps.algebra(armature=True), ps.control.StepChain.measured(F, H, W, V, 2.0 * np.eye(n)), len(y)
+    found, given = ps.estimation.kalman_smoother(y, F, H, W, V, np.zeros(n), 2.0 * np.eye(n)), y[::-1].reshape(-1)
+
+    def states(statement, rows=n):
+        return chain.apply(statement, given).reshape(T, rows)[::-1]
+
+    assert np.allclose(states(A.psi @ A.K), found.filter.predicted[:-1], atol=1e-11)
+    assert np.allclose(y - states(A.H @ A.psi @ A.K, y.shape[1]), found.filter.innovations, atol=1e-11)
+    assert np.allclose(blocks(chain.dense(A.P), T), found.filter.predicted_covariances[:-1], atol=1e-11)
+    spread = A.phi @ A.M @ A.phi.T
+    smooth = spread @ A.H.T @ A.mass.inv
+    assert np.allclose(states(smooth), found.states, atol=1e-11)
+    assert np.allclose(blocks(chain.dense(spread - smooth @ A.H @ spread), T), found.covariances, atol=1e-11)
+    assert np.linalg.slogdet(chain.dense(A.mass))[1] == pytest.approx(np.linalg.slogdet(found.filter.D)[1].sum())
+
+
+def test_the_smoother_is_derived_from_the_conditional_mean():
+    """E[z|y] = cov(z, y) cov(y)⁻¹ y becomes Bryson and Frazier's two sweeps."""
+    A = ps.algebra(armature=True)
+    smooth = A.phi @ A.M @ A.phi.T @ A.H.T @ A.mass.inv
+    assert str(smooth.derivation()).splitlines()[-1].split("[")[0].strip() == "= Pψ*H*D⁻¹(I − HψK) + ψK"
+    text = str(smooth.algorithm())
+    assert text.count("end loop") == 2 and "λ(k) = λ⁻(k) + H*(k) (ν(k) − G*(k) λ⁻(k))" in text
+
+
+def test_the_information_form_is_the_same_sweep():
+    y, F, H, W, V = measurements()
+    chain = ps.control.StepChain.informed(F, H, W, V)
+    found = ps.estimation.information_filter(y, F, H, W, V)
+    assert np.allclose(blocks(chain.dense(ps.algebra(armature=True).P), len(y)), found.Y, atol=1e-10)
+
+
 def test_scaling_the_statement_scales_the_result(system):
     A, chain = ps.algebra(armature=True), ps.control.StepChain(*system)
     forces = np.ones(N * m)

@@ -116,6 +116,47 @@ class StepChain:
     Q: Any
     R: Any
 
+    @staticmethod
+    def measured(F: Any, H: Any, W: Any, V: Any, P0: Any) -> StepChain:
+        """Measurements y = Hx + v of x' = Fx + w as a chain, the first of them at its tip.
+
+        Time is the way inward: φ ↔ F, H ↔ H, M ↔ P0 and then W, armature ↔ V. So ℳ is the covariance of all
+        measurements, P that of each state before its own, D that of innovations; ψK y are the states as predicted,
+        (I − HψK) y the innovations (Kalman's filter), and φMφ*H*ℳ⁻¹ y the states by all measurements (its smoother).
+        Vectors go and come with the last measurement first.
+
+        Parameters
+        ----------
+        F, H : (T, n, n), (T, m, n)
+            Transition after each measurement, and what is measured.
+        W, V : (T, n, n), (T, m, m)
+            Covariances of the noise after each measurement, and in it.
+        P0 : (n, n)
+            That of the first state.
+
+        Examples
+        --------
+        >>> one = np.ones((2, 1, 1))
+        >>> chain = ps.control.StepChain.measured(one, one, 0 * one, one, [[1e6]])
+        >>> A = ps.algebra(armature=True)
+        >>> chain.apply(A.phi @ A.M @ A.phi.T @ A.H.T @ A.mass.inv, [2.0, 1.0]).round(3).tolist()
+        [1.5, 1.5]
+        """
+        F, H, W, V = (np.asarray(x, dtype=float) for x in (F, H, W, V))
+        M = np.concatenate([np.asarray(P0, dtype=float)[None], W[:-1]])
+        return StepChain(np.swapaxes(F, -1, -2)[::-1], np.swapaxes(H, -1, -2)[::-1], M[::-1], V[::-1])
+
+    @staticmethod
+    def informed(F: Any, H: Any, W: Any, V: Any) -> StepChain:
+        """The same measurements in information form, from none at all: F⁻¹ for A and B, H*V⁻¹H for Q, W⁻¹ for R.
+
+        P(k) is the inverse covariance after a measurement. Arguments as of `measured`.
+        """
+        F, H, W, V = (np.asarray(x, dtype=float) for x in (F, H, W, V))
+        told = np.matmul(np.swapaxes(H, -1, -2), np.linalg.solve(V, H))
+        back = np.linalg.inv(F)[::-1]
+        return StepChain(back, back, told[::-1], np.linalg.inv(W)[::-1])
+
     def __post_init__(self) -> None:
         arrays = {name: np.asarray(getattr(self, name), dtype=float) for name in "ABQR"}
         if arrays["A"].ndim != 3 or arrays["B"].ndim != 3:
