@@ -56,10 +56,10 @@ class Session:
         if state is not self._last:
             self.load(state)
 
-    def load(self, state: PlantState) -> None:
-        """The engine at a state, with what contacts remembered there."""
+    def load(self, state: PlantState, known: bool = False) -> None:
+        """The engine at a state, with what contacts remembered there; one that is `known` was checked, or made here."""
         engine, self._last = self.engine, None
-        state = self.checked(state)
+        state = state if known else self.checked(state)
         engine.batch[LINE_AT] = -1
         engine.load(*(np.resize(x, y.shape) for x, y in ((state.q, engine.q), (state.v, engine.v))))
         if not state.memory:

@@ -14,7 +14,6 @@ import numpy as np
 
 from phistar.constraints import columns as c
 from phistar.plant.session import Diverged, PlantState, Session
-from phistar.sim.roots import Roots
 from phistar.sim.step_records import Step, told
 from phistar.sim.world import World
 
@@ -67,7 +66,7 @@ def _short_steps(
 ) -> tuple[Step, PlantState]:
     """Short steps, joined into one, and the state at their end."""
     short, parts = h / count, []
-    session.load(state)
+    session.load(state, known=True)
     q, v = state.q, state.v
     for number in range(count):
         drive(session, t + number * short, q, v)
@@ -112,14 +111,13 @@ def joined(parts: list[Step]) -> Step:
 
 
 def _changes(world: World, start: PlantState, step: Step, end: PlantState) -> np.ndarray:
-    moved = world.model.difference(start.q, end.q)
-    roots = Roots(world.model)
+    moved, roots = world.model.difference(start.q, end.q), world.roots
     momenta = roots.momenta(end.q, end.v).reshape(-1) if roots.bodies else np.zeros(0)
     return np.concatenate([moved, end.v, momenta, [step.work, step.loss], step.outside])
 
 
 def _changed(world: World, start: PlantState, numbers: np.ndarray, ends: list[PlantState]) -> PlantState:
-    nv, roots = world.model.nv, Roots(world.model)
+    nv, roots = world.model.nv, world.roots
     moved, v, momenta, _ = np.split(numbers, np.cumsum([nv, nv, 6 * len(roots.bodies)]))
     q = world.model.integrate(start.q, moved)
     if roots.bodies:

@@ -20,6 +20,7 @@ from phistar.plant.session import PlantState, Session
 from phistar.plant.single_rows import SingleRow
 from phistar.plant.tendon_rows import TendonRow
 from phistar.sim.closing import check_closed
+from phistar.sim.roots import Roots
 
 
 class Penetration(PhistarError):
@@ -37,6 +38,11 @@ class World:
     @property
     def model(self) -> Model:
         return self.system.model
+
+    @cached_property
+    def roots(self) -> Roots:
+        """The free roots of its trees."""
+        return Roots(self.model)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
