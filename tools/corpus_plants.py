@@ -53,6 +53,8 @@ class Peer:
         self.names = read_names(self.mj).joints
         acting = {actuator.name for actuator in plant.motors}
         self.kept = [i for i in range(self.mj.nu) if self._name(i) in acting]
+        if not self.kept:  # plugins act by themselves
+            self.mj.opt.disableflags |= int(bits.mjDSBL_ACTUATION)
         for number in set(range(self.mj.nu)) - set(self.kept):
             self.mj.actuator_gainprm[number] = self.mj.actuator_biasprm[number] = 0.0
             self.mj.actuator_dyntype[number] = self.mj.actuator_gaintype[number] = 0

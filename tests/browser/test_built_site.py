@@ -81,3 +81,25 @@ def test_the_search_finds_the_right_page_first(page, address, asked, first):
     page.goto(f"{address}search.html?q={asked.replace(' ', '+')}")
     page.wait_for_function(f"({HITS})().length > 2")
     assert page.evaluate(HITS)[0].split("?")[0] in first
+
+
+def test_the_front_page_shows_all_of_it_in_one_screen(page, address):
+    """The problem, the capture, five lines of code, how to install, and how fast."""
+    page.goto(address + "index.html")
+    ends = page.evaluate(
+        "() => ['article img', 'article .highlight-python', 'article table']"
+        ".map(x => document.querySelector(x).getBoundingClientRect().bottom)"
+    )
+    assert max(ends) <= 900 and "pip install" in page.locator("article").inner_text()
+
+
+def test_no_page_scrolls_sideways_on_a_telephone(page, address):
+    page.set_viewport_size({"width": 390, "height": 800})
+    wide = []
+    for path in SITE.rglob("*.html"):
+        if "_static" not in path.parts:
+            page.goto(address + path.relative_to(SITE).as_posix())
+            if page.evaluate("() => document.documentElement.scrollWidth") > 391:
+                wide.append(path.name)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert wide == []
