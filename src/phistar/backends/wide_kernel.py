@@ -33,7 +33,7 @@ def evaluated(wanted: Statements, slot: str, q: np.ndarray, given: Mapping[str, 
     if is_traced(q, *given.values()):
         return {name: traced(value) for name, value in values_over_links(wanted, q, given).items()}
     key = ("any width", slot, wanted.frames, tuple(given))
-    with np.errstate(invalid="ignore"):  # a NaN spoils its own row
+    with np.errstate(invalid="ignore", divide="ignore"):  # a NaN spoils its own row
         made = model.kept(key, lambda: _function(wanted, tuple(given)))(q, given)
     if model.embedding is not None and not all(np.isfinite(x).all() for x in made.values()):
         model.embedding.check(q)
