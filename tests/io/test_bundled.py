@@ -169,3 +169,8 @@ def test_the_papers_primary_joints_move_its_closed_system():
     secondary = [model.joint(f"joint{number}").v_slice.start for number in (1, 2, 4, 6)]
     columns = closing_jacobian(model, model.neutral())[:, secondary]
     assert np.linalg.svd(columns, compute_uv=False)[3] > 0.1
+
+
+def test_of_bundled_robots_nothing_can_be_left_out():
+    with pytest.raises(ps.FileError, match="of MJCF files alone"):
+        ps.load("puma560", without=["fluid"])

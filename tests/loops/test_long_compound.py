@@ -158,3 +158,10 @@ def test_long_functions_are_compiled_not_interpreted(caplog):
     ps.forward_dynamics(model, q, v, v), ps.mass_matrix_inverse(model, q), ps.innovations(model, q)
     ps.operational_space(model, q, v, "end6")
     assert not [record for record in caplog.records if "not compiled" in record.message]
+
+
+def test_the_kernel_of_a_long_mechanism_tells_its_choice_and_its_algorithm():
+    model = mast(8).embedded()
+    made = ps.compile(ps.algebra(model).mass.inv, model)
+    assert "operations" in made.choice
+    assert str(made.algorithm())

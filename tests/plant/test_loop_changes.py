@@ -38,7 +38,7 @@ def test_it_is_the_jump_that_simulate_tells():
     plant = pair()
     dock = ps.Latch("dock", "chaser", "target", when=0.5)
     state = plant.state()
-    ours = plant.simulate(0.6, step=0.01, changes=[dock])
+    ours = ps.simulate(plant, 0.6, step=0.01, changes=[dock])
     exact = ps.simulate(plant.model, state.q, state.v, 0.6, changes=[dock])
     assert ours.events[0].what == exact.events[0].what
     numbers = [[float(x) for x in event.where.split() if x[0].isdigit()] for event in (ours.events[0], exact.events[0])]

@@ -83,3 +83,27 @@ def test_a_run_keeps_the_impulses_of_impacts_beside_forces():
     np.testing.assert_allclose(given.max(), 1.5 * speed, rtol=1e-2)  # 1 kg that goes up with half of its speed
     change = run.v[-1, 5] - run.v[0, 5] + 9.81 * run.t[-1]
     np.testing.assert_allclose(given.sum(), change, rtol=1e-9)
+
+
+def test_gravity_that_is_set_later_acts():
+    plant = ps.Plant()
+    plant.add_body("ball", ps.Sphere(0.1), inertia=2.0)
+    assert plant.model.gravity[2] == -9.81
+    plant.gravity = (0.0, 0.0, -1.62)
+    run = ps.simulate(plant, 0.1, step=1e-3)
+    assert abs(run.v[-1, 5] + 0.162) < 1e-12
+
+
+def test_contacts_of_shapes_with_one_name_act_on_their_own_bodies():
+    builder, inertia = ps.ModelBuilder("r"), ps.Inertia(2.0, (0, 0, 0), 0.01 * np.eye(3))
+    builder.body("base", "world", ps.Prismatic((1, 0, 0)), inertia=inertia)
+    for name, place in (("u", 0.0), ("w", 5.0)):
+        builder.body(name, "base", ps.Prismatic((0, 0, 1)), ps.Pose(xyz=(place, 0, 0)), inertia)
+    plant = ps.Plant()
+    plant.add_shape(ps.Plane(), name="floor")
+    plant.add(builder.build(), "r", at=ps.Pose(xyz=(0, 0, 0.1)))
+    for body, shift in (("r/u", 0.0), ("r/w", 3.0)):
+        plant.add_shape(ps.Sphere(0.1), body, at=ps.Pose(xyz=(0, 0, shift)), name="tip")
+    run = ps.simulate(plant, 0.5)
+    assert [pair for pair in run.contacts.pairs if "r/u:tip" in pair] == list(run.contacts.pairs)
+    np.testing.assert_allclose(plant.contact_torques(run)[-1], [0.0, 19.62, 0.0], atol=1e-2)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import MOST_COMBINED, Choice, Tally, is_composite
+from phistar.backends.choice import MOST_COMBINED, Choice, Tally, budget, is_composite
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
@@ -94,7 +94,7 @@ class Statements:
     @cached_property
     def tallies(self) -> tuple[Tally, ...]:
         """The operations of each form written out, fewest first; kept on disk, so that no later start counts them."""
-        name = stored.key("forms", self.key)
+        name = stored.key("forms", self.key, budget())  # forms that take longer to compile are not counted
         found = stored.load(name, stored.PROGRAM)
         if found is not None:
             return _from_list(found[0]["forms"])

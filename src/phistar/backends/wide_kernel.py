@@ -66,7 +66,8 @@ def _rolled(wanted: Statements) -> Kernel | None:
     counts = {form: partial(_rolled_operations, replace(wanted, form=form)) for form in _forms(wanted)}
     form, found = fewest(counts, ("any width", wanted.key)) if len(counts) > 1 else (wanted.form, {})
     kernel = compile_rolled(replace(wanted, form=form))
-    return kernel and replace(kernel, forms=found)
+    tallies = (Tally(operations, 0, each) for each, operations in found.items())
+    return kernel and replace(kernel, forms=tuple(sorted(tallies, key=lambda x: (x.operations, x.form != form))))
 
 
 def fewest_operations(wanted: Statements) -> int | None:

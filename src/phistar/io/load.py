@@ -76,6 +76,7 @@ def load(
     if not isinstance(source, (str, os.PathLike)):
         raise FileError(f"load was given {type(source).__name__}; give a path or the name of a robot.")
     if isinstance(source, str) and is_bundled(source):
+        _refuse_leaving_out(source, without)
         return load_bundled(source, floating=floating, gravity=gravity, strict=strict, **options)
     if isinstance(source, str) and _is_name(source):
         from phistar.io.by_name import find_robot
@@ -89,6 +90,7 @@ def load(
         from phistar.io.macros import expand
         from phistar.io.urdf.load_urdf import load_urdf
 
+        _refuse_leaving_out(path, without)
         made = expand(path, Folders.around(path, packages))
         return load_urdf(path, floating=floating, packages=packages, gravity=gravity, strict=strict, element=made)
     if path.suffix == SUFFIX and os.path.lexists(path):
@@ -99,13 +101,18 @@ def load(
         return load_usd(path, floating=floating, packages=packages, gravity=gravity, strict=strict)
     root = xml.read(path).tag if os.path.lexists(path) else _refuse_missing(path)
     given: dict[str, Any] = {"floating": floating, "packages": packages, "gravity": gravity, "strict": strict}
-    if without and root != "mujoco":
-        raise FileError(
-            f"{path} was given without={without!r:.60}; of MJCF files alone can kinds of things be left out."
-        )
+    if root != "mujoco":
+        _refuse_leaving_out(path, without)
     if without:
         given["without"] = without
     return _reader_of(path, root)(path, **given)
+
+
+def _refuse_leaving_out(source: Any, without: Collection[str]) -> None:
+    if without:
+        raise FileError(
+            f"{source} was given without={without!r:.60}; of MJCF files alone can kinds of things be left out."
+        )
 
 
 def _reader_of(path: Path, root: str) -> Callable[..., Model]:

@@ -78,15 +78,23 @@ def meeting_shapes(plant: Plant) -> Meeting:
     usual = BY_MATERIAL if law == "materials" else APART if law is None else STATED + len(plant.contacts)
     table = _table(plant, list(numbers), len(ignored), stated, usual)
     reached = np.asarray(table.any(axis=1))
-    shapes, owners = [], []
-    for each, key in zip(found, keys, strict=True):
+    shapes, owners, names = [], [], _distinct_names(plant, found)
+    for each, key, name in zip(found, keys, names, strict=True):
         group = numbers[key]
         if reached[group]:
-            shapes.append(
-                PlacedShape(each.body, each.shape, each.placement, each.material, group, each.name, each.node)
-            )
+            shapes.append(PlacedShape(each.body, each.shape, each.placement, each.material, group, name, each.node))
             owners.append(each.owner)
     return Meeting(tuple(shapes), tuple(owners), table)
+
+
+def _distinct_names(plant: Plant, found: Sequence[Candidate]) -> list[str]:
+    """Return the shapes' names, after that of their body where shapes of several bodies have one name: contacts are
+    known by them."""
+    bodies: dict[str, set[int]] = {}
+    for each in found:
+        bodies.setdefault(each.name, set()).add(each.body)
+    owner = {-1: WORLD} | {number: name for name, number in plant.model.body_indices.items()}
+    return [each.name if len(bodies[each.name]) == 1 else f"{owner[each.body]}:{each.name}" for each in found]
 
 
 def stated_laws(plant: Plant) -> tuple[Surface, ...]:

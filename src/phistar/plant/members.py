@@ -182,3 +182,15 @@ def starting_state(plant: Plant) -> tuple[np.ndarray, np.ndarray]:
             q[view.places] = view.q(q) if robot.q is None else robot.q
             v[view.rates] = view.v(v) if robot.v is None else robot.v
     return q, v
+
+
+def bodies_of(plant: Plant, name: str) -> set[int]:
+    """Numbers of the bodies of a robot, or of the one body "robot/body"; the world is −1."""
+    if name in plant.robots:
+        prefix = plant.prefix(name)
+        return {plant.model.body_indices[prefix + body.name] for body in plant.robots[name].model.bodies}
+    if name == WORLD:
+        return {-1}
+    if name in plant.model.body_indices:
+        return {plant.model.body_indices[name]}
+    raise unknown("body", name, [*plant.model.body_indices, *plant.robots], plant.name)

@@ -29,7 +29,7 @@ from phistar.plant.instant_motion import acceleration
 from phistar.plant.joint_rows import check_curved_joints, joint_rows
 from phistar.plant.keyframes import Keyframe
 from phistar.plant.measurements import sense
-from phistar.plant.members import PLAIN, Robot, add, add_body, starting_state
+from phistar.plant.members import PLAIN, Robot, add, add_body, bodies_of, starting_state
 from phistar.plant.robot_view import RobotView
 from phistar.plant.rollouts import rollout, tell_uncompiled, worker_sessions
 from phistar.plant.sensor_kinds import Sensor
@@ -67,7 +67,7 @@ class Plant:
     """
 
     def __init__(self, gravity: Sequence[float] = (0.0, 0.0, -9.81), name: str = "plant") -> None:
-        self.name, self.gravity = name, tuple(float(x) for x in gravity)
+        self.name, self._gravity = name, tuple(float(x) for x in gravity)
         self.robots: dict[str, Robot] = {}
         self.shapes: list[tuple[str, Shape, Pose, Material, str]] = []
         self.drives: list[tuple[str, Kind, dict[str, Any]]] = []
@@ -186,6 +186,16 @@ class Plant:
         self.contact_law = surface
         self.changed()
 
+    @property
+    def gravity(self) -> tuple[float, ...]:
+        """The gravitational acceleration (3,) in the world."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Sequence[float]) -> None:
+        self._gravity = tuple(float(x) for x in value)
+        self.changed()
+
     def changed(self) -> None:
         """Drop everything derived from the parts."""
         for name in ("model", "actuators", "meeting", "system", "session", "_workers", "_start"):
@@ -247,16 +257,7 @@ class Plant:
         rows = [*rows, *joint_rows(self.model, self._start[0]), *tendon_rows(tendons)]
         return System(self.model, shapes, self.meeting.meets, tuple(rows), stated_laws(self), tendons)
 
-    def bodies_of(self, name: str) -> set[int]:
-        """Numbers of the bodies of a robot, or of the one body "robot/body"; the world is −1."""
-        if name in self.robots:
-            prefix = self.prefix(name)
-            return {self.model.body_indices[prefix + body.name] for body in self.robots[name].model.bodies}
-        if name == WORLD:
-            return {-1}
-        if name in self.model.body_indices:
-            return {self.model.body_indices[name]}
-        raise unknown("body", name, [*self.model.body_indices, *self.robots], self.name)
+    bodies_of = bodies_of
 
     # State and step
 

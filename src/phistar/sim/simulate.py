@@ -112,13 +112,14 @@ def simulate(
     array([0., 1., 2.])
     """
     if not isinstance(model, Model):
-        if prescribed or locked or passive or changes or limits != "tell":
-            raise PhistarError("prescribed, locked, passive, changes and limits are a model's, not a plant's.")
+        if prescribed or locked or passive or limits != "tell":
+            raise PhistarError("prescribed, locked, passive and limits are a model's, not a plant's.")
         if not hasattr(model, "simulate"):
             raise PhistarError(f"ps.simulate takes a Model or a Plant; it was given {type(model).__name__}.")
         if t_eval is not None:
             raise PhistarError("A plant keeps a state every step=… seconds; t_eval is a model's.")
         options |= {name: own for name, own in (("rtol", rtol), ("atol", atol)) if own is not None}
+        options |= {"changes": changes} if changes else {}
         if duration is None:  # simulate(plant, duration, …)
             return model.simulate(q0, control=control, v0=v0, **options)
         return model.simulate(duration, control=control, q0=q0, v0=v0, **options)

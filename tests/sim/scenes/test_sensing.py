@@ -93,3 +93,12 @@ def test_the_pose_of_what_slides_and_never_turns_is_read_too(tmp_path):
     shown, _, _ = seen(tmp_path, little_scene(part, sensors=[eye]), period=0.005)
     half = np.sqrt(0.5)
     assert shown[0][1]["eye"] == pytest.approx([0, 0.1, 0, 0, 0, half, half, 0, 0, 0, 0, 0.5, 0], abs=1e-12)
+
+
+def test_a_free_body_in_a_scene_takes_sensors_of_every_kind(tmp_path):
+    plant = ps.Plant()
+    plant.add_body("ball", ps.Sphere(0.1), inertia=2.0)
+    plant.sense("imu", "ball")
+    plant.save(tmp_path / "ball.toml")
+    scene = Scene.load(tmp_path / "ball.toml")
+    assert scene.setting(0).sensing.size == 6

@@ -49,7 +49,9 @@ class Sensing:
         self.compiled = self.size
         self.others: list[tuple[Sensor, Read]] = [(sensor, reader(plant, sensor)) for sensor in others]
         if others:
-            first = Instant(world.session(), plant.model, None, np.zeros(plant.model.nv), 0.0)
+            session = world.session()
+            session.engine.q[: plant.model.nq] = plant.model.neutral()  # any place will do to count what is read
+            first = Instant(session, plant.model, None, np.zeros(plant.model.nv), 0.0)
             for sensor, read in self.others:
                 self._place(sensor, read(first).size)
         self._places = np.concatenate(self.joints)
