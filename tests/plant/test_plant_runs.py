@@ -102,8 +102,8 @@ def test_contacts_of_shapes_with_one_name_act_on_their_own_bodies():
     plant = ps.Plant()
     plant.add_shape(ps.Plane(), name="floor")
     plant.add(builder.build(), "r", at=ps.Pose(xyz=(0, 0, 0.1)))
-    for body, shift in (("r/u", 0.0), ("r/w", 3.0)):
-        plant.add_shape(ps.Sphere(0.1), body, at=ps.Pose(xyz=(0, 0, shift)), name="tip")
+    for on, shift in (("r/u", 0.0), ("r/w", 3.0)):
+        plant.add_shape(ps.Sphere(0.1), on, at=ps.Pose(xyz=(0, 0, shift)), name="tip")
     run = ps.simulate(plant, 0.5)
     assert [pair for pair in run.contacts.pairs if "r/u:tip" in pair] == list(run.contacts.pairs)
     np.testing.assert_allclose(plant.contact_torques(run)[-1], [0.0, 19.62, 0.0], atol=1e-2)

@@ -33,10 +33,6 @@ def robot_letter(robot: str, node: Node) -> Symbol:
     return Symbol(robot, _shared(node.domain, robot), _shared(node.codomain, robot), frozenset(traits), (node,))
 
 
-def is_robot_letter(node: object) -> bool:
-    return isinstance(node, Symbol) and ROBOT in node.traits
-
-
 def _shared(space: Space, robot: str) -> Space:
     """A task space is that of points which robots share; other spaces are the robot's own."""
     if space == SCALARS:

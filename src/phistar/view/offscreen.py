@@ -14,7 +14,7 @@ from phistar.errors import FileError, ShapeError
 from phistar.model import Model
 from phistar.sim.trajectory import Trajectory
 from phistar.view.bent_surfaces import exaggerated
-from phistar.view.report_picture import Camera, camera_around, image, png, solids
+from phistar.view.report_picture import Camera, camera_around, image, solids
 
 PAPER = (255, 255, 255)
 SAMPLED = 24  # states of a motion that a camera is placed by
@@ -133,13 +133,6 @@ def frames(
         camera = camera_around([solids(model, motion.q[k])[0].corners for k in some], size)
     for k in chosen:
         yield render(model, motion.q[k], size, camera, background, shadows)
-
-
-def picture_file(pixels: np.ndarray, path: str | os.PathLike[str]) -> Path:
-    """Write an RGB picture as PNG."""
-    opaque = np.concatenate([pixels, np.full((*pixels.shape[:2], 1), 255, np.uint8)], axis=-1)
-    Path(path).write_bytes(png(opaque))
-    return Path(path)
 
 
 def _flat(pixels: np.ndarray, background: Sequence[int]) -> np.ndarray:
