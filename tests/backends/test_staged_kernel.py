@@ -7,7 +7,15 @@ import phistar as ps
 from phistar.backends.staged_kernel import Staged
 
 CHAIN = ps.chain(60)
+
+
+def used_again(q, v, tau):
+    pushed = tau - 0.5 * v
+    return ps.forward_dynamics(CHAIN, q, v, pushed) + pushed
+
+
 LAWS = {
+    "made before, used behind": used_again,
     "last is the call": lambda q, v, tau: ps.forward_dynamics(CHAIN, q, v, tau - 0.5 * v),
     "last is a trace": lambda q, v, tau: 2.0 * ps.forward_dynamics(CHAIN, q, v, tau),
     "nothing but the call": lambda q, v, tau: ps.forward_dynamics(CHAIN, q, v, tau),
@@ -15,7 +23,12 @@ LAWS = {
     "two calls": lambda q, v, tau: ps.forward_dynamics(CHAIN, q, v, ps.forward_dynamics(CHAIN, q, v, tau) - 0.5 * v),
     "an operator": lambda q, v, tau: ps.mass_matrix(CHAIN, q) @ v + tau,
 }
-STEPS = {"an argument is not used": 0, "two calls": 2, "an operator": 1}  # others are one kernel with their call
+STEPS = {
+    "made before, used behind": 2,
+    "an argument is not used": 0,
+    "two calls": 2,
+    "an operator": 1,
+}  # others are one kernel with their call
 
 
 @pytest.mark.parametrize("name", LAWS)

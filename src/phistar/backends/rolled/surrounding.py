@@ -29,9 +29,11 @@ class Surrounding:
 
     @property
     def is_plain(self) -> bool:
-        """Whether no argument is handed to the call twice."""
-        passed = [slot for slot in self.slots if slot < len(self.arguments)]
-        return len(set(passed)) == len(passed)
+        """Whether nothing is handed to the call twice, and all that the step before makes to the call alone."""
+        count = len(self.arguments)
+        made = set(range(count, count + (0 if self.before is None else len(self.before.shapes))))
+        later = set() if self.behind is None else set(self.behind.slots)
+        return len(set(self.slots)) == len(self.slots) and made <= set(self.slots) and not made & later
 
 
 def surrounding(steps: Sequence[Step], arguments: Sequence[int]) -> tuple[Surrounding, Step] | None:
@@ -86,14 +88,22 @@ def surrounded_memory(
     places = [np.asarray(x, dtype=np.int64) // lanes for x in tables[len(TABLES) :]]
     given, made = places[:inputs], places[inputs : inputs + len(called.outputs)]
     room = int(counts[ROOM])
-    nowhere, handed = room - 1, {slot: given[number] for number, slot in enumerate(law.slots)}
-    arguments = []
-    for number, size in enumerate(law.arguments):
-        own = handed.get(number, np.full(size, nowhere)).copy()
-        unread = own == nowhere  # by the call
-        own[unread] = room + np.arange(np.count_nonzero(unread))
+    nowhere = room - 1
+
+    def with_own_places(own: np.ndarray) -> np.ndarray:
+        """The places, with one of its own for each entry that the call does not read: code may read what it stored."""
+        nonlocal room
+        unread = own == nowhere
+        places = np.where(unread, room + np.cumsum(unread) - 1, own)
         room += int(np.count_nonzero(unread))
-        arguments.append(own)
+        return places
+
+    given = [with_own_places(own) for own in given]
+    handed = {slot: given[number] for number, slot in enumerate(law.slots)}
+    arguments = [
+        handed[number] if number in handed else with_own_places(np.full(size, nowhere))
+        for number, size in enumerate(law.arguments)
+    ]
     shapes, results = called.outputs, made
     if law.behind is not None:
         shapes, sizes = law.behind.shapes, [prod(shape) for shape in law.behind.shapes]
