@@ -24,7 +24,6 @@ LAWS = {
     "an operator": lambda q, v, tau: ps.mass_matrix(CHAIN, q) @ v + tau,
 }
 STEPS = {
-    "made before, used behind": 2,
     "an argument is not used": 0,
     "two calls": 2,
     "an operator": 1,
