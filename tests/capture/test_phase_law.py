@@ -7,7 +7,7 @@ import phistar as ps
 from phistar.capture.paths import between, carried, fading, leading_out, quintic, reference, seen_from
 from phistar.capture.phase_law import compiled_law, measured_names
 from phistar.capture.robot import Arms
-from phistar.control.control_law import pose_row
+from phistar.control.control_law import pose_error, pose_row
 from phistar.control.coordinated import CoordinatedGains as Gains
 from phistar.control.coordinated import DrivenJoints, friction_at
 from phistar.spatial.rotations import exp, to_quaternion
@@ -83,7 +83,7 @@ def test_hands_get_the_accelerations_that_follow_their_references(case):
     for hand, path, own in zip(case.arms.hands, paths, progress, strict=True):
         target, twist, change = reference(carried(carrier, now[:3]), path, np.array(own))
         slip = twist - ps.frame_velocity(model, case.q, case.v, hand.grip)
-        error = ps.control.law.pose_error(ps.forward_kinematics(model, case.q, hand.grip), target)
+        error = pose_error(ps.forward_kinematics(model, case.q, hand.grip), target)
         wanted.append(change + 20.0 * slip + 100.0 * error)
         rates.append(twist + 5.0 * error)
     smooth = np.concatenate([np.zeros(12), case.v[case.arms.driven]])

@@ -59,11 +59,12 @@ def test_long_arms_move_as_a_dense_solve_says(base):
 def test_what_is_written_out_compiles_within_the_budget(monkeypatch):
     found = closing_choice(two_long_arms(6))
     assert found.schedule == WRITTEN and {x.schedule for x in found.candidates} > {WRITTEN, ALONG_TREE}
-    assert closing_choice(two_long_arms(12)).schedule == ALONG_TREE
-    monkeypatch.setenv(VARIABLE, "1.1")
+    assert closing_choice(two_long_arms(20)).schedule == ALONG_TREE
     monkeypatch.setitem(NANOSECONDS, ALONG_TREE, 1.0)
+    (seconds,) = (x.seconds for x in closing_choice(two_long_arms(12)).candidates if x.schedule == WRITTEN)
+    monkeypatch.setenv(VARIABLE, f"{1.1 * seconds}")
     assert closing_choice(two_long_arms(12)).schedule == WRITTEN
-    monkeypatch.setenv(VARIABLE, "0.9")
+    monkeypatch.setenv(VARIABLE, f"{0.9 * seconds}")
     assert closing_choice(two_long_arms(12)).schedule != WRITTEN
 
 

@@ -15,7 +15,7 @@ pytest.importorskip("h5py")
 
 def embedded():
     closed = four_bar()
-    return closed.embedded(), ps.assemble(closed, closed.neutral())
+    return closed.embedded(), ps.assemble(closed, closed.neutral() + 0.5)
 
 
 def bending():

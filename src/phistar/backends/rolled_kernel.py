@@ -65,7 +65,7 @@ def _one_after_the_other(wanted: Statements, plan: Plan) -> Plan | None:
     """The rows of operators by the columns of their adjoints, which is how they lie in memory, or where these are
     fewer, their own columns."""
     rows = tuple((name, node if node.domain == SCALARS else adjoint(node)) for name, node in wanted.nodes)
-    found = [column_by_column(_plan(replace(wanted, nodes=rows))), column_by_column(plan, across=True)]
+    found = [column_by_column(_plan(replace(wanted, nodes=rows, taken=()))), column_by_column(plan, across=True)]
     known = [plan for plan in found if plan is not None]
     return min(known, key=lambda plan: plan.entries(plan.operand, wanted.model), default=None)
 

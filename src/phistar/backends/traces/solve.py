@@ -91,7 +91,7 @@ def _eliminated(matrix: np.ndarray, right: np.ndarray, least: np.ndarray | None)
     factors: dict[tuple[int, int], Any] = {}
 
     def inverse(k: int, pivot: Any) -> Any:
-        return 1.0 / pivot if least is None else _sound_inverse(pivot, least[..., k][()])
+        return 1.0 / pivot if least is None else _sound_inverse(pivot, np.asarray(least)[..., k][()])
 
     for i, k in elimination(matrix, factors, inverses, inverse):
         y[i] = [a - factors[i, k] * b for a, b in zip(y[i], y[k], strict=True)]
