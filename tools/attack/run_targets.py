@@ -130,7 +130,7 @@ def plant(random: Random, folder: Path) -> Attempt:
 
 
 @cache
-def _run() -> dict[str, bytes]:
+def saved_run() -> dict[str, bytes]:
     """The files of a run, and its checkpoint half-way."""
     import tempfile
 
@@ -148,7 +148,7 @@ def run_folder(random: Random, folder: Path) -> Attempt:
     from phistar.view import report
 
     spoiled = random.choice(["summary.json", "trajectory.h5", "scene.toml"])
-    for name, content in _run().items():
+    for name, content in saved_run().items():
         if name == "summary.json" == spoiled and random.random() < 0.8:
             content = json.dumps(mutated_tree(random, json.loads(content))).encode()
         elif name == "scene.toml" == spoiled:
@@ -175,7 +175,7 @@ def model_inside(random: Random, folder: Path) -> Attempt:
     import h5py
 
     path = folder / "run.h5"
-    path.write_bytes(_run()["trajectory.h5"])
+    path.write_bytes(saved_run()["trajectory.h5"])
     with h5py.File(path, "a") as opened:
         file: Any = opened  # h5py types an entry as group, set or type alike
         tree = json.loads(file["model/tree"][()].tobytes())
@@ -198,7 +198,7 @@ def checkpoint(random: Random, folder: Path) -> Attempt:
     """The tree of a checkpoint spoiled and its checksum made right again, so that nothing but its content is wrong."""
     from phistar.sim.scenes.checkpoint import MAGIC
 
-    payload = _run()["checkpoint"].partition(b"\n")[2]
+    payload = saved_run()["checkpoint"].partition(b"\n")[2]
     end = 8 + int.from_bytes(payload[:8], "little")
     tree, held = payload[8:end], payload[end:]
     if random.random() < 0.8:
@@ -227,7 +227,7 @@ def trajectory(random: Random, folder: Path) -> Attempt:
     import h5py
 
     path = folder / "motion.h5"
-    path.write_bytes(_run()["trajectory.h5"])
+    path.write_bytes(saved_run()["trajectory.h5"])
     with h5py.File(path, "a") as file:
         names: list[str] = []
         file.visit(names.append)
