@@ -85,6 +85,7 @@ def motion(kind: str, elements: int, step: float) -> np.ndarray:
     settings.timeIntegration.generalizedAlpha.spectralRadius = 0.95
     settings.timeIntegration.newton.relativeTolerance = 1e-6
     settings.timeIntegration.verboseMode = 0
+    settings.solutionSettings.writeSolutionToFile = False
     found, begin = [], 0.0
     for time in TIMES:
         settings.timeIntegration.startTime, settings.timeIntegration.endTime = begin, time

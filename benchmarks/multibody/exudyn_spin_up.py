@@ -51,6 +51,7 @@ def deflections(elements: int, step: float) -> list[float]:
     settings.timeIntegration.generalizedAlpha.spectralRadius = 0.9
     settings.timeIntegration.newton.relativeTolerance = 1e-5  # beside EA, 1e-8 is rounding
     settings.timeIntegration.verboseMode = 0
+    settings.solutionSettings.writeSolutionToFile = False
     for end in TIMES:
         settings.timeIntegration.startTime, settings.timeIntegration.endTime = begin, end
         settings.timeIntegration.numberOfSteps = round((end - begin) / step)

@@ -277,19 +277,20 @@ def _remembered(key: tuple[Any, ...], make: Callable[[], Choice]) -> Choice:
 
 def carried_rates(model: Model) -> int:
     """Number of pairs of joint rates, one carrying the other."""
-    carried, rates = 0, [0] * len(model.bodies)
-    for k, (parent, joint) in enumerate(zip(model.parents, model.joints, strict=True)):
-        rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
-        carried += joint.nv * (rates[k] - joint.nv)
-    return carried
+    return sum(own * (on_way - own) for own, on_way in _rates_on_ways(model))
+
+
+def _rates_on_ways(model: Model) -> list[tuple[int, int]]:
+    """Return for each body the rates of its joint, and those of all joints on the way from the base to it."""
+    rates = list[int]()
+    for parent, joint in zip(model.parents, model.joints, strict=True):
+        rates.append(joint.nv + (rates[parent] if parent >= 0 else 0))
+    return [(joint.nv, on_way) for joint, on_way in zip(model.joints, rates, strict=True)]
 
 
 def is_tensor_written(model: Model) -> bool:
     """Whether second derivatives are straight-line code: a few instructions for three joints on one way."""
-    total, rates = 0, [0] * len(model.bodies)
-    for k, (parent, joint) in enumerate(zip(model.parents, model.joints, strict=True)):
-        rates[k] = joint.nv + (rates[parent] if parent >= 0 else 0)
-        total += joint.nv * rates[k] ** 2
+    total = sum(own * on_way**2 for own, on_way in _rates_on_ways(model))
     return compilable(model) and total <= TRIPLES
 
 

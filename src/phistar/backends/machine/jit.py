@@ -123,7 +123,9 @@ class Code:
         """Return the address of a function or a global of this code, or 0 where it has none of that name."""
         try:
             found = _linker().lookup(self.library.name, name)
-        except RuntimeError:
+        except RuntimeError as error:
+            if "Symbols not found" not in str(error):
+                raise
             return 0
         found.detach()  # or the library would go with it
         return found[name]

@@ -29,7 +29,7 @@ class Surrounding:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is handed to the call twice, and all that the step before makes to the call alone."""
+        """Whether nothing is handed to the call twice, and the call alone takes what the step before makes."""
         count = len(self.arguments)
         made = set(range(count, count + (0 if self.before is None else len(self.before.shapes))))
         later = set() if self.behind is None else set(self.behind.slots)
