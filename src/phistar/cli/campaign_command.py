@@ -87,7 +87,7 @@ def campaign(
     try:
         with _watched(found.name, runs) as tell:
             summary = campaigns.campaign(
-                found, runs, seed, folder, workers, scheduler, keep, resume, tell, sampling, score, _varied(vary or [])
+                found, runs, seed, folder, workers, scheduler, keep, resume, tell, sampling, score, _values(vary or [])
             ).summary
     except KeyboardInterrupt:
         stopped, summary = True, campaigns.summary_of(folder)
@@ -99,7 +99,7 @@ def campaign(
         raise typer.Exit(1)
 
 
-def _varied(options: list[str]) -> dict[str, list[Any]]:
+def _values(options: list[str]) -> dict[str, list[Any]]:
     """Values by place, each read as TOML reads them; text where it cannot."""
     found: dict[str, list[Any]] = {}
     for option in options:

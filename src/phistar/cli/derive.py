@@ -189,11 +189,11 @@ def operations(program: Program, sizes: list[int]) -> dict[str, Any]:
         "polynomials": {kind: power_sum for power_sum, kind in shown},
         "coefficients": {kind: [str(c) for c in part] for (_, kind), part in zip(shown, polynomial.parts)},
         "from_n": polynomial.from_n,
-        "counts": [_counted(n, polynomial(n) if n >= polynomial.from_n else count(program, n)) for n in sizes],
+        "counts": [_count_facts(n, polynomial(n) if n >= polynomial.from_n else count(program, n)) for n in sizes],
     }
 
 
-def _counted(n: int, found: Count) -> dict[str, int]:
+def _count_facts(n: int, found: Count) -> dict[str, int]:
     return {
         "n": n,
         "additions": found.adds,

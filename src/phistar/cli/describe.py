@@ -27,12 +27,12 @@ def describe(model: Model, source: str | None = None) -> dict[str, Any]:
         "joints": [_joint(model, joint) for joint in model.joints],
         "frames": [_frame(model, frame) for frame in model.frames.values()],
         "loops": [_loop(loop) for loop in model.loops],
-        "embedded": _embedded(model),
+        "embedded": _embedding_summary(model),
         "warnings": list(model.warnings),
     }
 
 
-def _embedded(model: Model) -> dict[str, Any] | None:
+def _embedding_summary(model: Model) -> dict[str, Any] | None:
     """Summary of `model.embedded()`, or the reason it is refused; None without loops."""
     if not model.loops:
         return None

@@ -126,10 +126,10 @@ def _limits(joint: Facts) -> str:
 def _range(lower: float | None, upper: float | None, unit: str) -> str:
     if lower is None and upper is None:
         return ""
-    return f"{_bound(lower, '−', unit)} … {_bound(upper, '', unit)}{unit}"
+    return f"{_format_bound(lower, '−', unit)} … {_format_bound(upper, '', unit)}{unit}"
 
 
-def _bound(value: float | None, sign: str, unit: str) -> str:
+def _format_bound(value: float | None, sign: str, unit: str) -> str:
     if value is None:
         return f"{sign}∞"
     return number(round(math.degrees(value), 2) if unit == "°" else value)

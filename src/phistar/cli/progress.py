@@ -30,12 +30,12 @@ class SimulationProgress:
 
     def __enter__(self) -> Callable[[float], None]:
         self._bar.start()
-        return self._reached
+        return self._advance
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def _reached(self, simulated: float) -> None:
+    def _advance(self, simulated: float) -> None:
         self._bar.update(self._task, completed=simulated)
         if self._bar.disable and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()

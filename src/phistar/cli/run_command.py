@@ -72,14 +72,14 @@ def run(
     """
     from phistar.sim.scenes.run import Stopped
 
-    found, seed, out = _asked(scene, seed, out, resume, packages or [], allow_code)
+    found, seed, out = _resolve_run(scene, seed, out, resume, packages or [], allow_code)
     if checkpoint is not None and out is None:
         raise FileError("A checkpoint is written to the folder of --out; give one.")
     check_folder(out, resume)
     kept, failed = None if checkpoint is None else (checkpoint, out), None
     viewer = _looking_on(found, seed) if live else None
     try:
-        result = _watched(found, seed, checkpoint=kept, resume=resume, watch=viewer)
+        result = _run_with_progress(found, seed, checkpoint=kept, resume=resume, watch=viewer)
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
     kept = _tell(result, out, as_json)
@@ -114,7 +114,7 @@ def _looking_on(scene: Any, seed: int) -> Any:
     return live
 
 
-def _asked(
+def _resolve_run(
     scene: str | None, seed: int | None, out: Path | None, resume: Path | None, packages: list[Path], code: bool
 ) -> tuple[Any, int, Path | None]:
     """The scene, the seed and the folder; those of the run that is taken up, if one is."""
@@ -129,7 +129,7 @@ def _asked(
     return Scene.unread(head["source"] if scene is None else scene, packages, code), head["seed"], out or resume
 
 
-def _watched(scene: Any, seed: int, **options: Any) -> Any:
+def _run_with_progress(scene: Any, seed: int, **options: Any) -> Any:
     """Run the scene and show how far it is."""
     with SimulationProgress(scene.name, scene.setting(seed).timing.duration) as reached:
         return scene.run(seed, progress=reached, **options)

@@ -42,13 +42,13 @@ def written(result: Any, out: Path) -> Written:
     Pages that cannot be made for want of a package or of room are told of, and left out.
     """
     try:
-        return Written(_written(result, out), True)
+        return Written(_write_files(result, out), True)
     except FileError as error:
         typer.echo(f"{error}", err=True)
         wanted = error
     for place in _elsewhere():
         try:
-            lines = _written(result, place)
+            lines = _write_files(result, place)
         except (OSError, FileError):
             continue
         typer.echo(f"The run has ended and is kept in {place} instead; move it where you want it.", err=True)
@@ -73,7 +73,7 @@ def _elsewhere() -> Iterator[Path]:
             continue
 
 
-def _written(result: Any, out: Path) -> list[str]:
+def _write_files(result: Any, out: Path) -> list[str]:
     pages: dict[str, Callable[..., Any]] = {"report.html": _report, "replay.html": _replay}
     paths = list(result.save(out))
     for name, write in pages.items() if len(result.arrays.get("t", ())) else ():

@@ -50,7 +50,7 @@ def view(
     from phistar.view.sweeps import SweepsView
     from phistar.view.viewer import Viewer
 
-    what, q = _found(shown, floating, packages or [], without or [], download)
+    what, q = _open_subject(shown, floating, packages or [], without or [], download)
     kind = SweepsView if algebra else Viewer
     if algebra and isinstance(what, Trajectory):
         raise FileError(f"{shown} is a run; --algebra shows a robot or a scene.")
@@ -61,7 +61,9 @@ def view(
     viewer.serve()
 
 
-def _found(shown: str, floating: bool, packages: list[Path], without: list[str], download: bool) -> tuple[Any, Any]:
+def _open_subject(
+    shown: str, floating: bool, packages: list[Path], without: list[str], download: bool
+) -> tuple[Any, Any]:
     """A trajectory, or a model and where it starts."""
     from phistar.io import load
     from phistar.sim.scenes.scene import Scene

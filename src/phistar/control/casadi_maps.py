@@ -42,7 +42,7 @@ def on_arrays(function: Any) -> Walk:
             else:
                 work[target[0]] = constant if name == "constant" else _OPERATIONS[name](*(work[i] for i in source))
         batch = np.broadcast_shapes(*(np.shape(x) for x in found.values()))
-        return tuple(_assembled(sparsity, i, found, batch) for i, sparsity in enumerate(outputs))
+        return tuple(_dense_output(sparsity, i, found, batch) for i, sparsity in enumerate(outputs))
 
     return walk
 
@@ -71,7 +71,7 @@ def _entries(array: Any, shape: tuple[int, int]) -> list[Any]:
     return [array[..., i, j] for j in range(shape[1]) for i in range(shape[0])]
 
 
-def _assembled(sparsity: Any, output: int, found: dict[tuple[int, int], Any], batch: tuple[int, ...]) -> np.ndarray:
+def _dense_output(sparsity: Any, output: int, found: dict[tuple[int, int], Any], batch: tuple[int, ...]) -> np.ndarray:
     rows, columns = sparsity.shape
     entries: dict[tuple[int, int], Any] = {}
     for k, (i, j) in enumerate(zip(sparsity.row(), sparsity.get_col(), strict=True)):

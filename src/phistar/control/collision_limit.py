@@ -78,7 +78,7 @@ class CollisionLimit(Limit):
         """All pairs nearer than `within`, at q (nq,)."""
         pairs = _pairs(model, self.obstacles, self.ignored)
         every = tuple(dict.fromkeys(site for pair in pairs for site in pair))
-        placed = {site: _placed(model, np.asarray(q, dtype=float), site) for site in every}
+        placed = {site: _shape_pose(model, np.asarray(q, dtype=float), site) for site in every}
         library = coal()
         request, found = library.DistanceRequest(), []
         for a, b in pairs:
@@ -108,7 +108,7 @@ class CollisionLimit(Limit):
         return G, h
 
 
-def _placed(model: Model, q: np.ndarray, site: Site) -> tuple[np.ndarray, np.ndarray]:
+def _shape_pose(model: Model, q: np.ndarray, site: Site) -> tuple[np.ndarray, np.ndarray]:
     """Rotation and origin of a shape in the world."""
     pose = np.eye(4) if site.body < 0 else forward_kinematics(model, q, model.bodies[site.body].name)
     return pose[:3, :3] @ site.placement.rotation, pose[:3, :3] @ site.placement.translation + pose[:3, 3]

@@ -149,8 +149,10 @@ def coordinated_forces(
     wanted, rates, forces, errors, lacking = [], [], [], [], []
     for pose, moves, at in zip(poses, jacobians, frames.values(), strict=True):
         error, slip = pose_error(pose, at.pose), at.twist - times(moves, v)
-        pull = _turned(pose, g.springs * _turned(pose, error, -1) + g.dampers * _turned(pose, slip, -1), 1)
-        force = _capped(pull, g.most) + at.push
+        pull = _rotate_halves(
+            pose, g.springs * _rotate_halves(pose, error, -1) + g.dampers * _rotate_halves(pose, slip, -1), 1
+        )
+        force = _limit_halves(pull, g.most) + at.push
         wanted.append(at.change + g.kd * slip + g.kp * error)
         rates.append(at.twist + g.kp / (g.kd + 1e-9) * error + g.give * (force + at.felt))
         forces.append(force)
@@ -189,13 +191,13 @@ def towards_each_other(places: Sequence[Any]) -> list[Any]:
     return [way / mean for way in ways]
 
 
-def _turned(pose: Any, vector: Any, direction: int) -> Any:
+def _rotate_halves(pose: Any, vector: Any, direction: int) -> Any:
     """Both halves (3,) of a spatial vector from a frame's axes to the world's (1), or back (−1)."""
     turn = pose[..., :3, :3] if direction > 0 else transposed(pose[..., :3, :3])
     return row(times(turn, vector[..., :3]), times(turn, vector[..., 3:]))
 
 
-def _capped(force: Any, most: Any) -> Any:
+def _limit_halves(force: Any, most: Any) -> Any:
     """Each half no longer than its limit."""
     parts = []
     for half, limit in ((force[..., :3], most[..., :1]), (force[..., 3:], most[..., 1:])):

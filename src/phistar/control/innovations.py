@@ -255,7 +255,7 @@ class _Root:
     @staticmethod
     def of(model: Model, d: np.ndarray) -> _Root:
         blocks = [_cholesky(d[..., own, own]) for own in link_rates(model)]
-        return _Root(model, tuple(blocks), tuple(_inverted(block) for block in blocks))
+        return _Root(model, tuple(blocks), tuple(_invert_lower(block) for block in blocks))
 
     def times(self, x: np.ndarray) -> np.ndarray:
         return self._each(self.lower, x)
@@ -298,10 +298,10 @@ def _cholesky(block: np.ndarray) -> np.ndarray:
         for i in range(j, size):
             left = block[..., i, j] - sum((found[i][k] * found[j][k] for k in range(j)), zero)
             found[i][j] = np.sqrt(left) if i == j else left / found[j][j]
-    return _stacked(found, block)
+    return _stack_rows(found, block)
 
 
-def _inverted(lower: np.ndarray) -> np.ndarray:
+def _invert_lower(lower: np.ndarray) -> np.ndarray:
     """ℓ⁻¹, by forward substitution."""
     size = lower.shape[-1]
     zero = 0.0 * lower[..., 0, 0]
@@ -311,9 +311,9 @@ def _inverted(lower: np.ndarray) -> np.ndarray:
         for i in range(j + 1, size):
             total = sum((lower[..., i, k] * found[k][j] for k in range(j, i)), zero)
             found[i][j] = -total / lower[..., i, i]
-    return _stacked(found, lower)
+    return _stack_rows(found, lower)
 
 
-def _stacked(rows: list[list[Any]], like: np.ndarray) -> np.ndarray:
+def _stack_rows(rows: list[list[Any]], like: np.ndarray) -> np.ndarray:
     array = np.stack([np.stack(entries, axis=-1) for entries in rows], axis=-2)
     return traced(array) if is_traced(like) else array

@@ -62,7 +62,7 @@ class DelayedControl(NamedTuple):
 def tip_control(model: Model, q: Any, v: Any, u: Any, frame: str) -> DelayedControl:
     """T = J*F_c, F_c = Λu + c + g (KJR92 eqs. 3, 4): 4 sweeps, 3 on a serial chain."""
     found = tip_control.evaluate_all(model, q, {"v": v, "u": u}, (frame,))
-    return _gathered(found)
+    return _as_delayed_control(found)
 
 
 @states(lambda s: {"tau": s.J.T @ _tip_force_delayed(s), "force": _tip_force_delayed(s), **_for_the_next_sample(s)})
@@ -70,8 +70,8 @@ def tip_control_delayed_velocities(
     model: Model, q: Any, v: Any, u: Any, delayed: VelocityTerms, frame: str
 ) -> DelayedControl:
     """The same with the velocity terms of the last sample: 3 sweeps (KJR92 §4.2)."""
-    given = {"v": v, "u": u, **_delayed(delayed)}
-    return _gathered(tip_control_delayed_velocities.evaluate_all(model, q, given, (frame,)))
+    given = {"v": v, "u": u, **_delayed_terms(delayed)}
+    return _as_delayed_control(tip_control_delayed_velocities.evaluate_all(model, q, given, (frame,)))
 
 
 @states(lambda s: {"tau": s.H @ s.phi @ s.f_delayed, "force": _tip_force_delayed(s), **_for_the_next_sample(s)})
@@ -79,8 +79,8 @@ def tip_control_delayed(
     model: Model, q: Any, v: Any, u: Any, delayed: VelocityTerms, link_force: Any, frame: str
 ) -> DelayedControl:
     """The tip's force delayed too, given on its link (`on_link`): 2 sweeps (KJR92 §5)."""
-    given = {"v": v, "u": u, "f_delayed": link_force, **_delayed(delayed)}
-    return _gathered(tip_control_delayed.evaluate_all(model, q, given, (frame,)))
+    given = {"v": v, "u": u, "f_delayed": link_force, **_delayed_terms(delayed)}
+    return _as_delayed_control(tip_control_delayed.evaluate_all(model, q, given, (frame,)))
 
 
 @states(lambda s: s.B @ s.f)
@@ -89,11 +89,11 @@ def on_link(model: Model, q: Any, force: Any, frame: str) -> Array:
     return on_link.evaluate(model, q, {"f": force}, frames=(frame,))
 
 
-def _delayed(terms: VelocityTerms) -> dict[str, Any]:
+def _delayed_terms(terms: VelocityTerms) -> dict[str, Any]:
     return {f"{name}_delayed": value for name, value in terms._asdict().items()}
 
 
-def _gathered(found: dict[str, np.ndarray]) -> DelayedControl:
+def _as_delayed_control(found: dict[str, np.ndarray]) -> DelayedControl:
     return DelayedControl(found["tau"], found["force"], VelocityTerms(found["a"], found["b"], found["a0"]))
 
 

@@ -144,9 +144,9 @@ class _Searches:
         count = len(rows)
         self.damping, self.age, self.tries = np.ones(count), np.zeros(count, int), np.ones(count, int)
         self.fresh, self.before = np.zeros(count, bool), np.full(count, np.inf)
-        self.error, self.rates, self.slope, self.held = self._evaluated(self.q, np.arange(count), self.damping)
+        self.error, self.rates, self.slope, self.held = self._evaluate(self.q, np.arange(count), self.damping)
 
-    def _evaluated(self, q: np.ndarray, which: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _evaluate(self, q: np.ndarray, which: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, ...]:
         made = self.search.kernel(q, self.search.rows[self.rows[which]], damping[:, None])
         return made["error"], made["rates"], made["slope"][:, 0], made["held"] > 0.5
 
@@ -181,7 +181,7 @@ class _Searches:
         trial = np.clip(model.integrate(self.q, self.rates), model.lower_limits, model.upper_limits)
         trial[self.fresh] = self.q[self.fresh]
         damping = np.where(self.fresh, 1.0, np.maximum(0.2 * self.damping, 1e-6))
-        error, rates, slope, held = self._evaluated(trial, np.arange(len(trial)), damping)
+        error, rates, slope, held = self._evaluate(trial, np.arange(len(trial)), damping)
         nearer = self.fresh | (np.sum(error**2, axis=-1) < np.sum(self.error**2, axis=-1))
         self.age += ~self.fresh
         self.fresh[:] = False
@@ -190,4 +190,4 @@ class _Searches:
         self.damping = np.where(nearer, damping, 10.0 * self.damping)
         back = np.flatnonzero(~nearer)
         if len(back):
-            self.rates[back] = self._evaluated(self.q[back], back, self.damping[back])[1]
+            self.rates[back] = self._evaluate(self.q[back], back, self.damping[back])[1]

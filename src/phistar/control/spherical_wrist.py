@@ -63,7 +63,7 @@ class SphericalWrist:
         whole = poses @ np.linalg.inv(self.home)
         place = whole[..., :3, :3] @ self.wrist + whole[..., :3, 3]
         third = self._elbow(place)  # (…, 2)
-        bent = self._turned(2, third, self.wrist, self.elbow)
+        bent = self._rotate_about(2, third, self.wrist, self.elbow)
         first, second = _two_axes(
             self.axes[0], self.axes[1], bent - self.shoulder, (place - self.shoulder)[..., None, :]
         )
@@ -95,7 +95,7 @@ class SphericalWrist:
     def _rotation(self, joint: int, angle: np.ndarray) -> np.ndarray:
         return from_axis_angle(self.axes[joint], angle)
 
-    def _turned(self, joint: int, angle: np.ndarray, point: np.ndarray, center: np.ndarray) -> np.ndarray:
+    def _rotate_about(self, joint: int, angle: np.ndarray, point: np.ndarray, center: np.ndarray) -> np.ndarray:
         return self._rotation(joint, angle) @ (point - center) + center
 
 

@@ -32,12 +32,12 @@ class Spline:
 
     def __call__(self, t: Any, order: int = 0) -> np.ndarray:
         """The derivative of this order, to the third, at times t (…), (…, n); t may be a traced number."""
-        return self._summed(t, order) if is_traced(t) else self._looked_up(t, slice(order, order + 1))[..., 0, :]
+        return self._sum_segments(t, order) if is_traced(t) else self._looked_up(t, slice(order, order + 1))[..., 0, :]
 
     def motion(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, ẋ and ẍ at times t (…), (…, n) each."""
         if is_traced(t):
-            return self._summed(t, 0), self._summed(t, 1), self._summed(t, 2)
+            return self._sum_segments(t, 0), self._sum_segments(t, 1), self._sum_segments(t, 2)
         found = self._looked_up(t, slice(0, 3))
         return found[..., 0, :], found[..., 1, :], found[..., 2, :]
 
@@ -48,7 +48,7 @@ class Spline:
         powers = (times - self.breaks[segment])[..., None] ** np.arange(DEGREE + 1.0)
         return np.matmul(powers[..., None, None, :], self._table[segment, orders])[..., 0, :]
 
-    def _summed(self, t: Any, order: int) -> np.ndarray:
+    def _sum_segments(self, t: Any, order: int) -> np.ndarray:
         """The same without looking a segment up, which would be a branch. Derivatives to the fourth are continuous, so
         each is its first value and what every segment adds to it: Σ_i p_i(clip(t − b_i, 0, h_i)) − p_i(0)."""
         polynomials = self._table[:, order]

@@ -144,7 +144,7 @@ class Supervisor:
         flags = tuple(_flag(name, value, known, where) for name, value in marks.items())
         known += [flag.name for flag in flags]
         rules = [_rule(table, known, f"{where}, rule {i + 1}") for i, table in enumerate(tables)]
-        return _checked(start, tuple(ends), flags, rules, where)
+        return _build_supervisor(start, tuple(ends), flags, rules, where)
 
     def start(self, t: float = 0.0) -> State:
         """In the first phase, with every flag off."""
@@ -234,7 +234,9 @@ def _rule(table: Any, known: list[str], where: str) -> Rule:
     return Rule(before, table["to"], condition(table["when"], known, where), float(lasting), table["reason"])
 
 
-def _checked(start: str, ends: tuple[str, ...], flags: tuple[Flag, ...], rules: list[Rule], where: str) -> Supervisor:
+def _build_supervisor(
+    start: str, ends: tuple[str, ...], flags: tuple[Flag, ...], rules: list[Rule], where: str
+) -> Supervisor:
     named = [name for rule in rules for name in (*rule.before, rule.after)]
     phases = tuple(dict.fromkeys([start, *named, *ends]))
     own = {phase: tuple(rule for rule in rules if phase in rule.before) for phase in phases}

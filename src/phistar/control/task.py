@@ -64,12 +64,12 @@ class PoseTask:
     measure: Measure  # (pose (…, 4, 4), β (…, 6)) → Measured
 
     def __call__(self, model: Model, q: Any, v: Any) -> TaskState:
-        measured, rate, own = self._measured(model, q, v)
+        measured, rate, own = self._measure(model, q, v)
         full = np.matmul(measured.map, own)
         change = times(measured.map, jacobian_dot_v(model, q, v, self.frame)) + measured.drift
         return TaskState(measured.y, rate, full, change)
 
-    def _measured(self, model: Model, q: Any, v: Any) -> tuple[Measured, np.ndarray, np.ndarray]:
+    def _measure(self, model: Model, q: Any, v: Any) -> tuple[Measured, np.ndarray, np.ndarray]:
         own = jacobian(model, q, self.frame)
         beta = times(own, np.asanyarray(v))
         measured = self.measure(forward_kinematics(model, q, self.frame), beta)
@@ -81,7 +81,7 @@ class PoseTask:
 
     def commanded(self, model: Model, q: Any, v: Any, acceleration: Any) -> Array:
         """u = Π(w − Ėβ) = Πw + Π̇ẏ, (…, 6): the β̇ that makes ÿ = w (KJR92, after eq. 5)."""
-        measured, _, _ = self._measured(model, q, v)
+        measured, _, _ = self._measure(model, q, v)
         return times(_left_inverse(measured.map), np.asanyarray(acceleration) - measured.drift)
 
 
@@ -150,7 +150,7 @@ def task_space(
 def _open_form(model: Model, q: Any, v: Any, task: PoseTask | JointTask) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ω_y, Ω_y c_y and Ω_y g_y."""
     if isinstance(task, PoseTask):
-        measured, _, _ = task._measured(model, q, v)
+        measured, _, _ = task._measure(model, q, v)
         found = task_mobility(model, q, v, task.frame)
         mobility = np.matmul(np.matmul(measured.map, found.mobility), transposed(measured.map))
         return mobility, times(measured.map, found.coriolis) - measured.drift, times(measured.map, found.gravity)

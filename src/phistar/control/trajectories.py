@@ -117,7 +117,7 @@ def joint_trajectory(
     wanted = [_Limit(f"the velocity of {name}", 1, curve.peaks(1)[j], fastest[j]) for j, name in enumerate(names)] + [
         _Limit(f"the acceleration of {name}", 2, curve.peaks(2)[j], hardest[j]) for j, name in enumerate(names)
     ]
-    factor, reason = _timed(wanted, duration)
+    factor, reason = _duration_within(wanted, duration)
     _within_limits(model, curve, names)
     return JointTrajectory(curve.stretched(factor), reason)
 
@@ -173,7 +173,7 @@ def pose_trajectory(
         _Limit(name, order, _peak(trial, order, part), limit)
         for name, (order, part), limit in zip(names, parts, (*limits, *harder), strict=True)
     ]
-    factor, reason = _timed(wanted, duration)
+    factor, reason = _duration_within(wanted, duration)
     return PoseTrajectory(trial.spline.stretched(factor), reason)
 
 
@@ -193,7 +193,7 @@ class _Limit(NamedTuple):
         return float((self.peak / self.most) ** (1.0 / self.order)) if self.most > 0.0 else np.inf
 
 
-def _timed(limits: list[_Limit], duration: float | None) -> tuple[float, str]:
+def _duration_within(limits: list[_Limit], duration: float | None) -> tuple[float, str]:
     """The duration, and what decided it."""
     tightest = max(limits, key=lambda limit: limit.time)
     if not np.isfinite(tightest.time):

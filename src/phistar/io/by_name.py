@@ -52,7 +52,7 @@ def find_robot(name: str, download: bool = False) -> NamedRobot:
             f"The robot {name!r} is known to robot_descriptions and not on this machine; "
             f"ps.load({name!r}, download=True) fetches it once, on the command line --download."
         )
-    return _described(module, download)
+    return _described_robot(module, download)
 
 
 @cache
@@ -98,7 +98,7 @@ def _is_cached(repository: str) -> bool:
     return (folder / repository).is_dir()
 
 
-def _described(module: str, download: bool) -> NamedRobot:
+def _described_robot(module: str, download: bool) -> NamedRobot:
     """Robot that a module of `robot_descriptions` names; without `download`, git is kept off the network."""
     before = os.environ.get("GIT_ALLOW_PROTOCOL")
     if not download:

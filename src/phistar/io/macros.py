@@ -65,7 +65,7 @@ def expand(path: Path, folders: Folders) -> xml.Element:
         ) from None
     with (
         _LOCK,
-        _held(xacro, folders),
+        _guarded_xacro(xacro, folders),
         contextlib.redirect_stderr(io.StringIO()),
         contextlib.redirect_stdout(io.StringIO()),
     ):
@@ -83,7 +83,7 @@ def expand(path: Path, folders: Folders) -> xml.Element:
 
 
 @contextlib.contextmanager
-def _held(xacro: Any, folders: Folders) -> Iterator[None]:
+def _guarded_xacro(xacro: Any, folders: Folders) -> Iterator[None]:
     """xacro with our readers and our evaluator in the place of its own."""
     steps = [0]
 
@@ -102,7 +102,7 @@ def _held(xacro: Any, folders: Folders) -> Iterator[None]:
         return step
 
     def evaluated(*given: Any, **named: Any) -> Any:
-        value = _evaluated(*given, **named)
+        value = _safe_value(*given, **named)
         spend(len(value) // _LETTERS if isinstance(value, str) else 0)
         return value
 
@@ -111,9 +111,9 @@ def _held(xacro: Any, folders: Folders) -> Iterator[None]:
         "eval_all": counted(xacro.eval_all),
         "replace_node": counted(xacro.replace_node, _placing),
         "safe_eval": evaluated,
-        "parse": lambda source, filename=None: _parsed(folders, filename),
+        "parse": lambda source, filename=None: _parse_document(folders, filename),
         "load_yaml": lambda filename: _refuse_yaml(filename),
-        "eval_extension": lambda text: _substituted(xacro, folders, text),
+        "eval_extension": lambda text: _substitute(xacro, folders, text),
     }
     before = {name: getattr(xacro, name) for name in ours}
     for name, function in ours.items():
@@ -131,7 +131,7 @@ def _placing(node: Any, by: Any, content_only: bool = False) -> int:
     return put * (1 + len(node.parentNode.childNodes) // _SIBLINGS)
 
 
-def _evaluated(expression: str, names: dict[str, Any], locals: Any = None) -> Any:
+def _safe_value(expression: str, names: dict[str, Any], locals: Any = None) -> Any:
     """The value of an expression without anything that leads from values to the program that holds them."""
     if len(expression) > _LONGEST_EXPRESSION:
         raise FileError(f"an expression of {len(expression)} characters is longer than {_LONGEST_EXPRESSION}.")
@@ -177,7 +177,7 @@ class _Bounded(ast.NodeTransformer):
         return ast.Call(ast.Name(f"__{name}", ast.Load()), [node.left, node.right], [])
 
 
-def _bounded(compute: Callable[[Any, Any], Any], lists: bool) -> Callable[[Any, Any], Any]:
+def _bounded_operation(compute: Callable[[Any, Any], Any], lists: bool) -> Callable[[Any, Any], Any]:
     """An operation on numbers, and on texts and lists only where it cannot make them long."""
 
     def operation(left: Any, right: Any) -> Any:
@@ -195,14 +195,14 @@ def _power(left: Any, right: Any) -> Any:
 
 
 _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": _bounded(operator.add, lists=True),
-    "Mult": _bounded(operator.mul, lists=False),
-    "Mod": _bounded(operator.mod, lists=False),
-    "Pow": _bounded(_power, lists=False),
+    "Add": _bounded_operation(operator.add, lists=True),
+    "Mult": _bounded_operation(operator.mul, lists=False),
+    "Mod": _bounded_operation(operator.mod, lists=False),
+    "Pow": _bounded_operation(_power, lists=False),
 }
 
 
-def _parsed(folders: Folders, filename: Any) -> Any:
+def _parse_document(folders: Folders, filename: Any) -> Any:
     """The document of a file in the allowed folders, after our own reader has found it harmless."""
     from xml.dom import minidom
 
@@ -220,7 +220,7 @@ def _refuse_yaml(filename: Any) -> Any:
     )
 
 
-def _substituted(xacro: Any, folders: Folders, text: str) -> str:
+def _substitute(xacro: Any, folders: Folders, text: str) -> str:
     """$(find package), $(arg name), $(optenv NAME default), $(cwd) and $(dirname)."""
     found = _COMMAND.fullmatch(text.strip())
     if found is None:

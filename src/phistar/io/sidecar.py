@@ -58,7 +58,7 @@ _KINDS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 
 def with_loops(model: Model, path: str | os.PathLike[str]) -> Model:
     """The model with the frames and loops of a sidecar file added."""
-    content = _read(path)
+    content = _read_toml(path)
     builder = ModelBuilder(model.name, model.gravity)
     builder.attach(model)
     try:
@@ -72,7 +72,7 @@ def with_loops(model: Model, path: str | os.PathLike[str]) -> Model:
         raise type(problem)(text if text.startswith(str(path)) else f"{path}: {text}") from None
 
 
-def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+def _read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     content = parse_toml(xml.read_text(path), str(path), "a file of frames and loops")
     version = content.get("format_version")
     if type(version) is not int or version != FORMAT_VERSION:
@@ -94,7 +94,7 @@ def _add_frame(builder: ModelBuilder, entry: dict[str, Any], where: str) -> None
     _only(entry, ("name", "link", "xyz", "rpy"), where)
     name, link = _text(entry, "name", where), _text(entry, "link", where)
     place = {key: _numbers(entry, key, where) for key in ("xyz", "rpy") if key in entry}
-    builder.frame(name, link, _made(Pose, place, where))
+    builder.frame(name, link, _construct(Pose, place, where))
 
 
 def _add_loop(builder: ModelBuilder, entry: dict[str, Any], where: str) -> None:
@@ -108,10 +108,10 @@ def _add_loop(builder: ModelBuilder, entry: dict[str, Any], where: str) -> None:
     if kind == "distance" and "length" not in given:
         raise FileError(f"{where} is a distance without a length; give length = … in metres.")
     other = None if kind == "coupling" and "joint_b" not in entry else _text(entry, ends[1], where)
-    builder.loop(_text(entry, "name", where), _text(entry, ends[0], where), other, _made(make, given, where))
+    builder.loop(_text(entry, "name", where), _text(entry, ends[0], where), other, _construct(make, given, where))
 
 
-def _made(make: Callable[..., Any], given: Mapping[str, Any], where: str) -> Any:
+def _construct(make: Callable[..., Any], given: Mapping[str, Any], where: str) -> Any:
     try:
         return make(**given)
     except ModelError as problem:

@@ -56,10 +56,10 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 def parse(text: str, file: str) -> Element:
     """The root element of XML text; `file` is the name used in messages."""
-    return _Reader(file).read(_tidied(text))
+    return _Reader(file).read(_tidy_text(text))
 
 
-def _tidied(text: str) -> str:
+def _tidy_text(text: str) -> str:
     """The text as other readers take it: without an end-of-file mark of old systems, and without an XML declaration
     that stands below comments or empty lines; line numbers stay."""
     text = text.rstrip("\0\x1a \t\r\n")

@@ -212,7 +212,7 @@ def closed(
 ) -> Loop | CoupledJoints:
     """One loop, checked: its frames on two bodies, or its joints with one coordinate each."""
     if isinstance(joint, Coupling):
-        return _coupled(name, a, b, joint, kinds)
+        return _joint_coupling(name, a, b, joint, kinds)
     for frame in (a, b):
         if frame not in frames:
             raise unknown(f"frame for the loop '{name}',", frame, frames, "The model")
@@ -225,7 +225,7 @@ def closed(
     return Loop(name, a, str(b), joint)
 
 
-def _coupled(name: str, a: str, b: str | None, joint: Coupling, kinds: dict[str, JointKind]) -> CoupledJoints:
+def _joint_coupling(name: str, a: str, b: str | None, joint: Coupling, kinds: dict[str, JointKind]) -> CoupledJoints:
     for item in (a,) if b is None else (a, b):
         if item not in kinds:
             raise unknown(f"moving joint for the coupling '{name}',", item, kinds, "The model")

@@ -88,7 +88,7 @@ def beam(
     >>> (ps.beam(1.0, 1.0, 1.0, modes=3).frequencies**0.5).round(6)  # βL of a clamped beam, two planes
     array([1.875104, 1.875104, 4.694091])
     """
-    length, rho, EI = _checked(length, EI, mass_per_length, modes, {"root": root, "tip": tip})
+    length, rho, EI = _beam_arguments(length, EI, mass_per_length, modes, {"root": root, "tip": tip})
     stiff = None if shear_stiffness is None else _number(shear_stiffness, "shear stiffness", above=0.0)
     ratio = _number(tip_mass, "tip mass") / (rho * length)
     softness = [0.0 if stiff is None else each / (stiff * length**2) for each in EI]
@@ -125,7 +125,7 @@ def _modes(plane: int, count: int, held: tuple[str, str], ratio: float, softness
     tension = pull * (_table([b * (0.5 - 0.5 * xi * xi) for b in slopes], slopes) + ratio * _table(slopes, slopes))
     if not softness:
         bent = [b.deriv(2) for b in basis]
-        return _solved(plane, which, basis, slopes, mass, _table(bent, bent), tension)
+        return _bending_modes(plane, which, basis, slopes, mass, _table(bent, bent), tension)
     turns = _polynomials(xi, int(root == "clamped"), int(tip == "clamped"), degree)
     bends = [each.deriv() for each in turns]
     across = _table(turns, slopes) / softness
@@ -133,7 +133,7 @@ def _modes(plane: int, count: int, held: tuple[str, str], ratio: float, softness
     answer = np.linalg.solve(own, across)  # turns of the sections have no mass: they follow the deflection
     stiffness = _table(slopes, slopes) / softness - across.T @ answer
     followed = [sum((c * each for c, each in zip(column, turns, strict=True)), 0.0 * xi) for column in answer.T]
-    return _solved(plane, which, basis, followed, mass, stiffness, tension)
+    return _bending_modes(plane, which, basis, followed, mass, stiffness, tension)
 
 
 def _polynomials(xi: Legendre, near: int, far: int, degree: int) -> list[Legendre]:
@@ -142,7 +142,7 @@ def _polynomials(xi: Legendre, near: int, far: int, degree: int) -> list[Legendr
     return [bound * Legendre.basis(k, domain=[0, 1]) for k in range(degree)]
 
 
-def _solved(
+def _bending_modes(
     plane: int,
     which: range,
     basis: list[Legendre],
@@ -199,7 +199,7 @@ def _shortening(modes: list[_Bending], xi: np.ndarray, scale: float, length: flo
     return result
 
 
-def _checked(
+def _beam_arguments(
     length: Any, EI: Any, rho: Any, modes: Any, held: dict[str, str]
 ) -> tuple[float, float, tuple[float, float]]:
     if not isinstance(modes, (int, np.integer)) or not 1 <= modes <= 20:

@@ -142,7 +142,7 @@ class ModelBuilder:
         _checked_type(model, Model, "ModelBuilder.attach", "a Model")
         _checked_type(placement, Pose, "ModelBuilder.attach", "a Pose as placement")
         for body in model.bodies:
-            self._add_link(_attached(model, body, parent, placement, prefix))
+            self._add_link(_reparented_link(model, body, parent, placement, prefix))
         self._extras.append(Extra(parent, model.base_inertia, model.base_geometry, placement))
         same_world = parent == WORLD and placement.is_identity
         for frame in model.frame_list:
@@ -185,7 +185,7 @@ class ModelBuilder:
             if not link.composed
             for problem in link.inertia.problems()
         ]
-        model = self._assembled()
+        model = self._assemble()
         doubts += unmovable_joints(model)
         if strict and doubts:
             more = f" There are {len(doubts) - 3} more faults like this." if len(doubts) > 3 else ""
@@ -193,7 +193,7 @@ class ModelBuilder:
         warnings = tuple(dict.fromkeys([*self._warnings, *doubts]))
         return model._with(warnings=warnings) if warnings else model
 
-    def _assembled(self) -> Model:
+    def _assemble(self) -> Model:
         frames = {place.name: place for place in self._places if place.role != "joint"}
         links = {name: on_link(link, self._links, frames) for name, link in self._links.items()}
         world, drafts, seats = merged(ordered(links, self.name))
@@ -288,7 +288,7 @@ def rebuilt(
     return builder.build(strict=False)
 
 
-def _attached(model: Model, body: Body, parent: str, placement: Pose, prefix: str) -> Link:
+def _reparented_link(model: Model, body: Body, parent: str, placement: Pose, prefix: str) -> Link:
     on_base = body.parent < 0
     return Link(
         name=prefix + body.name,

@@ -70,12 +70,15 @@ def craig_bampton(
         raise ModelError(f"Finite elements need nodes in shape (n, 3), in m; they were given {places.shape}.")
     n = len(places)
     K, M = _matrix(stiffness, n, "stiffness"), _matrix(mass, n, "mass")
-    still, patches = _chosen(fixed, n, "fixed"), {name: _chosen(x, n, name) for name, x in (ends or {}).items()}
+    still, patches = (
+        _node_numbers(fixed, n, "fixed"),
+        {name: _node_numbers(x, n, name) for name, x in (ends or {}).items()},
+    )
     joined = sorted({node for patch in patches.values() for node in patch} - set(still))
     free = _rows([node for node in range(n) if node not in set(still)])
     shapes = np.zeros((3 * n, 3 * len(joined) + modes))
-    shapes[free] = _reduced(K[np.ix_(free, free)], M[np.ix_(free, free)], np.isin(free, _rows(joined)), modes)
-    shared = _shared(M, n)
+    shapes[free] = _natural_modes(K[np.ix_(free, free)], M[np.ix_(free, free)], np.isin(free, _rows(joined)), modes)
+    shared = _mass_per_direction(M, n)
     shapes = shapes.reshape(n, 3, -1)
     turns, numbered = np.zeros(shapes.shape), {}
     for name, patch in patches.items():
@@ -92,7 +95,7 @@ def craig_bampton(
     return FlexibleInertia(places, shapes, None, flat.T @ K @ flat, masses, turns, None, damping, numbered)
 
 
-def _reduced(K: np.ndarray, M: np.ndarray, boundary: np.ndarray, modes: int) -> np.ndarray:
+def _natural_modes(K: np.ndarray, M: np.ndarray, boundary: np.ndarray, modes: int) -> np.ndarray:
     """The natural modes of the reduction, (free dofs, boundary dofs + modes), of modal mass 1."""
     from scipy.linalg import eigh, solve
 
@@ -133,7 +136,7 @@ def _positive_mass(M: np.ndarray) -> np.ndarray:
     return M
 
 
-def _shared(M: np.ndarray, n: int) -> np.ndarray:
+def _mass_per_direction(M: np.ndarray, n: int) -> np.ndarray:
     """m with M = m ⊗ 1₃, (n, n)."""
     blocks = M.reshape(n, 3, n, 3)
     own = np.einsum("iaja->ij", blocks) / 3.0
@@ -161,7 +164,7 @@ def _rows(nodes: Sequence[int]) -> np.ndarray:
     return (3 * np.asarray(nodes, dtype=int)[:, None] + np.arange(3)).reshape(-1)
 
 
-def _chosen(given: Any, n: int, what: str) -> list[int]:
+def _node_numbers(given: Any, n: int, what: str) -> list[int]:
     numbers = [given] if isinstance(given, (int, np.integer)) else list(given)
     for node in numbers:
         if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < n:
@@ -173,7 +176,7 @@ def _chosen(given: Any, n: int, what: str) -> list[int]:
     return [int(node) for node in numbers]
 
 
-def _read(path: str | os.PathLike[str], n: int, what: str) -> Any:
+def _read_matrix(path: str | os.PathLike[str], n: int, what: str) -> Any:
     """A Matrix Market file of the size expected."""
     from scipy.io import mminfo, mmread
 
@@ -192,7 +195,7 @@ def _read(path: str | os.PathLike[str], n: int, what: str) -> Any:
 def _matrix(given: Any, n: int, what: str) -> np.ndarray:
     """A symmetric matrix (3n, 3n) of finite numbers, from an array, a sparse matrix or a Matrix Market file."""
     if isinstance(given, (str, os.PathLike)):
-        given = _read(given, n, what)
+        given = _read_matrix(given, n, what)
     if hasattr(given, "toarray"):
         if given.shape[0] > MOST_DOFS:
             raise ModelError(f"The {what} matrix has {given.shape[0]} rows; up to {MOST_DOFS} are reduced here.")

@@ -86,7 +86,7 @@ class FlexibleInertia(Value):
         bends = checked_numbers(bends, (n, 3, m, m), OWN, "second-order displacements")
         self._keep("second_order", 0.5 * (bends + np.swapaxes(bends, -1, -2)))
         if self.shared_mass is None and np.shape(self.masses) == (n, n) and n > 1:
-            self._keep("shared_mass", _shared(self.masses, n))
+            self._keep("shared_mass", _consistent_mass(self.masses, n))
             object.__setattr__(self, "masses", np.zeros((n, 6, 6)))
         self._keep("masses", _node_inertias(self.masses, n))
         self._keep("modal_mass", self._checked_mass(m))
@@ -306,7 +306,7 @@ def _node_inertias(masses: Any, n: int) -> np.ndarray:
     return numbers[:, None, None] * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
 
 
-def _shared(value: Any, n: int) -> np.ndarray:
+def _consistent_mass(value: Any, n: int) -> np.ndarray:
     """A consistent mass matrix (n, n): symmetric, and of no negative energy; nodes may have none."""
     matrix = checked_numbers(np.asarray(value, dtype=float), (n, n), OWN, "mass matrix of its nodes")
     lowest, highest = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[[0, -1]]

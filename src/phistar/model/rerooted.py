@@ -121,10 +121,10 @@ def rerooted(model: Model, name: str) -> Rerooted:
     path = [index]
     while model.parents[path[0]] >= 0:
         path.insert(0, model.parents[path[0]])
-    return Rerooted(model, _changed(model, tuple(path)), tuple(path))
+    return Rerooted(model, _model_along(model, tuple(path)), tuple(path))
 
 
-def _changed(model: Model, path: tuple[int, ...]) -> Model:
+def _model_along(model: Model, path: tuple[int, ...]) -> Model:
     """Bodies in depth-first order from the new base."""
     shifts = {p: model.bodies[c].placement.inverse for p, c in pairwise(path)}  # old frame in new
     carriers = dict(pairwise(path))  # which body carries a body whose joint turned round

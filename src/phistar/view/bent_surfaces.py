@@ -93,7 +93,7 @@ def surfaces(model: Model, index: int) -> list[Surface]:
     for geometry, shape, place in shapes:
         found = triangles(shape)
         rest = Triangles(found.corners @ place.rotation.T + place.translation, found.normals @ place.rotation.T)
-        corners, normals = _cut(rest, size)
+        corners, normals = _subdivide(rest, size)
         flat = corners.reshape(-1, 3)
         _, first, places = np.unique(np.round(flat / size, 6), axis=0, return_index=True, return_inverse=True)
         made.append(Surface(body.flexible, flat[first], places.reshape(-1, 3), normals, geometry))
@@ -120,7 +120,7 @@ def _stand_in(body: FlexibleInertia) -> list[tuple[Polytope, Pose]]:
     return [(Polytope(ends @ turn.T + center), Pose())]
 
 
-def _cut(whole: Triangles, size: float) -> Triangles:
+def _subdivide(whole: Triangles, size: float) -> Triangles:
     """The same surface in triangles whose edges are no longer than `size`, halved along their longest."""
     corners, normals = whole
     while len(corners) < MOST_TRIANGLES:

@@ -103,7 +103,7 @@ def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
     for body, geometry in bodies:
         turn, place = poses[body][:3, :3], poses[body][:3, 3]
         if body >= 0 and model.bodies[body].modes:
-            made += _bent(model, body, np.asarray(q, dtype=float), turn, place)
+            made += _bent_solids(model, body, np.asarray(q, dtype=float), turn, place)
             continue
         for each in visible_geometry(geometry):
             rotation, origin = turn @ each.placement.rotation, turn @ each.placement.translation + place
@@ -114,10 +114,10 @@ def solids(model: Model, q: Any) -> tuple[Solid, Solid]:
             color = np.broadcast_to(color_of(each, body, model), (len(surface.corners), 3))
             made.append(Solid(surface.corners @ rotation.T + origin, surface.normals @ rotation.T, color))
     whole = Solid(*(np.concatenate(field) for field in zip(*made))) if made else Solid(*(np.zeros((0, 3, 3)),) * 3)
-    return whole, _ground(planes, whole)
+    return whole, _ground_squares(planes, whole)
 
 
-def _bent(model: Model, body: int, q: np.ndarray, turn: np.ndarray, place: np.ndarray) -> list[Solid]:
+def _bent_solids(model: Model, body: int, q: np.ndarray, turn: np.ndarray, place: np.ndarray) -> list[Solid]:
     """The surfaces of a body that bends."""
     made = []
     for surface in model.kept(("surfaces", body), lambda: surfaces(model, body)):
@@ -127,7 +127,7 @@ def _bent(model: Model, body: int, q: np.ndarray, turn: np.ndarray, place: np.nd
     return made
 
 
-def _ground(planes: list[tuple[np.ndarray, np.ndarray]], rest: Solid) -> Solid:
+def _ground_squares(planes: list[tuple[np.ndarray, np.ndarray]], rest: Solid) -> Solid:
     """Squares about what stands on them; their corners are cut to a disc when they are drawn."""
     made = []
     points = rest.corners.reshape(-1, 3) if len(rest.corners) else np.zeros((1, 3))
@@ -151,7 +151,7 @@ def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], sh
         facing = np.flatnonzero((whole.normals @ camera.axes[2]).max(axis=1) > -0.3)  # meshes may have odd normals
         pixel, owner, weight, _ = nearest(flat[facing], seen[facing, :, 2], width, height)
         fragments = {"fragment_pixel": pixel, "fragment_owner": facing[owner], "fragment_weight": weight}
-        out = _shaded(fragments, whole, solid, camera, out, shadows)
+        out = _fragment_colors(fragments, whole, solid, camera, out, shadows)
     cells = out.reshape(size[1], OVERSAMPLED, size[0], OVERSAMPLED, 4)
     alpha = cells[..., 3].mean(axis=(1, 3))
     weighted = (cells[..., :3] * cells[..., 3:]).sum(axis=(1, 3))
@@ -159,7 +159,7 @@ def image(solid: Solid, ground: Solid, camera: Camera, size: tuple[int, int], sh
     return np.round(255 * np.concatenate([color, alpha[..., None]], axis=-1)).astype(np.uint8)
 
 
-def _shaded(
+def _fragment_colors(
     fragments: dict[str, np.ndarray], whole: Solid, solid: Solid, camera: Camera, out: np.ndarray, shadows: bool
 ) -> np.ndarray:
     """Colours (pixels, 4) of the fragments; triangles of the ground come after those of `solid`."""

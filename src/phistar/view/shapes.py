@@ -34,7 +34,7 @@ def draw(scene: Any, name: str, geometry: Geometry, opacity: float | None = None
     place = {"position": geometry.placement.translation, "wxyz": wxyz(geometry.placement.rotation)}
     shape, look = geometry.shape, {"color": rgb, "opacity": clear, **place}
     if isinstance(shape, Plane):
-        return scene.add_grid(name, infinite_grid=True, cell_size=0.25, section_size=1.0, **_ground(), **place)
+        return scene.add_grid(name, infinite_grid=True, cell_size=0.25, section_size=1.0, **_ground_plane(), **place)
     if isinstance(shape, Box):
         return scene.add_box(name, dimensions=tuple(shape.size), **look)
     if isinstance(shape, Cylinder):
@@ -50,7 +50,7 @@ def draw(scene: Any, name: str, geometry: Geometry, opacity: float | None = None
     return None if solid is None else scene.add_mesh_simple(name, solid[0], solid[1], **look)
 
 
-def _ground() -> dict[str, Any]:
+def _ground_plane() -> dict[str, Any]:
     return {
         "cell_color": GROUND,
         "section_color": (200, 205, 212),
@@ -63,7 +63,7 @@ def _ground() -> dict[str, Any]:
 
 def draw_ground(scene: Any, name: str, height: float, width: float) -> Any:
     """A grid under everything, where a scene has no plane of its own."""
-    look = {**_ground(), "plane_opacity": 0.0}
+    look = {**_ground_plane(), "plane_opacity": 0.0}
     return scene.add_grid(
         name, width=width, height=width, cell_size=0.1, section_size=0.5, position=(0.0, 0.0, height), **look
     )

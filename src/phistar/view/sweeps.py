@@ -100,7 +100,7 @@ class SweepsView:
             self.playing = gui.add_checkbox("Play", initial_value=True)
             self.step = gui.add_slider("Step", min=0, max=self.last, step=1, initial_value=0)
             self.words = gui.add_markdown("")
-        self.step.on_update(self._stepped)
+        self.step.on_update(self._on_step)
         self.joints = Joints(self.server, self.model, self.q, self.size, self.moved)
         self._pictures()
         self.moved(self.q)
@@ -211,7 +211,7 @@ class SweepsView:
             head_length=5 * thick,
         )
 
-    def _stepped(self, event: Any) -> None:
+    def _on_step(self, event: Any) -> None:
         if event.client is not None:
             self.playing.value = False
             self.draw(int(min(max(self.step.value, 0), self.last)))

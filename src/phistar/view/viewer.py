@@ -156,11 +156,11 @@ class Viewer:
             self.stage.bend(seen)
             self.marks.place(self.q, self.v, poses, self._contacts())
             if self.recording is not None:
-                self._recorded()
+                self._show_instant()
             if self.picked is not None:
                 self.words.content = as_markdown(numbers(self.model, self.picked, self.q, self.v))
 
-    def _recorded(self) -> None:
+    def _show_instant(self) -> None:
         record = self.recording
         assert record is not None
         now = float(record.t[self.index])

@@ -37,7 +37,7 @@ def _notes(facts: Facts) -> Iterator[str]:
     if peer_pinocchio.installed():
         yield (
             "pin C++: Pinocchio's abaInParallel and rneaInParallel on one thread, results written in place; ≈ where it "
-            "has no batch call, its Python call less the same call on a one-joint robot." + _checked(facts)
+            "has no batch call, its Python call less the same call on a one-joint robot." + _estimate_check(facts)
         )
         yield "Python: Pinocchio's Python call; operational_space: Λ alone, by its functions and NumPy."
     else:
@@ -66,7 +66,7 @@ def _notes(facts: Facts) -> Iterator[str]:
         yield f"Ours and the peers' results differ by at most {max(differences):.1e}, relative to the largest entry."
 
 
-def _checked(facts: Facts) -> str:
+def _estimate_check(facts: Facts) -> str:
     """How the estimate does where the truth is known."""
     rows = [row for row in facts["results"] if row["pin_cpp_is"] == BATCH_CALL and row["pin_estimate_ns"]]
     known = [row["pin_estimate_ns"] / row["pin_cpp_ns"] for row in rows if row["dof"] > 1]

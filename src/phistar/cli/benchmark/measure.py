@@ -63,8 +63,10 @@ class Entrant:
 def entrant(name: str) -> Entrant:
     model = robots.build(name)
     problems: list[str] = []
-    pinocchio = _taken(peer_pinocchio.installed(), lambda: peer_pinocchio.pinocchio_of(model, _frame(model)), problems)
-    mujoco = _taken(peer_mujoco.installed(), lambda: peer_mujoco.mujoco_of(model), problems)
+    pinocchio = _peer_or_problem(
+        peer_pinocchio.installed(), lambda: peer_pinocchio.pinocchio_of(model, _frame(model)), problems
+    )
+    mujoco = _peer_or_problem(peer_mujoco.installed(), lambda: peer_mujoco.mujoco_of(model), problems)
     return Entrant(name, model, pinocchio, mujoco, tuple(problems))
 
 
@@ -72,7 +74,7 @@ def _frame(model: Model) -> str | None:
     return frame_of(model) if applies(TASK_SPACE, model) else None
 
 
-def _taken(installed: bool, make: Callable[[], Any], problems: list[str]) -> Any:
+def _peer_or_problem(installed: bool, make: Callable[[], Any], problems: list[str]) -> Any:
     try:
         return make() if installed else None
     except PhistarError as error:
@@ -145,7 +147,7 @@ def _pinocchio(peer: peer_pinocchio.Pinocchio | None, function: str, states: Sta
         return {}
     single = peer.single(function, states)
     binding = _binding(function) if single is not None and peer.model.nv > 1 else None
-    return _entered({"pin_batch": peer.batch(function, states), "pin_python": single, "binding": binding})
+    return _present({"pin_batch": peer.batch(function, states), "pin_python": single, "binding": binding})
 
 
 def _binding(function: str) -> Contestant | None:
@@ -161,12 +163,12 @@ def _mujoco(peer: peer_mujoco.Mujoco | None, function: str, states: States) -> d
     if peer is None:
         return {}
     if function != ROLLOUT:
-        return _entered({"mujoco": peer.single(function, states)})
+        return _present({"mujoco": peer.single(function, states)})
     some = states[: SHORT_BATCH // 4]
     return {"mujoco": Contestant(peer.rollout(some), evaluations(function, some))}
 
 
-def _entered(contestants: Mapping[str, Contestant | None]) -> dict[str, Contestant]:
+def _present(contestants: Mapping[str, Contestant | None]) -> dict[str, Contestant]:
     return {name: each for name, each in contestants.items() if each is not None}
 
 
@@ -206,8 +208,8 @@ def single(robot: Entrant, seconds: float) -> Facts:
     handle = ps.compile(ps.forward_dynamics.statement, model)
     calls = {"handle": handle, "gufunc": handle.kernel.function, "public": partial(ps.forward_dynamics, model)}
     run = {name: calls_in_turn(call, rows) for name, call in calls.items()}
-    run |= _entered({"pin_python": pin.single(FORWARD, states) if pin else None})
-    run |= _entered({"mujoco": mujoco.single(FORWARD, states) if mujoco else None})
+    run |= _present({"pin_python": pin.single(FORWARD, states) if pin else None})
+    run |= _present({"mujoco": mujoco.single(FORWARD, states) if mujoco else None})
     best = {f"{name}_ns": timing.best for name, timing in contest(run, seconds).items()}
     pin = best.get("pin_python_ns")
     ratios = {f"{name}_ratio": _ratio(pin, best[f"{name}_ns"]) for name in calls}

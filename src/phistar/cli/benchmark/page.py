@@ -171,7 +171,7 @@ def _seconds(value: float | None) -> str:
     return f"{value:.2f} s" if value >= 0.1 else f"{1e3 * value:.1f} ms"
 
 
-def _scaled(row: Facts, name: str, factor: float, form: str) -> str:
+def _format_scaled(row: Facts, name: str, factor: float, form: str) -> str:
     return "" if row[name] is None else form.format(factor * row[name])
 
 
@@ -193,9 +193,9 @@ COLUMNS: dict[str, Callable[[Facts], str]] = {
     "× ": lambda row: _ratio(row["pin_python_ratio"]),
     "MuJoCo": lambda row: time(row["mujoco_ns"]),
     "×  ": lambda row: _ratio(row["mujoco_ratio"]),
-    "ops": lambda row: _scaled(row, "operations", 1, "{:,}"),
-    "peak": lambda row: _scaled(row, "peak_fraction", 1, "{:.0%}"),
+    "ops": lambda row: _format_scaled(row, "operations", 1, "{:,}"),
+    "peak": lambda row: _format_scaled(row, "peak_fraction", 1, "{:.0%}"),
     "first": lambda row: _seconds(row["first_call_s"]),
     "cached": lambda row: _seconds(row["cached_call_s"]),
-    "code": lambda row: _scaled(row, "code_bytes", 1e-3, "{:,.0f} kB"),
+    "code": lambda row: _format_scaled(row, "code_bytes", 1e-3, "{:,.0f} kB"),
 }

@@ -77,7 +77,7 @@ def text_of(function: str, model: Model, target: Target) -> str:
 
 def counted(text: str) -> Instructions:
     """The vector instructions of the kernel's straight-line parts and of its copies between rows and vectors."""
-    found = Counter(kind for line in _block(text) for kind in [_kind(*_split(line))])
+    found = Counter(kind for line in _block(text) for kind in [_kind(*_split_instruction(line))])
     return Instructions(*(found[kind] for kind in ("multiplying", "adding", "loading", "storing", "others")))
 
 
@@ -91,7 +91,7 @@ def _block(text: str) -> Iterator[str]:
             yield line.split("#")[0].strip()
 
 
-def _split(line: str) -> tuple[str, str]:
+def _split_instruction(line: str) -> tuple[str, str]:
     name, _, operands = line.partition("\t")
     return name, operands
 

@@ -45,7 +45,8 @@ def starts(robot: str, model: Model, functions: tuple[str, ...], folder: Path, p
     compiled = tuple(name for name in functions if name in first)
     cached, _ = _process(robot, compiled, folder, patience)
     found = {
-        name: Start(first[name], cached.get(name), *_kept(kernels(folder, robot, name), model)) for name in compiled
+        name: Start(first[name], cached.get(name), *_kernel_sizes(kernels(folder, robot, name), model))
+        for name in compiled
     }
     return dict.fromkeys(functions, Start(problem=problem)) | found
 
@@ -68,7 +69,7 @@ def _process(robot: str, functions: tuple[str, ...], folder: Path, patience: flo
     return {name: float(seconds) for name, seconds in lines}, ended
 
 
-def _kept(folder: Path, model: Model) -> tuple[int | None, int | None]:
+def _kernel_sizes(folder: Path, model: Model) -> tuple[int | None, int | None]:
     """Bytes and operations of the kernels in a folder; a rolled kernel's header has those of one link."""
     with environment(PHISTAR_CACHE=str(folder)):
         found = [cache.load(path.stem) for path in sorted(folder.glob("*.kernel"))]

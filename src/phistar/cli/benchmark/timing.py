@@ -43,18 +43,18 @@ def contest(contestants: Mapping[str, Contestant], seconds: float) -> dict[str, 
     rounds = 0
     while rounds < FEWEST_ROUNDS or time.perf_counter() < end:
         for name, each in contestants.items():
-            runs[name].append(_run(each.call, repeats[name]) / (repeats[name] * each.states))
+            runs[name].append(_time_call(each.call, repeats[name]) / (repeats[name] * each.states))
         rounds += 1
     return {name: Timing(1e9 * min(times), 1e9 * statistics.median(times)) for name, times in runs.items()}
 
 
 def _repeats(call: Callable[[], Any], seconds: float) -> int:
-    _run(call, 1)  # what is made on the first call is not timed
+    _time_call(call, 1)  # what is made on the first call is not timed
     shortest = min(SHORTEST_RUN, seconds / FEWEST_ROUNDS)
-    return max(1, round(shortest / max(_run(call, 1), 1e-9)))
+    return max(1, round(shortest / max(_time_call(call, 1), 1e-9)))
 
 
-def _run(call: Callable[[], Any], repeats: int) -> float:
+def _time_call(call: Callable[[], Any], repeats: int) -> float:
     start = time.perf_counter()
     for _ in range(repeats):
         call()

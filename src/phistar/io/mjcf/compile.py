@@ -99,13 +99,13 @@ class Compiled:
             gear, target = mj.actuator_gear[number], mj.actuator_trnid[number, 0]
             if kind in (int(targets.mjTRN_JOINT), int(targets.mjTRN_JOINTINPARENT)):
                 ball = mj.jnt_type[target] == int(self.mujoco.mjtJoint.mjJNT_BALL)
-                found[target] += _scaled(drive, float(np.linalg.norm(gear[:3])) if ball else gear[0])
+                found[target] += _force_behind_gear(drive, float(np.linalg.norm(gear[:3])) if ball else gear[0])
             elif kind == int(targets.mjTRN_TENDON):
                 wraps = slice(mj.tendon_adr[target], mj.tendon_adr[target] + mj.tendon_num[target])
                 over_joints = mj.wrap_type[wraps] == int(self.mujoco.mjtWrap.mjWRAP_JOINT)
                 shares = zip(mj.wrap_objid[wraps][over_joints], mj.wrap_prm[wraps][over_joints], strict=True)
                 for joint, share in shares:
-                    found[joint] += _scaled(drive, gear[0] * share)
+                    found[joint] += _force_behind_gear(drive, gear[0] * share)
         return found
 
     @cached_property
@@ -143,11 +143,11 @@ def compile_document(document: Document, folders: Folders, floating: bool) -> Co
             left_out["actuators"] += len(drives)
         mj = _trying(document, spec.compile)
     gone = left_out + meshes.left_out
-    drives = _damped(mujoco, mj, drives)
+    drives = _with_damping_ratios(mujoco, mj, drives)
     return Compiled(mujoco, mj, spec, document, meshes.by_id(), gone, tuple(heard), drives)
 
 
-def _damped(mujoco: Any, mj: Any, drives: tuple[Drive, ...]) -> tuple[Drive, ...]:
+def _with_damping_ratios(mujoco: Any, mj: Any, drives: tuple[Drive, ...]) -> tuple[Drive, ...]:
     """Damping ratios of position servos, which stand as positive b₂, as damping: −2ζ√(kp m), where m is the inertia at
     the start that the actuator meets, 1/(moment ℳ⁻¹ moment*)."""
     if not any(drive.has_ratio for drive in drives):
@@ -189,7 +189,7 @@ def _drive(mujoco: Any, actuator: Any) -> Drive:
     )
 
 
-def _scaled(drive: Drive, gear: float) -> float:
+def _force_behind_gear(drive: Drive, gear: float) -> float:
     """The largest force behind a gear: nothing passes one of 0."""
     return abs(gear) * drive.strongest if gear else 0.0
 

@@ -127,7 +127,7 @@ class _Writer:
             )
         if len(self.levels) >= _MAX_DEPTH:
             raise element.refuse(f"elements are nested more than {_MAX_DEPTH} deep, the deepest that MuJoCo reads.")
-        attributes = "".join(f" {name}={quoteattr(value)}" for name, value in _checked(element))
+        attributes = "".join(f" {name}={quoteattr(value)}" for name, value in _finite_attributes(element))
         self._line(f"<{element.tag}{attributes}>", element)
         self.levels.append(_Level(iter(element.children), element, f"</{element.tag}>", copies))
 
@@ -172,7 +172,7 @@ class _Writer:
         return True
 
 
-def _checked(element: Element) -> Iterator[tuple[str, str]]:
+def _finite_attributes(element: Element) -> Iterator[tuple[str, str]]:
     """The attributes that MuJoCo shall see, with every number finite and of a size that can be computed with."""
     for name, value in element.attributes.items():
         if name.startswith("xmlns") or ":" in name or (element.tag == "material" and name == "texture"):

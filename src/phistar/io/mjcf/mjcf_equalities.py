@@ -26,7 +26,7 @@ def add_loops(builder: ModelBuilder, compiled: Compiled, names: Names, lenient: 
         if not mj.eq_active0[number] or not compiled.enabled("EQUALITY"):
             left_out["inactive equality constraints"] += 1
             continue
-        name = mj.equality(number).name or _unnamed(number, taken)
+        name = mj.equality(number).name or _default_name(number, taken)
         match kinds(int(mj.eq_type[number])):
             case kinds.mjEQ_CONNECT | kinds.mjEQ_WELD if _is_rigid(compiled, number):
                 left_out["equality constraints within one rigid body"] += 1
@@ -46,7 +46,7 @@ def add_loops(builder: ModelBuilder, compiled: Compiled, names: Names, lenient: 
     return left_out
 
 
-def _unnamed(number: int, taken: Counter[str]) -> str:
+def _default_name(number: int, taken: Counter[str]) -> str:
     name = f"equality{number}"
     while name in taken:
         name += "_"

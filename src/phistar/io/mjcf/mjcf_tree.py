@@ -32,7 +32,7 @@ class Names:
 
     def unused(self, name: str) -> str:
         """The name, or the first of name_2, name_3, … that no body or site has; reserves it."""
-        return _unused(name, self.frames)
+        return _unused_name(name, self.frames)
 
     def unused_joint(self, name: str) -> str:
         """The same among joints."""
@@ -43,19 +43,21 @@ def read_names(mj: Any) -> Names:
     """MJCF lets bodies, joints and sites share a name; here a body keeps it, and a site becomes `name_site`."""
     bodies = ["world", *(mj.body(body).name for body in range(1, mj.nbody))]
     frames = {name for name in bodies if name}
-    bodies = [name or _unused(f"body{number}", frames) for number, name in enumerate(bodies)]
+    bodies = [name or _unused_name(f"body{number}", frames) for number, name in enumerate(bodies)]
     joints = [mj.joint(joint).name for joint in range(mj.njnt)]
     given = {name for name in joints if name}
     for joint, body in enumerate(mj.jnt_bodyid):  # an only joint is called after its body
-        joints[joint] = joints[joint] or _unused(bodies[body] if mj.body_jntnum[body] == 1 else f"joint{joint}", given)
+        joints[joint] = joints[joint] or _unused_name(
+            bodies[body] if mj.body_jntnum[body] == 1 else f"joint{joint}", given
+        )
     sites = []
     for site in range(mj.nsite):
         name = mj.site(site).name or f"site{site}"
-        sites.append(_unused(f"{name}_site" if name in frames else name, frames))
+        sites.append(_unused_name(f"{name}_site" if name in frames else name, frames))
     return Names(tuple(bodies), tuple(joints), tuple(sites), frames)
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _unused_name(name: str, taken: set[str]) -> str:
     candidate, number = name, 1
     while candidate in taken:
         number += 1

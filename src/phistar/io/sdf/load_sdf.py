@@ -112,7 +112,7 @@ class _Assembly:
                 "a model that floats in SDF, neither static nor tied to the world, stands fixed; floating=True frees it"
             )
             self.scope.notes.add(sentence, link.element, link.name)
-        name = self._unused(ROOT if free else link.name)
+        name = self._unused_name(ROOT if free else link.name)
         self._body(link, WORLD, Free() if free else Fixed(), Pose() if free else link.pose, name, Pose())
         self._walk([link.name])
 
@@ -133,7 +133,7 @@ class _Assembly:
         link, kinds = self.scope.links[joint.child], kinds_of(joint, self.scope.notes)
         carrier, placement = joint.parent, self._pose(joint.parent).inverse @ joint.pose
         for number, kind in enumerate(kinds[:-1]):
-            between = self._unused(f"{joint.name}_{number}")
+            between = self._unused_name(f"{joint.name}_{number}")
             self.builder.body(between, carrier, kind, placement, joint_name=between)
             carrier, placement = between, Pose()
         self._body(link, carrier, kinds[-1], placement, joint.name, joint.pose.inverse @ link.pose)
@@ -152,7 +152,7 @@ class _Assembly:
         kinds = kinds_of(joint, self.scope.notes)
         if len(kinds) != 1 or joint.parent == joint.child:
             raise joint.element.refuse(f"joint {quote(joint.name)} closes a ring of links, which its type cannot.")
-        ends = [self._unused(f"{joint.name}_{side}") for side in ("parent", "child")]
+        ends = [self._unused_name(f"{joint.name}_{side}") for side in ("parent", "child")]
         for end, link in zip(ends, (joint.parent, joint.child), strict=True):
             self.builder.frame(end, link, self._pose(link).inverse @ joint.pose)
         self.builder.loop(joint.name, *ends, joint=kinds[0])
@@ -166,9 +166,9 @@ class _Assembly:
             leader = f"{prefix}::{mimic.leader}" if prefix else mimic.leader
             if leader not in {each.name for each in self.scope.joints}:
                 raise joint.element.refuse(f"joint {quote(joint.name)} mimics {quote(leader)}, which is not there.")
-            self.builder.loop(self._unused(f"{joint.name}_mimic"), joint.name, leader, joint=mimic.coupling)
+            self.builder.loop(self._unused_name(f"{joint.name}_mimic"), joint.name, leader, joint=mimic.coupling)
 
-    def _unused(self, name: str) -> str:
+    def _unused_name(self, name: str) -> str:
         while name in self.taken:
             name += "_"
         self.taken.add(name)

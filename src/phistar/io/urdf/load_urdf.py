@@ -90,13 +90,13 @@ def _add_bodies(
         builder.frame(WORLD, WORLD)
     if floating:
         _check_floating(order)
-        carrier = _unused(ROOT, links) if root == WORLD else root  # floats in place of the link `world`
+        carrier = _unused_name(ROOT, links) if root == WORLD else root  # floats in place of the link `world`
         builder.body(carrier, WORLD, Free(), Pose(), base.inertia, base.geometry, joint_name=ROOT)
     elif root == WORLD:
         for geometry in base.geometry:
             builder.geometry(WORLD, geometry)
     else:
-        weld = _unused(root, {joint.name for joint in order})
+        weld = _unused_name(root, {joint.name for joint in order})
         builder.body(root, WORLD, Fixed(), Pose(), base.inertia, base.geometry, joint_name=weld)
     for joint in order:
         link, parent = links[joint.child], carrier if joint.parent == root else joint.parent
@@ -113,7 +113,7 @@ def _check_floating(order: Sequence[UrdfJoint]) -> None:
             raise joint.element.refuse(f"joint {quote(joint.name)} lets the robot float already; leave floating=False.")
 
 
-def _unused(name: str, taken: Container[str]) -> str:
+def _unused_name(name: str, taken: Container[str]) -> str:
     """The name, with underscores until nothing else has it."""
     while name in taken:
         name += "_"

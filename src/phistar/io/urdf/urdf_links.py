@@ -114,7 +114,7 @@ def _shape(element: Element, folders: Folders, notes: Notes) -> Shape | None:
 
 
 def _box(shape: Element, folders: Folders, notes: Notes) -> Box:
-    return Box(_needed(shape, "size", notes))
+    return Box(_required_values(shape, "size", notes))
 
 
 def _mesh(shape: Element, folders: Folders, notes: Notes) -> Mesh:
@@ -125,7 +125,7 @@ def _mesh(shape: Element, folders: Folders, notes: Notes) -> Mesh:
     return Mesh("" if found.path is None else str(found.path), np.ones(3) if scale is None else scale)
 
 
-def _needed(shape: Element, attribute: str, notes: Notes) -> np.ndarray:
+def _required_values(shape: Element, attribute: str, notes: Notes) -> np.ndarray:
     values = vector(shape, attribute, 3, notes)
     if values is None:
         raise shape.refuse(f"<{shape.tag}> has no {attribute}; three numbers were expected.")
