@@ -22,7 +22,7 @@ import numpy as np
 import phistar as ps
 from phistar import estimation
 from phistar.backends.kernel import Statements, trace_statements
-from phistar.backends.programs.program import ARTICULATED, AS_WRITTEN, COMPOSITE
+from phistar.backends.programs.derivations import ARTICULATED, AS_WRITTEN, COMPOSITE
 from phistar.estimation import planar_chain
 from phistar.estimation.acceleration_accuracy import METHODS
 from phistar.expression import Expression

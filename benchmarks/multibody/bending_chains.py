@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 import phistar as ps
-from phistar.backends.programs.program import ARTICULATED, FACTORED
+from phistar.backends.programs.derivations import ARTICULATED, FACTORED
 from phistar.backends.rolled_kernel import rolled_counts, rolled_plan
 from phistar.dynamics import forward_dynamics
 

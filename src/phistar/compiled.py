@@ -15,7 +15,8 @@ from phistar.backends.kernel import Kernel, Statements, compile_trace, units_of
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine.threads import STATES_PER_THREAD, spread
 from phistar.backends.operator_inputs import OperatorInput
-from phistar.backends.programs.program import COMPOSITE, is_wide
+from phistar.backends.programs.derivations import COMPOSITE
+from phistar.backends.programs.program import is_wide
 from phistar.backends.staged_kernel import Staged, staged_kernel
 from phistar.backends.wide_kernel import statement_kernel
 from phistar.errors import ShapeError, StatementError

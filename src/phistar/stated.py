@@ -19,7 +19,8 @@ from phistar.backends.executor import chosen, executor
 from phistar.backends.kernel import Statements
 from phistar.backends.links.link_sizes import has_wide_links, space_sizes
 from phistar.backends.machine import cache
-from phistar.backends.programs.program import ARTICULATED, Wanted, is_wide
+from phistar.backends.programs.derivations import ARTICULATED
+from phistar.backends.programs.program import Wanted, is_wide
 from phistar.backends.traces.arrays import is_traced, traced
 from phistar.backends.traces.calls import CallTape, tape_of_statements
 from phistar.backends.traces.symbolic import replay

@@ -6,7 +6,7 @@ import pytest
 import phistar as ps
 from phistar import estimation
 from phistar.backends.kernel import Statements, trace_statements
-from phistar.backends.programs.program import AS_WRITTEN
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.expression import setting_of, symbols_of
 from tests.estimation import r87
 from tests.trees import mechanism, relative

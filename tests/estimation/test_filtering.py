@@ -5,7 +5,8 @@ import pytest
 
 import phistar as ps
 from phistar import estimation
-from phistar.backends.programs.program import AS_WRITTEN, program_of
+from phistar.backends.programs.derivations import AS_WRITTEN
+from phistar.backends.programs.program import program_of
 from phistar.errors import ModelError, ShapeError, UnknownNameError
 from phistar.estimation.filtering import STATEMENTS, stated
 from phistar.expression import setting_of, symbols_of

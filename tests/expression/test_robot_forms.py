@@ -9,7 +9,7 @@ import pytest
 import phistar as ps
 from phistar.backends.executor import chosen, tallies_of
 from phistar.backends.kernel import Statements, trace_statements
-from phistar.backends.programs.program import COMPOSITE
+from phistar.backends.programs.derivations import COMPOSITE
 from phistar.identities.rewriter import forms
 from phistar.operators.nodes import Node
 from phistar.sweeps.ir import Program
@@ -155,5 +155,5 @@ def test_counts_are_kept_so_that_no_later_start_traces_more_than_what_runs(monke
     assert len(first.tallies) > 1
     again = wanted_of(statement)
     monkeypatch.setattr("phistar.backends.kernel.trace_statements", lambda *given: pytest.fail("counted again"))
-    monkeypatch.setattr("phistar.backends.kernel.offered", lambda *given: pytest.fail("derived again"))
+    monkeypatch.setattr("phistar.backends.kernel.equal_forms", lambda *given: pytest.fail("derived again"))
     assert again.tallies == first.tallies

@@ -5,10 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from phistar.backends.programs.derivations import own_derivations
+
 ROOT = Path(__file__).resolve().parents[2]
-FILES = 108
+FILES = 77
 
 
+@pytest.mark.skipif(not own_derivations()["derived"], reason="out of date: python tools/derivations.py")
 def test_a_first_call_goes_through_no_more_files_than_it_did():
     made = subprocess.run(
         [sys.executable, ROOT / "tools" / "call_path.py"], capture_output=True, text=True, check=True, timeout=300

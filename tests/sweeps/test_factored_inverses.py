@@ -9,7 +9,8 @@ import phistar as ps
 from benchmarks.multibody.bending_chains import bending_chain, counted
 from phistar.backends.kernel import Kernel
 from phistar.backends.links.mass_points import ByFewPoints, ByIntegrals
-from phistar.backends.programs.program import APART, ARTICULATED, FACTORED, Evaluation
+from phistar.backends.programs.derivations import APART, ARTICULATED, FACTORED
+from phistar.backends.programs.program import Evaluation
 from phistar.backends.rolled_kernel import rolled_counts, rolled_plan
 from phistar.dynamics import forward_dynamics
 from phistar.sweeps.ir import Divide, Invert

@@ -7,7 +7,7 @@ import pytest
 import phistar as ps
 from phistar.operators.symbols import NAMES, Symbols
 from phistar.sweeps.lower import lower
-from phistar.sweeps.stored import program_from, to_data
+from phistar.sweeps.stored import Rows, value_of
 
 S = Symbols()
 STATEMENTS = {
@@ -21,9 +21,12 @@ STATEMENTS = {
 @pytest.mark.parametrize("matrix", [False, True])
 def test_a_program_survives_being_written_and_read(name, matrix):
     program = lower(STATEMENTS[name], matrix=matrix)
-    assert program_from(json.loads(json.dumps(to_data(program)))) == program
+    rows = Rows()
+    number = rows.add(program)
+    assert value_of(json.loads(json.dumps(rows.rows)), number) == program
+    assert rows.add(program) == number
 
 
 def test_what_is_no_part_of_a_program_is_refused():
     with pytest.raises(TypeError, match="no part of a program"):
-        to_data(object())
+        Rows().add(object())

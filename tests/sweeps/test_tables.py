@@ -8,7 +8,7 @@ from phistar.identities.polynomial import expand
 from phistar.operators.show import text
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import INWARD, OUTWARD
-from phistar.sweeps.stored import program_from, to_data
+from phistar.sweeps.stored import Rows, value_of
 from phistar.sweeps.tables import lower_tables, pair_form
 from tests.trees import mechanism, relative
 
@@ -46,7 +46,8 @@ def test_the_program_of_a_table_goes_out_and_in_once_and_can_be_kept():
     (table,) = program.tables
     made = {s.target for sweep in program.sweeps for s in sweep.statements}
     assert {table.own, *(x for pair in (*table.carries, *table.carried) for x in pair)} <= made
-    assert program_from(to_data(program)) == program
+    rows = Rows()
+    assert value_of(rows.rows, rows.add(program)) == program
 
 
 def test_what_is_no_product_over_pairs_is_refused_in_a_sentence():

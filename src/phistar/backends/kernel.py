@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import MOST_COMBINED, Choice, Tally, budget, is_composite
+from phistar.backends.choice import Choice, Tally, budget, is_composite
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
@@ -26,18 +24,17 @@ from phistar.backends.machine.single import single_of
 from phistar.backends.machine.threads import spread
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.biases import cheap_biases
+from phistar.backends.programs.derivations import ARTICULATED, COMPOSITE, Taken
 from phistar.backends.programs.interpret import run
-from phistar.backends.programs.program import ARTICULATED, BLOCKS, COMPOSITE, Taken, Wanted, identity, program_of
+from phistar.backends.programs.program import BLOCKS, Wanted, equal_forms, identity, program_of
 from phistar.backends.traces.sink_instructions import arranged
 from phistar.backends.traces.trace import ShortTape, Tape, Trace, finish, unless_too_long
-from phistar.identities.inverses import inverses
 from phistar.identities.law import Setting, laws_of_users
 from phistar.model import Model
-from phistar.operators.nodes import Inverse, Node, adjoint, spelling
+from phistar.operators.nodes import Node, adjoint, spelling
 from phistar.operators.symbols import Symbols
 from phistar.spatial.value import digest
 from phistar.sweeps.ir import Program
-from phistar.sweeps.search import offered
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,23 +64,9 @@ class Statements:
         Fig. 4). The latter lose more digits where a light link carries a heavy one."""
         if self.form != ARTICULATED or self.taken:
             return [self]
-        inverts = any(isinstance(x, Inverse) for _, node in self.nodes for x in inverses(node))
         worth = is_composite(self.model, bool(self.matrix)) and not is_tip_heavy(self.model)
-        return [self, *self._offered(), *([replace(self, form=COMPOSITE)] if inverts and worth else [])]
-
-    def _offered(self) -> Iterator[Statements]:
-        """The forms other than the first that take the same arguments: of several statements all combinations where
-        these are few, else those in which one statement has another form."""
-        offers = [len(offered(node, self.symbols, self.setting, bool(self.matrix))) for _, node in self.nodes]
-        if math.prod(offers) <= MOST_COMBINED:
-            combined = list(itertools.product(*(range(n) for n in offers)))
-        else:
-            combined = [tuple(j * (i == k) for i in range(len(offers))) for k, n in enumerate(offers) for j in range(n)]
-        arguments = set(self.program().inputs)
-        for taken in combined:
-            made = replace(self, taken=taken)
-            if any(taken) and set(made.program().inputs) == arguments:
-                yield made
+        known = equal_forms(self.nodes, self.symbols, self.setting, bool(self.matrix))
+        return [replace(self, form=form, taken=taken) for form, taken in known if form != COMPOSITE or worth]
 
     def cheapest(self) -> tuple[Trace, list[str], Signature]:
         """The instructions of the form that needs fewest, the names of the inputs after q, and the shapes."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from phistar.array_types import Array, ArrayLike
 from phistar.backends.choice import PASSIVE
-from phistar.backends.programs.program import AS_WRITTEN
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced, sign
 from phistar.model import Model, require_tree

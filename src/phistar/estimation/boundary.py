@@ -21,7 +21,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.links.values import Links, inward, links_at, outward
-from phistar.backends.programs.program import AS_WRITTEN
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.dynamics import operational_space
 from phistar.errors import ModelError, UnknownNameError
 from phistar.estimation.link_arrays import over_links

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
+from phistar.backends.programs.derivations import AS_WRITTEN
+from phistar.backends.programs.program import BLOCKS
 from phistar.estimation.link_arrays import over_links
 from phistar.model import Model, require_tree
 from phistar.short_repr import short_repr

@@ -13,7 +13,8 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.links.link_sizes import link_rows
-from phistar.backends.programs.program import AS_WRITTEN, BLOCKS
+from phistar.backends.programs.derivations import AS_WRITTEN
+from phistar.backends.programs.program import BLOCKS
 from phistar.estimation.link_arrays import over_joints, over_links
 from phistar.identities import smoothing
 from phistar.identities.kinematic_laws import rotor_bias

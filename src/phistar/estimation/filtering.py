@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.programs.program import AS_WRITTEN, BLOCKS, JOSEPH
+from phistar.backends.programs.derivations import AS_WRITTEN, JOSEPH
+from phistar.backends.programs.program import BLOCKS
 from phistar.errors import UnknownNameError
 from phistar.estimation.link_arrays import over_joints, over_links, require_joints
 from phistar.estimation.square_root import square_root_filter

@@ -15,7 +15,7 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.links.values import Links, has_rotors, links_at
-from phistar.backends.programs.program import AS_WRITTEN
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.errors import ModelError, ShapeError
 from phistar.estimation.link_arrays import over_links, require_joints
 from phistar.estimation.square_root import mass_factor

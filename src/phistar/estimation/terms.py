@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.programs.program import AS_WRITTEN
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.estimation.link_arrays import over_links
 from phistar.identities import smoothing
 from phistar.model import Model

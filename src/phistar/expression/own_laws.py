@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from phistar.backends.programs.program import derived_program, program_of
+from phistar.backends.programs.derived_programs import derived_program
 from phistar.errors import StatementError
 from phistar.expression.mechanisms import mechanisms
 from phistar.expression.verdict import refuted
@@ -24,7 +24,7 @@ from phistar.sweeps.search import cheapest, offered, searched
 
 _REMEMBERED = (
     *(word_rules, factor_rules, inverse_lemmas, forms, simplify, searched, offered, cheapest),
-    *(program_of, derived_program),
+    derived_program,
 )
 USES = ("choice", "always", "never")
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from phistar.backends.executor import form_by_laws, operations_of, tallies_of
 from phistar.backends.kernel import Statements
 from phistar.backends.links.link_sizes import has_wide_links
-from phistar.backends.programs.program import ARTICULATED, is_wide
+from phistar.backends.programs.derivations import ARTICULATED
+from phistar.backends.programs.program import is_wide
 from phistar.errors import StatementError
 from phistar.expression.given import check_frames, names_its_frames
 from phistar.expression.own_values import operators_or_inputs

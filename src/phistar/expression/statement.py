@@ -17,7 +17,9 @@ from phistar.backends.dense.wide_definitions import WideDense
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import links_at
 from phistar.backends.links.wide import mechanism_at
-from phistar.backends.programs.program import ARTICULATED, Evaluation, derived_program
+from phistar.backends.programs.derivations import ARTICULATED
+from phistar.backends.programs.derived_programs import derived_program
+from phistar.backends.programs.program import Evaluation
 from phistar.errors import ShapeError, SpaceError, StatementError, UnknownNameError
 from phistar.expression.calculus import Calculus
 from phistar.expression.given import broadcast_vectors, check_all_given, check_frames, check_regular, checked_vectors

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.programs.program import AS_WRITTEN
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.freeflying.free_base import check_free_base
 from phistar.identities.two_way_laws import joint_forces, moved_by_joints
 from phistar.model import Model

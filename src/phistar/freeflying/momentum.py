@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.programs.program import AS_WRITTEN
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.errors import UnknownNameError
 from phistar.freeflying.energy import momentum_at_base, whole_mass, wiggle, wiggle_jacobian
 from phistar.freeflying.free_base import base_position, base_rotation, check_free_base

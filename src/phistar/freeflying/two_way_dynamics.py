@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
-from phistar.backends.programs.program import AS_WRITTEN
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.dynamics import Forces
 from phistar.freeflying.free_base import base_name, base_rotation, check_free_base
 from phistar.identities.two_way_laws import joint_forces

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from phistar.sweeps.ir import INWARD, ZERO, Program, Term, fields_anywhere
 
@@ -62,6 +63,25 @@ class PairProgram:
     def blocks(self) -> frozenset[str]:
         """Blocks of links that regions read."""
         return frozenset().union(*(region.blocks for region in self.regions)) - {name for _, name in self.results}
+
+
+@dataclass(frozen=True)
+class TableStatement:
+    """A statement between joints, `factor` times a table of the program, ℳ or I, or ℳ⁻¹ (`solved`) times that; `falls`:
+    the table is how τ = ℳθ̈ + 𝒞 + 𝒢 changes with the place."""
+
+    factor: Fraction
+    solved: bool
+    table: str
+    falls: bool
+
+
+@dataclass(frozen=True)
+class TableProgram:
+    """The program that makes the sides of tables and ℳ, and the statements that are made of these."""
+
+    program: Program
+    statements: tuple[TableStatement, ...]
 
 
 def validate_regions(program: PairProgram) -> PairProgram:

@@ -7,7 +7,7 @@ import phistar as ps
 from phistar.backends.kernel import Statements, compile_statements, trace_statements
 from phistar.backends.links.concise import grouped_inertias, is_about_motion, moved_origins
 from phistar.backends.links.values import links_at
-from phistar.backends.programs.program import COMPOSITE
+from phistar.backends.programs.derivations import COMPOSITE
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from tests.trees import KINDS, mechanism

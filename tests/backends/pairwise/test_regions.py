@@ -9,7 +9,7 @@ from phistar.backends.pairwise.programs import pair_program
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import INWARD, OUTWARD
 from phistar.sweeps.regions import PairProgram
-from phistar.sweeps.stored import from_data, to_data
+from phistar.sweeps.stored import Rows, value_of
 from tests.trees import mechanism, relative
 
 TREE = mechanism(72, serial=False, floating=True, armature=True, rotors=False, bodies=6).model
@@ -89,7 +89,9 @@ def test_what_is_unchanged_on_its_way_is_a_product_of_blocks_of_two_links():
     program = pair_program((("mass", Symbols().mass),), Symbols())
     (region,) = program.regions
     (field,) = region.fields
-    assert not field.handed_on and from_data(to_data(program)) == program and isinstance(program, PairProgram)
+    rows = Rows()
+    assert not field.handed_on and isinstance(program, PairProgram)
+    assert value_of(rows.rows, rows.add(program)) == program
 
 
 def test_the_inverse_of_a_serial_chain_is_one_outward_recursion_a_column():

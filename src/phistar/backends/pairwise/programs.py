@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from phistar.backends.machine import cache as stored
+from phistar.backends.programs.derivations import Nodes, derived, spelled
 from phistar.errors import StatementError
 from phistar.identities.factor import factor
 from phistar.identities.law import TREE
@@ -12,31 +10,24 @@ from phistar.identities.match import WordRule, word_rules
 from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryless
 from phistar.identities.rewriter import simplify
 from phistar.identities.smoothing import closed_form_inverse
-from phistar.operators.nodes import Node, adjoint, product, spelling, zero
+from phistar.operators.nodes import Node, adjoint, product, zero
 from phistar.operators.spaces import RATES, SCALARS
 from phistar.operators.symbols import PHI, Symbols
 from phistar.sweeps.lower import lower_all
 from phistar.sweeps.pairs import paired
 from phistar.sweeps.regions import PairProgram
-from phistar.sweeps.stored import from_data, to_data
-
-Nodes = tuple[tuple[str, Node], ...]
 
 
-@cache
 def pair_program(nodes: Nodes, symbols: Symbols, serial: bool = False) -> PairProgram | None:
-    """The program of some operators, of serial chains or any trees, kept on disk; None where they have no such form."""
-    name = stored.key("pairs", [(name, spelling(node)) for name, node in nodes], symbols.spelling, serial)
-    found = stored.load(name, stored.PROGRAM)
-    if found is None:
+    """The program of some operators, of serial chains or any trees; None where they have no such form."""
+
+    def make() -> PairProgram | None:
         try:
-            found = ({"program": to_data(_paired(nodes, symbols, serial))},)
-        except StatementError as error:
-            found = ({"program": None, "reason": str(error)},)
-        stored.store(name, found[0], b"", stored.PROGRAM)
-    made = from_data(found[0]["program"])
-    assert made is None or isinstance(made, PairProgram)
-    return made
+            return _paired(nodes, symbols, serial)
+        except StatementError:
+            return None
+
+    return derived(("pairs", spelled(nodes, symbols), serial), make)
 
 
 def _paired(nodes: Nodes, symbols: Symbols, serial: bool) -> PairProgram:

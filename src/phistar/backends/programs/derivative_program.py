@@ -13,7 +13,6 @@ and a pair of joints is a product of two blocks, which loops of the kernel may m
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -26,7 +25,7 @@ from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.links.brackets import bracket
 from phistar.backends.links.common_frame import CommonFrame
 from phistar.backends.links.values import Links, mirrored
-from phistar.backends.machine import cache as stored
+from phistar.backends.programs.derivations import Nodes, derived, spelled
 from phistar.backends.programs.interpret import tabled
 from phistar.backends.traces.trace import Scalar
 from phistar.errors import StatementError
@@ -34,10 +33,10 @@ from phistar.identities.derivative_laws import composite_acceleration, composite
 from phistar.identities.law import TREE
 from phistar.identities.rewriter import simplify
 from phistar.operators.linearized import PLACE, partial
-from phistar.operators.nodes import Inverse, Node, Product, Sum, product, spelling
+from phistar.operators.nodes import Inverse, Node, Product, Sum, product
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program, Table
-from phistar.sweeps.stored import program_from, to_data
+from phistar.sweeps.regions import TableProgram, TableStatement
 from phistar.sweeps.tables import lower_tables, pair_form, ratio
 
 MASS, UNIT = "ℳ", "I"
@@ -46,37 +45,15 @@ MASS, UNIT = "ℳ", "I"
 # From statements to programs
 
 
-@dataclass(frozen=True)
-class TableStatement:
-    """A statement between joints, `factor` times a table of the program, ℳ or I, or ℳ⁻¹ (`solved`) times that; `falls`:
-    the table is how τ = ℳθ̈ + 𝒞 + 𝒢 changes with the place."""
+def tables_program(nodes: Nodes, symbols: Symbols) -> TableProgram:
+    """The program of operators between joints, each a table or ℳ⁻¹ times one."""
 
-    factor: float
-    solved: bool
-    table: str
-    falls: bool
+    def make() -> TableProgram:
+        tables: dict[str, Node] = {}
+        found = [_table_statement(name, node, symbols, tables) for name, node in nodes]
+        return TableProgram(lower_tables(tables, symbols, {"mass": composite_mass(symbols)}), tuple(found))
 
-
-@dataclass(frozen=True)
-class TableProgram:
-    """The program that makes the sides of tables and ℳ, and the statements that are made of these."""
-
-    program: Program
-    statements: tuple[TableStatement, ...]
-
-
-@cache
-def tables_program(nodes: tuple[tuple[str, Node], ...], symbols: Symbols) -> TableProgram:
-    """The program of operators between joints, each a table or ℳ⁻¹ times one. Derivations do not depend on the robot,
-    so it is kept on disk."""
-    tables: dict[str, Node] = {}
-    found = [_table_statement(name, node, symbols, tables) for name, node in nodes]
-
-    def made() -> Program:
-        return lower_tables(tables, symbols, {"mass": composite_mass(symbols)})
-
-    program = kept_program((symbols.spelling, *map(spelling, tables.values()), *tables), made)
-    return TableProgram(program, tuple(found))
+    return derived(("tables", spelled(nodes, symbols)), make)
 
 
 def _table_statement(name: str, node: Node, s: Symbols, tables: dict[str, Node]) -> TableStatement:
@@ -89,14 +66,14 @@ def _table_statement(name: str, node: Node, s: Symbols, tables: dict[str, Node])
     if solved:
         factor /= _multiple(factors[0].of, s.mass, s)  # type: ignore[attr-defined, operator]
     if solved and len(factors) == 1:
-        return TableStatement(float(factor), True, UNIT, False)
+        return TableStatement(factor, True, UNIT, False)
     more, rest = _content(product(*factors[solved:]))
     mass = _multiple(rest, s.mass, s)
     if mass is not None:
-        return TableStatement(float(factor * more * mass), solved, MASS, False)
+        return TableStatement(factor * more * mass, solved, MASS, False)
     falls = _multiple(rest, partial(joint_forces(s), PLACE), s)
     tables[name] = simplify(rest, s, TREE, True).result
-    return TableStatement(float(factor * more), solved, name, falls == 1)
+    return TableStatement(factor * more, solved, name, falls == 1)
 
 
 def _content(node: Node) -> tuple[Fraction, Node]:
@@ -112,17 +89,6 @@ def _multiple(node: Node, other: Node, s: Symbols) -> Fraction | None:
     return ratio(*(pair_form(simplify(x, s, TREE, True).result, s) for x in (node, other)))
 
 
-def kept_program(named: tuple[str, ...], made: Callable[[], Program]) -> Program:
-    """A program found on disk by an exact name of what it is made from, or made and stored."""
-    name = stored.key("tables", named)
-    found = stored.load(name, stored.PROGRAM)
-    if found is not None:
-        return program_from(found[0])
-    program = made()
-    stored.store(name, to_data(program), b"", stored.PROGRAM)
-    return program
-
-
 def moved_by_forces(symbols: Symbols) -> Symbols:
     """The symbols with θ̈ as joint forces give it, by composite bodies."""
     return symbols.accelerated(composite_acceleration(symbols))
@@ -134,12 +100,12 @@ def moved_by_forces(symbols: Symbols) -> Symbols:
 def evaluated(stated: TableProgram, frame: CommonFrame, vectors: dict[str, Any]) -> Unsolved:
     """The statements at vectors θ̇, θ̈ or T, (…, nv)."""
     at = Tables.at(stated.program, frame, vectors)
-    signs = {s.table: s.factor for s in stated.statements}
+    signs = {s.table: float(s.factor) for s in stated.statements}
     sign = -1.0 if any(c < 0 for c in signs.values()) else 1.0
     made, pairs = at.tables(sign)
     tables, blocks, known = [], [], set()
     for number, statement in enumerate(stated.statements):
-        scale = statement.factor * (sign if statement.table in made else 1.0)
+        scale = float(statement.factor) * (sign if statement.table in made else 1.0)
         table = made.get(statement.table, at.mass)
         if statement.table == UNIT:
             table = np.eye(at.mass.shape[-1])

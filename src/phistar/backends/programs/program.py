@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -14,70 +13,45 @@ from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at
 from phistar.backends.links.wide import mechanism_at
-from phistar.backends.machine import cache as stored
+from phistar.backends.programs.derivations import ARTICULATED, Nodes, Taken, derived, spelled
 from phistar.backends.programs.interpret import poses, run
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.arrays import traced as traced_array
 from phistar.errors import ShapeError
-from phistar.identities.law import Setting, laws_of_users
+from phistar.identities.law import Setting
 from phistar.model import Model
-from phistar.operators.nodes import Node, spelling
+from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
-from phistar.sweeps.factored_inverses import factored_inverses, updates_apart
 from phistar.sweeps.ir import Program
-from phistar.sweeps.lower import GIVEN, lower_all, lower_poses
-from phistar.sweeps.search import cheapest, offered
-from phistar.sweeps.stored import program_from, to_data
+from phistar.sweeps.lower import GIVEN, lower_poses
 
-ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and LDL*", "as written"
-JOSEPH = "as written, with Joseph's update"
-FACTORED = "articulated bodies, D in two stages"
-APART = "articulated bodies, P⁺ moved part by part"
-"""Forms a statement can be compiled in: simplified with or without the innovations factorization, or not at all, and
-then with the update of P⁺ as a sum of positive terms too (R87 eq. 51); of links of any width, with D⁻¹ solved for, and
-with φP⁺φ* as φPφ* − (φG)(φU)* too."""
 BLOCKS: Literal["blocks"] = "blocks"
 Wanted = bool | Literal["blocks"]
 """Of an operator: its action on a vector, its matrix, or (of a memoryless one) its blocks, one under the other."""
 
 
-Nodes = tuple[tuple[str, Node], ...]
-Taken = tuple[int, ...]
-"""Which of the forms that are offered of each statement; empty: the one that is cheapest on a chain."""
-
-
-@cache
 def program_of(
     nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool, form: str = ARTICULATED, taken: Taken = ()
 ) -> Program:
-    """The program of some statements, in the form that is taken unless they are to be as written; derivations do not
-    depend on the robot, so it is kept on disk."""
-    spelled = [(name, spelling(node)) for name, node in nodes]
-    name = stored.key("program", spelled, symbols.spelling, setting, matrix, form, taken, laws_of_users())
-    found = stored.load(name, stored.PROGRAM)
-    if found is not None:
-        return program_from(found[0])
-    program = derived_program(nodes, symbols, setting, matrix, form, taken)
-    stored.store(name, to_data(program), b"", stored.PROGRAM)
-    return program
+    """The program of some statements, in the form that is taken unless they are to be as written."""
+
+    def make() -> Program:
+        from phistar.backends.programs.derived_programs import derived_program  # and with it all laws
+
+        return derived_program(nodes, symbols, setting, matrix, form, taken)
+
+    return derived(("program", spelled(nodes, symbols), setting, matrix, form, taken), make)
 
 
-@cache
-def derived_program(
-    nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool, form: str, taken: Taken = ()
-) -> Program:
-    """The same, derived afresh: what is shown to people does not depend on the cache."""
-    if form in (FACTORED, APART):
-        solved = factored_inverses(derived_program(nodes, symbols, setting, matrix, ARTICULATED))
-        return solved if form == FACTORED else updates_apart(solved)
-    if form in (AS_WRITTEN, JOSEPH):
-        return lower_all(dict(nodes), matrix, form == JOSEPH)
-    if any(taken):
-        forms = [offered(node, symbols, setting, matrix)[i] for (_, node), i in zip(nodes, taken, strict=True)]
-        program = lower_all({name: each.node for (name, _), each in zip(nodes, forms, strict=True)}, matrix)
-        return replace(program, inputs=derived_program(nodes, symbols, setting, matrix, form).inputs)
-    innovations = form == ARTICULATED
-    return lower_all({name: cheapest(n, symbols, setting, matrix, innovations).result for name, n in nodes}, matrix)
+def equal_forms(nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool) -> tuple[tuple[str, Taken], ...]:
+    """Forms of statements that are worth counting on a robot, the cheapest on a chain first."""
+
+    def make() -> tuple[tuple[str, Taken], ...]:
+        from phistar.backends.programs.derived_programs import forms_offered
+
+        return forms_offered(nodes, symbols, setting, matrix)
+
+    return derived(("forms", spelled(nodes, symbols), setting, matrix), make)
 
 
 def is_wide(node: Node) -> bool:

@@ -1,0 +1,80 @@
+"""Derivations, kept: what laws make of statements depends on no robot, so that no start pays for it twice.
+
+Those of the package's own statements come with it, in `derivations.json`, which `tools/derivations.py` writes; others
+are on the user's disk once they were made. An edit of the laws or of what lowers statements invalidates both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from phistar.backends.machine import cache as stored
+from phistar.identities.law import laws_of_users
+from phistar.operators.nodes import Node, spelling
+from phistar.operators.symbols import Symbols
+from phistar.sweeps.stored import Rows, value_of
+
+Nodes = tuple[tuple[str, Node], ...]
+Taken = tuple[int, ...]
+"""Which of the forms that are offered of each statement; empty: the one that is cheapest on a chain."""
+
+ARTICULATED, COMPOSITE, AS_WRITTEN = "articulated bodies", "composite bodies and LDL*", "as written"
+JOSEPH = "as written, with Joseph's update"
+FACTORED = "articulated bodies, D in two stages"
+APART = "articulated bodies, P⁺ moved part by part"
+"""Forms a statement can be compiled in: simplified with or without the innovations factorization, or not at all, and
+then with the update of P⁺ as a sum of positive terms too (R87 eq. 51); of links of any width, with D⁻¹ solved for, and
+with φP⁺φ* as φPφ* − (φG)(φU)* too."""
+Made = TypeVar("Made")
+FILE = Path(__file__).with_name("derivations.json")
+SOURCES = ("identities", "operators", "sweeps", "backends/programs", "backends/pairwise")
+"""Rooms whose code decides what is derived."""
+
+known: dict[str, Any] = {}
+"""All that was asked for in this process, by name."""
+
+
+@cache
+def spelled(nodes: Nodes, symbols: Symbols) -> str:
+    """An exact name of statements over symbols; of task frames their number, since nothing hangs on what they are
+    called."""
+    plain = symbols.spelling.removeprefix(str(symbols.frames))
+    count = None if symbols.frames is None else len(symbols.frames)
+    told = repr((count, plain, [(name, spelling(node)) for name, node in nodes]))
+    for space in (symbols.task, symbols.task.dual):
+        told = told.replace(str(space), f"{space.name}[{count}]")
+    return told
+
+
+def derived(made_from: tuple[Any, ...], make: Callable[[], Made]) -> Made:
+    """What `make` derives from what is named exactly: a program, or tuples, words and numbers."""
+    name = hashlib.sha256(repr((*made_from, laws_of_users())).encode()).hexdigest()[:24]
+    if name not in known:
+        known[name] = _kept(name, make)
+    return known[name]
+
+
+def _kept(name: str, make: Callable[[], Any]) -> Any:
+    key = stored.key("derived", name)
+    found = stored.load(key, stored.PROGRAM)
+    if found is not None:
+        return value_of(found[0]["rows"], found[0]["row"])
+    own, rows = own_derivations(), Rows()
+    value = value_of(own["rows"], own["derived"][name]) if name in own["derived"] else make()
+    number = rows.add(value)
+    stored.store(key, {"row": number, "rows": rows.rows}, b"", stored.PROGRAM)
+    return value
+
+
+@cache
+def own_derivations() -> dict[str, Any]:
+    """The derivations that come with the package: rows, and by name the number of a row; none that an edit has made
+    out of date."""
+    data = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    current = bool(data) and data["sources"] == stored.contents_of(*SOURCES)
+    return data if current else {"rows": [], "derived": {}}
