@@ -1,7 +1,7 @@
 """Programs as plain data and back: what is derived once can be kept.
 
-A value is a row: a number, a word, or [its kind, the numbers of the rows of its fields]. Equal parts are one row, in however
-many programs they stand.
+A value is a row: a number, a word, or [its kind, the numbers of the rows of its fields]. Equal parts are one row,
+however many programs have them.
 """
 
 from __future__ import annotations
