@@ -11,10 +11,11 @@ from fractions import Fraction
 
 from phistar.errors import StatementError
 from phistar.identities.graph_values import ONE, Apply, Blocks, Bracketed, Operand, Pairing, Solve, Total, Value
-from phistar.identities.polynomial import Polynomial, expand
+from phistar.identities.polynomial import Polynomial, expand, is_memoryless
 from phistar.operators.coefficients import ONE as UNIT
 from phistar.operators.coefficients import collect, times, without_zeros
-from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, defined
+from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER, defined, together
+from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.spaces import Space
 from phistar.operators.two_way import BRANCHING
@@ -35,8 +36,10 @@ def apply(node: Node, value: Value) -> Value:
         case Adjoint(of=Sum() as inner):
             assert node.codomain is not None
             return total([(c, apply(adjoint(term), value)) for c, term in inner.terms], node.codomain)
-        case Inverse(of=inner) if not isinstance(inner, Symbol) or "memoryless" not in inner.traits:
+        case Inverse(of=inner) if not is_memoryless(node):
             return _solve(inner, value)
+        case Inverse(of=inner) if not isinstance(inner, Symbol):
+            return _apply_letter(Inverse(together(inner)), value)
     return _apply_letter(node, value)
 
 
@@ -87,6 +90,8 @@ def _apply_letter(letter: Node, value: Value) -> Value:
     """Compound letters fall into the shift ℰφ and memoryless ones: K = ℰφG, ℰψ = ℰφ(I − GH), W = E(I − GH); and of
     composite masses C_f = r_b q, C_b = r q, ρ = r q r_b."""
     symbol = letter.of if isinstance(letter, Adjoint) else letter
+    if isinstance(letter, Inverse) and isinstance(letter.of, Symbol) and letter.of.name == TOGETHER:
+        symbol = letter.of  # an operator made of several, inverted link by link
     if isinstance(symbol, Symbol) and symbol.name in ("K", "E_psi", "W", "C_f", "C_b", "rho", *MADE):
         if symbol.name == "alpha" and symbol is not letter:
             return _pairing(symbol, value)
@@ -100,6 +105,14 @@ def _apply_letter(letter: Node, value: Value) -> Value:
     if _is_vector(letter) and value is not ONE:
         raise StatementError(f"{letter!r} stands to the left of a number made by the same statement; compute it apart.")
     return total([(scale, applied)], applied.space) if scale != 1 else applied
+
+
+def is_solved_for(letter: Node) -> bool:
+    """Whether it is X⁻¹ with a symmetric X that has blocks of several rows; D⁻¹ is made with D."""
+    if not isinstance(letter, Inverse) or not isinstance(letter.of, Symbol) or letter.of.name in ("D", *DIAGONALS):
+        return False
+    whole = expand(letter.of.of[0] if letter.of.name == TOGETHER else letter.of)
+    return whole.same_as(whole.adjoint())
 
 
 def _pairing(symbol: Node, value: Value) -> Pairing:
@@ -130,7 +143,9 @@ def memoryless_letters(node: Node) -> list[Symbol]:
     for word in expand(node).terms:
         for letter in word:
             symbol = letter.of if isinstance(letter, Adjoint | Inverse) else letter
-            assert isinstance(symbol, Symbol), letter
+            if not isinstance(symbol, Symbol):
+                found |= dict.fromkeys(memoryless_letters(symbol))
+                continue
             inner = memoryless_letters(compound(symbol)) if symbol.name in MADE else [symbol]
             found |= dict.fromkeys(inner)
     return list(found)

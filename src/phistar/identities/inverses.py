@@ -10,8 +10,8 @@ from phistar.identities.justify import (
     Instance,
     Rewrite,
     Use,
+    by_right_inverse,
     in_inverse,
-    in_product,
     inverse_on_the_left,
     inverse_on_the_right,
     product_of,
@@ -47,12 +47,20 @@ def _uses_of_split_product(whole: Node, factors: tuple[Node, ...], split: Node) 
         is_inverse = isinstance(f, Inverse)
         unit.append(use(inverse_on_the_left(f.of) if is_inverse else inverse_on_the_right(f), before, after))
         before, after = before @ f, (f.of if is_inverse else Inverse(f)) @ after
-    back = scaled(in_product(unit, Inverse(whole), product_of(())), Fraction(-1))
-    return (use(inverse_on_the_left(whole), None, split), *back)
+    return by_right_inverse(Inverse(whole), split, unit)
 
 
 def split_sum(node: Node) -> Rewrite | None:
-    """(X⁻¹ + Y⁻¹)⁻¹ = X(X + Y)⁻¹Y, one inverse in place of three."""
+    """(X⁻¹ + Y⁻¹)⁻¹ = X(X + Y)⁻¹Y, one inverse in place of three; block by block it is for `split_blocks`."""
+    return None if is_memoryless(node) else _split_sum(node)
+
+
+def split_blocks(node: Node) -> Rewrite | None:
+    """The same of operators that are block diagonal: after the lemmas, which take a symmetric operator as it stands."""
+    return _split_sum(node) if is_memoryless(node) else None
+
+
+def _split_sum(node: Node) -> Rewrite | None:
     inner = node.of if isinstance(node, Inverse) else None
     if not isinstance(inner, Sum) or len(inner.terms) != 2:
         return None
@@ -76,8 +84,7 @@ def _uses_of_split_sum(inner: Node, x: Node, y: Node, whole: Node, split: Node) 
         use(inverse_on_the_right(whole), Inverse(y), y),
         use(inverse_on_the_left(y)),
     )
-    back = scaled(in_product(unit, Inverse(inner), product_of(())), Fraction(-1))
-    return (use(inverse_on_the_left(inner), None, split), *back)
+    return by_right_inverse(Inverse(inner), split, unit)
 
 
 def _is_positive_sum(node: Node) -> bool:

@@ -82,12 +82,20 @@ def use(instance: Instance, before: Node | None = None, after: Node | None = Non
 
 
 def inverse_on_the_right(x: Node) -> Instance:
-    """X X⁻¹ = I."""
+    """X X⁻¹ = I; coefficients cancel, and the inverse of an inverse is what it inverts."""
+    if isinstance(x, Inverse):
+        return inverse_on_the_left(x.of)
+    if isinstance(x, Sum) and len(x.terms) == 1:
+        return inverse_on_the_right(x.terms[0][1])
     return Instance("inverse", "", product(x, inverse(x)), Identity(x.codomain), ALGEBRA, (), (("X", x),))
 
 
 def inverse_on_the_left(x: Node) -> Instance:
     """X⁻¹X = I."""
+    if isinstance(x, Inverse):
+        return inverse_on_the_right(x.of)
+    if isinstance(x, Sum) and len(x.terms) == 1:
+        return inverse_on_the_left(x.terms[0][1])
     return Instance("inverse", "", product(inverse(x), x), Identity(x.domain), ALGEBRA, (), (("X", x),))
 
 
@@ -111,6 +119,12 @@ def in_inverse(uses: Iterable[Use], old: Node, new: Node) -> Uses:
         Use(Fraction(1), identity(), inverse_on_the_left(old), Inverse(new)),
     )
     return between + ends
+
+
+def by_right_inverse(whole: Inverse, answer: Node, unit: Iterable[Use]) -> Uses:
+    """X⁻¹ = Y, where `unit` says that XY = I: X⁻¹ − Y = (X⁻¹X − I)Y − X⁻¹(XY − I)."""
+    back = scaled(in_product(unit, whole, identity()), Fraction(-1))
+    return (use(inverse_on_the_left(whole.of), None, answer), *back)
 
 
 def rewritten(node: Node, change: Callable[[Node], Rewrite | None]) -> Rewrite | None:

@@ -14,8 +14,8 @@ from phistar.identities.justify import (
     Rewrite,
     Step,
     Uses,
+    by_right_inverse,
     in_product,
-    inverse_on_the_left,
     inverse_on_the_right,
     product_of,
     rewritten,
@@ -83,7 +83,7 @@ def _uses(whole: Inverse, path: Path, known: Node, there: Path, rule: FactorRule
         *scaled((lemma,), Fraction(-1)),
         use(inverse_on_the_right(known)),
     )
-    return (use(inverse_on_the_left(whole.of), None, answer), *scaled(in_product(unit, whole, nothing), Fraction(-1)))
+    return by_right_inverse(whole, answer, unit)
 
 
 def _uses_along(node: Node, path: Path) -> Uses:

@@ -13,15 +13,13 @@ from phistar.identities.justify import (
     Rewrite,
     Use,
     Uses,
-    in_product,
-    inverse_on_the_left,
+    by_right_inverse,
     inverse_on_the_right,
-    product_of,
     scaled,
     use,
 )
 from phistar.identities.polynomial import Word, expand
-from phistar.operators.nodes import Inverse, Node, Sum, Symbol, adjoint, inverse, product, scale_by, summation
+from phistar.operators.nodes import Inverse, Node, Sum, Symbol, adjoint, inverse, product, summation
 from phistar.operators.spaces import TORQUES
 from phistar.operators.symbols import Symbols
 
@@ -29,20 +27,29 @@ _FEW = ("task", "closures", "base", "root")
 
 
 def split_low_rank(node: Node) -> Rewrite | None:
-    """An inverse over the joints with a term L*WL of low rank apart; others of the kind are taken one after the
-    other."""
+    """An inverse over the joints with a term L*WL of low rank apart, or several with the same L; others are taken one
+    after the other."""
     if not isinstance(node, Inverse) or node.domain != TORQUES or not isinstance(node.of, Sum):
         return None
     whole = expand(node.of)
     if mass_and_armature(whole, Symbols()) is not None or len(whole.terms) < 2:
         return None
-    for word, c in whole.terms.items():
-        if c > 0 and _is_low_rank(word):
-            middle = len(word) // 2
-            weight, right = scale_by(c, word[middle]), product(*word[middle + 1 :])
-            rest = summation((d, product(*other)) for other, d in whole.terms.items() if other != word)
-            return _split(node, rest, weight, right)
-    return None
+    first = next((word for word, c in whole.terms.items() if c > 0 and _is_low_rank(word)), None)
+    if first is None:
+        return None
+    middle = len(first) // 2
+    alike = [word for word, c in whole.terms.items() if c > 0 and _is_low_rank(word) and _ends(word) == _ends(first)]
+    weight = summation((whole.terms[word], word[middle]) for word in alike)
+    rest = summation((d, product(*other)) for other, d in whole.terms.items() if other not in alike)
+    return (
+        None if isinstance(rest, Sum) and not rest.terms else _split(node, rest, weight, product(*first[middle + 1 :]))
+    )
+
+
+def _ends(word: Word) -> tuple[Word, Word]:
+    """L* and L of L*WL."""
+    middle = len(word) // 2
+    return word[:middle], word[middle + 1 :]
 
 
 def _is_low_rank(word: Word) -> bool:
@@ -68,7 +75,6 @@ def _split(node: Inverse, rest: Node, weight: Node, right: Node) -> Rewrite:
             *scaled((use(inverse_on_the_right(seen), product(left, weight), after),), Fraction(-1)),
             use(inverse_on_the_right(weight), left, product(Inverse(seen), after)),
         )
-        back = scaled(in_product(unit, node, product_of(())), Fraction(-1))
-        return (use(inverse_on_the_left(node.of), None, split), *back)
+        return by_right_inverse(node, split, unit)
 
     return Rewrite(split, why)

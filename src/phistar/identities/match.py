@@ -43,6 +43,7 @@ class WordRule:
     left: Word
     to: Node
     adjoint: bool = False  # whether the law is used on adjoints: left → to*
+    lemma: Instance | None = None  # of a rule that follows from other laws: the equation with its reason
 
     @property
     def group(self) -> tuple[str, bool]:
@@ -88,6 +89,8 @@ class WordRule:
 
     def instance(self, wild: Word) -> Instance:
         """The law as it is used, with what its wild letter stands for."""
+        if self.lemma is not None:
+            return self.lemma
         left = expand(product(*self.left))
         sides = (left.adjoint() if self.adjoint else left), expand(self.to)
         if not wild:

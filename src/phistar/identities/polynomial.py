@@ -122,9 +122,13 @@ def letters(node: Node) -> tuple[Node, ...]:
     return tuple(dict.fromkeys((*own, *(letter for part in parts for letter in letters(part)))))
 
 
+@cache
 def is_memoryless(letter: Node) -> bool:
+    """Whether a letter is block diagonal; the inverse of what is made of such letters alone is."""
     inner = letter.of if isinstance(letter, Adjoint | Inverse) else letter
-    return isinstance(inner, Symbol) and "memoryless" in inner.traits
+    if isinstance(inner, Symbol):
+        return "memoryless" in inner.traits
+    return isinstance(letter, Inverse) and all(is_memoryless(x) for word in expand(inner).terms for x in word)
 
 
 def is_unit_triangular(node: Node) -> bool:

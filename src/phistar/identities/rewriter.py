@@ -27,6 +27,7 @@ from phistar.identities.inverses import (
     innovations_of,
     inverses,
     open_inverses,
+    split_blocks,
     split_product,
     split_sum,
 )
@@ -48,6 +49,7 @@ from phistar.identities.law import SENTENCES, Condition, Setting
 from phistar.identities.low_rank import split_low_rank
 from phistar.identities.match import WordRule, factor_rules, parts_of, whole_factors, word_rules
 from phistar.identities.polynomial import Polynomial, TooManyLetters, TooManyTerms, expand, letters
+from phistar.identities.push_through import push_through, split_difference, sum_rules
 from phistar.identities.rates import is_unresolved, rate_of
 from phistar.identities.reduction import (
     ROUNDS,
@@ -146,8 +148,20 @@ def _paths(node: Node, symbols: Symbols, setting: Setting) -> Iterator[tuple[tup
             with suppress(TooManyTerms, TooManyLetters, *([Endless] if chosen else [])):
                 more = as_polynomial(normal[-1][1], symbols, setting, chosen) if chosen else []
                 yield chosen, normal + more
+                yield from ((chosen, path) for path in _with_sums_cancelled(normal + more, chosen, symbols, setting))
         if any(rule is not None and rule.law is mixed_congruence for rule, _ in normal):
             yield (), as_polynomial(expand(node), symbols, setting, (), without=mixed_congruence)
+
+
+def _with_sums_cancelled(
+    path: Path, chosen: tuple[WordRule, ...], symbols: Symbols, setting: Setting
+) -> Iterator[Path]:
+    """On from where the inverse of a sum stands beside one of its terms."""
+    polynomial = path[-1][1]
+    fitting = tuple(rule for rule in sum_rules(polynomial) if any(rule.find(word) for word in polynomial.terms))
+    if fitting:
+        with suppress(TooManyTerms, TooManyLetters, Endless):
+            yield path + as_polynomial(polynomial, symbols, setting, (*chosen, *fitting))
 
 
 def _squares(node: Node, symbols: Symbols, setting: Setting) -> Iterator[Form]:
@@ -192,7 +206,9 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
     for _ in range(ROUNDS):
         opened = open_inverses(node)
         step = (
-            _step(node, rewritten(node, split_product), "inverse of a product", "")
+            _step(node, rewritten(node, push_through), "push-through", "")
+            or _step(node, rewritten(node, split_difference), "matrix inversion lemma", "")
+            or _step(node, rewritten(node, split_product), "inverse of a product", "")
             or _step(node, rewritten(node, split_sum), "inverse of a sum of inverses", "")
             or _by_lemmas(node, known, setting)
             or (by_known_inverse(node, known, setting) if any(x.domain == x.codomain for x in opened) else None)
@@ -200,6 +216,8 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
         )
         if step is None and innovations and opened:
             step = _step(node, rewritten(node, split_low_rank), "matrix inversion lemma", "")
+        if step is None and opened:
+            step = _step(node, rewritten(node, split_blocks), "inverse of a sum of inverses", "")
         if step is None:
             check_inverses(node)
             inside = _inside_inverses(node, symbols, setting)

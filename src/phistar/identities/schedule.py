@@ -75,7 +75,8 @@ def field_needs(symbol: Symbol) -> list[Recursion]:
     if own is None:
         return []
     at_frames = len(own.of) > 1 and any(isinstance(x, Symbol) and x.name == "B" for x in letters(own.of[0]))
-    before = [x for other in own.after for x in field_needs(other)]
+    others = (x for part in own.of for x in letters(part) if isinstance(x, Symbol) and recursion_of(x) is not None)
+    before = [x for other in (*others, *own.after) for x in field_needs(other)]
     return list(dict.fromkeys([*([POSE] if at_frames else []), *before, own]))
 
 

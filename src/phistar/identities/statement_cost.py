@@ -12,9 +12,10 @@ from phistar.identities.graph import apply
 from phistar.identities.graph_values import Apply, Bracketed, Operand, Solve, Value, arguments, operand_of, walk
 from phistar.identities.negatives import with_shared_negatives
 from phistar.identities.pairings import halfway
+from phistar.identities.polynomial import expand
 from phistar.identities.schedule import schedule, symbol_of
 from phistar.operators.linearized import PARTIALS
-from phistar.operators.nodes import Adjoint, Node
+from phistar.operators.nodes import Adjoint, Inverse, Node
 from phistar.operators.rate_letters import RATE, is_recursive_rate
 
 # Multiplications and additions per link of one application to a vector, for single-dof joints.
@@ -61,6 +62,7 @@ _PER_LINK = {
     "Y": 33,
 }
 _BRACKET = 27
+_BLOCK_SOLVE, _BLOCK_PRODUCT, _BLOCK_INVERSE = 150, 400, 450  # X⁻¹y of six rows, XY and X⁻¹
 _SWEEP = 10  # one more pass over the links: loads and stores
 _FLAT_SOLVE = 30
 _CROSSING = ("phi", "psi", "E_phi", "phi_b", "E_phi_b", "E_s")
@@ -114,13 +116,25 @@ def graph_cost(root: Value) -> Cost:
             big = value.space.over in ("joints", "links")
             result += Cost(cubic=1) if big else Cost(flat=_FLAT_SOLVE)
         elif isinstance(value, Bracketed):
-            result += pattern[value].times(_BRACKET, pattern[value.argument])
+            weight = _solve_weight(value.letter) if isinstance(value.letter, Inverse) else _BRACKET
+            result += pattern[value].times(weight, pattern[value.argument])
         elif isinstance(value, Apply):
             symbol = symbol_of(value.letter)
             if symbol.name in ("mass", *PARTIALS) or (symbol.name == RATE and not is_recursive_rate(symbol)):
                 result += Cost(quadratic=1)
-            result += pattern[value].times(_PER_LINK.get(symbol.name, 0), pattern[value.argument])
+            solved = isinstance(value.letter, Inverse) and symbol.source.over == "links"
+            weight = _BLOCK_SOLVE if solved else _PER_LINK.get(symbol.name, 0)
+            result += pattern[value].times(weight, pattern[value.argument])
     return result
+
+
+def _solve_weight(letter: Inverse) -> float:
+    """X⁻¹y with X made block by block; over the joints blocks are small."""
+    if letter.domain is None or letter.domain.over != "links":
+        return _PER_LINK["D"]
+    words = expand(symbol_of(letter).of[0]).terms
+    inner = sum(isinstance(x, Inverse) for word in words for x in word)
+    return _BLOCK_SOLVE + _BLOCK_INVERSE * inner + _BLOCK_PRODUCT * sum(max(len(word) - 1, 0) for word in words)
 
 
 @dataclass(frozen=True)

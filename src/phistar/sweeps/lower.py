@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from phistar.identities.graph import apply, blocks, compound, origin_of
+from phistar.identities.graph import apply, blocks, compound, is_solved_for, origin_of
 from phistar.identities.graph_values import ONE as ONE_OPERAND
 from phistar.identities.graph_values import (
     Apply,
@@ -35,20 +35,7 @@ from phistar.operators.spaces import SCALARS
 from phistar.operators.symbols import Symbols, rotors_and_axes
 from phistar.sweeps import ir
 from phistar.sweeps.defining_equations import POSES, Equations
-from phistar.sweeps.ir import (
-    Call,
-    Data,
-    Field,
-    FromParent,
-    Program,
-    Statement,
-    Sweep,
-    Term,
-    Times,
-    Transpose,
-    plus,
-    times,
-)
+from phistar.sweeps.ir import Call, Data, Field, Program, Statement, Sweep, Term, Times, Transpose, plus, times
 from phistar.sweeps.passes import PASSES
 from phistar.sweeps.rate_recursions import Direction, rate_field
 from phistar.sweeps.vector_terms import vector_term
@@ -250,14 +237,14 @@ class Lowering:
         symbol, y = symbol_of(value.letter), self.term(value.argument)
         outward = isinstance(value.letter, Adjoint)
         if symbol.name == "phi":
-            transported = FromParent(name) if outward else ir.FromChildren(name)
+            transported = ir.FromParent(name) if outward else ir.FromChildren(name)
             return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
         if symbol.name == "phi_b":
             transported = ir.BackFromChildren(name) if outward else ir.BackFromParent(name)
             return [Statement(name, plus([(ONE, transported), (ONE, y)]))]
         gain, h = Field("G" + self.suffix(symbol.of)), self.block(rotors_and_axes(symbol.of)[1])
         if outward:
-            u = FromParent(name)
+            u = ir.FromParent(name)
             return [Statement(name, plus([(ONE, u), (-ONE, times(Transpose(h), times(Transpose(gain), u))), (ONE, y)]))]
         carried = self.fresh(name + "⁺")
         z = Field(name)
@@ -283,7 +270,7 @@ class Lowering:
             case Bracketed(letter=letter) if symbol_of(letter).name == REGRESSOR:
                 return self.of_parameters(value)
             case Bracketed(letter=letter, argument=argument):
-                return times(self.block(letter), self.term(argument))
+                return self.multiplied(letter, self.term(argument))
             case Blocks(node=node):
                 return self.block(node)
         raise AssertionError(value)
@@ -315,7 +302,7 @@ class Lowering:
         if letter.domain is not None and letter.domain.over == "scalars":
             return vector_term(symbol, self.block)
         if name == "E_phi":
-            return FromParent(self.named(argument)) if starred else ir.FromChildren(self.named(argument))
+            return ir.FromParent(self.named(argument)) if starred else ir.FromChildren(self.named(argument))
         if name in _BACK:
             return _BACK[name][starred](self.named(argument))
         if name == "B":
@@ -326,7 +313,13 @@ class Lowering:
             return ir.TaskOperator(name, starred, self.term(argument))
         if name == "U":
             return self.term(argument)
-        return times(self.block(letter), self.term(argument))
+        return self.multiplied(letter, self.term(argument))
+
+    def multiplied(self, letter: Node, y: Term) -> Term:
+        """A block times y; X⁻¹y of a vector and a symmetric X is solved for."""
+        if self.matrix or not is_solved_for(letter):
+            return times(self.block(letter), y)
+        return Transpose(ir.Divide(Transpose(y), self.block(symbol_of(letter))))
 
     def paired(self, value: Pairing) -> Term:
         """x*y: over the links or joints one product each, added up."""
@@ -344,8 +337,12 @@ class Lowering:
         match node:
             case Adjoint(of=inner):
                 return Transpose(self.block(inner))
-            case Inverse(of=Symbol() as inner):
-                return self.equations.field(node) if inner.name == "D" else ir.Invert(self.block(inner))
+            case Inverse(of=Symbol(name="D")):
+                return self.equations.field(node)
+            case Inverse(of=inner) if inner is not Symbols.U:
+                return ir.Invert(self.block(inner))
+            case _ if node in (Symbols.U, Inverse(Symbols.U)):
+                return Data("unit")
             case Symbol(name=name) if name in DIAGONALS:
                 self.inputs[DIAGONALS[name]] = "joints"
                 self.used.add(DIAGONALS[name])
@@ -375,8 +372,8 @@ class Lowering:
                 for part in (x for x in reversed(factors[:-1]) if x is not Symbols.U):  # the unit metric of the joints
                     result = Times(self.block(part), result)
                 return result
-            case Identity():
-                return Data("I")
+            case Identity(space=space):
+                return Data("I" if space is not None and space.over == "links" else "unit")
         raise AssertionError(node)
 
     def held_by(self, node: Sum) -> Sum | None:

@@ -32,6 +32,7 @@ _DATA = {
     "A": [[2]],
     "S": [[0], [0], [2], [0], [0], [0]],
     "I": identity(6),
+    "unit": identity(1),
     "X": [[2] * 6 for _ in range(6)],
 }
 

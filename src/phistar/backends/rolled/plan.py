@@ -16,7 +16,7 @@ from phistar.model import Model
 from phistar.sweeps import ir
 from phistar.sweeps.ir import Program, Statement, Term
 
-_DATA = ("H", "M", "A", "S", "N", "BUB*")
+_DATA = ("H", "M", "A", "S", "N", "I", "unit", "BUB*")
 
 
 _FROM_PARENT = ir.FromParent | ir.CongruentParent | ir.BackFromParent | ir.BackCongruentParent

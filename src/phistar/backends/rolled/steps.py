@@ -358,6 +358,8 @@ class StepTracer(BlockDomain):
         match name:
             case "N":
                 return None if self.kind.is_root else np.eye(self.nv)
+            case "I" | "unit":
+                return np.eye(self.width if name == "I" else self.nv)
             case "BUB*" if self.kind.frames is None:
                 return self.record.array("task", name, (6, 6))
             case "M" if (given := self.field(MOVED)) is not None:
