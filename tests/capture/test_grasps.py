@@ -8,6 +8,7 @@ from phistar.capture.force_closure import force_closure
 from phistar.capture.grasps import found_grasps
 from phistar.capture.hands import Hand
 from phistar.capture.places import Pieces, _placed
+from phistar.control.coordinated import towards_each_other
 from phistar.errors import ModelError
 from phistar.spatial.rotations import from_axis_angle
 from tests.capture.test_force_closure import margin_by_hull
@@ -98,12 +99,19 @@ def test_flat_pads_hold_faces_and_a_ball_turns_between_them():
         found_grasps(BODIES["ball"], (pad(), pad()), 0.3, 0.06, "it")
 
 
-def test_three_hands_take_a_round_body_from_three_sides():
-    grasps = found_grasps(BODIES["prism"], (fingers(), fingers(), fingers()), 0.3, 0.0, "it")
-    for grasp in grasps:
-        inward = np.stack([place.inward for place in grasp.places])
-        np.testing.assert_allclose(inward.sum(axis=0), 0.0, atol=1e-9)
-    assert len({frozenset(grasp.names) for grasp in grasps}) == 2
+@pytest.mark.parametrize(("body", "kinds"), [("prism", 2), ("box", 12)])
+def test_three_hands_push_on_each_other_within_friction(body, kinds):
+    grasps = found_grasps(BODIES[body], (fingers(), fingers(), fingers()), 0.3, 0.0, "it")
+    assert len({frozenset(grasp.names) for grasp in grasps}) >= kinds
+    for grasp in grasps[::7]:
+        points, inward = grasp.grips[:, :3, 3], np.stack([place.inward for place in grasp.places])
+        forces = np.stack(towards_each_other(list(points), grasp.weights))  # as the law pushes
+        np.testing.assert_allclose(forces.sum(axis=0), 0.0, atol=1e-9)
+        np.testing.assert_allclose(np.cross(points, forces).sum(axis=0), 0.0, atol=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(forces, axis=-1), grasp.shares, rtol=1e-9)
+        normal = np.sum(forces * inward, axis=-1)
+        assert np.all(np.linalg.norm(forces - normal[:, None] * inward, axis=-1) <= 0.7 * 0.3 * normal + 1e-9)
+        assert normal.min() > 0.15
 
 
 def test_faces_behind_a_panel_are_left_out():

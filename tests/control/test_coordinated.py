@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.control.coordinated import towards_each_other
+from phistar.control.coordinated import finger_forces, towards_each_other
 from phistar.errors import ModelError, ShapeError
 
 STIFF = ps.control.CoordinatedGains(turning=100.0, moving=100.0, turning_rate=20.0, moving_rate=20.0)
@@ -44,9 +44,10 @@ def test_the_law_is_the_same_compiled_and_over_batches(panda):
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
-def test_forces_towards_each_other_have_neither_sum_nor_moment(count):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_forces_towards_each_other_have_neither_sum_nor_moment(count, weighted):
     places = list(np.random.default_rng(count).standard_normal((count, 3)))
-    forces = towards_each_other(places)
+    forces = towards_each_other(places, np.linspace(0.3, 2.0, count) if weighted else None)
     np.testing.assert_allclose(sum(forces), 0.0, atol=1e-12)
     np.testing.assert_allclose(sum(np.cross(p, f) for p, f in zip(places, forces, strict=True)), 0.0, atol=1e-12)
     assert np.mean(np.linalg.norm(forces, axis=1)) == pytest.approx(1.0)
@@ -54,6 +55,20 @@ def test_forces_towards_each_other_have_neither_sum_nor_moment(count):
 
 def test_one_point_squeezes_nothing():
     np.testing.assert_array_equal(towards_each_other([np.ones(3)])[0], 0.0)
+
+
+def test_points_of_no_weight_are_not_squeezed():
+    assert not np.any(towards_each_other([np.ones(3), np.zeros(3)], np.zeros(2)))
+
+
+def test_a_finger_that_is_held_up_presses_no_harder_than_it_may():
+    gains = tuple(np.full(2, each) for each in (2000.0, 9.0, 300.0))
+    zero, rate, most = np.zeros(2), np.full(2, 0.04), np.full(2, 3.0)
+    blocked = finger_forces(zero, zero, np.full(2, 0.01), rate, most, zero, gains)
+    np.testing.assert_allclose(blocked, 3.0)
+    moving = finger_forces(zero, rate, zero, rate, most, zero, gains)  # as it is to: the drag alone
+    np.testing.assert_allclose(moving, 300.0 * 0.04)
+    np.testing.assert_allclose(finger_forces(zero, zero, zero, zero, most, np.full(2, 40.0), gains), 40.0)
 
 
 def test_what_it_cannot_move_is_refused(panda):

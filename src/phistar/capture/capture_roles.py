@@ -9,6 +9,8 @@ target = "satellite"
 name = "left"
 frame = "left/tool"
 fingers = ["left_finger1", "left_finger2", "left_finger3"]
+
+A hand that closes names the joints that slide its two fingers too, in the same order: closing = ["jaw/one", "jaw/two"].
 """
 
 from __future__ import annotations
@@ -29,24 +31,34 @@ class HandLayout:
     Parameters
     ----------
     name : str
-        What its readings and facts begin with: `NAME_joints`, `NAME_wrist`, `NAME_tips`.
+        What its readings and facts begin with: `NAME_joints`, `NAME_wrist`, `NAME_tips`, and `NAME_jaw` of one that
+        closes.
     frame : str
         The frame at the end of the arm that carries it.
     fingers : sequence of str
         The shapes that are to touch the target: capsules and spheres touch with their ends, boxes and cylinders with
-        the flat side that looks away from the arm.
+        the flat side that looks away from the arm. Those of a jaw are two boxes, one on each joint.
+    closing : sequence of str, optional
+        The joints that slide the two fingers of a parallel jaw, in the order of `fingers`; none: the hand is rigid.
     """
 
     name: str
     frame: str
     fingers: tuple[str, ...]
+    closing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fingers", tuple(self.fingers))
+        object.__setattr__(self, "closing", tuple(self.closing))
         if not self.name.isidentifier():
             raise ModelError(f"A hand's name stands in rules, as NAME_push does; {self.name!r:.100} cannot.")
         if not self.fingers or len(set(self.fingers)) < len(self.fingers):
             raise ModelError(f"The hand {self.name!r} needs the names of its fingers, each once: {self.fingers!r:.200}")
+        if self.closing and not len(set(self.closing)) == len(self.closing) == len(self.fingers) == 2:
+            raise ModelError(
+                f"The hand {self.name!r} closes: it needs two fingers and two joints that slide them; they are "
+                f"{self.fingers!r:.100} and {self.closing!r:.100}."
+            )
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,11 @@ class CaptureLayout:
         names = [hand.name for hand in self.hands]
         if not names or len(set(names)) < len(names):
             raise ModelError(f"A capture needs hands, each with a name of its own; they are called {names!r:.200}.")
+        if len({bool(hand.closing) for hand in self.hands}) > 1:
+            raise ModelError(
+                "Hands that close hold by themselves, rigid ones push on each other; a capture has either, not both: "
+                + ", ".join(f"{hand.name} {'closes' if hand.closing else 'is rigid'}" for hand in self.hands)
+            )
 
     @property
     def target_reading(self) -> str:
@@ -108,12 +125,18 @@ class CaptureLayout:
 
 
 def _hand(given: Any, where: str) -> HandLayout:
-    if not isinstance(given, Mapping) or set(given) != {"name", "frame", "fingers"}:
-        raise FileError(f"{where}: a hand has name, frame and fingers; it is {given!r:.200}.")
-    fingers = given["fingers"]
-    if not isinstance(fingers, list | tuple) or not all(isinstance(each, str) for each in fingers):
-        raise FileError(f"{where}, fingers: a list of names of shapes was expected; it is {fingers!r:.200}.")
-    return HandLayout(_text(given, "name", where), _text(given, "frame", where), tuple(fingers))
+    needed = {"name", "frame", "fingers"}
+    if not isinstance(given, Mapping) or not needed <= set(given) <= {*needed, "closing"}:
+        raise FileError(f"{where}: a hand has name, frame and fingers, and closing if it does; it is {given!r:.200}.")
+    name, frame = _text(given, "name", where), _text(given, "frame", where)
+    return HandLayout(name, frame, _names(given["fingers"], where, "fingers"), _names(given.get("closing", []), where))
+
+
+def _names(given: Any, where: str, key: str = "closing") -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        told = "shapes" if key == "fingers" else "joints"
+        raise FileError(f"{where}, {key}: a list of names of {told} was expected; it is {given!r:.200}.")
+    return tuple(given)
 
 
 def _text(given: Mapping[str, Any], key: str, where: str) -> str:

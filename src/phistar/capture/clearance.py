@@ -26,51 +26,66 @@ class Nearest(NamedTuple):
     names: tuple[str, str]
 
 
+class _Chain(NamedTuple):
+    """The bodies of an arm, from the base outward, and those of its hand, the last of the arm among them."""
+
+    arm: list[int]
+    hand: set[int]
+
+    def __contains__(self, body: object) -> bool:
+        return body in self.arm or body in self.hand
+
+
 class Clearance:
-    """The pairs of shapes that the arms must keep apart: each arm from the object, from the other arm, from the base,
-    and its hand from its own upper links."""
+    """The pairs of shapes that the arms must keep apart: each arm from the object, from the other arms, from the base
+    with what it carries, and its hand from its own upper links."""
 
     def __init__(self, arms: Arms) -> None:
         self.arms = arms
         model = arms.scene
         every = sites(model)
-        chains = [self._chain(hand.wrist) for hand in arms.hands]
-        self.target, base = model.body_index(arms.layout.target), model.frame(arms.layout.base).body
+        self.target = model.body_index(arms.layout.target)
         held = subtree(model, self.target)
-        fingers = {name for hand in arms.hands for name in hand.fingers}
+        chains = [self._chain(hand.wrist, held) for hand in arms.hands]
+        still = {-1, *range(len(model.bodies))} - held  # the base, and what it carries besides arms
+        for chain in chains:
+            still -= subtree(model, chain.arm[0])
+        self.known = {body.name for body in arms.model.bodies}
+        names = {name for hand in arms.hands for name in hand.fingers}
+        sliding = {joint.body for joint in arms.slides}
         self.pairs: list[tuple[Site, Site]] = []
         self.fingers: list[bool] = []
         for i, a in enumerate(every):
             for b in every[:i]:
-                if self._matters(a.body, b.body, chains, held, base):
+                if self._matters(a.body, b.body, chains, held, still):
                     self.pairs.append((a, b))
-                    name = a.name if b.body == self.target else b.name
-                    self.fingers.append(self.target in (a.body, b.body) and name in fingers)
+                    other = a if b.body == self.target else b
+                    close = other.name in names or other.body in sliding
+                    self.fingers.append(self.target in (a.body, b.body) and close)
         self.sites = tuple(dict.fromkeys(site for pair in self.pairs for site in pair))
         index = {site: number for number, site in enumerate(self.sites)}
         self.numbers = np.array([[index[a], index[b]] for a, b in self.pairs])
         self.reach = np.array([site.reach for site in self.sites])
 
-    def _chain(self, wrist: str) -> list[int]:
-        """The bodies of an arm, from the base outward."""
+    def _chain(self, wrist: str, held: set[int]) -> _Chain:
         scene, arms, found = self.arms.scene, self.arms.model, []
         body = arms.frame(wrist).body
         base = arms.frame(self.arms.layout.base).body
         while body not in (base, -1):
             found.insert(0, scene.body_index(arms.bodies[body].name))
             body = arms.parents[body]
-        return found
+        return _Chain(found, subtree(scene, found[-1]) - held)
 
-    def _matters(self, a: int, b: int, chains: list[list[int]], held: set[int], base: int) -> bool:
+    def _matters(self, a: int, b: int, chains: list[_Chain], held: set[int], still: set[int]) -> bool:
         for one, two in ((a, b), (b, a)):
             own = next((chain for chain in chains if one in chain), None)
             if own is None:
                 continue
             if two in held or any(two in chain for chain in chains if chain is not own):
                 return True
-            if two in (base, -1) and own.index(one) >= 2:
+            if two in still and one not in own.arm[:2]:
                 return True
-            if two in own and own.index(one) == len(own) - 1 and own.index(two) < 3:
+            if one in own.hand and two in own.arm[:3]:
                 return True
         return False
 
@@ -120,10 +135,16 @@ class Clearance:
         return turns, centers
 
     def _pose(self, body: int, q: np.ndarray, target: np.ndarray, back: np.ndarray) -> np.ndarray:
-        """Pose of a body of the scene, (n, 4, 4), in the base frame; bodies on the target keep their neutral places."""
-        scene, name = self.arms.scene, self.arms.scene.bodies[body].name
-        if body not in subtree(scene, self.target):
-            return back @ forward_kinematics(self.arms.model, q, name)
-        rest = scene.neutral()
-        own, hung = (forward_kinematics(scene, rest, each) for each in (self.arms.layout.target, name))
-        return target @ (np.linalg.inv(own) @ hung)
+        """Pose of a body of the scene, (n, 4, 4), in the base frame; what swings keeps its place on what carries it."""
+        scene, carrier = self.arms.scene, body
+        while carrier not in (self.target, -1) and scene.bodies[carrier].name not in self.known:
+            carrier = scene.parents[carrier]
+        if carrier < 0:
+            return back @ np.broadcast_to(self._at_rest(body), (len(q), 4, 4))
+        away = np.linalg.inv(self._at_rest(carrier)) @ self._at_rest(body)
+        if carrier == self.target:
+            return target @ away
+        return back @ forward_kinematics(self.arms.model, q, scene.bodies[carrier].name) @ away
+
+    def _at_rest(self, body: int) -> np.ndarray:
+        return forward_kinematics(self.arms.scene, self.arms.rest, self.arms.scene.bodies[body].name)

@@ -14,7 +14,8 @@ import numpy as np
 from phistar.capture import candidates, estimate
 from phistar.capture.capture_roles import KEYS, CaptureLayout
 from phistar.capture.estimate import UNTOUCHED
-from phistar.capture.facts import fact_names, facts_of, touching_now
+from phistar.capture.facts import HOLDING, fact_names, facts_of, touching_now
+from phistar.capture.jaw_moves import finger_rows, opened, pressed_on, touching_poses
 from phistar.capture.memory import Memory, first_memory
 from phistar.capture.paths import (
     AT_END,
@@ -77,15 +78,22 @@ class CaptureController:
         return Planner(self.arms.without_mass(), self._preferences(self.settings))
 
     def _preferences(self, own: Settings) -> candidates.Preferences:
-        closing, stopping = own.approach + own.standoff / own.closing_speed, own.squeeze_time + 0.5 * own.slowing
+        travel = max((hand.jaw.travel for hand in self.arms.hands if hand.jaw), default=0.0)
+        closing = own.approach + (own.standoff + self._ahead + travel) / own.closing_speed
         return candidates.Preferences(
             window=own.window,
             closing=closing + HESITATION,
-            stopping=stopping,
+            stopping=own.squeeze_time + 0.5 * own.slowing,
+            standoff=candidates.Preferences.standoff + self._ahead,
             friction=own.friction,
             shortest=own.reach_time,
             rate=own.joint_rate,
         )
+
+    @cached_property
+    def _ahead(self) -> float:
+        """How far fingers reach beyond the grips, m."""
+        return max(hand.ahead for hand in self.arms.hands)
 
     @cached_property
     def gains(self) -> Mapping[str, np.ndarray]:
@@ -116,8 +124,10 @@ class CaptureController:
         phase = memory.decision.phase
         if phase in WATCHING:
             memory = self._planned(memory, t, sensed)
-        elif phase == "contact":
-            memory = self._closed(memory)
+        if phase == "contact":
+            memory = pressed_on(self.arms, memory, sensed, self.period)
+        elif phase not in HOLDING:
+            memory = opened(memory, self.period)
         elapsed = t - memory.decision.since
         carrier = self._carrier(memory, elapsed, sensed)
         readings = np.concatenate([sensed[name] for name in self.arms.readings])
@@ -201,19 +211,22 @@ class CaptureController:
     def _now(self, memory: Memory, elapsed: float) -> np.ndarray:
         """Row `now` of the law's inputs; see `LawRows`."""
         phase, lasting, hands = memory.decision.phase, memory.lasting, len(self.arms.hands)
-        idle, still = (0.0,) * (hands + 1), STAYING * hands
+        carrier, paths, ways, light, squeeze = GOING_ON, STAYING * hands, AT_END, (0.0,) * hands, 0.0
         if phase in ON_JOINTS:
             x = elapsed / lasting
-            return np.array((*GOING_ON, *still, *idle, *quintic(x, lasting), *leading_out(x, lasting)))
-        if phase in ("approach", "back_off"):
+            ways = (*quintic(x, lasting), *leading_out(x, lasting))
+        elif phase in ("approach", "back_off"):
             s = quintic(elapsed / lasting, lasting)
-            paths = [part for angle in memory.angles.tolist() for part in (*(angle * each for each in s), *s)]
-            return np.array((*GOING_ON, *paths, *idle, *AT_END))
-        if phase == "contact":
+            paths = tuple(part for angle in memory.angles.tolist() for part in (*(angle * each for each in s), *s))
+        elif phase == "contact":
             moves = zip(memory.travel, memory.closing, strict=True)
-            paths = [part for far, fast in moves for part in (0.0, 0.0, 0.0, far, fast, 0.0)]
-            return np.array((elapsed, 1.0, 0.0, *paths, *self._light(memory), memory.squeeze, *AT_END))
-        return np.array((*GOING_ON, *still, *idle[:-1], memory.pace.squeeze, *AT_END))
+            paths = tuple(part for far, fast in moves for part in (0.0, 0.0, 0.0, far, fast, 0.0))
+            carrier, light, squeeze = (elapsed, 1.0, 0.0), self._light(memory), memory.squeeze
+        else:
+            squeeze = memory.pace.squeeze
+        weights = np.ones(hands) if memory.plan is None else memory.plan.weights
+        fingers = finger_rows(memory, self.settings, phase, phase in HOLDING)
+        return np.array((*carrier, *paths, *light, *weights.tolist(), squeeze, *ways, *fingers))
 
     def _carrier(self, memory: Memory, elapsed: float, sensed: Mapping[str, Any]) -> np.ndarray:
         """Carrier of the hands' paths: the object as it is seen, as it would coast on, or as it is brought to rest
@@ -224,22 +237,10 @@ class CaptureController:
             return self.sight.carry(memory.carrier, np.array(coast), self._base(sensed))
         return memory.object if phase == "approach" else memory.carrier
 
-    def _closed(self, memory: Memory) -> Memory:
-        """Hands that do not touch yet close in; once all do, they squeeze."""
-        pace, step = memory.pace, self.period
-        touching = [any(hand) for hand in memory.touching]
-        if memory.squeeze > 0.0 or all(touching):
-            grown = min(memory.squeeze + pace.squeeze * step / pace.squeeze_time, pace.squeeze)
-            return memory._replace(squeeze=grown, closing=(0.0,) * len(touching))
-        most, fastest = pace.closing_speed * step / 0.2, pace.closing_speed
-        closing = tuple(0.0 if on else min(v + most, fastest) for on, v in zip(touching, memory.closing, strict=True))
-        travel = tuple(far + step * v for far, v in zip(memory.travel, closing, strict=True))
-        return memory._replace(closing=closing, travel=travel)
-
     def _light(self, memory: Memory) -> tuple[float, ...]:
-        """Hands that touch and wait press lightly."""
-        waiting = memory.squeeze == 0.0
-        return tuple(self.settings.light * (waiting and any(hand)) for hand in memory.touching)
+        """Rigid hands that touch and wait press lightly."""
+        both = zip(self.arms.hands, memory.touching, strict=True)
+        return tuple(self.settings.light * (memory.squeeze == 0.0 and not hand.jaw and any(on)) for hand, on in both)
 
     # At a switch
 
@@ -276,24 +277,25 @@ class CaptureController:
         contact[:, :3, 3] -= memory.center  # the object as it is followed is its mass centre
         if phase == "approach":
             starts = seen_from(memory.object, grips)
-            return _on(memory, starts, outward(contact, pace.standoff), pace.approach)
+            return _on(memory, starts, outward(contact, pace.standoff + self._ahead), pace.approach)
         if phase == "contact":
-            starts = outward(contact, pace.standoff)
+            starts = outward(contact, pace.standoff + self._ahead)
             memory = _on(memory._replace(carrier=memory.object), starts, outward(starts, -1.0), 1.0)
             none = (0.0,) * len(contact)
             return memory._replace(travel=none, closing=none, squeeze=0.0)
         if phase == "coordinate":
-            memory, carrier = self._felt(memory, plan, grips), coasted(memory.carrier, (elapsed, 1.0, 0.0))
+            memory, carrier = self._felt(memory, plan, grips, sensed), coasted(memory.carrier, (elapsed, 1.0, 0.0))
             places, now = seen_from(carrier, grips), seen_from(memory.object, grips)
             memory = memory._replace(carrier=estimate.in_base(carrier, self._base(sensed)), held=now)
             return _on(memory, places, places, pace.slowing + SETTLING)
         return memory
 
-    def _felt(self, memory: Memory, plan: Plan, grips: np.ndarray) -> Memory:
+    def _felt(self, memory: Memory, plan: Plan, grips: np.ndarray, sensed: Mapping[str, Any]) -> Memory:
         """Memory after the hands lie on their places, which tells where those are."""
         belief, spread, delay = Belief.of(memory.belief), unpacked(memory.covariance), self.settings.delay
         now = seen_from(estimate.recentred(memory.object, -memory.center), grips)
-        after, spread, _ = touched(belief, spread, now, plan.contact, TOUCH)
+        there = touching_poses(self.arms, plan.contact)
+        after, spread, _ = touched(belief, spread, touching_poses(self.arms, now, sensed), there, TOUCH)
         state = estimate.as_carrier(after.later(np.array([delay])), memory.center)
         return memory._replace(belief=after.row, covariance=packed(spread), object=state)
 

@@ -71,7 +71,7 @@ def facts_of(
         facts[f"{hand.name}_touching"] = float(sum(on))
         forces += own
         touching.append(sum(on))
-        pushes.append(facts[f"{hand.name}_push"])
+        pushes.append(min(own) if hand.jaw else facts[f"{hand.name}_push"])
         loads.append(facts[f"{hand.name}_push"] + facts[f"{hand.name}_side"])
     wanted = [len(hand.fingers) for hand in arms.hands]
     for name in ("position_error", "angle_error", "speed"):
@@ -81,7 +81,9 @@ def facts_of(
     facts["hands_touching"] = float(sum(on > 0 for on in touching))
     # A hand may lose one of several fingers for a moment, and still holds.
     facts["hands_lost"] = float(sum(on < max(all_ - 1, 1) for on, all_ in zip(touching, wanted, strict=True)))
-    facts["least_push"], facts["greatest_load"], facts["greatest_tip"] = min(pushes), max(loads), max(forces)
+    shares = [1.0] * len(pushes) if memory.plan is None else memory.plan.shares.tolist()
+    facts["least_push"] = min(push / share for push, share in zip(pushes, shares, strict=True))
+    facts["greatest_load"], facts["greatest_tip"] = max(loads), max(forces)
     facts["slip"] = _slip(memory, grips)
     plan, spin = memory.plan, memory.twist.tolist()
     facts["planned"] = 1.0 if plan is not None else 0.0

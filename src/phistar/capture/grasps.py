@@ -14,6 +14,8 @@ import numpy as np
 
 from phistar.capture.force_closure import ForceClosure, force_closure
 from phistar.capture.hands import Hand
+from phistar.capture.internal_forces import best_weights, pushes
+from phistar.capture.jaw_places import jaw_places
 from phistar.capture.places import (
     AROUND,
     FlatFace,
@@ -29,21 +31,31 @@ from phistar.errors import ModelError
 from phistar.model import Geometry, Sphere
 from phistar.spatial.rotations import from_axis_angle
 
+LEAST_PUSH = 0.15  # of the mean push: hands that press less do not tell that they touch
 THINNEST = 0.005  # m between faces that hands oppose each other on
 DIRECTIONS = tuple(np.array(x) / np.linalg.norm(x) for x in product((-1.0, 0.0, 1.0), repeat=3) if any(x))
 
 
 class Grasp(NamedTuple):
     """Which hand takes which place, in the order of the hands; `shift` (3,) moves all of them, in the body's frame;
-    `margin` is that of force closure."""
+    `margin` is that of force closure, `weights` (h,) are those of the hands' pushes on each other, 0 of jaws, which
+    push by themselves."""
 
     places: tuple[Place, ...]
     shift: np.ndarray
     margin: float
+    weights: np.ndarray
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(place.name for place in self.places)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """How hard each hand pushes, (h,), next to the mean of all."""
+        if not self.weights.any():
+            return np.ones(len(self.places))
+        return np.linalg.norm(pushes(self.grips[:, :3, 3], self.weights), axis=-1)
 
     @property
     def grips(self) -> np.ndarray:
@@ -57,7 +69,10 @@ def found_grasps(
     shapes: tuple[Geometry, ...], hands: tuple[Hand, ...], friction: float, shift: float, whose: str
 ) -> tuple[Grasp, ...]:
     """Every grasp that has force closure, shifted and not; ModelError with the reason where there is none."""
-    key = tuple((tuple(map(tuple, hand.tips.tolist())), tuple(hand.rounding.tolist())) for hand in hands)
+    key = tuple(
+        (tuple(map(tuple, hand.tips.tolist())), tuple(hand.rounding.tolist()), hand.jaw and hand.shapes)
+        for hand in hands
+    )
     made, reason = _found(shapes, _Hands(hands, key), friction, shift)
     if not made:
         raise ModelError(f"{whose} {reason}")
@@ -85,14 +100,14 @@ def _found(shapes: tuple[Geometry, ...], hands: _Hands, friction: float, shift: 
         wanted = "place" if len(own) == 1 else f"{len(own)} places that oppose each other"
         return (), (
             f"has no {wanted} with room for a hand; hands take flat faces, sides of cylinders and capsules, and balls, "
-            "where all their fingers touch."
+            "where all their fingers touch; jaws close on bars, and on plates and beams, that fit between their pads."
         )
     made, judged, best = [], {}, ForceClosure(0.0, "")
-    for places in together:
+    for places, weights in together:
         verdict = _judged(places, friction, judged)
         best = max(best, verdict, key=lambda each: (each.closed, each.margin, bool(each.weakest)))
         if verdict.closed:
-            made += [Grasp(places, by, verdict.margin) for by in _shifts(places, shift)]
+            made += [Grasp(places, by, verdict.margin, weights) for by in _shifts(places, shift)]
     if not made:
         return (), (
             f"cannot be held: of {len(together)} ways to take it none has force closure with a friction of "
@@ -102,12 +117,32 @@ def _found(shapes: tuple[Geometry, ...], hands: _Hands, friction: float, shift: 
     return tuple(made), ""
 
 
-def _together(pieces: Pieces, hands: tuple[Hand, ...], friction: float) -> list[tuple[Place, ...]]:
-    """Places that hands may take at the same time, in the order of the hands."""
-    if len(hands) == 1:
-        return [(place,) for place in _single(pieces, hands[0])]
-    if len(hands) > 2:
+def _together(pieces: Pieces, hands: tuple[Hand, ...], friction: float) -> list[tuple[tuple[Place, ...], np.ndarray]]:
+    """Places that hands may take at the same time, in the order of the hands, with the weights of their pushes."""
+    count = len(hands)
+    if all(hand.jaw is not None for hand in hands):
+        return [(places, np.zeros(count)) for places in _apart(pieces, hands)]
+    if count == 1:
+        return [((place,), np.ones(1)) for place in _single(pieces, hands[0])]
+    if count > 2:
         return _around(pieces, hands, friction)
+    return [(pair, np.ones(2)) for pair in _opposed(pieces, hands)]
+
+
+def _apart(pieces: Pieces, hands: tuple[Hand, ...]) -> list[tuple[Place, ...]]:
+    """Places of jaws, each of which holds by itself, with room for all hands beside each other."""
+    found = []
+    for places in product(*(jaw_places(pieces, hand) for hand in hands)):
+        pairs = combinations(zip(places, hands, strict=True), 2)
+        if all(
+            np.linalg.norm(a.contact[:3, 3] - b.contact[:3, 3]) > one.ring + two.ring for (a, one), (b, two) in pairs
+        ):
+            found.append(places)
+    return found
+
+
+def _opposed(pieces: Pieces, hands: tuple[Hand, ...]) -> list[tuple[Place, ...]]:
+    """Places of two hands opposite each other."""
     found: list[tuple[Place, ...]] = []
     for one, two in combinations(pieces.faces, 2):
         if one.normal @ two.normal < -1.0 + 1e-6 and one.height + two.height > THINNEST:
@@ -167,17 +202,18 @@ def _single(pieces: Pieces, hand: Hand) -> list[Place]:
     return [place for place in found if pieces.clears(place, hand)]
 
 
-def _around(pieces: Pieces, hands: tuple[Hand, ...], friction: float) -> list[tuple[Place, ...]]:
-    """Places around a body, each pushed towards the middle of all within its friction cone."""
-    least, found = np.cos(np.arctan(friction)), []
+def _around(pieces: Pieces, hands: tuple[Hand, ...], friction: float) -> list[tuple[tuple[Place, ...], np.ndarray]]:
+    """Places around a body that push on each other within their friction cones."""
     every = [_single(pieces, hand) for hand in hands]
-    for numbers in combinations(range(len(every[0])), len(hands)):
-        places = [every[0][number] for number in numbers]
-        points = np.stack([place.contact[:3, 3] for place in places])
-        away = points.mean(axis=0) - points
-        inward = np.stack([place.inward for place in places])
-        if np.all(np.sum(away * inward, axis=-1) > least * np.linalg.norm(away, axis=-1)):
-            found += [tuple(own[i] for own, i in zip(every, order, strict=True)) for order in permutations(numbers)]
+    numbers = np.array(list(combinations(range(len(every[0])), len(hands)))).reshape(-1, len(hands))
+    points = np.array([place.contact[:3, 3] for place in every[0]]).reshape(-1, 3)[numbers]
+    inward = np.array([place.inward for place in every[0]]).reshape(-1, 3)[numbers]
+    weights, least = best_weights(points, inward, friction)
+    found = []
+    for row in np.flatnonzero(least > LEAST_PUSH).tolist():
+        for order in permutations(range(len(hands))):
+            places = tuple(own[numbers[row, i]] for own, i in zip(every, order, strict=True))
+            found.append((places, weights[row][list(order)]))
     return found
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from phistar.capture.capture_roles import HandLayout
+from phistar.capture.jaws import Jaw, jaw_grip, pad_corners
 from phistar.errors import ModelError
 from phistar.model import Box, Capsule, Cylinder, Free, Geometry, Model, Sphere
 from phistar.model.names import unknown
 from phistar.model.parts import Joint
-from phistar.spatial import cross
+from phistar.spatial import Pose, cross
 
 RIM = 6  # points on the edge of a round pad that stand for it
 ALONG = 1e-6  # m: tips that spread less than this lie in a line
@@ -21,7 +22,10 @@ ALONG = 1e-6  # m: tips that spread less than this lie in a line
 class Hand:
     """A hand on the frame `wrist` of an arm. `grip` is a frame amid its tips, z outward and x towards the first;
     `tips` (k, 3) are the points that touch first, in it, each rounded with a radius `rounding` (k,) that lies behind
-    it, and `finger_of` (k,) the number of the shape that it belongs to. `reach` (4, 4) is the grip in the wrist."""
+    it, and `finger_of` (k,) the number of the shape that it belongs to. `reach` (4, 4) is the grip in the wrist.
+
+    Where there is a `jaw`, the tips are the corners of its two pads when it is open, x is the way in which the first
+    closes, and `shapes` are all of the hand's, in the grip."""
 
     name: str
     wrist: str
@@ -33,6 +37,18 @@ class Hand:
     reach: np.ndarray
     joints: np.ndarray  # where the arm's joints stand in v of `Arms.model`
     coordinates: np.ndarray  # and in q
+    jaw: Jaw | None = None
+    shapes: tuple[Geometry, ...] = ()
+
+    @property
+    def ahead(self) -> float:
+        """How far the fingers reach beyond the grip's origin, m."""
+        return 0.0 if self.jaw is None else float(self.tips[:, 2].max())
+
+    @property
+    def opening(self) -> float:
+        """The distance between the pads of a jaw when it is open, m."""
+        return float(np.ptp(self.tips[:, 0]))
 
     @property
     def ring(self) -> float:
@@ -40,36 +56,47 @@ class Hand:
         return float(np.max(np.linalg.norm(self.tips[:, :2], axis=-1) + self.rounding))
 
 
-def hand_of(model: Model, layout: HandLayout, base: int) -> Hand:
-    """The hand of a model; what it lacks is said. `base` is the body that carries the arms."""
+def hand_of(model: Model, layout: HandLayout, base: int, jaw: Jaw | None = None) -> Hand:
+    """The hand of a model in which its jaw, if it has one, stands open; what it lacks is said. `base` is the body that
+    carries the arms."""
     wrist = model.frame(layout.frame)
-    if wrist.body in (base, -1):
-        raise ModelError(f"{model.name}: no joint moves {layout.frame!r}, where the hand {layout.name!r} is.")
-    shapes = {geometry.name: geometry for geometry in model.bodies[wrist.body].geometry}
-    back = np.linalg.inv(wrist.placement.matrix)
-    tips, rounding, finger_of = [], [], []
-    for number, name in enumerate(layout.fingers):
+    shapes = {geometry.name: geometry for geometry in model.bodies[wrist.body].geometry if geometry.role == "collision"}
+    for name in layout.fingers:
         if name not in shapes:
             raise unknown("shape", name, shapes, f"{model.name}, at {layout.frame!r},")
-        points, radius = _touching_points(shapes[name], back, model.name)
-        tips += list(points)
-        rounding += [radius] * len(points)
-        finger_of += [number] * len(points)
-    reach = _grip_pose(np.array(tips), layout.name)
-    own = (np.array(tips) - reach[:3, 3]) @ reach[:3, :3]
-    chain = _chain(model, wrist.body, base)
+    fingers, back = [shapes[name] for name in layout.fingers], np.linalg.inv(wrist.placement.matrix)
+    if jaw is None:
+        found = [_touching_points(each, back, model.name) for each in fingers]
+        reach = _grip_pose(np.concatenate([points for points, _ in found]), layout.name)
+    else:
+        found = [(points, 0.0) for points in pad_corners(fingers, jaw, back, model.name)]
+        reach = jaw_grip([points for points, _ in found], jaw)
+    tips = np.concatenate([points for points, _ in found])
+    counts, chain = [len(points) for points, _ in found], arm_joints(model, layout, base)
+    at_grip = np.linalg.inv(reach) @ back
+    own = Pose(rotation=at_grip[:3, :3], xyz=at_grip[:3, 3])
     return Hand(
         layout.name,
         wrist.name,
         f"{layout.name}/grip",
         layout.fingers,
-        own,
-        np.array(rounding),
-        np.array(finger_of),
+        (tips - reach[:3, 3]) @ reach[:3, :3],
+        np.repeat([rounding for _, rounding in found], counts),
+        np.repeat(np.arange(len(found)), counts),
         reach,
         np.array([joint.v_slice.start for joint in chain]),
         np.array([joint.q_slice.start for joint in chain]),
+        jaw,
+        tuple(replace(each, placement=own @ each.placement) for each in shapes.values()),
     )
+
+
+def arm_joints(model: Model, layout: HandLayout, base: int) -> list[Joint]:
+    """The joints of the arm of a hand, from the base outward."""
+    wrist = model.frame(layout.frame)
+    if wrist.body in (base, -1):
+        raise ModelError(f"{model.name}: no joint moves {layout.frame!r}, where the hand {layout.name!r} is.")
+    return _chain(model, wrist.body, base)
 
 
 def _touching_points(geometry: Geometry, back: np.ndarray, where: str) -> tuple[np.ndarray, float]:

@@ -34,6 +34,7 @@ class Memory(NamedTuple):
     travel: tuple[float, ...]  # how far each hand has closed in, m
     closing: tuple[float, ...]  # and how fast
     squeeze: float  # N
+    closed: np.ndarray  # (k,) how far each finger of a jaw is to be closed, m
     touching: tuple[tuple[bool, ...], ...]  # which fingers do, hand by hand
     held: np.ndarray  # (h, 4, 4) the grips in the object's frame when it was taken
     plan: Plan | None
@@ -68,6 +69,7 @@ def first_memory(decision: State, rows: LawRows, settings: Settings, fingers: tu
         travel=none,
         closing=none,
         squeeze=0.0,
+        closed=np.zeros(rows.fingers),
         touching=tuple((False,) * count for count in fingers),
         held=np.tile(np.eye(4), (rows.hands, 1, 1)),
         plan=None,

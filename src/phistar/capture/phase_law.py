@@ -23,12 +23,15 @@ from phistar.control.coordinated import (
     DrivenJoints,
     FrameReference,
     coordinated_forces,
+    finger_forces,
     towards_each_other,
 )
 from phistar.dynamics import forward_kinematics
 from phistar.spatial import cross
 from phistar.stated import runtime_parameters
 
+FINGER_SPRING = 2000.0  # N/m of the servo of a finger that closes,
+FINGER_DAMPING = 60.0  # and its damping over its mass, 1/s
 PER_HAND = ("position_error", "angle_error", "speed", "turn_rate", "push", "side", "bend")
 
 
@@ -41,12 +44,14 @@ def measured_names(arms: Arms) -> tuple[str, ...]:
 class LawRows:
     """Lengths of a law's rows, for h hands that n joints move.
 
-    `now` has the frame's coasting (3), the paths' progress (6 each), the push of each hand along its z, N, the squeeze
-    of all, N, and the joints' progress (6).
+    `now` has the frame's coasting (3), the paths' progress (6 each), the push of each hand along its z, N, the weights
+    of the hands' pushes on each other, the squeeze of all, N, the joints' progress (6), and of every finger that closes
+    how far it is to be closed, m, how fast, m/s, with how much force at most, N, and the push besides, N.
     """
 
     hands: int
     joints: int
+    fingers: int = 0
 
     @property
     def smooth(self) -> int:
@@ -64,11 +69,11 @@ class LawRows:
 
     @property
     def now(self) -> int:
-        return 3 + 6 * self.hands + self.hands + 1 + 6
+        return 3 + 6 * self.hands + 2 * self.hands + 1 + 6 + 4 * self.fingers
 
     @staticmethod
     def of(arms: Arms) -> LawRows:
-        return LawRows(len(arms.hands), len(arms.driven))
+        return LawRows(len(arms.hands), len(arms.driven), len(arms.slides))
 
 
 def compiled_law(arms: Arms) -> Callable[..., tuple[np.ndarray, ...]]:
@@ -96,6 +101,7 @@ class _Shared:
         if not isinstance(other, _Shared) or self.arms.model != other.arms.model:
             return False
         same = self.arms.layout == other.arms.layout and self.arms.scene.nv == other.arms.scene.nv
+        same = same and self.arms.slides == other.arms.slides
         return same and np.array_equal(self.arms.sites, other.arms.sites)
 
 
@@ -131,19 +137,24 @@ def _law(
     q, v = arms.state(read)
     frame, at = carried(carrier, now[:3]), 3 + 6 * count
     poses = [forward_kinematics(model, q, hand.grip) for hand in arms.hands]
-    inward = towards_each_other([pose[:3, 3] for pose in poses])
-    squeeze, frames, felt = now[at + count : at + count + 1], {}, []
+    inward = towards_each_other([pose[:3, 3] for pose in poses], now[at + count : at + 2 * count])
+    squeeze, frames, felt = now[at + 2 * count : at + 2 * count + 1], {}, []
     for i, (hand, pose) in enumerate(zip(arms.hands, poses, strict=True)):
         target = reference(frame, paths[PATH_ROWS * i : PATH_ROWS * (i + 1)], now[3 + 6 * i : 9 + 6 * i])
         along = pose[:3, 2] * now[at + i : at + i + 1] + inward[i] * squeeze
         pressed = _at_grip(hand, pose, smooth[6 * i : 6 * i + 6])
         frames[hand.grip] = FrameReference(*target, np.concatenate([np.zeros(3), along]), pressed)
         felt.append(_turned_back(pose, pressed))
-    own = _on_way(way, now[at + count + 1 :], sizes.joints)
+    after = at + 2 * count + 7
+    own = _on_way(way, now[after - 6 : after], sizes.joints)
     made = coordinated_forces(DrivenJoints(model, arms.driven), q, v, frames, own, gains)
     measured = [part for each in zip(made.errors, made.lacking, felt, strict=True) for part in _measured(*each)]
     grips = [part for pose in poses for part in (pose[:3, :3].reshape(9), pose[:3, 3])]
-    whole = {"tau": _in_scene(arms, made.forces), "smooth": smooth, "grips": np.concatenate(grips)}
+    whole = {
+        "tau": _in_scene(arms, made.forces, _jaws(arms, read, now[after:])),
+        "smooth": smooth,
+        "grips": np.concatenate(grips),
+    }
     return {**whole, "measured": np.concatenate([*measured, *_margins(arms, q, v)])}
 
 
@@ -201,9 +212,37 @@ def _on_way(way: Any, progress: Any, joints: int) -> Any:
     )
 
 
-def _in_scene(arms: Arms, tau: Any) -> Any:
-    """Joint forces (n,) as those of the scene, (nv,): zero where nothing drives."""
+def _jaws(arms: Arms, read: Any, wanted: Any) -> list[Any]:
+    """Forces of the joints that close jaws, in the order of `arms.slides`, (1,) each."""
+    made = []
+    for at, hand in zip(range(0, 2 * len(arms.jaws), 2), arms.jaws, strict=True):
+        assert hand.jaw is not None
+        reading = read[f"{hand.name}_jaw"]
+        closed, rates = (hand.jaw.ways * part for part in (reading[:2] - hand.jaw.open, reading[2:]))
+        goal, rate, most, push = (
+            np.concatenate([wanted[4 * at + i : 4 * at + i + 1], wanted[4 * at + 4 + i : 4 * at + 5 + i]])
+            for i in range(4)
+        )
+        forces = finger_forces(closed, rates, goal, rate, most, push, _finger_gains(arms, at)) * hand.jaw.ways
+        made += [forces[:1], forces[1:]]
+    return made
+
+
+def _finger_gains(arms: Arms, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Spring, damping and viscous friction of the two fingers of a jaw, from the slide `number` on, as stiff as their
+    mass and the controller's lag allow."""
+    slides = arms.slides[number : number + 2]
+    masses = np.array([arms.scene.bodies[joint.body].inertia.mass for joint in slides])
+    viscous = np.array([float(np.ravel(joint.kind.damping)[0]) for joint in slides])
+    damping = FINGER_DAMPING * masses
+    return np.minimum(FINGER_SPRING, (viscous + damping) ** 2 / (4.0 * masses)), damping, viscous
+
+
+def _in_scene(arms: Arms, tau: Any, jaws: list[Any]) -> Any:
+    """Joint forces (n,) and those of jaws, as those of the scene, (nv,): zero where nothing drives."""
     whole: list[Any] = [np.zeros(1)] * arms.scene.nv
     for i, site in enumerate(arms.sites[1].tolist()):
         whole[site] = tau[i : i + 1]
+    for joint, force in zip(arms.slides, jaws, strict=True):
+        whole[joint.v_slice.start] = force
     return np.concatenate(whole)

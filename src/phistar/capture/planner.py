@@ -55,7 +55,8 @@ class Plan:
     `contact` (h, 4, 4) are the hands' grips in the body's frame when they touch; they come along their own z, from
     `standoff` before it. `joints` (5, n) are those of all arms at the STAGES, from arrival by touch to when the body
     has stopped; `begin` (n,) those they leave, `rates` (n,) their rates on arrival. `score` is at most 1.2, `margin`
-    that of force closure, `clearance` the least distance on the way, m.
+    that of force closure, `clearance` the least distance on the way, m; `weights` (h,) are those of the hands' pushes
+    on each other and `shares` (h,) how hard they come to be, next to their mean.
     """
 
     faces: tuple[str, ...]
@@ -70,6 +71,8 @@ class Plan:
     score: float
     margin: float
     clearance: float
+    weights: np.ndarray
+    shares: np.ndarray
 
     @property
     def q(self) -> np.ndarray:
@@ -207,6 +210,8 @@ class Planner:
             choice.score,
             choice.grasp.margin,
             FAR,
+            choice.grasp.weights,
+            choice.grasp.shares,
         )
 
     def _nearest(self, made: Plan, sighting: Sighting, t: float) -> Nearest:

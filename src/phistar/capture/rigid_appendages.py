@@ -1,7 +1,7 @@
 """A model with some of its joints held still: what hangs on them becomes part of the bodies that carry it.
 
 A capture senses its arms, its base and the target. Panels that swing on the base have no reading: the controller knows
-them as they are at rest, the simulation moves them.
+them as they are at rest, the simulation moves them. The light fingers of a jaw it knows as they are when it is open.
 """
 
 from __future__ import annotations
@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+import numpy as np
+
 from phistar.model import Model
 from phistar.model.parts import Body
 from phistar.model.submodel import submodel
 from phistar.spatial import Pose
 
 
-def with_rigid(model: Model, bodies: Collection[int]) -> Model:
-    """The model in which the joints of some bodies, by their numbers, stand still at their neutral coordinates, and
-    those of them that bend do not."""
+def with_rigid(model: Model, bodies: Collection[int], q: np.ndarray | None = None) -> Model:
+    """The model in which the joints of some bodies, by their numbers, stand still at the coordinates q (nq,), by
+    default neutral, and those of them that bend do not."""
     parts, base, frames = list(model.bodies), model.base_geometry, list(model.frame_list)
-    neutral = model.neutral()
+    rest = model.neutral() if q is None else q
     for number in sorted(bodies, reverse=True):  # outward first: what hangs on it comes along
         body = parts[number]
-        turn, shift = body.joint.kind.pose(neutral[body.joint.q_slice])
+        turn, shift = body.joint.kind.pose(rest[body.joint.q_slice])
         place = body.placement @ Pose(rotation=turn, xyz=shift)
         shapes = tuple(replace(each, placement=place @ each.placement, node=-1) for each in body.geometry)
         if body.parent < 0:

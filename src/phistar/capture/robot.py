@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from phistar.capture.capture_roles import CaptureLayout
-from phistar.capture.hands import Hand, hand_of
+from phistar.capture.hands import Hand, arm_joints, hand_of
+from phistar.capture.jaws import jaw_of
 from phistar.capture.rigid_appendages import with_rigid
 from phistar.control.control_law import row
 from phistar.dynamics import forward_kinematics, jacobian, mass_matrix
@@ -37,8 +38,8 @@ class Arms:
     Parameters
     ----------
     model : Model
-        The scene's without the target and with what swings on the base held still; it has a frame `NAME/grip` for
-        every hand.
+        The scene's without the target and with what swings on the base held still, jaws open; it has a frame
+        `NAME/grip` for every hand.
     scene : Model
         The whole.
     layout : CaptureLayout
@@ -59,14 +60,18 @@ class Arms:
         scene.frame(layout.target)
         model = without(scene, layout.target)
         base = model.frame(layout.base).body
-        hands = [hand_of(model, each, base) for each in layout.hands]
-        moving = {start for hand in hands for start in hand.joints.tolist()}
-        if len(moving) < sum(len(hand.joints) for hand in hands):
+        chains = [arm_joints(model, each, base) for each in layout.hands]
+        moving = {joint.v_slice.start for chain in chains for joint in chain}
+        if len(moving) < sum(map(len, chains)):
             raise ModelError(f"{model.name}: two hands hang on one arm; each needs an arm of its own.")
-        _check_motors(model, moving)
-        model = with_rigid(model, _appendages(model, moving, base))
+        jaws, rest = [jaw_of(model, each) for each in layout.hands], model.neutral()
+        slides = {name: place for jaw in jaws if jaw for name, place in zip(jaw.joints, jaw.open, strict=True)}
+        for name, place in slides.items():
+            rest[model.joint(name).q_slice] = place
+        _check_motors(model, moving | {model.joint(name).v_slice.start for name in slides})
+        model = with_rigid(model, _appendages(model, moving, base), rest)
         base = model.frame(layout.base).body
-        hands = [hand_of(model, each, base) for each in layout.hands]  # numbered anew
+        hands = [hand_of(model, each, base, jaw) for each, jaw in zip(layout.hands, jaws, strict=True)]
         frames = tuple(
             Frame(hand.grip, wrist.body, Pose(rotation=place[:3, :3], xyz=place[:3, 3]))
             for hand in hands
@@ -113,6 +118,7 @@ class Arms:
         """The readings that tell the arms' state and load, with their sizes."""
         rows = {f"{hand.name}_joints": 2 * len(hand.joints) for hand in self.hands}
         rows |= {f"{hand.name}_wrist": 6 for hand in self.hands}
+        rows |= {f"{hand.name}_jaw": 4 for hand in self.hands if hand.jaw}
         return rows | ({self.layout.base_reading: SIGHT_ROWS} if self.free else {})
 
     @property
@@ -133,6 +139,25 @@ class Arms:
         """Indices of the driven joints in the scene's q and v, (2, n)."""
         twins = [self.scene.joint(self._joint_at[start].name) for start in self.driven.tolist()]
         return np.array([[twin.q_slice.start for twin in twins], [twin.v_slice.start for twin in twins]])
+
+    @cached_property
+    def jaws(self) -> tuple[Hand, ...]:
+        """The hands that close."""
+        return tuple(hand for hand in self.hands if hand.jaw is not None)
+
+    @cached_property
+    def slides(self) -> tuple[Joint, ...]:
+        """The joints of the scene that close jaws, two of each."""
+        return tuple(self.scene.joint(name) for hand in self.jaws if hand.jaw for name in hand.jaw.joints)
+
+    @cached_property
+    def rest(self) -> np.ndarray:
+        """q (nq,) of the scene at its neutral coordinates, jaws open."""
+        q = self.scene.neutral()
+        places = [place for hand in self.jaws if hand.jaw for place in hand.jaw.open]
+        for joint, place in zip(self.slides, places, strict=True):
+            q[joint.q_slice] = place
+        return q
 
     @cached_property
     def _joint_at(self) -> Mapping[int, Joint]:

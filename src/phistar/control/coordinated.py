@@ -181,14 +181,34 @@ def friction_at(joints: DrivenJoints, rate: Any, hesitation: Any) -> Any:
     return joints.viscous * rate + 0.5 * (ahead + back) * way + 0.5 * (ahead - back) * way * way
 
 
-def towards_each_other(places: Sequence[Any]) -> list[Any]:
-    """Forces (…, 3) on points (…, 3) that squeeze what is between them and move nothing: each towards the middle of
-    all, of mean size 1. Their sum and their moment vanish, whatever the points."""
-    middle = sum(places[1:], places[0]) / float(len(places))
-    ways = [middle - place for place in places]
+def towards_each_other(places: Sequence[Any], weights: Any = None) -> list[Any]:
+    """Forces (…, 3) on points (…, 3) that squeeze what is between them and move nothing: each towards the weighted
+    middle of all, of mean size 1. Their sum and their moment vanish, whatever the points and the weights (…, h), by
+    default equal; where all weights are zero, so are the forces."""
+    own = [1.0] * len(places) if weights is None else [weights[..., i : i + 1] for i in range(len(places))]
+    total = sum(own[1:], own[0]) + 1e-24
+    middle = sum((w * place for w, place in zip(own[1:], places[1:], strict=True)), own[0] * places[0]) / total
+    ways = [w * (middle - place) for w, place in zip(own, places, strict=True)]
     lengths = [np.sqrt(np.sum(way * way, axis=-1, keepdims=True) + 1e-24) for way in ways]
     mean = sum(lengths[1:], lengths[0]) / float(len(places))
     return [way / mean for way in ways]
+
+
+def finger_forces(
+    closed: Any, rates: Any, wanted: Any, wanted_rates: Any, most: Any, push: Any, gains: tuple[Any, Any, Any]
+) -> Any:
+    """Forces (…, k) that close fingers: cap(K(c_d − c) + D(ċ_d − ċ)) + viscous ċ + push.
+
+    `closed` (…, k) is how far they are closed, m, `wanted` how far they are to be, each with its rate; the servo's part
+    is no more than `most` N, and the drag of the slides is overcome only as far as the finger does move as it is to,
+    so that one that meets something presses no harder; `push` N it presses besides. `gains` are the spring K, the
+    damping D and the viscous friction of the slides, (k,) each.
+    """
+    spring, damping, viscous = gains
+    servo = spring * (wanted - closed) + damping * (wanted_rates - rates)
+    size = np.abs(wanted_rates)
+    along = np.minimum(np.maximum(rates, 0.5 * (wanted_rates - size)), 0.5 * (wanted_rates + size))
+    return np.minimum(np.maximum(servo, -most), most) + viscous * along + push
 
 
 def _rotate_halves(pose: Any, vector: Any, direction: int) -> Any:
