@@ -314,8 +314,8 @@ def compilable(model: Model) -> bool:
 
 def is_wide_written(model: Model) -> bool:
     """Whether statements about links of any width are written out; else they run link by link."""
-    if model.embedding is not None:
-        return len(model.bodies) <= COMPOUND
+    if model.embedding is not None and len(model.bodies) > COMPOUND:
+        return False
     bent = [body.flexible for body in model.bodies if body.flexible is not None]
     terms = [len(body.monomials) ** 2 + 100 * int(sum(~body.is_point)) for body in bent]
     return sum(terms) + 100 * len(model.bodies) <= BENT

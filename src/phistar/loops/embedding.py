@@ -1,7 +1,7 @@
 """Constraint embedding (Jain 2012): the links of a loop as one compound link, and closed mechanisms in minimal rates.
 
-A group 𝔊 of links whose loops leave θ̇_𝔊 = Xθ̇_i of independent rates is one link of width 6|𝔊| (and one more for each
-rate that has armature), V_C the velocities of its members:
+A group 𝔊 of links whose loops leave θ̇_𝔊 = Xθ̇_i of independent rates is one link as wide as its members together (and
+one more for each rate that has armature), V_C the velocities of its members, of bodies that bend [η̇; V]:
 
     φ_𝔊 = (I − ℰ_𝔊)⁻¹    H_C = X*H_𝔊φ_𝔊    M_C = diag M    ℰ_C(out, 𝔊) = ℰ(out, 𝔊)φ_𝔊    a_C = φ_𝔊*(a_𝔊 + H_𝔊*Ẋθ̇_i)
 
@@ -23,7 +23,9 @@ from typing import Any, final
 import numpy as np
 from scipy.linalg import qr
 
-from phistar.backends.links.values import Links, has_rotors, joint_links
+from phistar.backends.links.rigid import RigidLinks
+from phistar.backends.links.values import has_rotors
+from phistar.backends.links.wide import WideLinks, tree_links
 from phistar.backends.traces.arrays import is_traced
 from phistar.backends.traces.solve import solve_above
 from phistar.errors import InfeasibleError, ModelError
@@ -42,7 +44,7 @@ from phistar.loops.tree_rates import (
     rate_bracket,
     row_shape,
 )
-from phistar.model import Model, require_rigid
+from phistar.model import Model
 from phistar.model.compound import Group, compound_links, group_model
 from phistar.spatial import times, transposed
 from phistar.spatial.value import Value, readonly
@@ -50,6 +52,7 @@ from phistar.spatial.value import Value, readonly
 LOST = 1e5  # |Q| over the least of QN: beyond it, its square, which is solved with, leaves fewer than six digits
 CLOSED = 4e-15  # of positions: their last digits
 ASSEMBLED = 1e-12  # rad, m: loops that are open by less are closed
+CLEAR = 0.1  # of the largest pivot: from it on, a joint follows before a mode does
 STEPS = 8  # of Newton's method, from where a step of an integrator ends
 
 
@@ -104,15 +107,15 @@ class Embedding(Value):
 
     def width(self, k: int) -> int:
         """w(k)."""
-        return 6 * len(self.groups[k].bodies) + len(self.heavy(k))
+        return sum(6 + self.closed.bodies[body].modes for body in self.groups[k].bodies) + len(self.heavy(k))
 
     def mechanism(self, q: Any, frames: tuple[str, ...] = ()) -> CompoundLinks:
         """The links at q, floats or traced scalars."""
-        return self.compound(joint_links(self.closed.tree, q, frames))
+        return self.compound(tree_links(self.closed.tree, q, frames))
 
-    def compound(self, plain: Links) -> CompoundLinks:
+    def compound(self, tree: RigidLinks | WideLinks) -> CompoundLinks:
         """The links made of those of the spanning tree."""
-        return CompoundLinks(self, plain)
+        return CompoundLinks(self, tree)
 
     def map_of(self, k: int, own: GroupLinks) -> np.ndarray:
         """X of link k, (…, rates of its tree, independent ones)."""
@@ -266,7 +269,6 @@ def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = No
     """The same mechanism in independent rates; see Model.embedded."""
     if model.embedding is not None or not model.loops:
         return model
-    require_rigid(model, "constraint embedding")
     if has_rotors(model):
         raise ModelError(f"{model.name} has gyroscopic rotors, which constraint embedding does not take yet.")
     if null_space and independent:
@@ -277,7 +279,7 @@ def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = No
     q = _assembled(model, groups, model.checked_q(q) if given else model.neutral())
     wanted = {rate for name in independent or () for rate in _rates(model, name)}
     shaken = model.tree.integrate(q, NEARBY * np.random.default_rng(0).standard_normal(model.tree.nv))
-    links, others = joint_links(model.tree, q), joint_links(model.tree, shaken)
+    links, others = tree_links(model.tree, q), tree_links(model.tree, shaken)
     for group in groups:
         own = GroupLinks(model, group, links)
         rows = regular_rows(own, GroupLinks(model, group, others), wanted, given) if own.model.loops else own.rows
@@ -287,7 +289,7 @@ def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = No
 
 def _assembled(model: Model, groups: tuple[Group, ...], q: np.ndarray) -> np.ndarray:
     """The configurations (…, nq) near those given that close every loop, each group by itself."""
-    links, result = joint_links(model.tree, q), np.array(q)
+    links, result = tree_links(model.tree, q), np.array(q)
     for group in groups:
         own = GroupLinks(model, group, links)
         if own.model.loops and np.max(np.abs(own.at_rest.residual)) > ASSEMBLED:
@@ -314,18 +316,35 @@ def _chosen(own: GroupLinks, rows: np.ndarray, wanted: set[int]) -> np.ndarray:
     if not own.model.loops:
         return np.eye(len(rates))
     size = closure_rank(rows)
-    named = [i for i, rate in enumerate(rates) if rate in wanted]
     others = [i for i, rate in enumerate(rates) if rate not in wanted]
-    _, upper, order = qr(rows[:, others], mode="economic", pivoting=True)  # type: ignore[misc]
-    pivots = np.abs(np.diag(upper))
-    if np.sum(pivots > EMPTY * pivots.max(initial=1e-300)) < size:
+    follow = _following(rows, others, [i for i in others if i not in _modes(own)], size)
+    if len(follow) < size:
         names = ", ".join(repr(loop.name) for loop in own.model.loops)
         raise InfeasibleError(
             f"The joints chosen do not determine the others of {own.closed.name} over {names}; leave one out."
         )
-    follow = {others[i] for i in order[:size]}
-    free = [i for i in range(len(rates)) if i in named or i not in follow]
-    return np.eye(len(rates))[:, free]
+    return np.eye(len(rates))[:, [i for i in range(len(rates)) if i not in follow]]
+
+
+def _modes(own: GroupLinks) -> set[int]:
+    """Which of a group's rates are those of modes."""
+    return {i for body in own.model.bodies for i in range(body.mode_slice.start, body.mode_slice.stop)}
+
+
+def _following(rows: np.ndarray, others: list[int], joints: list[int], size: int) -> list[int]:
+    """Rates that the rest determine, by pivots, at most as many as there are independent closures: joints as far as
+    they are clearly determined, then whatever is, modes among them."""
+    follow: list[int] = []
+    left, largest = rows, 1e-300
+    for chosen, least in ((joints, CLEAR), (others, EMPTY)):
+        rest = [i for i in chosen if i not in follow]
+        _, upper, order = qr(left[:, rest], mode="economic", pivoting=True)  # type: ignore[misc]
+        pivots = np.abs(np.diag(upper))
+        largest = max(largest, pivots.max(initial=0.0))
+        follow += [rest[i] for i, pivot in zip(order, pivots) if pivot > least * largest][: size - len(follow)]
+        basis = np.linalg.qr(rows[:, follow])[0]
+        left = rows - basis @ (basis.T @ rows)
+    return follow
 
 
 def _completing(chosen: np.ndarray) -> np.ndarray:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from phistar.backends.links.values import joint_links
+from phistar.backends.links.wide import tree_links
 from phistar.errors import InfeasibleError
 from phistar.loops.assembly import assemble
 from phistar.loops.group_links import GroupLinks
-from phistar.model.compound import Group
+from phistar.model.compound import group_of
 
 EMPTY = 1e-9  # of the largest pivot: below it, a row or a rate adds nothing
 NEARBY = 0.1  # rad, m: how far other positions are looked for
@@ -48,10 +48,10 @@ def regular_rows(own: GroupLinks, shaken: GroupLinks, wanted: set[int], is_given
 def _rows_near(own: GroupLinks, rng: np.random.Generator) -> np.ndarray | None:
     """Q at a closed position near the group's, or None where none was found."""
     model = own.model
-    alone = Group(tuple(range(len(model.bodies))), -1, tuple(range(model.nq)), tuple(range(model.nv)))
+    alone = group_of(model, range(len(model.bodies)), -1)
     start = model.tree.integrate(own.q, NEARBY * rng.standard_normal(model.nv))
     try:
-        return GroupLinks(model, alone, joint_links(model.tree, assemble(model, start))).rows
+        return GroupLinks(model, alone, tree_links(model.tree, assemble(model, start))).rows
     except InfeasibleError:
         return None
 

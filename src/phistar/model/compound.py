@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -42,7 +43,7 @@ def compound_links(model: Model) -> tuple[Group, ...]:
 
 
 def _along(model: Model, loop: object) -> list[int]:
-    """The bodies between the two ends of a loop, the body that both hang on left out."""
+    """The bodies between the two ends of a loop; the body that both hang on only where it bends between them."""
     if isinstance(loop, Loop):
         ends = [model.frame(loop.frame_a).body, model.frame(loop.frame_b).body]
         own: set[int] = set()
@@ -52,7 +53,18 @@ def _along(model: Model, loop: object) -> list[int]:
         own = set(ends)
     ways = [_way(model, end) for end in ends]
     apart = set(ways[0]) ^ set(ways[1]) if len(ways) == 2 else set()
+    if isinstance(loop, Loop):
+        apart |= _bent_between(model, loop, apart)
     return sorted(apart | own)
+
+
+def _bent_between(model: Model, loop: Loop, apart: set[int]) -> set[int]:
+    """The body that both ends of a loop hang on, where it bends between them: it belongs to the loop."""
+    hung = {(model.parents[body], model.bodies[body].node) for body in apart if model.parents[body] not in apart}
+    for name in (loop.frame_a, loop.frame_b):
+        frame = model.frame(name)
+        hung |= {(frame.body, frame.node)} - {(body, frame.node) for body in apart}
+    return {body for body, _ in hung if body >= 0} if len(hung) > 1 else set()
 
 
 def _way(model: Model, body: int) -> list[int]:
@@ -77,16 +89,19 @@ def _ordered(model: Model, groups: list[list[int]]) -> tuple[Group, ...]:
         for i, group in enumerate(groups):
             if i not in placed and (outer[i] < 0 or outer[i] in placed):
                 placed[i] = len(result)
-                joints = [model.joints[body] for body in group]
-                coordinates = [x for joint in joints for x in range(joint.q_slice.start, joint.q_slice.stop)]
-                rates = [x for joint in joints for x in range(joint.v_slice.start, joint.v_slice.stop)]
-                parent = placed[outer[i]] if outer[i] >= 0 else -1
-                result.append(Group(tuple(group), parent, tuple(coordinates), tuple(rates)))
+                result.append(group_of(model, group, placed[outer[i]] if outer[i] >= 0 else -1))
     return tuple(result)
 
 
+def group_of(model: Model, bodies: Sequence[int], parent: int) -> Group:
+    """Bodies of a model as one link on the link numbered `parent`."""
+    members = [model.bodies[body] for body in bodies]
+    coordinates = tuple(x for body in members for x in body.coordinates)
+    return Group(tuple(bodies), parent, coordinates, tuple(x for body in members for x in body.rates))
+
+
 def group_model(model: Model, group: Group) -> Model:
-    """A group by itself, what carries it held still as the world, with the loops that are inside it."""
+    """A group by itself, the body or node that carries it held still as the world, with the loops inside it."""
     return model.kept(("group", group.bodies), lambda: _group_model(model, group))
 
 
@@ -99,12 +114,14 @@ def _group_model(model: Model, group: Group) -> Model:
         body, joint = model.bodies[old], model.joints[old]
         slices = {"q_slice": slice(rows, rows + joint.nq), "v_slice": slice(rates, rates + joint.nv)}
         own = replace(joint, body=number[old], **slices)
-        bodies.append(replace(body, parent=number.get(body.parent, -1), joint=own))
-        rows, rates = rows + joint.nq, rates + joint.nv
-    frames: list[Frame] = []
-    for place in dict.fromkeys((*group.bodies, carrier)):
-        own = frames_by_body(model).get(place, ())
-        frames += [replace(frame, body=number.get(place, -1)) for frame in own]
+        parent = number.get(body.parent, -1)
+        bodies.append(replace(body, parent=parent, joint=own, node=body.node if parent >= 0 else -1))
+        rows, rates = rows + len(body.coordinates), rates + len(body.rates)
+    held = next((model.bodies[b].node for b in group.bodies if model.parents[b] not in number), -1)
+    frames = [replace(f, body=number[place]) for place in group.bodies for f in frames_by_body(model).get(place, ())]
+    for frame in frames_by_body(model).get(carrier, ()):
+        if frame.node == held:  # the node that carries the group is its world
+            frames.append(replace(frame, body=-1, node=-1))
     name = f"{model.name}: {', '.join(body.name for body in bodies)}"
     loops = group_loops(model, group)
     return replace(model, name=name, bodies=tuple(bodies), frame_list=tuple(frames), loops=loops)

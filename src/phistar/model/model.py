@@ -86,7 +86,7 @@ class Model(Value):
         bodies = [(body.name, body.parent, body.joint, body.placement, body.inertia) for body in self.bodies]
         bent = [(k, body.flexible, body.node) for k, body in enumerate(self.bodies) if body.modes or body.node >= 0]
         parts = (self.name, bodies, self.frame_list, self.loops, self.gravity)
-        more = (bent,) if bent else () if self.embedding is None else (self.embedding,)
+        more = [part for part in (bent, self.embedding) if part]
         return digest("phistar model 1", *parts, *more)
 
     # Structure

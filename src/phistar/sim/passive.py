@@ -9,6 +9,7 @@ import numpy as np
 
 from phistar.backends.traces.arrays import sign
 from phistar.model import Model
+from phistar.passive_forces import has_springs_or_damping
 from phistar.sim.coordinates import Coordinates
 from phistar.spatial import times
 
@@ -74,7 +75,7 @@ class Passive:
     def smooth(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """−(d θ̇ + k (q ⊖ rest)), (…, nv)."""
         if self.model.embedding is not None:
-            if not (np.any(self.damping) or np.any(self.stiffness)):
+            if not has_springs_or_damping(self.model):
                 return np.zeros(v.shape)
             embedding = self.model.embedding
             return embedding.independent_forces(q, self._tree.smooth(q, embedding.full_rates(q, v)))

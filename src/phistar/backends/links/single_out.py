@@ -7,17 +7,18 @@ links of a kind share are folded into its code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from phistar.backends.links.link_sizes import link_parents, link_size, links_of
-from phistar.backends.links.values import Links, joint_links
-from phistar.backends.links.wide import WideLinks
+from phistar.backends.links.rigid import RigidLinks
+from phistar.backends.links.values import joint_links
+from phistar.backends.links.wide import WideLinks, bent_links
 from phistar.model import Body, Frame, Model
-from phistar.model.compound import Group, group_loops
+from phistar.model.compound import group_loops, group_of
 from phistar.spatial import Pose
 from phistar.spatial.value import digest
 
@@ -105,17 +106,13 @@ def _singled(
         builds[k],
         above,
         np.concatenate(constants),
-        tuple(i for b in members for i in _coordinates(model.bodies[b])),
-        tuple(i for b in carriers for i in _coordinates(model.bodies[b])),
+        tuple(i for b in members for i in model.bodies[b].coordinates),
+        tuple(i for b in carriers for i in model.bodies[b].coordinates),
         tasks,
         link_size(model, k),
         link_size(model, parent) if parent >= 0 else (6, 0, 0),
         model.embedding is not None,
     )
-
-
-def _coordinates(body: Body) -> range:
-    return range(body.joint.q_slice.start, body.mode_q_slice.stop)
 
 
 def _loop_key(loop: Any, named: list[str], number: dict[int, int], model: Model) -> tuple[Any, ...]:
@@ -156,9 +153,8 @@ class _Local:
         still = np.zeros((self.carriers, INERTIA))
         links = replace(joint_links(tree, q), inertias=np.concatenate([still, inertias]))
         if self.model.embedding is None:
-            eta = tuple(q[body.mode_q_slice] if body.modes else None for body in tree.bodies)
-            return WideLinks(links, eta)
-        return self._embedded(tree, links)
+            return bent_links(links)
+        return self._embedded(tree, bent_links(links) if tree.is_flexible else RigidLinks(links))
 
     def _tree(self, poses: np.ndarray, places: np.ndarray) -> Model:
         bodies: list[Body] = []
@@ -178,21 +174,14 @@ class _Local:
         frame = self.model.frame(name)
         return replace(frame, body=self.number.get(frame.body, -1), placement=_pose(place))
 
-    def _embedded(self, closed: Model, links: Links) -> Any:
+    def _embedded(self, closed: Model, links: RigidLinks | WideLinks) -> Any:
         whole = self.model.embedding
         split = [range(self.carriers), range(self.carriers, len(self.number))]
         chosen = [whole.groups[self.link].parent, self.link]
         pairs = [(bodies, k) for bodies, k in zip(split, chosen, strict=True) if len(bodies)]
-        groups = tuple(_group(closed, bodies, place - 1) for place, (bodies, _) in enumerate(pairs))
+        groups = tuple(group_of(closed, bodies, place - 1) for place, (bodies, _) in enumerate(pairs))
         made = replace(whole, closed=closed, groups=groups, choices=tuple(whole.choices[k] for _, k in pairs))
         return made.compound(links)
-
-
-def _group(model: Model, bodies: Sequence[int], parent: int) -> Group:
-    joints = [model.joints[b] for b in bodies]
-    coordinates = [i for joint in joints for i in range(joint.q_slice.start, joint.q_slice.stop)]
-    rates = [i for joint in joints for i in range(joint.v_slice.start, joint.v_slice.stop)]
-    return Group(tuple(bodies), parent, tuple(coordinates), tuple(rates))
 
 
 def _pose(numbers: np.ndarray) -> Pose:
