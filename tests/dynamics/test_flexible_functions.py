@@ -188,6 +188,39 @@ def test_forces_and_accelerations_are_lagranges(known, mass, jacobian):
     close(ps.inverse_dynamics(model, q, v, found.accelerations)[free], known.tau[free])
 
 
+def test_the_coriolis_matrix_is_christoffels(known):
+    model, q, v, h = known.model, known.q, known.v, 1e-5
+    found = ps.coriolis_matrix(model, q, v)
+    close(found @ v, ps.bias(model, q, v) - ps.gravity_load(model, q), 1e-12)
+    rate = (ps.mass_matrix(model, known.moved(v, h)) - ps.mass_matrix(model, known.moved(-v, h))) / (2.0 * h)
+    left = rate - 2.0 * found
+    close(left + left.T, np.zeros(left.shape), 1e-7)
+    if all(joint.kind.flat for joint in model.joints):
+        sides = [[ps.mass_matrix(model, known.moved(way * u, h)) for way in (1.0, -1.0)] for u in np.eye(model.nv)]
+        slopes = np.array([(ahead - back) / (2.0 * h) for ahead, back in sides])
+        first, second, third = (np.einsum(way, slopes, v) for way in ("kij,k->ij", "jik,k->ij", "ijk,k->ij"))
+        close(found, 0.5 * (first + second - third), 1e-7)
+    expected = ps.mass_matrix(model, q) @ known.a + found @ known.other + ps.gravity_load(model, q)
+    close(ps.control.reference_dynamics(model, q, v, known.other, known.a), expected, 1e-12)
+
+
+def test_inverse_kinematics_moves_joints_alone(known):
+    model, q = known.model, known.q
+    target, start = ps.forward_kinematics(model, q, "tip"), model.integrate(q, 0.1 * np.ones(model.nv))
+    for body in model.bodies:
+        start[body.mode_q_slice] = q[body.mode_q_slice]
+    found = ps.control.inverse_kinematics(model, target, "tip", start)
+    assert found.success
+    close(ps.forward_kinematics(model, found.q, "tip"), target, 1e-8)
+    for body in model.bodies:
+        np.testing.assert_array_equal(found.q[body.mode_q_slice], q[body.mode_q_slice])
+    straight = q.copy()
+    for body in model.bodies:
+        straight[body.mode_q_slice] = 0.0
+    found = ps.control.inverse_kinematics(model, ps.forward_kinematics(model, straight, "tip"), "tip")
+    assert found.success and not any(found.q[body.mode_q_slice].any() for body in model.bodies)
+
+
 def test_the_task_space_is_that_of_mass_and_jacobian(known, mass, jacobian):
     model, q = known.model, known.q
     mobility = jacobian @ np.linalg.solve(mass, jacobian.T)
@@ -264,7 +297,6 @@ def test_motions_batches_and_exports_agree(known, tmp_path):
 
 
 REFUSED = {
-    "coriolis_matrix": lambda k: ps.coriolis_matrix(k.model, k.q, k.v),
     "regressor": lambda k: ps.regressor(k.model, k.q, k.v, k.a),
     "rerooted": lambda k: k.model.rerooted(k.model.bodies[-1].name),
     "state_space": lambda k: ps.estimation.state_space(k.model, k.q, k.v),
@@ -274,8 +306,6 @@ REFUSED = {
     "square_root": lambda k: ps.estimation.forward_dynamics(k.model, k.q, k.v, k.tau, update="square_root"),
     "forward_errors": lambda k: ps.estimation.forward_errors(k.model, k.q, k.tau),
     "momentum_forces": lambda k: ps.estimation.momentum_forces(k.model, k.q, k.v),
-    "reference_dynamics": lambda k: ps.control.reference_dynamics(k.model, k.q, k.v, k.other, k.a),
-    "inverse_kinematics": lambda k: ps.control.inverse_kinematics(k.model, np.eye(4), "tip"),
 }
 
 

@@ -16,7 +16,6 @@ from phistar.control.reach import checked_targets, explained, greatest_reach
 from phistar.errors import ModelError, ShapeError
 from phistar.model import Model
 from phistar.model.check import check_robot
-from phistar.model.spanning import require_rigid
 from phistar.short_repr import short_repr
 
 
@@ -46,6 +45,8 @@ def inverse_kinematics(
     path: bool = False,
 ) -> InverseKinematics:
     """Joint coordinates that bring a frame to a pose (…, 4, 4), within the joints' limits, for any number of targets.
+
+    Bodies that bend stay bent as they are in `start`, by default not at all: what moves the frame is joints.
 
     Parameters
     ----------
@@ -79,8 +80,6 @@ def inverse_kinematics(
     True
     """
     check_robot("inverse_kinematics", (model,))
-    if model.is_flexible:
-        require_rigid(model, "inverse kinematics, which moves joints and no modes,")
     if model.loops:
         raise ModelError(f"{model.name} has loops; inverse kinematics is of the tree: assemble, or use model.tree.")
     if not model.nv:
@@ -97,6 +96,7 @@ def inverse_kinematics(
         first = search.near(np.arange(len(aims)), np.zeros(len(aims), int))
     else:
         first = np.broadcast_to(begin, (*batch, model.nq)).reshape(-1, model.nq)
+        search.bend(first)
     good = np.broadcast_to(~problems, batch).reshape(-1)
     found = search.run(np.clip(first, model.lower_limits, model.upper_limits), good, max(starts, 1))
     reach, reasons = greatest_reach(model, frame), np.full(len(good), "reached", object)

@@ -46,9 +46,9 @@ def pose_gap(pose: np.ndarray, target: np.ndarray) -> Array:
 @lru_cache(maxsize=16)
 def _step_kernel(model: Model, frame: str) -> Callable[..., dict[str, np.ndarray]]:
     """(q (…, nq), target (…, 12), damping (…, 1)) → `error` (…, 6), [2 sin(θ/2) n; position], `rates` (…, nv) of the
-    next step, `slope` (…, 1), |J*e|² of the joints that may move, and `held` (…, nv), 1 where a limit holds a joint."""
-    flat = np.array([joint.kind.flat for joint in model.joints for _ in range(joint.nv)], bool)
-    place = np.array([joint.q_slice.start + i for joint in model.joints for i in range(joint.nv)], int)
+    next step, `slope` (…, 1), |J*e|² of the joints that may move, and `held` (…, nv), 1 where a limit holds a joint and
+    for every mode."""
+    flat, modal, place = _rates(model)
     lower, upper = model.lower_limits[place], model.upper_limits[place]
 
     def step(q: Any, target: Any, damping: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _step_kernel(model: Model, frame: str) -> Callable[..., dict[str, np.ndarray
         slope = np.matmul(np.swapaxes(jacobian(model, q, frame), 0, 1), error)
         downward, held = 0.5 - 0.5 * np.sign(slope), []
         for i in range(model.nv):
-            locked: Any = 0.0 * slope[i : i + 1]
+            locked: Any = 0.0 * slope[i : i + 1] + modal[i]
             if flat[i] and np.isfinite(lower[i]):
                 low = 0.5 - 0.5 * np.sign(q[place[i] : place[i] + 1] - (lower[i] + AT_LIMIT))
                 locked = locked + low * downward[i : i + 1]
@@ -69,18 +69,35 @@ def _step_kernel(model: Model, frame: str) -> Callable[..., dict[str, np.ndarray
             held.append(locked)
         stops = np.concatenate(held)
         price = np.maximum(damping * (0.5 * np.sum(error * error, keepdims=True)), LEAST_DAMPING)
-        rates = damped_rates(model, q, error, price + LOCKED * stops, frame)
+        rates = (1.0 - modal) * damped_rates(model, q, error, price + LOCKED * stops, frame)
         free = slope * (1.0 - stops)
         return {"error": error, "rates": rates, "slope": np.sum(free * free, keepdims=True), "held": stops}
 
     return compile(step, model, rows={"target": 12, "damping": 1})
 
 
+def _rates(model: Model) -> tuple[list[bool], np.ndarray, list[int]]:
+    """Of each rate whether it is that of one coordinate, 1 for modes and 0 for joints, and where its coordinate is."""
+    entries = [(body.joint, i) for body in model.bodies for i in range(len(body.rates))]
+    order = range(model.nv) if model.embedding is None else model.embedding.independent
+    found = [entries[rate] if rate >= 0 else None for rate in order]  # None: a combination, which nothing limits
+    flat = [own is not None and own[0].kind.flat and own[1] < own[0].nv for own in found]
+    modal = np.array([float(own is not None and own[1] >= own[0].nv) for own in found])
+    return flat, modal, [0 if own is None else own[0].q_slice.start + own[1] for own in found]
+
+
 @lru_cache(maxsize=16)
 def _places(model: Model, frame: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random coordinates (p, nq) and the poses that they bring the frame to, as rows (p, 12) of `_row`."""
+    """Random coordinates (p, nq), nothing bent, and the poses that they bring the frame to, as rows (p, 12) of
+    `_row`."""
     q = model.random(np.random.default_rng(seed), (PLACES,))
+    q[:, _modal(model)] = 0.0
     return q, _row(forward_kinematics(model, q, frame))
+
+
+def _modal(model: Model) -> list[int]:
+    """Where modal coordinates stand in q."""
+    return [i for body in model.bodies for i in range(body.mode_q_slice.start, body.mode_q_slice.stop)]
 
 
 def _row(poses: np.ndarray) -> np.ndarray:
@@ -103,6 +120,12 @@ class PoseSearch:
         turn = np.nan_to_num(self.poses[:, :3, :3]).reshape(-1, 9)
         self.rows = np.concatenate([turn, np.nan_to_num(self.poses[:, :3, 3])], axis=-1)
         self.kernel = _step_kernel(self.model, self.frame)
+        self.modal = _modal(self.model)
+        self.bent = np.zeros((len(self.poses), len(self.modal)))
+
+    def bend(self, first: np.ndarray) -> None:
+        """Let bodies stay bent as they are at configurations (n, nq), one a target."""
+        self.bent = first[:, self.modal]
 
     def near(self, rows: np.ndarray, tries: np.ndarray) -> np.ndarray:
         """The random places (n, nq) that bring the frame nearest to some targets, each time of others."""
@@ -114,7 +137,9 @@ class PoseSearch:
             own, group = chosen == number, groups[number]
             apart = 0.5 * np.sum(group**2, axis=-1) - poses[own] @ group.T
             found[own] = number * GROUP + np.argmin(apart, axis=-1)
-        return q[found]
+        begun = q[found]
+        begun[:, self.modal] = self.bent[rows]
+        return begun
 
     def run(self, first: np.ndarray, good: np.ndarray, starts: int) -> Stop:
         """The ends of the searches from `first` (n, nq) of the `good` targets (n,): the nearest of up to `starts`."""

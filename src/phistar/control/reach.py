@@ -73,10 +73,11 @@ def explained(model: Model, frame: str, target: np.ndarray, end: Stop, i: int, r
 
 def greatest_reach(model: Model, frame: str) -> tuple[np.ndarray, float]:
     """A point of the world that the first joint turns or slides about, and how far from it the frame can be at most:
-    the lengths of all offsets and slides on the way, added up."""
+    the lengths of all offsets and slides on the way, added up; infinitely far where a body on the way bends."""
     place, body, far = model.frame(frame).placement.translation, model.frame(frame).body, 0.0
     while body >= 0:
         far += float(np.linalg.norm(place)) + _slide(model.joints[body].kind)
+        far = np.inf if model.bodies[body].modes else far
         place, last = model.bodies[body].placement.translation, body
         body = model.parents[last]
     return np.asarray(place, dtype=float), far

@@ -79,16 +79,38 @@ class Mechanism(ABC):
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
         """a(k), (…, w, 1); `above` is the parent's velocity."""
 
-    def apply(self, function: str, k: int, arguments: list[Block], above: Callable[[], Block]) -> Block:
-        """A memoryless function of blocks; `above` gives the parent's velocity."""
+    def apply(self, function: str, k: int, arguments: list[Block], above: Callable[[str], Block]) -> Block:
+        """A memoryless function of blocks; `above` gives the parent's velocities, by their fields."""
         if function == "bias_acceleration":
             velocity, v = arguments
-            return self.bias_acceleration(k, velocity, above(), v)
+            return self.bias_acceleration(k, velocity, above("V"), v)
+        if function == "reference_acceleration":
+            velocity, v, reference, v_r = arguments
+            return self.reference_acceleration(k, velocity, v, reference, v_r, above("V"), above("Vᵣ"))
+        if function == "reference_force":
+            return self.reference_force(k, *arguments)
         if function == "bias_force":
             return self.bias_force(k, *arguments)
         if function in OF_BLOCKS:
             return FORMULAS[function](None, k, *arguments)
         raise refused(function.replace("_", " "))
+
+    def reference_acceleration(
+        self,
+        k: int,
+        velocity: np.ndarray,
+        v: np.ndarray,
+        reference: np.ndarray,
+        v_r: np.ndarray,
+        above: Any,
+        reference_above: Any,
+    ) -> np.ndarray:
+        """a_r(k), (…, w, 1); `above` and `reference_above` are the parent's velocity and reference velocity."""
+        raise refused("accelerations of a reference velocity")
+
+    def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """b_r(k), (…, w, 1)."""
+        raise refused("forces of a reference velocity")
 
     def inertial_force(self, mass: np.ndarray, velocity: np.ndarray, alpha: Block) -> np.ndarray:
         """Mα + b, where both are fused."""

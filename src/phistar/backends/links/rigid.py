@@ -62,7 +62,7 @@ class SixWide(Mechanism):
     def bias_acceleration(self, k: int, velocity: np.ndarray, above: Any, v: np.ndarray) -> np.ndarray:
         return link.bias_acceleration(self.plain, k, velocity, v)
 
-    def apply(self, function: str, k: int, arguments: list[Block], above: Callable[[], Block]) -> Block:
+    def apply(self, function: str, k: int, arguments: list[Block], above: Callable[[str], Block]) -> Block:
         return FORMULAS[function](self.plain, k, *arguments)
 
     # φ acting

@@ -12,6 +12,7 @@ a(k) = [0; φ*(c,k)a_c + a_joint]. Node rotations are exact, so that energy and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import factorial
@@ -23,6 +24,7 @@ from phistar.backends.links import values as link
 from phistar.backends.links.mass_points import MassPoints, points_at
 from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.rigid import RigidLinks
+from phistar.backends.links.two_velocities import reference_acceleration, reference_force
 from phistar.backends.links.values import Links
 from phistar.model import FlexibleInertia, Model
 from phistar.spatial import cross, force_transform, skew, times, transposed
@@ -61,6 +63,30 @@ class Node:
         linear = cross(omega, cross(omega, self.place) + 2.0 * moving) + bent
         back = transposed(self.turn)
         return np.concatenate([np.matmul(back, angular[..., None]), np.matmul(back, linear[..., None])], axis=-2)
+
+    def reference_bias(self, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """a_r, (…, 6, 1): what is left of the rate of A V̄_r at V̄ when V̄_r does not change.
+
+        a is quadratic in V̄, of which this is the form in two: the symmetric one, and with α = ½ω_r × ω of the body and
+        α_j of the node A[0; α; 0] − [α_j; 0]. It is the symmetric form alone for V̄_r = V̄.
+        """
+        seen, seen_r = (np.matmul(self.motion, x) for x in (velocity, reference))
+        turned = np.matmul(self.motion, half_turn(velocity, reference))
+        own = half_turn(seen, seen_r)
+        return polarized(self.bias, velocity, reference) + turned - own
+
+
+def polarized(form: Callable[[np.ndarray], np.ndarray], x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The symmetric bilinear form B(x, y) of a quadratic one, B(x, x) = form(x)."""
+    return 0.25 * (form(x + y) - form(x - y))
+
+
+def half_turn(velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """[0; ½ω_r × ω; 0], (…, w, 1), of two velocities (…, w, 1)."""
+    m = velocity.shape[-2] - 6
+    spin = 0.5 * cross(reference[..., m : m + 3, 0], velocity[..., m : m + 3, 0])[..., None]
+    above, below = np.zeros((*spin.shape[:-2], m, 1)), np.zeros(spin.shape)
+    return np.concatenate([above, spin, below], axis=-2)
 
 
 def node_at(body: FlexibleInertia, j: int, eta: np.ndarray) -> Node:
@@ -220,6 +246,33 @@ class WideLinks(Mechanism):
             own = own + link.outward(self.plain.rotation[k], self.plain.offset[k], carried)
         return np.concatenate([np.zeros((*own.shape[:-2], m, 1)), own], axis=-2)
 
+    def reference_acceleration(
+        self,
+        k: int,
+        velocity: np.ndarray,
+        v: np.ndarray,
+        reference: np.ndarray,
+        v_r: np.ndarray,
+        above: Any,
+        reference_above: Any,
+    ) -> np.ndarray:
+        """a_r(k), (…, w, 1)."""
+        m, joint = self.model.bodies[k].modes, self.model.joints[k]
+        both = velocity[..., m:, :], v[..., : joint.nv, :], reference[..., m:, :], v_r[..., : joint.nv, :]
+        own = reference_acceleration(self.plain, k, *both)
+        parent, node = self.model.parents[k], self.model.bodies[k].node
+        if parent >= 0 and node >= 0 and above is not None and reference_above is not None:
+            carried = self.node(parent, node).reference_bias(above, reference_above)
+            own = own + link.outward(self.plain.rotation[k], self.plain.offset[k], carried)
+        return np.concatenate([np.zeros((*own.shape[:-2], m, 1)), own], axis=-2)
+
+    def reference_force(self, k: int, mass: np.ndarray, velocity: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        """b_r(k), (…, w, 1): the symmetric form of b, and M[0; ½ω_r × ω; 0], which makes dℳ/dt − 2C skew."""
+        if not self.model.bodies[k].modes:
+            return reference_force(mass, velocity, reference)
+        own = polarized(lambda x: self.bias_force(k, mass, x), velocity, reference)
+        return own + np.matmul(mass, half_turn(velocity, reference))
+
     def pose(self, k: int, above: Any) -> tuple[np.ndarray, np.ndarray]:
         """Where link k is in the world, (R, p), given its parent's."""
         body = self.model.bodies[k]
@@ -267,11 +320,20 @@ def mechanism_at(model: Model, q: Any, frames: tuple[str, ...] = ()) -> Mechanis
     """The links of a model at q (…, nq), floats or traced scalars: rigid ones, bodies that bend, or compound ones."""
     if model.embedding is not None:
         return model.embedding.mechanism(q, frames)
-    return wide_links(model, q, frames) if model.is_flexible else RigidLinks(link.links_at(model, q, frames))
+    return tree_links(model, q, frames)
+
+
+def tree_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> RigidLinks | WideLinks:
+    """The links of a tree at q (…, nq), floats or traced scalars, each a body on its joint."""
+    return wide_links(model, q, frames) if model.is_flexible else RigidLinks(link.joint_links(model, q, frames))
 
 
 def wide_links(model: Model, q: Any, frames: tuple[str, ...] = ()) -> WideLinks:
     """The links of a model with bodies that bend at q (…, nq), floats or traced scalars."""
-    q = np.asarray(q)
-    eta = tuple(q[..., body.mode_q_slice] if body.modes else None for body in model.bodies)
-    return WideLinks(link.joint_links(model, q, frames), eta)
+    return bent_links(link.joint_links(model, q, frames))
+
+
+def bent_links(plain: Links) -> WideLinks:
+    """The links that joints and placements give, with bodies that bend."""
+    q = np.asarray(plain.q)
+    return WideLinks(plain, tuple(q[..., body.mode_q_slice] if body.modes else None for body in plain.model.bodies))

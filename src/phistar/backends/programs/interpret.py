@@ -173,7 +173,7 @@ class _Machine(BlockDomain):
             return self.links.pose(at, self.above("X", at))
         if function in UNTURNED:
             return arguments[0]
-        return self.links.apply(function, at, arguments, lambda: self.above("V", at))
+        return self.links.apply(function, at, arguments, lambda name: self.above(name, at))
 
     def operator(self, name: str, transposed: bool, x: Block) -> Block:
         if name == "U_task":
@@ -227,7 +227,7 @@ class _Machine(BlockDomain):
         carried = self.links.carried(k, self.above(rate.name, k), self.above(other.name, k))
         if call.function == WAY:
             return carried
-        own = self.links.apply("joint_acceleration", k, [self.value(x, k) for x in call.arguments], lambda: None)
+        own = self.links.apply("joint_acceleration", k, [self.value(x, k) for x in call.arguments], lambda _: None)
         return own + carried
 
     def move(self, term: Term, k: int) -> Block:

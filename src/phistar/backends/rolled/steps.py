@@ -277,7 +277,7 @@ class StepTracer(BlockDomain):
         if function in AXES:
             plain = arguments[0] is None or self.kind.has_body_axes
             return arguments[0] if plain else AXES[function](self.in_body(), arguments[0])
-        return self.link.apply(function, at, arguments, lambda: None if self.kind.is_root else self.parent("V"))
+        return self.link.apply(function, at, arguments, lambda x: None if self.kind.is_root else self.parent(x))
 
     def move(self, term: Term, at: int) -> Block:
         record, root, name = self.record, self.kind.is_root, getattr(term, "name", "")
