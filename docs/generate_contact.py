@@ -16,8 +16,9 @@ import numpy as np
 
 import phistar as ps
 from phistar.contact.surface import Surface, normal_force
+from phistar.plant.course_columns import TIME
 from phistar.plant.session import PlantState
-from phistar.sim.extrapolation import long_step
+from phistar.sim.extrapolation import Extrapolation
 from phistar.sim.motion import Motion
 from phistar.sim.world import World
 
@@ -68,11 +69,12 @@ def law(folder: Path) -> None:
 def extrapolated(world: World, state: PlantState, count: int) -> float:
     """Where a swing of 0.02 s ends, by long steps of one length."""
     session = world.session()
-    for _ in range(count):
-        tried = long_step(world, session, state, lambda *given: None, 0.0, 0.02 / count, 1e-6, 1e-9)
-        assert tried is not None
-        state = tried.state
-    return float(state.q[0])
+    session.load(state)
+    steps = Extrapolation(session, 1e3, 0.02 / count, rows=(5, 5))
+    steps.begin(0.0, 0.02 / count)
+    while steps.numbers[TIME] < 0.02:
+        steps.advance(0.02, each=False)
+    return float(session.state().q[0])
 
 
 def orders(folder: Path) -> None:

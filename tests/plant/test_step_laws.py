@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-import phistar.plant.engine as engine
+import phistar.plant.engine_tables as engine_tables
 from phistar.constraints import columns as c
 from phistar.plant.engine import Engine
 
@@ -81,7 +81,7 @@ def test_a_step_that_is_made_again_for_want_of_room_is_the_same_step(monkeypatch
     builder.body("cart", joint=ps.Prismatic(axis=(1, 0, 0), friction=1000.0), inertia=inertia)
 
     def rates(fewest):
-        monkeypatch.setattr(engine, "FEWEST", fewest)
+        monkeypatch.setattr(engine_tables, "FEWEST", fewest)
         plant = ps.Plant(gravity=(0, 0, 0))
         plant.add(builder.build(), "robot")
         walls = []

@@ -9,7 +9,8 @@ import pytest
 import phistar as ps
 from phistar.constraints import columns as c
 from phistar.contact.surface import Surface, normal_energy
-from phistar.sim.extrapolation import long_step
+from phistar.plant.course_columns import TIME
+from phistar.sim.extrapolation import Extrapolation
 from phistar.sim.motion import Motion
 from tests.worlds import world_of
 
@@ -157,10 +158,16 @@ def test_errors_fall_at_the_methods_order():
     start = world.start([0.1012], [0.0])
 
     def long(count):
-        state, session = start, world.session()
-        for _ in range(count):
-            state = long_step(world, session, state, lambda *given: None, 0.0, 0.02 / count, 1e-6, 1e-9).state
-        return state.q[0]
+        session = world.session()
+        session.load(start)
+        steps = Extrapolation(session, 1e3, 0.02 / count, rows=(5, 5))
+        steps.begin(0.0, 0.02 / count)
+        made = 0
+        while steps.numbers[TIME] < 0.02:
+            steps.advance(0.02, each=False)
+            made += steps.made
+        assert made == count
+        return session.state().q[0]
 
     exact = long(160)
     errors = [abs(long(count) - exact) for count in (10, 20, 40)]

@@ -52,7 +52,8 @@ GROUPS, READY, STRIDE, BODIES, REDRIVEN = range(20, 25)
 TELLING, PLACES, MET, LOOKING, STOPPED, WHOLE, BLOCKS_MADE, SPANS_MADE, LONG_TREES, BALLS = range(25, 35)
 WIDEST = 35  # rates of the largest tree: the length of a row of `screw_of`
 LOOP_GROUPS = 36  # of loops, each of which has a kernel
-COUNTS = 37
+JOINS = 37  # whether the books of a step go on from those of the one before
+COUNTS = 38
 
 # `numbers`, floats
 STEP, RESIDUAL, WORST, NEAREST, LENGTH, GRAVITY, SETTLED = 0, 1, 2, 3, 4, 5, 8

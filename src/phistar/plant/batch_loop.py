@@ -25,8 +25,9 @@ from phistar.constraints.columns import (
 )
 from phistar.plant.impacts import any_lively, excuse, first_impact
 from phistar.plant.step_loop import STEPS, STUCK, begin_step, prepare, solve_part, step
+from phistar.plant.tolerance_loop import TO_TOLERANCE, course
 
-STEP_ONLY, DRIVE_ONLY, SCENES_THROUGH, PART_ONLY = range(4)
+STEP_ONLY, DRIVE_ONLY, SCENES_THROUGH, PART_ONLY, TO_A_TOLERANCE = range(5)
 
 # `batch`: what to do, numbers of scenes, steps and rates; how many contacts a scene remembers; the number of lanes;
 # whether every step has a command of its own and is kept; entries of a command, actuators, and the line of commands
@@ -221,6 +222,9 @@ def serve(m: Arrays) -> None:
     if m.batch[MODE] == DRIVE_ONLY:
         drive(m)
         return
+    if m.batch[MODE] == TO_A_TOLERANCE:
+        course(m)
+        return
     all_scenes(m)
 
 
@@ -238,4 +242,4 @@ ROLLS = (
         all_scenes,
     ),
 )
-SERVES = (*ROLLS, solve_first, serve)
+SERVES = (*ROLLS, *TO_TOLERANCE, solve_first, serve)

@@ -110,26 +110,25 @@ class _Course:
                 raise ShapeError(f"Tolerances are rtol between 0 and 1 and atol of 0 or more; {told}.")
         self.session, self.step, self.to_tolerance = session, step, rtol is not None
         self.motion = Motion(World(plant.system), None, rtol or 1e-6, atol or 0.0, session=session)
-        self.moment = self.motion.here(begin, step if rtol is None else min(FIRST, step))
+        self.moment = self.motion.here(begin, step)
+        if self.to_tolerance:
+            self.motion.begin(begin, min(FIRST, step))
 
     def advance(self, number: int, events: list[Event]) -> tuple[float, int]:
         """Advance by one sample; return the largest error in units of the tolerance, and the number of steps."""
         engine, until = self.session.engine, (number + 1) * self.step
         telling, engine.counts[c.TELLING] = engine.counts[c.TELLING], 1
-        error, steps = 0.0, 0
         try:
             if self.to_tolerance:
-                self.moment = self.moment._replace(state=self.session.state())  # with the command on its way
-                moments = self.motion.onward(self.moment, [until])
-            else:
-                moments = self.motion.onward_by(self.step, self.moment, [until])
-            for moment in moments:
-                self.moment, steps = moment, steps + 1
-                error = max(error, (moment.step.error or 0.0) if moment.step is not None else 0.0)
+                arrival = self.motion.to(until)
+                events += arrival.events
+                return arrival.error, arrival.steps
+            for moment in self.motion.onward_by(self.step, self.moment, [until]):
+                self.moment = moment
                 events += moment.events
+            return 0.0, 0
         finally:
             engine.counts[c.TELLING] = telling
-        return (error, steps) if self.to_tolerance else (0.0, 0)
 
 
 def _start(plant: Plant, q0: Any, v0: Any, start: PlantState | str | None) -> PlantState:

@@ -140,6 +140,10 @@ class Session:
         self._last = PlantState(q, v, (*(x.copy() for x in memory), *exact))
         return self._last
 
+    def forget(self) -> None:
+        """The state that was given out last is no longer the present one."""
+        self._last = None
+
     def advance(self, h: float) -> None:
         """Take one step; raise if it fails."""
         engine, self._last = self.engine, None

@@ -28,6 +28,7 @@ from phistar.constraints.columns import (
     IMPACTS,
     IMPULSE,
     ITERATIONS,
+    JOINS,
     LAW,
     LENGTH,
     LIMIT,
@@ -291,9 +292,10 @@ def advance(m: Arrays, h: float) -> bool:
 
 
 def begin_step(m: Arrays) -> None:
-    m.counts[ITERATIONS], m.counts[SUBSTEPS], m.counts[FAILED], m.counts[IMPACTS] = 0, 0, 0, 0
-    m.numbers[RESIDUAL] = 0.0
-    clear_books(m)
+    if m.counts[JOINS] == 0:
+        m.counts[ITERATIONS], m.counts[SUBSTEPS], m.counts[FAILED], m.counts[IMPACTS] = 0, 0, 0, 0
+        m.numbers[RESIDUAL] = 0.0
+        clear_books(m)
     if m.counts[READY] != 1:
         if m.counts[READY] == 0:
             read_free(m, m.counts[FIRST_TREE])

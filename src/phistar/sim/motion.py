@@ -10,8 +10,9 @@ import numpy as np
 
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError
+from phistar.plant import course_columns as k
 from phistar.plant.session import Diverged, PlantState, Session, Stuck
-from phistar.sim.extrapolation import Tried, long_step
+from phistar.sim.extrapolation import Extrapolation
 from phistar.sim.step_records import Step, told
 from phistar.sim.trajectory import Event
 from phistar.sim.world import Penetration, World
@@ -19,11 +20,7 @@ from phistar.sim.world import Penetration, World
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
 Into = Callable[[Session, float, np.ndarray, np.ndarray], None]  # gives a session what drives its next step
 
-ORDER = 5
-LARGEST_TURN = 0.2  # rad or m that a joint may change in one step
-SHORTEST = 1e-10  # s
 FASTEST = 1e6  # rad/s and m/s: no mechanism moves so fast; what does has diverged
-LAST = 1e-5  # of the margin: nearer to it, what leaves has left
 
 
 class Missed(PhistarError):
@@ -56,6 +53,14 @@ class Moment(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
+class Arrival(NamedTuple):
+    """Events on the way to a time, the largest error of a step in units of the tolerance, and how many there were."""
+
+    events: list[Event]
+    error: float
+    steps: int
+
+
 class Motion:
     """A world in motion under `control(t, q, v)`, by steps of one length or to the tolerances rtol and atol. In place
     of a control, `into` gives the session what drives it; without either it keeps the forces and servos it has."""
@@ -74,6 +79,9 @@ class Motion:
         self.world, self.control, self.rtol, self.atol, self.longest = world, control, rtol, atol, longest
         self.session = session or world.session()
         self._now: PlantState | None = None
+        self._touching = NOTHING
+        drive = None if control is None and into is None else self._drive
+        self._long = Extrapolation(self.session, atol + rtol, longest, drive)
 
     def moments(self, start: PlantState, begin: float, stops: Iterable[float]) -> Iterator[Moment]:
         """Yield moments from `begin` on, exactly at all `stops`, which rise."""
@@ -111,34 +119,56 @@ class Motion:
 
     def onward(self, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
         """Yield the moments after one, the same whether it was just reached or read from a file."""
-        ahead = iter(stops)
-        end, wanted = next(ahead, None), moment.wanted
-        while end is not None:
-            time, state = moment.time, moment.state
-            if time >= end:
-                end = next(ahead, None)
-                continue
-            step = min(wanted, end - time, self._limit(state, min(wanted, end - time)))
-            tried = long_step(self.world, self.session, state, self._drive, time, step, self.rtol, self.atol)
-            if tried is not None and self._looked(tried.state, step) <= 0.0:
-                tried = None
-            if tried is None or not (tried.error <= 1.0 or self._may_bounce_or_not(tried, step, state)):
-                wanted = self._shorter(tried, step, time, state)
-                continue
-            grown = step * float(np.clip(0.9 * max(tried.error, 1e-10) ** (-1.0 / ORDER), 0.2, 4.0))
-            wanted = min(max(grown, wanted if tried.error < 0.1 else 0.0), self.longest)  # a cut step tells little
-            until = end if time + step >= end - SHORTEST else time + step
-            self._now = None
-            moment = self._arrived(moment, tried.step, tried.state, until, wanted)
-            yield moment
+        if moment.state is not self._now:
+            self.session.load(moment.state)
+        self._long.begin(moment.time, moment.wanted)
+        for end in stops:
+            while moment.time < end:
+                moment = self._long_step(moment, end, True)
+                yield moment
+
+    def begin(self, time: float, wanted: float) -> None:
+        """Prepare `to`: the session's present state is that of a time, and a step is wanted."""
+        self._touching, self._now = NOTHING, None
+        self._long.begin(time, wanted)
+
+    def to(self, end: float) -> Arrival:
+        """Go on from where the last call ended, or from where it began, without telling every step."""
+        events: list[Event] = []
+        error, steps, why = 0.0, 0, k.CHANGED
+        while why == k.CHANGED:
+            begun = float(self._long.numbers[k.TIME])
+            why, numbers = self._long.advance(end, False), self._long.numbers
+            error, steps = max(error, float(numbers[k.LARGEST])), steps + self._long.made
+            if why == k.TOO_SHORT:
+                raise Missed(self._missed(float(numbers[k.TIME]), float(numbers[k.WANTED])))
+            v, time = self.session.engine.v, float(numbers[k.TIME])
+            if not float(v @ v) < FASTEST**2:
+                raise Diverged(self._diverging(begun, time, v))
+            if why == k.CHANGED:
+                step, before = told(self.world, self.session, float(numbers[k.TOOK])), self._touching
+                self._touching = _touching(step, before)
+                events += _events(self.world, float(numbers[k.BEGUN]), time, step, before, self._touching)
+        return Arrival(events, error, steps)
+
+    def _long_step(self, moment: Moment, end: float, each: bool) -> Moment:
+        self._now = None
+        why, numbers = self._long.advance(end, each), self._long.numbers.tolist()
+        if why == k.TOO_SHORT:
+            raise Missed(self._missed(numbers[k.TIME], numbers[k.WANTED]))
+        step = told(self.world, self.session, numbers[k.TOOK])._replace(error=numbers[k.LARGEST])
+        moved = self._arrived(moment, step, self.session.state(), numbers[k.TIME], numbers[k.WANTED])
+        self._now = moved.state
+        return moved
 
     def onward_by(self, step: float, moment: Moment, stops: Iterable[float]) -> Iterator[Moment]:
         """The same by steps of one length."""
         for end in stops:
             count, origin = max(1, ceil((end - moment.time) / step - 1e-9)), moment.time
             short = (end - origin) / count
-            for k in range(1, count + 1):
-                moment = self._plain_step(moment, end if k == count else origin + k * short, short)
+            for number in range(1, count + 1):
+                until = end if number == count else origin + number * short
+                moment = self._plain_step(moment, until, short)
                 yield moment
 
     def _plain_step(self, moment: Moment, until: float, length: float) -> Moment:
@@ -192,21 +222,6 @@ class Motion:
         nearest = float(self.session.engine.numbers[c.NEAREST])
         return nearest if nearest < 1e299 else np.inf
 
-    def _limit(self, state: PlantState, step: float) -> float:
-        """No joint changes by more than LARGEST_TURN; what comes near arrives at its margin first, (d − ε)/(−ḋ)
-        (WD89 §2.5), and what leaves does too: short steps that all end outside would miss its last push."""
-        fastest = float(np.max(np.abs(state.v), initial=0.0))
-        limit = LARGEST_TURN / fastest if fastest > 0.0 else np.inf
-        self._looked(state, min(step, limit))
-        table = self._contacts
-        if len(table):
-            margin, rates = table[:, c.MARGIN], table[:, c.RATE + 2]
-            outside = table[:, c.GAP] + table[:, c.OFFSET] - margin
-            arriving = (outside > 1e-3 * margin) & (rates < 0.0) | (outside < -LAST * margin) & (rates > 0.0)
-            if np.any(arriving):
-                limit = min(limit, 0.999 * float(np.min(-outside[arriving] / rates[arriving])))
-        return max(limit, 10 * SHORTEST)
-
     def _pair_name(self, contact: int) -> str:
         a, b = self.session.engine.tables["contact_wholes"][contact, [c.SHAPE_A, c.SHAPE_B]]
         return self.world.pair_name(int(self.world.pair_numbers[0][a, b]))
@@ -221,22 +236,12 @@ class Motion:
 
     # What cannot go on
 
-    def _may_bounce_or_not(self, tried: Tried, step: float, state: PlantState) -> bool:
-        """Whether a step misses the tolerance because a contact closes at the very speed below which nothing bounces:
-        however short it is, one half of the steps bounces and the other does not, and both are as right."""
-        jump = float(np.max(np.abs(tried.state.v - state.v), initial=0.0))
-        return step < SHORTEST and jump < 4.0 * float(self.session.engine.numbers[c.SLOWEST])
-
-    def _shorter(self, tried: Tried | None, step: float, time: float, state: PlantState) -> float:
-        if step < SHORTEST:
-            raise Missed(
-                f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance; "
-                f"nearest to meeting are {self._nearest(state, step)}. Give their surface more strength, which "
-                "fast bodies need, or loosen rtol."
-            )
-        if tried is None or not np.isfinite(tried.error):
-            return 0.25 * step
-        return step * float(np.clip(0.9 * tried.error ** (-1.0 / ORDER), 0.1, 0.7))
+    def _missed(self, time: float, step: float) -> str:
+        return (
+            f"At t = {time:.6g} s the motion cannot go on: steps of {step:.1e} s still miss the tolerance; "
+            f"nearest to meeting are {self._nearest(self.session.state(), step)}. Give their surface more strength, "
+            "which fast bodies need, or loosen rtol."
+        )
 
     def _stuck(self, state: PlantState, length: float, error: Diverged) -> str:
         if isinstance(error, Stuck):

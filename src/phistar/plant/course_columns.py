@@ -1,0 +1,26 @@
+"""Columns of the tables of a course, steps that keep a tolerance."""
+
+from __future__ import annotations
+
+# `course`: the time, where it ends, the step wanted next, the tolerance (m and rad), the longest step; of the step
+# that was last made its begin, length and error in units of the tolerance; the largest of these errors; when the
+# forces of a short step are asked for; `numbers[SETTLED]` at the start of a step
+TIME, UNTIL, WANTED, TOLERANCE, LONGEST, BEGUN, TOOK, STEP_ERROR, LARGEST, AT_TIME, START_SETTLED = range(11)
+COURSE_FLOATS = 11
+
+# `course_wholes`: rows of the tableau at most and at least; entries of a row, those there is room for, and of them the
+# first of trees, of rows' memories, of books and of contacts; coordinates and rates of the model; steps that were made,
+# whether each of them ends the call, why it ended; whether Python gives forces, and the address of its function;
+# contacts at the start of a step, how many all rows have (−1: they differ), and how many touches the last step had
+MOST_ROWS, FEWEST_ROWS, WIDTH, ENTRIES_ROOM, TREES_AT, MEMORIES_AT, BOOKS_AT, CONTACTS_AT = range(8)
+ALL_COORDINATES, ALL_RATES, STEPS_MADE, EACH_STEP, ENDED, DRIVEN, DRIVEN_BY, START_CONTACTS, SAME, TOUCHES = range(
+    8, 18
+)
+COURSE_WHOLES = 18
+
+ARRIVED, CHANGED, NO_ROOM, TOO_SHORT = range(4)
+
+# Entries of a free body: centre of mass, quaternion, its velocity, angular momentum about the world's origin, ω
+CENTER_AT, QUATERNION_AT, VELOCITY_AT, MOMENT_AT, SPIN_AT = 0, 3, 7, 10, 13
+FREE_ENTRIES = 16
+BOOKS = 8  # work, loss and the impulse from outside

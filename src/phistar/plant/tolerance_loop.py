@@ -1,0 +1,258 @@
+"""Steps to a tolerance as compiled loops: 1, 2, 3 … short steps over the same time, extrapolated to infinitely many.
+
+A plant's step is of first order and takes stiff contact; where motion is smooth its error is a series in h, whose first
+terms cancel in Aitken-Neville's tableau (Hairer and Wanner, Solving ODEs II, §IV.9). How far the last two columns
+differ says how far to trust the result: in places alone, m and rad, as rates jump where bodies meet.
+"""
+
+from __future__ import annotations
+
+from phistar.backends.code.native import Arrays
+from phistar.constraints.columns import (
+    BOUND,
+    CONTACTS,
+    FAILED,
+    FULL,
+    GAP,
+    JOINS,
+    LAW,
+    LENGTH,
+    LIMIT_LAW,
+    LONG_TREES,
+    MARGIN,
+    MET,
+    MET_LAST,
+    MET_SLIDES,
+    NEAREST,
+    OFFSET,
+    RATE,
+    READY,
+    ROW_IMPULSE,
+    ROW_Q,
+    ROW_RATE,
+    ROWS,
+    SIGN,
+)
+from phistar.constraints.constraint_rates import contact_rates
+from phistar.geometry.broad_phase import look
+from phistar.plant.contact_jacobians import jacobians
+from phistar.plant.course_columns import (
+    ALL_RATES,
+    ARRIVED,
+    AT_TIME,
+    BEGUN,
+    CHANGED,
+    DRIVEN,
+    DRIVEN_BY,
+    EACH_STEP,
+    ENDED,
+    FEWEST_ROWS,
+    LARGEST,
+    LONGEST,
+    MOST_ROWS,
+    NO_ROOM,
+    STEP_ERROR,
+    STEPS_MADE,
+    TIME,
+    TOLERANCE,
+    TOO_SHORT,
+    TOOK,
+    TOUCHES,
+    UNTIL,
+    WANTED,
+)
+from phistar.plant.course_states import (
+    AHEAD,
+    COURSE_STATES,
+    extrapolate,
+    gather_state,
+    keep_start,
+    reach_state,
+    return_to_start,
+    widest_error,
+)
+from phistar.plant.impacts import give
+from phistar.plant.step_loop import STUCK, begin_step, prepare, step
+from phistar.plant.tree_columns import ask
+
+SHORTEST = 1e-10  # s
+LARGEST_TURN = 1.0  # rad or m that a rate may move in one step
+LAST = 1e-5  # of the margin: nearer to it, what leaves has left
+
+
+def make_row(m: Arrays, h: float, count: int) -> bool:
+    """h seconds in so many short steps, their books joined; False where one cannot be made."""
+    short = h / count
+    m.counts[JOINS] = 0
+    for number in range(count):
+        if m.course_wholes[DRIVEN] > 0:
+            m.course[AT_TIME], m.numbers[LENGTH] = m.course[TIME] + number * short, short
+            ask(m.course_wholes[DRIVEN_BY], 0)
+            if m.counts[FULL] > 0:
+                return False
+        m.numbers[LENGTH] = short
+        step(m)
+        if m.counts[FULL] > 0 or m.counts[FAILED] >= STUCK:
+            return False
+        m.counts[JOINS] = 1
+    return True
+
+
+def joints_within(m: Arrays) -> bool:
+    """Whether no joint was extrapolated beyond a limit that it was inside of."""
+    for r in range(m.counts[ROWS]):
+        if m.row_wholes[r, LAW] == LIMIT_LAW and m.row_wholes[r, ROW_RATE] >= 0:
+            q, sign, bound = m.row_wholes[r, ROW_Q], m.rows[r, SIGN], m.rows[r, BOUND]
+            if sign * (m.q[q] - bound) <= 0.0 and sign * (m.start_q[q] - bound) > 0.0:
+                return False
+    return True
+
+
+def attempt(m: Arrays, h: float) -> bool:
+    """A long step, whose error is told; False, back at its start, where it misses the tolerance or cannot be made."""
+    keep_start(m)
+    m.course[STEP_ERROR] = 1e300
+    most = m.course_wholes[MOST_ROWS]
+    for row in range(most):
+        if row > 0:
+            return_to_start(m)
+        if not make_row(m, h, row + 1):
+            break
+        gather_state(m, row)
+        extrapolate(m, row)
+        if row + 1 >= m.course_wholes[FEWEST_ROWS]:
+            error = widest_error(m, row) / m.course[TOLERANCE]
+            m.course[STEP_ERROR] = error if error < 1e300 else 1e300
+            if error <= 1.0:
+                m.course[WANTED] = next_step(m, h, row + 1)
+                reach_state(m, row)
+                look(m, m.course[WANTED])
+                jacobians(m)
+                if m.numbers[NEAREST] > 0.0 and joints_within(m):
+                    return True
+                m.course[STEP_ERROR] = 1e300
+                break
+    return_to_start(m)
+    return False
+
+
+def scaled(error: float, order: int, least: float, most: float) -> float:
+    """0.9/error^(1/order) between bounds, by Newton's method from above."""
+    factor = 1.0
+    for _ in range(order):
+        factor *= 0.9
+    y, aim = most, factor / max(error, 1e-30)
+    for _ in range(40):
+        power = 1.0
+        for _ in range(order - 1):
+            power *= y
+        y = max(y - (power * y - aim) / (order * power), least)
+    return min(y, most)
+
+
+def next_step(m: Arrays, h: float, order: int) -> float:
+    """The step that is wanted after one of h; a cut one tells little of how long it might have been."""
+    grown = h * scaled(m.course[STEP_ERROR], order, 0.2, 4.0)
+    kept = m.course[WANTED] if m.course[STEP_ERROR] < 0.1 else 0.0
+    return min(max(grown, kept), m.course[LONGEST])
+
+
+def look_ahead(m: Arrays) -> None:
+    """The contacts of the state as it stands, up to those that may act within the step that is wanted."""
+    if m.counts[READY] != 1:
+        m.numbers[LENGTH] = m.course[WANTED]
+        m.counts[JOINS] = 0
+        begin_step(m)
+        m.counts[READY] = 1
+
+
+def arrival(m: Arrays, h: float) -> float:
+    """When, within h, what comes near first arrives at its margin, (d − ε)/(−ḋ) (WD89 §2.5), or what leaves does: rates
+    jump there, and what jumps inside a step spoils its estimate. What is too slow to lead astray may."""
+    if m.counts[LONG_TREES] > 0:
+        prepare(m, h)
+    give(m, 0)
+    first = h
+    for c in range(m.counts[CONTACTS]):
+        contact_rates(m, c, RATE)
+        margin, rate = m.contacts[c, MARGIN], m.contacts[c, RATE + 2]
+        outside = m.contacts[c, GAP] + m.contacts[c, OFFSET] - margin
+        meets = (outside > 1e-3 * margin and rate < 0.0) or (outside < -LAST * margin and rate > 0.0)
+        if meets and abs(rate) * (h + AHEAD) > m.course[TOLERANCE]:
+            first = min(first, -0.999 * outside / rate)
+    return max(first, 10.0 * SHORTEST)
+
+
+def shorter(m: Arrays, h: float) -> float:
+    """The step to try after one of h that failed."""
+    if not m.course[STEP_ERROR] < 1e300:
+        return 0.25 * h
+    return h * scaled(m.course[STEP_ERROR], m.course_wholes[MOST_ROWS], 0.1, 0.7)
+
+
+def longest_turn(m: Arrays, h: float) -> float:
+    """A step within which no rate moves anything too far."""
+    fastest = 0.0
+    for j in range(m.course_wholes[ALL_RATES]):
+        fastest = max(fastest, abs(m.rates[j]))
+    return min(h, max(LARGEST_TURN / fastest, 10.0 * SHORTEST)) if fastest > 0.0 else h
+
+
+def touches_change(m: Arrays) -> bool:
+    """Whether the last step met, or left, or began to slide on something else than the one before."""
+    same, found = True, 0
+    for i in range(m.counts[MET]):
+        if m.met[i, MET_LAST] > 0.0:
+            slides = 1 if m.met[i, MET_SLIDES] > 0.0 else 0
+            known = found < m.course_wholes[TOUCHES] and m.touched[found, 0] == m.met_shapes[i, 0]
+            if not known or m.touched[found, 1] != m.met_shapes[i, 1] or m.touched[found, 2] != slides:
+                same = False
+            m.touched[found, 0], m.touched[found, 1] = m.met_shapes[i, 0], m.met_shapes[i, 1]
+            m.touched[found, 2] = slides
+            found += 1
+        else:
+            same = False
+    if found != m.course_wholes[TOUCHES]:
+        same = False
+    m.course_wholes[TOUCHES] = found
+    for r in range(m.counts[ROWS]):
+        if m.row_wholes[r, LAW] == LIMIT_LAW:
+            pushes = 1 if m.rows[r, ROW_IMPULSE] > 0.0 else 0
+            if pushes != m.stopped[r]:
+                same = False
+            m.stopped[r] = pushes
+    return not same
+
+
+def course(m: Arrays) -> None:
+    """Steps to `course[UNTIL]`, each as long as its error allows; up to where touches change, or one by one."""
+    m.course_wholes[STEPS_MADE], m.course[LARGEST] = 0, 0.0
+    while m.course[TIME] < m.course[UNTIL]:
+        left = m.course[UNTIL] - m.course[TIME]
+        look_ahead(m)
+        h = longest_turn(m, min(m.course[WANTED], left))
+        h = min(h, arrival(m, h))
+        if m.counts[FULL] == 0 and attempt(m, h):
+            m.course[TOOK], m.course[BEGUN] = h, m.course[TIME]
+            m.course[TIME] = m.course[UNTIL] if h >= left - SHORTEST else m.course[TIME] + h
+            m.course[LARGEST] = max(m.course[LARGEST], m.course[STEP_ERROR])
+            m.course_wholes[STEPS_MADE] += 1
+            if touches_change(m) or m.course_wholes[EACH_STEP] > 0:
+                m.course_wholes[ENDED] = CHANGED
+                return
+        elif m.counts[FULL] > 0:
+            m.course_wholes[ENDED] = NO_ROOM
+            return
+        else:
+            if h < SHORTEST:
+                m.course_wholes[ENDED] = TOO_SHORT
+                return
+            m.course[WANTED] = shorter(m, h)
+    m.course_wholes[ENDED] = ARRIVED
+
+
+TO_TOLERANCE = (
+    *COURSE_STATES,
+    *(make_row, joints_within, attempt, scaled, next_step, look_ahead, arrival, shorter, longest_turn),
+    *(touches_change, course),
+)
