@@ -24,6 +24,8 @@ from phistar.sim.world import World
 
 _log = logging.getLogger("phistar")
 FIRST = 1e-3  # s: the first step that is tried to a tolerance
+# Of a contact: its point, normal and tangents, and its impulses along the tangents and the normal
+CONTACT_COLUMNS = [*range(c.POINT, c.POINT + 12), *range(c.IMPULSE, c.IMPULSE + 3)]
 
 
 def simulate_plant(
@@ -47,11 +49,11 @@ def simulate_plant(
     actuator. Readings of the sensors, whose noise is drawn from `seed`, are kept as `signals["sensed/NAME"]`. A run
     that cannot go on raises `Stopped`, which has the trajectory so far. Steps whose residual misses its tolerance are
     told to the logger. With `rtol` (and `atol`, by default a thousandth of it) `step` is the time between samples, and
-    within it steps are as long as their error allows: `signals["error"]` has the largest in units of the tolerance,
-    `signals["steps"]` how many there were. Without it `signals["impulse"]` (T, k) has what each of `contacts.pairs`
-    gave along its normals in the step before a sample, N s, impacts included, which have no force. `changes` are
-    latches and releases, which act at the first sample at which they are due: rates jump by the least kinetic energy,
-    and `events` tell the impulse.
+    within it steps are as long as their error allows, rtol · (1 m or 1 rad) + atol in any place, now or 10 ms later at
+    the rates found: `signals["error"]` has the largest in units of that, `signals["steps"]` how many there were.
+    Without it `signals["impulse"]` (T, k) has what each of `contacts.pairs` gave along its normals in the step before a
+    sample, N s, impacts included, which have no force. `changes` are latches and releases, which act at the first
+    sample at which they are due: rates jump by the least kinetic energy, and `events` tell the impulse.
     """
     _check(plant, duration, step, control, rtol)
     session = plant.session
@@ -63,7 +65,8 @@ def simulate_plant(
     )
     due = Changes(plant, changes)
     course = _Course(plant, session, step, rtol, atol)
-    record = _Record(plant, max(1, round(duration / step)), Measurements(plant, step, seed), rtol is None)
+    steps, measured = max(1, round(duration / step)), Measurements(plant, step, seed)
+    record = _Record(plant, steps, measured, rtol is None, asking is not None)
     problem, unsettled = None, 0
     for number in range(record.steps):
         record.keep(number, step)
@@ -153,19 +156,22 @@ def _check(plant: Plant, duration: float, step: float, control: Any, rtol: float
 
 
 class _Record:
-    """Recorded rows; contacts as tuples, since their number changes."""
+    """Recorded rows; what touches is kept as it stands in the step's tables, and numbered at the end."""
 
-    def __init__(self, plant: Plant, steps: int, measurements: Measurements, tells: bool) -> None:
+    def __init__(self, plant: Plant, steps: int, measurements: Measurements, tells: bool, asked: bool) -> None:
         self.plant, self.steps, self.engine = plant, steps, plant.session.engine
         self.telling, self.engine.counts[c.TELLING] = self.engine.counts[c.TELLING], int(tells)
-        self.measurements = measurements
+        self.measurements, self.asked = measurements, asked
         self.sensed: Mapping[str, np.ndarray] = {}
         self.readings: dict[str, list[np.ndarray]] = {sensor.name: [] for sensor in plant.sensors}
         nq, nv = plant.model.nq, plant.model.nv
         self.q, self.v, self.tau = np.zeros((steps + 1, nq)), np.zeros((steps + 1, nv)), np.zeros((steps + 1, nv))
-        self.residual, self.contacts, self.errors = np.zeros(steps + 1), [], np.zeros((steps + 1, 2))
-        self.pairs: dict[tuple[int, ...], int] = {}
-        self.impulses: list[dict[int, float]] = []
+        self.residual, self.errors = np.zeros(steps + 1), np.zeros((steps + 1, 2))
+        self.parts = np.zeros(steps + 1)  # lengths of the last parts of steps, whose impulses the contacts have
+        self.pushing: list[np.ndarray] = []  # (k, CONTACT_COLUMNS) and their shapes (k, 2), of each sample
+        self.pushing_shapes: list[np.ndarray] = []
+        self.met: list[np.ndarray] = []  # (k,) normal impulses of the pairs that met in its step, and their shapes
+        self.met_shapes: list[np.ndarray] = []
         self.events: list[Event] = []
 
     def continue_with(self, plant: Plant) -> None:
@@ -182,58 +188,66 @@ class _Record:
             self.sensed = self.measurements.read(instant)
             for name, value in self.sensed.items():
                 self.readings[name].append(value)
-        self.sensed = {"q": self.q[number].copy(), "v": self.v[number].copy()} | dict(self.sensed)
+        if self.asked:
+            self.sensed = {"q": self.q[number].copy(), "v": self.v[number].copy()} | dict(self.sensed)
 
     def keep(self, number: int, step: float) -> None:
-        engine = self.engine
+        engine, tables = self.engine, self.engine.tables
         self.q[number], self.v[number] = engine.q[: self.q.shape[1]], engine.v[: self.v.shape[1]]
-        self.residual[number] = engine.numbers[c.RESIDUAL]
+        self.residual[number], self.parts[number] = engine.numbers[c.RESIDUAL], engine.numbers[c.STEP] or step
         self.plant.session.forces(step, self.tau[number])
-        count = int(engine.counts[c.CONTACTS])
-        table, shapes = engine.tables["contacts"][:count], engine.tables["contact_wholes"][:count, :2]
+        count, met = int(engine.counts[c.CONTACTS]), int(engine.counts[c.MET]) if number else 0
+        table = tables["contacts"][:count]
         pushing = table[:, c.IMPULSE + 2] > 0.0
-        rows, pairs = table[pushing], [tuple(pair) for pair in shapes[pushing].tolist()]
-        numbers = [self.pairs.setdefault(pair, len(self.pairs)) for pair in pairs]
-        part = engine.numbers[c.STEP] or step  # impulses are those of the last part of the step
-        axes = rows[:, c.NORMAL : c.NORMAL + 9].reshape(-1, 3, 3)[:, [1, 2, 0]]
-        force = np.einsum("nk,nki->ni", rows[:, c.IMPULSE : c.IMPULSE + 3], axes) / part
-        self.impulses.append(self._met() if number else {})
-        self.contacts.append((numbers, rows[:, c.POINT : c.POINT + 3].copy(), force, rows[:, c.IMPULSE + 2] / part))
+        self.pushing.append(table[pushing][:, CONTACT_COLUMNS])
+        self.pushing_shapes.append(tables["contact_wholes"][:count, :2][pushing])
+        self.met.append(tables["met"][:met, c.MET_NORMAL].copy())
+        self.met_shapes.append(tables["met_shapes"][:met].copy())
         self.sense(number)
 
-    def _met(self) -> dict[int, float]:
-        """Normal impulses of the last step, by the numbers of the pairs."""
-        table, count = self.engine.tables, int(self.engine.counts[c.MET])
-        pairs = map(tuple, table["met_shapes"][:count].tolist())
-        numbers = [self.pairs.setdefault(pair, len(self.pairs)) for pair in pairs]
-        return dict(zip(numbers, table["met"][:count, c.MET_NORMAL].tolist(), strict=True))
-
-    def _name(self, number: int) -> str:
-        names = self.engine.shape_names
-        return " / ".join(names[i] for i in list(self.pairs)[number])
+    def _pairs(self, count: int) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+        """Names of the pairs that met, by when they first did, and the numbers of those that push and that met."""
+        own, shapes = self.engine.shape_names, [*zip(self.pushing_shapes[:count], self.met_shapes[:count], strict=True)]
+        rows = np.concatenate([np.zeros((0, 2), np.int64), *(table for both in shapes for table in both)])
+        keys, first, found = np.unique(rows[:, 0] * len(own) + rows[:, 1], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        numbers = np.argsort(order)[found]
+        is_met = np.repeat(np.tile([False, True], count), [len(table) for both in shapes for table in both])
+        names = tuple(f"{own[key // len(own)]} / {own[key % len(own)]}" for key in keys[order].tolist())
+        return names, numbers[~is_met], numbers[is_met]
 
     def trajectory(self, count: int, step: float) -> Trajectory:
         self.engine.counts[c.TELLING] = self.telling
-        most = max((len(numbers) for numbers, *_ in self.contacts[:count]), default=0)
-        pair, point = np.full((count, most), -1), np.zeros((count, most, 3))
-        force, normal = np.zeros((count, most, 3)), np.zeros((count, len(self.pairs)))
-        for number, (numbers, points, forces, normals) in enumerate(self.contacts[:count]):
-            pair[number, : len(numbers)], point[number, : len(numbers)] = numbers, points
-            force[number, : len(numbers)] = forces
-            np.add.at(normal[number], numbers, normals)
-        names = tuple(self._name(number) for number in range(len(self.pairs)))
-        plant = self.plant
-        parts = motions_of(plant)
+        names, pushing, met = self._pairs(count)
         signals = {"residual": self.residual[:count]}
         if not self.errors.any():
-            signals["impulse"] = np.zeros((count, len(self.pairs)))
-            for number, found in enumerate(self.impulses[:count]):
-                signals["impulse"][number, list(found)] = list(found.values())
+            signals["impulse"] = np.zeros((count, len(names)))
+            signals["impulse"][_samples(self.met[:count])[0], met] = np.concatenate([np.zeros(0), *self.met[:count]])
         else:
             signals |= {"error": self.errors[:count, 0], "steps": self.errors[:count, 1]}
         signals |= {f"sensed/{name}": np.array(rows[:count]) for name, rows in self.readings.items()}
+        plant = self.plant
         return Trajectory(
             plant.model, step * np.arange(count, dtype=float), self.q[:count], self.v[:count], self.tau[:count],
-            Contacts(names, normal, pair, point, force), tuple(self.events), signals,
-            plant.name, parts=parts,
+            self._contacts(count, names, pushing), tuple(self.events), signals, plant.name, parts=motions_of(plant),
         )  # fmt: skip
+
+    def _contacts(self, count: int, names: tuple[str, ...], numbers: np.ndarray) -> Contacts:
+        tables = self.pushing[:count]
+        sample, place = _samples(tables)
+        rows = np.concatenate([np.zeros((0, len(CONTACT_COLUMNS))), *tables])
+        impulses, axes = rows[:, 12:], rows[:, 3:12].reshape(-1, 3, 3)[:, [1, 2, 0]]
+        often, most = 1.0 / self.parts[sample], max(map(len, tables), default=0)
+        pair, point = np.full((count, most), -1), np.zeros((count, most, 3))
+        force, normal = np.zeros((count, most, 3)), np.zeros((count, len(names)))
+        pair[sample, place], point[sample, place] = numbers, rows[:, :3]
+        force[sample, place] = np.einsum("nk,nki->ni", impulses, axes) * often[:, None]
+        np.add.at(normal, (sample, numbers), impulses[:, 2] * often)
+        return Contacts(names, normal, pair, point, force)
+
+
+def _samples(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Of all rows of tables, one after the other, the number of the table and that of the row in it."""
+    counts = np.array([len(table) for table in tables], dtype=int)
+    sample = np.repeat(np.arange(len(tables)), counts)
+    return sample, np.arange(len(sample)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -2,7 +2,8 @@
 
 A plant's step is of first order and takes stiff contact; where motion is smooth its error is a series in h, whose first
 terms cancel in Aitken-Neville's tableau (Hairer and Wanner, Solving ODEs II, §IV.9). How far the last two columns
-differ says how far to trust the result: in places alone, m and rad, as rates jump where bodies meet.
+differ says how far to trust the result: in places, m and rad, and in rates by how far they lead astray in a while, as
+rates jump where bodies meet.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def simulate(
         as `ps.control.SampledFunction(function, period)`, or as a `SampledController`, which is given q and v: they are
         asked once a period, in the order of time.
     rtol, atol : float, optional
-        Tolerances of a step, by default 1e-9 and 1e-12. A plant goes by steps of one length unless it is given rtol;
-        `step` is then the time between samples.
+        Tolerances of a step, by default 1e-9 and 1e-12. A plant goes by steps of one length unless it is given rtol,
+        which is then relative to 1 m and 1 rad, of places; `step` is then the time between samples.
     t_eval : (T,), optional
         Times of the samples [s]; by default the integrator's own steps.
     prescribed, locked, passive : sequences of str, optional
