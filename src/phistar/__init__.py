@@ -39,6 +39,7 @@ _ELSEWHERE = {
 """Names people know from other libraries, and what stands for them here."""
 
 PROVIDERS["phistar.model"] = "phistar.backends.coordinate_kernels"
+PROVIDERS["phistar.stated"] = "phistar.compiled"
 
 _load, __dir__, __all__ = lazily("phistar", __file__, _ELSEWHERE)  # pyright: ignore[reportUnsupportedDunderAll]
 

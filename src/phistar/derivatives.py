@@ -50,7 +50,8 @@ from phistar.model.spanning import require_rigid
 from phistar.operators.symbols import Symbols
 from phistar.passive_forces import has_springs_or_damping, spring_and_damper_forces, with_passive
 from phistar.short_repr import short_repr
-from phistar.stated import batched, states
+from phistar.stated import states
+from phistar.stated_arguments import batched
 from phistar.stated_tables import StatedTables, states_tables
 from phistar.sweeps.lower import GIVEN
 

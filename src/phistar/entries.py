@@ -2,7 +2,7 @@
 
 A control loop pays for everything between its call and the machine code. What a function computes with which kernel is
 seen at its first call: when what it returns is what the kernel made of just its arguments, the next call goes there
-straight.
+straight. Functions that do more with what their statements give are recorded whole, and their kernel is the entry.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.kernel import Kernel
+from phistar.backends.machine.call_doors import stated_door
+from phistar.backends.machine.single import layout_is_known
 from phistar.backends.machine.threads import STATES_PER_THREAD
 from phistar.model import Model
 
@@ -39,7 +41,8 @@ class Passed:
 class Entry(NamedTuple):
     """A kernel that a function's results come from: what a call needs to go there straight."""
 
-    single: Callable[..., Any]
+    single: Callable[..., Any]  # for one state, or a plain batch; NotImplemented where it does not fit
+    into: Callable[..., Any]  # the same for one state, with the caller's array last
     function: Any
     count: int  # of arrays that it takes
     size: int  # entries of q from which a batch goes to several threads
@@ -47,40 +50,51 @@ class Entry(NamedTuple):
     order: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None  # from the function's arguments to the kernel's
     shapes: list[tuple[int, ...]]
 
+    @property
+    def called(self) -> Callable[..., Any]:
+        """`single` of the function's arguments, in their order."""
+        single, order = self.single, self.order
+        return single if order is None else lambda *arrays: single(*order(arrays))
+
+    @property
+    def written(self) -> Callable[..., Any]:
+        """`into` of the function's arguments, in their order, and the caller's array."""
+        into, order = self.into, self.order
+        return into if order is None else lambda *arrays: into(*order(arrays[:-1]), arrays[-1])
+
 
 def entry_of(kernel: Kernel) -> Entry:
     """Return the entry of a kernel whose arguments and results are a function's own, in their order; it is entered with
     room for the results only."""
-    return Entry(_never, kernel.function, 1 + len(kernel.inputs), 0, False, None, list(kernel.shapes))
+    return Entry(_never, kernel.into, kernel.function, 1 + len(kernel.inputs), 0, False, None, list(kernel.shapes))
 
 
 class Entries:
-    """Which of a function's arguments say which of its entries is meant. Those that no frame belongs to are in a slot
-    of the model by themselves, as (single, function, arguments and the model, entries of q for one thread); `plain` is
-    how many arguments a call for them has at most. Where the frame is the last argument, that slot has the kernels'
-    `framed` by frame."""
+    """The entries of one function, in two slots of the model: by frames, as `Entry`, and as what the function's door
+    looks up (`call_doors.py`), by the frame, the one frame with a force, or None."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], slot: str) -> None:
         names = list(signature(function).parameters)
+        self.slot = slot
         self.frame = names.index("frame") if "frame" in names else 0
         self.forces = names.index("f_ext") if "f_ext" in names else 0
-        self.plain = 0 if self.frame else self.forces or len(names)
-        self.frame_last = self.frame == len(names) - 1 > 0
 
-    def call(self, slot: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def door(self, slow: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as Python is to call it, once there is an entry; `slow` takes all other calls."""
+        return stated_door(self.slot, slow, self.frame, self.forces) if layout_is_known() else slow
+
+    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The result where there is an entry for these frames that takes the arguments; else NotImplemented, or one of
         the errors that arguments of other kinds give."""
-        key, given = self._split(args, kwargs)
-        single, function, count, size, flipped, order, _ = args[0].__dict__[slot + AT][key]
-        if order:
-            given = order(given)
-        made = single(*given)
-        if made is not NotImplemented or len(given) != count or getattr(given[0], "size", 0) >= size:
+        key, given = self.split(args, kwargs)
+        entry: Entry = args[0].__dict__[self.slot + AT][key]
+        made = entry.called(*given)
+        if made is not NotImplemented or len(given) != entry.count or getattr(given[0], "size", 0) >= entry.size:
             return made
-        made = function(*given)
-        return made.swapaxes(-1, -2) if flipped else made
+        made = entry.function(*(entry.order(given) if entry.order else given))
+        return made.swapaxes(-1, -2) if entry.flipped else made
 
-    def _split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    def split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
         """The frames, and what the kernel takes; a KeyError where other arguments are named."""
         if self.frame:
             if len(kwargs) > 1:
@@ -100,31 +114,43 @@ class Entries:
         force = forces[0] if len(forces) == 1 else np.concatenate(forces, axis=-1)
         return tuple(f_ext), (*args[1 : self.forces], force)
 
-    def learn(self, slot: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], passed: Passed, result: Any) -> None:
+    def learn(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], passed: Passed, result: Any) -> bool:
         """Keep an entry if the result is what a kernel gave, made of these arguments in their order."""
         kernel, model = passed.kernel, passed.model
         plain = isinstance(kernel, Kernel) and kernel.outputs == ("y",) and set(kernel.inputs) == set(passed.order)
         if not args or not plain or passed.result is not result or model is not args[0]:
-            return
+            return False
         try:
-            key, given = self._split(args, kwargs)
+            key, given = self.split(args, kwargs)
             hash(key)
         except (KeyError, ValueError, TypeError, AttributeError, IndexError):
-            return
+            return False
         own = given[:-1] if passed.f_ext and key else given
         same = len(own) == len(passed.given) and all(a is b for a, b in zip(own, passed.given, strict=True))
         if not same or passed.frames != ((key,) if isinstance(key, str) else key):
-            return
-        size = 0 if model.quaternions else 2 * STATES_PER_THREAD * model.nq  # quaternions are looked at first
+            return False
         places = (0, *(1 + passed.order.index(name) for name in kernel.inputs))
         order = itemgetter(*places) if places != tuple(range(len(places))) else None
-        single = kernel.single if passed.flipped == kernel.flipped else _never
-        if key == () and not order and not passed.flipped:
-            model.__dict__[slot] = kernel.single, kernel.function, len(places) + 1, size
-        elif self.frame_last and not order:
-            model.__dict__.setdefault(slot, {})[key] = _never if single is _never else kernel.framed
-        found = Entry(single, kernel.function, len(places), size, passed.flipped, order, list(kernel.shapes))
-        model.__dict__.setdefault(slot + AT, {})[key] = found
+        self.keep(model, key, kernel, len(places), passed.flipped, order)
+        return True
+
+    def keep(
+        self,
+        model: Model,
+        key: Any,
+        kernel: Kernel,
+        count: int,
+        flipped: bool = False,
+        order: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
+    ) -> None:
+        """Keep the kernel of a model's results at some frames."""
+        size = 0 if model.quaternions else 2 * STATES_PER_THREAD * model.nq  # quaternions are looked at first
+        doors = (kernel.single, kernel.into) if flipped == kernel.flipped else (_never, _never)
+        entry = Entry(*doors, kernel.function, count, size, flipped, order, list(kernel.shapes))
+        model.__dict__.setdefault(self.slot + AT, {})[key] = entry
+        if self.frame or len(key) < 2:
+            looked_up = key if self.frame else key[0] if key else None
+            model.__dict__.setdefault(self.slot, {})[looked_up] = entry.called
 
 
 def _never(*arrays: Any) -> Any:

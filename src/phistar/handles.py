@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from phistar.backends.machine.call_doors import held_door
+from phistar.backends.machine.single import layout_is_known
 from phistar.backends.machine.threads import spread
 from phistar.entries import Entry
 from phistar.errors import ShapeError
@@ -32,6 +34,8 @@ class Handle(Generic[Result]):
         Gives the kernel that the function's results come from, of a model and frames, or None as long as none is known.
     """
 
+    __slots__ = ("__call__", "_entry", "_frame", "_function", "_key", "_model", "_place")
+
     def __init__(
         self,
         function: Callable[..., Result],
@@ -42,23 +46,25 @@ class Handle(Generic[Result]):
     ) -> None:
         self._function, self._model, self._frame, self._place, self._entry = function, model, frame, place, entry
         self._key = () if frame is None else frame
-        self._single: Callable[..., Any] = _unknown_yet
+        self.__call__: Callable[..., Result] = self._called
 
     def __repr__(self) -> str:
         at = "" if self._frame is None else f", frame={self._frame!r}"
         return f"<{getattr(self._function, '__name__', 'function')} on {self._model.name!r}{at}>"
 
-    def __call__(self, *arrays: Any, out: Any = None) -> Result:
+    def _called(self, *arrays: Any, out: Any = None) -> Result:
+        """The function's value, the long way."""
         if out is None:
-            result = self._single(*arrays)
-            return self._long_way(arrays) if result is NotImplemented else result
+            return self._long_way(arrays)
         return out if self._written(arrays, out) else _copied(self._long_way(arrays), out, repr(self))
 
     def _long_way(self, arrays: tuple[Any, ...]) -> Result:
-        """The function itself, which says what is wrong with the arguments and leaves its kernel on the model."""
+        """The function itself, which says what is wrong with the arguments and leaves its kernel on the model: later
+        calls go there first."""
         result = self._function(*self._arguments(arrays))
         entry = self._entry(self._model, self._key)
-        self._single = _unknown_yet if entry is None or entry.order else entry.single
+        if entry is not None and self.__call__ == self._called and layout_is_known():
+            self.__call__ = held_door(entry.called, entry.written, self._called)
         return result
 
     def _arguments(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -87,11 +93,6 @@ class Handle(Generic[Result]):
 
 def _is_room(room: Any) -> bool:
     return isinstance(room, np.ndarray) and room.dtype == np.float64
-
-
-def _unknown_yet(*arrays: Any) -> Any:
-    """The entry of a kernel that has not been compiled yet."""
-    return NotImplemented
 
 
 def _copied(result: Any, out: Any, name: str) -> Any:

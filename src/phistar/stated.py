@@ -14,10 +14,10 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from phistar.backends.choice import WRITTEN
+from phistar.backends.choice import WRITTEN, compilable
 from phistar.backends.executor import chosen, executor
 from phistar.backends.kernel import Statements
-from phistar.backends.links.link_sizes import has_wide_links, space_sizes
+from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine import cache
 from phistar.backends.programs.derivations import ARTICULATED
 from phistar.backends.programs.program import Wanted, is_wide
@@ -30,13 +30,14 @@ from phistar.errors import ShapeError, StatementError
 from phistar.expression import Expression, setting_of, symbols_of
 from phistar.handles import Handle
 from phistar.identities.law import TREE
+from phistar.lazy import provided
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.model.names import names_given
+from phistar.model.parts import CoupledJoints
 from phistar.operators.nodes import Node, adjoint
 from phistar.operators.symbols import Symbols
-from phistar.spatial.batches import leading_axes
-from phistar.sweeps.lower import GIVEN
+from phistar.stated_arguments import check_names, checked_arguments, external_forces
 
 _RUNTIME: ContextVar[Mapping[str, np.ndarray]] = ContextVar("runtime parameters of a recording")
 
@@ -45,10 +46,26 @@ Result = TypeVar("Result")
 
 
 def states(
-    statement: Callable[[Symbols], Node | Mapping[str, Node]], *, matrix: Wanted = False, form: str = ARTICULATED
+    statement: Callable[[Symbols], Node | Mapping[str, Node]],
+    *,
+    matrix: Wanted = False,
+    form: str = ARTICULATED,
+    whole: Callable[[Model], bool] = lambda model: False,
 ) -> Callable[[Callable[Arguments, Result]], Stated[Arguments, Result]]:
-    """Decorate a function with the statement it evaluates; `matrix`: the operator itself is wanted, or its blocks."""
-    return lambda function: Stated(function, statement, matrix, form)
+    """Decorate a function with the statement it evaluates; `matrix`: the operator itself is wanted, or its blocks.
+    `whole`: of which robots the function, which does more than that, is recorded and compiled as it stands."""
+    return lambda function: Stated(function, statement, matrix, form, whole)
+
+
+def is_short(model: Model) -> bool:
+    """Whether functions around statements are written out whole for a robot: few rigid links."""
+    return compilable(model) and not model.loops and not has_wide_links(model)
+
+
+def is_short_and_coupled(model: Model) -> bool:
+    """The same of a robot whose only loops couple joints: no configuration of it leaves the rank of these in doubt."""
+    coupled = bool(model.loops) and all(isinstance(loop, CoupledJoints) for loop in model.loops)
+    return coupled and compilable(model) and not has_wide_links(model)
 
 
 class StatedFunction(ABC, Generic[Arguments, Result]):
@@ -121,43 +138,67 @@ class StatedFunction(ABC, Generic[Arguments, Result]):
 class Stated(StatedFunction[Arguments, Result]):
     """A public function and the statement behind it."""
 
+    __slots__ = ("__call__",)  # each has its own: a function of C, once there is an entry to call (`call_doors.py`)
+
     def __init__(
-        self, function: Callable[Arguments, Result], statement: Callable[[Symbols], Any], matrix: Wanted, form: str
+        self,
+        function: Callable[Arguments, Result],
+        statement: Callable[[Symbols], Any],
+        matrix: Wanted,
+        form: str,
+        whole: Callable[[Model], bool],
     ) -> None:
-        self._function, self._statement, self._form = function, statement, form
+        self._function, self._statement, self._form, self._whole = function, statement, form, whole
         self._matrix: Wanted = matrix
         self._slot = f"_compiled_{function.__module__}.{function.__name__}"
-        self._entries = Entries(function)
-        self._plain, self._frame_last = self._entries.plain, self._entries.frame_last
+        self._entries = Entries(function, self._slot)
         self._passed: Passed | None = None
         update_wrapper(self, function)
+        self.__call__ = self._called
 
-    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        # Robots are controlled one state at a time: a compiled function is found on the model and called at once.
+    def _called(self, *args: Any, **kwargs: Any) -> Any:
+        """The function's value, the long way: what is compiled for it here is an entry for later calls."""
         try:
-            if self._frame_last and not kwargs:
-                made = args[0].__dict__[self._slot][args[-1]](*args)  # type: ignore[union-attr]
-                if made is not NotImplemented:
-                    return made
-            if kwargs or len(args) > self._plain:
-                made = self._entries.call(self._slot, args, kwargs)
-                if made is not NotImplemented:
-                    return made
-            else:
-                single, function, count, size = args[0].__dict__[self._slot]  # type: ignore[union-attr]
-                made = single(*args[1:])
-                if made is not NotImplemented:
-                    return made
-                if len(args) == count and getattr(args[1], "size", 0) < size:
-                    return function(*args[1:])
+            made = self._entries.call(args, kwargs)
+            if made is not NotImplemented:
+                return made
         except (KeyError, AttributeError, IndexError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
         check_robot(self._function.__name__, args or robot_by_name(kwargs))
+        made = self._as_whole(args, kwargs)
+        if made is not NotImplemented:
+            return made
         result = self._function(*args, **kwargs)
         passed, self._passed = self._passed, None  # what another thread left has another result
-        if passed is not None:
-            self._entries.learn(self._slot, args, kwargs, passed, result)
+        if passed is not None and self._entries.learn(args, kwargs, passed, result):
+            self._open()
         return result
+
+    def _open(self) -> None:
+        """From now on calls go to the entries first."""
+        if self.__call__ == self._called:
+            self.__call__ = self._entries.door(self._called)
+
+    def _as_whole(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The value of a function that is recorded whole, where it is for this robot and the arguments fit."""
+        try:
+            key, given = self._entries.split(args, kwargs)
+            frames = (key,) if isinstance(key, str) else tuple(key)
+            fits = self._whole(args[0]) and not is_traced(*map(np.asarray, given))
+        except (KeyError, AttributeError, IndexError, ValueError, TypeError):
+            return NotImplemented
+        if not fits:
+            return NotImplemented
+        check_names(args[0], frames)
+        make = provided("phistar.stated").compile
+        compiled = args[0].kept((self._slot, key, "whole"), lambda: make(self._function, args[0], frame=frames or None))
+        if compiled.recording.structure is None:
+            self._entries.keep(args[0], key, compiled.kernel, len(compiled.inputs))
+            self._open()
+        try:
+            return compiled(*given)
+        except ShapeError:
+            return NotImplemented  # the long way says what is wrong with the arguments
 
     def _entry(self, model: Model, frames: Any) -> Entry | None:
         return model.__dict__.get(self._slot + AT, {}).get(frames)
@@ -180,7 +221,7 @@ class Stated(StatedFunction[Arguments, Result]):
         own, vectors = (q, *(vectors or {}).values()), dict(vectors or {})
         if f_ext is not None and not (isinstance(f_ext, Mapping) and not f_ext):
             frames, vectors["f"] = external_forces(model, f_ext)
-        q, given = _checked(model, q, vectors, frames)
+        q, given = checked_arguments(model, q, vectors, frames)
         if (special := self._special(model, q, given, frames)) is not None:
             return special["y"]
         kernel, flipped = self.kernel(model, frames)
@@ -196,7 +237,7 @@ class Stated(StatedFunction[Arguments, Result]):
 
         Traced numbers (n,), one state, are answered with traced numbers: the statements are recorded, not run.
         """
-        q, given = _checked(model, q, vectors or {}, frames)
+        q, given = checked_arguments(model, q, vectors or {}, frames)
         if (special := self._special(model, q, given, frames)) is not None:
             return special
         kernel, flipped = self.kernel(model, frames)
@@ -304,62 +345,3 @@ def runtime_parameters(**values: np.ndarray) -> Iterator[None]:
         yield
     finally:
         _RUNTIME.reset(token)
-
-
-def _checked(
-    model: Model, q: Any, vectors: Mapping[str, Any], frames: tuple[str, ...]
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Arrays of the right shape, under the names that programs use."""
-    for name in frames:
-        model.frame(name)
-    q = model.checked_q(q)
-    given = {GIVEN[name]: model.checked(x, _rows(model, name, frames), SHOWN[name]) for name, x in vectors.items()}
-    leading_axes({"q": q} | {SHOWN[name]: given[GIVEN[name]] for name in vectors})
-    return q, given
-
-
-def _rows(model: Model, name: str, frames: tuple[str, ...]) -> int:
-    """Entries of a vector that statements are given, by its name."""
-    match name:
-        case "a_b":
-            return 6
-        case "f" | "u" | "a0_delayed":
-            return 6 * len(frames)
-        case "v_i" | "qdd_i":
-            return space_sizes(model, frames)["inner"]
-        case "F" | "a_delayed" | "b_delayed" | "f_delayed":
-            return space_sizes(model, frames)["links"]
-        case _:
-            return model.nv
-
-
-SHOWN = {"v": "v", "a_b": "the acceleration of the base", "qdd": "a", "T": "tau", "f": "the force"}
-SHOWN |= {"v_ref": "v_ref", "u": "the task acceleration", "F": "the feedback forces"}
-SHOWN |= {"R": "the weights", "L": "which rates are driven"}
-SHOWN |= {f"{name}_delayed": f"the delayed {name}" for name in ("a", "b", "a0", "f")}
-SHOWN |= {"v_i": "joint_rates", "qdd_i": "a (the joints' entries only)"}
-"""What the public functions call the vectors."""
-
-
-def external_forces(model: Model, f_ext: Any) -> tuple[tuple[str, ...], np.ndarray]:
-    """External forces by frame as one stacked vector."""
-    if not isinstance(f_ext, Mapping):
-        raise ShapeError("f_ext must map frame names to forces (…, 6), e.g. {'tool': [0, 0, 0, 0, 0, -10]}.")
-    forces = [model.checked(force, 6, f"f_ext[{name!r}]") for name, force in f_ext.items()]
-    try:
-        shape = np.broadcast_shapes(*(force.shape for force in forces))
-    except ValueError:
-        shapes = ", ".join(f"{name}: {force.shape}" for name, force in zip(f_ext, forces, strict=True))
-        raise ShapeError(
-            f"The external forces ({shapes}) do not broadcast; make their leading axes equal, or 1."
-        ) from None
-    return tuple(f_ext), np.concatenate([np.broadcast_to(force, shape) for force in forces], axis=-1)
-
-
-def batched(model: Model, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """q and v with common leading axes."""
-    q, v = model.checked_q(q), model.checked(v, model.nv, "v")
-    if q.shape[:-1] == v.shape[:-1]:
-        return q, v
-    batch = leading_axes({"q": q, "v": v})
-    return np.broadcast_to(q, (*batch, model.nq)), np.broadcast_to(v, (*batch, model.nv))

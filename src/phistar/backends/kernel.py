@@ -169,9 +169,9 @@ class Kernel:
         return single_of(self.function)
 
     @cached_property
-    def framed(self) -> Any:
-        """The same with a model before its arguments and a frame after them, both ignored."""
-        return single_of(self.function, "framed")
+    def into(self) -> Any:
+        """The same for one state with the array, or the tuple of arrays, that the results go to after its arguments."""
+        return single_of(self.function, "into")
 
     def compiled_form(self, wanted: Statements) -> Statements:
         """Which of equal statements was compiled."""

@@ -14,7 +14,8 @@ from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced, sign
 from phistar.model import Model, require_tree
 from phistar.short_repr import short_repr
-from phistar.stated import batched, states
+from phistar.stated import is_short, is_short_and_coupled, states
+from phistar.stated_arguments import batched
 
 Forces = Mapping[str, ArrayLike] | None  # {frame: (…, 6)} acting on the body, world axes at the frame
 
@@ -51,7 +52,7 @@ def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_e
     return inverse_dynamics.evaluate(model, q, {"v": v, "qdd": a}, f_ext)
 
 
-@states(lambda s: s.mass.inv @ (s.T - s.C - s.g + s.load))
+@states(lambda s: s.mass.inv @ (s.T - s.C - s.g + s.load), whole=is_short_and_coupled)
 def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: Forces = None) -> Array:
     """Joint accelerations of the robot under joint forces `tau`.
 
@@ -158,7 +159,7 @@ def mass_matrix(model: Model, q: ArrayLike) -> Array:
     return mass_matrix.evaluate(model, q)
 
 
-@states(lambda s: s.mass.inv, matrix=True)
+@states(lambda s: s.mass.inv, matrix=True, whole=is_short_and_coupled)
 def mass_matrix_inverse(model: Model, q: ArrayLike) -> Array:
     """Inverse of the mass matrix, without forming the mass matrix.
 
@@ -241,7 +242,7 @@ def gravity_load(model: Model, q: ArrayLike) -> Array:
     return gravity_load.evaluate(model, q)
 
 
-@states(lambda s: s.C_ref)
+@states(lambda s: s.C_ref, whole=is_short)
 def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     """Matrix of the Coriolis and centrifugal forces, with dℳ/dt − 2C skew.
 
@@ -310,7 +311,7 @@ def innovations(model: Model, q: ArrayLike) -> Innovations:
     return Innovations(**innovations.evaluate_all(model, q))
 
 
-@states(lambda s: s.mass.inv @ (s.T + s.load))
+@states(lambda s: s.mass.inv @ (s.T + s.load), whole=is_short_and_coupled)
 def force_response(model: Model, q: ArrayLike, tau: ArrayLike, f_ext: Forces = None) -> Array:
     """Joint accelerations that joint forces and forces at frames add.
 

@@ -21,7 +21,7 @@ from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
-from phistar.stated import states
+from phistar.stated import is_short_and_coupled, states
 
 
 def _mobility(s: Symbols) -> Node:
@@ -88,7 +88,7 @@ def operational_space(
     return OperationalSpace(**found, mobility=lambda: task_mobility(model, q, v, frames).mobility)
 
 
-@states(_mobility, matrix=True)
+@states(_mobility, matrix=True, whole=is_short_and_coupled)
 def mobility(model: Model, q: ArrayLike, frame: str | Sequence[str]) -> Array:
     """Accelerations that forces at frames give those frames: the inverse of the operational-space inertia.
 
@@ -135,6 +135,7 @@ class TaskMobility(NamedTuple):
         "gravity": s.J @ s.mass.inv @ s.g,
     },
     matrix=True,
+    whole=is_short_and_coupled,
 )
 def task_mobility(model: Model, q: ArrayLike, v: ArrayLike, frame: str | Sequence[str]) -> TaskMobility:
     """Mobility of frames with its Coriolis and gravity parts: operational space without its inverse.
@@ -168,7 +169,7 @@ def task_mobility(model: Model, q: ArrayLike, v: ArrayLike, frame: str | Sequenc
     return TaskMobility(**task_mobility.evaluate_all(model, q, {"v": v}, task_frames(frame)))
 
 
-@states(lambda s: -(s.mass.inv @ s.J.T @ s.f))
+@states(lambda s: -(s.mass.inv @ s.J.T @ s.f), whole=is_short_and_coupled)
 def tip_acceleration_change(model: Model, q: ArrayLike, frame: str, force: ArrayLike) -> Array:
     """Change of the joint accelerations by a force that the tip exerts.
 

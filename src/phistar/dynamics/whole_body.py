@@ -12,7 +12,7 @@ from phistar.backends.recorded import Recorded
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.spatial import mass_moment, skew
-from phistar.stated import states
+from phistar.stated import is_short, states
 
 HALF = Fraction(1, 2)
 
@@ -160,7 +160,7 @@ def potential_energy(model: Model, q: ArrayLike) -> Array:
     return -model.total_mass * np.matmul(center_of_mass(model, q), model.gravity)
 
 
-@states(lambda s: s.E @ s.phi @ (s.M @ s.phi.T @ s.H.T + s.E_phi @ s.S), matrix=True)
+@states(lambda s: s.E @ s.phi @ (s.M @ s.phi.T @ s.H.T + s.E_phi @ s.S), matrix=True, whole=is_short)
 def centroidal_map(model: Model, q: ArrayLike) -> Array:
     """Map from joint rates to the robot's momentum about its centre of mass.
 
@@ -190,7 +190,7 @@ def centroidal_map(model: Model, q: ArrayLike) -> Array:
     )
 
 
-@states(lambda s: s.E @ s.phi @ s.M @ s.phi.T @ s.H.T, matrix=True)
+@states(lambda s: s.E @ s.phi @ s.M @ s.phi.T @ s.H.T, matrix=True, whole=is_short)
 def center_of_mass_jacobian(model: Model, q: ArrayLike) -> Array:
     """Velocity of the centre of mass per joint rate.
 

@@ -33,7 +33,8 @@ from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
 from phistar.spatial import times
-from phistar.stated import Stated, external_forces, states
+from phistar.stated import Stated, states
+from phistar.stated_arguments import external_forces
 
 SINGULAR = 1e-11  # of the greatest mobility: below it, a direction is one in which the joints cannot move a frame
 

@@ -26,7 +26,8 @@ from phistar.model.check import check_robot
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
-from phistar.stated import Stated, external_forces, states
+from phistar.stated import Stated, states
+from phistar.stated_arguments import external_forces
 
 Statement = Callable[[Symbols, bool], Node]
 STATEMENTS: dict[str, Statement] = {

@@ -20,7 +20,7 @@ from phistar.errors import ModelError
 from phistar.model import Model, require_tree
 from phistar.model.spanning import require_rigid
 from phistar.spatial import force_transform, times, transposed
-from phistar.stated import batched
+from phistar.stated_arguments import batched
 
 Elements = tuple[np.ndarray, ...]
 

@@ -19,7 +19,7 @@ from phistar.model.check import check_robot
 from phistar.model.parts import Loop
 from phistar.short_repr import short_repr
 from phistar.spatial import times, transposed
-from phistar.stated import batched
+from phistar.stated_arguments import batched
 
 
 @short_repr

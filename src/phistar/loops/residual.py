@@ -15,7 +15,7 @@ from phistar.loops.equations import answered, equations
 from phistar.loops.tree_closing import corrected_along_tree, fits_along_tree
 from phistar.model import Model
 from phistar.model.check import check_robot
-from phistar.stated import batched
+from phistar.stated_arguments import batched
 
 ITERATIONS = 12
 HELD = 1e-10  # rad, m: loops that stay open by more are told about

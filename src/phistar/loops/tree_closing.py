@@ -17,7 +17,7 @@ from phistar.loops.closing_program import ARGUMENTS, CORRECTION, FORCES, MOTION,
 from phistar.loops.closure import row_count
 from phistar.model import Model
 from phistar.model.parts import CoupledJoints
-from phistar.stated import batched
+from phistar.stated_arguments import batched
 
 
 def fits_along_tree(model: Model) -> bool:

@@ -3,18 +3,20 @@
 The maps run on floats and on traced numbers alike; machine code for them is made by whom `lazy.PROVIDERS` names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from phistar.errors import ShapeError
 from phistar.lazy import provided
+from phistar.model.joints import JointKind
 from phistar.spatial.batches import leading_axes
 
 if TYPE_CHECKING:
     from phistar.model.model import Model
-    from phistar.model.parts import Joint
+    from phistar.model.parts import Body, Joint
 
 OFF_UNIT = 1e-6  # by which a quaternion's length may differ from one
 
@@ -29,6 +31,45 @@ def flat_entries(model: "Model") -> tuple[np.ndarray, np.ndarray, "tuple[Joint, 
     q_index = np.concatenate([np.zeros(0, int), *in_q])
     v_index = np.concatenate([np.zeros(0, int), *in_v])
     return q_index, v_index, tuple(joint for joint in model.joints if not joint.kind.flat)
+
+
+def neutral(model: "Model") -> np.ndarray:
+    """The configuration at which every joint's frames coincide and no body is bent."""
+    parts = [x for body in model.bodies for x in (body.joint.kind.neutral(), np.zeros(body.modes))]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def drawn(model: "Model", rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """(*shape, nq), joint after joint; coordinates side by side that are uniform are drawn together, which takes the
+    same numbers from the generator as one after the other."""
+    made, start = np.empty((*shape, model.nq)), 0
+    for part in model.kept("draws", lambda: tuple(_draws(model))):
+        if isinstance(part, tuple):
+            low, width = part
+            found = [low + width * np.moveaxis(rng.random((len(low), *shape)), 0, -1)]
+        else:
+            found = [part.joint.kind.random(rng, shape)]
+            if part.flexible is not None:
+                found.append(rng.uniform(-0.05, 0.05, (*shape, part.modes)) / part.flexible.reach)
+        for entries in found:
+            made[..., start : start + entries.shape[-1]] = entries
+            start += entries.shape[-1]
+    return made
+
+
+def _draws(model: "Model") -> Iterator["tuple[np.ndarray, np.ndarray] | Body"]:
+    """Least values and widths of coordinates that are uniform, one to a joint and without modes; other bodies."""
+
+    def is_one(body: "Body") -> bool:
+        plain = type(body.joint.kind).random is JointKind.random
+        return plain and body.joint.nq == 1 and body.flexible is None
+
+    for together, bodies in groupby(model.bodies, is_one):
+        if together:
+            ranges = [body.joint.kind.uniform for body in bodies]
+            yield np.concatenate([low for low, _ in ranges]), np.concatenate([width for _, width in ranges])
+        else:
+            yield from bodies
 
 
 def mapped(model: "Model", name: str, given: Mapping[str, np.ndarray]) -> np.ndarray:

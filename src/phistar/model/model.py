@@ -13,7 +13,7 @@ from phistar.array_types import Array, IntArray
 from phistar.errors import ModelError, ShapeError, UnknownNameError
 from phistar.model.geometry import Geometry
 from phistar.model.joints import CutKind, JointKind
-from phistar.model.manifold import check_units, flat_entries, mapped, normalized
+from phistar.model.manifold import check_units, drawn, flat_entries, mapped, neutral, normalized
 from phistar.model.names import unknown
 from phistar.model.notebook_html import model_html
 from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
@@ -230,8 +230,7 @@ class Model(Value):
 
     def neutral(self) -> Array:
         """(nq,): every joint's frames coincide, and no body is bent."""
-        parts = [x for body in self.bodies for x in (body.joint.kind.neutral(), np.zeros(body.modes))]
-        return np.concatenate([np.zeros(0), *parts])
+        return self.kept("neutral", lambda: neutral(self)).copy()
 
     def random(self, rng: Any, shape: tuple[int, ...] = ()) -> Array:
         """(*shape, nq) from a NumPy Generator (or a seed): uniform between limits, see the joint kinds;
@@ -239,12 +238,7 @@ class Model(Value):
         rng = np.random.default_rng(rng)
         if self.embedding is not None:
             return self.embedding.random(rng, shape)
-        parts = []
-        for body in self.bodies:
-            parts.append(body.joint.kind.random(rng, shape))
-            if body.flexible is not None:
-                parts.append(rng.uniform(-0.05, 0.05, (*shape, body.modes)) / body.flexible.reach)
-        return np.concatenate([np.zeros((*shape, 0)), *parts], axis=-1)
+        return drawn(self, rng, shape)
 
     @cached_property
     def flat(self) -> tuple[IntArray, IntArray, tuple[Joint, ...]]:

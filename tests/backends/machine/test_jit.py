@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.kernel import Kernel
 from phistar.backends.machine.jit import compile_object, host, kept_by
 from phistar.backends.machine.single import single_of
 
@@ -30,10 +31,11 @@ def test_code_is_given_back_with_the_robot_it_was_made_for():
     model, function, _ = made()
     ps.mass_matrix(model, STATE[0])
     ps.forward_dynamics_derivatives(model, *STATE)
-    functions = [function, *(x[0].function for x in model._kernels.values() if isinstance(x, tuple))]
+    kernels = [x[0] for x in model._kernels.values() if isinstance(x, tuple) and isinstance(x[0], Kernel)]
+    functions = [function, *(kernel.function for kernel in kernels)]
     codes = [weakref.ref(kept_by(each).code) for each in functions]
     assert len(codes) >= 3 and all(code() is not None for code in codes)
-    del model, function, functions
+    del model, function, functions, kernels
     gc.collect()
     assert [code() for code in codes] == [None] * len(codes)
 

@@ -27,18 +27,19 @@ class Source:
 
 
 def machine_code(
-    kind: str, made_from: tuple[Any, ...], target: Target, source: Callable[[], Source]
+    kind: str, made_from: tuple[Any, ...], target: Target, source: Callable[[], Source], entry: str = "loop"
 ) -> tuple[Mapping[str, Any], Code]:
-    """Header and loaded code of what is `made_from` these parts; `source` is called if it is not on disk."""
+    """Header and loaded code of what is `made_from` these parts, at the address of its function `entry`; `source` is
+    called if it is not on disk."""
     name = cache.key(kind, *made_from, target)
     found = cache.load(name)
     if found is not None:
-        return found[0], load_object(found[1])
+        return found[0], load_object(found[1], entry)
     with _nothing_collected():
         made = source()
     data = compile_object(made.text, target, made.loops, made.quick)
     cache.store(name, dict(made.header), data)
-    return made.header, load_object(data)
+    return made.header, load_object(data, entry)
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""C functions of Python that take plain float64 arrays straight to a kernel: `single` one state, `many` a batch.
+"""C functions of Python that take plain float64 arrays straight to a kernel: `single` one state, `many` a batch, `into`
+one state whose results go to the caller's arrays.
 
 NumPy spends a microsecond on any call of a gufunc, and more to make room for a batch's results: a robot's control loop
 pays it at every tick, and it is a tenth of the time of some hundred states. Given anything but contiguous rows of
@@ -30,35 +31,32 @@ from phistar.backends.kernels import (
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.machine.threads import STATES_PER_THREAD
 
-DATA, AXES, SHAPE, STRIDES, DTYPE, TYPE = 16, 24, 32, 40, 56, 8  # where an array object has them, in bytes
-PYTHON = ("PyTuple_New", "PyTuple_SetItem", "Py_IncRef", "Py_DecRef", "PyEval_SaveThread", "PyEval_RestoreThread")
-NAMES = ("otherwise", "array", "double", "empty", "new", "base", *PYTHON)  # what `context` holds
+DATA, AXES, SHAPE, STRIDES, DTYPE, FLAGS, TYPE = 16, 24, 32, 40, 56, 64, 8  # where an array object has them, in bytes
+PYTHON = (
+    *("PyTuple_New", "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "Py_IncRef", "Py_DecRef"),
+    *("PyEval_SaveThread", "PyEval_RestoreThread"),
+)
+NAMES = ("otherwise", "tuple", "array", "double", "empty", "new", "base", *PYTHON)  # what `context` holds
 MOST = 2 * STATES_PER_THREAD  # states: from here on threads share them
 HAS_FLAGS = platform.machine().lower() in ("x86_64", "amd64")  # where the processor's flags can be asked for
 _OFF_UNIT = 1.9e-6  # by which a quaternion's square may differ from one: its length then differs by less than 1e-6
 _LINE = 64  # bytes
 _RAISED, _FLAGS = 0b011101, 0b111111  # invalid, divided by zero, overflow, underflow; all of them
 _PLAIN = 0x501  # NPY_ARRAY_CARRAY
+_WRITEABLE = 0x400  # NPY_ARRAY_WRITEABLE
+_LARGEST = 2**13  # entries of a table that is made on the stack before it is written transposed
 
 
 def entries_module(signature: Signature, batches: bool = False) -> Module:
     """`single(self, args, n)`, METH_FASTCALL, over `block`; `context` is filled in when the code is loaded. `batches`:
     there is a `loop`, to which arrays with two axes go."""
     batches = batches and HAS_FLAGS and not signature.flipped
-    functions = [*([_Many(signature).function()] if batches else []), _Single(signature, batches).function(), _framed()]
+    functions = [*([_Many(signature).function()] if batches else []), _Single(signature, batches).function()]
+    functions.append(_Into(signature).function())
     shapes = (x[::-1] if signature.flipped else x for x in signature.outputs)
     tables = tuple(Table(f"shape{number}", I64, shape) for number, shape in enumerate(shapes))
     flags = tuple(Outside(f"llvm.x86.sse.{name}mxcsr", (I32.to,)) for name in ("st", "ld")) if batches else ()
     return Module(tuple(functions), tables, (Memory("context", PLACE, len(NAMES), inner=False),), flags)
-
-
-def _framed() -> Func:
-    """`framed(model, *arrays, frame)`: its place on the model says what these two are. A tuple without them would take
-    as long to make as a third of what a small kernel computes."""
-    code = Code("framed", self=PLACE, args=PLACE.to, n=I64)
-    code.inner, code.result = False, PLACE
-    code.give(code.called(PLACE, "single", code["self"], code["args"].at(1), code["n"] - 2))
-    return code.function
 
 
 class _Entry:
@@ -104,6 +102,30 @@ class _Entry:
         pointers = (array.bytes(SHAPE).load(kind=I64.read), array.bytes(STRIDES).load(kind=I64.read))
         return *pointers, array.bytes(DATA).load(kind=F64.to)
 
+    def row(self, number: int, count: int) -> Local:
+        """The data of an argument that is an array of float64 with one axis of so many entries, 8 bytes apart."""
+        array, axes = self.argument(number)
+        self.refuse_other(number, axes, self.not_plain(array, axes, 1))
+        shape, strides, data = self.laid_out(array)
+        self.leave_if(self.differs(shape.load(), count) | self.differs(strides.load(), 8))
+        return data
+
+    def refuse_other(self, number: int, axes: Local, other: Local) -> None:
+        """Leave where an argument is no vector of float64."""
+        self.leave_if(other)
+
+    def rows(self) -> list[Local]:
+        """The data of all arguments, quaternions of length one among them."""
+        rows = [self.row(number, count) for number, count in enumerate(self.signature.inputs)]
+        off = self.off_unit(rows)
+        if off is not None:
+            self.leave_if(off)
+        return rows
+
+    def block(self, rows: Sequence[Local], results: Sequence[Local]) -> None:
+        """The kernel at one state."""
+        self.code.call("block", *(x for row in (*rows, *results) for x in (row, 0)), 0, 0)
+
     def off_unit(self, rows: Sequence[Local]) -> Local | None:
         """Whether a quaternion of a state is not of length one, and no NaN. Whether it is to be refused is decided by
         the long way."""
@@ -138,30 +160,21 @@ class _Single(_Entry):
     def function(self) -> Func:
         code, signature = self.code, self.signature
         self.leave_if(self.differs(code["n"], len(signature.inputs)))
-        rows = [self.row(number, count) for number, count in enumerate(signature.inputs)]
-        off = self.off_unit(rows)
-        if off is not None:
-            self.leave_if(off)
+        rows = self.rows()
         made: list[Local] = []
         for number, shape in enumerate(signature.outputs):
             made.append(self.empty(len(shape), code.table(f"shape{number}", I64.to), signature.flipped))
             self.leave_if(self.is_null(made[-1]), failed=True)
         data = [array.bytes(DATA).load(kind=F64.to) for array in made]
-        code.call("block", *(x for row in (*rows, *data) for x in (row, 0)), 0, 0)
+        self.block(rows, data)
         code.give(made[0] if len(made) == 1 else self.tuple_of(made))
         return code.function
 
-    def row(self, number: int, count: int) -> Local:
-        """The data of an argument that is an array of float64 with one axis of so many entries, 8 bytes apart."""
-        array, axes = self.argument(number)
-        plain = self.not_plain(array, axes, 1)
+    def refuse_other(self, number: int, axes: Local, other: Local) -> None:
         if self.batches and not number:
-            self.code.put(kernel_ir.If(plain.value, self.code.written(lambda: self.batch(axes))))
+            self.code.put(kernel_ir.If(other.value, self.code.written(lambda: self.batch(axes))))
         else:
-            self.leave_if(plain)
-        shape, strides, data = self.laid_out(array)
-        self.leave_if(self.differs(shape.load(), count) | self.differs(strides.load(), 8))
-        return data
+            self.leave_if(other)
 
     def batch(self, axes: Local) -> None:
         self.leave_if(self.differs(axes, 2))
@@ -173,6 +186,61 @@ class _Single(_Entry):
         for number, array in enumerate(arrays):
             self.code.called(I32, self.known["PyTuple_SetItem"], made, number, array)
         return made
+
+
+class _Into(_Entry):
+    """One state: vectors in, and last an array for the result, or a tuple of them; they are written and returned."""
+
+    def __init__(self, signature: Signature) -> None:
+        code = Code("into", self=PLACE, args=PLACE.to, n=I64)
+        code.inner = False
+        super().__init__(signature, code)
+
+    def function(self) -> Func:
+        code, shapes, flipped = self.code, self.signature.outputs, self.signature.flipped
+        if flipped and max(map(size, shapes)) > _LARGEST:
+            code.give(self.otherwise())
+            return code.function
+        count = len(self.signature.inputs)
+        self.leave_if(self.differs(code["n"], count + 1))
+        rows, given = self.rows(), code["args"].at(count).load(kind=PLACE)
+        if len(shapes) > 1:
+            self.leave_if(self.differs(given.bytes(TYPE).load(kind=PLACE), self.known["tuple"]))
+            self.leave_if(self.differs(code.called(I64, self.known["PyTuple_Size"], given), len(shapes)))
+        places = []
+        for number, shape in enumerate(shapes):
+            array = given if len(shapes) == 1 else code.called(PLACE, self.known["PyTuple_GetItem"], given, number)
+            places.append(self.writeable(array, shape[::-1] if flipped else shape))
+            self.refuse_overlap(places[number], size(shape), rows)
+        made = [code.room(size(shape), 64) for shape in shapes] if flipped else places
+        self.block(rows, made)
+        for place, table, shape in zip(places, made, shapes, strict=True) if flipped else ():
+            self.transpose(table, place, *shape)
+        code.call(self.known["Py_IncRef"], given)
+        code.give(given)
+        return code.function
+
+    def writeable(self, array: Local, shape: tuple[int, ...]) -> Local:
+        """The data of a contiguous array of this shape that may be written."""
+        self.leave_if(self.differs(array.bytes(TYPE).load(kind=PLACE), self.known["array"]))
+        self.leave_if(self.not_plain(array, array.bytes(AXES).load(kind=I32), len(shape)))
+        self.leave_if((array.bytes(FLAGS).load(kind=I32) & _WRITEABLE).same(0))
+        dims, strides, data = self.laid_out(array)
+        for axis, n in enumerate(shape):
+            step = 8 * size(shape[axis + 1 :])
+            self.leave_if(self.differs(dims.at(axis).load(), n) | self.differs(strides.at(axis).load(), step))
+        return data
+
+    def refuse_overlap(self, place: Local, entries: int, rows: Sequence[Local]) -> None:
+        """Leave where a result would be written over an argument, which NumPy copies first."""
+        begin = place.address()
+        for row, count in zip(rows, self.signature.inputs, strict=True):
+            first = row.address()
+            self.leave_if((begin < first + 8 * count) & (first < begin + 8 * entries))
+
+    def transpose(self, table: Local, place: Local, rows: int, columns: int) -> None:
+        with self.code.loop(0, columns) as column, self.code.loop(0, rows) as row:
+            place.at(column * rows + row).store(table.at(row * columns + column).load())
 
 
 class _Many(_Entry):

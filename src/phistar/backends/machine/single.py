@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernels import llvm_text
+from phistar.backends.machine.call_doors import c_function
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host, kept_by
 from phistar.backends.machine.python_entries import AXES, DATA, DTYPE, NAMES, PYTHON, SHAPE, STRIDES, TYPE, door_module
@@ -20,20 +21,9 @@ _ARRAY_TYPE, _EMPTY, _NEW, _BASE = 2, 184, 94, 282  # in NumPy's array C API: Py
 _FASTCALL = 0x80  # METH_FASTCALL
 
 
-class _Method(ctypes.Structure):
-    """PyMethodDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("call", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 def single_of(function: Any, entry: str = "single") -> Any:
     """The door of a gufunc's code for plain arrays; where it has none, or this Python does not hold arrays as expected,
-    something that always gives NotImplemented. The entry "framed" takes a model first and a frame last."""
+    something that always gives NotImplemented. The entry "into" takes the arrays for its results last."""
     kept = kept_by(function)
     if entry not in kept.entries:
         outside = kept.tables and isinstance(kept.signature, Signature) and layout_is_known()
@@ -58,11 +48,8 @@ def method_of(code: Code, name: str, memory: Any = None, entry: str = "single") 
         return _absent
     context = (ctypes.c_void_p * len(NAMES)).from_address(code.address_of("context"))
     python = (_address(getattr(ctypes.pythonapi, name)) for name in PYTHON)
-    context[:] = (id(NotImplemented), *_array_pointers(), *python)
-    method = _Method(name.encode(), address, _FASTCALL, None)
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(method), (method, code, memory), None)  # its `self`: Python keeps pointers
+    context[:] = (id(NotImplemented), id(tuple), *_array_pointers(), *python)
+    return c_function(name, address, _FASTCALL, (code, memory))
 
 
 def _absent(*arrays: Any) -> Any:

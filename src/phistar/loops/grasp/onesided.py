@@ -24,7 +24,7 @@ from phistar.loops.equations import equations, pushed
 from phistar.loops.forces import on_frames
 from phistar.loops.grasp.contacts import PointContact, SlidingPoint
 from phistar.model import Model
-from phistar.stated import batched
+from phistar.stated_arguments import batched
 
 EDGES = 8  # of a friction pyramid, inside the cone
 SLIDES = 1e-9  # m/s: slower contacts stick as long as they can

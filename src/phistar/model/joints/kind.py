@@ -92,13 +92,19 @@ class JointKind(Value, ABC):
         """The coordinates at which the frames coincide, (nq,)."""
         return np.zeros(self.nq)
 
-    def random(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> np.ndarray:
-        """(*shape, nq), uniform between the limits; where there are none, in ±π for angles and ±1 for lengths."""
+    @property
+    def uniform(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least value and width, (nq,) each, of coordinates that `random` draws: between the limits; where there are
+        none, in ±π for angles and ±1 for lengths."""
         lower, upper = self.limits
         spread = np.array(self.spread)
         low = np.where(np.isfinite(lower), lower, np.minimum(-spread, upper - spread))
-        high = np.where(np.isfinite(upper), upper, np.maximum(spread, lower + spread))
-        return low + (high - low) * rng.random((*shape, self.nq))
+        return low, np.where(np.isfinite(upper), upper, np.maximum(spread, lower + spread)) - low
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> np.ndarray:
+        """(*shape, nq), uniform between the limits, see `uniform`."""
+        low, width = self.uniform
+        return low + width * rng.random((*shape, self.nq))
 
     def integrate(self, q: Any, dv: Any) -> np.ndarray:
         """q ⊕ dv, (…, nq): where the constant rate dv leads in unit time."""
