@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar import dynamics
 from phistar.backends.machine.jit import Target, host
 from phistar.cli.benchmark import benchmark_tasks, peer_mujoco, peer_pinocchio, robots, timing
 from phistar.cli.benchmark.benchmark_plan import FULL, QUICK, plan_for
@@ -23,7 +24,7 @@ from phistar.cli.benchmark.timing import Contestant, contest
 from phistar.stated import StatedFunction
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTHING = {"results": [], "single": [], "chains": [], "threads": []}
+NOTHING = {"results": [], "single": [], "calls": [], "chains": [], "threads": []}
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +153,20 @@ def test_single_calls_of_ours_and_of_pinocchio_give_the_same(name):
     robot = entrant(name)
     states = benchmark_tasks.random_states(robot.model, 3, np.random.default_rng(8))
     found = {call["function"]: call for call in single_calls(robot.model, robot.pinocchio, states, 1e-3)}
-    assert len(found) == 8 and all(call["differs"] < 1e-10 for call in found.values() if call["pin_ns"])
-    assert [name for name, call in found.items() if call["pin_ns"] is None] == ["joint_friction"]
+    public = {name for name in dynamics.__all__ if callable(getattr(ps, name, None)) and name[0].islower()}
+    assert public <= {name.split(",")[0] for name in found}
+    assert all(call["differs"] < 1e-9 for call in found.values() if call["differs"] is not None)
+    assert sum(call["differs"] is not None for call in found.values()) >= 25
+
+
+def test_single_calls_of_a_robot_with_a_loop_are_timed():
+    if not (peer_pinocchio.installed() and robots.available("panda_gripper")):
+        pytest.skip("the peer is not installed")
+    robot = entrant("panda_gripper")
+    assert robot.model.loops
+    states = benchmark_tasks.random_states(robot.model, 2, np.random.default_rng(8))
+    found = {call["function"]: call for call in single_calls(robot.model, robot.pinocchio, states, 1e-3)}
+    assert found["forward_dynamics"]["ratio"] > 0 and found["forward_dynamics"]["differs"] is None
 
 
 def test_every_target_is_met_by_the_figures_that_it_names():
@@ -166,11 +179,12 @@ def test_every_target_is_met_by_the_figures_that_it_names():
         for function in functions
     ]
     calls = [{"function": "jacobian", "ratio": 1e9}, {"function": "joint_friction", "ratio": None}]
-    public = {"handle_ratio": 1e9, "public_ratio": 1e9, "calls": calls}
+    public = {"handle_ratio": 1e9, "public_ratio": 1e9}
     single = [{"robot": robot, **public} for robot in FULL.single]
+    every = [{"robot": robot, "calls": calls} for robot in FULL.calls]
     links = [{"links": int(name.removeprefix("chain")), "per_link_ns": 1.0} for name in FULL.chains]
     threads = [{"robot": robot, "ratio": 1e9} for robot in FULL.threads]
-    judged = verdicts({"results": results, "single": single, "chains": links, "threads": threads})
+    judged = verdicts({"results": results, "single": single, "calls": every, "chains": links, "threads": threads})
     assert [row["what"] for row in judged if row["verdict"] != REACHED] == []
     assert len({row["what"] for row in judged}) == len(judged) == len(list(targets()))
 
@@ -186,7 +200,7 @@ def test_what_is_not_measured_is_said_to_be_so():
 
 def test_plans_name_robots_and_functions_that_are():
     for plan in (FULL, QUICK):
-        assert {*plan.functions, *plan.chains} <= set(robots.ROBOTS)
+        assert {*plan.functions, *plan.calls, *plan.chains} <= set(robots.ROBOTS)
         assert {*plan.single, *plan.threads} <= set(plan.functions)
         assert {name for functions in plan.functions.values() for name in functions} <= set(benchmark_tasks.FUNCTIONS)
     assert tuple(plan_for(("planar2",), True, None).functions) == ("planar2",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,9 @@ def bench(
     as_json: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON; - prints it instead.")
     ] = None,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Only single calls: every public function, one state at a time.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the ratios into an SVG.")] = None,
 ) -> None:
     """Time phistar against Pinocchio and MuJoCo, in turn, on this machine, one thread against one thread.
@@ -39,6 +43,7 @@ def bench(
       phistar bench --quick
       phistar bench --json bench.json --plot bench.svg
       phistar bench --robot arm.urdf
+      phistar bench --calls
 
     \b
     Robots:
@@ -52,6 +57,8 @@ def bench(
     for path in (drawing, data):
         check_folder(path)
     plan = plan_for(tuple(robots or ()), quick, seconds)
+    if calls:
+        plan = replace(plan, functions={}, single=(), chains=(), threads=())
     facts = watched(plan)
     if drawing is not None:
         drawing.write_text(svg(facts))
@@ -73,7 +80,7 @@ def watched(plan: Plan) -> dict[str, Any]:
     shown = BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     left = TimeRemainingColumn()
     with Progress(*shown, left, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("the processor's peak", total=len(steps))
+        task = progress.add_task("the robots", total=len(steps))
         return report(plan, lambda what: progress.update(task, description=what, completed=steps.index(what)))
 
 

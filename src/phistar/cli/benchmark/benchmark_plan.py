@@ -19,15 +19,18 @@ from phistar.cli.benchmark.benchmark_tasks import (
 
 ARMS = (FORWARD, INVERSE, MASS, MASS_INVERSE, DERIVATIVES)
 COMPILING, ONE_STATE, TWO_THREADS = "compiling", "one state at a time", "two threads"
-EACH_OTHER = "chains against each other"
+EACH_OTHER, EVERY_FUNCTION = "chains against each other", "every public function"
+CALLED = ("ur5", "panda", "anymal", "talos", "chain100", "panda_gripper")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Functions to measure by robot; robots called one state at a time; those on two threads; chains by length."""
+    """Functions to measure by robot; robots called one state at a time, and with every public function; those on two
+    threads; chains by length."""
 
     functions: Mapping[str, tuple[str, ...]]
     single: tuple[str, ...]
+    calls: tuple[str, ...]
     threads: tuple[str, ...]
     chains: tuple[str, ...]
     seconds: float  # per comparison
@@ -39,7 +42,8 @@ class Plan:
         robots = (step(name, part) for name, parts in self.functions.items() for part in (COMPILING, *parts))
         single = (step(name, ONE_STATE) for name in self.single)
         threads = (step(name, TWO_THREADS) for name in self.threads)
-        return (*robots, *single, EACH_OTHER, *threads)
+        calls = (step(name, EVERY_FUNCTION) for name in self.calls)
+        return (*calls, *robots, *single, EACH_OTHER, *threads)
 
 
 def step(robot: str, part: str) -> str:
@@ -57,6 +61,7 @@ FULL = Plan(
         **dict.fromkeys(("chain50", "chain100"), ARMS),
     },
     single=("ur5", "panda", "talos"),
+    calls=CALLED,
     threads=("ur5", "panda"),
     chains=("chain100", "chain1000", "chain10000"),
     seconds=0.8,
@@ -70,6 +75,7 @@ QUICK = Plan(
         **dict.fromkeys(("chain10", "chain100"), (FORWARD, INVERSE)),
     },
     single=("ur5",),
+    calls=("ur5",),
     threads=("ur5",),
     chains=("chain100", "chain10000"),
     seconds=0.2,
@@ -86,7 +92,8 @@ def plan_for(names: tuple[str, ...], quick: bool, seconds: float | None) -> Plan
         functions = {name: FULL.functions[name] if name in long else FUNCTIONS for name in names}
         chains = tuple(name for name in names if name in FULL.chains)  # too long for matrices, and for the peers
         others = tuple(name for name in names if name not in chains)
-        return Plan(functions, others, others, chains, seconds, FULL.patience)
+        return Plan(functions, others, others, others, chains, seconds, FULL.patience)
     here = {name: functions for name, functions in plan.functions.items() if robots.available(name)}
     single, threads = (tuple(name for name in part if name in here) for part in (plan.single, plan.threads))
-    return Plan(here, single, threads, plan.chains, seconds, plan.patience)
+    calls = tuple(name for name in plan.calls if robots.available(name))
+    return Plan(here, single, calls, threads, plan.chains, seconds, plan.patience)

@@ -28,7 +28,8 @@ def _sections(facts: Facts) -> Iterator[RenderableType]:
         yield Group(Text(), Text(f"ps.{function}", style="bold"), _results(rows))
     if facts["single"]:
         yield Group(Text(), Text("One state at a time: ps.forward_dynamics, ns a call", style="bold"), _single(facts))
-        yield Group(Text(), Text("One state at a time: other public functions, ns a call", style="bold"), _calls(facts))
+    if facts["calls"]:
+        yield calls_page(facts["calls"])
     if facts["chains"]:
         yield Group(Text(), Text("Long chains: ps.forward_dynamics", style="bold"), _chains(facts))
     yield from _threads(facts)
@@ -72,17 +73,28 @@ def _single(facts: Facts) -> Table:
     return table
 
 
-def _calls(facts: Facts) -> Table:
-    """One row per function; ours, Pinocchio's Python call for the same, and their ratio, for each robot."""
-    robots = [row for row in facts["single"] if row.get("calls")]
-    table = _table([("function", "left"), *((name, "right") for row in robots for name in (row["robot"], "pin", "×"))])
-    for position, call in enumerate(robots[0]["calls"] if robots else []):
-        found = [row["calls"][position] for row in robots]
-        cells = [
-            text for each in found for text in (time(each["ours_ns"]), time(each["pin_ns"]), _ratio(each["ratio"]))
-        ]
-        table.add_row(call["function"], *cells)
-    return table
+def calls_page(rows: list[Facts]) -> RenderableType:
+    """One row per function; ours, Pinocchio's Python call for the same, and their ratio, for each robot. Then the
+    function of each robot that does worst."""
+    table = _table([("function", "left"), *((name, "right") for row in rows for name in (row["robot"], "pin", "×"))])
+    found = {row["robot"]: {call["function"]: call for call in row["calls"]} for row in rows}
+    for function in dict.fromkeys(name for calls in found.values() for name in calls):
+        cells = []
+        for call in (calls.get(function, {}) for calls in found.values()):
+            cells += [time(call.get("ours_ns")), time(call.get("pin_ns")), _ratio(call.get("ratio"))]
+        table.add_row(function, *cells)
+    worst = [_worst(row) for row in rows]
+    title = Text("One state at a time: every public function, ns a call", style="bold")
+    return Group(Text(), title, table, Text(f"Worst: {'; '.join(text for text in worst if text)}."))
+
+
+def _worst(row: Facts) -> str:
+    known = [call for call in row["calls"] if call["ratio"] is not None]
+    if not known:
+        return ""
+    least = min(known, key=lambda call: call["ratio"])
+    below = sum(call["ratio"] < 1.5 for call in known)
+    return f"{row['robot']}, {least['function']} {least['ratio']:.2f}× ({below} of {len(known)} below 1.5)"
 
 
 _WAYS = ("handle", "gufunc", "public")

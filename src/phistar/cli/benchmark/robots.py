@@ -19,12 +19,13 @@ from phistar.model import Fixed, Model, Prismatic, chain, planar_chain
 
 EDGEWISE = (0.0, -9.81, 0.0)  # gravity in the plane of a planar chain; across it, it would do nothing
 CHAINS = (10, 50, 100, 1000, 10_000)
+CLOSED = ("panda_gripper",)  # one finger follows the other: a loop
 
 
 def build(name: str) -> Model:
     """The robot of this name in ROBOTS, or any bundled robot or robot file."""
     model = ROBOTS[name]() if name in ROBOTS else load(name)
-    return without_passive_forces(model.tree)
+    return without_passive_forces(model if name in CLOSED else model.tree)
 
 
 def without_passive_forces(model: Model) -> Model:
@@ -48,6 +49,7 @@ class RobotFile:
 
     ending: str
     floating: bool = False
+    fingers: bool = False  # which are held fast otherwise
 
     def path(self) -> Path | None:
         try:
@@ -61,7 +63,10 @@ class RobotFile:
         path = self.path()
         if path is None:
             raise FileError(f"{self.ending} comes with example-robot-data; pip install 'phistar[peers]' brings it.")
-        model = load(path, floating=self.floating).tree
+        model = load(path, floating=self.floating)
+        if self.fingers:
+            return model
+        model = model.tree
         fingers = {joint.name: Fixed() for joint in model.joints if isinstance(joint.kind, Prismatic)}
         return model.replace(joints=fingers) if fingers else model
 
@@ -73,6 +78,7 @@ def _chain(links: int) -> Callable[[], Model]:
 FILES = {
     "ur5": RobotFile("urdf/ur5_robot.urdf"),
     "panda": RobotFile("urdf/panda.urdf"),
+    "panda_gripper": RobotFile("urdf/panda.urdf", fingers=True),
     "baxter": RobotFile("urdf/baxter.urdf"),
     "anymal": RobotFile("anymal_b_simple_description/robots/anymal.urdf", floating=True),
     "talos": RobotFile("robots/talos_reduced.urdf", floating=True),

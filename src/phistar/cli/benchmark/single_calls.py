@@ -1,161 +1,117 @@
-"""Single-state calls, as a control loop makes them: public functions against Pinocchio's Python calls."""
+"""Single-state calls, as a control loop makes them: every public function against Pinocchio's Python calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import phistar as ps
-from phistar.cli.benchmark.benchmark_tasks import States, frame_of
+from phistar.cli.benchmark.benchmark_tasks import TASK_DIMENSIONS, States, frame_of
+from phistar.cli.benchmark.peer_calls import PeerCalls
 from phistar.cli.benchmark.peer_pinocchio import Pinocchio
 from phistar.cli.benchmark.timing import calls_for, calls_in_turn, contest, rows_of
 from phistar.model import Model
 
 Facts = dict[str, Any]
-Rows = list[tuple[Any, ...]]
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """Our call and the arrays it is given; Pinocchio's call, what that is given state by state, and its result as ours
-    is."""
-
-    ours: Callable[..., np.ndarray]
-    arrays: tuple[np.ndarray, ...]
-    theirs: Callable[..., Any] | None = None
-    their_rows: Rows = field(default_factory=list)
-    read: Callable[[Any], np.ndarray] = np.asarray
+FORCE = (0.1, -0.2, 0.3, 1.0, -2.0, 3.0)
+LARGEST_TENSOR = 12  # rates of robots whose second derivatives are timed
 
 
 def single_calls(model: Model, pin: Pinocchio | None, states: States, seconds: float) -> list[Facts]:
-    """Each function: nanoseconds a call of ours and of Pinocchio's, their ratio, and how far the results differ."""
-    count, facts = calls_for(model.nv), []
-    for name, pair in _pairs(model, pin, states).items():
-        run = {"ours": calls_in_turn(pair.ours, rows_of(pair.arrays, count))}
-        differs = None
-        if pair.theirs is not None:
-            turns = [pair.their_rows[i % len(pair.their_rows)] for i in range(count)]
-            run["pin"] = calls_in_turn(pair.theirs, turns)
-            found = pair.ours(*(x[0] for x in pair.arrays))
-            theirs = pair.read(pair.theirs(*pair.their_rows[0]))
-            differs = float(np.abs(found - theirs).max() / max(np.abs(theirs).max(), 1.0))
-        best = {who: timing.best for who, timing in contest(run, seconds).items()}
-        ratio = best["pin"] / best["ours"] if "pin" in best else None
-        facts.append(
-            {"function": name, "ours_ns": best["ours"], "pin_ns": best.get("pin"), "ratio": ratio, "differs": differs}
-        )
-    return facts
+    """Each function: nanoseconds a call of ours and of Pinocchio's, their ratio, and how far the results differ. With
+    loops, Pinocchio's calls are those of the spanning tree, and nothing is compared but time."""
+    peers = None if pin is None else PeerCalls(pin)
+    given = _arrays(model, states)
+    return [_timed(name, model, peers, given, seconds) for name in _calls(model, "")]
 
 
-def _pairs(model: Model, pin: Pinocchio | None, states: States) -> dict[str, Pair]:
-    q, v, tau, frame = states.q, states.v, states.tau, frame_of(model)
-    other = np.roll(q, 1, axis=0)
-    force = np.tile([0.1, -0.2, 0.3, 1.0, -2.0, 3.0], (len(q), 1))
-    pairs = {
-        "jacobian": Pair(lambda q: ps.jacobian(model, q, frame), (q,)),
-        "forward_kinematics": Pair(lambda q: ps.forward_kinematics(model, q, frame), (q,)),
-        "frame_velocity": Pair(lambda q, v: ps.frame_velocity(model, q, v, frame), (q, v)),
-        "center_of_mass": Pair(lambda q: ps.center_of_mass(model, q), (q,)),
-        "integrate": Pair(lambda q, v: model.integrate(q, v), (q, v)),
-        "difference": Pair(lambda q, other: model.difference(q, other), (q, other)),
-        "forward_dynamics, f_ext": Pair(
-            lambda q, v, tau, f: ps.forward_dynamics(model, q, v, tau, {frame: f}), (q, v, tau, force)
-        ),
-        "joint_friction": Pair(lambda q, v: ps.joint_friction(model, q, v), (q, v)),
+def _arrays(model: Model, states: States) -> dict[str, np.ndarray]:
+    """What functions take, by name: a row per state."""
+    force = np.tile(FORCE, (states.count, 1))
+    other = np.roll(states.q, 1, axis=0)
+    return {"q": states.q, "v": states.v, "a": states.tau[::-1], "tau": states.tau, "f": force, "other": other}
+
+
+def _timed(name: str, model: Model, peers: PeerCalls | None, given: dict[str, np.ndarray], seconds: float) -> Facts:
+    count, (taken, ours) = calls_for(model.nv), _calls(model, frame_of(model))[name]
+    arrays = tuple(given[x] for x in taken)
+    rows = rows_of(arrays, count) if arrays else [()] * count
+    run, differs = {"ours": calls_in_turn(ours, rows)}, None
+    theirs = None if peers is None else peers.of(name)
+    if peers is not None and theirs is not None:
+        call, read = theirs
+        peer_rows = [_as_peer(peers, name, taken, row) for row in rows]
+        if not _answers(call, peer_rows):
+            return _timed(name, model, None, given, seconds)
+        run["pin"] = calls_in_turn(call, peer_rows)
+        if read is not None and not model.loops:
+            found, wanted = np.asarray(ours(*rows[0])), read(call(*peer_rows[0]))
+            differs = float(np.abs(found - wanted).max() / max(np.abs(wanted).max(), 1.0))
+    best = {who: timing.best for who, timing in contest(run, seconds).items()}
+    ratio = best["pin"] / best["ours"] if "pin" in best else None
+    return {"function": name, "ours_ns": best["ours"], "pin_ns": best.get("pin"), "ratio": ratio, "differs": differs}
+
+
+def _answers(call: Callable[..., Any], rows: list[tuple[Any, ...]]) -> bool:
+    """Whether a peer's call exists at all states: NumPy inverts no singular matrix, which some tasks have."""
+    try:
+        for row in rows:
+            call(*row)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _as_peer(peers: PeerCalls, name: str, taken: tuple[str, ...], row: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
+    """Our arguments in Pinocchio's order of velocities, a force as it takes one."""
+    order = peers.pin.order
+    made: list[Any] = [x if kind in ("q", "other", "f") else x[order] for kind, x in zip(taken, row, strict=True)]
+    if name.endswith("f_ext"):
+        made[-1] = peers.forces(row[0], row[-1])
+    return tuple(made)
+
+
+def _calls(model: Model, frame: str) -> dict[str, tuple[tuple[str, ...], Callable[..., Any]]]:
+    """Every public function of one state: what it takes, and the call as a user writes it."""
+    q, v, tau, a, f = ("q",), ("q", "v"), ("q", "v", "tau"), ("q", "v", "a"), ("q", "f")
+    plain = {
+        **dict.fromkeys(("gravity_load", "mass_matrix", "mass_matrix_inverse", "center_of_mass"), q),
+        **dict.fromkeys(("center_of_mass_jacobian", "centroidal_map", "composite_inertia", "potential_energy"), q),
+        **dict.fromkeys(("bias", "coriolis_matrix", "kinetic_energy", "momentum", "joint_friction"), v),
+        **dict.fromkeys(("forward_dynamics", "forward_dynamics_derivatives", "linearize"), tau),
+        **dict.fromkeys(("inverse_dynamics", "inverse_dynamics_derivatives", "regressor"), a),
+        "force_response": ("q", "tau"),
+        **({} if model.loops else {"innovations": q, "forward_dynamics_two_step": tau}),
+        **({"inverse_dynamics_second_derivatives": a} if model.nv <= LARGEST_TENSOR else {}),
     }
-    return pairs if pin is None else {name: _with_peer(name, pair, pin) for name, pair in pairs.items()}
+    framed = {
+        **dict.fromkeys(("jacobian", "forward_kinematics", "mobility"), q),
+        **dict.fromkeys(("frame_velocity", "jacobian_dot_v", "task_mobility"), v),
+        **({"operational_space": v} if model.nv >= TASK_DIMENSIONS else {}),
+        "frame_acceleration": a,
+    }
+    made = {name: (given, partial(getattr(ps, name), model)) for name, given in plain.items()}
+    made |= {name: (given, _at(getattr(ps, name), model, frame, len(given))) for name, given in framed.items()}
+    rng, methods = np.random.default_rng(0), {"integrate": v, "difference": ("q", "other"), "normalized": q}
+    return {
+        **made,
+        "tip_acceleration_change": (f, lambda q, f: ps.tip_acceleration_change(model, q, frame, f)),
+        "forward_dynamics, f_ext": ((*tau, "f"), lambda q, v, t, f: ps.forward_dynamics(model, q, v, t, {frame: f})),
+        "inverse_dynamics, f_ext": ((*a, "f"), lambda q, v, a, f: ps.inverse_dynamics(model, q, v, a, {frame: f})),
+        **{name: (given, getattr(model, name)) for name, given in methods.items()},
+        "neutral": ((), model.neutral),
+        "random": ((), partial(model.random, rng)),
+    }
 
 
-def _with_peer(name: str, pair: Pair, pin: Pinocchio) -> Pair:
-    """The pair with Pinocchio's equivalent call, where it has one."""
-    peers = _Peers(pin)
-    if not hasattr(peers, name.split(",")[0]):
-        return pair
-    call, read = getattr(peers, name.split(",")[0])()
-    q, *others = pair.arrays
-    if name == "difference":
-        return Pair(pair.ours, pair.arrays, call, _rows(pair.arrays), read)
-    ordered = [x[:, pin.order] if x.shape[-1] == len(pin.order) else x for x in others]
-    rows = _rows((q, *ordered))
-    if name.startswith("forward_dynamics"):
-        rows = [(q, v, tau, peers.forces(q, f)) for q, v, tau, f in rows]
-    return Pair(pair.ours, pair.arrays, call, rows, read)
-
-
-def _rows(arrays: tuple[np.ndarray, ...]) -> Rows:
-    return rows_of(arrays, len(arrays[0]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Peers:
-    """Pinocchio's call for each function, about its last frame, and what makes its result ours: world axes, angular
-    part first, our order of velocities."""
-
-    pin: Pinocchio
-
-    def jacobian(self) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
-        pin, model, data, frame = self.pin.library, self.pin.model, self.pin.data, self._frame
-        axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return (
-            lambda q: pin.computeFrameJacobian(model, data, q, frame, axes),
-            # of one joint Pinocchio gives a vector
-            lambda made: np.roll(np.reshape(made, (6, -1)), 3, axis=0)[:, self._back],
-        )
-
-    def forward_kinematics(self) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
-        pin, model, data, frame = self.pin.library, self.pin.model, self.pin.data, self._frame
-
-        def call(q: np.ndarray) -> Any:
-            pin.forwardKinematics(model, data, q)
-            return pin.updateFramePlacement(model, data, frame)
-
-        return call, lambda made: made.homogeneous
-
-    def frame_velocity(self) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
-        pin, model, data, frame = self.pin.library, self.pin.model, self.pin.data, self._frame
-        axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-
-        def call(q: np.ndarray, v: np.ndarray) -> Any:
-            pin.forwardKinematics(model, data, q, v)
-            return pin.getFrameVelocity(model, data, frame, axes)
-
-        return call, lambda made: np.roll(made.vector, 3)
-
-    def center_of_mass(self) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
-        pin, model, data = self.pin.library, self.pin.model, self.pin.data
-        return lambda q: pin.centerOfMass(model, data, q), np.asarray
-
-    def integrate(self) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
-        pin, model = self.pin.library, self.pin.model
-        return lambda q, v: pin.integrate(model, q, v), np.asarray
-
-    def difference(self) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
-        pin, model = self.pin.library, self.pin.model
-        return lambda q0, q1: pin.difference(model, q0, q1), lambda made: made[self._back]
-
-    def forward_dynamics(self) -> tuple[Callable[..., Any], Callable[..., np.ndarray]]:
-        pin, model, data = self.pin.library, self.pin.model, self.pin.data
-        return lambda q, v, tau, forces: pin.aba(model, data, q, v, tau, forces), lambda made: made[self._back]
-
-    def forces(self, q: np.ndarray, f: np.ndarray) -> Any:
-        """A force at the frame as Pinocchio takes it: one for each joint, in the joint's axes. It is not timed."""
-        pin, model, data = self.pin.library, self.pin.model, self.pin.data
-        frame = model.frames[self._frame]
-        pin.forwardKinematics(model, data, q)
-        turned = data.oMi[frame.parentJoint].rotation.T
-        made = pin.StdVec_Force()
-        for joint in range(model.njoints):
-            own = pin.SE3(np.eye(3), frame.placement.translation).act(pin.Force(turned @ f[3:], turned @ f[:3]))
-            made.append(own if joint == frame.parentJoint else pin.Force.Zero())
-        return made
-
-    @property
-    def _frame(self) -> int:
-        return self.pin.model.nframes - 1
-
-    @property
-    def _back(self) -> np.ndarray:
-        return np.argsort(self.pin.order)
+def _at(function: Callable[..., Any], model: Model, frame: str, arrays: int) -> Callable[..., Any]:
+    """The call at a frame, written out: to pass on any number of arguments would take as long as some functions do."""
+    match arrays:
+        case 1:
+            return lambda q: function(model, q, frame)
+        case 2:
+            return lambda q, v: function(model, q, v, frame)
+    return lambda q, v, a: function(model, q, v, a, frame)

@@ -91,7 +91,7 @@ def of_robot(section: str, robot: str, column: str) -> Callable[[Facts], float |
 
 def slowest_call(robot: str) -> Callable[[Facts], float | None]:
     def found(facts: Facts) -> float | None:
-        rows = (row.get("calls", ()) for row in facts["single"] if row["robot"] == robot)
+        rows = (row["calls"] for row in facts["calls"] if row["robot"] == robot)
         return min((call["ratio"] for calls in rows for call in calls if call["ratio"] is not None), default=None)
 
     return found
