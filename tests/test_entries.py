@@ -27,6 +27,9 @@ CALLS = {
     "forward_kinematics": lambda m: ps.forward_kinematics(m, Q, FRAME),
     "center_of_mass": lambda m: ps.center_of_mass(m, Q),
     "joint_friction": lambda m: ps.joint_friction(m, Q, V),
+    "centroidal_map": lambda m: ps.centroidal_map(m, Q),
+    "center_of_mass_jacobian": lambda m: ps.center_of_mass_jacobian(m, Q),
+    "coriolis_matrix": lambda m: ps.coriolis_matrix(m, Q, V),
     "integrate": lambda m: m.integrate(Q, V),
     "difference": lambda m: m.difference(Q, V),
 }
@@ -57,6 +60,60 @@ def test_every_argument_may_be_named_the_robot_too(function, arguments):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(ps.StatementError, match="takes the robot first"):
         function(model=Q, **arguments)
+
+
+WHOLE = [(ps.centroidal_map, (Q,)), (ps.center_of_mass_jacobian, (Q,)), (ps.coriolis_matrix, (Q, V))]
+
+
+@pytest.mark.parametrize(("function", "arguments"), WHOLE, ids=lambda x: getattr(x, "__name__", ""))
+def test_functions_around_statements_are_recorded_whole_and_give_what_they_give_by_parts(function, arguments):
+    model = ARM.replace(name="whole")
+    found = function(model, *arguments)
+    assert model.__dict__[function._slot]
+    np.testing.assert_allclose(found, function._function(model, *arguments), rtol=1e-12, atol=1e-12)
+    many = function(model, *(np.stack([x] * 3) for x in arguments))
+    np.testing.assert_allclose(many, np.stack([found] * 3), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(function(model, *(x.tolist() for x in arguments)), found)
+    with pytest.raises(ps.ShapeError, match=r"needs \(…, 6\)"):
+        function(model, Q[:3], *arguments[1:])
+
+
+def _gripper():
+    """An arm of three links and two fingers, one of which follows the other."""
+    builder = ps.ModelBuilder("gripper")
+    inertia = ps.Inertia(1.0, (0.2, 0.1, 0), np.diag([0.1, 0.2, 0.3]))
+    last = "world"
+    for k in range(3):
+        joint, place = ps.Revolute(axis=np.eye(3)[k]), ps.Pose(xyz=(0.3, 0, 0.1))
+        builder.body(f"link{k}", parent=last, joint=joint, placement=place, inertia=inertia)
+        last = f"link{k}"
+    for side in (-1, 1):
+        joint = ps.Prismatic(axis=(0, side, 0))
+        builder.body(f"finger{side}", parent=last, joint=joint, inertia=ps.Inertia(0.1, (0, 0, 0), 1e-3 * np.eye(3)))
+    builder.frame("tip", body="finger1", placement=ps.Pose(xyz=(0.1, 0, 0)))
+    names = [joint.name for joint in builder.build().joints]
+    builder.loop("mimic", names[-1], names[-2], ps.Coupling(coefficients=(0.0, 1.0)))
+    return builder.build()
+
+
+def test_coupled_joints_have_entries_that_give_what_the_loops_way_gives():
+    model, rng = _gripper(), np.random.default_rng(3)
+    q, v, tau, force = rng.standard_normal(5), rng.standard_normal(5), rng.standard_normal(5), rng.standard_normal(6)
+    q[4], v[4] = q[3], v[3]
+    calls = [
+        (ps.forward_dynamics, (q, v, tau)),
+        (ps.forward_dynamics, (q, v, tau, {"tip": force})),
+        (ps.mass_matrix_inverse, (q,)),
+        (ps.force_response, (q, tau)),
+        (ps.mobility, (q, "tip")),
+        (ps.task_mobility, (q, v, "tip")),
+        (ps.tip_acceleration_change, (q, "tip", force)),
+    ]
+    for function, arguments in calls:
+        expected = _arrays(function._function(model, *arguments))
+        for _ in range(2):
+            for one, other in zip(_arrays(function(model, *arguments)), expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9 * np.abs(other).max())
 
 
 def _arrays(result):

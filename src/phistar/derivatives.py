@@ -375,14 +375,7 @@ _in_place = replace(
     slot=lambda: f"{linearize.slot()} in place",
     places=((0, 1, 0), (0, 1, 1), (1, 1, 0)),
 )
-_linearized = Recorded(
-    "linearize",
-    ("q", "v", "tau"),
-    ("A", "B"),
-    _linearized_at,
-    _systems,
-    slot=linearize.slot,
-)
+_linearized = Recorded("linearize", ("q", "v", "tau"), ("A", "B"), _linearized_at, _systems, slot=linearize.slot)
 inverse_dynamics_derivatives.computed_by(_inverse.known_kernel)
 forward_dynamics_derivatives.computed_by(lambda model: None if model.loops else _forward.known_kernel(model))
 linearize.computed_by(

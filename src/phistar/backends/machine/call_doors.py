@@ -72,7 +72,7 @@ def _doors() -> Loaded:
         from phistar.backends.kernels import llvm_text
         from phistar.backends.machine.door_code import doors_module
 
-        return Source(llvm_text(doors_module()))
+        return Source(llvm_text(doors_module()), {"operations": 0})
 
     _, code = machine_code("doors", (), host(), source, entry="stated")
     known = (ctypes.c_void_p * len(NAMES)).from_address(code.address_of("known"))
