@@ -117,6 +117,35 @@ def test_limits_and_springs_go_along():
     assert np.array_equal(turned.joints[1].kind.armature, [0.2, 0.1])
 
 
+def bending_flyer():
+    """A bus that carries a panel that bends and an arm of two rigid links, the last with a boom that bends."""
+    part = ps.Inertia(2.0, (0.1, 0, 0.05), np.diag([0.1, 0.2, 0.25]))
+    beam = ps.beam(1.0, (20.0, 40.0), 1.0, modes=3, axial_inertia=0.02)
+    b = ps.ModelBuilder("bending flyer", gravity=(0, 0, 0))
+    b.body("bus", joint=ps.Free(), inertia=part)
+    b.body("panel", "bus", ps.Revolute(axis=(1, 0, 0)), ps.Pose((-0.3, 0, 0)), beam)
+    b.body("arm", "bus", ps.Revolute(axis=(0, 1, 0)), ps.Pose((0.3, 0, 0)), part)
+    b.body("hand", "arm", ps.Spherical(), ps.Pose((0.4, 0, 0)), part)
+    b.body("boom", "hand", ps.Universal(), ps.Pose((0.1, 0.1, 0)), beam)
+    b.body("load", "boom.tip", ps.Prismatic(axis=(1, 0, 0)), inertia=part)
+    return b.build()
+
+
+def test_bodies_that_bend_go_along():
+    model, rng = bending_flyer(), np.random.default_rng(2)
+    there = model.rerooted("hand")
+    q, v = model.random(rng, (3,)), rng.normal(size=(3, model.nv))
+    a = rng.normal(size=(3, model.nv))
+    places, rates, accelerations = there.q(q), there.v(q, v), there.a(q, v, a)
+    assert relative(ps.kinetic_energy(there.model, places, rates), ps.kinetic_energy(model, q, v)) < 1e-12
+    assert relative(ps.momentum(there.model, places, rates), ps.momentum(model, q, v)) < 1e-12
+    for frame in ("panel.tip", "load"):
+        expected = ps.frame_acceleration(model, q, v, a, frame)
+        assert relative(ps.frame_acceleration(there.model, places, rates, accelerations, frame), expected) < 1e-11
+    with pytest.raises(ps.ModelError, match="boom bends"):
+        model.rerooted("load")
+
+
 def test_what_cannot_be_re_rooted_is_refused_with_a_sentence():
     arm = ps.load("puma560")
     with pytest.raises(ps.ModelError, match="cannot be re-rooted: its base must be one body on a Free joint"):

@@ -2,7 +2,8 @@
 
 Joints on the way from the old base to the new one turn round: what was their child carries what was their parent. A
 joint of one axis keeps its coordinate, with the axis reversed. Bodies whose joint turns round get the frame in which
-that joint was placed; they stay where they are, and so do all frames on them.
+that joint was placed; they stay where they are, and so do all frames on them. The bodies on that way must be rigid, for
+over one that bends φ has no way back; others may bend.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class Rerooted:
         for old, new, turned in self._pairs:
             own = q[..., old.q_slice]
             result[..., new.q_slice] = reversed_coordinates(old.kind, own) if turned else own
+        for old, new in self._modes:
+            result[..., new.mode_q_slice] = q[..., old.mode_q_slice]
         turn, place = self._base_pose(q)
         result[..., self.model.joints[0].q_slice] = np.concatenate([place, to_quaternion(turn)], axis=-1)
         return result
@@ -66,6 +69,12 @@ class Rerooted:
         """The joints but the free one: old, new, and whether it turned round."""
         turned = {self.original.joints[k].name for k in self.path[1:]}
         return tuple((joint, self.model.joint(joint.name), joint.name in turned) for joint in self.original.joints[1:])
+
+    @cached_property
+    def _modes(self) -> tuple[tuple[Body, Body], ...]:
+        """The bodies that bend, old and new."""
+        bent = [body for body in self.original.bodies if body.modes]
+        return tuple((body, self.model.bodies[self.model.body_index(body.name)]) for body in bent)
 
     def _base_pose(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The new base in the frame that its free joint starts from."""
@@ -87,6 +96,9 @@ class Rerooted:
             parts = q[..., old.q_slice], v[..., old.v_slice], a[..., old.v_slice]
             made = _reversed_rates(old.kind, new.kind, *parts) if turned else parts[1:]
             rates[..., new.v_slice], accelerations[..., new.v_slice] = made
+        for old, new in self._modes:
+            rates[..., new.mode_slice] = v[..., old.mode_slice]
+            accelerations[..., new.mode_slice] = a[..., old.mode_slice]
         root = self.model.joints[0].v_slice
         rates[..., root], accelerations[..., root] = self._base_rates(q, v, a)
         return rates, accelerations
@@ -106,10 +118,6 @@ class Rerooted:
 def rerooted(model: Model, name: str) -> Rerooted:
     """The model with the named body as its base; see Model.rerooted."""
     index = model.body_index(name)
-    if model.is_flexible:
-        raise ModelError(
-            f"{model.name} has bodies that bend, over which φ has no way back; it cannot be re-rooted yet."
-        )
     roots = [body for body in model.bodies if body.parent < 0]
     if index < 0:
         raise ModelError("The world cannot be the base of a free-flying robot; name one of its bodies.")
@@ -121,6 +129,12 @@ def rerooted(model: Model, name: str) -> Rerooted:
     path = [index]
     while model.parents[path[0]] >= 0:
         path.insert(0, model.parents[path[0]])
+    bent = [model.bodies[k].name for k in path if model.bodies[k].modes]
+    if bent:
+        raise ModelError(
+            f"{model.name} cannot be re-rooted at '{name}': {', '.join(bent)} bends, over which φ has no way back. "
+            "Choose a rigid body that is on the base by rigid ones."
+        )
     return Rerooted(model, _model_along(model, tuple(path)), tuple(path))
 
 
@@ -135,7 +149,7 @@ def _model_along(model: Model, path: tuple[int, ...]) -> Model:
         body = model.bodies[k]
         kind, joint_name, placement = _joint_of(model, k, path, carriers, shifts)
         q_slice, v_slice = slice(q_start, q_start + kind.nq), slice(v_start, v_start + kind.nv)
-        q_start, v_start = q_slice.stop, v_slice.stop
+        q_start, v_start = q_slice.stop + body.modes, v_slice.stop + body.modes
         shift = shifts.get(k, IDENTITY)
         bodies.append(
             replace(
