@@ -92,8 +92,3 @@ def test_an_argument_that_was_declared_positive_is_refused_where_it_is_not():
     q, x = np.zeros(3), np.ones(3)
     with pytest.raises(StatementError, match="declared positive"):
         function(q, x, np.stack([np.eye(3), np.diag([1.0, -2.0, 3.0])]))
-
-
-def test_low_rank_is_told_how_it_is_said():
-    with pytest.raises(StatementError, match="said by factors"):
-        ps.algebra().operator("Stiff", "Rates", "Torques", structure="low rank")

@@ -32,6 +32,7 @@ from phistar.backends.traces.trace import ShortTape, Tape, Trace, finish, unless
 from phistar.identities.law import Setting, laws_of_users
 from phistar.model import Model
 from phistar.operators.nodes import Node, adjoint, spelling
+from phistar.operators.spaces import RANKS
 from phistar.operators.symbols import Symbols
 from phistar.spatial.value import digest
 from phistar.sweeps.ir import Program
@@ -265,7 +266,7 @@ def trace_statements(wanted: Statements, most: int | None = None) -> tuple[Trace
     q = tape.inputs((model.nq,))
     arrays: dict[str, np.ndarray] = {"a_g": np.concatenate([np.zeros(3), -model.gravity])[:, None]}
     sizes = space_sizes(model, wanted.frames)
-    sizes["closures"] = len(wanted.operators.get("Q", ()))
+    sizes |= {"closures": len(wanted.operators.get("Q", ())), **RANKS}
     names: list[str] = []
     for name, space in program.inputs:
         if name in program.columns:

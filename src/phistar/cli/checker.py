@@ -185,7 +185,7 @@ class Mechanism:
         self.dofs = few if facts["nonredundant"] else [3, 3, 2] if len(frames) == 1 else [5, 4, 5]
         nv, task = sum(self.dofs), 6 * len(frames)
         size = {"Forces": 6 * N, "TaskForces": task, "ClosureForces": min(3, task), "BaseForces": 6, "RootForces": 6}
-        size |= {"Torques": nv, "InnerTorques": nv - self.dofs[0], "Scalars": 1}
+        size |= {"Torques": nv, "InnerTorques": nv - self.dofs[0], "Scalars": 1, **{f"R{n}": n for n in range(1, 65)}}
         self.size = size | {x.replace("Forces", "Motions").replace("Torques", "Rates"): n for x, n in size.items()}
         self.made = {"I": unit(6 * N), "U": unit(nv), "U_task": unit(task), "N": unit(nv)[self.dofs[0] :]}
         links = {"up": up, "all": np.ones((1, N), dtype=int), "Pi_b": np.diag(1 - up.any(axis=1))}

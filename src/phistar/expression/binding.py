@@ -46,7 +46,14 @@ class Algebra:
     def __dir__(self) -> list[str]:
         return [*NAMES, "operator", "vector", "expression", "symbols", "setting", "model"]
 
-    def operator(self, name: str, domain: str | Space, codomain: str | Space, structure: str = "") -> Expression:
+    def operator(
+        self,
+        name: str,
+        domain: str | Space,
+        codomain: str | Space,
+        structure: str = "",
+        rank: int | None = None,
+    ) -> Expression:
         """An operator of one's own: a weight, a spring, a metric, a selection of motors.
 
         It takes part in rewriting, printing, derivations and proofs. Its numbers are given by name where a statement is
@@ -59,9 +66,13 @@ class Algebra:
         name : str
             How it is shown and given; not the name of a symbol that the algebra has.
         domain, codomain : str or Space
-            "Rates", "Torques", "Motions", "Forces", "TaskMotions", "TaskForces", "ClosureMotions", "ClosureForces".
+            "Rates", "Torques", "Motions", "Forces", "TaskMotions", "TaskForces", "ClosureMotions", "ClosureForces";
+            "R1" to "R64", of so many coordinates.
         structure : str
-            Words of "symmetric", "positive" and "block-diagonal".
+            Words of "symmetric", "positive" and "block-diagonal", or "positive low rank".
+        rank : int, optional
+            Of an operator of low rank, X = L*L with L of so many rows: X is given as L, or to `apply`, `dense` and
+            `given` as the whole matrix, whose rank is checked.
 
         Returns
         -------
@@ -77,10 +88,14 @@ class Algebra:
         (I − Hψ′K′)*D′⁻¹(I − Hψ′K′)
         >>> (A.mass + S).inv.apply(np.zeros(3), np.ones(3), S=np.eye(3)).shape
         (3,)
+        >>> Z = A.operator("Z", "Rates", "Torques", structure="positive low rank", rank=1)
+        >>> (A.mass + Z).inv.apply(np.zeros(3), np.ones(3), Z=np.ones((3, 3))).shape
+        (3,)
         """
         self._check_name(name)
         task = self.symbols.task
-        return self.expression(own_operator(name, space_named(domain, task), space_named(codomain, task), structure))
+        spaces = space_named(domain, task), space_named(codomain, task)
+        return self.expression(own_operator(name, *spaces, structure, rank))
 
     def vector(self, name: str, space: str | Space) -> Expression:
         """A vector of one's own, in one of the spaces that `operator` names; given by name as v and T are.

@@ -13,8 +13,8 @@ from phistar.errors import ShapeError, StatementError
 from phistar.identities.polynomial import letters
 from phistar.model import Model
 from phistar.operators.nodes import Node, Symbol
-from phistar.operators.own import is_own, shown_name
-from phistar.operators.spaces import SCALARS, Space
+from phistar.operators.own import ROOT, is_own, shown_name
+from phistar.operators.spaces import RANKS, SCALARS, Space
 
 _SLACK = 1e-10  # of the largest entry: what rounding leaves of symmetry
 
@@ -71,6 +71,8 @@ def operators_or_inputs(
 def checked_operator(symbol: Symbol, value: Any, model: Model, frames: tuple[str, ...], closures: int) -> np.ndarray:
     """The matrix of a symbol, with the structure that was declared of it."""
     name = shown_name(symbol.name)
+    if ROOT in symbol.traits:
+        value = _root_of(name, value, _size(symbol.source, model, frames, closures), RANKS[symbol.target.over])
     shape = _size(symbol.target, model, frames, closures), _size(symbol.source, model, frames, closures)
     try:
         matrix = np.array(value, dtype=float)
@@ -99,6 +101,23 @@ def checked_operator(symbol: Symbol, value: Any, model: Model, frames: tuple[str
     return matrix
 
 
+def _root_of(name: str, value: Any, size: int, rank: int) -> Any:
+    """L of X = L*L, where X was given, of the rank that was declared; whatever else was given as it is."""
+    if np.shape(value) != (size, size) or size == rank:
+        return value
+    matrix = np.array(value, dtype=float)
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if np.abs(matrix - matrix.T).max(initial=0.0) > _SLACK * largest:
+        raise StatementError(f"{name} was declared positive, but is not symmetric.")
+    numbers, vectors = np.linalg.eigh(matrix)
+    if numbers[0] < -_SLACK * largest:
+        raise StatementError(f"{name} was declared positive, but its least eigenvalue is {numbers[0]:.6g}.")
+    found = int(np.count_nonzero(numbers > size * _SLACK * largest))
+    if found > rank:
+        raise StatementError(f"{name} was declared of rank {rank}, but has rank {found}.")
+    return np.sqrt(np.maximum(numbers[size - rank :], 0.0))[:, None] * vectors[:, size - rank :].T
+
+
 def random_values(symbols: Iterable[Symbol], model: Model, frames: tuple[str, ...], rng: Any) -> dict[str, np.ndarray]:
     """Numbers with the structure of each symbol, for trying statements on random mechanisms."""
     result = {}
@@ -118,7 +137,7 @@ def vector_rows(symbol: Symbol, model: Model, frames: tuple[str, ...], closures:
 
 
 def _size(space: Space, model: Model, frames: tuple[str, ...], closures: int) -> int:
-    return (space_sizes(model, frames) | {"scalars": 1, "closures": closures})[space.over]
+    return (space_sizes(model, frames) | {"scalars": 1, "closures": closures} | RANKS)[space.over]
 
 
 def _on_blocks(symbol: Symbol, model: Model) -> np.ndarray:

@@ -24,7 +24,7 @@ from phistar.identities.polynomial import Polynomial, Word, expand, is_memoryles
 from phistar.identities.riccati import lemma_1
 from phistar.operators.coefficients import collect, without_zeros
 from phistar.operators.nodes import Inverse, Node, Product, Sum, Symbol, adjoint, product
-from phistar.operators.spaces import MOTIONS, RATES, TORQUES
+from phistar.operators.spaces import MOTIONS, RANKS, RATES, TORQUES
 from phistar.operators.symbols import Symbols
 
 
@@ -239,7 +239,7 @@ def check_invertible(node: Node) -> None:
     outer = node.domain.over if node.domain else ""
     for i, f in enumerate(factors[:-1]):
         inner = f.domain.over if f.domain else ""
-        if outer == "links" and size.get(inner, 9) < size[outer]:
+        if (outer == "links" and size.get(inner, 9) < size[outer]) or (inner in RANKS and outer in ("links", "joints")):
             raise StatementError(
                 f"({node!r})⁻¹ is structurally singular: between {f!r} and {factors[i + 1]!r} it passes through "
                 f"{f.domain}, which is smaller than {node.domain}."

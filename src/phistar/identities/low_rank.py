@@ -1,7 +1,7 @@
 """The matrix inversion lemma: a mass matrix to which springs, metrics or closures at a few points are added.
 
-(X + L*WL)⁻¹ = X⁻¹ − X⁻¹L*(W⁻¹ + LX⁻¹L*)⁻¹LX⁻¹, where W > 0 is between the spaces of frames, closures or the base: what
-is inverted anew is of their size, and X⁻¹ is O(n) by the papers' lemmas.
+(X + L*WL)⁻¹ = X⁻¹ − X⁻¹L*(W⁻¹ + LX⁻¹L*)⁻¹LX⁻¹, where W > 0 is between the spaces of frames, closures or the base, or
+the identity of a few coordinates: what is inverted anew is of their size, and X⁻¹ is O(n) by the papers' lemmas.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from phistar.identities.justify import (
     use,
 )
 from phistar.identities.polynomial import Word, expand
-from phistar.operators.nodes import Inverse, Node, Sum, Symbol, adjoint, inverse, product, summation
-from phistar.operators.spaces import TORQUES
+from phistar.operators.nodes import Identity, Inverse, Node, Sum, Symbol, adjoint, inverse, product, summation
+from phistar.operators.spaces import RANKS, TORQUES
 from phistar.operators.symbols import Symbols
 
 _FEW = ("task", "closures", "base", "root")
@@ -34,35 +34,37 @@ def split_low_rank(node: Node) -> Rewrite | None:
     whole = expand(node.of)
     if mass_and_armature(whole, Symbols()) is not None or len(whole.terms) < 2:
         return None
-    first = next((word for word, c in whole.terms.items() if c > 0 and _is_low_rank(word)), None)
-    if first is None:
+    cuts = {word: cut for word, c in whole.terms.items() if (cut := _cut(word, c)) is not None}
+    if not cuts:
         return None
-    middle = len(first) // 2
-    alike = [word for word, c in whole.terms.items() if c > 0 and _is_low_rank(word) and _ends(word) == _ends(first)]
-    weight = summation((whole.terms[word], word[middle]) for word in alike)
+    left, _, right = next(iter(cuts.values()))
+    alike = [word for word, cut in cuts.items() if (cut[0], cut[2]) == (left, right)]
+    weight = summation((whole.terms[word], cuts[word][1]) for word in alike)
     rest = summation((d, product(*other)) for other, d in whole.terms.items() if other not in alike)
-    return (
-        None if isinstance(rest, Sum) and not rest.terms else _split(node, rest, weight, product(*first[middle + 1 :]))
-    )
+    if isinstance(rest, Sum) and not rest.terms:
+        return None
+    return _split(node, rest, product(*left), weight, product(*right))
 
 
-def _ends(word: Word) -> tuple[Word, Word]:
-    """L* and L of L*WL."""
-    middle = len(word) // 2
-    return word[:middle], word[middle + 1 :]
+def _cut(word: Word, c: Fraction) -> tuple[Word, Node, Word] | None:
+    """Return what stands before a weight between spaces of a few points, the weight, and what stands behind it.
 
-
-def _is_low_rank(word: Word) -> bool:
-    """L*WL with a positive W between spaces of a few points, L linear in what stands there."""
+    The weight is positive and stands in the middle of a square, so that nothing can become singular; or it is the
+    identity of a few coordinates, and whether the inverse exists is for the numbers to say.
+    """
+    at = next((i for i, x in enumerate(word) if i and x.codomain is not None and x.codomain.over in RANKS), None)
+    if at is not None:
+        return word[:at], Identity(word[at].codomain), word[at:]
     middle = len(word) // 2
     weight = word[middle] if len(word) % 2 else None
-    if not isinstance(weight, Symbol) or "positive" not in weight.traits or weight.source.over not in _FEW:
-        return False
-    return word[:middle] == tuple(adjoint(letter) for letter in reversed(word[middle + 1 :]))
+    if not isinstance(weight, Symbol) or "positive" not in weight.traits or weight.source.over not in _FEW or c < 0:
+        return None
+    is_square = word[:middle] == tuple(adjoint(letter) for letter in reversed(word[middle + 1 :]))
+    return (word[:middle], weight, word[middle + 1 :]) if is_square else None
 
 
-def _split(node: Inverse, rest: Node, weight: Node, right: Node) -> Rewrite:
-    left, one = adjoint(right), Inverse(rest)
+def _split(node: Inverse, rest: Node, left: Node, weight: Node, right: Node) -> Rewrite:
+    one = Inverse(rest)
     seen = inverse(weight) + product(right, one, left)
     split = one - product(one, left, Inverse(seen), right, one)
 
@@ -73,8 +75,9 @@ def _split(node: Inverse, rest: Node, weight: Node, right: Node) -> Rewrite:
             use(inverse_on_the_right(rest)),
             *scaled((use(inverse_on_the_right(rest), None, product(left, Inverse(seen), after)),), Fraction(-1)),
             *scaled((use(inverse_on_the_right(seen), product(left, weight), after),), Fraction(-1)),
-            use(inverse_on_the_right(weight), left, product(Inverse(seen), after)),
         )
+        if len(expand(weight).terms) > 1 or not expand(weight).terms.get(()):  # a multiple of I needs no law
+            unit = (*unit, use(inverse_on_the_right(weight), left, product(Inverse(seen), after)))
         return by_right_inverse(node, split, unit)
 
     return Rewrite(split, why)

@@ -16,6 +16,7 @@ from phistar.operators.meanings import GIVEN, INWARD, LOCAL, OUTWARD, POSE, Recu
 from phistar.operators.nodes import Adjoint, Inverse, Node, Symbol
 from phistar.operators.own import is_own_vector
 from phistar.operators.rate_letters import AXES_AXIAL, AXIAL, is_recursive_rate
+from phistar.operators.spaces import RANKS
 from phistar.operators.symbols import Symbols
 
 FLAT = "flat"
@@ -27,7 +28,7 @@ _OF_VELOCITIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("a", "b", "b_r"), ("V",)),
     **dict.fromkeys(("a_ref", "b_ref", "b_r_ref", "n_ref"), ("V", "V_ref")),
 }
-_FLAT_SPACES = {"task", "base", "root", "closures", "scalars"}
+_FLAT_SPACES = {"task", "base", "root", "closures", "scalars", *RANKS}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from phistar.identities.schedule import schedule, symbol_of
 from phistar.operators.linearized import PARTIALS
 from phistar.operators.nodes import Adjoint, Inverse, Node
 from phistar.operators.rate_letters import RATE, is_recursive_rate
+from phistar.operators.spaces import RANKS
 
 # Multiplications and additions per link of one application to a vector, for single-dof joints.
 _PER_LINK = {
@@ -101,7 +102,7 @@ def cost(node: Node, matrix: bool = False) -> Cost:
     """Applied to a vector, or as a `matrix`; an operator between task spaces is wanted as a matrix."""
     assert node.domain is not None and node.codomain is not None
     both = {node.domain.over, node.codomain.over}
-    columns = matrix or both <= {"task", "base", "closures"}
+    columns = matrix or both <= {"task", "base", "closures", *RANKS}
     (root,) = with_shared_negatives([halfway(apply(node, operand_of(node, columns)))])
     return graph_cost(root)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from phistar.errors import StatementError, UnknownNameError
-from phistar.operators.nodes import Symbol
+from phistar.operators.nodes import Node, Symbol, adjoint, product
 from phistar.operators.spaces import (
     BASE_FORCES,
     CLOSURE_FORCES,
     FORCES,
     MOTIONS,
+    RANKS,
     RATES,
     SCALARS,
     TORQUES,
     Space,
+    coordinates,
 )
 
 OWN = "own"
@@ -24,22 +26,24 @@ STRUCTURES = {
     "block-diagonal": {"memoryless", "causal"},
 }
 
-
-_LOW_RANK = (
-    "Low rank is said by factors: L.T @ Y @ L, with Y a positive operator over frames, closures or the base "
-    '("TaskMotions" to "TaskForces") and L such as A.J; what is added so is inverted by the matrix inversion lemma.'
-)
+ROOT = "root"
+"""The trait of L in X = L*L, an operator of low rank that is given by L or by X."""
 
 
-def own_operator(name: str, source: Space, target: Space, structure: str) -> Symbol:
-    """A symbol that maps `source` to `target`; its structure is words of `STRUCTURES`."""
+def own_operator(name: str, source: Space, target: Space, structure: str, rank: int | None = None) -> Node:
+    """A symbol that maps `source` to `target`; its structure is words of `STRUCTURES`. With a rank it is L*L, where L
+    maps the source to as many coordinates."""
     traits = {OWN}
     if not isinstance(structure, str):
         raise StatementError(f'{name}: structure={structure!r}; it is said in words, e.g. "positive block-diagonal".')
-    for word in structure.replace(",", " ").split():
+    words = structure.replace(",", " ").replace("low rank", "low-rank").split()
+    if "low-rank" in words or rank is not None:
+        return _of_low_rank(name, source, target, words, rank)
+    for word in words:
         if word not in STRUCTURES:
-            told = f"{name}: {word} is no structure; an operator may be {', '.join(STRUCTURES)}."
-            raise StatementError(f"{told} {_LOW_RANK}" if word in ("low", "rank", "low-rank") else told)
+            raise StatementError(
+                f"{name}: {word} is no structure; an operator may be {', '.join(STRUCTURES)} or low rank."
+            )
         traits |= STRUCTURES[word]
     if "symmetric" in traits and source.dual != target:
         raise StatementError(
@@ -49,6 +53,24 @@ def own_operator(name: str, source: Space, target: Space, structure: str) -> Sym
     if "memoryless" in traits and not {source.over, target.over} <= {"joints", "links"}:
         raise StatementError(f"{name}: block-diagonal is said over links and joints, and {source} or {target} is not.")
     return Symbol(_spelled(name, source, target), source, target, frozenset(traits))
+
+
+def _of_low_rank(name: str, source: Space, target: Space, words: list[str], rank: int | None) -> Node:
+    """X = L*L of a positive X."""
+    if sorted(words) != ["low-rank", "positive"] or source.dual != target:
+        raise StatementError(
+            f"{name}, {source} to {target}, {' '.join(words)}: low rank is said of positive operators between a space "
+            f'and its dual, structure="positive low rank"; any other is a product of two, '
+            f'A.operator("U", "R2", "{target.name}") @ A.operator("V", "{source.name}", "R2").'
+        )
+    if not isinstance(rank, int) or isinstance(rank, bool) or not 1 <= rank <= len(RANKS):
+        raise StatementError(
+            f"{name}: rank={rank!r}; an operator of low rank has a rank, a whole number from 1 to {len(RANKS)}: "
+            'A.operator("X", …, structure="positive low rank", rank=2).'
+        )
+    through = coordinates(rank)
+    factor = Symbol(_spelled(name, source, through), source, through, frozenset({OWN, ROOT}))
+    return product(adjoint(factor), factor)
 
 
 def own_vector(name: str, space: Space) -> Symbol:
@@ -70,6 +92,12 @@ def is_own_vector(symbol: object) -> bool:
     return isinstance(symbol, Symbol) and {OWN, "vector"} <= symbol.traits
 
 
+def is_row_operator(symbol: Symbol) -> bool:
+    """Whether it maps between coordinates and the stack of all links or joints: a factor of what has low rank."""
+    over = {symbol.source.over, symbol.target.over}
+    return is_own(symbol) and bool(over & RANKS.keys()) and bool(over & {"links", "joints"})
+
+
 def is_flat_operator(symbol: Symbol) -> bool:
     """Whether it is applied as a whole, between task spaces, base and closures; over links and joints it has blocks."""
     if not is_own(symbol) or "memoryless" in symbol.traits or "vector" in symbol.traits:
@@ -77,7 +105,7 @@ def is_flat_operator(symbol: Symbol) -> bool:
     if {symbol.source.over, symbol.target.over} & {"links", "joints"}:
         raise StatementError(
             f"{shown_name(symbol.name)} is a full operator over links or joints, which sweeps do not apply; declare it "
-            "block-diagonal if it is, or evaluate the statement with .dense(q)."
+            "block-diagonal or positive low rank if it is, or evaluate the statement with .dense(q)."
         )
     return True
 
@@ -93,6 +121,8 @@ def space_named(space: str | Space, task: Space) -> Space:
         return space
     spaces = [FORCES, MOTIONS, TORQUES, RATES, BASE_FORCES, BASE_FORCES.dual, CLOSURE_FORCES, CLOSURE_FORCES.dual]
     known = {each.name: each for each in (*spaces, task, task.dual)}
+    known |= {each.name: each for each in map(coordinates, RANKS.values())}
     if space not in known:
-        raise UnknownNameError(f"There is no space {space!r}; there are {', '.join(known)}.")
+        shown = [name for name, each in known.items() if each.over not in RANKS]
+        raise UnknownNameError(f"There is no space {space!r}; there are {', '.join(shown)} and R1 to R{len(RANKS)}.")
     return known[space]

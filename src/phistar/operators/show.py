@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 from phistar.operators.nesting import walks
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
-from phistar.operators.own import shown_name
+from phistar.operators.own import ROOT, shown_name
 from phistar.operators.robot_letters import ROBOT
 from phistar.operators.spaces import SCALARS, TORQUES
 
@@ -91,6 +91,8 @@ class Notation:
 
     def glyph(self, node: Symbol) -> str:
         name = shown_name(node.name)
+        if ROOT in node.traits:
+            name = f"{name}{('½', '^{1/2}')[self.column]}"
         plain = (GLYPHS.get(node.name) or _MADE.get(node.name) or (name, name))[self.column]
         return plain + self.primed(node)
 

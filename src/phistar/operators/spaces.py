@@ -46,6 +46,15 @@ PARAMETERS = Space("Parameters", "parameters", "ParameterPowers")  # ⊕ R¹⁰:
 SCALARS = Space("Scalars", "scalars", "Scalars")  # the domain of a vector
 
 
+RANKS = {f"rank {rank}": rank for rank in range(1, 65)}
+"""Rows of the spaces R¹ … R⁶⁴, by what they are over: operators of low rank pass through them."""
+
+
+def coordinates(rank: int) -> Space:
+    """R^rank, its own dual."""
+    return Space(f"R{rank}", f"rank {rank}", f"R{rank}")
+
+
 def task_forces(frames: tuple[str, ...] | None = None) -> Space:
     """⊕ R⁶ at the chosen frames, in world axes."""
     return Space("TaskForces", "task", "TaskMotions", frames)

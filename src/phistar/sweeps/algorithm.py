@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from phistar.operators.own import shown_name
 from phistar.sweeps.evaluate import Domain, Terms, evaluate
 from phistar.sweeps.ir import (
     INWARD,
@@ -37,7 +38,7 @@ from phistar.sweeps.ir import (
     subterms,
 )
 from phistar.sweeps.primitives import PRIMITIVES
-from phistar.sweeps.regions import Column, PairProgram, Pairs
+from phistar.sweeps.regions import Column, Gathered, PairProgram, Pairs, Spread
 
 _MOVED = (FromChildren, FromParent, CongruentChildren, CarriedChildren, CongruentParent)
 _MOVED += (BackFromParent, BackFromChildren, BackCongruentParent)
@@ -186,6 +187,10 @@ class _Text(Domain):
         match term:
             case ToScalar(left=left, right=right):
                 return _Shown(f"Σ {left}*(k) {right}(k)")
+            case Gathered(operator=operator, transposed=transposed, name=name):
+                return _Shown(f"Σ {shown_name(operator)}{'*' if transposed else ''}(k) {name}(k)")
+            case Spread(operator=operator, transposed=transposed, name=name):
+                return _Shown(f"{shown_name(operator)}{'*' if transposed else ''}(k) {name}")
             case SolveStacked(matrix=matrix, right=right):
                 return _Shown(f"SOLVE (dense): {matrix}⁻¹ {right}")
             case Call(function=function):

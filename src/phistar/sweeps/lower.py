@@ -29,11 +29,11 @@ from phistar.identities.schedule import OUTWARD, schedule, symbol_of
 from phistar.operators.linearized import BRACKETS, MADE, REGRESSOR, TOGETHER
 from phistar.operators.meanings import DIAGONALS, FIELDS, GIVEN, is_part
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
-from phistar.operators.own import is_flat_operator, is_own_vector, shown_name
+from phistar.operators.own import is_flat_operator, is_own_vector, is_row_operator, shown_name
 from phistar.operators.show import text
-from phistar.operators.spaces import SCALARS
+from phistar.operators.spaces import RANKS, SCALARS
 from phistar.operators.symbols import Symbols, rotors_and_axes
-from phistar.sweeps import ir
+from phistar.sweeps import ir, regions
 from phistar.sweeps.defining_equations import POSES, Equations
 from phistar.sweeps.ir import Call, Data, Field, Program, Statement, Sweep, Term, Times, Transpose, plus, times
 from phistar.sweeps.passes import PASSES
@@ -41,7 +41,7 @@ from phistar.sweeps.rate_recursions import Direction, rate_field
 from phistar.sweeps.vector_terms import vector_term
 
 ONE = Fraction(1)
-_FLAT = ("task", "base", "root", "closures", "scalars")
+_FLAT = ("task", "base", "root", "closures", "scalars", *RANKS)
 _NAMES = {"phi": ("f", "α"), "psi": ("z", "λ"), "D": ("ν", "ν"), "phi_b": ("X_b", "Y_b")}
 _SHIFTS = ("E_phi", "B", "E", "E_phi_b", "E_s", "pi_f")
 
@@ -229,7 +229,8 @@ class Lowering:
             return True
         if any(self.plan.when[r] != self.plan.when[value] for r in readers):
             return True
-        shifts = any(isinstance(r, Apply) and symbol_of(r.letter).name in _SHIFTS for r in readers)
+        letters = [symbol_of(r.letter) for r in readers if isinstance(r, Apply)]
+        shifts = any(x.name in _SHIFTS or is_row_operator(x) for x in letters)
         return shifts or any(isinstance(r, Solve) for r in readers)
 
     def scan(self, name: str, value: Apply) -> list[Statement]:
@@ -309,6 +310,9 @@ class Lowering:
             return ir.ToTask(self.named(argument)) if starred else ir.FromTask(self.named(argument))
         if name == "E":
             return ir.FromBase(self.named(argument)) if starred else ir.ToBase(self.named(argument))
+        if is_row_operator(symbol):
+            gathers = letter.codomain is not None and letter.codomain.over in RANKS
+            return (regions.Gathered if gathers else regions.Spread)(name, starred, self.named(argument))
         if name in ("Q", "U_task") or is_flat_operator(symbol):
             return ir.TaskOperator(name, starred, self.term(argument))
         if name == "U":

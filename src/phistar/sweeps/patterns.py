@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from phistar.sweeps import ir
+from phistar.operators.spaces import RANKS
+from phistar.sweeps import ir, regions
 from phistar.sweeps.evaluate import Domain, Terms, evaluate
 from phistar.sweeps.ir import Program, Statement, Sweep, Term
 from phistar.sweeps.pattern_arithmetic import MASS, Block, Count, Pattern, Tally, identity, transposed, zeros
@@ -37,6 +38,13 @@ _DATA = {
 }
 
 
+def _rows(name: str, transposed: bool) -> Pattern:
+    """The rows of a link or joint of an operator from a few coordinates, or of the adjoint of one to them."""
+    _, *over, _ = name.replace("rank ", "rank_").split(" ")
+    rows, columns = (int(x.removeprefix("rank_")) if "rank" in x else 1 if x == "joints" else 6 for x in over)
+    return [[2] * (rows if transposed else columns) for _ in range(columns if transposed else rows)]
+
+
 def _own(name: str) -> Pattern:
     """An operator that the caller gives, full at every link or joint."""
     _, rows, columns, _ = name.split(" ")
@@ -54,7 +62,8 @@ class _Chain(Domain):
     def give(self, name: str, space: str, columns: bool) -> None:
         size = {"joints": 1, "inner": 1, "links": 6, "parameters": 10}.get(space)
         if size is None:
-            flat: Pattern = identity(6) if columns else [[2]] * 6
+            rows = RANKS.get(space, 6)
+            flat: Pattern = identity(rows) if columns else [[2]] * rows
             self.fields[name] = [[0], [0], [0], [2], [2], [2]] if name == "a_g" else flat
         elif space == "inner":
             unit = identity(self.n - 1)
@@ -138,6 +147,8 @@ class _Chain(Domain):
                 return self.tally.inward(self.fields[name]) if k == self.n - 1 else None
             case ir.FromRoot(name=name):
                 return self.fields[name] if k == 0 else None
+            case regions.Spread(operator=operator, transposed=is_adjoint, name=name):
+                return self.tally.times(_rows(operator, is_adjoint), self.fields[name])
             case ir.BackFromParent(name=name) | ir.BackCongruentParent(name=name):
                 above = self.get(name, k - 1) if k > 0 else None
                 move = self.tally.inward if isinstance(term, ir.BackFromParent) else self.tally.congruent
@@ -161,6 +172,9 @@ class _Chain(Domain):
                 return zeros(6, 1) if self.get(name, 0) is None else self.get(name, 0)
             case ir.ToScalar(left=left, right=right):
                 return self.dot(left, right)
+            case regions.Gathered(operator=operator, transposed=is_adjoint, name=name):
+                columns = _rows(operator, is_adjoint)
+                return self.tally.sum([(1, self.tally.times(columns, x)) for x in self.fields[name]], False)
             case ir.Call(function=function, arguments=(ir.Field(name=name),)):
                 return PRIMITIVES[function].count(self.tally, -1, self.fields[name])
             case ir.SolveStacked(matrix=matrix, right=right):

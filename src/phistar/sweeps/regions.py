@@ -1,4 +1,6 @@
-"""Regions over pairs of links and columns: what follows the sweeps in a program of operators between joints."""
+"""Regions over pairs of links and columns, which follow the sweeps in a program of operators between joints; and a few
+rows over all links.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from phistar.sweeps.ir import INWARD, ZERO, Program, Term, fields_anywhere
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered(Term):
+    """Σ_k L(k) x(k): a few rows over all links or joints."""
+
+    operator: str
+    transposed: bool
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(Term):
+    """L(k) y at link k, of a few numbers y: the adjoint of gathering."""
+
+    operator: str
+    transposed: bool
+    name: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from phistar.backends.links.values import Links, bias_acceleration, bias_force, 
 from phistar.errors import StatementError
 from phistar.operators.meanings import DIAGONALS
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol
-from phistar.operators.spaces import Space
+from phistar.operators.spaces import RANKS, Space
 from phistar.operators.symbols import rotors_and_axes
 from phistar.spatial import cross, force_transform, skew
 
@@ -67,7 +67,7 @@ class Dense:
 
     def size(self, space: Space | None) -> int:
         assert space is not None
-        sizes = space_sizes(self.model, self.links.frames) | {"scalars": 1}
+        sizes = space_sizes(self.model, self.links.frames) | {"scalars": 1, **RANKS}
         return self.operators["Q"].shape[0] if space.over == "closures" else sizes[space.over]
 
     def symbol(self, node: Symbol) -> np.ndarray:

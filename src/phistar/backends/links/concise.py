@@ -17,10 +17,11 @@ from phistar.model import Helical, Model, Prismatic, Revolute, Spherical
 from phistar.model.parts import Body, Frame
 from phistar.operators.linearized import PARTIALS
 from phistar.operators.nodes import Adjoint, Inverse, Node, Product, Sum, Symbol
+from phistar.operators.spaces import RANKS
 from phistar.operators.symbols import MASS, Symbols
 from phistar.spatial import Pose
 
-_EVERYWHERE = {"joints", "inner", "task", "scalars", "base", "closures"}  # spaces that know no link frames
+_EVERYWHERE = {"joints", "inner", "task", "scalars", "base", "closures", *RANKS}  # spaces that know no link frames
 _PLAIN = {"mass", "C", "g", "J", "Jdot_v", "V", "H", "phi", "E_phi", "E", "A", "U", "B", "U_task", "Q", "Gamma"}
 _PLAIN |= {"M_i", "N"}
 _VECTORS = {"v", "qdd", "T", "a_g", "f", "u", "a0_delayed", "v_i"}

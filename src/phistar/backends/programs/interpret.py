@@ -22,7 +22,7 @@ from phistar.backends.programs.structural_blocks import BlockDomain, block_times
 from phistar.backends.traces.solve import solve, solve_symmetric
 from phistar.backends.traces.trace import Scalar
 from phistar.errors import StatementError
-from phistar.sweeps import ir
+from phistar.sweeps import ir, regions
 from phistar.sweeps.evaluate import evaluate
 from phistar.sweeps.ir import Program, Statement, Sweep, Term
 
@@ -246,6 +246,8 @@ class _Machine(BlockDomain):
                 return self.over(self.links.congruent_outward, k, self.above(name, k))
             case ir.FromBase():
                 return self.links.from_base(k, self.fields[name]) if self.parents[k] < 0 else None
+            case regions.Spread(operator=operator, transposed=transposed):
+                return np.matmul(self.rows_of(operator, transposed, k), self.fields[name])
             case ir.FromRoot() if self.parents[k] < 0:
                 at = 6 * self.roots.index(k)
                 return self.fields[name][..., at : at + 6, :]
@@ -306,6 +308,9 @@ class _Machine(BlockDomain):
                 return block_total([(1.0, self.over(self.links.to_base, k, self.fields[name][k])) for k in self.bases])
             case ir.ToRoot():
                 return self.stacked([self.fields[name][k] for k in self.roots])
+            case regions.Gathered(operator=operator, transposed=transposed):
+                columns = (block_transposed(self.rows_of(operator, not transposed, k)) for k in range(self.count))
+                return block_total([(1.0, block_times(x, y)) for x, y in zip(columns, self.fields[name], strict=True)])
             case ir.ToScalar(left=left, right=right):
                 pairs = zip(self.fields[left], self.fields[right], strict=True)
                 return block_total([(1.0, block_times(block_transposed(x), y)) for x, y in pairs])
@@ -358,6 +363,12 @@ class _Machine(BlockDomain):
                 return block_total([(1.0, np.matmul(x, block_transposed(x))) for x in own])
         operator = np.asarray(self.operators[name])
         return operator[..., self.rows_at(k, operator.shape[-2]), self.rows_at(k, operator.shape[-1])]
+
+    def rows_of(self, operator: str, transposed: bool, k: int) -> np.ndarray:
+        """The rows of an operator, or of its adjoint, at one link."""
+        matrix = np.asarray(self.operators[operator])
+        whole = block_transposed(matrix) if transposed else matrix
+        return whole[..., self.rows_at(k, whole.shape[-2]), :]
 
     def rows_at(self, k: int, size: int) -> slice:
         """Where link k, or its joint, stands in a stack; where both are as long, every joint has its link's rates."""

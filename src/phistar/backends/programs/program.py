@@ -21,6 +21,7 @@ from phistar.errors import ShapeError
 from phistar.identities.law import Setting
 from phistar.model import Model
 from phistar.operators.nodes import Node
+from phistar.operators.spaces import RANKS
 from phistar.operators.symbols import Symbols
 from phistar.sweeps.ir import Program
 from phistar.sweeps.lower import GIVEN, lower_poses
@@ -97,7 +98,7 @@ class Evaluation:
         return x[..., 0] if x.shape[-1] else np.zeros(x.shape[:-1])  # over no joints there are no columns either
 
     def _input(self, name: str, space: str, given: Mapping[str, Any]) -> np.ndarray:
-        size = space_sizes(self.model, self.frames) | {"closures": len((self.operators or {}).get("Q", ()))}
+        size = space_sizes(self.model, self.frames) | {"closures": len((self.operators or {}).get("Q", ())), **RANKS}
         rows = size.get(space, 1 if space == "scalars" else -1)
         if name in self.program.columns:
             return identity(self.model, space, rows, self.blocks)
