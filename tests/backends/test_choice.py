@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends import kernel
 from phistar.backends.choice import PAIRS, ROLLED, SCHEDULES, SHORT_ROBOT, TRACED, VARIABLE, WRITTEN, Candidate
 from phistar.backends.executor import chosen as choose
+from phistar.backends.kernel import trace_statements
+from phistar.backends.programs.derivations import ARTICULATED
 from phistar.derivatives import RECORDED
 from tests.trees import relative
 
@@ -115,3 +118,15 @@ def test_what_is_too_long_to_be_written_out_is_not_recorded_to_the_end():
     statements = wanted(ps.mass_matrix, CHAIN)
     assert statements.tally_within(100) is None and "traces" not in vars(statements)
     assert statements.tally_within(10**6) is not None and statements.traces
+
+
+def test_where_one_form_is_far_too_long_no_other_is_counted(monkeypatch):
+    statements, traced = ps.forward_dynamics.wanted(ps.chain(14), ())[0], []
+    monkeypatch.setattr(kernel, "trace_statements", lambda each, most: traced.append(each.taken) or made(each, most))
+    made = trace_statements
+    whole = statements.tally_within(10**6)
+    assert len(traced) == len(statements.forms()) > 1
+    last = traced[-1]
+    traced.clear()
+    found = ps.forward_dynamics.wanted(ps.chain(14), ())[0].tally_within(10**6, 1.0, (ARTICULATED, last))
+    assert traced == [last] and found.operations >= whole.operations

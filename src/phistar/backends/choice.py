@@ -7,6 +7,7 @@ builders supply their counts (`Counts`) and ask here; nothing here knows how a k
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -47,6 +48,7 @@ FULL = 60_000  # operations link by link beyond which, for more bodies, it is no
 DEAD = 2.0  # instructions recorded for each that is kept
 CLOSED_DEAD = 1.2  # the same of mechanisms with loops, of which statements are recorded without dead ones
 NEAR = 0.9  # what robots of a size usually take is left only for what needs less than this part of its time
+FORMS_DIFFER = 1.15  # how much longer equal forms that are worth counting may take than one another
 TRIPLES = 4500  # of rates on one way from the base, the last carried by the others: some fifty instructions each
 MANY_PAIRS = 600  # pairs of rates, one carrying the other: beyond, loops over them make tables in less time
 LARGEST_COMPOSITE = 10  # joint rates; beyond, composite bodies never cost less than articulated ones for one vector
@@ -145,8 +147,8 @@ class Counts(Protocol):
 
     def pair_by_pair(self) -> Tally | None: ...
 
-    def written_out(self, most: int | None) -> Tally | None:
-        """None beyond `most` instructions."""
+    def written_out(self, most: int | None, hopeless: float) -> Tally | None:
+        """None beyond `most` instructions. Where one form has more than `hopeless` operations, no other is counted."""
 
 
 def choose(counts: Counts, schedule: str | None = None) -> Choice:
@@ -177,9 +179,17 @@ def candidates(counts: Counts, schedule: str | None = None) -> list[Candidate]:
     comparable = len(model.bodies) <= TRACED or most <= FULL or carried_rates(model) <= MANY_PAIRS
     if schedule == WRITTEN or not found or (schedule is None and comparable):
         limit = None if schedule == WRITTEN or not found else instructions_within()
-        written = counts.written_out(limit)
+        written = counts.written_out(limit, float("inf") if limit is None else _hopeless(found))
         found += [] if written is None else [_candidate(WRITTEN, written, model.nv)]
     return found
+
+
+def _hopeless(found: list[Candidate]) -> float:
+    """Operations of one form in straight-line code beyond which none of its forms is faster than a candidate that
+    compiles within the budget: r(1 + r / CROWDED) operations take the time of it and what forms differ by."""
+    fastest = min((x.nanoseconds for x in found if x.seconds <= budget()), default=float("inf"))
+    most = FORMS_DIFFER * fastest / (NEAR * NANOSECONDS[WRITTEN])
+    return CROWDED * (math.sqrt(0.25 + most / CROWDED) - 0.5)
 
 
 def _candidate(schedule: str, tally: Tally, rates: int) -> Candidate:

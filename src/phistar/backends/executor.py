@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from phistar.backends.choice import PAIRS, ROLLED, WRITTEN, Choice, Tally, candidates, choose
@@ -58,15 +59,22 @@ class StatementCounts:
     def key(self) -> Any:
         return self.wanted.key
 
-    def link_by_link(self) -> Tally | None:
+    @cached_property
+    def _rolled(self) -> Tally | None:
         return min(rolled_tallies(self.wanted), key=lambda each: each.operations, default=None)
+
+    def link_by_link(self) -> Tally | None:
+        return self._rolled
 
     def pair_by_pair(self) -> Tally | None:
         found = _pairs(self.wanted)
         return None if found is None else Tally(found.operations())
 
-    def written_out(self, most: int | None) -> Tally | None:
-        return self.wanted.tallies[0] if most is None else self.wanted.tally_within(most)
+    def written_out(self, most: int | None, hopeless: float) -> Tally | None:
+        if most is None:
+            return self.wanted.tallies[0]
+        first = (self._rolled.form, self._rolled.taken) if self._rolled is not None else (self.wanted.form, ())
+        return self.wanted.tally_within(most, hopeless, first)
 
 
 def rolled_tallies(wanted: Statements) -> list[Tally]:

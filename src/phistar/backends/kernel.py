@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -91,12 +92,18 @@ class Statements:
         """The instructions of each form, the names of the inputs after q, and the shapes."""
         return {(each.form, each.taken): trace_statements(each) for each in self.forms()}
 
-    def tally_within(self, most: int) -> Tally | None:
-        """Operations of the form that has fewest of those with at most so many instructions, dead ones included."""
-        found = {}
-        for each in self.forms():
+    def tally_within(
+        self, most: int, hopeless: float = math.inf, first: tuple[str, Taken] = (ARTICULATED, ())
+    ) -> Tally | None:
+        """Operations of the form that has fewest of those with at most so many instructions, dead ones included; where
+        one, tried in the order from `first` on, has more operations than are of use, of those tried so far."""
+        found, many = {}, False
+        for each in sorted(self.forms(), key=lambda each: (each.form, each.taken) != first):
             with unless_too_long():
-                found[each.form, each.taken] = trace_statements(each, most)
+                made = found[each.form, each.taken] = trace_statements(each, most)
+                many = made[0].operations > hopeless
+            if many:
+                return _tallied(found)[0]
         if not found:
             return None
         self.__dict__["traces"] = found

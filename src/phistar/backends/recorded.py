@@ -217,7 +217,7 @@ class _TableCounts:
         found = self.recorded._pairs(self.model)
         return None if found is None else Tally(found.operations())
 
-    def written_out(self, most: int | None) -> Tally | None:
+    def written_out(self, most: int | None, hopeless: float) -> Tally | None:
         found = self.recorded._counted_within(self.model, most)
         return None if found is None else Tally(*found)
 

@@ -131,7 +131,7 @@ class WideCounts:
     def pair_by_pair(self) -> Tally | None:
         return None
 
-    def written_out(self, most: int | None) -> Tally | None:
+    def written_out(self, most: int | None, hopeless: float) -> Tally | None:
         with unless_too_long():
             return Tally(_traced(self.wanted, self.order, most)[0].operations)
         return None
