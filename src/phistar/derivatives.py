@@ -21,8 +21,8 @@ from phistar.array_types import Array
 from phistar.backends import second_order
 from phistar.backends.code.unsolved import Block, Unsolved
 from phistar.backends.kernel import Kernel
-from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import CommonFrame, common_frame, single_axes
+from phistar.backends.links.concise import without_roundoff
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.links.values import has_rotors
 from phistar.backends.machine.threads import spread

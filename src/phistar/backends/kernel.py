@@ -12,8 +12,13 @@ import numpy as np
 
 from phistar.backends.choice import Choice, Tally, budget, is_composite
 from phistar.backends.code.packed import module_text
-from phistar.backends.links.aligned import without_roundoff
-from phistar.backends.links.concise import grouped_inertias, is_about_motion, is_tip_heavy, moved_origins
+from phistar.backends.links.concise import (
+    grouped_inertias,
+    is_about_motion,
+    is_tip_heavy,
+    moved_origins,
+    without_roundoff,
+)
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import has_rotors, in_small_moves, links_at, mirrored, placed_at
@@ -28,7 +33,7 @@ from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.derivations import ARTICULATED, COMPOSITE, Taken
 from phistar.backends.programs.interpret import run
 from phistar.backends.programs.program import BLOCKS, Wanted, equal_forms, identity, program_of
-from phistar.backends.traces.sink_instructions import arranged
+from phistar.backends.traces.order import arranged
 from phistar.backends.traces.trace import ShortTape, Tape, Trace, finish, unless_too_long
 from phistar.identities.law import Setting, laws_of_users
 from phistar.model import Model

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.concise import without_roundoff
 from phistar.backends.rolled.block_calls import (
     Block,
     CallProgram,

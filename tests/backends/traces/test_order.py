@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from phistar.backends.traces.fusing import fused_products
-from phistar.backends.traces.order import few_alive
+from phistar.backends.traces.order import few_alive, fused_products
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import INPUT, Tape, finish
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.traces.sink_instructions import ORDERED_AS_WRITTEN, arranged, late
+from phistar.backends.traces.order import ORDERED_AS_WRITTEN, arranged, late
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import ADD, INPUT, SIN, Tape, finish
 from tests.trees import KINDS, mechanism

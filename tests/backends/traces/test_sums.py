@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
-from phistar.backends.traces.fusing import fused_products
-from phistar.backends.traces.sums import chained
+from phistar.backends.traces.order import chained, fused_products
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import ADD, DIV, MUL, NEG, SUB, Tape, finish
 from tests.trees import KINDS, mechanism

@@ -7,10 +7,21 @@ are written whose bits are set.
 
 from __future__ import annotations
 
-from phistar.backends.code.fill import fill_function
 from phistar.backends.code.packed import planned_body
 from phistar.backends.code.sincos import nearer_inputs, turning_module
-from phistar.backends.kernels import F64, I64, Code, Func, Local, Module, Value, kernel_ir, llvm_text, vector
+from phistar.backends.kernels import (
+    F64,
+    I64,
+    Code,
+    Func,
+    Local,
+    Module,
+    Value,
+    fill_function,
+    kernel_ir,
+    llvm_text,
+    vector,
+)
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.traces.trace import Trace
 

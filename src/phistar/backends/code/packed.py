@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from phistar.backends.choice import DECODED, FAR_CODE, SLOW_TO_COMPILE
-from phistar.backends.code.fill import fill_function
 from phistar.backends.code.sincos import nearer_inputs, turning_module
 from phistar.backends.code.state_loop import loop_functions
 from phistar.backends.code.straight_line import Body
@@ -32,12 +31,12 @@ from phistar.backends.kernels import (
     Value,
     copy_function,
     copy_one_function,
+    fill_function,
     llvm_text,
 )
 from phistar.backends.machine.python_entries import entries_module
 from phistar.backends.machine.rows import Signature, size
-from phistar.backends.traces.order import few_alive
-from phistar.backends.traces.sink_instructions import ORDERED_AS_WRITTEN
+from phistar.backends.traces.order import ORDERED_AS_WRITTEN, few_alive
 from phistar.backends.traces.trace import DIV, Trace, depth_first, only_turned, restricted
 
 ABREAST = 4  # blocks that take turns

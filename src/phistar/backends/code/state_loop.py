@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from phistar.backends.code.stepping_loop import entry
-from phistar.backends.kernels import F64, I64, Code, Func, Local
+from phistar.backends.kernels import F64, I64, Code, Func, Local, kernel_ir
 from phistar.backends.machine.rows import Signature, size
 
 APART = "row_by_row"
+
+
+def entry() -> Code:
+    """`void loop(char **args, intp *dimensions, intp *steps, void *data)`, as NumPy calls it."""
+    code = Code("loop", args=kernel_ir.TABLES, dimensions=I64.read, steps=I64.read, data=kernel_ir.TABLES)
+    code.inner = False
+    return code
 
 
 def loop_functions(signature: Signature, lanes: int) -> list[Func]:

@@ -1,7 +1,7 @@
 """A trace as functions of the kernel language without loops: one state per lane.
 
 Long traces are split into functions with the values that cross between them in memory, which keeps compile time linear;
-`registers.py` says what else is in memory. What is fused is decided by `fusing.py`; NaN and infinity keep their
+`registers.py` says what else is in memory. What is fused is decided by `order.py`; NaN and infinity keep their
 meaning. Where inputs come from and outputs go to is the business of `Places`: rows of arrays (`packed.py`) or the links
 of a long chain (`rolled/`).
 """
@@ -17,7 +17,7 @@ from phistar.backends.choice import longest_function
 from phistar.backends.code.short_addresses import nearby
 from phistar.backends.code.sincos import Angle, sincos, within_reach
 from phistar.backends.kernels import F64, PLANNED, Code, Func, Let, Module, Statement, Store, Table, Value, vector
-from phistar.backends.traces.fusing import fused_products
+from phistar.backends.traces.order import fused_products
 from phistar.backends.traces.registers import WRITING, residence
 from phistar.backends.traces.trace import ADD, CONST, COS, DIV, INPUT, MUL, NEG, SIGN, SIN, SUB, Trace
 

@@ -7,7 +7,7 @@ C99, both after `validate`. `show` prints a function.
 
 from phistar.backends.kernels import kernel_ir
 from phistar.backends.kernels.build import Code, Local, transposed
-from phistar.backends.kernels.copies import copy_function, copy_one_function
+from phistar.backends.kernels.copies import copy_function, copy_one_function, fill_function
 from phistar.backends.kernels.emit_c import c_header, c_prototype, c_source, c_text, number
 from phistar.backends.kernels.emit_llvm import llvm_text
 from phistar.backends.kernels.kernel_ir import (
@@ -75,6 +75,7 @@ __all__ = [
     "c_text",
     "copy_function",
     "copy_one_function",
+    "fill_function",
     "kernel_ir",
     "lane_arrays",
     "llvm_text",

@@ -78,11 +78,12 @@ def _generator() -> str:
     return generator
 
 
-def contents_of(*rooms: str) -> str:
-    """Digest of the modules of some folders of the package."""
+def contents_of(*places: str) -> str:
+    """Digest of modules of the package, or of all modules of a folder of it."""
     package = os.path.dirname(os.path.abspath(sys.modules["phistar"].__file__ or ""))
-    folders = (os.path.join(package, *room.split("/")) for room in rooms)
-    return _contents("", [path for folder in folders for path, _ in _sources(folder)])
+    paths = [os.path.join(package, *place.split("/")) for place in places]
+    found = ([path] if path.endswith(".py") else [each for each, _ in _sources(path)] for path in paths)
+    return _contents("", [path for each in found for path in each])
 
 
 def _contents(version: str, paths: list[str]) -> str:

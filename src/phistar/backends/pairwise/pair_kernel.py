@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.kernels import I64, U32, Code, Local, Module, llvm_text
-from phistar.backends.links.aligned import without_roundoff
 from phistar.backends.links.common_frame import single_axes
-from phistar.backends.links.concise import is_told_by_quantities
+from phistar.backends.links.concise import is_told_by_quantities, without_roundoff
 from phistar.backends.links.link_frames import LinkFrames, link_frames
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host

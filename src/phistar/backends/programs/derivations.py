@@ -32,8 +32,9 @@ then with the update of P⁺ as a sum of positive terms too (R87 eq. 51); of lin
 with φP⁺φ* as φPφ* − (φG)(φU)* too."""
 Made = TypeVar("Made")
 FILE = Path(__file__).with_name("derivations.json")
-SOURCES = ("identities", "operators", "sweeps", "backends/programs", "backends/pairwise")
-"""Rooms whose code decides what is derived."""
+SOURCES = ("identities", "operators", "sweeps", "backends/pairwise/programs.py")
+SOURCES += ("backends/programs/derived_programs.py", "backends/programs/derivative_program.py")
+"""What decides what is derived."""
 
 known: dict[str, Any] = {}
 """All that was asked for in this process, by name."""

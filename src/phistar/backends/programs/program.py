@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from phistar.backends.links.aligned import without_roundoff
+from phistar.backends.links.concise import without_roundoff
 from phistar.backends.links.link_sizes import space_sizes
 from phistar.backends.links.rigid import RigidLinks
 from phistar.backends.links.values import links_at

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Protocol
 
 from phistar.backends.code.memory_places import MemoryPlaces, Spot
-from phistar.backends.code.stepping_loop import entry
+from phistar.backends.code.state_loop import entry
 from phistar.backends.code.straight_line import Body
 from phistar.backends.kernels import F64, I1, I64, U32, Code, Func, Local, Value, copy_function, kernel_ir
 from phistar.backends.rolled.link_memory import FIXED, LINK

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phistar.backends.code.stepping_loop import entry, time_arrays
-from phistar.backends.code.timeloop import TimeSignature
+from phistar.backends.code.state_loop import entry
+from phistar.backends.code.timeloop import TimeSignature, time_arrays
 from phistar.backends.kernels import Func, Local
 from phistar.backends.rolled.link_loops import Array, Block, Sizes, StageFunction, array_data, called_functions, memory
 
