@@ -65,10 +65,10 @@ def step_matrices(sweep):
     for k in range(sweep.steps):
         for name in ("by_q", "by_v", "by_force", *(("carried", "spread") if sweep.curved else ())):
             one.table(name)[:] = sweep.table(name)[k]
-        one.flat["h"][:], columns = sweep.flat["h"][k], []
+        one.vector("h")[:], columns = sweep.vector("h")[k], []
         for unit in np.eye(sweep.n + sweep.m):
-            one.vector("x")[0], one.vector("d")[0] = unit[: sweep.n], unit[sweep.n :]
-            one.forward()
+            one.table("gain")[0, :, -1] = -unit[sweep.n :]
+            one.forward(unit[: sweep.n])
             columns.append(one.vector("x")[1].copy())
         made.append(np.stack(columns, axis=1))
     return np.stack(made)

@@ -69,6 +69,7 @@ PART, SHORT_PART = 420, 150  # instructions of one of several functions, and of 
 SLOW_TO_COMPILE = 12_000  # instructions: so many that compiling takes seconds
 DECODED = 700  # instructions of a trace: of more, the cache of decoded ones may hold too few, as they happen to lie
 FAR_CODE = 4000  # instructions: code that is read from further away each time it runs
+SHORT_ROWS = 20  # columns of blocks in memory up to which short vectors waste less than long ones save
 BUDGET = 3.0  # seconds
 VARIABLE = "PHISTAR_COMPILE_SECONDS"
 
@@ -364,6 +365,12 @@ def is_abreast(columns: int, frames: int, solves: bool) -> bool:
     """Whether this many columns are swept along the links at once; `solves`: with a solve between the sweeps."""
     most = LARGEST_FLAT if solves else LARGEST_COLUMNS
     return columns <= most and (not solves or 6 * frames <= LARGEST_FLAT)
+
+
+def block_lanes(columns: int) -> int:
+    """Numbers of a vector along the rows of blocks with so many columns: half of the longest where rows are short."""
+    most = host().lanes
+    return max(most // 2, 1) if columns <= SHORT_ROWS and most > 4 else most
 
 
 def is_tree_kernel(model: Model) -> bool:

@@ -115,7 +115,6 @@ def kalman_smoother(y: Any, F: Any, H: Any, W: Any, V: Any, x0: Any, P0: Any, *,
     problem = _Problem.of(y, F, H, W, V, x0, P0, inputs)
     forward = _filtered(problem)
     sweep = problem.sweep
-    sweep.vector("x")[0] = 0.0
     sweep.forward()
     costates = sweep.vector("x")[:0:-1].copy()
     spread = np.zeros_like(sweep.table("A")[0])

@@ -18,7 +18,6 @@ from phistar.optimize.constraints import BEYOND
 from phistar.optimize.contracted_hessian import add_curvature
 from phistar.optimize.control_problem import Problem
 from phistar.optimize.solution import Iteration
-from phistar.steps.riccati_loops import CONTROL_SHIFT, CURVATURE, SLOPE, STATE_SHIFT
 
 LENGTHS, FIRST = 0.5 ** np.arange(12), 4  # of steps that are tried, the longest of them first
 CLOSED = 1e-10  # a gap that counts as none, rad, m, rad/s, m/s
@@ -79,14 +78,13 @@ class Iterate:
         """Σ slope and ½Σ curvature of the cost along the step, after the sweep; None where no regularization helps."""
         sweep = self.sweep
         while True:
-            sweep.flat["scalars"][STATE_SHIFT] = sweep.flat["scalars"][CONTROL_SHIFT] = self.shift
-            if sweep.backward(self.problem.bounded) is None and np.isfinite(sweep.vector("p")[0]).all():
+            failed = sweep.backward(self.problem.bounded, self.shift)
+            if failed is None and np.isfinite(sweep.vector("p")[0]).all():
                 break
             if not self.stiffen():
                 return None
         if self.widest <= CLOSED:  # the sweep has summed it up on its way
-            return float(sweep.flat["scalars"][SLOPE]), 0.5 * float(sweep.flat["scalars"][CURVATURE])
-        sweep.vector("x")[0] = 0.0
+            return sweep.slope, 0.5 * sweep.curvature(self.problem.bounded)
         sweep.forward()
         x, u = sweep.vector("x"), sweep.vector("u")
         slope = float(np.vdot(sweep.vector("q"), x) + np.vdot(sweep.vector("r"), u))
@@ -100,7 +98,7 @@ class Iterate:
         """The dynamics' own curvature too, where the optimum is near and it leaves the Hessians positive."""
         if self.history and self.history[-1].expected <= NEAR * abs(self.cost) and self.widest <= CLOSED:
             add_curvature(self.problem, self.q[:-1], self.v[:-1], self.u)
-            if self.sweep.backward(self.problem.bounded) is not None:
+            if self.sweep.backward(self.problem.bounded, self.shift) is not None:
                 self.approximate()
 
     def stiffen(self) -> bool:
@@ -113,7 +111,7 @@ class Iterate:
         problem, parts = self.problem, self.parts
         parts["u"][:], parts["d"][:], parts["gap"][:] = self.u, self.sweep.vector("d"), self.gaps
         parts["q"][:], parts["v"][:] = self.q[:-1], self.v[:-1]
-        parts["K"][:] = self.sweep.flat["K"].reshape(problem.steps, -1)
+        parts["K"].reshape(problem.steps, problem.controls, -1)[:] = self.sweep.table("K")
         for lengths in (LENGTHS[:FIRST], LENGTHS[FIRST:]):
             made = problem.trials.run(problem.q0, problem.v0, self.times, self.rows, lengths)
             costs = made.cost + self.terminal_cost(made.q[:, -1], made.v[:, -1])
@@ -195,7 +193,7 @@ def _improved(at: Iterate, ends: Ends) -> str:
         at.approximate()
         if ends.second_order:
             at.take_curvature()
-        if not at.history and not (at.sweep.flat["W"].any() or at.sweep.flat["w"].any()):
+        if not at.history and not (at.sweep.table("W").any() or at.sweep.vector("w").any()):
             return "no cost depends on the controls or on what they move"
         found = at.direction()
         if found is None:

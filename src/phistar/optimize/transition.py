@@ -62,7 +62,7 @@ class Transition:
         if self._acts:
             both = with_passive(self.model, q, v, np.concatenate(tables[:2], axis=-1), tables[2])
             tables[0][:], tables[1][:] = both[..., : self.model.nv], both[..., self.model.nv :]
-        sweep.flat["h"][:] = h
+        sweep.vector("h")[:, 0, 0] = h
         if self.curved:
             rates = v + h[:, None] * forward_dynamics(self.model, q, v, tau)
             carried, spread = self._curved(h[:, None] * rates[:, : self.curved])

@@ -135,8 +135,8 @@ class _Text:
         match statement:
             case kernel_ir.Call(function=function, arguments=arguments):
                 self.lines.append(f"  {call_text('void', function, arguments)}")
-            case kernel_ir.Masked(value=value, place=place, mask=mask):
-                self.masked("store", value, f"ptr {operand(place)}", "p0", 8 * value.type.lanes, mask)
+            case kernel_ir.Masked(value=value, place=place, mask=mask, align=align):
+                self.masked("store", value, f"ptr {operand(place)}", "p0", align or 8 * value.type.lanes, mask)
             case kernel_ir.Scatter(value=value, pointer=pointer, index=index, mask=mask):
                 lanes = value.type.lanes
                 places = self.made(_entries(value.type, pointer, index))

@@ -127,11 +127,13 @@ class Store(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """Numbers side by side to a place, those of the lanes in which the mask is true."""
+    """Numbers side by side to a place, those of the lanes in which the mask is true; `align`ed to bytes, 0 for those of
+    the whole vector."""
 
     value: Value
     place: Value
     mask: Value
+    align: int = 0
 
 
 class Scatter(NamedTuple):

@@ -158,7 +158,9 @@ def used(statement: kernel_ir.Statement) -> tuple[Value, ...]:
             return operands
         case kernel_ir.Store(value=value, place=place):
             return value, place
-        case kernel_ir.Masked() | kernel_ir.Scatter():
+        case kernel_ir.Masked(value=value, place=place, mask=mask):
+            return value, place, mask
+        case kernel_ir.Scatter():
             return tuple(statement)
         case kernel_ir.Call(function=function, arguments=arguments):
             return arguments if isinstance(function, str) else (function, *arguments)
