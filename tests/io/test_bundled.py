@@ -15,7 +15,7 @@ ALL = pytest.mark.parametrize("name", names())
 def test_every_name_loads_and_cites_its_source(name):
     model = load_bundled(name)
     assert model.name == name
-    assert re.search(r"Corke|Armstrong|Rodriguez|Walker", SOURCES[name])
+    assert re.search(r"Corke|Armstrong|Rodriguez|Walker|phistar's own", SOURCES[name])
     assert ps.load(name) == model
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from phistar.errors import ModelError, UnknownNameError
-from phistar.io.robots import freeflyer, puma560, rj2w_tree, wd89_fig1
+from phistar.io.robots import freeflyer, parallel_jaw, puma560, rj2w_tree, wd89_fig1
 from phistar.model import Free, Model, ModelBuilder, planar_chain
 
 EARTH = (0.0, 0.0, -9.81)
@@ -32,6 +32,7 @@ _ROBOTS = {
     "puma560_akb": Bundled(puma560.armstrong, puma560.ARMSTRONG, options=("motors",)),
     "rj2w_tree": Bundled(rj2w_tree.rj2w_tree, rj2w_tree.SOURCE, SPACE),
     "freeflyer": Bundled(freeflyer.freeflyer, freeflyer.SOURCE, SPACE, ("motors", "friction")),
+    "parallel_jaw": Bundled(parallel_jaw.parallel_jaw, parallel_jaw.SOURCE),
     "wd89_fig1": Bundled(wd89_fig1.wd89_fig1, wd89_fig1.SOURCE),
 }
 

@@ -23,7 +23,7 @@ from phistar.plant.scene_schema import FORMAT_VERSION, SceneEntry, TaskEntry, Ti
 from phistar.plant.scene_sentences import validated
 from phistar.sim.scenes.chance import drawn
 from phistar.sim.scenes.controllers import Controlling, check_controller, read_controller
-from phistar.sim.scenes.registry import Task, scene_folders, task_named
+from phistar.sim.scenes.registry import Task, task_named
 from phistar.sim.scenes.sensing import Sensing
 from phistar.sim.scenes.source import TOO_DEEP, is_bundled, source_of
 from phistar.sim.world import World
@@ -136,9 +136,8 @@ class Scene:
 
     @property
     def folders(self) -> Folders:
-        """Folders of the files it may name: its own, those that the caller gave, and those of bundled scenes, one of
-        which it may extend."""
-        return Folders(self.folder.resolve(), (*self.packages, *scene_folders()))
+        """Folders of the files it may name: its own, and those that the caller gave."""
+        return Folders(self.folder.resolve(), self.packages)
 
     @property
     def source(self) -> str:
