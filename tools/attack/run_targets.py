@@ -281,7 +281,7 @@ def _certificate() -> dict[str, Any]:
 
 def certificate(random: Random, folder: Path) -> Attempt:
     """A derivation's certificate, spoiled: it does not hold, or what was spoiled proves nothing."""
-    from phistar.cli.check_command import checked
+    from phistar.cli.checker import checked
 
     path = folder / "proof.json"
     if random.random() < 0.9:

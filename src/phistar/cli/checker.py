@@ -5,12 +5,13 @@ it changes is Σ c·u(L − R)v of its laws. Evaluated, they are the matrices of
 `definitions.toml`: three rigid links with any axes and masses, to fifty digits; a derivative is a difference.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable
 from copy import copy
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,17 +19,55 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from phistar.errors import StatementError
+from phistar.errors import FileError, StatementError
+from phistar.safe_files import read_text
 
 DIGITS, GUARD = 50, 70
+MOST_BYTES, MOST_PARTS, MOST_FRAMES = 16 * 2**20, 200_000, 12  # of a stranger's file
 MOST_TERMS, MOST_LETTERS, MOST_WORDS = 20_000, 1_000, 5_000_000  # of a side, of a word, multiplied in all
 N, STEP = 3, mpf(10) ** -30  # links; a central difference errs by the square of its step
 TABLES = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
-DEFINED = TABLES["operators"]
-DERIVATIVES = ("rate", "partial_q", "partial_v", "partial_qdd", "gradient", "log_det_gradient")
-ONE = Fraction(1)
+DEFINED, DERIVATIVES = TABLES["operators"], TABLES["derivatives"]
+NUMBER, ONE = re.compile(r"-?\d{1,200}(/[1-9]\d{0,199})?"), Fraction(1)
 Polynomial = dict[tuple[Any, ...], Fraction]
 Matrix = np.ndarray
+
+
+def checked(file: Path, mechanisms: int) -> tuple[str, dict[str, Any], float]:
+    """What holds, the certificate that says so, and the largest relative difference met; else StatementError."""
+    text = read_text(file, "a certificate of phistar", MOST_BYTES)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = {}
+    if not isinstance(data, dict) or (data.get("format"), data.get("format_version")) != ("phistar certificate", 1):
+        raise FileError(f"{file} is no certificate of phistar, format version 1.")
+    try:
+        frames = data["mechanism"]["frames"]
+        if type(frames) is not int or not 0 < frames <= MOST_FRAMES or text.count("[") > MOST_PARTS:
+            raise FileError(f"{file}: a certificate has 1 to {MOST_FRAMES} frames and at most {MOST_PARTS} parts.")
+        replay(data)
+        worst = max(evaluate(data, seed) for seed in range(mechanisms))
+        return " = ".join(spelled(data[side], data["symbols"]) for side in ("start", "result")), data, worst
+    except RecursionError:
+        raise StatementError("its statements are nested too deep to be replayed.") from None
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise StatementError(f"it is damaged ({type(error).__name__}: {str(error)[:100]}).") from None
+
+
+def spelled(x: list[Any], symbols: list[dict[str, Any]]) -> str:
+    """An operator in words: what was checked, not what the file says of itself."""
+    kind, *parts = x
+    if kind == "add":
+        words = [(c, spelled(y, symbols)) for c, y in parts]
+        return " + ".join(word if c == "1" else f"{c} * ({word})" for c, word in words)
+    if kind in ("mul", "adj", "inv"):
+        inner = [spelled(y, symbols) for y in (parts if kind == "mul" else parts[:1])]
+        if kind != "inv":
+            loose = ("add",) if kind == "mul" else ("add", "mul")
+            inner = [f"({word})" if y[0] in loose else word for y, word in zip(parts, inner, strict=False)]
+        return {"mul": " @ ".join(inner), "adj": f"{inner[0]}.T", "inv": f"inv({inner[0]})"}[kind]
+    return str(symbols[parts[0]]["name"]) if kind == "sym" else "I" if kind == "id" else "0"
 
 
 def replay(data: dict[str, Any]) -> None:
@@ -37,10 +76,8 @@ def replay(data: dict[str, Any]) -> None:
     for number, law in enumerate(laws):
         if not all(data["mechanism"].get(need) for need in law["needs"]):
             raise StatementError(f"the law {law['name']} needs {law['needs']}, which the mechanism is not.")
-        proved = (
-            replayed.is_inverse(law) if law["kind"] == "algebra" else replayed.follows(law, number, "left", "right")
-        )
-        if law["kind"] != "law" and not proved:
+        by_algebra = law["kind"] == "algebra" and replayed.is_inverse(law)
+        if law["kind"] != "law" and not by_algebra and not replayed.follows(law, number, "left", "right"):
             raise StatementError(f"the {law['kind']} {law['name']} does not follow from the laws before it.")
     for number, step in enumerate(data["steps"], start=1):
         if replayed.expand(here) != replayed.expand(step["before"]):
@@ -75,7 +112,7 @@ class Replay:
                 parts = (self.expand(f, starred) for f in (reversed(factors) if starred else factors))
                 return reduce(self.times, parts, {(): ONE})
             case ["add", *terms]:
-                return total([(Fraction(c), self.expand(t, starred)) for c, t in terms])
+                return total([(fraction(c), self.expand(t, starred)) for c, t in terms])
         raise StatementError(f"{str(x)[:60]} is no operator.")
 
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
@@ -89,7 +126,7 @@ class Replay:
         """Whether before − after = Σ c·u(L − R)v, of the laws up to the number that are known."""
         parts = [(ONE, self.expand(step[before])), (-ONE, self.expand(step[after]))]
         for use in step["uses"]:
-            law, c = self.laws[:known][use["law"]], Fraction(use["coefficient"])
+            law, c = self.laws[:known][use["law"]], fraction(use["coefficient"])
             for scale, side in ((-c, law["left"]), (c, law["right"])):
                 whole = ["mul", use["before"], ["adj", side] if use["adjoint"] else side, use["after"]]
                 parts.append((scale, self.expand(whole)))
@@ -97,10 +134,15 @@ class Replay:
 
     def is_inverse(self, law: dict[str, Any]) -> bool:
         """Whether a law is X X⁻¹ = I or X⁻¹X = I."""
-        x = law["substitution"]["X"]
-        pairs = ["mul", x, ["inv", x, ""]], ["mul", ["inv", x, ""], x]
-        left, right = self.expand(law["left"]), self.expand(law["right"])
-        return right == {(): ONE} and left in [self.expand(pair) for pair in pairs]
+        x, y = law["substitution"]["X"], ["inv", law["substitution"]["X"], ""]
+        pairs = [self.expand(["mul", x, y]), self.expand(["mul", y, x])]
+        return self.expand(law["right"]) == {(): ONE} and self.expand(law["left"]) in pairs
+
+
+def fraction(text: str) -> Fraction:
+    if not NUMBER.fullmatch(text):
+        raise StatementError(f"{text[:40]} is no coefficient; a fraction such as -1/2 was expected.")
+    return Fraction(text)
 
 
 def total(parts: list[tuple[Fraction, Polynomial]]) -> Polynomial:
@@ -135,13 +177,12 @@ def unit(n: int) -> Matrix:
 
 def inverted(matrix: Matrix) -> Matrix:
     try:
-        made = mp.matrix(matrix.tolist()) ** -1 if matrix.size else matrix
+        made = (mp.matrix(matrix.tolist()) ** -1).tolist() if matrix.size else []
     except ZeroDivisionError:
-        made = mp.matrix([[mp.inf]])
-    result = np.array(made.tolist(), dtype=object)
-    if np.abs(result).max(initial=0) > 10**30:
+        made = [[mp.inf]]
+    if made and np.abs(made).max() > 10**30:
         raise StatementError("something that is inverted is singular on a random mechanism.")
-    return result.reshape(matrix.shape)
+    return np.array(made, dtype=object).reshape(matrix.shape)
 
 
 def skew(x: Matrix) -> Matrix:
@@ -152,19 +193,15 @@ def diagonal(x: Matrix) -> Matrix:
     return x * np.kron(np.eye(len(x) // 6, dtype=int), np.ones((6, 6), dtype=int))
 
 
-def bracket(formula: str) -> Callable[[Matrix], Matrix]:
+def bracket(formula: str, x: Matrix) -> Matrix:
     """A block for every six numbers, on the diagonal."""
-
-    def whole(x: Matrix) -> Matrix:
-        halves = [map(skew, part) for part in x.reshape(-1, 2, 3)]
-        rows = [np.block(eval(formula, {"w": w, "v": v, "o": 0 * w})) for w, v in halves]
-        return diagonal(np.vstack([np.hstack([row] * len(rows)) for row in rows]))
-
-    return whole
+    halves = [map(skew, part) for part in x.reshape(-1, 2, 3)]
+    rows = [np.block(eval(formula, {"w": w, "v": v, "o": 0 * w})) for w, v in halves]
+    return diagonal(np.vstack([np.hstack([row] * len(rows)) for row in rows]))
 
 
 FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
-    **{name: bracket(formula) for name, formula in TABLES["brackets"].items()},
+    **{name: partial(bracket, formula) for name, formula in TABLES["brackets"].items()},
     "inv": inverted,
     "diagonal": diagonal,
     "cholesky": lambda x: np.array(mp.cholesky(mp.matrix(x.tolist())).tolist(), dtype=object).T,
