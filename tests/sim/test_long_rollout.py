@@ -11,6 +11,7 @@ from phistar.sim.integrators import METHODS
 from phistar.sim.joint_drives import Drives
 from phistar.sim.long_rollout import long_rollout
 from phistar.sim.traced_controller import control_phase
+from tests.loops.test_long_compound import geared, mast, raised
 from tests.sim.test_rollout import states, tree, with_passive_forces
 from tests.trees import KINDS, mechanism
 
@@ -53,6 +54,49 @@ def test_passive_joint_forces_act_at_every_link(method):
     controls = np.random.default_rng(2).normal(size=(5, 10, model.nv))
     run = ps.rollout(model, q0, v0, controls, dt=1e-3, method=method)
     assert apart(run_link_by_link(model, method, q0, v0, run.t, controls), (run.q, run.v)) < 1e-12
+
+
+def sprung_gears():
+    """Geared joints in independent rates, with springs, damping and dry friction on those that follow too."""
+    wheel = ps.Revolute(axis=(0, 0, 1), stiffness=2.0, damping=0.3, friction=0.05)
+    mirror = ps.Revolute(axis=(0, 0, 1), stiffness=1.0, friction=0.02)
+    return geared().replace(joints={"arm": ps.Spherical(damping=0.1), "wheel": wheel, "mirror": mirror})
+
+
+@pytest.mark.parametrize("method", ["euler", "rk4"])
+@pytest.mark.parametrize("make", [sprung_gears, lambda: mast(3, vary=True, free=True, armature=0.1)])
+def test_compound_links_step_and_close_their_loops_by_themselves(make, method):
+    closed = make()
+    start = ps.assemble(closed, raised(closed))
+    model = closed.embedded(q=start)
+    rng = np.random.default_rng(4)
+    q0, v0 = np.stack([start] * 5), 0.3 * rng.normal(size=(5, model.nv))
+    controls = rng.normal(size=(5, 12, model.nv))
+    run = ps.rollout(model, q0, v0, controls, dt=2e-3, method=method)
+    assert apart(run_link_by_link(model, method, q0, v0, run.t, controls), (run.q, run.v)) < 1e-11
+
+
+def test_bodies_that_bend_step_by_themselves():
+    b, parent = ps.ModelBuilder("bending", gravity=(0, 0, -9.81)), "world"
+    rod = ps.beam(0.5, EI=(20.0, 30.0), mass_per_length=0.8, modes=2, axial_inertia=1e-3, damping=0.01)
+    for k in range(3):
+        joint = ps.Spherical(damping=0.1) if k == 1 else ps.Revolute(axis=(0, 1, 0), stiffness=0.3, damping=0.05)
+        b.body(f"link{k}", parent, joint, inertia=rod)
+        parent = f"link{k}.tip"
+    model, rng = b.build(), np.random.default_rng(5)
+    q0, v0 = model.random(rng, (3,)), 0.1 * rng.normal(size=(3, model.nv))
+    run = ps.rollout(model, q0, v0, dt=1e-4, steps=20)
+    assert apart(run_link_by_link(model, "rk4", q0, v0, run.t), (run.q, run.v)) < 1e-10
+
+
+def test_a_long_mast_of_four_bars_is_one_kernel():
+    closed = mast(30)
+    start = ps.assemble(closed, raised(closed))
+    model = closed.embedded(q=start)
+    run = ps.rollout(model, start, np.zeros(model.nv), dt=1e-3, steps=20)
+    assert any(key[0] == "long rollout" for key in model.__dict__["_kernels"] if isinstance(key, tuple))
+    assert np.abs(ps.loop_residual(closed, run.q, model.embedding.full_rates(run.q, run.v))[0]).max() < 1e-14
+    assert np.ptp(run.energy) < 1e-6 * np.abs(run.energy).max()
 
 
 def stepped(q0, v0, t, method, controls=None, law=None, gains=None):

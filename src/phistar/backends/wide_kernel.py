@@ -64,11 +64,21 @@ def _function(wanted: Statements, order: tuple[str, ...]) -> Evaluated:
 
 def _rolled(wanted: Statements) -> Kernel | None:
     """The kernel that runs link by link, in the form of the articulated step that has fewest operations."""
-    counts = {form: partial(_rolled_operations, replace(wanted, form=form)) for form in _forms(wanted)}
-    form, found = fewest(counts, ("any width", wanted.key)) if len(counts) > 1 else (wanted.form, {})
+    form, found = _fewest_form(wanted)
     kernel = compile_rolled(replace(wanted, form=form))
     tallies = (Tally(operations, 0, each) for each, operations in found.items())
     return kernel and replace(kernel, forms=tuple(sorted(tallies, key=lambda x: (x.operations, x.form != form))))
+
+
+def _fewest_form(wanted: Statements) -> tuple[str, dict[str, int]]:
+    """The form that has fewest operations link by link, and the operations of each."""
+    counts = {form: partial(_rolled_operations, replace(wanted, form=form)) for form in _forms(wanted)}
+    return fewest(counts, ("any width", wanted.key)) if len(counts) > 1 else (wanted.form, {})
+
+
+def in_fewest_operations(wanted: Statements) -> Statements:
+    """Statements in the form that has fewest operations link by link."""
+    return replace(wanted, form=_fewest_form(wanted)[0])
 
 
 def fewest_operations(wanted: Statements) -> int | None:

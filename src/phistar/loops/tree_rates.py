@@ -55,7 +55,7 @@ def _rows(links: Any, k: int) -> tuple[np.ndarray]:
     return (np.broadcast_to(own.rows, (*own.q.shape[:-1], *shape)).reshape(*own.q.shape[:-1], -1),)
 
 
-def _closing(links: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+def link_closing(links: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Newton's step −N(QN)⁻¹g towards closed loops, and g*g."""
     own = links.members[k]
     if links.embedding.is_free(k):
@@ -155,7 +155,7 @@ MAPS = {
     ),
     "closing step": LinkMap(
         "closing step",
-        _closing,
+        link_closing,
         {},
         {"shift": _of_tree, "gap": lambda model, k: (0,)},
         lambda _: (),

@@ -5,6 +5,7 @@ Only spherical and free joints are curved: their last four coordinates are a qua
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,8 @@ class Coordinates:
     """The coordinates of a model, (…, nq) and (…, nv)."""
 
     model: Model
+    through: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    """Xv at (q, v), where the model is the members of one compound link."""
 
     @cached_property
     def curved(self) -> tuple[Joint, ...]:
@@ -48,6 +51,8 @@ class Coordinates:
 
     def tree_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The rates of the spanning tree: v itself, or Xv of a mechanism in independent rates."""
+        if self.through is not None:
+            return self.through(self.unit(q), v)
         return v if self.model.embedding is None else self.model.embedding.full_rates(self.unit(q), v)
 
     def unit(self, q: np.ndarray) -> np.ndarray:

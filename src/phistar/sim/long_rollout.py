@@ -3,7 +3,7 @@ loop, in which every link steps its own joint (`link_steps.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from phistar.backends.code.timeloop import Memory as State
 from phistar.backends.code.timeloop import Phase, TimeSignature
 from phistar.backends.kernels import Module, llvm_text
-from phistar.backends.links.link_frames import link_frames
 from phistar.backends.links.link_sizes import has_wide_links
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
@@ -21,9 +20,17 @@ from phistar.backends.rolled.link_loops import Sizes, TraceStage
 from phistar.backends.rolled.link_memory import Memory, Rooms, Stage, laid_out, needed
 from phistar.backends.rolled.link_rollout import Phases, time_functions
 from phistar.backends.rolled.plan import Plan
-from phistar.backends.rolled.robot_tables import Areas, Given, initial_numbers, link_tables, over_links
-from phistar.backends.rolled.rolled_links import kinds_of
+from phistar.backends.rolled.robot_tables import (
+    Areas,
+    Given,
+    built_tables,
+    entry_places,
+    initial_numbers,
+    link_tables,
+)
+from phistar.backends.rolled.rolled_links import RolledLinks, rolled_links
 from phistar.backends.rolled_kernel import rolled_plan
+from phistar.backends.wide_kernel import in_fewest_operations
 from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.sim.coordinates import Coordinates
@@ -44,8 +51,8 @@ def long_rollout(
     lanes: int | None = None,
 ) -> Any:
     """The gufunc (q0, v0, times[, controls, flat][, parameters]) → (q, v), kept on the model; None where there is none:
-    for loops, and for a method that keeps the momentum of a floating robot. Without `control` and `controls` the joint
-    forces are zero."""
+    for loops but in independent rates, and for a method that keeps the momentum of a floating robot. Without `control`
+    and `controls` the joint forces are zero."""
     store = model.__dict__.setdefault("_kernels", {})
     key = ("long rollout", method, state, control, controls, target, lanes)
     if key not in store:
@@ -60,23 +67,26 @@ class LongRollout:
     def __init__(self, model: Model, method: str, state: State, control: Phase | None, controls: bool) -> None:
         self.model, self.method, self.state, self.control = model, method, state, control
         self.chosen, self.signature = method_named(method), TimeSignature(state, controls)
-        wide = has_wide_links(model) or model.loops
-        fits = model.nv and not wide and not self.chosen.floating(model) and Passive(model).traceable
-        self.plan = rolled_plan(forward_dynamics.wanted(model, ())[0]) if fits else None
-        self.acting = acting(model) if self.plan is not None else {}
+        fits = model.nv and not model.loops and not self.chosen.floating(model) and Passive(model).traceable
+        self.plan = self._plan() if fits else None
+        self.acting = acting(model.tree) if self.plan is not None else {}
+
+    def _plan(self) -> Plan | None:
+        wanted = forward_dynamics.wanted(self.model, ())[0]
+        return rolled_plan(in_fewest_operations(wanted) if has_wide_links(self.model) else wanted)
 
     def function(self, target: Target, lanes: int | None) -> Any:
         assert self.plan is not None
         model, lanes, plan = self.model, lanes or target.lanes, self.plan
-        frames = link_frames(model, plan.keeps_origins)
-        kinds, numbers = kinds_of(model, frames)
+        links = rolled_links(model, (), plan.keeps_origins)
+        kinds, numbers = links.kinds, links.numbers
         steps = LinkSteps(plan, self.chosen, self.signature.controls or self.control is not None, tuple(self.acting))
         how = self.method, self.chosen.weights, self.signature.names, steps.forces, steps.acting
         own = (model.key, self.control, self.state) if self.control else None  # a controller is about one robot
 
         def source() -> Source:
             stages = _stages(steps, kinds, plan)
-            text, memory = self._text(stages, numbers, len(kinds), lanes, target.fma)
+            text, memory = self._text(stages, links, lanes, target.fma)
             header = {"operations": [self._operations(stages)], "by_column": [], "memory": memory.data()}
             return Source(text, header, quick=True)
 
@@ -84,20 +94,24 @@ class LongRollout:
         header, code = machine_code("long rollout", made_from, target, source)
         rooms = Rooms.from_data(header["memory"])
         areas = Areas(model, numbers, rooms, ())
-        data = link_tables(model, frames, numbers, areas, self._given(numbers, areas, rooms, plan), (), 2 * lanes)
+        given = self._given(links, areas, rooms, plan)
+        if links.frames is not None:
+            data = link_tables(model, links.frames, numbers, areas, given, (), 2 * lanes)
+        else:
+            data = built_tables(links, areas, given, 2 * lanes)
         title = f"rollout of {model.name} by {self.method}, compiled link by link."
         signature: Any = self.signature
         return gufunc(code, signature, "rollout", title, data)
 
-    def _text(self, stages: list[Stage], numbers: list[int], kinds: int, lanes: int, fma: bool) -> tuple[str, Memory]:
+    def _text(self, stages: list[Stage], links: RolledLinks, lanes: int, fma: bool) -> tuple[str, Memory]:
         """The module, and where it keeps its numbers."""
         assert self.plan is not None
         memory = Memory(2 * lanes, 1)
         flat = {**FlatTracer(self.plan).shapes, CLOCK: (2, 1), WEIGHTS: (2, 1), GAINS: (self.state.gains, 1)}
-        laid_out(stages, kinds, flat, memory)
+        laid_out(stages, len(links.kinds), flat, memory)
         made = stage_calls(stages, memory, lanes, fma)
         rooms = Rooms.from_data(memory.data())
-        control = self._controller(numbers, rooms, lanes, fma) if self.control else None
+        control = self._controller(links, rooms, lanes, fma) if self.control else None
         scratch = max(made.scratch, control.body.slot_count if control else 0)
         sizes = Sizes(memory.lanes, scratch, max(len(memory.slot), 1), 0, 1, None)
         phases = Phases(1, len(stages) - 2, self.chosen.weights, memory.flat[WEIGHTS])
@@ -106,10 +120,10 @@ class LongRollout:
         loop = Module(tuple(time_functions(calls, phases, self.signature, sizes, control is not None)))
         return llvm_text(made.module.with_(own, loop)), memory
 
-    def _controller(self, numbers: list[int], rooms: Rooms, lanes: int, fma: bool) -> TraceStage:
+    def _controller(self, links: RolledLinks, rooms: Rooms, lanes: int, fma: bool) -> TraceStage:
         """The recorded controller, on the links' memory."""
         assert self.control is not None
-        vectors, phase = self._vectors(numbers, rooms), self.control
+        vectors, phase = self._vectors(links, rooms), self.control
         loads, stores = ([vectors[place] for place in places] for places in (phase.loads, phase.stores))
         return TraceStage("control", phase.trace, loads, stores, lanes, fma)
 
@@ -117,38 +131,50 @@ class LongRollout:
         """Operations per link and step, without those of a controller."""
         return len(self.chosen.weights) * operations_per_link(stages[1:-1]) + operations_per_link(stages[-1:])
 
-    def _places(self, numbers: list[int], areas: Areas, rooms: Rooms) -> dict[str, np.ndarray]:
+    def _places(self, links: RolledLinks, areas: Areas, rooms: Rooms) -> dict[str, np.ndarray]:
         """Memory vectors of the inputs and outputs."""
         flat = {"t": (CLOCK, 2), "g": (GAINS, self.state.gains)}
         places = {name: np.arange(rooms.flat[at], rooms.flat[at] + size) for name, (at, size) in flat.items()}
-        joints = self.model.joints
-        for name, field, sizes in (
-            ("q", "xq", [joint.nq for joint in joints]),
-            ("v", "xv", [joint.nv for joint in joints]),
-            ("c", FORCES, [joint.nv for joint in joints]),
+        rates, nq, nv = link_rates(self.model), self.model.nq, self.model.nv
+        for name, field, entries, size in (
+            ("q", "xq", links.coordinates, nq),
+            ("v", "xv", rates, nv),
+            ("c", FORCES, rates, nv),
         ):
-            places[name] = over_links(numbers, areas.own, rooms, field, sizes)
+            places[name] = entry_places(links.numbers, areas.own, rooms, field, entries, size)
         return places
 
-    def _vectors(self, numbers: list[int], rooms: Rooms) -> dict[tuple[str, int], int]:
+    def _vectors(self, links: RolledLinks, rooms: Rooms) -> dict[tuple[str, int], int]:
         """Where a controller finds its numbers and leaves the joint forces."""
-        found = self._places(numbers, Areas(self.model, numbers, rooms, ()), rooms)
+        found = self._places(links, Areas(self.model, links.numbers, rooms, ()), rooms)
         named = {"x": [*found["q"], *found["v"]], "clock": found["t"], "gains": found["g"], "u": found["c"]}
         return {(name, i): int(vector) for name, vectors in named.items() for i, vector in enumerate(vectors)}
 
-    def _given(self, numbers: list[int], areas: Areas, rooms: Rooms, plan: Plan) -> Given:
+    def _given(self, links: RolledLinks, areas: Areas, rooms: Rooms, plan: Plan) -> Given:
         """Where states, times and joint forces go; constants of the joints stand in the links' memory."""
-        found = self._places(numbers, areas, rooms)
+        found, numbers = self._places(links, areas, rooms), links.numbers
         arrays = [found[name] for name in self.signature.names]
         initial, values = initial_numbers(self.model, numbers, areas.own, plan, rooms)
-        rates = [joint.nv for joint in self.model.joints]
         for name, constants in self.acting.items():
-            initial = [*initial, *over_links(numbers, areas.own, rooms, name, rates)]
+            rates = member_rates(self.model)
+            initial = [*initial, *entry_places(numbers, areas.own, rooms, name, rates, self.model.tree.nv)]
             values = [*values, *constants]
         return Given(arrays, [len(x) for x in arrays], initial, values, motors=plan.motors)
 
 
-def _stages(steps: LinkSteps, kinds: list[Any], plan: Plan) -> list[Stage]:
+def link_rates(model: Model) -> list[Sequence[int]]:
+    """The entries of v that are each link's own."""
+    if model.embedding is None:
+        return [body.rates for body in model.bodies]
+    return [range(own.start, own.stop) for own in model.embedding.rates]
+
+
+def member_rates(model: Model) -> list[Sequence[int]]:
+    """The same of the spanning tree's rates."""
+    return link_rates(model) if model.embedding is None else [group.rates for group in model.embedding.groups]
+
+
+def _stages(steps: LinkSteps, kinds: Sequence[Any], plan: Plan) -> list[Stage]:
     """Begin; what is asked of the dynamics, the dynamics, what its answer makes; finish."""
     dynamics = traced_stages(plan, kinds, FlatTracer(plan))
     begin, asked, advanced, finished = (

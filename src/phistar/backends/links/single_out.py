@@ -40,6 +40,7 @@ class SingledLink:
     coordinates: tuple[int, ...]
     carried_by: tuple[int, ...]
     frames: tuple[tuple[int, str], ...]
+    bodies: tuple[Body, ...]
     sizes: tuple[int, int, int]
     carrier_sizes: tuple[int, int, int]
     is_compound: bool
@@ -109,6 +110,7 @@ def _singled(
         tuple(i for b in members for i in model.bodies[b].coordinates),
         tuple(i for b in carriers for i in model.bodies[b].coordinates),
         tasks,
+        tuple(model.bodies[b] for b in members),
         link_size(model, k),
         link_size(model, parent) if parent >= 0 else (6, 0, 0),
         model.embedding is not None,

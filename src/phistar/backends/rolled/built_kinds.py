@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from phistar.backends.links.mechanism import Mechanism
 from phistar.backends.links.single_out import SingledLink
 from phistar.backends.rolled.recorder import Recorder
 from phistar.backends.rolled.steps import LinkKind
+from phistar.model import Body, Model
 from phistar.spatial.value import digest
 
 
@@ -51,12 +53,34 @@ class BuiltKind(LinkKind):
 
     def mechanism(self, record: Recorder) -> tuple[Mechanism, int]:
         """The link with the one that carries it; constants that its kind shares are numbers."""
-        constants = self.link.constants.astype(object)
-        for place, entry in enumerate(np.flatnonzero(self.varies)):
-            constants[entry] = record.load("constant", "", place)
         own = record.array("own", "q", (len(self.link.coordinates),))
         above = record.array("parent", "q", (len(self.link.carried_by),))
-        return self.link.make(np.concatenate([above, own]), constants), self.link.own
+        return self._placed_at(record.array("constant", "", (self.constants,)), np.concatenate([above, own]))
+
+    @cached_property
+    def constants(self) -> int:
+        """How many constants links of the kind have of their own."""
+        return int(np.count_nonzero(self.varies))
+
+    @cached_property
+    def members(self) -> Model:
+        """The bodies of a link, each on the world."""
+        bodies, rows, rates = list[Body](), 0, 0
+        for number, body in enumerate(self.link.bodies):
+            places = {"q_slice": slice(rows, rows + body.joint.nq), "v_slice": slice(rates, rates + body.joint.nv)}
+            bodies.append(replace(body, parent=-1, joint=replace(body.joint, body=number, **places)))
+            rows, rates = rows + len(body.coordinates), rates + len(body.rates)
+        return Model("link", tuple(bodies), ())
+
+    def alone_at(self, constants: np.ndarray, q: np.ndarray) -> tuple[Mechanism, int]:
+        """The link at traced coordinates of its own, for what does not depend on where its carrier is: that stands at
+        any numbers."""
+        return self._placed_at(constants, np.concatenate([np.repeat(q[:1], len(self.link.carried_by)), q]))
+
+    def _placed_at(self, constants: np.ndarray, q: np.ndarray) -> tuple[Mechanism, int]:
+        whole = self.link.constants.astype(object)
+        whole[np.flatnonzero(self.varies)] = constants
+        return self.link.make(q, whole), self.link.own
 
     def placed(self, rows: np.ndarray, above: bool) -> Any:
         places = [(row[:9].reshape(3, 3), row[9:]) for row in rows]

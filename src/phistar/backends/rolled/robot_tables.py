@@ -262,9 +262,15 @@ def _arrays(links: RolledLinks, own: np.ndarray, plan: Plan, memory: Rooms) -> t
 
 def coordinate_places(links: RolledLinks, own: np.ndarray, memory: Rooms) -> np.ndarray:
     """Places of the entries of q, each among those of its link."""
-    result = np.full(links.model.nq, int(own[-1]))
-    entries = [i for link in links.coordinates for i in link]
-    result[entries] = over_links(links.numbers, own, memory, "q", [len(link) for link in links.coordinates])
+    return entry_places(links.numbers, own, memory, "q", links.coordinates, links.model.nq)
+
+
+def entry_places(
+    kinds: list[int], own: np.ndarray, memory: Rooms, name: str, entries: Sequence[Sequence[int]], size: int
+) -> np.ndarray:
+    """Places of an array of `size` entries, of which those that `entries` say are each link's own."""
+    result = np.full(size, int(own[-1]))
+    result[[i for link in entries for i in link]] = over_links(kinds, own, memory, name, [len(x) for x in entries])
     return result
 
 
