@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from phistar.backends.blockwise.chain_kernel import FAILED, WHOLE, ChainKernel
-from phistar.backends.programs.program import FACTORED, program_of
+from phistar.backends.programs.derivations import FACTORED
+from phistar.backends.programs.program import program_of
 from phistar.expression import Expression, algebra
 from phistar.steps.step_links import MechanismLinks, SystemLinks
 from phistar.sweeps.ir import Program
