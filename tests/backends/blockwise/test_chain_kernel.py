@@ -6,7 +6,8 @@ import pytest
 import phistar as ps
 from phistar.backends.blockwise.chain_blocks import Widths, recorded
 from phistar.backends.blockwise.chain_kernel import ChainKernel
-from phistar.backends.programs.program import FACTORED, program_of
+from phistar.backends.programs.derivations import FACTORED
+from phistar.backends.programs.program import program_of
 from phistar.errors import StatementError
 from phistar.steps.step_links import SystemLinks
 from phistar.steps.sweep import RiccatiSweep, motion
