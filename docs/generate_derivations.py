@@ -192,6 +192,7 @@ These pages are printed by the program when the site is built.
 
 derivations
 laws
+certificates
 ```
 """
 
