@@ -24,10 +24,11 @@ from phistar.constraints.columns import (
     THIRD,
 )
 from phistar.plant.impacts import any_lively, excuse, first_impact
+from phistar.plant.sample_loop import IN_SAMPLES, through_samples
 from phistar.plant.step_loop import STEPS, STUCK, begin_step, prepare, solve_part, step
 from phistar.plant.tolerance_loop import TO_TOLERANCE, course
 
-STEP_ONLY, DRIVE_ONLY, SCENES_THROUGH, PART_ONLY, TO_A_TOLERANCE = range(5)
+STEP_ONLY, DRIVE_ONLY, SCENES_THROUGH, PART_ONLY, COURSE_ONLY, SAMPLES_ONLY = range(6)
 
 # `batch`: what to do, numbers of scenes, steps and rates; how many contacts a scene remembers; the number of lanes;
 # whether every step has a command of its own and is kept; entries of a command, actuators, and the line of commands
@@ -222,8 +223,11 @@ def serve(m: Arrays) -> None:
     if m.batch[MODE] == DRIVE_ONLY:
         drive(m)
         return
-    if m.batch[MODE] == TO_A_TOLERANCE:
+    if m.batch[MODE] == COURSE_ONLY:
         course(m)
+        return
+    if m.batch[MODE] == SAMPLES_ONLY:
+        through_samples(m)
         return
     all_scenes(m)
 
@@ -242,4 +246,4 @@ ROLLS = (
         all_scenes,
     ),
 )
-SERVES = (*ROLLS, *TO_TOLERANCE, solve_first, serve)
+SERVES = (*ROLLS, *TO_TOLERANCE, *IN_SAMPLES, solve_first, serve)

@@ -30,6 +30,8 @@ def course_tables(system: System) -> dict[str, np.ndarray]:
     made = {"course": np.zeros(k.COURSE_FLOATS), "course_wholes": wholes, "turns": np.concatenate([*in_trees, [1.0]])}
     made |= {"start_q": np.zeros(max(model.nq, 1)), "start_rates": np.zeros(max(model.nv, 1))}
     made |= {"start_free": np.zeros((max(free, 1), 22)), "start_memory": np.zeros(max(rows, 1))}
+    made |= {"samples": np.zeros(k.SAMPLES_ROOM * (k.SAMPLE_FLOATS + model.nq + model.nv))}
+    made |= {"sample_counts": np.zeros((k.SAMPLES_ROOM, 2), np.int64)}
     return made | {"stopped": np.zeros(max(rows, 1), np.int64)}
 
 
@@ -38,8 +40,11 @@ def course_room(system: System, room: int) -> dict[str, np.ndarray]:
     entries = sum(_parts(system)) + 4 * room
     made = {"reached": np.zeros(entries), "tableau": np.zeros(ROWS * entries)}
     made |= {"start_contacts": np.zeros((room, c.CONTACT_FLOATS))}
-    pairs = {"start_shapes": 2, "row_shapes": 2, "touched": 3}
-    return made | {name: np.zeros((room, width), np.int64) for name, width in pairs.items()}
+    many = k.SAMPLES_TIMES * room
+    made |= {"kept_pushing": np.zeros((many, 15)), "kept_met": np.zeros(many)}
+    pairs = {"start_shapes": (room, 2), "row_shapes": (room, 2), "touched": (room, 3)}
+    pairs |= {"kept_shapes": (many, 2), "kept_met_shapes": (many, 2)}
+    return made | {name: np.zeros(shape, np.int64) for name, shape in pairs.items()}
 
 
 def _parts(system: System) -> list[int]:

@@ -17,7 +17,7 @@ from phistar.geometry import shape_columns as s
 from phistar.geometry.shape_records import PlacedShape, record_of
 from phistar.model import Free, Model
 from phistar.plant.actuators import Actuator, drive_tables
-from phistar.plant.batch_loop import DRIVE_ONLY, LANES, MODE, SERVES, STEP_ONLY, TO_A_TOLERANCE
+from phistar.plant.batch_loop import DRIVE_ONLY, LANES, MODE, SERVES, STEP_ONLY
 from phistar.plant.course_columns import ENDED, NO_ROOM
 from phistar.plant.engine_tables import engine_tables, note_entries, sized_tables
 from phistar.plant.loop_rows import looped_bodies
@@ -132,11 +132,12 @@ class Engine:
         self.serve()
         self.check()
 
-    def serve_course(self) -> None:
-        """Steps to a tolerance, as `course` and `course_wholes` say. Room for contacts grows where it is needed."""
+    def serve_course(self, mode: int) -> None:
+        """A course, as `course` and `course_wholes` say, or one in samples. Room for contacts grows where need be."""
         wholes = self.tables["course_wholes"]
-        self.batch[MODE], wholes[ENDED] = TO_A_TOLERANCE, NO_ROOM
+        wholes[ENDED] = NO_ROOM
         while wholes[ENDED] == NO_ROOM:
+            self.batch[MODE] = mode
             self.serve()
             self.counts[c.JOINS] = 0
             self.check()

@@ -11,6 +11,7 @@ import numpy as np
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError, ShapeError
 from phistar.model.names import unknown
+from phistar.plant import course_columns as k
 from phistar.plant.commands import Asking, command_of
 from phistar.plant.loop_changes import Changes
 from phistar.plant.measurements import Instant, Measurements
@@ -24,8 +25,6 @@ from phistar.sim.world import World
 
 _log = logging.getLogger("phistar")
 FIRST = 1e-3  # s: the first step that is tried to a tolerance
-# Of a contact: its point, normal and tangents, and its impulses along the tangents and the normal
-CONTACT_COLUMNS = [*range(c.POINT, c.POINT + 12), *range(c.IMPULSE, c.IMPULSE + 3)]
 
 
 def simulate_plant(
@@ -66,11 +65,13 @@ def simulate_plant(
     due = Changes(plant, changes)
     course = _Course(plant, session, step, rtol, atol)
     steps, measured = max(1, round(duration / step)), Measurements(plant, step, seed)
-    record = _Record(plant, steps, measured, rtol is None, asking is not None)
-    problem, unsettled = None, 0
-    for number in range(record.steps):
-        record.keep(number, step)
-        try:
+    record = _Record(plant, steps, step, measured, rtol is None, asking is not None)
+    # Where nothing is told to the plant or read between samples, the compiled loop goes through all of them.
+    alone = asking is None and not (changes or plant.sensors or plant.actuators or plant.fields)
+    session.engine.counts[c.MET], problem, number = 0, None, 0
+    try:
+        course.advance(0, 0, record)
+        while (number := record.count - 1) < steps:
             after = due.after(number * step, session, record.events)
             if after is not None:
                 session = after.session
@@ -78,17 +79,12 @@ def simulate_plant(
                 course = _Course(after, session, step, rtol, atol, number * step)
             command = None if asking is None else asking.command(number, number * step, record.sensed)
             session.drive(command, h=step, time=number * step)
-            record.errors[number + 1] = course.advance(number, record.events)
-            unsettled += int(session.engine.counts[c.FAILED] > 0)
-        except PhistarError as error:  # what moved, or a controller
-            told = str(error)
-            problem = told if told.startswith("At t = ") else f"After {number * step:.6g} s: {told}"
-            break
-    else:
-        number = record.steps
-        record.keep(number, step)
-    run = record.trajectory(number + 1, step)
-    _tell_unsettled(plant.name, unsettled, record.steps)
+            course.advance(number + 1, steps if alone else number + 1, record)
+    except PhistarError as error:  # what moved, or a controller
+        told, number = str(error), record.count - 1
+        problem = told if told.startswith("At t = ") else f"After {number * step:.6g} s: {told}"
+    run = record.trajectory()
+    _tell_unsettled(plant.name, record.unsettled, steps)
     if problem:
         raise Stopped(problem, run)
     return run
@@ -111,25 +107,16 @@ class _Course:
             if not (0.0 < rtol < 1.0 and 0.0 <= atol < np.inf):
                 told = f"they are {rtol!r}, {atol!r}"
                 raise ShapeError(f"Tolerances are rtol between 0 and 1 and atol of 0 or more; {told}.")
-        self.session, self.step, self.to_tolerance = session, step, rtol is not None
-        self.motion = Motion(World(plant.system), None, rtol or 1e-6, atol or 0.0, session=session)
-        self.moment = self.motion.here(begin, step)
-        if self.to_tolerance:
-            self.motion.begin(begin, min(FIRST, step))
+        self.session, self.step = session, step
+        self.motion = Motion(World(plant.system), None, rtol or 0.0, atol or 0.0, session=session)
+        self.motion.begin(begin, step if rtol is None else min(FIRST, step))
 
-    def advance(self, number: int, events: list[Event]) -> tuple[float, int]:
-        """Advance by one sample; return the largest error in units of the tolerance, and the number of steps."""
-        engine, until = self.session.engine, (number + 1) * self.step
+    def advance(self, first: int, last: int, record: _Record) -> None:
+        """Advance to the samples from `first` to `last`, which are recorded."""
+        engine = self.session.engine
         telling, engine.counts[c.TELLING] = engine.counts[c.TELLING], 1
         try:
-            if self.to_tolerance:
-                arrival = self.motion.to(until)
-                events += arrival.events
-                return arrival.error, arrival.steps
-            for moment in self.motion.onward_by(self.step, self.moment, [until]):
-                self.moment = moment
-                events += moment.events
-            return 0.0, 0
+            record.events += self.motion.samples(first, last, self.step, record.take)
         finally:
             engine.counts[c.TELLING] = telling
 
@@ -156,22 +143,22 @@ def _check(plant: Plant, duration: float, step: float, control: Any, rtol: float
 
 
 class _Record:
-    """Recorded rows; what touches is kept as it stands in the step's tables, and numbered at the end."""
+    """Recorded samples; what touches is kept as it stands in the step's tables, and numbered at the end."""
 
-    def __init__(self, plant: Plant, steps: int, measurements: Measurements, tells: bool, asked: bool) -> None:
-        self.plant, self.steps, self.engine = plant, steps, plant.session.engine
+    def __init__(
+        self, plant: Plant, steps: int, step: float, measurements: Measurements, tells: bool, asked: bool
+    ) -> None:
+        self.plant, self.step, self.engine, self.count, self.unsettled = plant, step, plant.session.engine, 0, 0
         self.telling, self.engine.counts[c.TELLING] = self.engine.counts[c.TELLING], int(tells)
-        self.measurements, self.asked = measurements, asked
+        self.measurements, self.asked, self.tells = measurements, asked, tells
         self.sensed: Mapping[str, np.ndarray] = {}
         self.readings: dict[str, list[np.ndarray]] = {sensor.name: [] for sensor in plant.sensors}
         nq, nv = plant.model.nq, plant.model.nv
         self.q, self.v, self.tau = np.zeros((steps + 1, nq)), np.zeros((steps + 1, nv)), np.zeros((steps + 1, nv))
-        self.residual, self.errors = np.zeros(steps + 1), np.zeros((steps + 1, 2))
-        self.parts = np.zeros(steps + 1)  # lengths of the last parts of steps, whose impulses the contacts have
-        self.pushing: list[np.ndarray] = []  # (k, CONTACT_COLUMNS) and their shapes (k, 2), of each sample
-        self.pushing_shapes: list[np.ndarray] = []
-        self.met: list[np.ndarray] = []  # (k,) normal impulses of the pairs that met in its step, and their shapes
-        self.met_shapes: list[np.ndarray] = []
+        self.numbers = np.zeros((steps + 1, k.SAMPLE_FLOATS))
+        self.counts = np.zeros((steps + 1, 2), dtype=int)  # of contacts that push, and of pairs that met
+        self.pushing, self.pushing_shapes = [np.zeros((0, 15))], [np.zeros((0, 2), np.int64)]
+        self.met, self.met_shapes = [np.zeros(0)], [np.zeros((0, 2), np.int64)]
         self.events: list[Event] = []
 
     def continue_with(self, plant: Plant) -> None:
@@ -180,7 +167,29 @@ class _Record:
         self.plant, self.engine = plant, plant.session.engine
         self.engine.counts[c.TELLING] = tells
 
-    def sense(self, number: int) -> None:
+    def take(self) -> None:
+        """Take the samples that the step's tables hold."""
+        tables, wholes = self.engine.tables, self.engine.tables["course_wholes"]
+        count, pushing, met = wholes[[k.SAMPLES, k.KEPT_PUSHING, k.KEPT_MET]].tolist()
+        if not count:
+            return
+        rows = slice(self.count, self.count + count)
+        width, nq = k.SAMPLE_FLOATS + self.q.shape[1] + self.v.shape[1], self.q.shape[1]
+        table = tables["samples"][: count * width].reshape(count, width)
+        self.numbers[rows], self.q[rows], self.v[rows] = np.split(table, [k.SAMPLE_FLOATS, k.SAMPLE_FLOATS + nq], 1)
+        self.unsettled += int(self.numbers[rows, k.SAMPLE_UNSETTLED].sum())
+        self.counts[rows] = tables["sample_counts"][:count]
+        self.pushing.append(tables["kept_pushing"][:pushing].copy())
+        self.pushing_shapes.append(tables["kept_shapes"][:pushing].copy())
+        self.met.append(tables["kept_met"][:met].copy())
+        self.met_shapes.append(tables["kept_met_shapes"][:met].copy())
+        wholes[[k.SAMPLES, k.KEPT_PUSHING, k.KEPT_MET]] = 0
+        self.plant.session.forces(self.step, self.tau[self.count])
+        self.tau[rows] = self.tau[self.count]
+        self.count += count
+        self._sense(self.count - 1)
+
+    def _sense(self, number: int) -> None:
         """The readings at a sample, and the true q and v, which a function of them is given."""
         if self.readings:
             before = None if number == 0 else (self.q[number - 1], self.v[number - 1])
@@ -191,63 +200,51 @@ class _Record:
         if self.asked:
             self.sensed = {"q": self.q[number].copy(), "v": self.v[number].copy()} | dict(self.sensed)
 
-    def keep(self, number: int, step: float) -> None:
-        engine, tables = self.engine, self.engine.tables
-        self.q[number], self.v[number] = engine.q[: self.q.shape[1]], engine.v[: self.v.shape[1]]
-        self.residual[number], self.parts[number] = engine.numbers[c.RESIDUAL], engine.numbers[c.STEP] or step
-        self.plant.session.forces(step, self.tau[number])
-        count, met = int(engine.counts[c.CONTACTS]), int(engine.counts[c.MET]) if number else 0
-        table = tables["contacts"][:count]
-        pushing = table[:, c.IMPULSE + 2] > 0.0
-        self.pushing.append(table[pushing][:, CONTACT_COLUMNS])
-        self.pushing_shapes.append(tables["contact_wholes"][:count, :2][pushing])
-        self.met.append(tables["met"][:met, c.MET_NORMAL].copy())
-        self.met_shapes.append(tables["met_shapes"][:met].copy())
-        self.sense(number)
-
-    def _pairs(self, count: int) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    def _pairs(self) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
         """Names of the pairs that met, by when they first did, and the numbers of those that push and that met."""
-        own, shapes = self.engine.shape_names, [*zip(self.pushing_shapes[:count], self.met_shapes[:count], strict=True)]
-        rows = np.concatenate([np.zeros((0, 2), np.int64), *(table for both in shapes for table in both)])
-        keys, first, found = np.unique(rows[:, 0] * len(own) + rows[:, 1], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        numbers = np.argsort(order)[found]
-        is_met = np.repeat(np.tile([False, True], count), [len(table) for both in shapes for table in both])
-        names = tuple(f"{own[key // len(own)]} / {own[key % len(own)]}" for key in keys[order].tolist())
-        return names, numbers[~is_met], numbers[is_met]
+        own, both = self.engine.shape_names, [np.concatenate(x) for x in (self.pushing_shapes, self.met_shapes)]
+        rows = np.concatenate(both)
+        when = np.concatenate([2 * self._samples(0)[0], 2 * self._samples(1)[0] + 1])
+        order = np.argsort(when, kind="stable")
+        keys = (rows[:, 0] * len(own) + rows[:, 1])[order]
+        found, first, number = np.unique(keys, return_index=True, return_inverse=True)
+        ranks = np.argsort(first)
+        numbers = np.empty(len(rows), dtype=int)
+        numbers[order] = np.argsort(ranks)[number]
+        names = tuple(f"{own[key // len(own)]} / {own[key % len(own)]}" for key in found[ranks].tolist())
+        return names, numbers[: len(both[0])], numbers[len(both[0]) :]
 
-    def trajectory(self, count: int, step: float) -> Trajectory:
+    def _samples(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of all contacts, one after the other, the number of the sample and its own number there."""
+        counts = self.counts[: self.count, column]
+        sample = np.repeat(np.arange(self.count), counts)
+        return sample, np.arange(len(sample)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+    def trajectory(self) -> Trajectory:
         self.engine.counts[c.TELLING] = self.telling
-        names, pushing, met = self._pairs(count)
-        signals = {"residual": self.residual[:count]}
-        if not self.errors.any():
+        names, pushing, met = self._pairs()
+        count, numbers = self.count, self.numbers[: self.count]
+        signals = {"residual": numbers[:, k.SAMPLE_RESIDUAL]}
+        if self.tells:
             signals["impulse"] = np.zeros((count, len(names)))
-            signals["impulse"][_samples(self.met[:count])[0], met] = np.concatenate([np.zeros(0), *self.met[:count]])
+            signals["impulse"][self._samples(1)[0], met] = np.concatenate(self.met)
         else:
-            signals |= {"error": self.errors[:count, 0], "steps": self.errors[:count, 1]}
+            signals |= {"error": numbers[:, k.SAMPLE_ERROR], "steps": numbers[:, k.SAMPLE_STEPS]}
         signals |= {f"sensed/{name}": np.array(rows[:count]) for name, rows in self.readings.items()}
         plant = self.plant
         return Trajectory(
-            plant.model, step * np.arange(count, dtype=float), self.q[:count], self.v[:count], self.tau[:count],
-            self._contacts(count, names, pushing), tuple(self.events), signals, plant.name, parts=motions_of(plant),
+            plant.model, self.step * np.arange(count, dtype=float), self.q[:count], self.v[:count], self.tau[:count],
+            self._contacts(names, pushing), tuple(self.events), signals, plant.name, parts=motions_of(plant),
         )  # fmt: skip
 
-    def _contacts(self, count: int, names: tuple[str, ...], numbers: np.ndarray) -> Contacts:
-        tables = self.pushing[:count]
-        sample, place = _samples(tables)
-        rows = np.concatenate([np.zeros((0, len(CONTACT_COLUMNS))), *tables])
+    def _contacts(self, names: tuple[str, ...], numbers: np.ndarray) -> Contacts:
+        sample, place = self._samples(0)
+        rows, count = np.concatenate(self.pushing), self.count
         impulses, axes = rows[:, 12:], rows[:, 3:12].reshape(-1, 3, 3)[:, [1, 2, 0]]
-        often, most = 1.0 / self.parts[sample], max(map(len, tables), default=0)
+        often, most = 1.0 / self.numbers[sample, k.SAMPLE_PART], int(self.counts[:count, 0].max(initial=0))
         pair, point = np.full((count, most), -1), np.zeros((count, most, 3))
         force, normal = np.zeros((count, most, 3)), np.zeros((count, len(names)))
         pair[sample, place], point[sample, place] = numbers, rows[:, :3]
         force[sample, place] = np.einsum("nk,nki->ni", impulses, axes) * often[:, None]
         np.add.at(normal, (sample, numbers), impulses[:, 2] * often)
         return Contacts(names, normal, pair, point, force)
-
-
-def _samples(tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Of all rows of tables, one after the other, the number of the table and that of the row in it."""
-    counts = np.array([len(table) for table in tables], dtype=int)
-    sample = np.repeat(np.arange(len(tables)), counts)
-    return sample, np.arange(len(sample)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -110,8 +110,14 @@ def joints_within(m: Arrays) -> bool:
 
 
 def attempt(m: Arrays, h: float) -> bool:
-    """A long step, whose error is told; False, back at its start, where it misses the tolerance or cannot be made."""
+    """A step of h, whose error is told; False, back at its start, where it misses the tolerance or cannot be made."""
     keep_start(m)
+    if m.course[TOLERANCE] == 0.0:
+        m.course[STEP_ERROR] = 0.0
+        if make_row(m, h, 1):
+            return True
+        return_to_start(m)
+        return False
     m.course[STEP_ERROR] = 1e300
     most = m.course_wholes[MOST_ROWS]
     for row in range(most):
@@ -227,12 +233,13 @@ def touches_change(m: Arrays) -> bool:
 
 def course(m: Arrays) -> None:
     """Steps to `course[UNTIL]`, each as long as its error allows; up to where touches change, or one by one."""
-    m.course_wholes[STEPS_MADE], m.course[LARGEST] = 0, 0.0
     while m.course[TIME] < m.course[UNTIL]:
         left = m.course[UNTIL] - m.course[TIME]
-        look_ahead(m)
-        h = longest_turn(m, min(m.course[WANTED], left))
-        h = min(h, arrival(m, h))
+        h = min(m.course[WANTED], left)
+        if m.course[TOLERANCE] > 0.0:
+            look_ahead(m)
+            h = longest_turn(m, h)
+            h = min(h, arrival(m, h))
         if m.counts[FULL] == 0 and attempt(m, h):
             m.course[TOOK], m.course[BEGUN] = h, m.course[TIME]
             m.course[TIME] = m.course[UNTIL] if h >= left - SHORTEST else m.course[TIME] + h
@@ -245,7 +252,7 @@ def course(m: Arrays) -> None:
             m.course_wholes[ENDED] = NO_ROOM
             return
         else:
-            if h < SHORTEST:
+            if h < SHORTEST or m.course[TOLERANCE] == 0.0:
                 m.course_wholes[ENDED] = TOO_SHORT
                 return
             m.course[WANTED] = shorter(m, h)

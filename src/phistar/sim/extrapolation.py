@@ -1,4 +1,4 @@
-"""A session through time to a tolerance: long steps, extrapolated from short ones by the compiled `tolerance_loop`."""
+"""A session through time, by compiled loops: steps of one length, or long ones extrapolated from short ones."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from phistar.backends.kernel_calls import python_call
 from phistar.constraints import columns as c
 from phistar.plant import course_columns as k
+from phistar.plant.batch_loop import COURSE_ONLY, SAMPLES_ONLY
 from phistar.plant.course_tables import ROWS
 from phistar.plant.session import Session
 
@@ -18,7 +19,8 @@ ORDERS = ((1e-4, (2, 3)), (1e-6, (3, 4)))  # down to which tolerance, m and rad,
 
 
 class Extrapolation:
-    """Long steps of a session whose places err by at most `tolerance`, m and rad, each at most `longest` seconds.
+    """Steps of a session whose places err by at most `tolerance`, m and rad, each at most `longest` seconds; if
+    that is 0, steps of the length that is wanted.
 
     `drive` gives the session its forces at every short step; without it they stay as they are. `rows` are those of a
     tableau at least, 2 or more, and at most; by default as many as the tolerance makes worth while.
@@ -45,7 +47,8 @@ class Extrapolation:
         wholes[k.DRIVEN], wholes[k.DRIVEN_BY] = self._drive is not None or self.session.is_pushed, self._call.address
         engine = self.session.engine
         engine.tables["stopped"][:] = 0
-        engine.counts[c.READY] = min(2 * engine.counts[c.READY], 2)  # contacts are looked for anew
+        if self.tolerance > 0.0:
+            engine.counts[c.READY] = min(2 * engine.counts[c.READY], 2)  # contacts are looked for anew
 
     def advance(self, until: float, each: bool) -> int:
         """Go on to `until`, to the first step after which other things touch, or with `each` by one step; say why it
@@ -53,8 +56,22 @@ class Extrapolation:
         numbers, wholes = self._tables()
         numbers[k.UNTIL], wholes[k.EACH_STEP] = until, each
         self.session.forget()
-        self.session.engine.serve_course()
+        wholes[k.STEPS_MADE], numbers[k.LARGEST] = 0, 0.0
+        self.session.engine.serve_course(COURSE_ONLY)
         return int(wholes[k.ENDED])
+
+    def sample(self, first: int, last: int, step: float) -> None:
+        """Prepare the samples from one number to another, `step` seconds apart."""
+        numbers, wholes = self._tables()
+        numbers[[k.SAMPLE_STEP, k.LARGEST]] = step, 0.0
+        wholes[[k.NEXT_SAMPLE, k.LAST_SAMPLE]] = first, last
+        wholes[[k.STEPS_MADE, k.EACH_STEP, k.SAMPLES, k.KEPT_PUSHING, k.KEPT_MET]] = 0
+
+    def advance_samples(self) -> int:
+        """Go on to the last sample, or to where other things touch, or no more can be kept; say why it ended."""
+        self.session.forget()
+        self.session.engine.serve_course(SAMPLES_ONLY)
+        return int(self._tables()[1][k.ENDED])
 
     @property
     def numbers(self) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from phistar.constraints import columns as c
 from phistar.errors import PhistarError
 from phistar.plant import course_columns as k
+from phistar.plant.sample_loop import FASTEST
 from phistar.plant.session import Diverged, PlantState, Session, Stuck
 from phistar.sim.extrapolation import Extrapolation
 from phistar.sim.step_records import Step, told
@@ -19,8 +20,6 @@ from phistar.sim.world import Penetration, World
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # (t, q, v) → joint forces (nv,)
 Into = Callable[[Session, float, np.ndarray, np.ndarray], None]  # gives a session what drives its next step
-
-FASTEST = 1e6  # rad/s and m/s: no mechanism moves so fast; what does has diverged
 
 
 class Missed(PhistarError):
@@ -51,14 +50,6 @@ class Moment(NamedTuple):
     length: float = 0.0
     step: Step | None = None
     events: tuple[Event, ...] = ()
-
-
-class Arrival(NamedTuple):
-    """Events on the way to a time, the largest error of a step in units of the tolerance, and how many there were."""
-
-    events: list[Event]
-    error: float
-    steps: int
 
 
 class Motion:
@@ -128,28 +119,38 @@ class Motion:
                 yield moment
 
     def begin(self, time: float, wanted: float) -> None:
-        """Prepare `to`: the session's present state is that of a time, and a step is wanted."""
+        """Prepare `samples`: the session's present state is that of a time, and a step is wanted."""
         self._touching, self._now = NOTHING, None
         self._long.begin(time, wanted)
 
-    def to(self, end: float) -> Arrival:
-        """Go on from where the last call ended, or from where it began, without telling every step."""
-        events: list[Event] = []
-        error, steps, why = 0.0, 0, k.CHANGED
-        while why == k.CHANGED:
+    def samples(self, first: int, last: int, step: float, take: Callable[[], None]) -> Iterator[Event]:
+        """Go on to the samples from `first` to `last`, `step` seconds apart; yield what happens on the way. `take` is
+        called where there may be samples in the session's tables."""
+        self._long.sample(first, last, step)
+        why = k.CHANGED
+        while why != k.ARRIVED:
             begun = float(self._long.numbers[k.TIME])
-            why, numbers = self._long.advance(end, False), self._long.numbers
-            error, steps = max(error, float(numbers[k.LARGEST])), steps + self._long.made
+            why, numbers = self._long.advance_samples(), self._long.numbers
+            take()
+            time = float(numbers[k.TIME])
             if why == k.TOO_SHORT:
-                raise Missed(self._missed(float(numbers[k.TIME]), float(numbers[k.WANTED])))
-            v, time = self.session.engine.v, float(numbers[k.TIME])
-            if not float(v @ v) < FASTEST**2:
-                raise Diverged(self._diverging(begun, time, v))
+                self._refuse_step(time, float(numbers[k.WANTED]))
+            if why == k.TOO_FAST:
+                raise Diverged(self._diverging(begun, time, self.session.engine.v))
             if why == k.CHANGED:
-                step, before = told(self.world, self.session, float(numbers[k.TOOK])), self._touching
-                self._touching = _touching(step, before)
-                events += _events(self.world, float(numbers[k.BEGUN]), time, step, before, self._touching)
-        return Arrival(events, error, steps)
+                made, before = told(self.world, self.session, float(numbers[k.TOOK])), self._touching
+                self._touching = _touching(made, before)
+                yield from _events(self.world, float(numbers[k.BEGUN]), time, made, before, self._touching)
+
+    def _refuse_step(self, time: float, length: float) -> None:
+        """Raise what keeps the session from taking a step."""
+        if self._long.tolerance > 0.0:
+            raise Missed(self._missed(time, length))
+        state = self.session.state()
+        try:
+            self.session.advance(length)
+        except Diverged as error:
+            raise Diverged(f"At t = {time:.6g} s {self._stuck(state, length, error)}") from None
 
     def _long_step(self, moment: Moment, end: float, each: bool) -> Moment:
         self._now = None
