@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,11 +21,12 @@ from phistar.plant.robot_view import motions_of
 from phistar.plant.session import PlantState, Session
 from phistar.sim.motion import Motion
 from phistar.sim.topology import Latch, Release
-from phistar.sim.trajectory import Contacts, Event, Stopped, Trajectory
+from phistar.sim.trajectory import Contacts, Event, Part, Stopped, Trajectory
 from phistar.sim.world import World
 
 _log = logging.getLogger("phistar")
 FIRST = 1e-3  # s: the first step that is tried to a tolerance
+_told: WeakKeyDictionary[Session, tuple[World, dict[str, Part]]] = WeakKeyDictionary()
 
 
 def simulate_plant(
@@ -96,6 +98,13 @@ def _tell_unsettled(name: str, unsettled: int, steps: int) -> None:
         _log.warning(told + "take a shorter step.", name, unsettled, steps)
 
 
+def _told_by(plant: Plant) -> tuple[World, dict[str, Part]]:
+    """The pairs of a plant's shapes, and its parts, which are numbered once for all runs of a session."""
+    if plant.session not in _told:
+        _told[plant.session] = World(plant.system), motions_of(plant)
+    return _told[plant.session]
+
+
 class _Course:
     """A plant's session in motion, from one sample to the next: by one step, or by steps that keep a tolerance."""
 
@@ -108,7 +117,7 @@ class _Course:
                 told = f"they are {rtol!r}, {atol!r}"
                 raise ShapeError(f"Tolerances are rtol between 0 and 1 and atol of 0 or more; {told}.")
         self.session, self.step = session, step
-        self.motion = Motion(World(plant.system), None, rtol or 0.0, atol or 0.0, session=session)
+        self.motion = Motion(_told_by(plant)[0], None, rtol or 0.0, atol or 0.0, session=session)
         self.motion.begin(begin, step if rtol is None else min(FIRST, step))
 
     def advance(self, first: int, last: int, record: _Record) -> None:
@@ -234,7 +243,7 @@ class _Record:
         plant = self.plant
         return Trajectory(
             plant.model, self.step * np.arange(count, dtype=float), self.q[:count], self.v[:count], self.tau[:count],
-            self._contacts(names, pushing), tuple(self.events), signals, plant.name, parts=motions_of(plant),
+            self._contacts(names, pushing), tuple(self.events), signals, plant.name, parts=dict(_told_by(plant)[1]),
         )  # fmt: skip
 
     def _contacts(self, names: tuple[str, ...], numbers: np.ndarray) -> Contacts:

@@ -15,7 +15,7 @@ from phistar.plant.course_tables import ROWS
 from phistar.plant.session import Session
 
 Drive = Callable[[Session, float, np.ndarray, np.ndarray], None]  # gives a session its forces at (t, q, v)
-ORDERS = ((1e-4, (2, 3)), (1e-6, (3, 4)))  # down to which tolerance, m and rad, so many rows do
+ORDERS = ((1e-4, (2, 4)), (1e-6, (3, 4)))  # down to which tolerance, m and rad, so many rows do
 
 
 class Extrapolation:
