@@ -70,7 +70,7 @@ def simulate_plant(
     record = _Record(plant, steps, step, measured, rtol is None, asking is not None)
     # Where nothing is told to the plant or read between samples, the compiled loop goes through all of them.
     alone = asking is None and not (changes or plant.sensors or plant.actuators or plant.fields)
-    session.engine.counts[c.MET], problem, number = 0, None, 0
+    problem = None
     try:
         course.advance(0, 0, record)
         while (number := record.count - 1) < steps:
@@ -117,6 +117,7 @@ class _Course:
                 told = f"they are {rtol!r}, {atol!r}"
                 raise ShapeError(f"Tolerances are rtol between 0 and 1 and atol of 0 or more; {told}.")
         self.session, self.step = session, step
+        session.engine.counts[[c.MET, c.FAILED]], session.engine.numbers[c.RESIDUAL] = 0, 0.0  # of no step yet
         self.motion = Motion(_told_by(plant)[0], None, rtol or 0.0, atol or 0.0, session=session)
         self.motion.begin(begin, step if rtol is None else min(FIRST, step))
 
