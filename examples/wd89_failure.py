@@ -15,7 +15,7 @@ from typing import Any
 import phistar as ps
 from phistar import capture
 from phistar.capture import baseline
-from phistar.sim.scenes.run import Stopped
+from phistar.sim.trajectory import Stopped
 
 ERRING = "friction, with errors"  # of sensors, and dry friction in the joints
 SURFACES = {

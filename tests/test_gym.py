@@ -117,7 +117,7 @@ def test_a_run_that_cannot_go_on_ends_with_its_reason(path):
     )
     env.reset(seed=0)
     _, _, ended, over, info = env.step(0)
-    assert ended and not over and "must be finite" in info["reason"]
+    assert ended and not over and "joint forces are finite numbers" in info["reason"]
 
 
 def test_an_action_may_be_the_reference_of_a_law(path):

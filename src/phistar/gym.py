@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +21,10 @@ try:
 except ImportError:
     raise PhistarError("phistar.gym needs the package gymnasium: pip install 'phistar[gym]'.") from None
 
-from phistar.plant.robot_view import motions_of
-from phistar.sim.motion import Moment, Motion
+from phistar.sim.motion import Moment
 from phistar.sim.scenes.controllers import effort_limits
-from phistar.sim.scenes.readings import Line, Readings
-from phistar.sim.scenes.run import SENSED
 from phistar.sim.scenes.scene import Scene, Setting
-from phistar.sim.scenes.scene_drive import Continuous, Drive
+from phistar.sim.time_loop import TimeLoop
 from phistar.sim.trajectory import Trajectory
 from phistar.view.environment_pictures import Pictures
 
@@ -99,23 +98,23 @@ class SceneEnv(gymnasium.Env):
         return self._seen(), {"seed": own, "t": 0.0}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self._tau = self._act(action, self._moment.time, self._sensed)
-        force, ended, info = 0.0, False, {}
+        loop, ended, info = self._loop, False, {}
+        recorder, given = loop.recorder, self._act(action, self._moment.time, loop.sensed)
+        peak, recorder.peak = recorder.peak, 0.0
         try:
-            for moment in self._onward():
-                self._moment = moment
-                if moment.step is not None:
-                    force = max(force, moment.step.peak)
+            loop.driving.hold(given, self._moment.time)
+            recorder.is_open = True  # the last row's forces are those of this action
+            next(self._rows, None)
         except PhistarError as error:
             ended, info = True, {"reason": str(error)}
-        self._sense()
-        self._keep()
-        state = self._moment.state
-        view = View(self._moment.time, state.q, state.v, self._sensed, self._law.tau, force, self._setting)
+        force, recorder.peak = recorder.peak, max(peak, recorder.peak)
+        moment, tau = self._moment, np.zeros(self._setting.model.nv)
+        loop.motion.session.forces(moment.step.part if moment.step is not None else 1.0, tau)
+        view = View(moment.time, moment.state.q, moment.state.v, loop.sensed, tau, force, self._setting)
         reward = float(self._reward(view)) if self._reward else 0.0
         ended = ended or bool(self._terminated is not None and self._terminated(view))
-        over = self._moment.time >= self._setting.timing.duration - 1e-9
-        return self._seen(), reward, ended, over, info | {"t": self._moment.time, "force": force}
+        over = moment.time >= self._setting.timing.duration - 1e-9
+        return self._seen(), reward, ended, over, info | {"t": moment.time, "force": force}
 
     def render(self) -> np.ndarray | None:
         """A picture (height, width, 3) of the scene as it is, with `render_mode="rgb_array"`."""
@@ -123,15 +122,14 @@ class SceneEnv(gymnasium.Env):
 
     @property
     def trajectory(self) -> Trajectory:
-        """The episode so far: the true state and the joint forces at the start and after every step."""
-        t, q, v, tau = (np.array(column) for column in zip(*self._rows, strict=True))
-        setting = self._setting
-        parts = motions_of(setting.plant)
-        return Trajectory(setting.model, t, q, v, tau, name=self.scene.name, parts=parts)
+        """The episode so far: states and readings at the start and after every step, the forces of the actions, and the
+        contacts."""
+        return self._loop.trajectory(None)
 
-    def _keep(self) -> None:
-        state = self._moment.state
-        self._rows.append((self._moment.time, state.q, state.v, self._law.tau.copy()))
+    @property
+    def _moment(self) -> Moment:
+        assert self._loop.moment is not None
+        return self._loop.moment
 
     def _draw(self, rng: np.random.Generator) -> int:
         """The seed of a scene that can start, and has; draws that cannot, where bodies intersect, are skipped."""
@@ -147,33 +145,16 @@ class SceneEnv(gymnasium.Env):
 
     def _begin(self, seed: int) -> None:
         self._setting = setting = self.scene.setting(seed)
-        self._tau: Any = np.zeros(setting.model.nv)
-        self._law = Continuous(setting, lambda t, q, v: self._tau)
-        timing, world = setting.timing, setting.world
-        self._motion = Motion(world, None, timing.rtol, timing.atol, into=Drive(setting, self._law).into)
-        first = timing.step or min(self._motion.longest, 1e-3)
-        self._moment: Moment = self._motion.first(world.start(*setting.start), 0.0, first)
-        self._readings = Readings(setting.sensing, self.period)
-        self._line: Line = self._readings.start(np.random.SeedSequence(seed, spawn_key=(SENSED,)))
-        self._count = 0
-        self._sense()
-        self._rows: list[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = []
-        self._keep()
-
-    def _onward(self) -> Any:
-        """Moments up to the next sample; none after the scene's duration."""
-        self._count += 1
-        end, step = min(round(self._count * self.period, 12), self._setting.timing.duration), self._setting.timing.step
-        stops = [end] if end > self._moment.time else []
-        motion = self._motion
-        return motion.onward(self._moment, stops) if step is None else motion.onward_by(step, self._moment, stops)
-
-    def _sense(self) -> None:
-        self._line, self._sensed = self._readings.next(self._line, self._moment, self._motion.session, self._law.tau)
+        steps = ceil(setting.timing.duration / self.period - 1e-9)
+        timing = replace(setting.timing, duration=steps * self.period, sample=self.period)
+        experiment = replace(setting.experiment(seed), timing=timing, control=None, gives_forces=True, audit=False)
+        self._loop = TimeLoop(experiment, world=setting.world, sensing=setting.sensing)
+        self._rows = self._loop.rows()
+        next(self._rows)
 
     def _seen(self) -> dict[str, np.ndarray]:
         state = self._moment.state
-        seen = self._sensed if self._sensed else {"q": state.q, "v": state.v}
+        seen = self._loop.sensed or {"q": state.q, "v": state.v}
         return {name: np.array(value, dtype=np.float64) for name, value in seen.items()}
 
     def _forces(self, action: np.ndarray, t: float, sensed: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -17,11 +17,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from phistar.backends.machine.threads import thread_count
+from phistar.constraints import columns as c
 from phistar.errors import PhistarError, ShapeError
-from phistar.plant.measurements import Instant, Measurements
 from phistar.plant.plant import Plant
+from phistar.plant.robot_view import motions_of
 from phistar.plant.scene_batch import SceneBatch, scene_cuts
-from phistar.plant.session import Diverged, Session
+from phistar.plant.session import Diverged, PlantState, Session
+from phistar.sim.motion import NOTHING, Moment
+from phistar.sim.readings import Readings
+from phistar.sim.sensing import Sensing
+from phistar.sim.step_records import told
+from phistar.sim.time_loop import SENSED
+from phistar.sim.trajectory import Trajectory
+from phistar.sim.world import World
 from phistar.view.environment_pictures import Pictures
 
 try:
@@ -121,6 +129,7 @@ class PlantEnv(gymnasium.Env):
         picture_size: tuple[int, int] = (480, 360),
     ) -> None:
         self._task = _Task(plant, period, step, duration, start, largest)
+        self._readings = None if not plant.sensors else Readings(Sensing(plant, World.of(plant)), period)
         self.render_mode, self._pictures = render_mode, Pictures(self, render_mode, picture_size, period)
         self._reward, self._terminated = reward, terminated
         self.action_space = self._task.action_space
@@ -137,8 +146,11 @@ class PlantEnv(gymnasium.Env):
         plant = self._task.plant
         self._session = plant.session
         self._session.load(plant.state(*self._task.begin(self.np_random)))
-        self._lines = Measurements(plant, self._task.period, int(self.np_random.integers(2**32)))
         self._count, self._before = 0, None
+        self._rows = [(0.0, *self._state(), np.zeros(plant.model.nv))]
+        if self._readings is not None:
+            noise = np.random.SeedSequence(int(self.np_random.integers(2**32)), spawn_key=(SENSED,))
+            self._line, self._session.engine.counts[c.TELLING] = self._readings.start(noise), 1
         self._sense()
         return self._seen(), {"t": 0.0}
 
@@ -147,18 +159,20 @@ class PlantEnv(gymnasium.Env):
         given = np.asarray(action, dtype=float)
         if given.shape != self.action_space.shape or not np.isfinite(given).all():
             raise ShapeError(f"An action is {task.plant.nu} finite numbers, the plant's command; it is {action!r:.80}.")
-        self._before = self._state()
         ended, info = False, {}
         try:
             for number in range(task.steps):
                 if number == 0 or session.late > 0.0:
                     session.drive(given, h=task.step)
+                if number == task.steps - 1:
+                    self._before = self._state()
                 session.advance(task.step)
         except Diverged as error:
             ended, info = True, {"reason": str(error)}
         self._count += 1
         self._sense()
         t, (q, v) = self._count * task.period, self._state()
+        self._rows.append((t, q, v, self._forces()))
         view = PlantView(t, q, v, given, self._sensed)
         reward = float(self._reward(view)) if self._reward else 0.0
         ended = ended or bool(self._terminated is not None and self._terminated(view))
@@ -172,14 +186,29 @@ class PlantEnv(gymnasium.Env):
         engine, model = self._session.engine, self._task.plant.model
         return engine.q[: model.nq].copy(), engine.v[: model.nv].copy()
 
+    @property
+    def trajectory(self) -> Trajectory:
+        """The episode so far: states at the start and after every action, and the joint forces of each action."""
+        t, q, v, tau = (np.array(column) for column in zip(*self._rows, strict=True))
+        plant = self._task.plant
+        return Trajectory(plant.model, t, q, v, np.roll(tau, -1, 0), name=plant.name, parts=motions_of(plant))
+
+    def _forces(self) -> np.ndarray:
+        """Joint forces of the actuators in the last step, (nv,)."""
+        tau = np.zeros(self._task.plant.model.nv)
+        self._session.forces(float(self._session.engine.numbers[c.STEP]) or self._task.step, tau)
+        return tau
+
     def _sense(self) -> None:
         self._sensed: Mapping[str, np.ndarray] = {}
-        if self._task.plant.sensors:
-            model = self._task.plant.model
-            tau = np.zeros(model.nv)
-            self._session.forces(self._task.step, tau)
-            instant = Instant(self._session, model, self._before, tau, self._task.period)
-            self._sensed = self._lines.read(instant)
+        if self._readings is None:
+            return
+        step, now = self._task.step, PlantState(*self._state())
+        moment = Moment(self._count * self._task.period, now, NOTHING, np.inf, step, now)
+        if self._before is not None:
+            last = told(self._readings.sensing.world, self._session, step)
+            moment = moment._replace(before=PlantState(*self._before), length=step, step=last)
+        self._line, self._sensed = self._readings.next(self._line, moment, self._session, self._forces())
 
     def _seen(self) -> Any:
         if self._sensed:

@@ -37,7 +37,7 @@ def test_a_run_that_was_stopped_is_taken_up_and_ends_as_it_would_have(tmp_path, 
     scene, whole, halves = tmp_path / "fall.toml", tmp_path / "whole", tmp_path / "halves"
     scene.write_text(SCENE)
     assert run(["run", str(scene), "--seed", "4", "--out", str(whole), "--no-view"]) == 0
-    from phistar.sim.scenes import log
+    from phistar.sim.run_recorder import Recorder
 
     def broken(self, moment):
         if moment.time > 0.035:
@@ -45,8 +45,8 @@ def test_a_run_that_was_stopped_is_taken_up_and_ends_as_it_would_have(tmp_path, 
         added(self, moment)
 
     with monkeypatch.context() as patch:
-        added = log.Log.add
-        patch.setattr(log.Log, "add", broken)
+        added = Recorder.add
+        patch.setattr(Recorder, "add", broken)
         run(["run", str(scene), "--seed", "4", "--out", str(halves), "--checkpoint", "0.02", "--no-view"])
     assert [path.name for path in halves.iterdir()] == ["checkpoint"]
     capsys.readouterr()

@@ -87,3 +87,45 @@ def test_affine_gains_and_biases_of_mjcf_actuators_are_those_of_mujoco(tmp_path)
     data.qpos[0], data.qvel[0], data.ctrl[0] = q, v, u
     mujoco.mj_forward(data.model, data)
     np.testing.assert_allclose(got / h, data.qacc[0], rtol=1e-4)
+
+
+def one_link(height, *more):
+    """A link on a hinge to the world above a floor, with a ball at its end."""
+    builder, tip = ps.ModelBuilder("arm"), Geometry(ps.Sphere(0.05), ps.Pose(xyz=(0.5, 0, 0)), "tip", role="collision")
+    inertia = ps.Inertia(1.0, (0.25, 0, 0), np.eye(3) * 0.02)
+    builder.body("link", parent="world", joint=ps.Revolute((0, 1, 0)), inertia=inertia, geometry=[tip, *more])
+    plant = ps.Plant()
+    plant.add_shape(ps.Plane(), name="floor")
+    plant.add(builder.build(), "arm", at=ps.Pose(xyz=(0, 0, height)))
+    return plant
+
+
+def test_a_body_on_a_joint_to_the_world_meets_the_worlds_shapes():
+    made = ps.simulate(one_link(0.3), 2.0)
+    assert made.contacts.pairs == ("tip / floor",) and abs(made.v[-1, 0]) < 1e-6
+    assert made.q[-1, 0] == pytest.approx(np.arcsin(0.25 / 0.5), abs=1e-2)  # the ball lies on the floor
+    np.testing.assert_allclose(made.contact_torques[-1], ps.gravity_load(made.model, made.q[-1]), rtol=1e-6)
+
+
+def test_what_stands_in_the_floor_at_the_start_is_mounted_there_and_told(caplog):
+    hub = Geometry(ps.Cylinder(0.1, 0.7), ps.Pose(), "hub", role="collision")
+    made = ps.simulate(one_link(0.3, hub), 2.0)
+    assert "hub and floor overlap at the start" in caplog.text
+    assert made.contacts.pairs == ("tip / floor",)  # the other shape of that body meets the floor all the same
+    stated = one_link(0.3, hub)
+    stated.contact("hub", "floor", ps.Surface())
+    with pytest.raises(ps.PhistarError, match="hub / floor intersect by"):
+        ps.simulate(stated, 0.1)
+
+
+def test_a_robots_base_and_its_first_link_are_neighbours():
+    foot = Geometry(ps.Cylinder(0.2, 0.8), ps.Pose(), "foot", role="collision")
+    builder = ps.ModelBuilder("arm")
+    builder.geometry("world", foot)
+    hub, inertia = Geometry(ps.Cylinder(0.1, 0.7), role="collision", name="hub"), ps.Inertia(1.0, (0, 0, 0), np.eye(3))
+    builder.body("link", parent="world", joint=ps.Revolute((0, 0, 1)), inertia=inertia, geometry=[hub])
+    plant = ps.Plant()
+    plant.add_shape(ps.Plane(), name="floor")
+    plant.add(builder.build(), "arm", at=ps.Pose(xyz=(0, 0, 0.5)))
+    shapes = {shape.name: shape.group for shape in plant.meeting.shapes}
+    assert "foot" not in shapes and plant.meeting.meets[shapes["hub"], shapes["floor"]]

@@ -102,14 +102,14 @@ def test_controllers_get_readings_and_may_be_objects_that_remember():
 
     law = Integral()
     run = ps.simulate(plant, 0.1, control=law, step=0.01)
-    np.testing.assert_allclose([t for t, _ in law.seen], 0.02 * np.arange(5), atol=1e-12)
-    np.testing.assert_allclose(run.tau[1:, 0], np.repeat(np.arange(1.0, 6.0), 2))
-    np.testing.assert_array_equal([x for _, x in law.seen], run.signals["sensed/encoder"][:-1:2, 0])
+    np.testing.assert_allclose([t for t, _ in law.seen], 0.02 * np.arange(6), atol=1e-12)
+    np.testing.assert_allclose(run.tau[:-1, 0], np.repeat(np.arange(1.0, 6.0), 2))  # from each sample on
+    np.testing.assert_array_equal([x for _, x in law.seen], run.signals["sensed/encoder"][::2, 0])
     ps.simulate(plant, 0.1, control=law, step=0.01)
-    assert len(law.seen) == 5  # it was reset
+    assert len(law.seen) == 6  # it was reset
     given = []
     ps.simulate(plant, 0.02, control=lambda t, q, v, sensed: given.append(sensed["encoder"]) or [0.0], step=0.01)
-    assert len(given) == 2
+    assert len(given) == 3
 
 
 def test_forces_on_joints_that_nothing_drives_are_refused():
@@ -126,9 +126,11 @@ def test_forces_on_joints_that_nothing_drives_are_refused():
         ps.simulate(plant, 0.1, control=lambda t, q, v: [0.0, 1.0])
     with pytest.raises(ps.PhistarError, match="no finite number"):
         plant.step(plant.state(), [np.nan])
-    with pytest.raises(ps.PhistarError, match="whole steps"):
-        plant.sense("imu", f"arm/{own[1]}", name="odd", rate=700.0)
-        ps.simulate(plant, 0.1)
+    plant.sense("imu", f"arm/{own[1]}", name="often", rate=700.0)  # the controller gets the latest
+    assert ps.simulate(plant, 0.1).signals["sensed/often"].shape == (51, 6)
+    with pytest.raises(ps.PhistarError, match="whole number of the controller's samples"):
+        plant.sense("imu", f"arm/{own[1]}", name="odd", rate=300.0)
+        ps.simulate(plant, 0.1, control=lambda t, q, v: [0.0])
 
 
 @pytest.mark.parametrize(

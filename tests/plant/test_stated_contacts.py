@@ -65,6 +65,26 @@ def test_the_law_as_printed_pulls_on_what_leaves():
     assert ends[0] >= 0.1 and ends[1] < 0.08
 
 
+def test_a_soft_finger_turns_in_contacts_sensors_and_joint_forces_as_in_the_step():
+    plant = balls(ps.Surface(friction=0.5, patch=0.01), 0.1 + 2e-3 / (1 + 9.81 / 15.0))
+    plant.sense("contact_force", "b0", name="felt")
+    made = ps.simulate(plant, 0.1, v0=[0.0, 0.0, 2.0, 0.0, 0.0, 0.0], step=5e-4)
+    turning = 0.004 * np.diff(made.v[:, 2])[100] / 5e-4  # J dω/dt
+    moment = made.contacts.moment[101].sum(axis=0)
+    assert moment == pytest.approx([0.0, 0.0, -0.5 * 9.81 * 0.01], rel=1e-3) and moment[2] == pytest.approx(turning)
+    assert made.signals["sensed/felt"][101, 2] == pytest.approx(turning)
+    assert made.contact_torques[101, 2] == pytest.approx(turning)
+
+
+def test_a_surface_that_pulls_has_a_normal_force_below_zero():
+    plant = balls(ps.Surface(damping=200.0, pulls=True), 0.1018, gravity=(0.0, 0.0, 0.0))
+    made = ps.simulate(plant, 2e-3, v0=[0.0, 0.0, 0.0, 0.0, 0.0, 0.1], step=1e-4)
+    pulled = np.diff(made.v[:, 5])[:5] / 1e-4
+    assert (pulled < 0.0).all()
+    np.testing.assert_allclose(made.contacts.normal[1:6, 0], pulled, rtol=1e-9)
+    np.testing.assert_allclose(made.contacts.force[1:6, 0, 2], pulled, rtol=1e-9)
+
+
 def test_the_books_of_a_step_close():
     """Energy changes by work less what the method loses, and what floats by impulses from outside."""
     plant = balls(ps.Surface(friction=0.5, patch=0.01), 0.15)

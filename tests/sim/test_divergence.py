@@ -8,8 +8,8 @@ from phistar.contact.surface import Surface
 from phistar.errors import PhistarError, ShapeError
 from phistar.plant.session import Diverged
 from phistar.sim.motion import Motion
-from phistar.sim.scenes.run import Stopped
 from phistar.sim.scenes.scene import Scene
+from phistar.sim.trajectory import Stopped
 from tests.scenes import little_scene
 from tests.worlds import stepper, world_of
 

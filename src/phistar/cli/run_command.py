@@ -70,7 +70,7 @@ def run(
       phistar run grapple --out runs/3 --checkpoint 5    and, when it was stopped,
       phistar run --resume runs/3
     """
-    from phistar.sim.scenes.run import Stopped
+    from phistar.sim.trajectory import Stopped
 
     found, seed, out = _resolve_run(scene, seed, out, resume, packages or [], allow_code)
     if checkpoint is not None and out is None:

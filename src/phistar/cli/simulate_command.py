@@ -59,7 +59,7 @@ def simulate(
       phistar simulate puma560 --q 0,0.8,0,0,0.1,0
     """
     from phistar.io import load
-    from phistar.sim.scenes.run import Stopped
+    from phistar.sim.trajectory import Stopped
     from phistar.sim.unattended import resting_place, simulate_unattended
 
     model = load(robot, floating=floating, packages=packages or [], without=without or [])

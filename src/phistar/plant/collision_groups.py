@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,24 +67,31 @@ class Meeting(NamedTuple):
     meets: np.ndarray
 
 
-def meeting_shapes(plant: Plant) -> Meeting:
-    """Every collision shape of a plant that may touch another, and which groups of them meet."""
+def meeting_shapes(plant: Plant, mounted: Sequence[tuple[str, str]] = ()) -> Meeting:
+    """Every collision shape of a plant that may touch another, and which groups of them meet; not those that are
+    `mounted` in one another, by name."""
     found = candidates(plant)
+    names = _distinct_names(plant, found)
     ignored = [rule_of(plant, found, a, b, "body") for a, b in plant.ignored]
+    ignored += [Rule((_called(names, a), _called(names, b)), direct=True) for a, b in mounted]
     stated = [rule_of(plant, found, a, b) for a, b, _ in plant.contacts]
-    keys = _keys(plant.model, found, [*ignored, *stated])
+    keys = _keys(plant, found, [*ignored, *stated])
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     law = plant.contact_law
     usual = BY_MATERIAL if law == "materials" else APART if law is None else STATED + len(plant.contacts)
     table = _table(plant, list(numbers), len(ignored), stated, usual)
     reached = np.asarray(table.any(axis=1))
-    shapes, owners, names = [], [], _distinct_names(plant, found)
+    shapes, owners = [], []
     for each, key, name in zip(found, keys, names, strict=True):
         group = numbers[key]
         if reached[group]:
             shapes.append(PlacedShape(each.body, each.shape, each.placement, each.material, group, name, each.node))
             owners.append(each.owner)
     return Meeting(tuple(shapes), tuple(owners), table)
+
+
+def _called(names: Sequence[str], name: str) -> frozenset[int]:
+    return frozenset(number for number, each in enumerate(names) if each == name)
 
 
 def _distinct_names(plant: Plant, found: Sequence[Candidate]) -> list[str]:
@@ -181,11 +188,13 @@ def check_rule(plant: Plant, a: str, b: str) -> None:
         raise ModelError(f"{a} and {b} are on the same body, {name}; they never touch.")
 
 
-Key = tuple[int, Masks, frozenset[tuple[int, int]]]
+Key = tuple[int, Masks, frozenset[tuple[int, int]], str]
 
 
-def _keys(model: Model, found: Sequence[Candidate], rules: Sequence[Rule]) -> list[Key]:
-    """Collision key of each shape: its body (all lone floating ones share one), its masks, and its rules."""
+def _keys(plant: Plant, found: Sequence[Candidate], rules: Sequence[Rule]) -> list[Key]:
+    """Collision key of each shape: its body (all lone floating ones share one), its masks, its rules, and of what is
+    fixed to the world the robot whose base it is."""
+    model = plant.model
     alone = {
         body
         for body, up in enumerate(model.parents)
@@ -200,7 +209,12 @@ def _keys(model: Model, found: Sequence[Candidate], rules: Sequence[Rule]) -> li
             for i in members:
                 inside[i].add((number, side))
     return [
-        (FREE if each.body in alone else each.body, each.masks, frozenset(own))
+        (
+            FREE if each.body in alone else each.body,
+            each.masks,
+            frozenset(own),
+            each.owner if each.body < 0 and each.owner in plant.robots else "",
+        )
         for each, own in zip(found, inside, strict=True)
     ]
 
@@ -210,6 +224,7 @@ def _table(plant: Plant, keys: Sequence[Key], ignored: int, stated: Sequence[Rul
     ignored; the last of the stated rules where one names both; `usual` elsewhere. A file may bring shapes together
     whatever their masks."""
     table = np.zeros((max(len(keys), 1),) * 2, dtype=np.int64)
+    robots = {body: name for name in plant.robots for body in plant.bodies_of(name)}
     for (i, a), (j, b) in combinations_with_replacement(enumerate(keys), 2):
         rules, labels = list(_rules_of(a, b)), frozenset((a[1].label, b[1].label))
         together = labels in plant.brought_together
@@ -217,7 +232,7 @@ def _table(plant: Plant, keys: Sequence[Key], ignored: int, stated: Sequence[Rul
         same = a[0] == b[0] and a[0] != FREE
         if not together and (masked or same or any(rule < ignored for rule in rules)):
             continue
-        joined = not together and _neighbours(plant.model, a[0], b[0])
+        joined = not together and _neighbours(plant.model, robots, a, b)
         laws = [rule - ignored for rule in rules if stated[rule - ignored].direct or not joined]
         table[i, j] = table[j, i] = STATED + max(laws) if laws else APART if joined else usual
     return table
@@ -228,11 +243,12 @@ def _rules_of(a: Key, b: Key) -> Iterator[int]:
     return (number for number, side in a[2] if (number, 1 - side) in b[2])
 
 
-def _neighbours(model: Model, a: int, b: int) -> bool:
-    """Joined by one joint: their shapes may overlap at it."""
-    child, other = max(a, b), min(a, b)
-    joined = child >= 0 and model.parents[child] == other
-    return joined and model.joints[child].nv < 6
+def _neighbours(model: Model, robots: Mapping[int, str], a: Key, b: Key) -> bool:
+    """Joined by one joint: their shapes may overlap at it. Of all that is fixed to the world, a robot's first moving
+    body is joined to the robot's own base alone; it meets the floor that the base stands on."""
+    (child, *_), (other, _, _, base) = (a, b) if a[0] > b[0] else (b, a)
+    joined = child >= 0 and model.parents[child] == other and model.joints[child].nv < 6
+    return joined and (other >= 0 or robots.get(child) == base)
 
 
 @lru_cache(maxsize=256)

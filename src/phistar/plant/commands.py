@@ -4,9 +4,9 @@
     reset(), step(t, sensed)                          an object that remembers; `period` s where it has one
     start(), command(memory, t, sensed), period       a `ps.control.SampledController`, whose memory is passed
 
-`sensed` has the readings of the plant's sensors by name; of a plant without sensors, q and v. A command has one entry
-per actuator (three of an impedance), or is a mapping of actuators' names to numbers; where all actuators take forces,
-it may be the joint forces (nv,), none of them on a joint that nothing drives.
+`sensed` has the readings of the plant's sensors by name; of a plant without sensors, q and v; functions are given q
+and v in any case. A command has one entry per actuator (three of an impedance), or is a mapping of actuators' names to
+numbers; where all actuators take forces, it may be the joint forces (nv,), none of them on a joint that nothing drives.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from phistar.control.sampled import Command, SampledController, asked, commanded, is_sampled, period_of
+from phistar.control.sampled import Command, SampledController, is_sampled
 from phistar.errors import PhistarError, ShapeError
 from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.plant.actuators import Actuator, entries_of
 
-LATE = 1e-6  # of a step: how far a period may be from a whole number of them
+ROUNDING = 1e-9  # of the largest force: less than that where no motor is was meant to be nothing
 
 
 @dataclass(frozen=True)
@@ -69,98 +70,119 @@ def _places(function: Callable[..., Any]) -> int:
     return sum(each.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for each in given)
 
 
-class Asking:
-    """A controller in a run of steps: asked once a period, its command held in between."""
+class Commands:
+    """Commands (nu,) of a plant's actuators out of what controllers give, and the joint forces (nv,) of its motors."""
 
-    def __init__(self, control: Any, step: float, checked: Callable[[Any], np.ndarray]) -> None:
-        self.controller, self._checked = controller_of(control, step), checked
-        period = period_of(self.controller)
-        self.every = round(period / step)
-        if self.every < 1 or abs(period / step - self.every) > LATE * max(self.every, 1):
-            raise PhistarError(
-                f"The controller's period is {period:g} s; a whole number of steps of {step:g} s was expected."
-            )
-        self.memory, self.held = asked(0.0, self.controller.start), np.zeros(0)
-        self.switches: list[Any] = []
+    def __init__(self, actuators: Sequence[Actuator], model: Model, name: str) -> None:
+        self.actuators, self.model, self.name = actuators, model, name
+        self.count = entries_of(actuators)
+        firsts = np.cumsum([0, *(each.entries for each in actuators)])[:-1]
+        motors = [number for number, each in enumerate(actuators) if each.kind == "force" and each.rate >= 0]
+        own = [actuators[number] for number in motors]
+        self._entry = np.array([firsts[number] for number in motors], dtype=int)
+        self._rate = np.array([each.rate for each in own], dtype=int)
+        self._gear, self._offset = np.array([each.gear for each in own]), np.array([each.offset for each in own])
+        bounds = np.array([each.bounds for each in own]).reshape(-1, 2)
+        self._low, self._high = bounds[:, 0], bounds[:, 1]
+        self.bounded = bool(np.isfinite(bounds).any())
+        self.only_motors = len(own) == len(actuators)
+        self.at_once = self.only_motors and all(each.is_plain for each in own)  # forces follow from commands alone
+        _, first = np.unique(self._rate, return_index=True)
+        self._first = np.sort(first)  # of several motors on one rate, the first is given its force
+        self._driven = np.zeros(model.nv, dtype=bool)
+        self._driven[self._rate] = True
 
-    def command(self, number: int, t: float, sensed: Mapping[str, Any]) -> np.ndarray:
-        """The command (nu,) of step `number`, which begins at t."""
-        if number % self.every == 0:
-            self.memory, made = commanded(self.controller, self.memory, t, sensed)
-            self.switches += made.switches
-            try:
-                self.held = self._checked(made.tau)
-            except PhistarError as error:
-                raise type(error)(f"At t = {t:.6g} s: {error}") from None
-        return self.held
+    def of(self, given: Any) -> np.ndarray:
+        """The command (nu,) out of what a caller gave; what no actuator can do is refused."""
+        if isinstance(given, Mapping):
+            return self._named(given)
+        try:
+            made = np.zeros(self.count) if given is None else np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise ShapeError(
+                f"A command is numbers, or a mapping of names to numbers; it was given {given!r:.80}."
+            ) from None
+        if made.shape == (self.count,):
+            self._check_finite(made, given)
+            return made
+        if made.shape == (self.model.nv,) and self.only_motors:
+            return self.of_forces(made)
+        raise ShapeError(self._refusal(made.shape))
 
-
-def command_of(given: Any, actuators: Sequence[Actuator], model: Model, name: str) -> np.ndarray:
-    """The command (nu,) out of what a caller gave; what no actuator can do is refused."""
-    if isinstance(given, Mapping):
-        return _named(given, actuators, model, name)
-    entries = entries_of(actuators)
-    try:
-        made = np.zeros(entries) if given is None else np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise ShapeError(
-            f"A command is numbers, or a mapping of names to numbers; it was given {given!r:.80}."
-        ) from None
-    if made.shape == (entries,):
-        _check_finite(made, actuators, given)
+    def of_forces(self, given: Any) -> np.ndarray:
+        """The command whose motors give joint forces (nv,); a mapping of actuators' names is one as it is."""
+        if given is None or isinstance(given, Mapping):
+            return self.of(given)
+        try:
+            forces = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise ShapeError(f"Joint forces are numbers; it was given {given!r:.80}.") from None
+        if forces.shape != (self.model.nv,):
+            return self.of(given)
+        if not isfinite(forces @ forces):
+            name, value = self._worst(forces, np.abs(np.nan_to_num(forces, nan=np.inf)))
+            raise ShapeError(f"The force on the joint '{name}' is {value}; joint forces are finite numbers.")
+        largest = np.abs(forces).max(initial=0.0)
+        left = np.abs(np.where(self._driven, 0.0, forces))
+        if left.max(initial=0.0) > ROUNDING * largest:
+            name, value = self._worst(forces, left)
+            raise _passive(name, value)
+        made, first = np.zeros(self.count), self._first
+        made[self._entry[first]] = forces[self._rate[first]] / self._gear[first]
         return made
-    if made.shape == (model.nv,) and actuators and all(each.kind == "force" for each in actuators):
-        return _driven(made, actuators, model)
-    raise ShapeError(_refusal(made.shape, actuators, name))
 
+    def forces(self, command: np.ndarray) -> np.ndarray:
+        """Joint forces (nv,) of the motors at a command that acts at once, within their limits."""
+        tau = np.zeros(self.model.nv)
+        np.add.at(tau, self._rate, np.clip(self._asked(command), self._low, self._high))
+        return tau
 
-def _check_finite(made: np.ndarray, actuators: Sequence[Actuator], given: Any) -> None:
-    if not np.isfinite(made).all():
-        owners = [actuator.name for actuator in actuators for _ in range(actuator.entries)]
-        wrong = owners[int(np.flatnonzero(~np.isfinite(made))[0])]
-        raise ShapeError(f"The command of the actuator '{wrong}' is no finite number; it was given {given!r:.80}.")
+    def is_clipped(self, command: np.ndarray) -> bool:
+        """Whether a command asks a motor for more than its limit."""
+        asked = self._asked(command)
+        return self.bounded and bool(((asked < self._low) | (asked > self._high)).any())
 
+    def _asked(self, command: np.ndarray) -> np.ndarray:
+        return self._gear * command[self._entry] + self._offset
 
-def _named(given: Mapping[Any, Any], actuators: Sequence[Actuator], model: Model, name: str) -> np.ndarray:
-    numbers: dict[str, slice] = {}
-    for actuator in actuators:
-        start = max((own.stop for own in numbers.values()), default=0)
-        numbers[actuator.name] = slice(start, start + actuator.entries)
-    made = np.zeros(entries_of(actuators))
-    for each, value in given.items():
-        if each not in numbers:
-            if each in model.joint_indices:
-                raise _passive(each)
-            raise unknown("actuator", str(each), list(numbers), name)
-        made[numbers[each]] = value
-    _check_finite(made, actuators, given)
-    return made
+    def _check_finite(self, made: np.ndarray, given: Any) -> None:
+        if not isfinite(made @ made):
+            owners = [actuator.name for actuator in self.actuators for _ in range(actuator.entries)]
+            wrong = owners[int(np.argmax(np.abs(np.nan_to_num(made, nan=np.inf))))]
+            raise ShapeError(f"The command of the actuator '{wrong}' is no finite number; it was given {given!r:.80}.")
 
+    def _named(self, given: Mapping[Any, Any]) -> np.ndarray:
+        numbers: dict[str, slice] = {}
+        for actuator in self.actuators:
+            start = max((own.stop for own in numbers.values()), default=0)
+            numbers[actuator.name] = slice(start, start + actuator.entries)
+        made = np.zeros(self.count)
+        for each, value in given.items():
+            if each not in numbers:
+                if each in self.model.joint_indices:
+                    raise _passive(each)
+                raise unknown("actuator", str(each), list(numbers), self.name)
+            made[numbers[each]] = value
+        self._check_finite(made, given)
+        return made
 
-def _driven(forces: np.ndarray, actuators: Sequence[Actuator], model: Model) -> np.ndarray:
-    """Joint forces (nv,) as commands of the motors that give them."""
-    made, left = np.zeros(len(actuators)), forces.copy()
-    for number, actuator in enumerate(actuators):
-        made[number] = left[actuator.rate] / actuator.gear
-        left[actuator.rate] = 0.0
-    if left.any() or not np.isfinite(left).all():
-        rate = int(np.flatnonzero((left != 0.0) | ~np.isfinite(left))[0])
-        body = next(body for body in model.bodies if rate in body.rates)
-        raise _passive(body.joint.name, float(left[rate]))
-    _check_finite(made, actuators, forces)
-    return made
+    def _worst(self, forces: np.ndarray, sizes: np.ndarray) -> tuple[str, float]:
+        """Joint with the largest size, and the force on it."""
+        rate = int(np.argmax(sizes))
+        return next(body for body in self.model.bodies if rate in body.rates).joint.name, float(forces[rate])
+
+    def _refusal(self, shape: tuple[int, ...]) -> str:
+        if not self.actuators:
+            return f"The plant '{self.name}' has no actuators; give it some with plant.actuate(…) before a command."
+        names = ", ".join(actuator.name for actuator in self.actuators[:8])
+        also = f", or is joint forces ({self.model.nv},)" if self.only_motors else ""
+        return f"A command of this plant has {self.count} entries ({names}…){also}; it was given shape {shape}."
 
 
 def _passive(joint: str, force: float | None = None) -> PhistarError:
     what = "a command" if force is None else f"a force of {force:g}"
     return PhistarError(
-        f"The joint '{joint}' has no actuator and was given {what}; give it one with plant.actuate(…), or push it from "
-        "outside by plant.step(…, force=…)."
+        f"The joint '{joint}' has no actuator and was given {what}: free joints, modes of bodies that bend, joints "
+        "that follow others, and joints of files without an actuator or with an effort limit of 0 have none. Give 0 "
+        "there, or an actuator with plant.actuate(…); plant.step(…, force=…) and [[disturbances]] push what they like."
     )
-
-
-def _refusal(shape: tuple[int, ...], actuators: Sequence[Actuator], name: str) -> str:
-    if not actuators:
-        return f"The plant '{name}' has no actuators; give it some with plant.actuate(…) before a command."
-    names = ", ".join(actuator.name for actuator in actuators[:8])
-    return f"A command of this plant has {entries_of(actuators)} entries ({names}…); it was given shape {shape}."

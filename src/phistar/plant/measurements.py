@@ -1,61 +1,20 @@
-"""Readings of a plant's sensors at the end of a step: what is true, then its noise, its rate and its delay."""
+"""Sensors of a plant: how they are added, and readings with their errors."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phistar.errors import ModelError, PhistarError
+from phistar.errors import ModelError
 from phistar.model.geometry import Shape
 from phistar.plant.sensor_kinds import Sensor, SensorKind
-from phistar.plant.sensor_readers import Instant, reader
+from phistar.plant.sensor_readers import reader
 from phistar.spatial import exp_quaternion, multiply
 
 if TYPE_CHECKING:
     from phistar.plant.plant import Plant
-
-LATE = 1e-6  # of a step: how far a rate or delay may be from a whole number of them
-
-
-class Measurements:
-    """The readings of a run: drawn from a seed, one stream for each sensor."""
-
-    def __init__(self, plant: Plant, step: float, seed: int) -> None:
-        self.plant, self.sensors = plant, plant.sensors
-        sources = np.random.SeedSequence(seed).spawn(len(self.sensors))
-        self.lines = [_Line(plant, s, step, np.random.default_rng(x)) for s, x in zip(self.sensors, sources)]
-
-    def read(self, instant: Instant) -> Mapping[str, np.ndarray]:
-        """Delivered readings, by sensor name."""
-        return {line.sensor.name: line.next(instant) for line in self.lines}
-
-
-class _Line:
-    """One sensor between samples."""
-
-    def __init__(self, plant: Plant, sensor: Sensor, step: float, random: np.random.Generator) -> None:
-        self.sensor, self.random, self.step, self.count = sensor, random, step, 0
-        self.true = reader(plant, sensor)
-        self.every = 1 if sensor.rate is None else _whole(sensor, "period of its rate", 1.0 / sensor.rate, step)
-        late = 0 if sensor.delay == 0.0 else _whole(sensor, "delay", sensor.delay, step)
-        self.past: deque[np.ndarray] = deque(maxlen=late + 1)
-
-    def next(self, instant: Instant) -> np.ndarray:
-        if self.count % self.every == 0 or not self.past:
-            self.last = chosen_rows(self.sensor, self._wrong(self.true(instant)))
-            self.last.flags.writeable = False
-        self.count += 1
-        self.past.append(self.last)
-        return self.past[0]
-
-    def _wrong(self, true: np.ndarray) -> np.ndarray:
-        error, spread = self.sensor.errors("bias", true.size), self.sensor.errors("noise", true.size)
-        if spread.any():
-            error += spread * self.random.standard_normal(true.size)
-        return with_error(self.sensor, true, error)
 
 
 def chosen_rows(sensor: Sensor, reading: np.ndarray) -> np.ndarray:
@@ -74,15 +33,6 @@ def with_error(sensor: Sensor, true: np.ndarray, error: np.ndarray) -> np.ndarra
         turned = multiply(exp_quaternion(error[3:6]), true[3:7])
         return np.concatenate([true[:3] + error[:3], turned, true[7:] + error[7:]])
     return np.maximum(true + error, 0.0) if sensor.kind in ("tactile", "touch") else true + error
-
-
-def _whole(sensor: Sensor, what: str, length: float, step: float) -> int:
-    count = round(length / step)
-    if count < 1 or abs(length / step - count) > LATE * max(count, 1):
-        raise PhistarError(
-            f"The sensor '{sensor.name}' has a {what} of {length:g} s; whole steps of {step:g} s were expected."
-        )
-    return count
 
 
 def sense(

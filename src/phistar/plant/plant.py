@@ -19,8 +19,8 @@ from phistar.model import Fixed, Model, ModelBuilder
 from phistar.model.geometry import Geometry, Shape
 from phistar.model.names import unknown
 from phistar.plant.actuators import Actuator, Kind, entries_of
-from phistar.plant.collision_groups import WORLD, Masks, Meeting, check_rule, convex, meeting_shapes, stated_laws
-from phistar.plant.contact_torques import contact_torques
+from phistar.plant.collision_groups import WORLD, Masks, Meeting, check_rule, convex, stated_laws
+from phistar.plant.contact_forces import contact_torques
 from phistar.plant.drives import actuate, actuators_of
 from phistar.plant.engine import System
 from phistar.plant.fields import Field, add_field
@@ -30,6 +30,7 @@ from phistar.plant.joint_rows import check_curved_joints, joint_rows
 from phistar.plant.keyframes import Keyframe
 from phistar.plant.measurements import sense
 from phistar.plant.members import PLAIN, Robot, add, add_body, bodies_of, starting_state
+from phistar.plant.mounted_pairs import meeting_of
 from phistar.plant.robot_view import RobotView
 from phistar.plant.rollouts import rollout, tell_uncompiled, worker_sessions
 from phistar.plant.sensor_kinds import Sensor
@@ -247,7 +248,7 @@ class Plant:
     @cached_property
     def meeting(self) -> Meeting:
         """Shapes that may touch, whose they are, and which groups of them meet."""
-        return meeting_shapes(self)
+        return meeting_of(self)
 
     @cached_property
     def system(self) -> System:
@@ -390,7 +391,7 @@ class Plant:
 
     def simulate(self, duration: float, **options: Any) -> Any:
         """See `ps.simulate`."""
-        from phistar.plant.run_loop import simulate_plant
+        from phistar.sim.plant_runs import simulate_plant
 
         return simulate_plant(self, duration, **options)
 

@@ -50,6 +50,9 @@ class Instant:
         self.often = 1.0 / part if before is not None and part > 0.0 else 0.0
         self.names = engine.shape_names
         self.contacts, self.wholes = engine.tables["contacts"][:count], engine.tables["contact_wholes"][:count]
+        acted = int(engine.counts[c.PLACES]) if before is not None else 0
+        lasting = np.flatnonzero(engine.tables["places"][:acted, c.PLACE_LENGTH] > 0.0)  # an impact has no force
+        self._places, self._shapes = engine.tables["places"][lasting], engine.tables["place_shapes"][lasting]
 
     def tendon_tables(self) -> dict[str, np.ndarray]:
         """The tables with lengths and Jacobians of tendons at this state; before a first step they are made."""
@@ -66,35 +69,32 @@ class Instant:
 
     def touched(self, bodies: set[int], about: np.ndarray) -> np.ndarray:
         """[moment; force] of contacts on some bodies, by the step's numbers, about a point."""
-        total = np.zeros(6)
-        for row, whole in zip(self.contacts, self.wholes, strict=True):
-            sign = float(int(whole[c.BODY_A]) in bodies) - float(int(whole[c.BODY_B]) in bodies)
-            if sign and self.often:
-                total += sign * self._wrench(row, about)
-        return total
+        on = self.tables["shape_wholes"][:, 1]  # the body of each shape
+        return self._pushed({int(shape) for shape in np.flatnonzero(np.isin(on, list(bodies)))}, about)
 
     def pressed(self, names: Sequence[str]) -> np.ndarray:
         """Normal forces on shapes, by name, N."""
         found = np.zeros(len(names))
-        for row, whole in zip(self.contacts, self.wholes, strict=True):
-            shapes = {self.names[int(whole[column])] for column in (c.SHAPE_A, c.SHAPE_B)}
-            found += np.array([name in shapes for name in names]) * (self.often * row[c.IMPULSE + 2])
+        for row, both in zip(self._places, self._shapes.tolist(), strict=True):
+            shapes = {self.names[shape] for shape in both}
+            found += np.array([name in shapes for name in names]) * (row[c.PLACE_NORMAL] / row[c.PLACE_LENGTH])
         return found
 
     def pushed(self, shapes: set[int]) -> np.ndarray:
         """[moment; force] of contacts on shapes, by the step's numbers, about the world's origin."""
-        total = np.zeros(6)
-        for row, whole in zip(self.contacts, self.wholes, strict=True):
-            sign = float(int(whole[c.SHAPE_A]) in shapes) - float(int(whole[c.SHAPE_B]) in shapes)
-            if sign and self.often:
-                total += sign * self._wrench(row, np.zeros(3))
-        return total
+        return self._pushed(shapes, np.zeros(3))
 
-    def _wrench(self, row: np.ndarray, about: np.ndarray) -> np.ndarray:
-        """[moment; force] of a contact on its first shape, about a point."""
-        axes = row[[*range(c.TANGENT, c.TANGENT + 6), *range(c.NORMAL, c.NORMAL + 3)]].reshape(3, 3)
-        force = self.often * (row[c.IMPULSE : c.IMPULSE + 3] @ axes)
-        return np.concatenate([np.cross(row[c.POINT : c.POINT + 3] - about, force), force])
+    def _pushed(self, shapes: set[int], about: np.ndarray) -> np.ndarray:
+        """[moment; force] of contacts on shapes, about a point; soft patches turn about their normals."""
+        total = np.zeros(6)
+        for row, (first, second) in zip(self._places, self._shapes.tolist(), strict=True):
+            sign = float(first in shapes) - float(second in shapes)
+            if sign:
+                force = row[c.PLACE_IMPULSE : c.PLACE_IMPULSE + 3]
+                lever = row[c.PLACE_POINT : c.PLACE_POINT + 3] - about
+                moment = np.cross(lever, force) + row[c.PLACE_TURN : c.PLACE_TURN + 3]
+                total += sign / row[c.PLACE_LENGTH] * np.concatenate([moment, force])
+        return total
 
 
 def momentum(model: Model, bodies: Sequence[int], q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:

@@ -11,7 +11,7 @@ from phistar.errors import PhistarError, ShapeError
 from phistar.model import Free, Model
 from phistar.plant.actuators import Actuator
 from phistar.plant.batch_loop import ENTRIES, LINE_AT, LINE_ROOM
-from phistar.plant.commands import command_of
+from phistar.plant.commands import Commands
 from phistar.plant.engine import Engine, System
 from phistar.plant.fields import BodyMotions, Field, generalized_forces
 from phistar.plant.step_loop import DIVERGED, STUCK
@@ -45,7 +45,7 @@ class Session:
         self.drag = _free_damping(system.model)
         self.engine.tables["drag"][: len(self.drag)] = self.drag
         self.is_pushed = bool(fields) or bool(self.drag.any())  # from outside, by what Python evaluates
-        self.model = system.model
+        self.model, self.commands = system.model, Commands(actuators, system.model, name)
         self._last: PlantState | None = None
         self._driven: np.ndarray | None = None  # forces without fields, which follow the state
         self._time, self.told_one_by_one = 0.0, False
@@ -186,17 +186,19 @@ class Session:
 
     def drive(self, command: Any, force: Any = None, h: float = 0.002, time: float = 0.0) -> None:
         """The command and outer forces (nv,) of the steps that follow, until the next, after h seconds."""
+        told = self.commands.of(command)
+        self.push(told, None if force is None else self.model.checked(force, self.model.nv, "force"), h, time)
+
+    def push(self, command: np.ndarray, force: np.ndarray | None, h: float, time: float) -> None:
+        """`drive` by a command (nu,) and outer forces (nv,) that are known to be such."""
         engine, table = self.engine, self.engine.tables
         table["outer"][:] = 0.0
         if force is not None:
-            table["outer"][: self.model.nv] = self.model.checked(force, self.model.nv, "force")
+            table["outer"][: self.model.nv] = force
         if self.actuators:
             self.check_line(h)
             engine.numbers[c.LENGTH] = h
-            told = command_of(command, self.actuators, self.model, self.name)
-            table["command"][: len(told)] = told  # of locked joints alone there is nothing to tell
-        elif command is not None:
-            command_of(command, self.actuators, self.model, self.name)
+            table["command"][: len(command)] = command  # of locked joints alone there is nothing to tell
         engine.drive()
         self._driven, self._time = engine.force.copy(), time
 
@@ -215,8 +217,10 @@ class Session:
             engine.force[: model.nv] += generalized_forces(self.fields, bodies)
 
     def forces(self, step: float, tau: np.ndarray) -> None:
-        """Write actuator forces of the last step, (nv,), to `tau`."""
-        tau[:] = self.engine.force[: len(tau)]
+        """Write the actuators' forces in the last step, (nv,), to `tau`; `step` is the length of its last part."""
+        tau[:] = 0.0
+        if self._driven is not None:
+            tau[:] = self._driven[: len(tau)] - self.engine.tables["outer"][: len(tau)]
         row = 0
         for actuator in self.actuators:
             if actuator.has_row:

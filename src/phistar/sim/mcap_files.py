@@ -174,7 +174,8 @@ def _contact_wrenches(motion: Trajectory) -> dict[str, np.ndarray]:
     rows = list(made.values())
     for k, m in np.argwhere(np.asarray(contacts.pair) >= 0):
         force = contacts.force[k, m]
-        rows[contacts.pair[k, m]][k] += np.concatenate([np.cross(contacts.point[k, m], force), force])
+        moment = contacts.moment[k, m] + np.cross(contacts.point[k, m], force)
+        rows[contacts.pair[k, m]][k] += np.concatenate([moment, force])
     return made
 
 

@@ -52,6 +52,14 @@ class Moment(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
+class Arrival(NamedTuple):
+    """Events on the way to a time, the largest error of a step in units of the tolerance, and how many there were."""
+
+    events: list[Event]
+    error: float
+    steps: int
+
+
 class Motion:
     """A world in motion under `control(t, q, v)`, by steps of one length or to the tolerances rtol and atol. In place
     of a control, `into` gives the session what drives it; without either it keeps the forces and servos it has."""
@@ -70,6 +78,7 @@ class Motion:
         self.world, self.control, self.rtol, self.atol, self.longest = world, control, rtol, atol, longest
         self.session = session or world.session()
         self._now: PlantState | None = None
+        self._crossed: PlantState | None = None  # where `across` ended last
         self._touching = NOTHING
         drive = None if control is None and into is None else self._drive
         self._long = Extrapolation(self.session, atol + rtol, longest, drive)
@@ -122,6 +131,44 @@ class Motion:
         """Prepare `samples`: the session's present state is that of a time, and a step is wanted."""
         self._touching, self._now = NOTHING, None
         self._long.begin(time, wanted)
+
+    def stand(self, moment: Moment) -> None:
+        """Prepare `across`: the session stands at a moment, with what is on its way where it was just reached."""
+        if moment.state is self._crossed:
+            return
+        if moment.state is not self._now:
+            self.session.load(moment.state)
+        self.begin(moment.time, moment.wanted)
+        self._touching = moment.touching
+
+    def across(self, moment: Moment, end: float) -> Moment:
+        """The moment at `end`, of whose steps only the last is told; events are those of all."""
+        arrival, engine = self.to(end), self.session.engine
+        numbers = self._long.numbers.tolist()
+        step = told(self.world, self.session, numbers[k.TOOK])._replace(error=arrival.error, count=arrival.steps)
+        self._now = PlantState(engine.q[: len(moment.state.q)].copy(), engine.v[: len(moment.state.v)].copy())
+        self._crossed = self._now
+        ended = end, self._now, self._touching, step.nearest, numbers[k.WANTED]
+        return Moment(*ended, moment.state, end - moment.time, step, tuple(arrival.events))
+
+    def to(self, end: float) -> Arrival:
+        """Go on from where the last call ended, or from where it began, without telling every step."""
+        events: list[Event] = []
+        error, steps, why = 0.0, 0, k.CHANGED
+        while why == k.CHANGED:
+            begun = float(self._long.numbers[k.TIME])
+            why, numbers = self._long.advance(end, False), self._long.numbers
+            error, steps = max(error, float(numbers[k.LARGEST])), steps + self._long.made
+            v, time = self.session.engine.v, float(numbers[k.TIME])
+            if why == k.TOO_SHORT:
+                self._refuse_step(time, float(numbers[k.WANTED]))
+            if not float(v @ v) < FASTEST**2:
+                raise Diverged(self._diverging(begun, time, v))
+            if why == k.CHANGED:
+                made, before = told(self.world, self.session, float(numbers[k.TOOK])), self._touching
+                self._touching = _touching(made, before)
+                events += _events(self.world, float(numbers[k.BEGUN]), time, made, before, self._touching)
+        return Arrival(events, error, steps)
 
     def samples(self, first: int, last: int, step: float, take: Callable[[], None]) -> Iterator[Event]:
         """Go on to the samples from `first` to `last`, `step` seconds apart; yield what happens on the way. `take` is

@@ -18,12 +18,13 @@ NO_STOPS: Mapping[int, float] = {}
 
 
 class Places(NamedTuple):
-    """The n places of contact in the last part of a step: their pairs (n,), points and forces on the first shapes of
-    their pairs, (n, 3) each, world axes, and the forces along their normals (n,)."""
+    """The n places of contact in the last part of a step: their pairs (n,), points, forces and moments of soft patches
+    on the first shapes of their pairs, (n, 3) each, world axes, and the forces along their normals (n,)."""
 
     pair: np.ndarray
     point: np.ndarray
     force: np.ndarray
+    moment: np.ndarray
     normal: np.ndarray
 
 
@@ -32,10 +33,12 @@ class Step(NamedTuple):
 
     The k pairs that met in it: their numbers `pair` (k,), and rows `met` of `constraints.columns`, impulses on the
     first shape of each. `place` are rows of its last part, see `places`. `nearest` is the smallest gap at its end, ∞
-    where nothing is near; `unsettled` by which part of the impulses the solve missed, 0 where it met its tolerance;
-    `stops` the forces of the joints' stops that push, N or N m, by their numbers in `World.stops`. Energy changed by
-    `work` − `loss`, the momentum of what floats by `outside` (6,). Of a step that was extrapolated from several,
-    contacts are those of the last, and `error` is its error in units of the tolerance.
+    where nothing is near; `residual` by which part of the impulses the solve missed, `unsettled` the same, 0 where it
+    met its tolerance; `part` the length of the step's last part, to which impulses of rows belong; `stops` the forces
+    of the joints' stops that push, N or N m, by their numbers in `World.stops`. Energy changed by `work` − `loss`, the
+    momentum of what floats by `outside` (6,). Of a step that was extrapolated from several, contacts are those of the
+    last, and `error` is its error in units of the tolerance. Of several steps that are told as one `count` is their
+    number, `error` the largest, and all else that of the last.
     """
 
     length: float
@@ -50,7 +53,10 @@ class Step(NamedTuple):
     work: float
     loss: float
     outside: np.ndarray
+    part: float = 0.0
+    residual: float = 0.0
     error: float | None = None
+    count: int = 1
 
     @property
     def impulse(self) -> np.ndarray:
@@ -72,9 +78,11 @@ class Step(NamedTuple):
         rows = self.place[self.place[:, c.PLACE_LENGTH] > 0.0]
         chosen = self.place[:, c.PLACE_LENGTH] > 0.0
         often = 1.0 / rows[:, c.PLACE_LENGTH]
-        force = rows[:, c.PLACE_IMPULSE : c.PLACE_IMPULSE + 3] * (often * self.place_sign[chosen])[:, None]
-        point = rows[:, c.PLACE_POINT : c.PLACE_POINT + 3]
-        return Places(self.place_pair[chosen], point, force, rows[:, c.PLACE_NORMAL] * often)
+        signed = (often * self.place_sign[chosen])[:, None]
+        force = rows[:, c.PLACE_IMPULSE : c.PLACE_IMPULSE + 3] * signed
+        moment = rows[:, c.PLACE_TURN : c.PLACE_TURN + 3] * signed
+        point, normal = rows[:, c.PLACE_POINT : c.PLACE_POINT + 3], rows[:, c.PLACE_NORMAL] * often
+        return Places(self.place_pair[chosen], point, force, moment, normal)
 
 
 def told(world: World, session: Session, length: float) -> Step:
@@ -97,5 +105,5 @@ def told(world: World, session: Session, length: float) -> Step:
     nearest = numbers[c.NEAREST] if numbers[c.NEAREST] < 1e299 else np.inf
     unsettled = numbers[c.RESIDUAL] if counts[c.FAILED] else 0.0
     outside = engine.numbers[c.OUTSIDE : c.OUTSIDE + 6].copy()
-    books = numbers[c.WORK], numbers[c.LOSS], outside
+    books = numbers[c.WORK], numbers[c.LOSS], outside, numbers[c.STEP], numbers[c.RESIDUAL]
     return Step(length, pair, met, place_pair, place_sign, place, nearest, unsettled, stops, *books)

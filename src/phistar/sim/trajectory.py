@@ -48,9 +48,13 @@ class Phase(NamedTuple):
 class Contacts:
     """The contacts of a motion over its T samples.
 
-    `pairs` are the names of the k pairs that may touch; `normal` (T, k) is the normal force of each, N. Of the contacts
-    that push, at most m in a sample, `pair` (T, m) is the number among the pairs (−1 fills up), `point` (T, m, 3) where
-    it is, m, and `force` (T, m, 3) what it does to the first shape of its pair, N, both in world axes.
+    `pairs` are the names of the k pairs of shapes that touched, "first / second"; a half-space is always the second of
+    its pair, else the one added later. `normal` (T, k) is the force along the normals of each pair, N, below 0 where a
+    surface pulls. Of the contacts that act, at most m in a sample, `pair` (T, m) is the number among the pairs (−1
+    fills up) and `point` (T, m, 3) where it is, m; `force` (T, m, 3), N, and `moment` (T, m, 3), N m, are what it does
+    to the first shape of its pair at that point, all in world axes. A moment is that of a soft patch about its normal.
+    `bodies` (k, 2) are the numbers of the pairs' bodies in the model, −1 for the world, and `nodes` (k, 2) those of the
+    nodes of bodies that bend, else −1; None in files of earlier releases.
     """
 
     pairs: tuple[str, ...]
@@ -58,18 +62,24 @@ class Contacts:
     pair: np.ndarray
     point: np.ndarray
     force: np.ndarray
+    moment: np.ndarray = None  # type: ignore[assignment]  # zeros, made below
+    bodies: np.ndarray | None = None
+    nodes: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.moment is None:
+            object.__setattr__(self, "moment", np.zeros(np.shape(self.force)))
 
     @staticmethod
     def none(count: int) -> Contacts:
         """Nothing touches, in T samples."""
-        return Contacts(
-            (), np.zeros((count, 0)), np.zeros((count, 0), int), np.zeros((count, 0, 3)), np.zeros((count, 0, 3))
-        )
+        spots, nobody = np.zeros((count, 0, 3)), np.zeros((0, 2), int)
+        return Contacts((), np.zeros((count, 0)), np.zeros((count, 0), int), spots, spots, spots, nobody, nobody)
 
     def chosen(self, samples: Any) -> Contacts:
         """Contacts at some of the samples."""
-        arrays = (self.normal, self.pair, self.point, self.force)
-        return Contacts(self.pairs, *(array[samples] for array in arrays))
+        names = ("normal", "pair", "point", "force", "moment")
+        return replace(self, **{name: getattr(self, name)[samples] for name in names})
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +232,18 @@ class Trajectory:
         """(T,): the condition of the loops' equations."""
         return self.signal("loop_condition")
 
+    @cached_property
+    def contact_torques(self) -> Array:
+        """(T, nv): joint forces that the contacts exert, N m and N.
+
+        τ = Hφf, f the forces and moments of `contacts` on the bodies at their places: J*λ, sample by sample. At rest
+        it is what joint forces and weight leave: `ps.gravity_load(model, q) = run.tau + run.contact_torques`. Of a
+        free body it is [moment; force] at its origin in its axes.
+        """
+        from phistar.sim.contact_torques import contact_torques
+
+        return contact_torques(self)
+
     # A motion to be looked at
 
     @property
@@ -268,7 +290,7 @@ class Trajectory:
         if self.contacts.pairs:
             own = self.contacts
             found |= {"contact_force": own.normal, "contact_pair": own.pair}
-            found |= {"contact_point": own.point, "contact_vector": own.force}
+            found |= {"contact_point": own.point, "contact_vector": own.force, "contact_moment": own.moment}
         return found | dict(self.signals)
 
     # Files, tables and pictures

@@ -21,6 +21,7 @@ FORMAT_VERSION = 2
 SUMMARY_VERSION = 1
 NAMES = ("joint_names", "pair_names")
 LAYOUT = ("v108", "latest")  # of HDF5: the one before has no room for the names of some thousand pairs
+SIDES = ("bodies", "nodes")  # of the two shapes of each pair
 STATES = ("q", "v", "tau")  # what a batch has of its own
 ABOUT = {
     "t": "time, s",
@@ -34,6 +35,9 @@ ABOUT = {
     "contact_pair": "of each contact that pushes: its pair's number in pair_names; -1 fills up",
     "contact_point": "where each contact is, m, world axes; zeros fill up",
     "contact_vector": "force of each contact on the first shape of its pair, N, world axes; zeros fill up",
+    "contact_moment": "moment of each contact on the first shape of its pair, N m, world axes; zeros fill up",
+    "impulse": "what each pair gave along its normals since the sample before, impacts too, N s",
+    "residual": "by which part of themselves impulses had not settled, the largest since the sample before",
     "distance": "the smallest distance of all pairs since the sample before, m",
     "held_contacts": "whether each contact that the task watches held at every step since the sample before",
     "phase": "the controller's phase, a number in phase_names",
@@ -93,6 +97,10 @@ def _fill(h5py: Any, file: Any, run: Trajectory) -> None:
     file.attrs["joint_names"] = [joint.name for joint in run.model.joints]
     file.attrs["body_names"] = [body.name for body in run.model.bodies]
     file.attrs["pair_names"] = list(run.contacts.pairs)
+    for name in SIDES:
+        own = getattr(run.contacts, name)
+        if own is not None:
+            file.attrs[f"pair_{name}"] = np.asarray(own, dtype=np.int64).reshape(-1)
     file.attrs["source"] = run.source or run.name
     if batch:
         file.attrs["batch"] = np.array(batch, dtype=np.int64)

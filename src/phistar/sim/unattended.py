@@ -10,6 +10,7 @@ import os
 import time as clock
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from phistar.io.bundled import SOURCES
 from phistar.io.packages import Folders
 from phistar.loops.assembly import assemble
 from phistar.model import Model
+from phistar.plant.robot_view import motions_of
 from phistar.sim.scenes.scene import Scene
-from phistar.sim.scenes.summary import kept_as
 from phistar.sim.scenes.toml import text_of
 from phistar.sim.simulate import simulated
 from phistar.sim.trajectory import Trajectory
@@ -105,15 +106,9 @@ def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Trajector
         return stops(q, v)
 
     made = simulated(model, *setting.start, timing.duration, force, rtol=1e-7, atol=1e-10, t_eval=times)
-    arrays = {
-        "t": made.t,
-        "q": made.q,
-        "v": made.v,
-        "tau": np.array([stops(*state) for state in zip(made.q, made.v)]),
-        "energy": made.energy,
-    }
-    arrays |= {"work": made.work, "momentum": momentum(model, made.q, made.v)}
-    arrays |= {"loop_residual": made.loop_residual}
+    tau = np.array([stops(*state) for state in zip(made.q, made.v)])
+    signals = {name: made.signals[name] for name in ("energy", "work", "loop_residual")}
+    signals["momentum"] = momentum(model, made.q, made.v)
     scale = max(float(np.max(kinetic_energy(model, made.q, made.v))), float(np.max(np.abs(made.work))), 1e-6)
     change = float(made.energy[-1] - made.energy[0])
     summary = {
@@ -127,7 +122,8 @@ def _closed(scene: Scene, progress: Callable[[float], None] | None) -> Trajector
         "sim_time": timing.duration,
         "wall_time": clock.perf_counter() - begun,
     }
-    return kept_as(scene, setting, arrays, (), summary, {})
+    told = {"name": scene.name, "summary": summary, "source": scene.source, "text": scene.text}
+    return replace(made, tau=tau, signals=signals, parts=motions_of(setting.plant), **told)
 
 
 def _springy_stops(model: Model, start: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

@@ -16,6 +16,7 @@ from phistar.model import Model
 from phistar.plant.actuators import Actuator
 from phistar.plant.engine import System
 from phistar.plant.fields import Field
+from phistar.plant.plant import Plant
 from phistar.plant.session import PlantState, Session
 from phistar.plant.single_rows import SingleRow
 from phistar.plant.tendon_rows import TendonRow
@@ -29,11 +30,16 @@ class Penetration(PhistarError):
 
 @dataclass(frozen=True)
 class World:
-    """A system, and every two of its shapes that may touch; pairs are numbered, the shape added later comes first."""
+    """A system, and every two of its shapes that may touch. Pairs are numbered; the first shape of a pair is the one
+    added earlier, but a half-space always comes second: forces act on the first, and back on the second."""
 
     system: System
     actuators: tuple[Actuator, ...] = ()
     fields: tuple[Field, ...] = ()
+
+    @staticmethod
+    def of(plant: Plant) -> World:
+        return World(plant.system, plant.actuators, plant.fields)
 
     @property
     def model(self) -> Model:
@@ -56,8 +62,10 @@ class World:
         shapes = self.system.shapes
         groups = np.array([shape.group for shape in shapes], dtype=int)
         bodies = np.array([shape.body for shape in shapes], dtype=int)
+        order = np.array(self.order, dtype=int)
+        groups, bodies = groups[order], bodies[order]
         meet = self.system.meets[np.ix_(groups, groups)] != 0
-        return np.argwhere(np.tril(meet & (bodies[:, None] != bodies[None, :]), -1))
+        return order[np.argwhere(np.triu(meet & (bodies[:, None] != bodies[None, :]), 1))]
 
     def shapes_of(self, pair: int) -> tuple[PlacedShape, PlacedShape]:
         """The first and the second shape of a pair; forces act on the first, and back on the second."""
@@ -66,10 +74,6 @@ class World:
 
     def pair_name(self, pair: int) -> str:
         return " / ".join(shape.name for shape in self.shapes_of(pair))
-
-    @cached_property
-    def pair_names(self) -> tuple[str, ...]:
-        return tuple(self.pair_name(pair) for pair in range(len(self.pairs)))
 
     @cached_property
     def pair_numbers(self) -> tuple[np.ndarray, np.ndarray]:

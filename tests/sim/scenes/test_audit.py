@@ -7,7 +7,7 @@ import pytest
 
 import phistar as ps
 from phistar.control.sampled import Command
-from phistar.sim.scenes.audit import Audit
+from phistar.sim.audit import Audit
 from phistar.sim.scenes.scene import Scene
 from tests.scenes import FLOOR, ball, little_scene
 
@@ -150,7 +150,7 @@ def test_forces_that_have_not_settled_are_counted_and_told(tmp_path, caplog):
     (tmp_path / "bullet.toml").write_text(little_scene(FLOOR, ball(xyz=[0.0, 0.0, 1.0], velocity=[0.0, 0.0, -1e7])))
     summary = Scene.load(tmp_path / "bullet.toml").run().summary
     assert summary["friction_unsettled"] > 0 and 1e-8 < summary["friction_change"] < 1e-2
-    assert f"bullet: after {summary['friction_unsettled']} steps forces had not settled" in caplog.text
+    assert f"bullet: in {summary['friction_unsettled']} steps forces had not settled" in caplog.text
 
 
 def test_a_heavy_box_that_slides_on_a_light_one_settles_in_every_step(tmp_path):

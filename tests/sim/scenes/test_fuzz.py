@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import phistar as ps
-from phistar.sim.scenes.checkpoint import MAGIC, read, resumed
+from phistar.sim.scenes.checkpoint import MAGIC
 from phistar.sim.scenes.scene import Scene
 from phistar.sim.scenes.source import bundled_scenes
 from tests.scenes import BRIEF, FLOOR, ball, little_scene
@@ -120,4 +120,4 @@ def test_a_checkpoint_of_any_bytes_is_refused(tmp_path_factory, noise, where):
     head = MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n"
     (folder / "checkpoint").write_bytes(head + payload)
     with pytest.raises(ps.FileError, match="checkpoint"):
-        resumed(read(folder), Scene.load(bundled_scenes()[0]))
+        Scene.load(bundled_scenes()[0]).run(resume=folder)

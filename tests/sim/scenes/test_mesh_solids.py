@@ -56,7 +56,7 @@ def fallen(folder, way, height):
 def test_a_ball_rests_on_the_foot_of_the_pieces_and_on_the_slope_of_the_hull(angle):
     pytest.importorskip("coacd")
     assert fallen(angle.parent, "pieces", 0.52) == pytest.approx(0.5, abs=0.01)  # the foot's top, and the radius
-    with pytest.raises(PhistarError, match="ball / angle intersect"):
+    with pytest.raises(PhistarError, match="angle / ball intersect"):
         fallen(angle.parent, "hull", 0.52)  # inside the hull, which fills the corner
     assert fallen(angle.parent, "hull", 1.6) > 0.9
 

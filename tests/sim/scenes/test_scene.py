@@ -8,9 +8,9 @@ import pytest
 
 import phistar as ps
 from phistar.cli.app import run
-from phistar.sim.scenes.run import Stopped
 from phistar.sim.scenes.scene import Scene
 from phistar.sim.scenes.source import bundled_scenes
+from phistar.sim.trajectory import Stopped
 from tests.scenes import FLOOR, ball, little_scene
 
 pytest.importorskip("coal")
@@ -60,7 +60,7 @@ def test_a_run_samples_its_motion_and_is_kept_whole(tmp_path):
 
 def test_a_controller_that_fails_stops_the_run_with_what_there_is(tmp_path):
     scene = Scene.load(written(tmp_path, FALLING))
-    with pytest.raises(Stopped, match=r"At t = 0\.05.* the controller gives \[nan") as stopped:
+    with pytest.raises(Stopped, match=r"At t = 0\.05.* The force on the joint 'ball' is nan") as stopped:
         scene.run(control=lambda t, q, v: np.full(6, np.nan if t > 0.049 else 0.0))
     assert len(stopped.value.result.arrays["t"]) >= 4 and not stopped.value.result.summary["completed"]
 

@@ -26,7 +26,7 @@ step = 0.01
 name = "ball"
 joint = "free"
 mass = 1.0
-xyz = [0.0, 0.0, 1.0]
+xyz = [0.0, 0.0, 0.11]
 [[parts.shapes]]
 sphere = 0.1
 [[parts]]

@@ -18,9 +18,9 @@ from phistar.model import Model
 from phistar.model.names import unknown
 from phistar.plant.scene_schema import Entry, Field, Text
 from phistar.plant.scene_sentences import validated
-from phistar.sim.scenes.kernels import moving
 from phistar.sim.scenes.registry import Verdict
 from phistar.sim.scenes.scene import Setting
+from phistar.sim.state_kernels import moving
 from phistar.sim.trajectory import Contacts, Trajectory
 from phistar.sim.world import World
 
@@ -53,9 +53,8 @@ def read_hold(settings: Mapping[str, Any], setting: Setting, where: str) -> Hold
         if finger not in known:
             raise unknown("shape that can touch", finger, known, setting.name)
     pairs = _finger_pairs(world, entry.object, entry.fingers)
-    ways = _ways(world, entry.hands)
     fingers, hands = tuple(entry.fingers), tuple(entry.hands)
-    return Hold(entry.object, hands, fingers, entry.lasting, entry.speed, entry.spin, pairs, ways)
+    return Hold(entry.object, hands, fingers, entry.lasting, entry.speed, entry.spin, pairs)
 
 
 def _finger_pairs(world: World, held: str, fingers: Sequence[str]) -> tuple[frozenset[int], ...]:
@@ -72,17 +71,17 @@ def _finger_pairs(world: World, held: str, fingers: Sequence[str]) -> tuple[froz
     )
 
 
-def _ways(world: World, hands: Sequence[str]) -> np.ndarray:
+def _ways(model: Model, contacts: Contacts, hands: Sequence[str]) -> np.ndarray:
     """(hands, pairs + 1): 1 where a pair's force acts on a hand's body, −1 where it acts back on it; 0 for no pair."""
-    bodies = [world.model.frame(hand).body for hand in hands]
-    shapes = [world.shapes_of(number) for number in range(len(world.pairs))]
-    return np.array([[float(a.body == body) - float(b.body == body) for a, b in shapes] + [0.0] for body in bodies])
+    sides = np.zeros((0, 2), int) if contacts.bodies is None else contacts.bodies
+    on = [(sides == model.frame(hand).body).astype(float) for hand in hands]
+    return np.array([[*(own[:, 0] - own[:, 1]), 0.0] for own in on])
 
 
 @dataclass(frozen=True)
 class Hold:
-    """An object's frame, the hands' frames, the fingers' shapes with the pairs that they touch the object with, and
-    the hands that pairs push on; s, m/s and rad/s."""
+    """An object's frame, the hands' frames, the fingers' shapes with the pairs that they touch the object with; s, m/s
+    and rad/s."""
 
     object: str
     hands: tuple[str, ...]
@@ -91,7 +90,6 @@ class Hold:
     speed: float
     spin: float
     watches: tuple[frozenset[int], ...]
-    ways: np.ndarray
 
     def judge(self, trajectory: Trajectory) -> Verdict:
         """Whether the object was captured, why not, the last relative twist of the hand that slips most, and with how
@@ -148,7 +146,7 @@ class Hold:
         along = [forward_kinematics(model, trajectory.q, hand)[..., :3, 3] for hand in self.hands]
         line = along[1] - along[0]
         line = line / np.maximum(np.linalg.norm(line, axis=-1, keepdims=True), 1e-12)
-        forces = np.einsum("hnk,nkx->hnx", self.ways[:, contacts.pair], contacts.force)
+        forces = np.einsum("hnk,nkx->hnx", _ways(model, contacts, self.hands)[:, contacts.pair], contacts.force)
         pressed = np.einsum("hnx,nx->hn", forces, line) * np.array([[-1.0], [1.0]])
         squeeze = np.maximum(pressed.min(axis=0), 0.0)
         recent = trajectory.t > trajectory.t[-1] - self.lasting

@@ -14,8 +14,7 @@ from phistar.errors import PhistarError
 from phistar.sim.campaign.campaign_plan import Plan
 from phistar.sim.campaign.run_rows import Row, of_chance, of_summary
 from phistar.sim.campaign.sampling import Point, UnitPoint
-from phistar.sim.scenes.run import Stopped
-from phistar.sim.trajectory import Trajectory
+from phistar.sim.trajectory import Stopped, Trajectory
 
 GOOD = ("reached", "completed")
 ENDED = (*GOOD, "aborted", "failed")  # the others are stopped, refused, broken and died

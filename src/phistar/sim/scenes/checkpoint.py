@@ -4,82 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from phistar.control.sampled import Switch
-from phistar.errors import FileError, PhistarError
+from phistar.errors import FileError
 from phistar.plant.session import PlantState
 from phistar.safe_files import MEGABYTE, read_bytes
 from phistar.sim.motion import Event, Moment, Touching
-from phistar.sim.scenes.run import Course, Stopped, Watch, finished
-from phistar.sim.scenes.run_folder import CHECKPOINT, check_ended, whole
+from phistar.sim.scenes.run_folder import CHECKPOINT, whole
 from phistar.sim.scenes.scene import Scene
-from phistar.sim.scenes.scene_drive import Sampled
 from phistar.sim.scenes.serialize import check_alike, packed, unpacked
-from phistar.sim.trajectory import Trajectory
+from phistar.sim.time_loop import TimeLoop
 from phistar.sim.world import World
 
 LARGEST = 2048 * MEGABYTE
 _WRONG = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError, MemoryError)
-MAGIC, ANY = b"phistar checkpoint 3 ", b"phistar checkpoint "
-LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "unsettled", "held")
-CONTACTS = ("contact_pair", "contact_point", "contact_vector")
-VARYING = (*CONTACTS, "sensed", "facts")
-LAWFUL = ("memory", "command", "tau", "clipped", "switches")
+MAGIC, ANY = b"phistar checkpoint 4 ", b"phistar checkpoint "
+LOGGED = ("books", "rows", "events", "phases", "nearest", "lowest", "peak", "unsettled", "held", "is_open")
+CONTACTS = ("contact_pair", "contact_point", "contact_vector", "contact_moment")
+TOGETHER = (CONTACTS, ("met_pair", "met_normal"), ("given_pair", "given"))  # each of one number in a row
+VARYING = (*(name for names in TOGETHER for name in names), "sensed", "facts")
+LAWFUL = ("memory", "command", "values", "clipped", "switches")
 
 
-def run(
-    scene: Scene,
-    seed: int,
-    control: Any,
-    progress: Callable[[float], None] | None,
-    watch: Watch | None,
-    checkpoint: tuple[float, str | os.PathLike[str]] | None,
-    resume: str | os.PathLike[str] | None,
-) -> Trajectory:
-    """Implement `Scene.run`."""
-    course = Course(scene, seed, control) if resume is None else resumed(read(Path(resume)), scene, control)
-    folders = [Path(each).resolve() for each in (resume, checkpoint and checkpoint[1]) if each is not None]
-    try:
-        return replace(_to_the_end(course, progress, watch, checkpoint, resume), checkpoints=tuple(folders))
-    except Stopped as stopped:
-        raise Stopped(str(stopped), replace(stopped.result, checkpoints=tuple(folders))) from None
-
-
-def _to_the_end(
-    course: Course,
-    progress: Callable[[float], None] | None,
-    watch: Watch | None,
-    checkpoint: tuple[float, str | os.PathLike[str]] | None,
-    resume: str | os.PathLike[str] | None,
-) -> Trajectory:
-    if checkpoint is None:
-        return finished(course, progress, watch)
-    every, folder = checkpoint
-    check_ended(Path(folder), resume)
-    if not 0.0 < every < np.inf:
-        raise PhistarError(f"A checkpoint is written every so many seconds, more than 0; {every!r:.50} was given.")
-    due = [every * (1 + int((course.moment.time if course.moment else 0.0) / every + 1e-9))]
-
-    def kept(course: Course) -> None:
-        assert course.moment is not None
-        if course.moment.time >= due[0] - 1e-9:
-            write(course, Path(folder))
-            due[0] = every * (1 + int(course.moment.time / every + 1e-9))
-
-    return finished(course, progress, watch, kept)
-
-
-def write(course: Course, folder: Path) -> Path:
+def write(loop: TimeLoop, scene: Scene, folder: Path) -> Path:
     """Write FOLDER/checkpoint, replacing any earlier one."""
     held = bytearray()
-    tree = json.dumps(packed(_state(course), held)).encode()
+    tree = json.dumps(packed(_state(loop, scene), held)).encode()
     payload = len(tree).to_bytes(8, "little") + tree + held
     head = MAGIC + hashlib.sha256(payload).hexdigest().encode() + b"\n"
     try:
@@ -115,26 +70,28 @@ def read(folder: Path) -> dict[str, Any]:
         raise FileError(f"{path} cannot be understood: {error!s:.200}.") from None
 
 
-def resumed(kept: dict[str, Any], scene: Scene, control: Any = None) -> Course:
-    """Restore the course of a checkpoint; its scene and its controller must be the same."""
+def resumed(kept: dict[str, Any], scene: Scene, begun: Callable[[int], TimeLoop]) -> TimeLoop:
+    """Restore the time loop of a checkpoint; its scene and its controller must be the same. `begun` makes the loop of a
+    seed."""
     head, path = kept["head"], kept["path"]
     if head["content"] != scene.digest:
         raise FileError(f"{path} is of the scene {head['scene']} as it was; what is given is another, or was changed.")
-    course = Course(scene, head["seed"], control)
-    modules = {type(course.law.controller).__module__} if isinstance(course.law, Sampled) else set()
+    loop = begun(head["seed"])
+    controller = loop.driving.controller
+    modules = set() if controller is None else {type(controller).__module__}
     try:
         state = unpacked(kept["tree"], kept["held"], frozenset(modules))
-        _check(state, Course(scene, head["seed"], control))
-        _restore(course, state)
+        _check(state, begun(head["seed"]), scene)
+        _restore(loop, state)
     except _WRONG as error:
         raise FileError(f"{path} cannot be taken up: {error!s:.200}.") from None
-    return course
+    return loop
 
 
-def _check(state: Any, begun: Course) -> None:
-    """Refuse a state not structured like a new course's; `begun` is a new course, and advances by a sample."""
+def _check(state: Any, begun: TimeLoop, scene: Scene) -> None:
+    """Refuse a state not structured like a new loop's; `begun` is a new loop, and advances by a sample."""
     next(begun.rows())
-    fresh = _state(begun)
+    fresh = _state(begun, scene)
     if state["sampled"] != fresh["sampled"]:
         raise ValueError("its controller lived in samples and this one does not, or the other way round")
     log, own = dict(state["log"]), dict(fresh["log"])
@@ -146,7 +103,7 @@ def _check(state: Any, begun: Course) -> None:
     own["rows"] = [row | {"facts": None} for row in own["rows"]]
     for name in LOGGED:
         check_alike(log[name], own[name], name)
-    _check_sizes(log, own)
+    _check_sizes(log, own, len(begun.world.pairs))
     for name in LAWFUL if fresh["sampled"] else ():
         check_alike(state["law"][name], fresh["law"][name], name)
     if fresh["sampled"]:
@@ -170,8 +127,8 @@ def _check(state: Any, begun: Course) -> None:
         if each.q.shape != own.q.shape or each.v.shape != own.v.shape:
             raise ValueError("its state has another size")
     like = *own.memory[:4], *begun.motion.session.engine.exact(), own.q, own.v
-    _check_memory(moment.state.memory, like, len(begun.setting.world.system.shapes))
-    _check_touching(moment.touching, begun.setting.world)
+    _check_memory(moment.state.memory, like, len(begun.world.system.shapes))
+    _check_touching(moment.touching, begun.world)
 
 
 def _plain(moment: Moment) -> Moment:
@@ -203,45 +160,47 @@ def _check_touching(touching: Touching, world: World) -> None:
             raise ValueError("what touches is not there")
 
 
-def _check_sizes(log: dict[str, Any], fresh: dict[str, Any]) -> None:
-    """Check that all entries of a row but contacts keep their size."""
+def _check_sizes(log: dict[str, Any], fresh: dict[str, Any], pairs: int) -> None:
+    """Check that all entries of a row but contacts keep their size, and that contacts are of pairs there are."""
     for row in log["rows"]:
         for name, value in fresh["rows"][0].items():
             if name not in VARYING and np.shape(row[name]) != np.shape(value):
                 raise ValueError(f"{name} has another size")
-        touching, own = ([np.shape(each[name]) for name in CONTACTS] for each in (row, fresh["rows"][0]))
-        if len({shape[:1] for shape in touching}) > 1 or [x[1:] for x in touching] != [x[1:] for x in own]:
-            raise ValueError("what a row tells of contacts is not of one number of them")
+        for names in TOGETHER:
+            found, own = ([np.shape(each[name]) for name in names] for each in (row, fresh["rows"][0]))
+            if len({shape[:1] for shape in found}) > 1 or [x[1:] for x in found] != [x[1:] for x in own]:
+                raise ValueError("what a row tells of contacts is not of one number of them")
+            numbers = row[names[0]]
+            if numbers.dtype.kind != "i" or (numbers.size and not 0 <= numbers.min() <= numbers.max() < pairs):
+                raise ValueError("its contacts are of no pairs")
     if len(log["unsettled"]) != len(fresh["unsettled"]):
         raise ValueError("unsettled is no pair")
 
 
-def _state(course: Course) -> dict[str, Any]:
-    moment, law, log = course.moment, course.law, course.log
+def _state(loop: TimeLoop, scene: Scene) -> dict[str, Any]:
+    moment, driving, recorder = loop.moment, loop.driving, loop.recorder
     assert moment is not None
-    head = {"scene": course.scene.name, "source": course.scene.source, "seed": course.seed}
-    head["content"] = course.scene.digest
-    state = {"head": head, "reached": course.reached, "end": course.end, "spent": course.spent}
-    now = moment.state if moment.state.memory else course.motion.now()
+    head = {"scene": scene.name, "source": scene.source, "seed": loop.experiment.seed, "content": scene.digest}
+    state = {"head": head, "reached": loop.reached, "end": loop.end, "spent": loop.spent}
+    now = moment.state if moment.state.memory else loop.motion.now()
     before = PlantState(moment.before.q, moment.before.v)
     state["moment"] = moment._replace(step=None, events=(), state=now, before=before)
-    state["log"] = {name: getattr(log, name) for name in LOGGED}
-    state["sampled"] = isinstance(law, Sampled)
-    if isinstance(law, Sampled):
-        state["law"] = {name: getattr(law, name) for name in LAWFUL}
-        state["line"] = (law.line.past, law.line.count, law.line.generator.bit_generator.state)
+    state["log"] = {name: getattr(recorder, name) for name in LOGGED}
+    state["sampled"] = driving.controller is not None
+    if driving.controller is not None:
+        state["law"] = {name: getattr(driving, name) for name in LAWFUL}
+    state["line"] = (loop.line.past, loop.line.count, loop.line.generator.bit_generator.state)
     return state
 
 
-def _restore(course: Course, state: dict[str, Any]) -> None:
-    law = course.law
-    course.reached, course.end, course.spent = state["reached"], state["end"], state["spent"]
-    course.moment = state["moment"]
+def _restore(loop: TimeLoop, state: dict[str, Any]) -> None:
+    loop.reached, loop.end, loop.spent = state["reached"], state["end"], state["spent"]
+    loop.moment = state["moment"]
     for name in LOGGED:
-        setattr(course.log, name, state["log"][name])
-    if isinstance(law, Sampled):
+        setattr(loop.recorder, name, state["log"][name])
+    if loop.driving.controller is not None:
         for name in LAWFUL:
-            setattr(law, name, state["law"][name])
-        past, count, generator = state["line"]
-        law.line.generator.bit_generator.state = generator
-        law.line = law.line._replace(past=past, count=count)
+            setattr(loop.driving, name, state["law"][name])
+    past, count, generator = state["line"]
+    loop.line.generator.bit_generator.state = generator
+    loop.line = loop.line._replace(past=past, count=count)

@@ -197,9 +197,8 @@ def _trajectories(
     return found
 
 
-def _none(setting: Setting, settings: Mapping[str, Any]) -> Control:
-    still = np.zeros(setting.model.nv)
-    return lambda t, q, v: still
+def _none(setting: Setting, settings: Mapping[str, Any]) -> None:
+    return None
 
 
 def _checked_by(kind: type[Entry]) -> Callable[[Mapping[str, Any], Folders, str], Mapping[str, Any]]:

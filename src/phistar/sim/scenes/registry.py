@@ -46,11 +46,13 @@ class Task(Protocol):
 
 class Law(NamedTuple):
     """How a law is made: `read` checks the settings of its file's table, `make` builds the controller for a scene;
-    `drives` says whether it needs joints with motors."""
+    `drives` says whether it needs joints with motors, `commands` whether it gives commands of the plant's actuators
+    (nu,) rather than joint forces (nv,)."""
 
     read: Callable[[Mapping[str, Any], Folders, str], Mapping[str, Any]]
     make: Callable[[Setting, Mapping[str, Any]], Any]
     drives: bool = False
+    commands: bool = False
 
 
 TaskFactory = Callable[[Mapping[str, Any], "Setting", str], Task]
@@ -115,4 +117,4 @@ def code_law(name: str) -> Law:
                 f"The controller {name} cannot be made of plant and {list(settings)}: {error}."
             ) from None
 
-    return Law(lambda settings, folders, where: settings, make)
+    return Law(lambda settings, folders, where: settings, make, commands=True)

@@ -23,7 +23,7 @@ from phistar.safe_files import MEGABYTE
 from phistar.sim.scenes import run_model
 from phistar.sim.scenes.source import LARGEST
 from phistar.sim.trajectory import Contacts, Event, Part, Trajectory
-from phistar.sim.trajectory_files import NAMES
+from phistar.sim.trajectory_files import NAMES, SIDES
 
 LARGEST_FILE = 2048 * MEGABYTE
 LARGEST_ARRAYS = 2048 * MEGABYTE  # all of them, unpacked
@@ -39,7 +39,7 @@ _SHAPES: Mapping[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("t", "energy", "work", "distance", "phase"), ()),
     **dict.fromkeys(("q", "v", "tau", "contact_force", "contact_pair", "held_contacts"), (None,)),
     "momentum": (6,),
-    **dict.fromkeys(("contact_point", "contact_vector"), (None, 3)),
+    **dict.fromkeys(("contact_point", "contact_vector", "contact_moment"), (None, 3)),
 }
 _NUMBERS = (
     *("min_distance", "peak_force", "momentum_drift", "energy_residual", "energy_change", "internal_force"),
@@ -51,7 +51,8 @@ _NUMBERS = (
 
 class _Content(NamedTuple):
     """Checked content of trajectory.h5: arrays by name, lists of names, events, the scene's source, the axes of a
-    batch, the text of its summary, and the model with its parts, in the bytes that hold them."""
+    batch, the text of its summary, the model with its parts, in the bytes that hold them, and bodies and nodes of the
+    pairs of shapes."""
 
     arrays: Mapping[str, np.ndarray]
     names: Mapping[str, tuple[str, ...]]
@@ -60,6 +61,7 @@ class _Content(NamedTuple):
     batch: tuple[int, ...]
     summary: str
     model: tuple[bytes, bytes] | None
+    sides: Mapping[str, np.ndarray]
 
 
 class _Damaged(ValueError):
@@ -132,23 +134,42 @@ def _trajectory(
         if array is not None:
             array = np.moveaxis(array.reshape(count, *content.batch, width), 0, len(content.batch))
         states[name] = array
-    contacts = _contacts(arrays, content.names["pair_names"])
+    contacts = _contacts(arrays, content, model)
     labels = {name: names for name, names in content.names.items() if name not in NAMES}
     known = {"contacts": contacts, "events": content.events, "signals": arrays, "labels": labels, "parts": parts}
     told = {"name": summary["scene"], "summary": summary, "source": content.source, "text": text}
     return Trajectory(model, **states, **known, **told)
 
 
-def _contacts(arrays: dict[str, np.ndarray], pairs: tuple[str, ...]) -> Contacts | None:
+def _contacts(arrays: dict[str, np.ndarray], content: _Content, model: Model) -> Contacts | None:
     """The contacts, taken out of the arrays; None where there are none."""
-    found = [arrays.pop(f"contact_{name}", None) for name in ("force", "pair", "point", "vector")]
-    if not pairs or any(array is None for array in found):
+    pairs, names = content.names["pair_names"], ("force", "pair", "point", "vector", "moment")
+    found = [arrays.pop(f"contact_{name}", None) for name in names]
+    if not pairs or any(array is None for array in found[:-1]):
         return None
-    normal, pair, point, force = found
+    normal, pair, point, force, moment = found
     right = normal.shape[1] == len(pairs) and point.shape[:2] == force.shape[:2] == pair.shape  # type: ignore[union-attr]
+    right = right and (moment is None or moment.shape == force.shape)  # type: ignore[union-attr]
     if not right or pair.dtype.kind not in "iu" or (pair.size and not -1 <= pair.min() <= pair.max() < len(pairs)):  # type: ignore[union-attr]
         raise _Damaged("contacts do not fit each other")
-    return Contacts(pairs, normal, pair, point, force)  # type: ignore[arg-type]
+    return Contacts(pairs, normal, pair, point, force, moment, *_sides(content, len(pairs), model))  # type: ignore[arg-type]
+
+
+def _sides(content: _Content, pairs: int, model: Model) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Bodies and nodes of the pairs; None in files that do not tell."""
+    if any(name not in content.sides for name in SIDES):
+        return None, None
+    bodies, nodes = (content.sides[name] for name in SIDES)
+    if bodies.size != 2 * pairs or nodes.size != 2 * pairs:
+        raise _Damaged("the bodies of contacts do not fit their pairs")
+    bodies, nodes = bodies.reshape(-1, 2), nodes.reshape(-1, 2)
+    if bodies.size and not -1 <= bodies.min() <= bodies.max() < len(model.bodies):
+        raise _Damaged("contacts are of bodies that the model does not have")
+    for body, node in zip(bodies.reshape(-1).tolist(), nodes.reshape(-1).tolist(), strict=True):
+        flexible = model.bodies[body].flexible if body >= 0 else None
+        if not -1 <= node < (0 if flexible is None else len(flexible.nodes)):
+            raise _Damaged("contacts are of nodes that the model does not have")
+    return bodies, nodes
 
 
 def _kept_text(folder: Path) -> str:
@@ -227,7 +248,16 @@ def _content(h5py: Any, file: Any, size: int) -> _Content:
     model = None if tree is None else (tree, held or b"")
     batch = tuple(int(axis) for axis in np.ravel(file.attrs.get("batch", ()))[:MOST_AXES])
     told = (summary or b"{}").decode("utf-8")
-    return _Content(arrays, names, _events(h5py, file), _source(file), batch, told, model)
+    sides = {name: _whole_numbers(file, f"pair_{name}") for name in SIDES if f"pair_{name}" in file.attrs}
+    return _Content(arrays, names, _events(h5py, file), _source(file), batch, told, model, sides)
+
+
+def _whole_numbers(file: Any, name: str) -> np.ndarray:
+    """An attribute of at most as many whole numbers as pairs have sides."""
+    kept = file.attrs.get_id(name)
+    if len(kept.shape) != 1 or kept.shape[0] > 2 * MOST_NAMES or kept.dtype != np.int64:
+        raise _Damaged(f"{name} are no whole numbers")
+    return np.asarray(file.attrs[name])
 
 
 MOST_LABELS = 16

@@ -17,43 +17,21 @@ from phistar.control.sampled import SampledFunction, is_sampled
 from phistar.errors import FileError, PhistarError
 from phistar.io.packages import FolderList, Folders
 from phistar.model import Model
+from phistar.plant.commands import controller_of
 from phistar.plant.plant import Plant
 from phistar.plant.scene_reading import check_plant, plant_of
 from phistar.plant.scene_schema import FORMAT_VERSION, SceneEntry, TaskEntry, TimeEntry
 from phistar.plant.scene_sentences import validated
+from phistar.sim.experiment import Disturbance, Experiment, Timing
 from phistar.sim.scenes.chance import drawn
 from phistar.sim.scenes.controllers import Controlling, check_controller, read_controller
 from phistar.sim.scenes.registry import Task, task_named
-from phistar.sim.scenes.sensing import Sensing
 from phistar.sim.scenes.source import TOO_DEEP, is_bundled, source_of
+from phistar.sim.sensing import Sensing
 from phistar.sim.world import World
 
 MOST_ROWS = 10_000_000  # of states that are kept
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class Disturbance:
-    """A force [moment; force] on a frame, world axes at its origin, from `start` for `duration`."""
-
-    frame: str
-    start: float
-    duration: float
-    force: np.ndarray
-
-
-@dataclass(frozen=True)
-class Timing:
-    """How long, how often states are kept, and either a fixed step or the tolerances of a free one; the controller's
-    phases that end a run, and how long after."""
-
-    duration: float
-    sample: float
-    step: float | None
-    rtol: float
-    atol: float
-    stop: tuple[str, ...] = ()
-    stop_after: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +52,7 @@ class Setting:
 
     @cached_property
     def world(self) -> World:
-        return World(self.plant.system, self.plant.actuators, self.plant.fields)
+        return World.of(self.plant)
 
     def check(self) -> None:
         """Build everything once, so that errors are found while the file is at hand."""
@@ -107,6 +85,15 @@ class Setting:
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         state = self.plant.state()
         return state.q, state.v
+
+    def experiment(self, seed: int, control: Any = None) -> Experiment:
+        """The run of the scene with its own controller, or another."""
+        law, forces = self.law, not self.controller.maker.commands
+        if control is not None:
+            law, forces = controller_of(control, self.timing.step or self.timing.sample), False
+        watches = getattr(self.task, "watches", ())
+        own = {"disturbances": self.disturbances, "watches": watches, "seed": seed}
+        return Experiment(self.plant, self.timing, law, forces, start=self.world.start(*self.start), **own)
 
 
 @dataclass(frozen=True)
@@ -212,7 +199,7 @@ class Scene:
         `checkpoint` = (seconds, folder) the run is written down there so often of its time; `resume` takes up the one
         of a folder, which goes on as if it had not been stopped.
         """
-        from phistar.sim.scenes.checkpoint import run
+        from phistar.sim.scenes.scene_runs import run_scene
 
         own = control is not None and (isinstance(control, SampledFunction) or not is_sampled(control))
         if own and (checkpoint is not None or resume is not None):
@@ -220,7 +207,7 @@ class Scene:
                 f"A {type(control).__name__} keeps its memory to itself, so that a run of it cannot be taken up from a "
                 "checkpoint. Make it a SampledController, whose memory is data."
             )
-        return run(self, seed, control, progress, watch, checkpoint, resume)
+        return run_scene(self, seed, control, progress, watch, checkpoint, resume)
 
 
 def _entry(content: Mapping[str, Any], where: str) -> SceneEntry:

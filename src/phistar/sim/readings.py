@@ -13,7 +13,7 @@ from phistar.plant.measurements import chosen_rows
 from phistar.plant.sensor_kinds import Sensor
 from phistar.plant.session import Session
 from phistar.sim.motion import Moment
-from phistar.sim.scenes.sensing import Sensing
+from phistar.sim.sensing import Sensing
 
 TOLERATED = 1e-6  # of a sample: how far a sensor's period may be from a whole number of them
 
@@ -28,9 +28,10 @@ class Line(NamedTuple):
 
 
 class Readings:
-    """The readings of a scene's sensors, sampled every `period` seconds."""
+    """The readings of a plant's sensors, sampled every `period` seconds: that of a controller, which a sensor's own
+    must fit, or where nobody `asks` that of the rows that are kept."""
 
-    def __init__(self, sensing: Sensing, period: float) -> None:
+    def __init__(self, sensing: Sensing, period: float, asks: bool = True) -> None:
         self.sensing = sensing
         self.spread, self.bias, self._quiet = (np.zeros(sensing.size) for _ in range(3))
         self.late: list[tuple[str, Any, int]] = []  # which of the past is a sensor's reading, from the latest back
@@ -41,7 +42,7 @@ class Readings:
             self.spread[own], self.bias[own] = sensor.errors("noise", size), sensor.errors("bias", size)
             given = chosen_rows(sensor, np.arange(own.start, own.stop)) if sensor.rows else own
             self.late.append((sensor.name, given, -1 - max(ceil(sensor.delay / period - TOLERATED), 0)))
-            every = _every(sensor, period)
+            every = _every(sensor, period, asks)
             if every > 1:
                 self.seldom.append((own, every))
         self.noisy = bool(self.spread.any())
@@ -74,13 +75,13 @@ class Readings:
         return {name: past[max(back, -len(past))][own] for name, own, back in self.late}
 
 
-def _every(sensor: Sensor, period: float) -> int:
-    """Number of controller samples between readings of a sensor."""
-    if sensor.rate is None:
+def _every(sensor: Sensor, period: float, asks: bool) -> int:
+    """Number of samples between readings of a sensor; of one that reads more often, each sample gets the latest."""
+    if sensor.rate is None or sensor.rate * period >= 1.0:
         return 1
     own = 1.0 / sensor.rate
     every = round(own / period)
-    if every < 1 or abs(own / period - every) > TOLERATED:
+    if asks and abs(own / period - every) > TOLERATED:
         raise PhistarError(
             f"The sensor '{sensor.name}' looks every {own:g} s; a whole number of the controller's samples of "
             f"{period:g} s was expected."

@@ -39,6 +39,6 @@ def kernel(
 
 
 def with_inertias(function: Callable[..., np.ndarray], model: Model) -> Callable[..., np.ndarray]:
-    """A stated function of (q, v) with the inertias (10 bodies,) of a model as its last input."""
+    """A stated function of (q, v), states along leading axes, with the inertias (10 bodies,) of a model last."""
     key = (function.__name__, model.key)
-    return _made.get(key, lambda: door(compile(function, model, parameters=("inertia",)).kernel.function))
+    return _made.get(key, lambda: compile(function, model, parameters=("inertia",)))

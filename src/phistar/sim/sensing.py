@@ -17,7 +17,7 @@ from phistar.plant.sensor_kinds import Sensor
 from phistar.plant.sensor_readers import Instant, Read, reader
 from phistar.plant.session import Session
 from phistar.sim.motion import Moment
-from phistar.sim.scenes.kernels import kernel, moving
+from phistar.sim.state_kernels import kernel, moving
 from phistar.sim.world import World
 
 COMPILED = ("joints", "wrist", "tactile", "pose")  # the others are read one by one

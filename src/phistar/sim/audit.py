@@ -16,7 +16,7 @@ import numpy as np
 from phistar.dynamics import kinetic_energy, momentum, potential_energy
 from phistar.model import Free, Model
 from phistar.model.submodel import submodel
-from phistar.sim.scenes.kernels import moving, with_inertias
+from phistar.sim.state_kernels import moving, with_inertias
 from phistar.sim.step_records import Step
 from phistar.sim.world import World
 
@@ -37,11 +37,11 @@ class Books(NamedTuple):
 
 
 class Account(NamedTuple):
-    """Kinetic and potential energy of a state, J; momenta (6,) of all bodies and of free trees, about the world's
-    origin."""
+    """Kinetic and potential energy of states (…,), J; momenta (…, 6) of all bodies and of free trees, about the
+    world's origin."""
 
-    kinetic: float
-    potential: float
+    kinetic: np.ndarray
+    potential: np.ndarray
     momentum: np.ndarray
     free: np.ndarray
 
@@ -54,22 +54,22 @@ class Audit:
         self._weighs = bool(np.any(world.model.gravity))
 
     def account(self, q: np.ndarray, v: np.ndarray) -> Account:
-        """Energies and momenta of a state; the inertias of rigid bodies are inputs of the compiled functions."""
+        """Energies and momenta of states; the inertias of rigid bodies are inputs of the compiled functions."""
         model = self.world.model
-        resting = float(potential_energy(model, q)) if self._weighs else 0.0
+        resting = potential_energy(model, q) if self._weighs else np.zeros(q.shape[:-1])
         if model.is_flexible:
-            kinetic, whole = float(kinetic_energy(model, q, v)), momentum(model, q, v)
+            kinetic, whole = kinetic_energy(model, q, v), momentum(model, q, v)
             return Account(kinetic, resting, whole, self._free_momentum(q, v))
         (energy, momenta), (every, free) = self._quantities, self._inertias
-        return Account(float(energy(q, v, every)), resting, momenta(q, v, every), momenta(q, v, free))
+        return Account(energy(q, v, every), resting, momenta(q, v, every), momenta(q, v, free))
 
     def _free_momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """(6,): of the trees whose roots are free, as a model of their own."""
+        """(…, 6): of the trees whose roots are free, as a model of their own."""
         bodies, part = [self.world.model.bodies[i] for i in np.flatnonzero(self.floating)], self._floating_part
         if part is None:
-            return np.zeros(6)
+            return np.zeros((*q.shape[:-1], 6))
         own = ([k for body in bodies for k in body.coordinates], [k for body in bodies for k in body.rates])
-        return momentum(part, q[own[0]], v[own[1]])
+        return momentum(part, q[..., own[0]], v[..., own[1]])
 
     @cached_property
     def _floating_part(self) -> Model | None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from phistar.errors import ModelError
+from phistar.plant.plant import Plant
 from phistar.plant.session import PlantState, Session
 from phistar.sim.topology import Latch, Release, changed
 from phistar.sim.trajectory import Event
-
-if TYPE_CHECKING:
-    from phistar.plant.plant import Plant
 
 
 class Changes:

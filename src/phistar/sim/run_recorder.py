@@ -1,0 +1,188 @@
+"""What is kept of a run: rows over time, events, extremes, and the books of the audit; in the end a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from phistar.constraints import columns as c
+from phistar.contact.surface import normal_energy
+from phistar.plant.robot_view import motions_of
+from phistar.plant.session import Session
+from phistar.sim.audit import Books
+from phistar.sim.driving import Driving
+from phistar.sim.experiment import Experiment
+from phistar.sim.kept_samples import take_samples
+from phistar.sim.motion import Moment
+from phistar.sim.run_summary import summary_of
+from phistar.sim.sampled_contacts import contacts_of, impulses_of
+from phistar.sim.trajectory import Event, Trajectory
+from phistar.sim.world import World
+
+Row = dict[str, Any]
+NOTHING = {
+    "met_pair": np.zeros(0, int),
+    "met_normal": np.zeros(0),
+    "contact_pair": np.zeros(0, int),
+    "contact_point": np.zeros((0, 3)),
+    "contact_vector": np.zeros((0, 3)),
+    "contact_moment": np.zeros((0, 3)),
+}
+
+
+class Recorder:
+    """A run so far. `rows` has one dict a sample, the same names in each."""
+
+    def __init__(self, experiment: Experiment, world: World, session: Session, driving: Driving) -> None:
+        self.experiment, self.world, self.session, self.driving = experiment, world, session, driving
+        self.books = Books()
+        self.rows: list[Row] = []
+        self.events: list[Event] = []
+        self.phases: list[tuple[float, str]] = []
+        self.nearest, self.lowest, self.peak = np.inf, np.inf, 0.0
+        self.unsettled = 0, 0.0  # steps whose forces had not settled, and by which part of them at most
+        self.held = np.ones(len(experiment.watches), dtype=bool)  # of each watch: at every step since the last row
+        self.given: dict[int, float] = {}  # normal impulses of pairs since the last row, N s
+        self.between = 0.0, 0.0, 0  # largest residual, largest error and number of steps since the last row
+        self.is_open = False  # whether the joint forces of the last row are those of the step that follows
+        self._seen: Any = None
+
+    def continue_with(self, world: World, session: Session) -> None:
+        """Record another plant's steps: the same parts, with other loops."""
+        self.world, self.session = world, session
+
+    def add(self, moment: Moment) -> None:
+        """Log a step."""
+        step = moment.step
+        assert step is not None
+        if self.experiment.audit:
+            self.books = self.books.added(step)
+        if moment.events:
+            self.events += moment.events
+        if step.unsettled:
+            self.unsettled = self.unsettled[0] + 1, max(self.unsettled[1], step.unsettled)
+        residual, error, count = self.between
+        self.between = max(residual, step.residual), max(error, step.error or 0.0), count + step.count
+        if step.nearest < self.nearest:
+            self.nearest = step.nearest
+            self.lowest = min(self.lowest, step.nearest)
+        if len(step.met):
+            self.peak = max(self.peak, step.peak)
+            for pair, impulse in zip(step.pair.tolist(), step.met[:, c.MET_NORMAL].tolist(), strict=True):
+                self.given[pair] = self.given.get(pair, 0.0) + impulse
+        if len(self.held) and moment.touching is not self._seen:
+            self._seen = moment.touching
+            self.held &= [not own.isdisjoint(moment.touching.pairs) for own in self.experiment.watches]
+        if self.is_open:
+            self.is_open = False
+            self.session.forces(step.part, self.rows[-1]["tau"])
+
+    def sampled(self, moment: Moment) -> None:
+        """Log a controller sample, whose phase may have changed."""
+        phase = self.driving.phase
+        if self.driving.controller is not None and (not self.phases or self.phases[-1][1] != phase):
+            self.phases.append((moment.time, phase))
+
+    def keep(self, moment: Moment, sensed: Mapping[str, np.ndarray], broken: bool = False) -> Row:
+        """Append a row and reset what is counted between rows; a broken law is not called again."""
+        q, v = moment.state.q, moment.state.v
+        row: Row = {"t": moment.time, "q": q, "v": v, "tau": self._forces(moment, broken)}
+        row |= self._contacts(moment)
+        row |= {"given_pair": np.array(list(self.given), int), "given": np.array(list(self.given.values()), float)}
+        row["residual"], row["error"], row["steps"] = self.between
+        row |= {"distance": min(self.nearest, moment.nearest), "held_contacts": self._touched(moment)}
+        if self.experiment.audit:
+            books = self.books
+            row |= {"work": books.work, "throughput": books.throughput, "loss": books.loss, "outside": books.impulse}
+            row["stored"] = self._stored()
+        row["sensed"] = dict(sensed)
+        if self.driving.controller is not None:
+            row |= {"phase": self.driving.phase, "facts": self.driving.command.facts}
+        self.rows.append(row)
+        self.lowest = min(self.lowest, row["distance"])
+        self.nearest, self._seen, self.given, self.between = np.inf, None, {}, (0.0, 0.0, 0)
+        self.held = np.ones(len(self.held), dtype=bool)
+        return row
+
+    def take(self, times: list[float]) -> list[Row]:
+        """Append the rows of the samples that the compiled loop kept by itself; `times` are those of all rows."""
+        taken = take_samples(self.world, self.session)
+        for row in taken:
+            missed = row.pop("unsettled")
+            self.unsettled = self.unsettled[0] + missed, max(self.unsettled[1], missed * row["residual"])
+            row |= {"t": times[len(self.rows)], "tau": np.zeros(self.world.model.nv), "distance": np.nan, "sensed": {}}
+            self.rows.append(row)
+        self.lowest = self.peak = np.nan  # nobody looks on the way
+        return taken
+
+    def _forces(self, moment: Moment, broken: bool) -> np.ndarray:
+        """Joint forces from a sample on. Where only the step that follows tells them, those of the last stand in for
+        them until then."""
+        found = None if broken else self.driving.forces_from(moment)
+        self.is_open = found is None and not broken
+        if found is not None:
+            return found
+        tau = np.zeros(self.world.model.nv)
+        if moment.step is not None:
+            self.session.forces(moment.step.part, tau)
+        return tau
+
+    def _touched(self, moment: Moment) -> np.ndarray:
+        now = [not own.isdisjoint(moment.touching.pairs) for own in self.experiment.watches]
+        return self.held & np.array(now, dtype=bool)
+
+    def _stored(self) -> float:
+        """The elastic energy of the gaps, K_p(ε ln(ε/d) − (ε − d)) each."""
+        engine = self.session.engine
+        table = engine.tables["contacts"][: engine.counts[c.CONTACTS]]
+        if not len(table):
+            return 0.0
+        gap = table[:, c.GAP] + table[:, c.OFFSET]
+        if gap.min() <= 0.0:
+            return np.nan  # of bodies that intersect, where a run cannot start
+        return float(np.sum(normal_energy(table[:, c.MARGIN], table[:, c.STRENGTH], gap)))
+
+    def _contacts(self, moment: Moment) -> Mapping[str, np.ndarray]:
+        """Normal forces of the pairs that met, and pair, point, force and moment of each of their contacts."""
+        step = moment.step
+        if step is None or not len(step.pair):
+            return NOTHING
+        places = step.places
+        return {
+            "met_pair": step.pair,
+            "met_normal": step.normal,
+            "contact_pair": places.pair,
+            "contact_point": places.point,
+            "contact_vector": places.force,
+            "contact_moment": places.moment,
+        }
+
+    # The whole
+
+    def trajectory(self, reason: str | None, wall: float) -> Trajectory:
+        """The rows as a trajectory; `reason` says why the run could not go on."""
+        rows, plant = self.rows, self.experiment.plant
+        labels = {}
+        t, q, v, tau = (np.array([row[name] for row in rows]) for name in ("t", "q", "v", "tau"))
+        contacts = contacts_of(self.world, rows)
+        signals = {name: np.array([row[name] for row in rows]) for name in ("residual", "distance")}
+        signals["impulse"] = impulses_of(rows)
+        if self.experiment.timing.step is None:
+            signals |= {name: np.array([row[name] for row in rows], dtype=float) for name in ("error", "steps")}
+        if len(self.held):
+            signals["held_contacts"] = np.array([row["held_contacts"] for row in rows])
+        for name in rows[0]["sensed"]:
+            signals[f"sensed/{name}"] = np.array([row["sensed"][name] for row in rows])
+        if self.driving.controller is not None and any(row["phase"] for row in rows):
+            labels["phase_names"] = tuple(dict.fromkeys(row["phase"] for row in rows))
+            signals["phase"] = np.array([labels["phase_names"].index(row["phase"]) for row in rows])
+        if self.driving.controller is not None:
+            for name in dict.fromkeys(name for row in rows for name in row["facts"]):
+                signals[f"facts/{name}"] = np.array([float(row["facts"].get(name, np.nan)) for row in rows])
+        summary, audited = summary_of(self, reason, wall, q, v)
+        return Trajectory(
+            self.world.model, t, q, v, tau, contacts, tuple(self.events), signals | audited, plant.name,
+            summary, labels, motions_of(plant),
+        )  # fmt: skip

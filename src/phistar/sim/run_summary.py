@@ -1,0 +1,88 @@
+"""The entries of a run's summary: phases, extremes, and energy and momentum that the books do not explain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from phistar.sim.audit import Audit
+
+if TYPE_CHECKING:
+    from phistar.sim.run_recorder import Recorder
+
+BEGAN = "the run began"
+
+
+def summary_of(
+    recorder: Recorder, reason: str | None, wall: float, q: np.ndarray, v: np.ndarray
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The summary of a run with states q (T, nq), v (T, nv), and the audit's signals over its samples."""
+    audited, signals = _audited(recorder, q, v)
+    end = recorder.rows[-1]["t"]
+    summary = {
+        "completed": reason is None,
+        "reason": reason,
+        "phases": _phases(recorder, end),
+        "min_distance": recorder.lowest,
+        "peak_force": recorder.peak,
+        **audited,
+        "friction_unsettled": recorder.unsettled[0],
+        "friction_change": recorder.unsettled[1],
+        "torque_clipped": recorder.driving.clipped,
+        "events": len(recorder.events),
+        "sim_time": end,
+        "wall_time": wall,
+    }
+    return finite(summary), signals
+
+
+def finite(value: Any) -> Any:
+    """The same, with None for numbers that are not finite: JSON has none."""
+    if isinstance(value, Mapping):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _phases(recorder: Recorder, end: float) -> list[dict[str, Any]]:
+    """Each phase from its switch to the next; its reason is why it began."""
+    if not recorder.phases or recorder.phases[0][1] == "":
+        return []
+    begun = [(time, name, "") for time, name in recorder.phases]
+    if recorder.driving.switches:
+        begun = begun[:1] + [(switch.time, switch.after, switch.reason) for switch in recorder.driving.switches]
+    begun[0] = (*begun[0][:2], BEGAN)
+    ends = [*(time for time, _, _ in begun[1:]), end]
+    return [
+        {"name": name, "start": float(time), "end": float(until), "reason": why}
+        for (time, name, why), until in zip(begun, ends, strict=True)
+    ]
+
+
+def _audited(recorder: Recorder, q: np.ndarray, v: np.ndarray) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Momentum and energy that the books do not explain, and both over the samples."""
+    if not recorder.experiment.audit:
+        return {}, {}
+    audit = Audit(recorder.world)
+    now = audit.account(q, v)
+    work, loss, stored = (np.array([row[name] for row in recorder.rows]) for name in ("work", "loss", "stored"))
+    mechanical = now.kinetic + now.potential
+    energy = mechanical + stored
+    imbalance = now.free - np.array([row["outside"] for row in recorder.rows])
+    drift: float | None = float(np.max(np.abs(imbalance - imbalance[0])))
+    one_by_one = recorder.experiment.timing.step is not None
+    if not audit.floating.any() or not (one_by_one or not np.any(recorder.books.impulse)):
+        drift = None  # nothing is free; or forces within steps of high order are not known one by one
+    scale = max(float(now.kinetic.max()), recorder.books.throughput, 1e-300)
+    residual = (mechanical[-1] - mechanical[0] - (work[-1] - work[0]) + loss[-1] - loss[0]) / scale
+    known = one_by_one or recorder.peak == 0.0
+    told = {
+        "momentum_drift": drift,
+        "energy_residual": float(residual) if known else None,
+        "energy_change": float(energy[-1] - energy[0]),
+        "numerical_loss": float(loss[-1] - loss[0]) if known else None,
+    }
+    return told, {"energy": energy, "work": work, "momentum": now.momentum}
