@@ -18,7 +18,9 @@ from phistar.array_types import Array
 from phistar.control.pose_search import pose_gap
 from phistar.dynamics import center_of_mass, center_of_mass_jacobian, forward_kinematics, jacobian
 from phistar.errors import InfeasibleError, ShapeError
+from phistar.loops.feasible_rates import EMPTY, closure_jacobian
 from phistar.loops.least_quadratic import least_quadratic
+from phistar.loops.residual import loop_residual
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.short_repr import short_repr
@@ -158,6 +160,8 @@ def task_rates(
 ) -> Array:
     """The joint rates that serve several tasks within limits, by one quadratic program.
 
+    Of a model with loops they are those that keep the loops closed, or close them where they are open.
+
     Parameters
     ----------
     model : Model
@@ -197,10 +201,23 @@ def task_rates(
     G = np.concatenate([np.zeros((0, model.nv)), *(x for x, _ in rows)])
     h = np.concatenate([np.zeros(0), *(x for _, x in rows)])
     kept = np.isfinite(h)
-    found = least_quadratic(H, c, G[kept], h[kept])
+    closing, free = _feasible_rates(model, place, dt)
+    slack = h[kept] - G[kept] @ closing
+    found = least_quadratic(free.T @ H @ free, free.T @ (c + H @ closing), G[kept] @ free, slack)
     if found is None:
         raise InfeasibleError("No rates keep all limits: the robot already stands beyond one of them.")
-    return found
+    return closing + free @ found
+
+
+def _feasible_rates(model: Model, q: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    """The rates that close all loops in dt, zero where they are closed, and a basis (nv, n) of those that leave them
+    as they are."""
+    if not model.loops:
+        return np.zeros(model.nv), np.eye(model.nv)
+    left, sizes, right = np.linalg.svd(closure_jacobian(model, q))
+    rank = int(np.sum(sizes > EMPTY * sizes.max(initial=0.0)))
+    gap = left[:, :rank].T @ loop_residual(model, q)
+    return -(right[:rank].T @ (gap / sizes[:rank])) / dt, right[rank:].T
 
 
 @short_repr
@@ -235,7 +252,7 @@ def solve_tasks(
     start : (nq,), optional
         By default neutral.
     tolerance : float
-        Of the tasks' weighted errors, √Σw e², of those with a weight of at least 0.1.
+        Of the tasks' weighted errors, √Σw e², of those with a weight of at least 0.1, and of open loops.
     iterations : int
 
     Returns
@@ -264,7 +281,7 @@ def solve_tasks(
 
 
 def _left(model: Model, tasks: Sequence[Task], q: np.ndarray) -> float:
-    total = 0.0
+    total = float(np.sum(loop_residual(model, q) ** 2)) if model.loops else 0.0
     for task in tasks:
         error = task.rows(model, q)[0]
         weight = np.broadcast_to(np.asarray(task.weight, dtype=float), error.shape)

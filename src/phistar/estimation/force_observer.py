@@ -67,6 +67,7 @@ def momentum_forces(model: Model, q: Any, v: Any) -> Array:
     >>> ps.estimation.momentum_forces(ps.planar_chain(2, gravity=(0, -9.81, 0)), [0, 0], [0, 0]).round(2)
     array([-19.62,  -4.9 ])
     """
+    require_tree(model, "momentum_forces")
     return momentum_forces.evaluate(model, q, {"v": v})
 
 

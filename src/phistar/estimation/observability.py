@@ -54,6 +54,7 @@ def observability_gramian(model: Model, q: Any, frame: str) -> Array:
     >>> bool(np.allclose(ps.estimation.observability_gramian(arm, q, "tool"), J @ J.T))
     True
     """
+    require_tree(model, "observability_gramian")
     return observability_gramian.evaluate(model, q, frames=(frame,))
 
 

@@ -213,6 +213,7 @@ def sample_link_forces(model: Model, q: Any, count: int, rng: np.random.Generato
 def _white_forces(name: str, model: Model, count: int, rng: np.random.Generator) -> np.ndarray:
     """w, (count, 6n), with covariance M(k) link by link."""
     check_robot(name, (model,))
+    require_tree(model, name)
     require_rigid(model, name)
     require_joints(model)
     if has_rotors(model):

@@ -12,6 +12,7 @@ from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.errors import UnknownNameError
 from phistar.freeflying.energy import momentum_at_base, whole_mass, wiggle, wiggle_jacobian
 from phistar.freeflying.free_base import base_position, base_rotation, check_free_base
+from phistar.loops.feasible_rates import closure_jacobian
 from phistar.model import Model
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
@@ -212,7 +213,7 @@ ROWS = {"attitude": slice(0, 3), "pose": slice(0, 6)}
 def reaction_null_space(model: Model, q: Any, keep: str = "attitude", tolerance: float = 1e-9) -> Array:
     """Projector onto joint rates that do not disturb the base.
 
-    1 − W⁺W, with W the rows of the wiggle Jacobian that are to stay zero.
+    1 − W⁺W, with W the rows of the wiggle Jacobian that are to stay zero, and those of the closures of loops.
 
     Parameters
     ----------
@@ -240,4 +241,6 @@ def reaction_null_space(model: Model, q: Any, keep: str = "attitude", tolerance:
     if keep not in ROWS:
         raise UnknownNameError(f"reaction_null_space keeps 'attitude' or 'pose' of the base; {keep!r} is neither.")
     rows = wiggle_jacobian(model, q)[..., ROWS[keep], :]
+    if model.loops:
+        rows = np.concatenate([rows, closure_jacobian(model, q)[..., model.joints[0].nv :]], axis=-2)
     return np.eye(rows.shape[-1]) - np.matmul(np.linalg.pinv(rows, rcond=tolerance), rows)
