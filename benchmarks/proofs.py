@@ -57,10 +57,11 @@ def derivations() -> Iterator[Named]:
 
 def proofs() -> Iterator[Named]:
     """The papers' numbered equations, as the tests list them."""
-    listed = runpy.run_path(str(ROOT / "tests" / "identities" / "printed.py"))["PRINTED"]
+    printed = runpy.run_path(str(ROOT / "tests" / "identities" / "printed.py"))
     algebra = ps.algebra()
     symbols = {name: getattr(algebra, name).node for name in NAMES}
-    for name, pair in listed.items():
+    symbols |= {name: rate(algebra).node for name, rate in printed["RATES"].items()}
+    for name, pair in printed["PRINTED"].items():
         left, right = (algebra.expression(parse(side, symbols)) for side in pair)
         yield name, lambda left=left, right=right: proof_of(left, right)
 

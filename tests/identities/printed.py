@@ -8,6 +8,9 @@ OMEGA0 = "J @ inv(mass) @ J.T"
 C0 = "(J @ inv(mass) @ C - Jdot_v)"
 ARTICULATED = "B.T @ psi.T @ (H.T @ inv(D) @ H @ psi @ (P @ a + b) - a) - a0"
 
+RATES = {"V0_dot": lambda a: (a.J @ a.v).rate(), "J_dot": lambda a: a.J.rate()}
+"""Rates that equations speak of: V̇(0) of V(0) = Jθ̇, and J̇."""
+
 RJK91 = {
     "RJK91 (1)": ("J", "B.T @ phi.T @ H.T"),
     "RJK91 (3)": ("mass", "H @ phi @ M @ phi.T @ H.T"),
@@ -35,7 +38,11 @@ RJK91 = {
     "RJK91 (19)": (OMEGA0, f"B.T @ phi.T @ H.T @ {WHITE}.T @ inv(D) @ {WHITE} @ H @ phi @ B"),
     "RJK91 (20)": (OMEGA0, f"B.T @ {GRAM} @ B"),
     "RJK91 (24)": ("inv(mass) @ (T - C)", f"{WHITE}.T @ inv(D) @ {WHITE} @ (T - C)"),
-    "RJK91 (25)": ("J @ inv(mass) @ (T - C) + J @ inv(mass) @ J.T @ f", "J @ inv(mass) @ (T - C + J.T @ f)"),
+    "RJK91 (25)": ("V0_dot", "J @ qdd + J_dot @ v"),
+    "RJK91 §5.3, after (25)": (
+        "J @ (inv(mass) @ (T - C) + inv(mass) @ J.T @ f) + J_dot @ v",
+        "J @ inv(mass) @ (T - C) + J_dot @ v + inv(inv(J @ inv(mass) @ J.T)) @ f",
+    ),
     "RJK91 lemma 5": ("inv(psi)", "inv(phi) + K @ H"),
     "RJK91 appendix, M": ("M", "P - E_psi @ P @ E_psi.T"),
     "RJK91 appendix, lemma 1": ("M", "P - E_phi @ P @ E_phi.T + K @ D @ K.T"),

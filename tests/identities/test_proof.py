@@ -17,7 +17,7 @@ from phistar.identities.law import LAWS
 from phistar.operators.linearized import force_bracket
 from phistar.operators.parse import parse
 from phistar.operators.symbols import NAMES
-from tests.identities.printed import NOT_OPERATORS, PAPERS, PRINTED
+from tests.identities.printed import NOT_OPERATORS, PAPERS, PRINTED, RATES
 
 NUMBERS = tomllib.loads((Path(__file__).parents[1] / "data/papers/numbers.toml").read_text())
 CHAIN = ps.algebra()
@@ -25,7 +25,8 @@ MOST_STEPS = 80
 
 
 def typed(text: str):
-    return CHAIN.expression(parse(text, {name: getattr(CHAIN, name).node for name in NAMES}))
+    known = {name: getattr(CHAIN, name).node for name in NAMES} | {name: f(CHAIN).node for name, f in RATES.items()}
+    return CHAIN.expression(parse(text, known))
 
 
 def statement(pair):
