@@ -41,7 +41,7 @@ def work():
     for times in (4, 30, 45):
         e = nested(ps.algebra(arm), times)
         told = e.show(), e.latex(), str(e.derivation()), str(e.algorithm()), e.cost().total, e.T.inv == e.inv.T
-        assert all(told) and e.equals(e.T).proved, told
+        assert all(told) and e.equals(e.T).proved and str(e.equals(e)), told
         for value in (e.apply(q, x), ps.compile(e)(q, x), nested(ps.algebra({"a": arm}).a, times).apply({"a": q}, x)):
             assert np.allclose(value, e.dense(q) @ x)
         found.append(e)

@@ -299,3 +299,11 @@ def test_optional_laws_that_run_in_circles_are_left_out(said):
     """Behind (I + HφK)⁻¹DK* some undo what others do, for ever; the form without them is given."""
     a = ps.algebra(**said)
     assert ((a.I + a.H @ a.phi @ a.K).inv @ a.D @ a.K.T).simplify().show() == "(I − HψK)DK*"
+
+
+def test_a_second_derivative_along_two_directions_has_a_form():
+    """Two hundred rewrites were taken for a circle."""
+    a = ps.algebra()
+    motion = a.mass.inv @ (a.T - a.C - a.g)
+    twice = motion.derivative(along=a.v).derivative(along=a.vector("w", "Rates"))
+    assert not any(name in str(twice.simplify()) for name in ("ℳ", "𝒞", "𝒢"))

@@ -11,6 +11,7 @@ from phistar.identities.certificate import certificate
 from phistar.identities.justify import Step
 from phistar.identities.law import TREE, Setting
 from phistar.identities.statement_cost import Cost, cost
+from phistar.operators.nesting import walks_both_ends
 from phistar.operators.nodes import Node
 from phistar.operators.show import latex, text
 
@@ -31,6 +32,7 @@ class Derivation:
     def steps(self) -> tuple[Step, ...]:
         return self.told()
 
+    @walks_both_ends
     def certificate(self) -> dict[str, Any]:
         """The derivation as plain data that can be written as JSON and checked apart from what found it.
 
@@ -54,6 +56,7 @@ class Derivation:
     def cost(self, node: Node) -> Cost:
         return cost(node, self.matrix)
 
+    @walks_both_ends
     def __str__(self) -> str:
         lines = [f"  {text(self.start)}    [{self.cost(self.start)}]"]
         for step in self.steps:
@@ -63,6 +66,7 @@ class Derivation:
             lines.append("  No law makes this cheaper.")
         return "\n".join(lines)
 
+    @walks_both_ends
     def latex(self) -> str:
         rows = [rf"& {latex(self.start)}"]
         for step in self.steps:
@@ -74,6 +78,7 @@ class Derivation:
     def _repr_latex_(self) -> str:
         return f"$$\n{self.latex()}\n$$"
 
+    @walks_both_ends
     def as_dict(self) -> dict[str, Any]:
         def row(node: Node) -> dict[str, Any]:
             return {"statement": text(node), "latex": latex(node), "cost": str(self.cost(node))}

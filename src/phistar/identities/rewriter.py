@@ -203,7 +203,7 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
     steps = by_product_rule(node, symbols, setting)
     node = _end(node, steps)
     known = all_symbols(node, symbols)
-    for _ in range(ROUNDS):
+    for _ in range(10 * ROUNDS):  # one place at a time; second derivatives have hundreds
         opened = open_inverses(node)
         step = (
             _step(node, rewritten(node, push_through), "push-through", "")

@@ -25,6 +25,11 @@ def walks_its_node(walk: Walk) -> Walk:
     return _with_room_for(lambda *given: [each.node for each in given if "node" in getattr(each, "__dict__", ())], walk)
 
 
+def walks_both_ends(walk: Walk) -> Walk:
+    """Decorate a method of a derivation, which goes from one node to another."""
+    return _with_room_for(lambda derivation, *_: (derivation.start, derivation.result), walk)
+
+
 def _with_room_for(nodes: Callable[..., Iterable[Any]], walk: Walk) -> Walk:
     @wraps(walk)
     def door(*given: Any, **named: Any) -> Any:
