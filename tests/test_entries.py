@@ -1,9 +1,16 @@
 """One state at a time: the entry kept on the model gives what the long way gives, and takes nothing else."""
 
+import json
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import phistar as ps
+from phistar import stated
+from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.entries import AT
 
 ARM = ps.load("puma560")
@@ -188,3 +195,51 @@ def test_closed_chains_keep_their_own_answers():
         for batch in (2, 5, 40):
             many = ps.forward_dynamics(closed, *(np.tile(x, (batch, 1)) for x in (q, v, tau)))
             np.testing.assert_allclose(many, np.tile(expected, (batch, 1)), rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+WARM = """
+import json, sys
+import numpy as np
+import phistar as ps
+model = ps.load("puma560")
+q = np.full(6, 0.3)
+results = [f(model, q, *more).tolist() for f, more in ((ps.forward_dynamics, (q, q)), (ps.mass_matrix, ()))]
+results.append(ps.forward_dynamics(model, q.tolist(), q, q, {"tool": np.ones(6)}).tolist())
+print(json.dumps([results, sorted(name for name in sys.modules if name.startswith("phistar."))]))
+"""
+
+
+def test_a_later_process_goes_to_the_entry_at_its_first_call_without_what_makes_kernels(tmp_path):
+    """Nothing of the algebra, the rewriter, the sweeps or the emitters is imported where the kernels are on disk."""
+    environment = os.environ | {"PHISTAR_CACHE": str(tmp_path / "cache")}
+
+    def start():
+        done = subprocess.run([sys.executable, "-c", WARM], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    (first, cold), (again, warm) = start(), start()
+    assert first == again
+    rooms = (
+        "identities",
+        "operators",
+        "sweeps",
+        "expression",
+        "backends.kernels",
+        "backends.code",
+        "backends.pairwise",
+    )
+    assert [name for name in warm if name.removeprefix("phistar.").startswith(rooms)] == []
+    assert len(warm) < 100 < len(cold)
+
+
+def test_laws_of_a_users_own_keep_entries_of_other_processes_away(monkeypatch):
+    model = ARM.replace(name="lawful")
+    ps.gravity_load(model, Q)
+    law = sys.modules["phistar.identities.law"]
+    monkeypatch.setattr(law, "laws_of_users", lambda: ("a law",))
+    assert ps.gravity_load._entries._name(model, ()) == ""
+
+
+def test_the_form_that_is_named_before_anything_is_imported_is_the_one_that_programs_know():
+    assert stated.AS_WRITTEN == AS_WRITTEN

@@ -2,11 +2,14 @@
 
 A control loop pays for everything between its call and the machine code. What a function computes with which kernel is
 seen at its first call: when what it returns is what the kernel made of just its arguments, the next call goes there
-straight. Functions that do more with what their statements give are recorded whole, and their kernel is the entry.
+straight. Functions that do more with what their statements give are recorded whole, and their kernel is the entry. An
+entry is told on disk too, so that a later process goes there at its first call, without what makes kernels.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
@@ -15,8 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phistar.backends.kernel import Kernel
+from phistar.backends.choice import VARIABLE
+from phistar.backends.machine import cache
 from phistar.backends.machine.call_doors import stated_door
+from phistar.backends.machine.jit import host
+from phistar.backends.machine.loaded_kernel import Kernel, description, found_kernel
 from phistar.backends.machine.single import layout_is_known
 from phistar.backends.machine.threads import STATES_PER_THREAD
 from phistar.model import Model
@@ -49,11 +55,14 @@ class Entry(NamedTuple):
     flipped: bool
     order: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None  # from the function's arguments to the kernel's
     shapes: list[tuple[int, ...]]
+    structure: Callable[..., Any] | None = None  # what holds several results
 
     @property
     def called(self) -> Callable[..., Any]:
         """`single` of the function's arguments, in their order."""
-        single, order = self.single, self.order
+        single, order, structure = self.single, self.order, self.structure
+        if structure is not None:
+            return lambda *arrays: made if (made := single(*arrays)) is NotImplemented else structure(*made)
         return single if order is None else lambda *arrays: single(*order(arrays))
 
     @property
@@ -75,7 +84,7 @@ class Entries:
 
     def __init__(self, function: Callable[..., Any], slot: str) -> None:
         names = list(signature(function).parameters)
-        self.slot = slot
+        self.slot, self.own = slot, function.__module__.startswith("phistar.")
         self.frame = names.index("frame") if "frame" in names else 0
         self.forces = names.index("f_ext") if "f_ext" in names else 0
 
@@ -92,6 +101,8 @@ class Entries:
         if made is not NotImplemented or len(given) != entry.count or getattr(given[0], "size", 0) >= entry.size:
             return made
         made = entry.function(*(entry.order(given) if entry.order else given))
+        if entry.structure is not None:
+            return entry.structure(*made)
         return made.swapaxes(-1, -2) if entry.flipped else made
 
     def split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
@@ -129,28 +140,72 @@ class Entries:
         same = len(own) == len(passed.given) and all(a is b for a, b in zip(own, passed.given, strict=True))
         if not same or passed.frames != ((key,) if isinstance(key, str) else key):
             return False
-        places = (0, *(1 + passed.order.index(name) for name in kernel.inputs))
-        order = itemgetter(*places) if places != tuple(range(len(places))) else None
-        self.keep(model, key, kernel, len(places), passed.flipped, order)
+        self.keep(model, key, kernel, (0, *(1 + passed.order.index(name) for name in kernel.inputs)), passed.flipped)
         return True
+
+    def recall(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether there is a new entry for these arguments, as an earlier process told of it on disk."""
+        key, _ = self.split(args, kwargs)
+        model, name = args[0], ""
+        if (self.slot, key) not in args[0].__dict__.setdefault("_sought", set()):
+            args[0].__dict__["_sought"].add((self.slot, key))
+            name = self._name(model, key)
+        if not name or key in model.__dict__.get(self.slot + AT, {}):
+            return False
+        found = cache.load(name, cache.PROGRAM)
+        kernel = None if found is None else found_kernel(found[0]["kernel"], self.slot)
+        if found is None or kernel is None:
+            return False
+        self._set(model, key, kernel, tuple(found[0]["places"]), found[0]["flipped"])
+        return True
+
+    def _name(self, model: Model, key: Any) -> str:
+        """What an entry is called on disk; nothing where laws of a user's own may have changed what is compiled."""
+        law = sys.modules.get("phistar.identities.law")
+        if not self.own or not isinstance(model, Model) or (law is not None and law.laws_of_users()):
+            return ""
+        return cache.key("entry", self.slot, key, model.key, os.environ.get(VARIABLE, ""), host())
 
     def keep(
         self,
         model: Model,
         key: Any,
         kernel: Kernel,
-        count: int,
+        places: tuple[int, ...],
         flipped: bool = False,
-        order: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
+        structure: Callable[..., Any] | None = None,
     ) -> None:
-        """Keep the kernel of a model's results at some frames."""
+        """Keep the kernel of a model's results at some frames, here and, where it gives one array, on disk; `places`
+        are those of its arguments among the function's."""
+        self._set(model, key, kernel, places, flipped, structure)
+        name, told = self._name(model, key), None if structure is not None else description(kernel)
+        if name and told is not None and cache.load(name, cache.PROGRAM) is None:
+            cache.store(name, {"kernel": told, "places": places, "flipped": flipped}, b"", cache.PROGRAM)
+
+    def _set(
+        self,
+        model: Model,
+        key: Any,
+        kernel: Kernel,
+        places: tuple[int, ...],
+        flipped: bool,
+        structure: Callable[..., Any] | None = None,
+    ) -> None:
+        order = itemgetter(*places) if places != tuple(range(len(places))) else None
         size = 0 if model.quaternions else 2 * STATES_PER_THREAD * model.nq  # quaternions are looked at first
-        doors = (kernel.single, kernel.into) if flipped == kernel.flipped else (_never, _never)
-        entry = Entry(*doors, kernel.function, count, size, flipped, order, list(kernel.shapes))
+        doors = _doors(kernel) if flipped == kernel.flipped else (_never, _never)
+        entry = Entry(*doors, kernel.function, len(places), size, flipped, order, list(kernel.shapes), structure)
         model.__dict__.setdefault(self.slot + AT, {})[key] = entry
         if self.frame or len(key) < 2:
             looked_up = key if self.frame else key[0] if key else None
             model.__dict__.setdefault(self.slot, {})[looked_up] = entry.called
+
+
+def _doors(kernel: Kernel) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """A kernel's ways in for one state; of several kernels in turn (`staged_kernel.py`), the one that they have."""
+    if isinstance(kernel.function, np.ufunc):
+        return kernel.single, kernel.into
+    return getattr(kernel.function, "single", _never), _never
 
 
 def _never(*arrays: Any) -> Any:

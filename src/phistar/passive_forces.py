@@ -22,6 +22,10 @@ SMALL = 1e-2  # rad; below, the series below is exact to rounding and the closed
 
 def has_springs_or_damping(model: Model) -> bool:
     """Whether any joint has a spring or viscous damping."""
+    return model.kept("springs or damping", lambda: _has_springs_or_damping(model))
+
+
+def _has_springs_or_damping(model: Model) -> bool:
     return model.is_flexible or any(np.any(j.kind.stiffness) or np.any(j.kind.damping) for j in model.joints)
 
 

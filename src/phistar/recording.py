@@ -27,7 +27,8 @@ from phistar.model import Model
 from phistar.model.names import names_given
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS, Space
-from phistar.stated import Stated, called_statements, runtime_parameters
+from phistar.stated import Stated
+from phistar.stated_kernels import called_statements, runtime_parameters
 from phistar.sweeps.lower import GIVEN
 
 PARAMETERS = ("inertia", "gravity")

@@ -29,7 +29,7 @@ from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import Adjoint, Identity, Inverse, Node, Product, Sum, Symbol, adjoint
 from phistar.operators.robot_letters import letters_of_robots
 from phistar.operators.spaces import SCALARS
-from phistar.stated import called_statements
+from phistar.stated_kernels import called_statements
 from phistar.sweeps.lower import GIVEN
 
 _ASCII = {field: name for name, field in GIVEN.items()}

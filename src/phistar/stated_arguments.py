@@ -11,13 +11,14 @@ from phistar.backends.links.link_sizes import space_sizes
 from phistar.errors import ShapeError
 from phistar.model import Model
 from phistar.spatial.batches import leading_axes
-from phistar.sweeps.lower import GIVEN
 
 
 def checked_arguments(
     model: Model, q: Any, vectors: Mapping[str, Any], frames: tuple[str, ...]
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Arrays of the right shape, under the names that programs use."""
+    from phistar.operators.meanings import GIVEN  # and with it the algebra
+
     check_names(model, frames)
     q = model.checked_q(q)
     given = {GIVEN[name]: model.checked(x, _rows(model, name, frames), SHOWN[name]) for name, x in vectors.items()}

@@ -56,6 +56,7 @@ LARGEST_COMPOSITE_MATRIX = 40  # nor, beyond these, for an operator
 LARGEST_FLAT = 72  # rows of a task space whose equations are written out
 LARGEST_COLUMNS = 36  # columns that travel along the links abreast; more of them one after the other
 TREE_RATES = 48  # of a plant's tree whose statements are one kernel; beyond, they are evaluated one by one
+SURROUNDED = 200  # joint rates up to which functions that work on a statement's table column by column are one kernel
 PASSIVE = 1000  # joint rates up to which the joints' passive forces are written out
 SOLVED = 12  # joint rates; beyond, ℳ⁻¹X of recorded tables is a loop
 STEPPED = 5  # operations of a step in time of compound links, closed again after it, for each of forward dynamics

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import Choice, Tally, budget, is_composite
+from phistar.backends.choice import Tally, budget, is_composite
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.concise import (
     grouped_inertias,
@@ -25,9 +25,8 @@ from phistar.backends.links.values import has_rotors, in_small_moves, links_at, 
 from phistar.backends.machine import cache as stored
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Target, gufunc, host
+from phistar.backends.machine.loaded_kernel import Kernel
 from phistar.backends.machine.rows import Signature, size
-from phistar.backends.machine.single import single_of
-from phistar.backends.machine.threads import spread
 from phistar.backends.operator_inputs import OperatorInput
 from phistar.backends.programs.biases import cheap_biases
 from phistar.backends.programs.derivations import ARTICULATED, COMPOSITE, Taken
@@ -152,56 +151,6 @@ class Statements:
         inertias = [] if "inertia" in self.parameters else [body.inertia for body in self.model.bodies]
         gravity = [] if "gravity" in self.parameters else self.model.gravity
         return digest(kept, self.model.frame_list, inertias, gravity)
-
-
-@dataclass(frozen=True, eq=False)
-class Kernel:
-    """`function(q, *inputs)` is a NumPy gufunc; `inputs` and `outputs` name its arguments and results; `counted` are
-    its operations per state, or counts them."""
-
-    function: Any
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    counted: int | Callable[[], int]
-    shapes: tuple[tuple[int, ...], ...] = ()
-    forms: tuple[Tally, ...] = ()  # the operations of equal statements, of those that were compiled first
-
-    rows: tuple[int, ...] = ()  # entries of q and of each input
-    chosen: Any = None  # the schedule, with what it was compared with
-    flipped: bool = False  # whether `single` gives matrices as their transposes
-    surrounded: Callable[..., Kernel] | None = None  # makes one kernel of it and of a recording around it
-
-    @cached_property
-    def operations(self) -> int:
-        """Arithmetic instructions per state."""
-        return self.counted() if callable(self.counted) else self.counted
-
-    @cached_property
-    def single(self) -> Any:
-        """Entry point for one state, or for a plain batch; NotImplemented where it does not fit."""
-        return single_of(self.function)
-
-    @cached_property
-    def into(self) -> Any:
-        """The same for one state with the array, or the tuple of arrays, that the results go to after its arguments."""
-        return single_of(self.function, "into")
-
-    def compiled_form(self, wanted: Statements) -> Statements:
-        """Which of equal statements was compiled."""
-        if self.forms:
-            return replace(wanted, form=self.forms[0].form, taken=self.forms[0].taken)
-        return replace(wanted, taken=self.chosen.taken) if isinstance(self.chosen, Choice) else wanted
-
-    @property
-    def choice(self) -> str:
-        """Which schedule was taken and which of equal statements was compiled, with the counts that decided it."""
-        counted = ", ".join(f"{each.title}: {each.operations} operations" for each in self.forms)
-        forms = counted if len(self.forms) < 2 else f"{self.forms[0].title} ({counted})"
-        return "\n".join(part for part in (str(self.chosen or ""), forms) if part)
-
-    def __call__(self, q: Any, vectors: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        results = spread(self.function, (q, *(vectors[name] for name in self.inputs)), list(self.shapes))
-        return dict(zip(self.outputs, results if len(self.outputs) > 1 else (results,), strict=True))
 
 
 def compile_statements(wanted: Statements, target: Target | None = None, lanes: int | None = None) -> Kernel:

@@ -28,7 +28,7 @@ from phistar.control.coordinated import (
 )
 from phistar.dynamics import forward_kinematics
 from phistar.spatial import cross
-from phistar.stated import runtime_parameters
+from phistar.stated_kernels import runtime_parameters
 
 FINGER_SPRING = 2000.0  # N/m of the servo of a finger that closes,
 FINGER_DAMPING = 60.0  # and its damping over its mass, 1/s

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from phistar.array_types import Array, ArrayLike
 from phistar.backends.choice import PASSIVE
-from phistar.backends.programs.derivations import AS_WRITTEN
-from phistar.backends.recorded import Recorded
 from phistar.backends.traces.arrays import is_traced, sign
 from phistar.model import Model, require_tree
 from phistar.short_repr import short_repr
-from phistar.stated import is_short, is_short_and_coupled, states
+from phistar.stated import AS_WRITTEN, is_short, is_short_and_coupled, states
 from phistar.stated_arguments import batched
+
+if TYPE_CHECKING:
+    from phistar.backends.recorded import Recorded
 
 Forces = Mapping[str, ArrayLike] | None  # {frame: (…, 6)} acting on the body, world axes at the frame
 
@@ -368,7 +370,7 @@ def joint_friction(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
     >>> ps.joint_friction(b.build(), [0.0], [1.0])
     array([-2.5])
     """
-    return _joint_friction(model, q, v)
+    return _friction()(model, q, v)
 
 
 def _passive_forces(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array]:
@@ -389,11 +391,15 @@ def _passive_forces(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Array]:
     return (np.concatenate([np.zeros((*v.shape[:-1], 0)), *parts], axis=-1),)
 
 
-_joint_friction = Recorded(
-    "joint_friction",
-    ("q", "v"),
-    ("force",),
-    _passive_forces,
-    lambda model: ((model.nv,),),
-    lambda model: 0 < model.nv <= PASSIVE and not model.is_flexible and model.embedding is None,
-)
+@cache
+def _friction() -> Recorded:
+    from phistar.backends.recorded import Recorded  # and with it all that makes kernels
+
+    return Recorded(
+        "joint_friction",
+        ("q", "v"),
+        ("force",),
+        _passive_forces,
+        lambda model: ((model.nv,),),
+        lambda model: 0 < model.nv <= PASSIVE and not model.is_flexible and model.embedding is None,
+    )

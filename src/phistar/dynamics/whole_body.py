@@ -10,9 +10,8 @@ from phistar.array_types import Array, ArrayLike
 from phistar.backends.choice import compilable
 from phistar.backends.recorded import Recorded
 from phistar.model import Model
-from phistar.model.check import check_robot
 from phistar.spatial import mass_moment, skew
-from phistar.stated import is_short, states
+from phistar.stated import is_surrounded, states
 
 HALF = Fraction(1, 2)
 
@@ -156,11 +155,25 @@ def potential_energy(model: Model, q: ArrayLike) -> Array:
     >>> float(ps.potential_energy(arm, [np.pi / 2, 0]).round(3))
     19.62
     """
-    check_robot("potential_energy", (model,))
-    return -model.total_mass * np.matmul(center_of_mass(model, q), model.gravity)
+    return _potential_energy(model, q)
 
 
-@states(lambda s: s.E @ s.phi @ (s.M @ s.phi.T @ s.H.T + s.E_phi @ s.S), matrix=True, whole=is_short)
+def _weight_lifted(model: Model, q: ArrayLike) -> tuple[Array]:
+    return (-model.total_mass * np.matmul(center_of_mass(model, q), model.gravity),)
+
+
+_potential_energy = Recorded(
+    "potential_energy",
+    ("q",),
+    ("energy",),
+    _weight_lifted,
+    lambda model: ((),),
+    lambda model: compilable(model) and not model.is_flexible and model.embedding is None,
+    vanishes=False,
+)
+
+
+@states(lambda s: s.E @ s.phi @ (s.M @ s.phi.T @ s.H.T + s.E_phi @ s.S), matrix=True, whole=is_surrounded)
 def centroidal_map(model: Model, q: ArrayLike) -> Array:
     """Map from joint rates to the robot's momentum about its centre of mass.
 
@@ -190,7 +203,7 @@ def centroidal_map(model: Model, q: ArrayLike) -> Array:
     )
 
 
-@states(lambda s: s.E @ s.phi @ s.M @ s.phi.T @ s.H.T, matrix=True, whole=is_short)
+@states(lambda s: s.E @ s.phi @ s.M @ s.phi.T @ s.H.T, matrix=True, whole=is_surrounded)
 def center_of_mass_jacobian(model: Model, q: ArrayLike) -> Array:
     """Velocity of the centre of mass per joint rate.
 

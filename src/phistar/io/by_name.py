@@ -59,7 +59,11 @@ def find_robot(name: str, download: bool = False) -> NamedRobot:
 def installed_files() -> dict[str, Path]:
     """Name → file of the robots of `example-robot-data`; of several files with a name, the one that has it as it is."""
     found: dict[str, Path] = {}
-    paths = sorted((path for folder in _shares() for path in folder.rglob("*.urdf")), key=lambda path: len(path.stem))
+    folders = (
+        place for share in _shares() for place in os.walk(share)
+    )  # pathlib's own search takes three times as long
+    paths = [Path(folder, name) for folder, _, names in folders for name in names if name.endswith(".urdf")]
+    paths.sort(key=lambda path: len(path.stem))
     for path in paths:
         found.setdefault(path.stem, path)
     for path in paths:

@@ -8,7 +8,6 @@ from typing import Any, final
 import numpy as np
 
 from phistar.errors import ModelError
-from phistar.model.mesh_files import read_mesh
 from phistar.spatial import Pose
 from phistar.spatial.pose import IDENTITY
 from phistar.spatial.value import Value, checked_numbers, digest, readonly
@@ -243,6 +242,8 @@ class Mesh(Shape):
 
     def read(self) -> Any:
         """Its triangles, unscaled, as trimesh has them; formats and sizes as in `phistar.model.mesh_files`."""
+        from phistar.model.mesh_files import read_mesh  # for the few who look at surfaces
+
         return read_mesh(self.path)
 
 

@@ -3,6 +3,7 @@
 The maps run on floats and on traced numbers alike; machine code for them is made by whom `lazy.PROVIDERS` names.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -39,14 +40,15 @@ def neutral(model: "Model") -> np.ndarray:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def drawn(model: "Model", rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def drawn(model: "Model", rng: "np.random.Generator", shape: tuple[int, ...]) -> np.ndarray:
     """(*shape, nq), joint after joint; coordinates side by side that are uniform are drawn together, which takes the
     same numbers from the generator as one after the other."""
     made, start = np.empty((*shape, model.nq)), 0
-    for part in model.kept("draws", lambda: tuple(_draws(model))):
+    for part in model.draws:
         if isinstance(part, tuple):
             low, width = part
-            found = [low + width * np.moveaxis(rng.random((len(low), *shape)), 0, -1)]
+            drawn = rng.random((len(low), *shape))
+            found = [low + width * (np.moveaxis(drawn, 0, -1) if shape else drawn)]
         else:
             found = [part.joint.kind.random(rng, shape)]
             if part.flexible is not None:
@@ -57,7 +59,7 @@ def drawn(model: "Model", rng: np.random.Generator, shape: tuple[int, ...]) -> n
     return made
 
 
-def _draws(model: "Model") -> Iterator["tuple[np.ndarray, np.ndarray] | Body"]:
+def draws(model: "Model") -> Iterator["tuple[np.ndarray, np.ndarray] | Body"]:
     """Least values and widths of coordinates that are uniform, one to a joint and without modes; other bodies."""
 
     def is_one(body: "Body") -> bool:
@@ -120,11 +122,22 @@ def check_units(model: "Model", q: np.ndarray, what: str) -> None:
 
 def normalized(model: "Model", q: np.ndarray) -> np.ndarray:
     """q with its quaternions divided by their lengths."""
+    if q.ndim == 1 and q.dtype == float and len(model.quaternions) == 1:  # one robot with a free base
+        ((joint, start),) = model.quaternions
+        result, size = q.copy(), math.hypot(*q[start : start + 4].tolist())
+        if size == 0.0:
+            raise _zero_turn(joint)
+        result[start : start + 4] /= size
+        return result
     result = q.copy()
     for joint, start in model.quaternions:
         part = q[..., start : start + 4]
         size = np.sqrt(np.sum(part * part, axis=-1, keepdims=True))
         if q.dtype != object and np.any(size == 0.0):
-            raise ShapeError(f"The quaternion of {joint!r} is zero, which is no rotation; give it a length.")
+            raise _zero_turn(joint)
         result[..., start : start + 4] = part / size
     return result
+
+
+def _zero_turn(joint: str) -> ShapeError:
+    return ShapeError(f"The quaternion of {joint!r} is zero, which is no rotation; give it a length.")

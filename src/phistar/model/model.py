@@ -13,7 +13,7 @@ from phistar.array_types import Array, IntArray
 from phistar.errors import ModelError, ShapeError, UnknownNameError
 from phistar.model.geometry import Geometry
 from phistar.model.joints import CutKind, JointKind
-from phistar.model.manifold import check_units, drawn, flat_entries, mapped, neutral, normalized
+from phistar.model.manifold import check_units, drawn, draws, flat_entries, mapped, neutral, normalized
 from phistar.model.names import unknown
 from phistar.model.notebook_html import model_html
 from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
@@ -230,7 +230,11 @@ class Model(Value):
 
     def neutral(self) -> Array:
         """(nq,): every joint's frames coincide, and no body is bent."""
-        return self.kept("neutral", lambda: neutral(self)).copy()
+        return self._neutral.copy()
+
+    @cached_property
+    def _neutral(self) -> Array:
+        return neutral(self)
 
     def random(self, rng: Any, shape: tuple[int, ...] = ()) -> Array:
         """(*shape, nq) from a NumPy Generator (or a seed): uniform between limits, see the joint kinds;
@@ -239,6 +243,11 @@ class Model(Value):
         if self.embedding is not None:
             return self.embedding.random(rng, shape)
         return drawn(self, rng, shape)
+
+    @cached_property
+    def draws(self) -> tuple[Any, ...]:
+        """How `random` draws the coordinates: least values and widths of those that are uniform, or a body."""
+        return tuple(draws(self))
 
     @cached_property
     def flat(self) -> tuple[IntArray, IntArray, tuple[Joint, ...]]:

@@ -20,7 +20,7 @@ from phistar.sim.coordinates import Coordinates
 from phistar.sim.roots import Roots
 from phistar.spatial import Inertia, cross
 from phistar.spatial.value import digest
-from phistar.stated import runtime_parameters
+from phistar.stated_kernels import runtime_parameters
 
 Place = tuple[int, int]  # a body and its node; −1: the body's own frame
 

@@ -13,7 +13,6 @@ import logging
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache as once
@@ -134,6 +133,8 @@ def store(name: str, header: dict[str, Any], code: bytes, suffix: str = SUFFIX) 
     folder = directory()
     if folder is None:
         return
+    import tempfile  # for those who write
+
     rest = json.dumps(header).encode() + b"\n" + code
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -34,12 +34,12 @@ def machine_code(
     name = cache.key(kind, *made_from, target)
     found = cache.load(name)
     if found is not None:
-        return found[0], load_object(found[1], entry)
+        return found[0], load_object(found[1], entry, name)
     with _nothing_collected():
         made = source()
     data = compile_object(made.text, target, made.loops, made.quick)
     cache.store(name, dict(made.header), data)
-    return made.header, load_object(data, entry)
+    return made.header, load_object(data, entry, name)
 
 
 @contextmanager

@@ -117,6 +117,7 @@ class Code:
 
     library: Any
     address: int  # of the function that it was loaded for
+    name: str = ""  # of its entry on disk
     keep: list[Any] = field(default_factory=list)  # what it calls or reads that is elsewhere
 
     def address_of(self, name: str) -> int:
@@ -131,13 +132,14 @@ class Code:
         return found[name]
 
 
-def load_object(data: bytes, entry: str = "loop") -> Code:
-    """Object code placed in this process, all of it in one piece; its address is that of the function `entry`."""
+def load_object(data: bytes, entry: str = "loop", name: str = "") -> Code:
+    """Object code placed in this process, all of it in one piece; its address is that of the function `entry`, `name`
+    that of its entry on disk."""
     import llvmlite.binding as llvm
 
     builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process().export_symbol(entry)
     library = builder.link(_linker(), f"{next(_libraries)}")
-    code = Code(library, library[entry])
+    code = Code(library, library[entry], name)
     if laid := [place for name in ASIDE if name.encode() in data and (place := code.address_of(name))]:
         finalize(code, _free, laid).atexit = False
     return code

@@ -28,15 +28,10 @@ from phistar.backends.kernels import (
     Table,
     kernel_ir,
 )
+from phistar.backends.machine.array_layout import AXES, DATA, DTYPE, FLAGS, NAMES, SHAPE, STRIDES, TYPE
 from phistar.backends.machine.rows import Signature, size
 from phistar.backends.machine.threads import STATES_PER_THREAD
 
-DATA, AXES, SHAPE, STRIDES, DTYPE, FLAGS, TYPE = 16, 24, 32, 40, 56, 64, 8  # where an array object has them, in bytes
-PYTHON = (
-    *("PyTuple_New", "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "Py_IncRef", "Py_DecRef"),
-    *("PyEval_SaveThread", "PyEval_RestoreThread"),
-)
-NAMES = ("otherwise", "tuple", "array", "double", "empty", "new", "base", *PYTHON)  # what `context` holds
 MOST = 2 * STATES_PER_THREAD  # states: from here on threads share them
 HAS_FLAGS = platform.machine().lower() in ("x86_64", "amd64")  # where the processor's flags can be asked for
 _OFF_UNIT = 1.9e-6  # by which a quaternion's square may differ from one: its length then differs by less than 1e-6

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.kernels import llvm_text
+from phistar.backends.machine.array_layout import AXES, DATA, DTYPE, NAMES, PYTHON, SHAPE, STRIDES, TYPE
 from phistar.backends.machine.call_doors import c_function
 from phistar.backends.machine.compiler import Source, machine_code
 from phistar.backends.machine.jit import Code, host, kept_by
-from phistar.backends.machine.python_entries import AXES, DATA, DTYPE, NAMES, PYTHON, SHAPE, STRIDES, TYPE, door_module
 from phistar.backends.machine.rows import Signature
 
 _ARRAY_TYPE, _EMPTY, _NEW, _BASE = 2, 184, 94, 282  # in NumPy's array C API: PyArray_Type, PyArray_Empty, …
@@ -34,7 +33,14 @@ def single_of(function: Any, entry: str = "single") -> Any:
 
 def _door(signature: Signature, code: Code, tables: int) -> Code:
     """The door of code that takes a robot's sizes from tables, and so cannot have one inside."""
-    _, made = machine_code("door", (signature,), host(), lambda: Source(llvm_text(door_module(signature))))
+
+    def source() -> Source:
+        from phistar.backends.kernels import llvm_text
+        from phistar.backends.machine.python_entries import door_module
+
+        return Source(llvm_text(door_module(signature)))
+
+    _, made = machine_code("door", (signature,), host(), source)
     behind = (ctypes.c_void_p * 2).from_address(made.address_of("behind"))
     behind[:] = code.address, tables
     made.keep.append(code)

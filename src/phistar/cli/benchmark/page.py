@@ -74,14 +74,14 @@ def _single(facts: Facts) -> Table:
 
 
 def calls_page(rows: list[Facts]) -> RenderableType:
-    """One row per function; ours, Pinocchio's Python call for the same, and their ratio, for each robot. Then the
-    function of each robot that does worst."""
-    table = _table([("function", "left"), *((name, "right") for row in rows for name in (row["robot"], "pin", "×"))])
+    """One row per function; for each robot our time and how many times Pinocchio's Python call for the same takes it.
+    Then the function of each robot that does worst."""
+    table = _table([("function", "left"), *((name, "right") for row in rows for name in (row["robot"], "×"))])
     found = {row["robot"]: {call["function"]: call for call in row["calls"]} for row in rows}
     for function in dict.fromkeys(name for calls in found.values() for name in calls):
         cells = []
         for call in (calls.get(function, {}) for calls in found.values()):
-            cells += [time(call.get("ours_ns")), time(call.get("pin_ns")), _ratio(call.get("ratio"))]
+            cells += [time(call.get("ours_ns")), _ratio(call.get("ratio"))]
         table.add_row(function, *cells)
     worst = [_worst(row) for row in rows]
     title = Text("One state at a time: every public function, ns a call", style="bold")

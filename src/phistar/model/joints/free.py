@@ -57,7 +57,7 @@ class Free(JointKind):
     def neutral(self) -> np.ndarray:
         return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
-    def random(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> np.ndarray:
+    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> np.ndarray:
         position = 2.0 * rng.random((*shape, 3)) - 1.0
         turn = rng.standard_normal((*shape, 4))
         return np.concatenate([position, turn / np.linalg.norm(turn, axis=-1, keepdims=True)], axis=-1)

@@ -101,7 +101,7 @@ class JointKind(Value, ABC):
         low = np.where(np.isfinite(lower), lower, np.minimum(-spread, upper - spread))
         return low, np.where(np.isfinite(upper), upper, np.maximum(spread, lower + spread)) - low
 
-    def random(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> np.ndarray:
+    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> np.ndarray:
         """(*shape, nq), uniform between the limits, see `uniform`."""
         low, width = self.uniform
         return low + width * rng.random((*shape, self.nq))

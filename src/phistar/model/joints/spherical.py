@@ -48,7 +48,7 @@ class Spherical(JointKind):
     def neutral(self) -> np.ndarray:
         return np.array([0.0, 0.0, 0.0, 1.0])
 
-    def random(self, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> np.ndarray:
+    def random(self, rng: "np.random.Generator", shape: tuple[int, ...] = ()) -> np.ndarray:
         q = rng.standard_normal((*shape, 4))
         return q / np.linalg.norm(q, axis=-1, keepdims=True)
 

@@ -1,0 +1,10 @@
+"""Where NumPy's array objects have what entries read, and what of Python and NumPy they call."""
+
+from __future__ import annotations
+
+DATA, AXES, SHAPE, STRIDES, DTYPE, FLAGS, TYPE = 16, 24, 32, 40, 56, 64, 8  # where an array object has them, in bytes
+PYTHON = (
+    *("PyTuple_New", "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "Py_IncRef", "Py_DecRef"),
+    *("PyEval_SaveThread", "PyEval_RestoreThread"),
+)
+NAMES = ("otherwise", "tuple", "array", "double", "empty", "new", "base", *PYTHON)  # what `context` holds
