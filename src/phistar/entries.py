@@ -156,7 +156,11 @@ class Entries:
         kernel = None if found is None else found_kernel(found[0]["kernel"], self.slot)
         if found is None or kernel is None:
             return False
-        self._set(model, key, kernel, tuple(found[0]["places"]), found[0]["flipped"])
+        flipped = found[0]["flipped"]
+        if found[0]["statement"]:
+            frames = (key,) if isinstance(key, str) else tuple(key)
+            model.kept((self.slot, frames), lambda: (kernel, flipped))
+        self._set(model, key, kernel, tuple(found[0]["places"]), flipped)
         return True
 
     def _name(self, model: Model, key: Any) -> str:
@@ -173,14 +177,17 @@ class Entries:
         kernel: Kernel,
         places: tuple[int, ...],
         flipped: bool = False,
-        structure: Callable[..., Any] | None = None,
+        whole: Callable[..., Any] | bool = False,
     ) -> None:
         """Keep the kernel of a model's results at some frames, here and, where it gives one array, on disk; `places`
-        are those of its arguments among the function's."""
+        are those of its arguments among the function's; `whole`: it is that of the whole function, and of several
+        results what holds them."""
+        structure = None if isinstance(whole, bool) else whole
         self._set(model, key, kernel, places, flipped, structure)
         name, told = self._name(model, key), None if structure is not None else description(kernel)
         if name and told is not None and cache.load(name, cache.PROGRAM) is None:
-            cache.store(name, {"kernel": told, "places": places, "flipped": flipped}, b"", cache.PROGRAM)
+            told = {"kernel": told, "places": places, "flipped": flipped, "statement": whole is False}
+            cache.store(name, told, b"", cache.PROGRAM)
 
     def _set(
         self,

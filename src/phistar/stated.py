@@ -202,7 +202,7 @@ class Stated(StatedFunction[Arguments, Result]):
         make = provided("phistar.stated").compile
         compiled = args[0].kept((self._slot, key, "whole"), lambda: make(self._function, args[0], frame=frames or None))
         places = tuple(range(len(compiled.inputs)))
-        self._entries.keep(args[0], key, compiled.kernel, places, structure=compiled.recording.structure)
+        self._entries.keep(args[0], key, compiled.kernel, places, whole=compiled.recording.structure or True)
         self._open()
         try:
             return compiled(*given)

@@ -51,10 +51,11 @@ def called(name, model):
     return found if isinstance(found, tuple) else (found,)
 
 
-def scale(monkeypatch, name):
-    """The public function with its statement FACTOR times as large, and with nothing compiled for it yet."""
-    function = getattr(ps, name)
+def scale(monkeypatch, function):
+    """A function with its statement FACTOR times as large, and with nothing compiled for it yet."""
     stated = function._statement
+    if isinstance(function, Stated):
+        assert function.kernels  # there before, so that it is there as it was afterwards
 
     def scaled(symbols):
         made = stated(symbols)
@@ -62,6 +63,10 @@ def scale(monkeypatch, name):
 
     monkeypatch.setattr(function, "_statement", scaled)
     monkeypatch.setattr(function, "_slot", function._slot + " scaled")
+    if isinstance(function, Stated):
+        monkeypatch.delitem(function.__dict__, "kernels")
+        monkeypatch.setattr(function._entries, "slot", function._slot)
+        monkeypatch.setattr(function, "__call__", function._called)
 
 
 @pytest.mark.parametrize("bodies", SIZES)
@@ -69,7 +74,7 @@ def scale(monkeypatch, name):
 def test_a_scaled_statement_scales_the_compiled_result(name, bodies, monkeypatch):
     model = ps.chain(bodies)
     before = called(name, model)
-    scale(monkeypatch, name)
+    scale(monkeypatch, getattr(ps, name))
     for found, plain in zip(called(name, model), before, strict=True):
         assert relative(found, FACTOR * plain) < 1e-9
 
@@ -101,13 +106,6 @@ def evaluated(function, model):
 def test_a_scaled_statement_scales_what_every_other_function_computes(name, bodies, monkeypatch):
     model = replace(ps.chain(bodies), name=f"{name} of {bodies}")
     before = evaluated(OTHERS[name], model)
-    stated = OTHERS[name]._statement
-
-    def scaled(symbols):
-        made = stated(symbols)
-        return {key: FACTOR * x for key, x in made.items()} if isinstance(made, dict) else FACTOR * made
-
-    monkeypatch.setattr(OTHERS[name], "_statement", scaled)
-    monkeypatch.setattr(OTHERS[name], "_slot", OTHERS[name]._slot + " scaled")
+    scale(monkeypatch, OTHERS[name])
     found = evaluated(OTHERS[name], model)
     assert all(relative(found[key], FACTOR * x) < 1e-9 for key, x in before.items())
