@@ -21,11 +21,11 @@ from phistar.dynamics.joint_space import (
     gravity_load as gravity_load,
     innovations as innovations,
     inverse_dynamics as inverse_dynamics,
-    joint_friction as joint_friction,
     mass_matrix as mass_matrix,
     mass_matrix_inverse as mass_matrix_inverse,
     with_load as with_load,
 )
+from phistar.dynamics.passive_joints import joint_friction as joint_friction
 from phistar.dynamics.task_space import (
     OperationalSpace as OperationalSpace,
     TaskMobility as TaskMobility,
