@@ -19,6 +19,7 @@ from phistar.errors import ModelError
 from phistar.model import Model, require_tree
 from phistar.model.check import check_robot
 from phistar.optimize.control_problem import Problem
+from phistar.optimize.transition import Transition
 from phistar.passive_forces import damping, spring_stiffness
 from phistar.second_derivatives import contracted_of
 
@@ -77,6 +78,8 @@ def _fill(model: Model, made: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.
 def add_curvature(problem: Problem, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
     """Add the dynamics' own curvature to the Hessians of all knots in the sweep, by costates of these knots."""
     sweep, model, n = problem.sweep, problem.model, 2 * problem.model.nv
+    if problem.plant is not None:
+        raise ModelError("Second derivatives of a plant's step are not there; solve with second_order=False.")
     if not all(joint.kind.flat for joint in model.joints):
         raise ModelError(f"{model.name} turns on quaternions; its steps bend too, and second order leaves that out.")
     nv, w = model.nv, sweep.vector("w")
@@ -87,7 +90,9 @@ def add_curvature(problem: Problem, q: np.ndarray, v: np.ndarray, u: np.ndarray)
         lifted = h * costate[:nv] + costate[nv:]  # L* of the costate
         pulls[k] = h * lifted
         costate = w[k, :n] + np.concatenate([costate[:nv] + by_q[k].T @ pulls[k], lifted + by_v[k].T @ pulls[k]])
-    curves = forward_dynamics_hessian(model, q, v, problem.transition.forces(q, v, u), pulls)
+    curves = forward_dynamics_hessian(
+        model, q, v, Transition(model, problem.actuation, problem.passive).forces(q, v, u), pulls
+    )
     inner = np.zeros((3 * nv, n + problem.controls))
     inner[:n, :n], inner[n:, n:] = np.eye(n), problem.actuation
     if problem.passive:

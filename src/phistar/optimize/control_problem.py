@@ -19,10 +19,18 @@ from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.optimize.constraints import Constraint
 from phistar.optimize.costs import Cost
+from phistar.optimize.plant_steps import (
+    PlantTransition,
+    PlantTrials,
+    command_ranges,
+    force_map,
+    holding_command,
+)
 from phistar.optimize.quadratic import CostKernel
 from phistar.optimize.solution import Solution
 from phistar.optimize.transition import Transition
 from phistar.optimize.trials import Trials
+from phistar.plant.plant import Plant
 from phistar.steps.sweep import RiccatiSweep
 
 
@@ -42,6 +50,7 @@ class Problem:
     low: Array
     high: Array
     passive: bool
+    plant: Plant | None = None
 
     @property
     def steps(self) -> int:
@@ -63,11 +72,15 @@ class Problem:
         return np.concatenate([[0.0], np.cumsum(self.h)])
 
     @cached_property
-    def transition(self) -> Transition:
+    def transition(self) -> Transition | PlantTransition:
+        if self.plant is not None:
+            return PlantTransition(self.plant)
         return Transition(self.model, self.actuation, self.passive)
 
     @cached_property
-    def trials(self) -> Trials:
+    def trials(self) -> Trials | PlantTrials:
+        if self.plant is not None:
+            return PlantTrials(self.plant, self.running_kernel)
         return Trials(self.model, self.actuation, self.passive, self.running_kernel)
 
     @cached_property
@@ -115,7 +128,9 @@ class Problem:
 
     def _holding(self, q: np.ndarray) -> np.ndarray:
         """Controls (N, nu) that hold the robot still at q (N, nq), or nearly where it lacks motors."""
-        model, places = self.model, list(self.transition.places)
+        if self.plant is not None:
+            return np.stack([holding_command(self.plant, each) for each in q])
+        model, places = self.model, np.argmax(self.actuation, axis=0)
         if not model.loops:
             return gravity_load(model, q)[:, places]
         still = np.zeros(model.nv)  # what closes the loops carries a part
@@ -172,8 +187,8 @@ class Problem:
 
 
 def problem(
-    model: Model,
-    q0: Any,
+    model: Model | Plant,
+    q0: Any = None,
     v0: Any = None,
     *,
     dt: Any,
@@ -193,10 +208,12 @@ def problem(
 
     Parameters
     ----------
-    model : Model
-        A robot. Its loops stay closed, as accelerations have it: feet that stand are loops to the world.
+    model : Model or Plant
+        A robot. Its loops stay closed, as accelerations have it: feet that stand are loops to the world. Or a plant:
+        the steps are then its own, with contact, limits and servos, the controls are its commands, and states that it
+        would remember beside q and v (bristles) start anew each step.
     q0, v0 : (nq,), (nv,)
-        Where it starts; at rest by default.
+        Where it starts; at rest, and a plant in its own state, by default.
     dt, steps : float or (steps,), int
         Length of a step [s], and how many.
     running, terminal : sequences of Cost
@@ -204,9 +221,9 @@ def problem(
     constraints, terminal_constraints : sequences of Constraint
         What must hold at every knot but the last, and at the last: `ps.optimize.constraint`, `joint_limits`, …
     actuated : list of joint names, optional
-        Joints whose forces are the controls, in this order; by default every joint but a free base.
+        Joints whose forces are the controls, in this order; by default every joint but a free base. Not of a plant.
     limits : pair of arrays (nu,), or "effort", optional
-        Least and greatest controls, or those that the model's joints have.
+        Least and greatest controls, or those that the model's joints have; by default a plant's ranges of commands.
     passive : bool
         Whether springs and damping of the joints act.
 
@@ -226,19 +243,39 @@ def problem(
     >>> found.converged, bool(np.abs(found.q[-1] - [1.0, -0.5]).max() < 0.01)
     (True, True)
     """
-    check_robot("problem", (model,))
-    if not model.nv or not compilable(model):
-        raise ModelError(f"{model.name} has {len(model.bodies)} bodies: none that moves, or too many to write out.")
-    start = model.checked_q(q0, "q0"), model.checked(np.zeros(model.nv) if v0 is None else v0, model.nv, "v0")
-    if any(x.ndim != 1 or not np.isfinite(x).all() for x in start):
-        raise ShapeError("A problem starts from one finite state: q0 (nq,), v0 (nv,).")
-    matrix, names = _actuation(model, actuated)
-    low, high = _bounds(model, matrix, names, limits)
+    plant, robot = (model, model.model) if isinstance(model, Plant) else (None, model)
+    check_robot("problem", (robot,))
+    if not robot.nv or not compilable(robot):
+        raise ModelError(f"{robot.name} has {len(robot.bodies)} bodies: none that moves, or too many to write out.")
+    start = _start(robot, plant, q0, v0)
+    matrix, names = _actuation(robot, actuated) if plant is None else _commands(plant, actuated)
+    low, high = command_ranges(plant) if plant and limits is None else _bounds(robot, matrix, names, limits)
     lists = _listed(running, Cost), _listed(terminal, Cost)
     held = _listed(constraints, Constraint), _listed(terminal_constraints, Constraint)
     if not (lists[0] or lists[1]):
         raise PhistarError("A problem without costs has no best motion; give running or terminal costs.")
-    return Problem(model, *start, _lengths(dt, steps), *lists, *held, matrix, low, high, passive)
+    return Problem(robot, *start, _lengths(dt, steps), *lists, *held, matrix, low, high, passive, plant)
+
+
+def _start(model: Model, plant: Plant | None, q0: Any, v0: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The state from which a problem starts, checked."""
+    if plant is not None:
+        q0, v0 = (known if given is None else given for given, known in zip((q0, v0), plant.state()[:2], strict=True))
+    elif q0 is None:
+        raise ShapeError("A problem starts from one finite state: q0 (nq,) was not given.")
+    start = model.checked_q(q0, "q0"), model.checked(np.zeros(model.nv) if v0 is None else v0, model.nv, "v0")
+    if any(x.ndim != 1 or not np.isfinite(x).all() for x in start):
+        raise ShapeError("A problem starts from one finite state: q0 (nq,), v0 (nv,).")
+    return start
+
+
+def _commands(plant: Plant, actuated: Any) -> tuple[np.ndarray, list[str]]:
+    """The joint forces of a plant's commands, and their actuators' names."""
+    if actuated is not None:
+        raise PhistarError("The controls of a plant are the commands of its actuators; plant.actuate(…) says which.")
+    if not plant.nu:
+        raise PhistarError("The plant has no actuators, so that nothing can be decided; plant.actuate(…) adds some.")
+    return force_map(plant), [each.name for each in plant.actuators for _ in range(each.entries)]
 
 
 def _listed(given: Any, kind: type) -> tuple[Any, ...]:

@@ -107,8 +107,7 @@ def _plain_cost(at: Iterate, running: _Multipliers, terminal: _Multipliers) -> f
 
 
 def _solution(problem: Problem, at: Iterate, reason: str, worst: float, cost: float) -> Solution:
-    gains = np.zeros((problem.steps, problem.model.nv, 2 * problem.model.nv))
-    gains[:, list(problem.transition.places)] = at.sweep.table("K")
+    gains = np.matmul(problem.actuation, at.sweep.table("K"))
     told = reason or "the cost is least"
     tau = at.u @ problem.actuation.T
     gaps = float(np.abs(problem.transition.gaps(at.q, at.v, at.u, problem.h)).max())

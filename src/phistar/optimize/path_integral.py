@@ -25,7 +25,8 @@ from phistar.errors import PhistarError, ShapeError
 from phistar.optimize.control_problem import Problem
 from phistar.optimize.noise_pool import NoisePool
 from phistar.optimize.predictive import step_length
-from phistar.optimize.trials import Motions
+from phistar.optimize.trial_rows import Motions
+from phistar.optimize.trials import Trials
 from phistar.short_repr import short_repr
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import METHODS
@@ -46,6 +47,17 @@ class SampledMotions:
         return Memory(problem.model.nq + more, problem.model.nv, gains=gains, row=problem.controls, noted=more)
 
     @cached_property
+    def trials(self) -> Trials:
+        """The robot's step as instructions."""
+        found = self.problem.trials
+        if not isinstance(found, Trials):
+            raise PhistarError(
+                "Path-integral control samples motions of a robot inside one kernel, where a plant's steps are not: "
+                "give the problem the robot's model, or take ModelPredictiveControl."
+            )
+        return found
+
+    @cached_property
     def parameters(self) -> np.ndarray:
         """Targets and weights (p,), the same at every knot."""
         kernel = self.problem.running_kernel
@@ -57,19 +69,19 @@ class SampledMotions:
         return made
 
     def _control(self, x: Any, gains: Any, row: Any) -> dict[str, Any]:
-        q, _, _, v = self.problem.trials.split(x)
+        q, _, _, v = self.trials.split(x)
         u = traced(row)
         cost = self.problem.running_kernel.recorded(q, v, u, traced(gains))
         return {"u": np.matmul(self.problem.actuation, u), "noted": np.concatenate([cost, u])}
 
     def _finish(self, s: Any, noted: Any) -> dict[str, Any]:
-        q, cost, _, v = self.problem.trials.split(s)
+        q, cost, _, v = self.trials.split(s)
         place = Coordinates(self.problem.model).unit(np.asarray(q))
         return dict.fromkeys(("x", "y", "s"), np.concatenate([place, cost + noted[:1], noted[1:], v]))
 
     def _loop(self) -> TimeLoop:
         memory = self.memory
-        stage = recorded(memory, self.problem.trials.stage, ("x", "y", "s", "u", "clock"))
+        stage = recorded(memory, self.trials.stage, ("x", "y", "s", "u", "clock"))
         finish = recorded(memory, self._finish, ("s", "noted"))
         control = recorded(memory, self._control, ("x", "gains", "row"))
         return TimeLoop(memory, stage, finish, control, METHODS["euler"].weights)
@@ -182,7 +194,7 @@ class PathIntegral:
 
     def __post_init__(self) -> None:
         step_length(self.problem)
-        self._covariance  # noqa: B018, which says what is wrong with it
+        assert self.motions.trials and self._covariance is not None  # which say what is wrong with them
         if self.samples < 2 or self.rounds < 1 or not self.temperature > 0.0 or not 0.0 <= self.adapt <= 1.0:
             raise PhistarError(
                 "Path-integral control needs two samples, a round, a positive temperature, 0 ≤ adapt ≤ 1."

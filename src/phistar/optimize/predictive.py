@@ -75,12 +75,13 @@ class ModelPredictiveControl:
         return None
 
     def command(self, memory: Plan | None, t: float, sensed: Mapping[str, Any]) -> tuple[Plan, Command]:
-        """The plan from the sensed q and v on, and its first joint forces."""
+        """The plan from the sensed q and v on, and its first joint forces, or a plant's first command."""
         problem = self.problem.starting_from(sensed["q"], sensed["v"])
         guess = problem.guess() if memory is None else _moved_on(memory, round((t - memory.t) / self.period))
         found = problem.solve(*guess, iterations=self.iterations, deadline=self.deadline)
+        first = found.tau[0] if problem.plant is None else found.u[0]
         facts = {"cost": found.cost, "iterations": float(found.iterations), "gaps": found.gaps}
-        return Plan(found.q, found.v, found.u, t), Command(found.tau[0], "tracking", facts=facts)
+        return Plan(found.q, found.v, found.u, t), Command(first, "tracking", facts=facts)
 
 
 def _moved_on(plan: Plan, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -46,9 +46,9 @@ class Iterate:
         problem = self.problem
         self.sweep = problem.sweep
         self.times = problem.times
-        self.rows = np.zeros((problem.steps, problem.trials.memory.row))
+        self.rows = np.zeros((problem.steps, problem.trials.rows.length))
         self.values = np.zeros((problem.steps, 1))
-        self.parts = problem.trials.parts(self.rows)
+        self.parts = problem.trials.rows.parts(self.rows)
         self.parts["low"][:] = np.maximum(problem.low, -BEYOND)
         self.parts["high"][:] = np.minimum(problem.high, BEYOND)
         self.gaps = problem.transition.gaps(self.q, self.v, self.u, problem.h)

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,20 +23,10 @@ from phistar.dynamics import forward_dynamics
 from phistar.model import Model
 from phistar.model.manifold import between
 from phistar.optimize.quadratic import CostKernel
+from phistar.optimize.trial_rows import Motions, TrialRows
 from phistar.sim.coordinates import Coordinates
 from phistar.sim.integrators import METHODS
 from phistar.sim.passive import Passive
-
-PARTS = ("u", "d", "low", "high", "q", "v", "K", "gap", "parameters")
-
-
-class Motions(NamedTuple):
-    """q (a, N + 1, nq), v (a, N + 1, nv), u (a, N, nu), and the running cost of each motion (a,)."""
-
-    q: np.ndarray
-    v: np.ndarray
-    u: np.ndarray
-    cost: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,25 +39,13 @@ class Trials:
     costs: CostKernel
 
     @cached_property
-    def sizes(self) -> dict[str, int]:
-        """How many numbers of a step's row each part has."""
-        nq, nv, nu = self.model.nq, self.model.nv, self.actuation.shape[1]
-        counts = {"u": nu, "d": nu, "low": nu, "high": nu, "q": nq, "v": nv, "K": 2 * nu * nv, "gap": 2 * nv}
-        return {name: counts.get(name, self.costs.rows[-1]) for name in PARTS}
-
-    def parts(self, rows: Any) -> dict[str, Any]:
-        """Views of the parts of rows (…, r)."""
-        return {name: rows[..., place] for name, place in self._places.items()}
-
-    @cached_property
-    def _places(self) -> dict[str, slice]:
-        edges = np.cumsum([0, *self.sizes.values()]).tolist()
-        return {name: slice(a, b) for name, (a, b) in zip(PARTS, pairwise(edges), strict=True)}
+    def rows(self) -> TrialRows:
+        return TrialRows(self.model, self.actuation.shape[1], self.costs.rows[-1])
 
     @cached_property
     def memory(self) -> Memory:
         more = 1 + self.actuation.shape[1]
-        return Memory(self.model.nq + more, self.model.nv, gains=1, row=sum(self.sizes.values()), noted=more)
+        return Memory(self.model.nq + more, self.model.nv, gains=1, row=self.rows.length, noted=more)
 
     def split(self, x: Any) -> tuple[Any, Any, Any, Any]:
         """q, the cost so far (1,), the controls before, and v of a state."""
@@ -77,7 +54,7 @@ class Trials:
 
     def _control(self, x: Any, gains: Any, row: Any) -> dict[str, Any]:
         q, _, _, v = self.split(x)
-        part, nv = self.parts(traced(row)), self.model.nv
+        part, nv = self.rows.parts(traced(row)), self.model.nv
         away = np.concatenate([between(self.model, part["q"], q), v - part["v"]])
         u = part["u"] + gains * part["d"] - np.matmul(part["K"].reshape(-1, 2 * nv), away)
         u = np.minimum(np.maximum(u, part["low"]), part["high"])
@@ -96,7 +73,7 @@ class Trials:
         """The next state, less what is kept of the gap; the cost with this step's; its controls."""
         coordinates, nv = Coordinates(self.model), self.model.nv
         q, cost, _, v = self.split(s)
-        left = self.parts(traced(row))["gap"] * (gains - 1.0)
+        left = self.rows.parts(traced(row))["gap"] * (gains - 1.0)
         q = coordinates.unit(coordinates.moved(coordinates.unit(np.asarray(q)), left[:nv]))
         return dict.fromkeys(("x", "y", "s"), np.concatenate([q, cost + noted[:1], noted[1:], v + left[nv:]]))
 
