@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from phistar.array_types import Array
+from phistar.backends.links.link_sizes import link_rows
 from phistar.backends.links.values import Links, has_rotors, links_at
+from phistar.backends.links.wide import tree_links
 from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.errors import ModelError, ShapeError
 from phistar.estimation.link_arrays import over_links, require_joints
@@ -26,7 +28,7 @@ from phistar.model.spanning import require_rigid
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
-from phistar.spatial import force_transform
+from phistar.spatial import force_transform, times
 from phistar.stated import states
 
 
@@ -197,6 +199,7 @@ def sample_link_forces(model: Model, q: Any, count: int, rng: np.random.Generato
     Returns
     -------
     (count, n, 6)
+        Of robots that bend (count, n, w), with the widest link's w = 6 + m.
 
     Examples
     --------
@@ -204,23 +207,34 @@ def sample_link_forces(model: Model, q: Any, count: int, rng: np.random.Generato
     >>> ps.estimation.sample_link_forces(arm, np.zeros(6), 1000, np.random.default_rng(0)).shape
     (1000, 6, 6)
     """
-    white = _white_forces("sample_link_forces", model, count, rng)
+    white = _white_forces("sample_link_forces", model, q, count, rng)
     if free_base and model.parents.count(-1) != 1:
         raise ModelError(f"{model.name} has {model.parents.count(-1)} base links; a bridge is tied down at one.")
     return over_links(model, (_bridged if free_base else _carried)(model, q, white), columns=False)
 
 
-def _white_forces(name: str, model: Model, count: int, rng: np.random.Generator) -> np.ndarray:
-    """w, (count, 6n), with covariance M(k) link by link."""
+def _white_forces(name: str, model: Model, q: Any, count: int, rng: np.random.Generator) -> np.ndarray:
+    """w, (count, Σw), with covariance M(k) link by link; of bodies that bend, with forces on their modes first."""
     check_robot(name, (model,))
     require_tree(model, name)
-    require_rigid(model, name)
+    if model.embedding is not None:
+        require_rigid(model, name)
     require_joints(model)
     if has_rotors(model):
         raise ModelError(f"{model.name} has gyroscopic rotors, which no white noise is like.")
-    n = len(model.bodies)
-    factors = np.stack([mass_factor(model, k) for k in range(n)])
-    return np.matmul(factors, rng.normal(size=(count, n, 6, 1))).reshape(count, 6 * n)
+    links, rows = tree_links(model, model.checked_q(q)), link_rows(model, "links")
+    white = np.split(rng.normal(size=(count, sum(rows))), np.cumsum(rows)[:-1], axis=-1)
+    made = [
+        times(_bent_factor(links.mass(k)) if body.modes else mass_factor(model, k), own)
+        for k, (body, own) in enumerate(zip(model.bodies, white, strict=True))
+    ]
+    return np.concatenate(made, axis=-1)
+
+
+def _bent_factor(mass: np.ndarray) -> np.ndarray:
+    """F with FF* = M(k) of a body that bends, (w, w): a line beam has no inertia about its axis."""
+    values, axes = np.linalg.eigh(mass)
+    return axes * np.sqrt(np.maximum(values, 0.0))
 
 
 def sample_joint_forces(model: Model, q: Any, count: int, rng: np.random.Generator) -> Array:
@@ -248,5 +262,5 @@ def sample_joint_forces(model: Model, q: Any, count: int, rng: np.random.Generat
     >>> ps.estimation.sample_joint_forces(arm, q, 1000, np.random.default_rng(0)).shape
     (1000, 6)
     """
-    white = _white_forces("sample_joint_forces", model, count, rng)
+    white = _white_forces("sample_joint_forces", model, q, count, rng)
     return propagated(model, q, white) + np.sqrt(model.armature) * rng.normal(size=(count, model.nv))
