@@ -142,7 +142,7 @@ def forward_dynamics_derivatives(model: Model, q: Any, v: Any, tau: Any) -> Forw
     True
     """
     if model.loops:
-        return ForwardDynamicsDerivatives(*closed_derivatives(model, q, v, tau))
+        return ForwardDynamicsDerivatives(*closed_derivatives(model, q, v, tau, _inverse))
     return ForwardDynamicsDerivatives(*_forward(model, q, v, tau))
 
 
@@ -319,7 +319,7 @@ def _linearized_at(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) 
 def _linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray]:
     """A and B; of long robots the tables of the statements are written to where they stand in these."""
     if model.loops:
-        return side_by_side(model, q, v, closed_derivatives(model, q, v, tau))
+        return side_by_side(model, q, v, closed_derivatives(model, q, v, tau, _inverse))
     if not _tables.is_long(model):
         return _linearized(model, q, v, tau)
     q, v = batched(model, q, v)

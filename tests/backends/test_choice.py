@@ -6,10 +6,11 @@ import pytest
 import phistar as ps
 from phistar.backends import kernel
 from phistar.backends.choice import PAIRS, ROLLED, SCHEDULES, SHORT_ROBOT, TRACED, VARIABLE, WRITTEN, Candidate
+from phistar.backends.executor import StatementCounts
 from phistar.backends.executor import chosen as choose
 from phistar.backends.kernel import trace_statements
-from phistar.backends.programs.derivations import ARTICULATED
 from phistar.derivatives import RECORDED
+from phistar.loops.equations import free_motion
 from tests.trees import relative
 
 ARM, CHAIN = ps.chain(6), ps.chain(20)
@@ -126,7 +127,16 @@ def test_where_one_form_is_far_too_long_no_other_is_counted(monkeypatch):
     made = trace_statements
     whole = statements.tally_within(10**6)
     assert len(traced) == len(statements.forms()) > 1
-    last = traced[-1]
     traced.clear()
-    found = ps.forward_dynamics.wanted(ps.chain(14), ())[0].tally_within(10**6, 1.0, (ARTICULATED, last))
-    assert traced == [last] and found.operations >= whole.operations
+    again = ps.forward_dynamics.wanted(ps.chain(14), ())[0]
+    found = again.tally_within(10**6, 1.0, again.forms()[::-1])
+    assert traced == [again.forms()[-1].taken] and found.operations >= whole.operations
+
+
+def test_forms_far_longer_link_by_link_are_not_counted_written_out(monkeypatch):
+    statements, traced = free_motion.wanted(CHAIN, ("tip",))[0], []
+    monkeypatch.setattr(kernel, "trace_statements", lambda each, most: traced.append(each.taken) or made(each, most))
+    made = trace_statements
+    found = StatementCounts(statements).written_out(10**6, float("inf"))
+    assert 1 < len(traced) < len(statements.forms())
+    assert found.operations == min(made(each)[0].operations for each in statements.forms())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.backends.choice import TRACED
 from phistar.loops.assembly import closure_rows
 from tests.loops.mechanisms import four_bar, two_arms
 
@@ -66,3 +67,49 @@ def test_the_linearization_of_a_closed_mechanism_is_made_of_them():
     np.testing.assert_array_equal(made.A[3:], np.concatenate([parts.dq, parts.dv], axis=1))
     np.testing.assert_array_equal(made.A[:3], np.concatenate([np.zeros((3, 3)), np.eye(3)], axis=1))
     np.testing.assert_array_equal(made.B, np.concatenate([np.zeros((3, 3)), parts.dtau]))
+
+
+def long_arm_with_a_parallelogram(links=38):
+    """An arm that carries a parallelogram: a loop of three of its many joints."""
+    builder, above = ps.ModelBuilder("long arm"), "world"
+    inertia = ps.Inertia(1.0, (0.1, 0.02, 0.03), 0.01 * np.eye(3))
+    for k in range(links):
+        axis = ((0, 0, 1), (0, 1, 0), (1, 0, 0))[k % 3]
+        builder.body(f"a{k}", above, ps.Revolute(axis), ps.Pose(xyz=(0.2, 0.05, 0.0)), inertia)
+        above = f"a{k}"
+    builder.body("b", above, ps.Revolute(), ps.Pose(), inertia)
+    builder.body("c", "b", ps.Revolute(), ps.Pose(xyz=(0, 0.2, 0)), inertia)
+    builder.body("d", above, ps.Revolute(), ps.Pose(xyz=(0.3, 0, 0)), inertia)
+    builder.frame("e", "c", ps.Pose(xyz=(0.3, 0, 0)))
+    builder.frame("f", "d", ps.Pose(xyz=(0, 0.2, 0)))
+    builder.loop("closed", "e", "f", joint=ps.Revolute())
+    return builder.build()
+
+
+@pytest.mark.slow
+def test_derivatives_of_long_mechanisms_hold_along_their_motion():
+    model = long_arm_with_a_parallelogram()
+    assert len(model.bodies) > TRACED
+    rng = np.random.default_rng(3)
+    q = ps.assemble(model, 0.3 * rng.standard_normal(model.nq))
+    v = ps.loops.assemble_velocity(model, q, rng.standard_normal(model.nv))
+    tau, zero = rng.standard_normal(model.nv), np.zeros(model.nv)
+    made = ps.forward_dynamics_derivatives(model, q, v, tau)
+    for which, along in enumerate((v, v, tau)):
+        direction = [zero, zero, zero]
+        direction[which] = along / np.linalg.norm(along)
+        want = differences(model, q, v, tau, direction)
+        np.testing.assert_allclose(made[which] @ direction[which], want, atol=1e-6 * max(1.0, np.abs(want).max()))
+
+
+def test_a_loop_through_too_many_joints_is_refused_by_name():
+    builder, inertia = ps.ModelBuilder("ring"), ps.Inertia(1.0, (0.05, 0.0, 0.0), 0.01 * np.eye(3))
+    for k in range(TRACED + 2):
+        joint = ps.Revolute((0, 1, 0) if k % 2 else (0, 0, 1))
+        builder.body(f"a{k}", f"a{k - 1}" if k else "world", joint, ps.Pose(xyz=(0.1, 0, 0)), inertia)
+    builder.frame("end", f"a{TRACED + 1}", ps.Pose(xyz=(0.1, 0, 0)))
+    builder.frame("wall", "world", ps.Pose(xyz=(0.1 * (TRACED + 3), 0, 0)))
+    builder.loop("shut", "end", "wall", joint=ps.Spherical())
+    zero = np.zeros(TRACED + 2)
+    with pytest.raises(ps.StatementError, match=rf"shut of ring goes through {TRACED + 2} joints.*model\.tree"):
+        ps.forward_dynamics_derivatives(builder.build(), zero, zero, zero)

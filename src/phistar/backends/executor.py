@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from phistar.backends.choice import PAIRS, ROLLED, WRITTEN, Choice, Tally, candidates, choose
+from phistar.backends.choice import FORMS_DIFFER, PAIRS, ROLLED, WRITTEN, Choice, Tally, candidates, choose
 from phistar.backends.kernel import Kernel, Statements, compile_statements, units_of
 from phistar.backends.machine.rows import Signature
 from phistar.backends.pairwise.pair_kernel import PairKernel, pair_kernel
@@ -60,11 +60,11 @@ class StatementCounts:
         return self.wanted.key
 
     @cached_property
-    def _rolled(self) -> Tally | None:
-        return min(rolled_tallies(self.wanted), key=lambda each: each.operations, default=None)
+    def _rolled(self) -> list[Tally]:
+        return sorted(rolled_tallies(self.wanted), key=lambda each: each.operations)
 
     def link_by_link(self) -> Tally | None:
-        return self._rolled
+        return self._rolled[0] if self._rolled else None
 
     def pair_by_pair(self) -> Tally | None:
         found = _pairs(self.wanted)
@@ -73,8 +73,11 @@ class StatementCounts:
     def written_out(self, most: int | None, hopeless: float) -> Tally | None:
         if most is None:
             return self.wanted.tallies[0]
-        first = (self._rolled.form, self._rolled.taken) if self._rolled is not None else (self.wanted.form, ())
-        return self.wanted.tally_within(most, hopeless, first)
+        rolled = {(each.form, each.taken): each.operations for each in self._rolled}
+        far = FORMS_DIFFER * min(rolled.values(), default=0)
+        counted = [(rolled.get((each.form, each.taken), 0), each) for each in self.wanted.forms()]
+        near = sorted((x for x in counted if x[0] <= far), key=lambda x: x[0] or far)
+        return self.wanted.tally_within(most, hopeless, [each for _, each in near])
 
 
 def rolled_tallies(wanted: Statements) -> list[Tally]:

@@ -97,12 +97,12 @@ class Statements:
         return {(each.form, each.taken): trace_statements(each) for each in self.forms()}
 
     def tally_within(
-        self, most: int, hopeless: float = math.inf, first: tuple[str, Taken] = (ARTICULATED, ())
+        self, most: int, hopeless: float = math.inf, forms: Sequence[Statements] | None = None
     ) -> Tally | None:
-        """Operations of the form that has fewest of those with at most so many instructions, dead ones included; where
-        one, tried in the order from `first` on, has more operations than are of use, of those tried so far."""
+        """Operations of the form that has fewest of some with at most so many instructions, dead ones included; where
+        one has more operations than there is hope with, of those before it."""
         found, many = {}, False
-        for each in sorted(self.forms(), key=lambda each: (each.form, each.taken) != first):
+        for each in self.forms() if forms is None else forms:
             with unless_too_long():
                 made = found[each.form, each.taken] = trace_statements(each, most)
                 many = made[0].operations > hopeless

@@ -2,12 +2,16 @@
 
     ρ₁ = ID(q, v, θ̈) − A*λ − T = 0,   ρ₂ = Aθ̈ + Ȧθ̇ = 0
 
-so that ℳ δθ̈ − A* δλ = δT − δρ₁ and A δθ̈ = −δρ₂, where δρ is at fixed θ̈ and λ: the recorded statements of ρ,
-differentiated instruction by instruction along q (tangent), v and θ̈.
+so that ℳ δθ̈ − A* δλ = δT − δρ₁ and A δθ̈ = −δρ₂, where δρ is at fixed θ̈ and λ. How ID changes is the spanning tree's,
+for trees of any size. A closure compares two frames as the one sees the other, so that A*λ and Aθ̈ + Ȧθ̇ of it hang on
+the joints between them alone: recorded for each loop by itself and differentiated instruction by instruction along q
+(tangent), v and θ̈.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,45 +19,102 @@ import numpy as np
 from phistar.backends.choice import TRACED, compilable
 from phistar.backends.traces.differentiate import matrix, tangent_map, tangents, values_of
 from phistar.compiled import CompiledFunction, compile
-from phistar.dynamics import forward_kinematics, frame_load, inverse_dynamics
+from phistar.dynamics import forward_kinematics, frame_load
 from phistar.errors import StatementError
-from phistar.loops.closure import closures, loop_frames, row_count
+from phistar.loops.closure import closures, loop_frames, loop_slices, row_count
 from phistar.loops.effective import generalized_inverse
 from phistar.loops.equations import equations, frame_acceleration
 from phistar.loops.forward import solved_motion
 from phistar.model import Model
+from phistar.model.parts import Body, CoupledJoints, Frame, Loop
 from phistar.recording import record
+from phistar.spatial.inertia import MASSLESS
 
 
-def closed_derivatives(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """∂θ̈/∂q (tangent), ∂θ̈/∂v and ∂θ̈/∂τ, each (…, nv, nv).
+def closed_derivatives(
+    model: Model, q: Any, v: Any, tau: Any, free_slopes: Callable[..., tuple[np.ndarray, ...]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """∂θ̈/∂q (tangent), ∂θ̈/∂v and ∂θ̈/∂τ, each (…, nv, nv); `free_slopes(tree, q, v, θ̈)` are those of the tree's ID.
 
     Where closures are redundant, along q and v that keep them closed; elsewhere θ̈ is not defined by them.
     """
+    slopes = [_loop_slopes(model, loop, _between(model, loop)) for loop in model.loops]
     made = equations(model, q, v, tau)
     motion = solved_motion(model, q, made)
-    slopes = _slopes(model)(q, v, motion.acceleration, motion.forces)
+    q, v = model.checked_q(q), model.checked(v, model.nv, "v")
+    free = free_slopes(model.tree, q, v, motion.acceleration)
+    upper, lower = _all_slopes(model, slopes, (q, v, motion.acceleration, motion.forces), free)
     nv = model.nv
-    upper, lower = slopes[..., :nv, :], slopes[..., nv:, :]
     mass, rows = upper[..., 2 * nv :], lower[..., 2 * nv :]
     sides = np.concatenate([-upper[..., : 2 * nv], np.broadcast_to(np.eye(nv), mass.shape)], axis=-1)
     falling = np.concatenate([lower[..., : 2 * nv], np.zeros((*lower.shape[:-1], nv))], axis=-1)
-    free = np.linalg.solve(mass, sides)  # as though the loops were cut
+    cut = np.linalg.solve(mass, sides)  # as though the loops were cut
     across = np.linalg.solve(mass, np.swapaxes(rows, -1, -2))
     inverse = generalized_inverse(made.matrix, made.scale)
-    found = free - across @ (inverse @ (rows @ free + falling))
+    found = cut - across @ (inverse @ (rows @ cut + falling))
     return found[..., :nv], found[..., nv : 2 * nv], found[..., 2 * nv :]
 
 
-def _slopes(model: Model) -> CompiledFunction:
-    """∂ρ/∂(q, v, θ̈), (…, nv + m, 3nv), as machine code that is kept on the model."""
-    if not compilable(model):
+def _all_slopes(
+    model: Model, slopes: list[CompiledFunction], at: tuple[np.ndarray, ...], free: tuple[np.ndarray, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """∂ρ₁ and ∂ρ₂ by (q, v, θ̈), (…, nv, 3nv) and (…, m, 3nv), at q, v, θ̈ and λ."""
+    q, v, a, forces = at
+    upper = np.concatenate(free, axis=-1)
+    lower = np.zeros((*upper.shape[:-2], row_count(model), upper.shape[-1]))
+    for loop, rows, function in zip(model.loops, loop_slices(model).values(), slopes, strict=True):
+        bodies = _between(model, loop)
+        rates = np.concatenate([np.arange(model.nv)[model.joints[k].v_slice] for k in bodies])
+        places = np.concatenate([np.arange(model.nq)[model.joints[k].q_slice] for k in bodies])
+        made = function(q[..., places], v[..., rates], a[..., rates], forces[..., rows])
+        columns = np.concatenate([i * model.nv + rates for i in range(3)])
+        upper[..., rates[:, None], columns] += made[..., : len(rates), :]
+        lower[..., rows, columns] = made[..., len(rates) :, :]
+    return upper, lower
+
+
+def _between(model: Model, loop: Loop | CoupledJoints) -> list[int]:
+    """The bodies whose joints a closure hangs on: those of one way from the base to its frames and not of the other."""
+    if isinstance(loop, CoupledJoints):
+        names = (loop.joint_a, loop.joint_b)
+        return sorted({joint.body for joint in model.joints if joint.name in names})
+    ways = []
+    for end in (loop.frame_a, loop.frame_b):
+        body = model.frame(end).body
+        ways.append(set[int]())
+        while body >= 0:
+            ways[-1].add(body)
+            body = model.parents[body]
+    return sorted(ways[0] ^ ways[1])
+
+
+def _loop_slopes(model: Model, loop: Loop | CoupledJoints, bodies: list[int]) -> CompiledFunction:
+    """∂(−A*λ, Aθ̈ + Ȧθ̇)/∂(q, v, θ̈) of one closure, as machine code that is kept on the model; loops alike share it."""
+    alone = model.kept(("closed alone", loop.name), lambda: _alone(model, loop, bodies))
+    if not compilable(alone):
         raise StatementError(
-            f"{model.name} is too long for the derivatives of its closed motion: they are compiled for at most "
-            f"{TRACED} bodies. The spanning tree's are had with model.tree."
+            f"Loop {loop.name} of {model.name} goes through {len(bodies)} joints; derivatives of closed motion are "
+            f"compiled for loops through at most {TRACED}. The spanning tree's are had with model.tree."
         )
-    rows = {"forces": row_count(model)}
-    return model.kept("closed_slopes", lambda: compile(_recorded_slopes(model), model, rows=rows))
+    rows = {"forces": loop.rows}
+    return model.kept(("closed slopes", alone.key), lambda: compile(_recorded_slopes(alone), alone, rows=rows))
+
+
+def _alone(model: Model, loop: Loop | CoupledJoints, bodies: list[int]) -> Model:
+    """The mechanism of one closure's joints, on what carries them all as though it were the world."""
+    number, made, nq, nv = {k: i for i, k in enumerate(bodies)}, list[Body](), 0, 0
+    for i, k in enumerate(bodies):
+        body, kind = model.bodies[k], model.joints[k].kind
+        own = slice(nq, nq + kind.nq), slice(nv, nv + kind.nv)
+        joint = replace(body.joint, name=f"joint{i}", body=i, q_slice=own[0], v_slice=own[1])
+        made.append(Body(f"link{i}", number.get(body.parent, -1), joint, body.placement, MASSLESS))
+        nq, nv = nq + kind.nq, nv + kind.nv
+    if isinstance(loop, CoupledJoints):
+        ends = [f"joint{number[model.joint(x).body]}" if x is not None else None for x in (loop.joint_a, loop.joint_b)]
+        return Model("loop", tuple(made), (), (CoupledJoints("loop", ends[0] or "", ends[1], loop.joint),))
+    ends = [model.frame(end) for end in (loop.frame_a, loop.frame_b)]
+    frames = tuple(Frame(name, number.get(x.body, -1), x.placement) for name, x in zip("ab", ends, strict=True))
+    return Model("loop", tuple(made), frames, (Loop("loop", "a", "b", loop.joint),))
 
 
 def _recorded_slopes(model: Model) -> Any:
@@ -70,7 +131,7 @@ def _recorded_slopes(model: Model) -> Any:
 
 
 def _residuals(model: Model) -> Any:
-    """ρ₁ but for T, and ρ₂, of a state, an acceleration and closing forces."""
+    """−A*λ and ρ₂ of a state, an acceleration and closing forces."""
     tree, frames = model.tree, loop_frames(model)
 
     def residuals(q: Any, v: Any, a: Any, forces: Any) -> np.ndarray:
@@ -84,6 +145,6 @@ def _residuals(model: Model) -> Any:
             held = np.matmul(np.swapaxes(on_frames, -1, -2), forces)
             pull = pull + frame_load(tree, q, {frame: held[6 * i : 6 * i + 6] for i, frame in enumerate(frames)})
         falling = np.matmul(on_frames, moved["at_frames"]) + np.matmul(on_rates, a) + found.drift
-        return np.concatenate([inverse_dynamics(tree, q, v, a) - pull, falling])
+        return np.concatenate([-pull, falling])
 
     return residuals

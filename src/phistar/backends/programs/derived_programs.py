@@ -47,20 +47,20 @@ def derived_program(
 
 
 def forms_offered(nodes: Nodes, symbols: Symbols, setting: Setting, matrix: bool) -> tuple[tuple[str, Taken], ...]:
-    """The forms of statements that take the same arguments: of several statements all combinations where these are few,
-    else those in which one statement has another form; last by composite bodies, where something is inverted (R87,
-    Fig. 4)."""
+    """The forms of statements that have other sweeps and the same arguments: of several statements all combinations
+    where these are few, else those in which one statement has another form; last by composite bodies, where something
+    is inverted (R87, Fig. 4)."""
     offers = [len(offered(node, symbols, setting, matrix)) for _, node in nodes]
     if math.prod(offers) <= MOST_COMBINED:
         combined = list(itertools.product(*(range(n) for n in offers)))
     else:
         combined = [tuple(j * (i == k) for i in range(len(offers))) for k, n in enumerate(offers) for j in range(n)]
-    arguments = set(derived_program(nodes, symbols, setting, matrix, ARTICULATED).inputs)
-    others = [
-        taken
-        for taken in combined
-        if any(taken) and set(derived_program(nodes, symbols, setting, matrix, ARTICULATED, taken).inputs) == arguments
-    ]
+    first = derived_program(nodes, symbols, setting, matrix, ARTICULATED)
+    known: dict[Program, Taken] = {first: ()}
+    for taken in filter(any, combined):
+        program = derived_program(nodes, symbols, setting, matrix, ARTICULATED, taken)
+        if set(program.inputs) == set(first.inputs):
+            known.setdefault(program, taken)
     inverts = any(isinstance(x, Inverse) for _, node in nodes for x in inverses(node))
     composite = [(COMPOSITE, ())] if inverts else []
-    return (ARTICULATED, ()), *((ARTICULATED, taken) for taken in others), *composite
+    return *((ARTICULATED, taken) for taken in known.values()), *composite
