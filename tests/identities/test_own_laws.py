@@ -91,3 +91,20 @@ def test_a_law_that_leads_in_circles_with_another_is_refused_when_it_is_declared
             return s.E @ s.phi @ s.K, s.E @ s.phi @ s.G - s.E @ s.G
 
     assert base_sees_gains in LAWS and len([law for law in LAWS if law.own]) == 1
+
+
+def test_a_bare_decorator_takes_the_function_and_checks_it():
+    """It was taken for a citation, and nothing was checked."""
+    with pytest.raises(ps.StatementError, match="no_noise is false"):
+
+        @ps.law
+        def no_noise(s):
+            return s.psi @ s.G, s.G
+
+    @ps.law
+    def gain_seen_from_the_base(s):
+        return s.E @ s.phi @ s.G, s.E @ (s.G + s.phi @ s.K)
+
+    assert gain_seen_from_the_base in LAWS
+    with pytest.raises(ps.StatementError, match="citation in words"):
+        ps.law(3)

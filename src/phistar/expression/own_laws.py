@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 from phistar.backends.programs.derived_programs import derived_program
 from phistar.errors import StatementError
@@ -29,7 +29,14 @@ _REMEMBERED = (
 USES = ("choice", "always", "never")
 
 
-def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callable[[Any], tuple[Any, Any]]], Law]:
+Sides = Callable[[Any], tuple[Any, Any]]
+
+
+@overload
+def law(citation: Sides) -> Law: ...
+@overload
+def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Sides], Law]: ...
+def law(citation: str | Sides, *needs: str, as_rule: str = "choice") -> Law | Callable[[Sides], Law]:
     """Declare a law of one's own: left = right, for every mechanism that meets its needs.
 
     It is tried at once on random mechanisms and refused, with the counterexample, when it is false. From then on the
@@ -38,7 +45,7 @@ def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callab
     Parameters
     ----------
     citation : str
-        Where it is from.
+        Where it is from; `@ps.law` without it takes the function alone.
     *needs : str
         Side conditions: "serial", "tips", "one_frame", "no_armature", "nonredundant", "constant_axes".
     as_rule : {"choice", "always", "never"}
@@ -58,6 +65,10 @@ def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callab
     >>> gain_seen_from_the_base.name
     'gain_seen_from_the_base'
     """
+    if callable(citation):
+        return law("")(citation)
+    if not isinstance(citation, str):
+        raise StatementError(f'@ps.law({citation!r}): a law has a citation in words, @ps.law("my notes"), or none.')
     unknown = [need for need in needs if need not in SENTENCES]
     if unknown or as_rule not in USES:
         raise StatementError(
@@ -65,7 +76,7 @@ def law(citation: str, *needs: str, as_rule: str = "choice") -> Callable[[Callab
             f"{', '.join(unknown) or as_rule} is none of them."
         )
 
-    def declare(statement: Callable[[Any], tuple[Any, Any]]) -> Law:
+    def declare(statement: Sides) -> Law:
         name = statement.__name__
         if any(known.name == name for known in LAWS):
             raise StatementError(f"There is a law {name} already; give yours another name.")
@@ -83,7 +94,7 @@ def forget_derivations() -> None:
         remembered.cache_clear()
 
 
-def _check(name: str, statement: Callable[[Any], tuple[Any, Any]], needs: tuple[str, ...], always: bool) -> None:
+def _check(name: str, statement: Sides, needs: tuple[str, ...], always: bool) -> None:
     """Refuse a law that is ill-typed, false, or that would rewrite without end."""
     told = dict.fromkeys(needs, True)
     setting: Setting = replace(TREE, **told)
