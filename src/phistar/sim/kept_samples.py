@@ -18,29 +18,31 @@ def take_samples(world: World, session: Session) -> list[dict[str, Any]]:
     width = k.SAMPLE_FLOATS + model.nq + model.nv
     table = tables["samples"][: count * width].reshape(count, width).copy()
     counts = tables["sample_counts"][:count].tolist()
+    pushed, met = (int(wholes[column]) for column in (k.KEPT_PUSHING, k.KEPT_MET))
     number, sign = world.pair_numbers
+    a, b = tables["kept_shapes"][:pushed].T
+    places, given = tables["kept_pushing"][:pushed].copy(), tables["kept_met"][:met].copy()
+    often = np.repeat(1.0 / table[:, k.SAMPLE_PART], tables["sample_counts"][:count, 0])
+    axes = places[:, 3:12].reshape(-1, 3, 3)[:, [1, 2, 0]]
+    force = np.einsum("nk,nki->ni", places[:, 12:], axes) * (often * sign[a, b])[:, None]
+    normal, pushing_pair, moment = places[:, 14] * often, number[a, b], np.zeros((pushed, 3))
+    met_pair = number[tuple(tables["kept_met_shapes"][:met].T)]
     rows, pushed, met = [], 0, 0
     for sample, (pushing, meeting) in zip(table, counts, strict=True):
         own, pairs = slice(pushed, pushed + pushing), slice(met, met + meeting)
         pushed, met = own.stop, pairs.stop
-        a, b = tables["kept_shapes"][own].T
-        places = tables["kept_pushing"][own]
-        often = 1.0 / sample[k.SAMPLE_PART]
-        axes = places[:, 3:12].reshape(-1, 3, 3)[:, [1, 2, 0]]
-        force = np.einsum("nk,nki->ni", places[:, 12:], axes) * (often * sign[a, b])[:, None]
-        first, second = tables["kept_met_shapes"][pairs].T
         rows.append(
             {
                 "q": sample[k.SAMPLE_FLOATS : k.SAMPLE_FLOATS + model.nq],
                 "v": sample[k.SAMPLE_FLOATS + model.nq :],
-                "met_pair": number[a, b],
-                "met_normal": places[:, 14] * often,
-                "contact_pair": number[a, b],
-                "contact_point": places[:, :3].copy(),
-                "contact_vector": force,
-                "contact_moment": np.zeros((pushing, 3)),
-                "given_pair": number[first, second],
-                "given": tables["kept_met"][pairs].copy(),
+                "met_pair": pushing_pair[own],
+                "met_normal": normal[own],
+                "contact_pair": pushing_pair[own],
+                "contact_point": places[own, :3],
+                "contact_vector": force[own],
+                "contact_moment": moment[own],
+                "given_pair": met_pair[pairs],
+                "given": given[pairs],
                 "residual": float(sample[k.SAMPLE_RESIDUAL]),
                 "error": float(sample[k.SAMPLE_ERROR]),
                 "steps": int(sample[k.SAMPLE_STEPS]),

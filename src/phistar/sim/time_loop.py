@@ -60,9 +60,15 @@ class TimeLoop:
 
     def _motion(self, world: World, session: Session | None) -> Motion:
         timing = self.experiment.timing
-        motion = Motion(world, None, timing.rtol, timing.atol, session=session, into=self.driving.each_step)
+        into = None if self.is_alone else self.driving.each_step
+        motion = Motion(world, None, timing.rtol, timing.atol, session=session, into=into)
         motion.session.engine.counts[c.TELLING] = 1
         return motion
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing is told to the plant or read from it on the way, so that one compiled loop does it all."""
+        return self.experiment.is_unattended and not self.driving.outside.acts
 
     def rows(self) -> Iterator[Row]:
         """Run to the end, yielding each row as it is kept."""
@@ -74,7 +80,7 @@ class TimeLoop:
             self._sample()
             yield self.recorder.keep(self.moment, self.sensed)
         times, asked, kept = self.schedule
-        if self.experiment.is_unattended and not self.driving.outside.acts:
+        if self.is_alone:
             yield from self._unattended()
             return
         while self.reached + 1 < len(times) and self.moment.time < self.end:
