@@ -15,8 +15,7 @@ import pytest
 
 import phistar as ps
 from phistar.backends.machine import cache, compiler
-from phistar.backends.programs import program
-from phistar.backends.programs.program import program_of
+from phistar.backends.programs import derivations, derived_programs
 
 # Prints how many kernels were compiled, and a result.
 PROGRAM = """
@@ -332,11 +331,11 @@ def test_a_cache_that_has_grown_too_large_loses_what_was_least_lately_used(folde
 
 def test_a_second_robot_derives_nothing(folder, monkeypatch):
     """The program of a statement does not depend on the robot; another process, here another memory, finds it."""
-    program_of.cache_clear()
+    monkeypatch.setattr(derivations, "known", {})
     ps.forward_dynamics(ps.planar_chain(3), Q, Q, Q)
     derived = []
-    monkeypatch.setattr(program, "cheapest", lambda *given: derived.append(given))
-    program_of.cache_clear()
+    monkeypatch.setattr(derived_programs, "derived_program", lambda *given: derived.append(given))
+    monkeypatch.setattr(derivations, "known", {})
     four = np.append(Q, 0.1)
     found = ps.forward_dynamics(ps.planar_chain(4), four, four, four)
     assert derived == []
