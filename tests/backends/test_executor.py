@@ -45,9 +45,15 @@ MODULES = [
 
 def stated():
     modules = {name: import_module(f"phistar.{name}") for name in MODULES}
-    found = {f"{m}.{name}": x for m, module in modules.items() for name, x in vars(module).items()}
+    found = {f"{m}.{name}": x for m, module in modules.items() for name, x in _loaded(module).items()}
     own = {name: x for name, x in found.items() if isinstance(x, Stated)}
     return {name: x for name, x in own.items() if x.__module__[8:].startswith(name.rpartition(".")[0])}
+
+
+def _loaded(module):
+    """A module's names, also those that are loaded on first use."""
+    names = sorted(name for name in {*vars(module), *dir(module)} if not name.startswith("__"))
+    return {name: getattr(module, name) for name in names}
 
 
 STATED = stated()

@@ -28,7 +28,9 @@ from phistar.stated import Stated
 from tests.trees import mechanism
 
 REFERENCE = Path(__file__).parents[1] / "data" / "operations.json"
-STATED = {name: x for name, x in vars(dynamics).items() if isinstance(x, Stated)} | {"regressor": regressor}
+STATED = {name: x for name in dir(dynamics) if isinstance(x := getattr(dynamics, name), Stated)} | {
+    "regressor": regressor
+}
 WRITTEN = {
     "chain of 6": lambda: ps.chain(6),
     "chain of 16": lambda: ps.chain(16),
