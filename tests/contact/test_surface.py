@@ -38,7 +38,7 @@ def test_the_energy_of_a_gap_is_the_work_against_its_elastic_force():
     [
         ({"margin": 0.0}, "margin greater than 0; it was given 0.0"),
         ({"friction": -1.0}, "friction 0 or more"),
-        ({"restitution": 1.5}, "restitution above 0 and at most 1"),
+        ({"restitution": 1.5}, "restitution between 0 and 1"),
         ({"damping": np.nan}, "damping 0 or more"),
         ({"strength": "hard"}, "strength greater than 0; it was given 'hard'"),
         ({"restitution": 0.5, "pulls": True}, "it was given both"),

@@ -107,3 +107,21 @@ def test_contacts_of_shapes_with_one_name_act_on_their_own_bodies():
     run = ps.simulate(plant, 0.5)
     assert [pair for pair in run.contacts.pairs if "r/u:tip" in pair] == list(run.contacts.pairs)
     np.testing.assert_allclose(plant.contact_torques(run)[-1], [0.0, 19.62, 0.0], atol=1e-2)
+
+
+def test_a_run_whose_last_sample_takes_the_last_room_ends():
+    plant = plant_of([BOX, BOX], [(0, 0, 0.1), (0.2, 0, 0.1)])  # a dozen contacts in every sample, and room for so many
+    made = ps.simulate(plant, 0.5)
+    assert len(made) == 251 and (np.diff(made.t) > 0.0).all()
+    assert ps.simulate(plant, 0.126).t[-1] == pytest.approx(0.126)  # 64 samples, as many as are kept at once
+
+
+def test_the_audit_and_the_compiled_loop_of_a_plant_tell_the_same_run():
+    plant = plant_of([ps.Sphere(0.1), BOX], [(0, 0, 0.4), (0.5, 0, 0.11)])
+    plain, audited = ps.simulate(plant, 0.6), ps.simulate(plant, 0.6, audit=True)
+    np.testing.assert_allclose(plain.q, audited.q, atol=1e-9)  # forces settle to 1e-9
+    assert plain.contacts.pairs == audited.contacts.pairs and "energy" not in plain.signals
+    np.testing.assert_allclose(plain.contacts.normal, audited.contacts.normal, atol=1e-5)
+    np.testing.assert_allclose(plain.signals["impulse"], audited.signals["impulse"], atol=1e-8)
+    assert [event[1:] for event in plain.events] == [event[1:] for event in audited.events]
+    assert abs(audited.summary["energy_residual"]) < 1e-9 and audited.summary["numerical_loss"] > 0.0

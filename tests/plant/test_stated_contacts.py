@@ -85,6 +85,12 @@ def test_a_surface_that_pulls_has_a_normal_force_below_zero():
     np.testing.assert_allclose(made.contacts.force[1:6, 0, 2], pulled, rtol=1e-9)
 
 
+def test_a_restitution_of_zero_does_not_bounce():
+    made = ps.simulate(balls(ps.Surface(restitution=0.0), 0.2), 0.5)
+    landed = np.flatnonzero(made.contacts.normal[:, 0] > 0.0)[0]
+    assert made.q[landed:, 2].max() < 0.1025 and abs(made.v[-1, 5]) < 1e-3
+
+
 def test_the_books_of_a_step_close():
     """Energy changes by work less what the method loses, and what floats by impulses from outside."""
     plant = balls(ps.Surface(friction=0.5, patch=0.01), 0.15)

@@ -60,7 +60,7 @@ class Surface(Value):
         for name in ("damping", "friction", "bristle_damping", "patch"):
             self._check(name, "0 or more", lambda x: x >= 0.0)
         if self.restitution is not None:
-            self._check("restitution", "above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
+            self._check("restitution", "between 0 and 1", lambda x: 0.0 <= x <= 1.0)
             if self.pulls:
                 raise ModelError("A surface pulls, as WD89 prints the law, or has a restitution; it was given both.")
 

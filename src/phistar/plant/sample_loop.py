@@ -93,6 +93,7 @@ def too_fast(m: Arrays) -> bool:
 
 def through_samples(m: Arrays) -> None:
     """From sample to sample, up to the last one, to where touches change, or to where no more can be kept."""
+    m.course_wholes[ENDED] = ARRIVED  # also where the last one was kept before, as the last there was room for
     while m.course_wholes[NEXT_SAMPLE] <= m.course_wholes[LAST_SAMPLE]:
         m.course[UNTIL] = m.course_wholes[NEXT_SAMPLE] * m.course[SAMPLE_STEP]
         course(m)
