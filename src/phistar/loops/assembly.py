@@ -182,11 +182,13 @@ def _assembled(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, see
 
 
 def _starts(model: Model, q: np.ndarray, free: np.ndarray, attempts: int, seed: int) -> Any:
-    """The guess, then guesses scattered further and further from it."""
+    """The guess, then guesses whose joints are scattered further and further from it."""
     yield q
-    rng = np.random.default_rng(seed)
+    rng, moved = np.random.default_rng(seed), np.array(free)
+    for body in model.bodies:
+        moved[body.mode_slice] = False  # bodies are as bent as they are: modes are no angles
     for k in range(attempts):
-        yield model.integrate(q, free * rng.uniform(-1.0, 1.0, model.nv) * np.pi * (k + 1) / max(attempts, 1))
+        yield model.integrate(q, moved * rng.uniform(-1.0, 1.0, model.nv) * np.pi * (k + 1) / max(attempts, 1))
 
 
 def _descended(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:

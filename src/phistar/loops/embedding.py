@@ -32,7 +32,7 @@ from phistar.errors import InfeasibleError, ModelError
 from phistar.loops.assembly import assemble
 from phistar.loops.compound_links import CompoundLinks
 from phistar.loops.group_links import GroupLinks
-from phistar.loops.regular_position import EMPTY, NEARBY, closure_rank, regular_rows
+from phistar.loops.regular_position import EMPTY, closure_rank, regular_rows, shaken_joints
 from phistar.loops.tree_rates import (
     CLOSING_STEP,
     CLOSURE_ROWS,
@@ -278,7 +278,7 @@ def embedded(model: Model, independent: Sequence[str] | None = None, q: Any = No
     groups, choices, given = compound_links(model), [], q is not None
     q = _assembled(model, groups, model.checked_q(q) if given else model.neutral())
     wanted = {rate for name in independent or () for rate in _rates(model, name)}
-    shaken = model.tree.integrate(q, NEARBY * np.random.default_rng(0).standard_normal(model.tree.nv))
+    shaken = shaken_joints(model.tree, q, np.random.default_rng(0))
     links, others = tree_links(model.tree, q), tree_links(model.tree, shaken)
     for group in groups:
         own = GroupLinks(model, group, links)

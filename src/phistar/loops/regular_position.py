@@ -8,6 +8,7 @@ from phistar.backends.links.wide import tree_links
 from phistar.errors import InfeasibleError
 from phistar.loops.assembly import assemble
 from phistar.loops.group_links import GroupLinks
+from phistar.model import Model
 from phistar.model.compound import group_of
 
 EMPTY = 1e-9  # of the largest pivot: below it, a row or a rate adds nothing
@@ -45,11 +46,19 @@ def regular_rows(own: GroupLinks, shaken: GroupLinks, wanted: set[int], is_given
     return found
 
 
+def shaken_joints(tree: Model, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A position near another: joints moved a little, bodies as bent as they are, for modes have no common scale."""
+    change = NEARBY * rng.standard_normal(tree.nv)
+    for body in tree.bodies:
+        change[body.mode_slice] = 0.0
+    return tree.integrate(q, change)
+
+
 def _rows_near(own: GroupLinks, rng: np.random.Generator) -> np.ndarray | None:
     """Q at a closed position near the group's, or None where none was found."""
     model = own.model
     alone = group_of(model, range(len(model.bodies)), -1)
-    start = model.tree.integrate(own.q, NEARBY * rng.standard_normal(model.nv))
+    start = shaken_joints(model.tree, own.q, rng)
     try:
         return GroupLinks(model, alone, tree_links(model.tree, assemble(model, start))).rows
     except InfeasibleError:
