@@ -258,3 +258,25 @@ def test_half_the_step_moves_the_peak_force_by_what_the_scene_says(tmp_path):
     (tmp_path / "half.toml").write_text(text.replace("step = 0.004", "step = 0.002"), "utf-8")
     whole, half = (Scene.load(name).run(1).summary["peak_force"] for name in ("grapple", tmp_path / "half.toml"))
     assert stated - 0.5 < 100.0 * abs(half / whole - 1.0) <= stated
+
+
+def pushed(phase, force, seconds):
+    """The bundled grapple, its satellite pushed by a force [moment; force] for 0.2 s in the midst of a phase."""
+    found = ps.Scene.load("grapple")
+    when = next(each for each in found.run(11).summary["phases"] if each["name"] == phase)
+    content, start = copy.deepcopy(dict(found.content)), 0.5 * (when["start"] + when["end"])
+    content["disturbances"] = [{"frame": "satellite", "start": start, "duration": 0.2, "force": force}]
+    content["time"]["duration"] = min(start + seconds, 120.0)
+    return Scene(found.name, content, found.folder, found.where).run(11)
+
+
+def test_a_push_that_no_finger_feels_is_followed_and_the_body_captured():
+    result = pushed("wait", [0.4, 0.3, 0.0, 0.0, 0.0, 0.0], 120.0)
+    surprise = next(values for name, values in result.signals.items() if name.endswith("surprise"))
+    assert surprise.max() > 1.8  # its like is not seen where nothing pushes
+    assert result.summary["captured"], result.summary["missing"]
+
+
+def test_arms_on_their_way_turn_back_where_something_pushes_the_object():
+    phases = pushed("reach", [0.0, 0.0, 0.0, 16.0, 0.0, 10.0], 1.0).summary["phases"]
+    assert phases[-1]["name"] == "regroup" and phases[-1]["reason"].startswith("something pushed the object")

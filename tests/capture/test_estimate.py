@@ -48,7 +48,7 @@ def followed(sight, seconds, delay=0.0, rng=None, step=0.004, base=lambda t: STI
     for k in range(1, round(seconds / step) + 1):
         t = k * step
         seen = reading(truth(t - delay), base(t - delay), rng)
-        belief, spread, state, twist = sight.follow(belief, spread, seen, base(t), noises, times, np.zeros(3))
+        belief, spread, state, twist, _ = sight.follow(belief, spread, seen, base(t), noises, times, np.zeros(3))
     return state, twist, truth(t), unpacked(spread), belief
 
 

@@ -44,6 +44,8 @@ from phistar.spatial import to_quaternion
 ON_JOINTS = ("plan", "wait", "reach", "regroup", "retreat", "aborted")
 WATCHING = ("plan", "wait")
 TOUCH = (0.01, 0.001)  # rad and m: how well hands that press on their places tell where those are
+SURPRISING = 0.1  # s that the NIS of sightings is smoothed over,
+STARTLED = 1.8  # and from which on the object is taken to be pushed
 HESITATION = 0.2  # s between approach and touch, besides
 SETTLING = 0.5  # s after the body is to have stopped, before it is looked at whether it has
 
@@ -172,13 +174,18 @@ class CaptureController:
 
     def _sighted(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
         phase = memory.decision.phase
-        noises = self._noises["contact" if phase in UNTOUCHED and any(map(any, memory.touching)) else phase]
+        # Whatever pushes it, felt by fingers or not, the object no longer tumbles freely.
+        # On the last centimetres the base, where it floats, is jerked about, and sightings from it err with it.
+        startled = memory.surprise > STARTLED and phase != "approach"
+        pushed = phase in UNTOUCHED and (any(map(any, memory.touching)) or startled)
+        noises = self._noises["contact" if pushed else phase]
         seen = np.asarray(sensed[self.arms.layout.target_reading])
         times = np.array([t - memory.time, self.settings.delay])
-        belief, spread, state, twist = self.sight.follow(
+        belief, spread, state, twist, nis = self.sight.follow(
             memory.belief, memory.covariance, seen, self._base(sensed), noises, times, memory.center
         )
-        return memory._replace(belief=belief, covariance=spread, object=state, twist=twist)
+        surprise = memory.surprise + self.period / SURPRISING * (float(nis[0]) - memory.surprise)
+        return memory._replace(belief=belief, covariance=spread, object=state, twist=twist, surprise=surprise)
 
     def _planned(self, memory: Memory, t: float, sensed: Mapping[str, Any]) -> Memory:
         """A plan, where it is time to ask for one and there is one; while it waits, one that is made anew by what was

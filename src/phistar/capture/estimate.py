@@ -39,20 +39,22 @@ UNLIKE_A_BALL = 0.3  # standard deviation of an inertia's entries about those of
 OFF_CENTER = 0.1  # and of the mass centre about the origin of the body's frame, m
 MOST_UNLIKE = 0.95  # of the way to an inertia that no body can have
 NOISES, TIMES = 6, 2
+SEEN = 12.0  # numbers that a sighting tells, the mean of its NIS
 UNTOUCHED = ("plan", "wait", "reach", "approach", "regroup", "retreat", "aborted")  # as far as the plan goes
 PUSHING = ("contact", "coordinate", "back_off")
 
 
 class Sight(NamedTuple):
     """Compiled: follow(belief (39,), covariance (378,), seen (13,), base (13,), noises (6,), times (2,), center (3,)) →
-    belief and covariance h later, the object (18,) now in the world, and its twist (6,) as the base sees it;
+    belief and covariance h later, the object (18,) now in the world, its twist (6,) as the base sees it, and the
+    sighting's NIS over its mean (1,);
     carry(carrier (18,), coast (3,), base (13,)) → in the world, the carrier that is given in the base's axes, after it
     has coasted (see `paths.carried`).
 
     `times` are h and the delay, `center` the point of the body that is followed; see `noises`.
     """
 
-    follow: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+    follow: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
     carry: Callable[..., np.ndarray]
 
 
@@ -107,10 +109,10 @@ def first_sight(seen: np.ndarray, base: np.ndarray, settings: Settings) -> tuple
 def _follow(belief: Any, covariance: Any, seen: Any, base: Any, noises: Any, times: Any, center: Any) -> Any:
     h, delay = times[:1], times[1:2]
     before, P = propagated(Belief.of(belief), unpacked(covariance), h, noises[4:])
-    after, P, _ = sighted(before, P, seen, Base.of(base, delay), noises[:4])
+    after, P, nis = sighted(before, P, seen, Base.of(base, delay), noises[:4])
     state = as_carrier(after.later(delay), center)
     twist = in_base(state, base)[12:]
-    return {"belief_out": after.row, "covariance_out": packed(P), "state": state, "twist": twist}
+    return {"belief_out": after.row, "covariance_out": packed(P), "state": state, "twist": twist, "nis": nis / SEEN}
 
 
 def as_carrier(belief: Belief, center: Any) -> Any:

@@ -32,6 +32,7 @@ OF_ALL = (
     "time_to_start",
     "turn_doubt",
     "place_doubt",
+    "surprise",
     "path_left",
     "object_speed",
     "object_spin",
@@ -90,6 +91,7 @@ def facts_of(
     facts["attempts"] = float(memory.attempts)
     facts["time_to_start"] = plan.start - t if plan is not None else 0.0
     facts["turn_doubt"], facts["place_doubt"] = memory.doubt.tolist()
+    facts["surprise"] = memory.surprise
     facts["path_left"] = memory.decision.since + memory.lasting - t
     facts["object_spin"] = (spin[0] ** 2 + spin[1] ** 2 + spin[2] ** 2) ** 0.5
     facts["object_speed"] = (spin[3] ** 2 + spin[4] ** 2 + spin[5] ** 2) ** 0.5

@@ -22,6 +22,7 @@ class Memory(NamedTuple):
     twist: np.ndarray  # (6,) and as the base sees it move
     belief: np.ndarray  # (39,) of it at the last sighting, see `estimation.sighted_body`,
     covariance: np.ndarray  # (378,) and how well that is known
+    surprise: float  # NIS of the sightings of the last moment, over its mean: how little they are as was believed
     center: np.ndarray  # (3,) the point of it that is followed: its mass centre as the plan has it
     doubt: np.ndarray  # (2,) standard deviations on arrival, rad and m, that the plan was made with
     begun: bool  # whether it was seen
@@ -57,6 +58,7 @@ def first_memory(decision: State, rows: LawRows, settings: Settings, fingers: tu
         twist=six,
         belief=np.zeros(BELIEF_ROWS),
         covariance=np.zeros(PACKED),
+        surprise=1.0,
         center=np.zeros(3),
         doubt=np.zeros(2),
         begun=False,
