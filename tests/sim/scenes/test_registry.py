@@ -1,5 +1,6 @@
 """Laws and tasks by name: those of files, of code that the caller allows, and of others who register theirs."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -107,3 +108,8 @@ def test_a_law_of_ones_own_is_known_by_its_name(tmp_path):
 
 def test_a_scene_without_a_task_says_nothing_of_one():
     assert not {"captured", "reached", "outcome"} & ps.Scene.load("bouncing").run().summary.keys()
+
+
+def test_a_scene_imports_the_laws_that_it_names_and_no_others():
+    code = "import sys, phistar as ps; ps.Scene.load('bouncing'); sys.exit('phistar.capture' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
