@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import phistar as ps
+from phistar.plant.course_columns import SAMPLES_ROOM
 from tests.plants import plant_of
 
 
@@ -50,3 +51,9 @@ def test_servos_are_held_between_samples():
 def test_tolerances_that_are_none_are_refused(rtol):
     with pytest.raises(ps.PhistarError, match="rtol between 0 and 1"):
         ps.simulate(pile(), 0.1, rtol=rtol)
+
+
+@pytest.mark.parametrize("count", [SAMPLES_ROOM - 1, SAMPLES_ROOM, 2 * SAMPLES_ROOM])
+def test_runs_end_whether_or_not_their_last_sample_fills_the_tables(count):
+    run = ps.simulate(pile(), 1e-4 * count, step=1e-4)
+    assert len(run.t) == count + 1
