@@ -15,6 +15,9 @@ from tests.capture.grapple_layout import LAYOUT
 
 SCENES = ("grapple", "grapple-free")
 FOLLOW = Gains(turning=100.0, moving=100.0, turning_rate=20.0, moving_rate=20.0)
+NO_PUSH = (0.0, 0.0, 1.0, 1.0, 0.0)  # of the two hands, their weights in a squeeze, and the squeeze
+IDLE = np.array([0.0, 1.0, *[0.0] * 13, *NO_PUSH, *[0.0] * 6])
+SQUEEZE = 19  # its place in `now` of the law
 
 
 class Case:
@@ -78,7 +81,7 @@ def test_hands_get_the_accelerations_that_follow_their_references(case):
     carrier, paths, angles = some_paths(case)
     s = quintic(0.3, 2.0)
     progress = [[*(angle * part for part in s), *s] for angle in angles]
-    now = np.array([0.0, 1.0, 0.0, *progress[0], *progress[1], 0, 0, 0, *[0.0] * 6])
+    now = np.array([0.0, 1.0, 0.0, *progress[0], *progress[1], *NO_PUSH, *[0.0] * 6])
     model, rates, wanted = case.arms.model, [], []
     for hand, path, own in zip(case.arms.hands, paths, progress, strict=True):
         target, twist, change = reference(carried(carrier, now[:3]), path, np.array(own))
@@ -118,7 +121,7 @@ def test_joints_follow_their_way_whatever_the_hands_do(case):
     start = case.q[arms.coordinates]
     way = np.concatenate([start, start + 0.3, 0.1 * rng.standard_normal(12)])
     s, e = quintic(0.4, 3.0), leading_out(0.4, 3.0)
-    now = np.array([0.0, 1.0, 0.0, *[0.0] * 15, *s, *e])
+    now = np.array([0.0, 1.0, 0.0, *[0.0] * 12, *NO_PUSH, *s, *e])
     carrier, paths, _ = some_paths(case)
     smooth = np.concatenate([np.zeros(12), case.v[arms.driven]])
     made = case.made(case.readings, smooth, carrier, paths, way, Gains(task=0.0).row, now)
@@ -136,8 +139,8 @@ def test_a_squeeze_is_an_internal_force(case):
     carrier, paths, _ = some_paths(case)
     rest = Gains(task=0.0, joint_spring=0.0, joint_damping=1e-9)
     smooth = np.concatenate([np.zeros(12), case.v[arms.driven]])
-    idle, pressed = np.array([0.0, 1.0, *[0.0] * 22]), np.array([0.0, 1.0, *[0.0] * 22])
-    pressed[17] = 40.0
+    idle, pressed = IDLE.copy(), IDLE.copy()
+    pressed[SQUEEZE] = 40.0
     taus = [
         _own(case, case.made(case.readings, smooth, carrier, paths, np.zeros(36), rest.row, now)[0])
         for now in (idle, pressed)
@@ -160,7 +163,7 @@ def test_forces_stay_under_their_caps(case):
     carrier, paths, _ = some_paths(case)
     paths[:, 9:12] += 1.0  # a metre away
     gains = Gains(side_spring=1500.0, push_spring=1500.0, most_force=25.0, most_moment=3.0)
-    now = np.array([0.0, 1.0, *[0.0] * 22])
+    now = IDLE
     smooth = np.concatenate([np.zeros(12), case.v[arms.driven]])
     none = Gains()
     with_force, without = (
@@ -174,7 +177,7 @@ def test_forces_stay_under_their_caps(case):
 
 def test_what_is_measured_has_names(case):
     carrier, paths, _ = some_paths(case)
-    now = np.array([0.0, 1.0, *[0.0] * 22])
+    now = IDLE
     press = [row.copy() for row in case.readings]
     press[2][5] = -30.0  # pressed against the left hand's z
     made = case.made(press, np.zeros(24), carrier, paths, np.zeros(36), Gains().row, now)
