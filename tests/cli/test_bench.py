@@ -7,7 +7,7 @@ from phistar.cli.benchmark.measure import measure
 
 def test_a_run_tells_the_steps_of_its_plan_in_order():
     """A pendulum has no task space to speak of: that step is passed over."""
-    plan = Plan({"pendulum": (FORWARD, TASK_SPACE, INVERSE)}, ("pendulum",), (), (), seconds=0.0, patience=60.0)
+    plan = Plan({"pendulum": (FORWARD, TASK_SPACE, INVERSE)}, ("pendulum",), (), (), (), seconds=0.0, patience=60.0)
     told: list[str] = []
     measure(plan, told.append)
     assert told == [step("pendulum", part) for part in (COMPILING, FORWARD, INVERSE, ONE_STATE)] + [EACH_OTHER]

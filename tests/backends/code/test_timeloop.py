@@ -162,7 +162,7 @@ def test_the_second_start_compiles_nothing_and_another_controller_does(tmp_path,
 def test_entries_on_disk_differ_by_model_method_controller_and_cpu(monkeypatch):
     names = []
     monkeypatch.setattr(compiler.cache, "load", lambda name: names.append(name) or ({}, b""))
-    monkeypatch.setattr(compiler, "load_object", lambda code: None)
+    monkeypatch.setattr(compiler, "load_object", lambda *given: None)
     monkeypatch.setattr(compiled, "gufunc", lambda *given: None)
     memory = Memory(2, 2)
     control = recorded(memory, lambda clock, x, gains: {"u": -x[:2]}, ("clock", "x", "gains"))
