@@ -141,6 +141,18 @@ def test_without_sensors_the_state_is_seen(tmp_path):
     assert seen["q"].shape == (13,) and seen["v"].shape == (12,)
 
 
+def test_without_motors_time_goes_on_step_by_step(tmp_path):
+    scene = tmp_path / "ball.toml"
+    scene.write_text(
+        little_scene(FLOOR, ball(xyz=[0.0, 0.0, 0.5]), time={"duration": 0.1, "sample": 0.01, "step": 0.005})
+    )
+    env = environment(scene)
+    env.reset(seed=0)
+    told = [env.step(env.action_space.sample()) for _ in range(3)]
+    np.testing.assert_allclose([info["t"] for *_, info in told], [0.01, 0.02, 0.03], atol=1e-12)
+    np.testing.assert_allclose([seen["v"][5] for seen, *_ in told], [-0.0981, -0.1962, -0.2943], atol=1e-9)
+
+
 def test_several_at_once(path):
     import phistar.gym  # noqa: F401 - registers
 

@@ -148,7 +148,7 @@ class SceneEnv(gymnasium.Env):
         steps = ceil(setting.timing.duration / self.period - 1e-9)
         timing = replace(setting.timing, duration=steps * self.period, sample=self.period)
         experiment = replace(setting.experiment(seed), timing=timing, control=None, gives_forces=True, audit=False)
-        self._loop = TimeLoop(experiment, world=setting.world, sensing=setting.sensing)
+        self._loop = TimeLoop(experiment, world=setting.world, sensing=setting.sensing, stepped=True)
         self._rows = self._loop.rows()
         next(self._rows)
 

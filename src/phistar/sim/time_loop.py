@@ -38,13 +38,14 @@ Watch = Callable[[float, np.ndarray, Touches], Any]  # is shown every kept sampl
 
 
 class TimeLoop:
-    """An experiment in progress: everything needed to continue it."""
+    """An experiment in progress: everything needed to continue it; `stepped` where its owner acts between rows."""
 
     def __init__(
         self, experiment: Experiment, session: Session | None = None, world: World | None = None,
-        sensing: Sensing | None = None,
+        sensing: Sensing | None = None, stepped: bool = False,
     ) -> None:  # fmt: skip
         plant, timing = experiment.plant, experiment.timing
+        self.stepped = stepped
         self.experiment, self.world = experiment, world or World.of(plant)
         self.driving = Driving(experiment)
         self.motion = self._motion(self.world, session)
@@ -68,7 +69,7 @@ class TimeLoop:
     @property
     def is_alone(self) -> bool:
         """Whether nothing is told to the plant or read from it on the way, so that one compiled loop does it all."""
-        return self.experiment.is_unattended and not self.driving.outside.acts
+        return not self.stepped and self.experiment.is_unattended and not self.driving.outside.acts
 
     def rows(self) -> Iterator[Row]:
         """Run to the end, yielding each row as it is kept."""
