@@ -67,4 +67,4 @@ def test_a_stack_stands_still_and_each_box_carries_what_is_above_it():
     names = [world.pair_name(number) for number in step.pair]
     force = dict(zip(names, step.normal, strict=True))
     assert force["box0 / floor"] == pytest.approx(2 * 9.81, rel=1e-6)
-    assert force["box1 / box0"] == pytest.approx(9.81, rel=1e-6)
+    assert force["box0 / box1"] == pytest.approx(9.81, rel=1e-6)

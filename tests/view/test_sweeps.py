@@ -109,7 +109,7 @@ def test_it_plays_on_by_itself_and_stops_for_a_hand(viewer):
         viewer.tick()
         assert viewer.step.value == expected
     viewer.step.value = 9
-    viewer._stepped(SimpleNamespace(client=object()))
+    viewer._on_step(SimpleNamespace(client=object()))
     viewer.tick()
     assert viewer.step.value == 9
     viewer.playing.value = True

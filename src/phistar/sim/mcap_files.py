@@ -208,9 +208,9 @@ def read_mcap(path: str | os.PathLike[str]) -> McapLog:
             if count >= MOST_MESSAGES:
                 raise FileError(f"it has more than {MOST_MESSAGES} messages")
             found.add(topic, kind, stamp, data)
+        return found.log()
     except Exception as error:  # the reader of a foreign format raises whatever it likes
         raise FileError(f"{path}: the log cannot be read: {str(error) or type(error).__name__:.200}.") from None
-    return found.log()
 
 
 def _records(content: bytes) -> Iterator[tuple[str, Kind, float, bytes]]:
