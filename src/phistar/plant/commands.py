@@ -88,9 +88,9 @@ class Commands:
         self.only_motors = len(own) == len(actuators)
         self.at_once = self.only_motors and all(each.is_plain for each in own)  # forces follow from commands alone
         _, first = np.unique(self._rate, return_index=True)
-        self._first = np.sort(first)  # of several motors on one rate, the first is given its force
-        self._driven = np.zeros(model.nv, dtype=bool)
-        self._driven[self._rate] = True
+        first = np.sort(first)  # of several motors on one rate, the first is given its force
+        self._given = self._entry[first], self._rate[first], self._gear[first]
+        self._passive = np.setdiff1d(np.arange(model.nv), self._rate)
 
     def of(self, given: Any) -> np.ndarray:
         """The command (nu,) out of what a caller gave; what no actuator can do is refused."""
@@ -122,13 +122,14 @@ class Commands:
         if not isfinite(forces @ forces):
             name, value = self._worst(forces, np.abs(np.nan_to_num(forces, nan=np.inf)))
             raise ShapeError(f"The force on the joint '{name}' is {value}; joint forces are finite numbers.")
-        largest = np.abs(forces).max(initial=0.0)
-        left = np.abs(np.where(self._driven, 0.0, forces))
-        if left.max(initial=0.0) > ROUNDING * largest:
-            name, value = self._worst(forces, left)
+        left = forces[self._passive]
+        if left.any() and np.abs(left).max() > ROUNDING * np.abs(forces).max():
+            size = np.zeros(self.model.nv)
+            size[self._passive] = np.abs(left)
+            name, value = self._worst(forces, size)
             raise _passive(name, value)
-        made, first = np.zeros(self.count), self._first
-        made[self._entry[first]] = forces[self._rate[first]] / self._gear[first]
+        made, (entries, rates, gears) = np.zeros(self.count), self._given
+        made[entries] = forces[rates] / gears
         return made
 
     def forces(self, command: np.ndarray) -> np.ndarray:
