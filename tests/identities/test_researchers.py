@@ -11,10 +11,6 @@ from tests.identities.researchers import CASES as STATICS
 from tests.identities.researchers import Study
 
 CASES = STATICS | GAINS
-QUICK = [
-    name for name in GAINS if name not in ("Joseph's covariance", "null space, twice")
-]  # certificates of the others are long
-
 WORSE = 1.01  # how much more than the hand's form what is found may cost
 
 
@@ -33,7 +29,7 @@ def test_the_hand_s_form_is_the_statement(name):
     assert case.statement(study).equals(case.hand(study)).proved
 
 
-@pytest.mark.parametrize("name", ["acceleration energy", "springs after inertia", "inertia through springs", *QUICK])
+@pytest.mark.parametrize("name", ["acceleration energy", "springs after inertia", "inertia through springs", *GAINS])
 def test_proofs_with_numbers_and_with_two_inertias_have_certificates_that_hold(name):
     study, case = Study(CASES[name].kind), CASES[name]
     proof = case.statement(study).equals(case.hand(study)).derivation.certificate()

@@ -1,14 +1,12 @@
 """Certificates replayed exactly, and evaluated in many digits, apart from the program that wrote them.
 
-A certificate's operators are nested lists. Replayed, they are noncommutative polynomials, and a step follows where what
-it changes is Σ c·u(L − R)v of its laws. Evaluated, they are the matrices of a random mechanism, by the definitions of
-`definitions.toml`: three rigid links with any axes and masses, to fifty digits; a derivative is a difference.
+Replayed, operators are noncommutative polynomials: a step follows where it changes Σ c·u(L − R)v of laws. Evaluated,
+they are matrices of three random links by `definitions.toml`, to fifty digits; a derivative is a difference.
 """
 
 import json
 import re
 import tomllib
-from collections.abc import Callable
 from copy import copy
 from fractions import Fraction
 from functools import partial, reduce
@@ -17,19 +15,17 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from mpmath import mp, mpf
 
 from phistar.errors import FileError, StatementError
 from phistar.safe_files import read_text
 
-DIGITS, GUARD = 50, 70
+N, DIGITS, BITS, STEP = 3, 50, 480, 100  # links; digits asked; bits kept; differences are of a step 2^-100
 MOST_BYTES, MOST_PARTS, MOST_FRAMES = 16 * 2**20, 200_000, 12  # of a stranger's file
 MOST_TERMS, MOST_LETTERS, MOST_WORDS = 20_000, 1_000, 5_000_000  # of a side, of a word, multiplied in all
-N, STEP = 3, mpf(10) ** -30  # links; a central difference errs by the square of its step
 TABLES = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8"))
 DEFINED, DERIVATIVES = TABLES["operators"], TABLES["derivatives"]
-NUMBER, ONE = re.compile(r"-?\d{1,200}(/[1-9]\d{0,199})?"), Fraction(1)
-Polynomial = dict[tuple[Any, ...], Fraction]
+NUMBER = re.compile(r"-?\d{1,200}(/[1-9]\d{0,199})?")
+Polynomial = dict[tuple[Any, ...], Any]
 Matrix = np.ndarray
 
 
@@ -62,11 +58,10 @@ def spelled(x: list[Any], symbols: list[dict[str, Any]]) -> str:
         words = [(c, spelled(y, symbols)) for c, y in parts]
         return " + ".join(word if c == "1" else f"{c} * ({word})" for c, word in words)
     if kind in ("mul", "adj", "inv"):
-        inner = [spelled(y, symbols) for y in (parts if kind == "mul" else parts[:1])]
-        if kind != "inv":
-            loose = ("add",) if kind == "mul" else ("add", "mul")
-            inner = [f"({word})" if y[0] in loose else word for y, word in zip(parts, inner, strict=False)]
-        return {"mul": " @ ".join(inner), "adj": f"{inner[0]}.T", "inv": f"inv({inner[0]})"}[kind]
+        loose = {"mul": ("add",), "adj": ("add", "mul"), "inv": ()}[kind]
+        words = [(y[0], spelled(y, symbols)) for y in (parts if kind == "mul" else parts[:1])]
+        inner = " @ ".join(f"({word})" if head in loose else word for head, word in words)
+        return {"mul": inner, "adj": f"{inner}.T", "inv": f"inv({inner})"}[kind]
     return str(symbols[parts[0]]["name"]) if kind == "sym" else "I" if kind == "id" else "0"
 
 
@@ -90,123 +85,134 @@ def replay(data: dict[str, Any]) -> None:
 
 
 class Replay:
-    """Operators as polynomials: words of letters with coefficients; an inverse is a letter that holds its inside."""
+    """Operators as polynomials: words of numbered letters with coefficients; an inverse is a letter, by its inside."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.laws, self.symmetric = data["laws"], ["symmetric" in symbol["traits"] for symbol in data["symbols"]]
-        self.words = 0  # multiplied so far
+        self.words, self.numbers = 0, dict[Any, int]()  # multiplied so far; of the letters
 
     def expand(self, x: list[Any], starred: bool = False) -> Polynomial:
         match x:
             case ["sym", int(i)]:
-                return {((i, starred and not self.symmetric[i]),): ONE}
-            case ["id", _]:
-                return {(): ONE}
-            case ["zero", _, _]:
-                return {}
+                key: Any = (i, starred and not self.symmetric[i])
+            case ["id" | "zero" as kind, *_]:
+                return {(): 1} if kind == "id" else {}
             case ["adj", inner]:
                 return self.expand(inner, not starred)
             case ["inv", inner, _]:
-                return {(frozenset(self.expand(inner, starred).items()),): ONE}
+                key = frozenset(self.expand(inner, starred).items())
             case ["mul", *factors]:
                 parts = (self.expand(f, starred) for f in (reversed(factors) if starred else factors))
-                return reduce(self.times, parts, {(): ONE})
+                return reduce(self.times, parts, {(): 1})
             case ["add", *terms]:
                 return total([(fraction(c), self.expand(t, starred)) for c, t in terms])
-        raise StatementError(f"{str(x)[:60]} is no operator.")
+            case _:
+                raise StatementError(f"{str(x)[:60]} is no operator.")
+        return {(self.numbers.setdefault(key, len(self.numbers)),): 1}
 
     def times(self, left: Polynomial, right: Polynomial) -> Polynomial:
         count, longest = len(left) * len(right), sum(max(map(len, x), default=0) for x in (left, right))
         self.words += count * (1 + longest // 10)
         if count > MOST_TERMS or longest > MOST_LETTERS or self.words > MOST_WORDS:
             raise StatementError(f"a side has more than {MOST_TERMS} terms, or all of them come to {MOST_WORDS} words.")
-        return total([(c * d, {u + v: ONE}) for u, c in left.items() for v, d in right.items()])
+        return total([(c, {u + v: d for v, d in right.items()}) for u, c in left.items()])
 
     def follows(self, step: dict[str, Any], known: int, before: str, after: str) -> bool:
         """Whether before − after = Σ c·u(L − R)v, of the laws up to the number that are known."""
-        parts = [(ONE, self.expand(step[before])), (-ONE, self.expand(step[after]))]
+        parts: list[Any] = [(1, self.expand(step[before])), (-1, self.expand(step[after]))]
         for use in step["uses"]:
             law, c = self.laws[:known][use["law"]], fraction(use["coefficient"])
             for scale, side in ((-c, law["left"]), (c, law["right"])):
-                whole = ["mul", use["before"], ["adj", side] if use["adjoint"] else side, use["after"]]
-                parts.append((scale, self.expand(whole)))
+                turned = ["adj", side] if use["adjoint"] else side
+                parts.append((scale, self.expand(["mul", use["before"], turned, use["after"]])))
         return not total(parts)
 
     def is_inverse(self, law: dict[str, Any]) -> bool:
         """Whether a law is X X⁻¹ = I or X⁻¹X = I."""
         x, y = law["substitution"]["X"], ["inv", law["substitution"]["X"], ""]
         pairs = [self.expand(["mul", x, y]), self.expand(["mul", y, x])]
-        return self.expand(law["right"]) == {(): ONE} and self.expand(law["left"]) in pairs
+        return self.expand(law["right"]) == {(): 1} and self.expand(law["left"]) in pairs
 
 
-def fraction(text: str) -> Fraction:
+def fraction(text: str) -> Fraction | int:
     if not NUMBER.fullmatch(text):
         raise StatementError(f"{text[:40]} is no coefficient; a fraction such as -1/2 was expected.")
-    return Fraction(text)
+    return Fraction(text) if "/" in text else int(text)
 
 
-def total(parts: list[tuple[Fraction, Polynomial]]) -> Polynomial:
+def total(parts: list[tuple[Any, Polynomial]]) -> Polynomial:
     result: Polynomial = {}
     for scale, part in parts:
         for word, c in part.items():
-            result[word] = result.get(word, Fraction(0)) + scale * c
+            result[word] = result.get(word, 0) + scale * c
     return {word: c for word, c in result.items() if c}
 
 
 def evaluate(data: dict[str, Any], seed: int) -> float:
     """The largest relative difference between sides of laws and of steps, on one random mechanism."""
-    with mp.workdps(DIGITS + GUARD):
-        mechanism, worst = Mechanism(data["symbols"], data["mechanism"], Random(seed)), 0.0
-        own = [(["sym", i], x["domain"]) for i, x in enumerate(data["symbols"]) if "symmetric" in x["traits"]]
-        pairs = [("that a symbol is its own adjoint", x, ["adj", x], domain) for x, domain in own]
-        pairs += [(f"the law {law['name']}", law["left"], law["right"], law["domain"]) for law in data["laws"]]
-        pairs += [(f"step {i}", x["before"], x["after"], x["domain"]) for i, x in enumerate(data["steps"], start=1)]
-        for what, left, right, domain in pairs:
-            x = mechanism.draw((mechanism.size[domain], 1))
-            one, other = mechanism.apply(left, x), mechanism.apply(right, x)
-            error, scale = np.abs(one - other).max(initial=0), np.abs(one).max(initial=10**-9)
-            if one.shape != other.shape or error > scale * mp.mpf(10) ** -DIGITS:
-                raise StatementError(f"{what} is false on a random mechanism: its sides differ by {float(error):.3g}.")
-            worst = max(worst, float(error / scale))
+    mechanism, worst = Mechanism(data["symbols"], data["mechanism"], Random(seed)), 0.0
+    own = ((["sym", i], x["domain"]) for i, x in enumerate(data["symbols"]) if "symmetric" in x["traits"])
+    pairs = [("that a symbol is its own adjoint", x, ["adj", x], space) for x, space in own]
+    pairs += [(f"the law {law['name']}", law["left"], law["right"], law["domain"]) for law in data["laws"]]
+    pairs += [(f"step {i}", x["before"], x["after"], x["domain"]) for i, x in enumerate(data["steps"], start=1)]
+    for what, left, right, domain in pairs:
+        x = mechanism.draw((mechanism.size[domain], 1))
+        one, other = mechanism.apply(left, x), mechanism.apply(right, x)
+        error, scale = np.abs(one - other).max(initial=0), np.abs(one).max(initial=2**BITS // 10**9)
+        if one.shape != other.shape or error * 10**DIGITS > scale:
+            raise StatementError(f"{what} is false on a random mechanism: its sides differ by {error / 2**BITS:.3g}.")
+        worst = max(worst, error / scale)
     return worst
 
 
+class Fixed(np.ndarray):
+    """Numbers with BITS binary places, as Python's integers: sums are exact, products rounded to the last place."""
+
+    def __matmul__(self, other: Any) -> Any:
+        return np.matmul(self.view(np.ndarray), other.view(np.ndarray)).view(Fixed) >> BITS
+
+
+def fixed(numbers: Any) -> Matrix:
+    return np.array(numbers, dtype=object).view(Fixed)
+
+
 def unit(n: int) -> Matrix:
-    return np.eye(n, dtype=object) * mpf(1)
+    return fixed(np.eye(n, dtype=int)) << BITS
 
 
-def inverted(matrix: Matrix) -> Matrix:
-    try:
-        made = (mp.matrix(matrix.tolist()) ** -1).tolist() if matrix.size else []
-    except ZeroDivisionError:
-        made = [[mp.inf]]
-    if made and np.abs(made).max() > 10**30:
+def inverted(x: Matrix) -> Matrix:
+    rows = np.hstack([x, unit(len(x))])
+    for k in range(n := len(x)):
+        at = k + int(np.argmax(np.abs(rows[k:, k])))
+        rows[[k, at]] = rows[[at, k]]
+        rows[k] = (rows[k] << BITS) // (rows[k, k] or 1)
+        rows[np.arange(n) != k] -= (rows[np.arange(n) != k, k : k + 1] * rows[k]) >> BITS
+    if np.abs(rows).max(initial=0) > 10**30 << BITS:
         raise StatementError("something that is inverted is singular on a random mechanism.")
-    return np.array(made, dtype=object).reshape(matrix.shape)
+    return fixed(rows[:, n:])
 
 
-def skew(x: Matrix) -> Matrix:
-    return np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]], dtype=object)
+def skew(x: Any) -> Matrix:
+    return fixed([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
 
 
 def diagonal(x: Matrix) -> Matrix:
-    return x * np.kron(np.eye(len(x) // 6, dtype=int), np.ones((6, 6), dtype=int))
+    return x * np.kron(np.eye(len(x) // 6, dtype=int), np.ones((6, 6), dtype=int)).astype(object)
 
 
 def bracket(formula: str, x: Matrix) -> Matrix:
     """A block for every six numbers, on the diagonal."""
     halves = [map(skew, part) for part in x.reshape(-1, 2, 3)]
     rows = [np.block(eval(formula, {"w": w, "v": v, "o": 0 * w})) for w, v in halves]
-    return diagonal(np.vstack([np.hstack([row] * len(rows)) for row in rows]))
+    return diagonal(fixed(np.vstack([np.hstack([row] * len(rows)) for row in rows])))
 
 
-FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
-    **{name: partial(bracket, formula) for name, formula in TABLES["brackets"].items()},
+FUNCTIONS = {name: partial(bracket, formula) for name, formula in TABLES["brackets"].items()} | {
     "inv": inverted,
     "diagonal": diagonal,
-    "cholesky": lambda x: np.array(mp.cholesky(mp.matrix(x.tolist())).tolist(), dtype=object).T,
+    "root": lambda x: reduce(lambda y, _: (y + x @ inverted(y)) // 2, range(24), unit(len(x))),  # Newton's
     "together": lambda x: x,
-    "axial": lambda x: np.array([[np.trace(x @ FUNCTIONS["tilde"](e))] for e in np.split(unit(len(x)), len(x))]),
+    "axial": lambda x: fixed([[np.trace(x @ FUNCTIONS["tilde"](e))] for e in np.split(unit(len(x)), len(x))]),
 }
 
 
@@ -226,8 +232,8 @@ class Mechanism:
         self.size = size | {x.replace("Forces", "Motions").replace("Torques", "Rates"): n for x, n in size.items()}
         self.made = {"I": unit(6 * N), "U": unit(nv), "U_task": unit(task), "N": unit(nv)[self.dofs[0] :]}
         links = {"up": up, "all": np.ones((1, N), dtype=int), "Pi_b": np.diag(1 - up.any(axis=1))}
-        self.made |= {name: np.kron(x, unit(6)) for name, x in links.items()}
-        self.made["X"] = diagonal(np.hstack([np.vstack([self.displacement()] * N) for _ in range(N)]))
+        self.made |= {name: fixed(np.kron(x, unit(6))) for name, x in links.items()}
+        self.made["X"] = diagonal(fixed(np.hstack([np.vstack([self.displacement()] * N) for _ in range(N)])))
         self.made["B"] = self.draw((6 * N, task)) * (np.repeat(range(N), 6)[:, None] == np.repeat(frames, 6))
         for name, (source, target, *traits) in TABLES["drawn"].items():
             self.made[name] = self.drawn(source, target, traits)
@@ -237,14 +243,13 @@ class Mechanism:
             self.made[x["name"]] = self.drawn(x["domain"], x["codomain"], x["traits"])
 
     def draw(self, shape: Any) -> Matrix:
-        numbers = [mpf(self.rng.getrandbits(400)) / mpf(2) ** 399 - 1 for _ in range(int(np.prod(shape)))]
-        return np.array(numbers, dtype=object).reshape(shape)
+        return fixed([self.rng.randrange(-(2**BITS), 2**BITS) for _ in range(int(np.prod(shape)))]).reshape(shape)
 
     def displacement(self) -> Matrix:
         """How a rigid link carries forces: a rotation, by Cayley's formula, and an arm."""
         spin, arm = skew(self.draw(3)), skew(self.draw(3))
         turn = inverted(unit(3) - spin) @ (unit(3) + spin)
-        return np.block([[turn, arm @ turn], [0 * turn, turn]])
+        return fixed(np.block([[turn, arm @ turn], [0 * turn, turn]]))
 
     def drawn(self, source: str, target: str, traits: list[str]) -> Matrix:
         x = self.draw((self.size[target], self.size[source]))
@@ -252,7 +257,7 @@ class Mechanism:
         if "memoryless" in traits:
             at = [np.repeat(range(N), [6] * N if n == 6 * N else self.dofs) for n in x.shape]
             x = x * (at[0][:, None] == at[1][None, :])
-        return (x + x.T) / 2 if "symmetric" in traits else x
+        return (x + x.T) // 2 if "symmetric" in traits else x
 
     def __getitem__(self, name: str) -> Any:
         """The function that a definition calls by a name, or the operator of the masses and armature it is about."""
@@ -271,18 +276,19 @@ class Mechanism:
                 if str(x) not in self.known:
                     inside = self.apply(inner, unit(self.size[space[0]])) if space else None
                     self.known[str(x)] = self.value(self.symbols[inner]) if inside is None else inverted(inside)
-                matrix = self.known[str(x)]
+                found = self.known[str(x)]
             case ["zero", source, target]:
-                matrix = np.zeros((self.size[target], self.size[source]), dtype=object)
+                found = fixed(np.zeros((self.size[target], self.size[source]), dtype=int))
             case ["mul", *parts]:
                 return reduce(lambda z, part: self.apply(part, z, starred), parts if starred else reversed(parts), y)
             case ["add", *terms]:
-                return np.sum([mp.mpmathify(c) * self.apply(t, y, starred) for c, t in terms], axis=0)
+                parts = ((Fraction(c), self.apply(t, y, starred)) for c, t in terms)
+                return reduce(np.add, (x * c.numerator // c.denominator for c, x in parts))
             case ["adj", inner]:
                 return self.apply(inner, y, not starred)
             case _:
                 return y
-        return (matrix.T if starred else matrix) @ y
+        return (found.T if starred else found) @ y
 
     def value(self, symbol: dict[str, Any]) -> Matrix:
         """The matrix of a symbol: as it was drawn, as a difference, or by its definition."""
@@ -301,26 +307,25 @@ class Mechanism:
     def derivative(self, name: str, of: list[Any], spaces: list[str]) -> Matrix:
         """Along a motion, or by every rate, column by column."""
 
-        def whole(at: Mechanism) -> Matrix:
-            x = at.apply(of[0], unit(self.size[spaces[0]]))
-            return np.array([[mp.log(abs(mp.det(mp.matrix(x.tolist()))))]]) if name == "log_det_gradient" else x
-
         def difference(along: Matrix, **changes: Matrix) -> Matrix:
-            return (whole(self.moved(STEP, along, changes)) - whole(self.moved(-STEP, along, changes))) / (2 * STEP)
+            ends = [self.moved(sign, along, changes).apply(of[0], unit(self.size[spaces[0]])) for sign in (1, -1)]
+            return (ends[0] - ends[1]) << (STEP - 1)
 
         if name == "rate":
             along, *faster = [self.apply(x, unit(1)) for x in of[1:]]
             return difference(along, **({"v": faster[0]} if faster else {}))
         vector, rates = {"partial_v": "v", "partial_qdd": "qdd"}.get(name), unit(self.size["Rates"])
         found = [difference(0 * e, **{vector: e}) if vector else difference(e) for e in np.split(rates, len(rates), 1)]
-        return np.hstack(found) if "partial" in name else np.hstack(found).T
+        if name == "log_det_gradient":
+            whole = inverted(self.apply(of[0], unit(self.size[spaces[0]])))
+            found = [fixed([[np.trace(whole @ x)]]) for x in found]
+        return fixed(np.hstack(found) if "partial" in name else np.hstack(found).T)
 
-    def moved(self, step: Any, along: Matrix, changes: dict[str, Matrix]) -> "Mechanism":
+    def moved(self, sign: int, along: Matrix, changes: dict[str, Matrix]) -> "Mechanism":
         """A step further: joints turn what passes them, frames turn with their links (RJK91 §6)."""
         other, made = copy(self), self.made
-        turn = made["I"] - step * FUNCTIONS["tilde"](made["H"].T @ along).T
-        frames = made["U_task"] + step * FUNCTIONS["frame_turn"](self["J"] @ along).T
-        other.made = made | {"X": made["X"] @ turn, "B": made["B"] @ frames}
-        other.made |= {name: made[name] + step * x for name, x in changes.items()}
-        other.known = {}
+        turn = made["I"] - (sign * FUNCTIONS["tilde"](made["H"].T @ along).T >> STEP)
+        frames = made["U_task"] + (sign * FUNCTIONS["frame_turn"](self["J"] @ along).T >> STEP)
+        other.made, other.known = made | {"X": made["X"] @ turn, "B": made["B"] @ frames}, {}
+        other.made |= {name: made[name] + (sign * x >> STEP) for name, x in changes.items()}
         return other
