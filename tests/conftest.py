@@ -1,6 +1,7 @@
 """For all tests: hypothesis without deadlines (machines differ), the same examples every time under CI, and a guard by
 which no test makes or changes a file but in temporary folders, its user's caches, and those of the tools."""
 
+import gc
 import os
 import sys
 import tempfile
@@ -12,6 +13,10 @@ from hypothesis import settings
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+# Kernels stay alive for a whole run, and tracing makes millions of small objects: by Python's own thresholds (700, 10,
+# 10) a sixth of the processor's time goes into looking for cycles that are not there.
+gc.set_threshold(100_000, 50, 100)
 
 ROOT = Path(__file__).resolve().parents[1]
 FREE = {Path(place).resolve() for place in (tempfile.gettempdir(), Path.home(), "/dev")}
@@ -49,3 +54,15 @@ def _folders_of_this_run(tmp_path_factory):
     """Those that pytest's --basetemp and PHISTAR_CACHE name may be anywhere."""
     given = (tmp_path_factory.getbasetemp(), os.environ.get("PHISTAR_CACHE"))
     FREE.update(Path(place).resolve() for place in given if place)
+
+
+@pytest.fixture(autouse=True)
+def _users_laws_end_with_their_test():
+    """Laws that a test, a page or a docstring declares: other tests count the laws, and derive by them."""
+    yield
+    registry = sys.modules.get("phistar.identities.law")  # imported by few tests
+    if registry is not None and any(law.own for law in registry.LAWS):
+        from phistar.expression.own_laws import forget_derivations
+
+        registry.LAWS[:] = [law for law in registry.LAWS if not law.own]
+        forget_derivations()

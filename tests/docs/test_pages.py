@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from phistar.expression.own_laws import forget_derivations
-from phistar.identities.law import LAWS
 from tests.programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,15 +14,6 @@ TOOL = program("tools/pages.py")
 PAGES = TOOL.pages()
 RUNS = {"python", "py", "console", "sh", "toml", "xml"}
 SHOWS = {"text", "latex", "c", "json"}
-
-
-@pytest.fixture(autouse=True)
-def laws_of_pages_stay_there():
-    before = list(LAWS)
-    yield
-    if before != LAWS:
-        LAWS[:] = before
-        forget_derivations()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

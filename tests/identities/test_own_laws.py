@@ -3,17 +3,7 @@
 import pytest
 
 import phistar as ps
-from phistar.expression.own_laws import forget_derivations
 from phistar.identities.law import LAWS
-
-
-@pytest.fixture(autouse=True)
-def registry():
-    """The laws as they were."""
-    before = list(LAWS)
-    yield
-    LAWS[:] = before
-    forget_derivations()
 
 
 def test_a_true_law_is_used_from_then_on():
