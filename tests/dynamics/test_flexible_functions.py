@@ -305,9 +305,27 @@ def test_motions_batches_and_exports_agree(known, tmp_path):
     close(errors, 2e-4 * v, 1e-6)
 
 
+def test_the_state_space_model_has_the_mass_matrix_as_covariance_and_the_bias_forces_as_mean(known):
+    model, found = known.model, ps.estimation.state_space(known.model, known.q, known.v)
+    size = found.transition.shape[-1]
+    mean, covariance = np.zeros(size), np.zeros((size, size))
+    seen, crossed, means = [], np.zeros((0, size)), []
+    steps = zip(found.transition, found.design, found.state_covariance, found.state_input, strict=True)
+    for move, design, own, given in steps:
+        mean, covariance, crossed = move @ mean + given, move @ covariance @ move.T + own, crossed @ move.T
+        crossed = np.vstack([crossed, design @ covariance])
+        seen.append(crossed @ design[0])
+        means.append(design[0] @ mean)
+    whole = np.zeros((model.nv, model.nv))
+    for i, column in enumerate(seen):
+        whole[: i + 1, i] = whole[i, : i + 1] = column
+    whole += np.diag(found.noise)
+    close(whole, ps.mass_matrix(model, known.q)[np.ix_(found.rates, found.rates)], 1e-12)
+    close(np.array(means), ps.inverse_dynamics(model, known.q, known.v, 0.0 * known.v)[found.rates], 1e-11)
+
+
 REFUSED = {
     "regressor": lambda k: ps.regressor(k.model, k.q, k.v, k.a),
-    "state_space": lambda k: ps.estimation.state_space(k.model, k.q, k.v),
     "scanned_forward_dynamics": lambda k: ps.estimation.scanned_forward_dynamics(k.model, k.q, k.v, k.tau),
     "square_root": lambda k: ps.estimation.forward_dynamics(k.model, k.q, k.v, k.tau, update="square_root"),
     "forward_errors": lambda k: ps.estimation.forward_errors(k.model, k.q, k.tau),

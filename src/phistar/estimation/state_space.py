@@ -15,7 +15,8 @@ import numpy as np
 
 from phistar.array_types import Array
 from phistar.backends.links.link_sizes import link_rows
-from phistar.backends.links.values import Links, has_rotors, links_at
+from phistar.backends.links.mechanism import Mechanism
+from phistar.backends.links.values import has_rotors
 from phistar.backends.links.wide import tree_links
 from phistar.backends.programs.derivations import AS_WRITTEN
 from phistar.errors import ModelError, ShapeError
@@ -28,7 +29,7 @@ from phistar.model.spanning import require_rigid
 from phistar.operators.nodes import Node
 from phistar.operators.symbols import Symbols
 from phistar.short_repr import short_repr
-from phistar.spatial import force_transform, times
+from phistar.spatial import times
 from phistar.stated import states
 
 
@@ -38,7 +39,8 @@ class StateSpace:
     """A robot as a state-space model over its joints, for filters of other packages.
 
     A step for every joint rate, tips first; the state has six entries for each branch that is open at once, one on a
-    chain: where branches meet, their forces are added and room is free again.
+    chain: where branches meet, their forces are added and room is free again. Where bodies bend, 6 is the width 6 + m
+    of the widest link, [forces on its modes; moment; force], and a step measures each mode too.
 
     Attributes
     ----------
@@ -55,7 +57,8 @@ class StateSpace:
     rates : (nv,)
         The rate that each step measures: `tau[rates]` is the series.
     places : (nv,)
-        Where in the state the force on that joint's link stands: entries from `places[i]` to `places[i] + 6`.
+        Where in the state the force on that joint's link stands: entries from `places[i]` to `places[i] + 6`, or the
+        link's 6 + m.
 
     Examples
     --------
@@ -102,23 +105,26 @@ def state_space(model: Model, q: Any, v: Any) -> StateSpace:
     (6, 1, 6)
     """
     require_tree(model, "state_space")
+    if model.embedding is not None:
+        require_rigid(model, "state_space")
     require_joints(model)
     if has_rotors(model):
         raise ModelError(f"{model.name} has gyroscopic rotors, whose noise would be correlated from link to link.")
     q, v = model.checked_q(q), model.checked(v, model.nv, "v")
     if q.ndim != 1 or v.ndim != 1:
         raise ShapeError(f"A state space model is of one state; q has shape {q.shape}, v {v.shape}.")
-    links, forces, slots = links_at(model, q), link_forces(model, q, v), _slots(model)
-    wide = 6 * (1 + max(slots))
+    links, forces = tree_links(model, q), link_forces(model, q, v)
+    widths, slots = link_rows(model, "links"), [max(link_rows(model, "links")) * slot for slot in _slots(model)]
+    wide = max(slots) + max(widths)
     entered, covariance, given = np.eye(wide), np.zeros((wide, wide)), np.zeros(wide)
     steps: list[tuple[Any, ...]] = []
     for k in range(len(model.bodies) - 1, -1, -1):
-        here = slice(6 * slots[k], 6 * slots[k] + 6)
+        here = slice(slots[k], slots[k] + widths[k])
         move = _into_link(model, links, slots, k, wide)
         entered, covariance, given = move @ entered, move @ covariance @ move.T, move @ given
         covariance[here, here] += links.mass(k)
-        given[here] += forces[k]
-        for i, axis in enumerate(links.subspace[k].T):
+        given[here] += forces[k, : widths[k]]
+        for i, axis in enumerate(links.subspace(k).T):
             design, rate = np.zeros((1, wide)), model.joints[k].v_slice.start + i
             design[0, here] = axis
             steps.append((entered, design, covariance, given, model.armature[rate], rate, here.start))
@@ -141,14 +147,16 @@ def _slots(model: Model) -> list[int]:
     return slots
 
 
-def _into_link(model: Model, links: Links, slots: list[int], k: int, wide: int) -> np.ndarray:
+def _into_link(model: Model, links: Mechanism, slots: list[int], k: int, wide: int) -> np.ndarray:
     """The forces of all children carried to link k and added; what is open elsewhere stays, what is done is cleared."""
     move = np.eye(wide)
-    here = slice(6 * slots[k], 6 * slots[k] + 6)
+    if model.children[k]:  # a link may be wider than the one whose room it takes
+        move[slots[k] : slots[k] + max(link_rows(model, "links"))] = 0.0
     for child in model.children[k]:
-        there = slice(6 * slots[child], 6 * slots[child] + 6)
-        move[there] = 0.0
-        move[here, there] = force_transform(links.rotation[child], links.offset[child])
+        across = links.crossing(child)
+        here, there = (slice(at, at + size) for at, size in zip((slots[k], slots[child]), across.shape, strict=True))
+        move[there] = 0.0 if child != model.children[k][0] else move[there]
+        move[here, there] = across
     return move
 
 
