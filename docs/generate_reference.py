@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import phistar as ps
 from phistar.lazy import stated_names
 
-CHAPTERS = ("control", "estimation", "freeflying", "identify", "loops", "optimize", "space")
+CHAPTERS = ("control", "estimation", "freeflying", "identify", "loops", "onboard", "optimize", "space")
 GROUPS = {
     "Models": ("phistar.model", "phistar.io", "phistar.spatial"),
     "Dynamics": ("phistar.dynamics", "phistar.derivatives"),

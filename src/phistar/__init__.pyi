@@ -6,6 +6,7 @@ from phistar import (
     freeflying as freeflying,
     identify as identify,
     loops as loops,
+    onboard as onboard,
     optimize as optimize,
     space as space,
     view as view,
