@@ -15,11 +15,11 @@ run: $(VENV)/ready-run ## two PUMA 560 catch a tumbling satellite; report and re
 	@echo "For the command phistar: . $(VENV)/bin/activate    A robot of your own: docs/start.md"
 
 test: $(VENV)/ready-test ## the tests, in some ten minutes on two cores
-	@$(PY) -m pytest -n 2 -q -m "not slow and not browser"
+	@$(PY) -m pytest -n 2 --dist loadfile -q -m "not slow and not browser"
 
 test-all: $(VENV)/ready-test ## every test: every robot too, and the pages in a browser
 	@sh tools/browser.sh
-	@$(PY) -m pytest -n 2 -q
+	@$(PY) -m pytest -n 2 --dist loadfile -q
 
 bench: $(VENV)/ready-test ## ratios against the peers, measured in the same run
 	@for program in benchmarks/*.py; do \

@@ -38,7 +38,9 @@ def states(model, batch, n, seed=0):
     return np.concatenate([start, q, q], -1), np.concatenate([moving, v, v], -1), tau
 
 
-@pytest.mark.parametrize("base", [ps.Fixed(), ps.Free()], ids=["on the ground", "floating"])
+@pytest.mark.parametrize(
+    "base", [pytest.param(ps.Fixed(), marks=pytest.mark.slow), ps.Free()], ids=["on the ground", "floating"]
+)
 def test_long_arms_move_as_a_dense_solve_says(base):
     model = two_long_arms(21, base)
     q, v, tau = states(model, 3, 21)

@@ -80,7 +80,9 @@ def both(monkeypatch, make):
     return found
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", [x if x in ("different", "free") else pytest.param(x, marks=pytest.mark.slow) for x in MODELS]
+)
 def test_functions_are_those_written_out(name, monkeypatch):
     rng = np.random.default_rng(1)
     results = []

@@ -146,7 +146,7 @@ def test_ours_and_the_peers_compute_the_same(name, function):
     assert found is not None and found < 1e-10
 
 
-@pytest.mark.parametrize("name", ["panda", "talos"])
+@pytest.mark.parametrize("name", ["panda", pytest.param("talos", marks=pytest.mark.slow)])
 def test_single_calls_of_ours_and_of_pinocchio_give_the_same(name):
     if not (peer_pinocchio.installed() and robots.available(name)):
         pytest.skip("the peer is not installed")

@@ -144,7 +144,7 @@ def test_a_random_tree_moves_as_pinocchio_says(seed, tmp_path):
     assert tree_difference(seed, tmp_path) < TOLERANCE
 
 
-@pytest.mark.parametrize("seed", range(QUICK))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(k, marks=pytest.mark.slow) for k in range(3, QUICK))])
 def test_a_random_closed_chain_moves_as_pinocchio_says(seed, tmp_path):
     found = closed_difference(seed, tmp_path)
     assert found is None or found < 1e-7
