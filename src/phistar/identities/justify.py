@@ -127,29 +127,36 @@ def by_right_inverse(whole: Inverse, answer: Node, unit: Iterable[Use]) -> Uses:
     return (use(inverse_on_the_left(whole.of), None, answer), *back)
 
 
-def rewritten(node: Node, change: Callable[[Node], Rewrite | None]) -> Rewrite | None:
-    """The node with `change` made at the innermost place where it applies, or None when it applies nowhere."""
+def rewritten(node: Node, change: Callable[[Node], Rewrite | None], idle: set[Node] | None = None) -> Rewrite | None:
+    """The node with `change` made at the innermost place where it applies, or None when it applies nowhere. Of `idle`
+    nodes that is known, and it grows: who makes the same change again and again keeps it."""
+    idle = set() if idle is None else idle
+    if node in idle:
+        return None
     match node:
         case Product(factors=parts):
             for i, part in enumerate(parts):
-                new = rewritten(part, change)
+                new = rewritten(part, change, idle)
                 if new is not None:
                     return _with_factor(parts, i, new)
         case Sum(terms=terms):
             for i, (c, term) in enumerate(terms):
-                new = rewritten(term, change)
+                new = rewritten(term, change, idle)
                 if new is not None:
                     whole = summation([(d, new.node if j == i else t) for j, (d, t) in enumerate(terms)])
                     return Rewrite(whole, lambda new=new, c=c: scaled(new.uses(), c))
         case Inverse(of=inner):
-            new = rewritten(inner, change)
+            new = rewritten(inner, change, idle)
             if new is not None:
                 return Rewrite(inverse(new.node), lambda: in_inverse(new.uses(), inner, new.node))
         case Adjoint(of=inner) if not isinstance(inner, Symbol | Identity):
-            new = rewritten(inner, change)
+            new = rewritten(inner, change, idle)
             if new is not None:
                 return Rewrite(adjoint(new.node), lambda: in_adjoint(new.uses()))
-    return change(node)
+    made = change(node)
+    if made is None:
+        idle.add(node)
+    return made
 
 
 def _with_factor(parts: tuple[Node, ...], i: int, new: Rewrite) -> Rewrite:

@@ -100,10 +100,12 @@ class WordRule:
         return instance_of(self.law, left, right, (("X", product(*filled)),))
 
     def find(self, word: Word) -> tuple[int, int, Word] | None:
-        if self.left[0] not in word:  # most words by far
+        first, start = self.left[0], -1
+        if any(letter not in word for letter in self.letters):  # most words by far
             return None
-        for start, letter in enumerate(word):
-            found = self._at(word, start) if letter is self.left[0] else None
+        for _ in range(word.count(first)):
+            start = word.index(first, start + 1)
+            found = self._at(word, start)
             if found is not None:
                 return found
         return None

@@ -7,6 +7,7 @@ again. Laws that only sometimes help (Ω for ψ*H*D⁻¹Hψ) are tried and kept 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -202,15 +203,15 @@ def as_written(node: Node, symbols: Symbols, setting: Setting, innovations: bool
     simplified inside."""
     steps = by_product_rule(node, symbols, setting)
     node = _end(node, steps)
-    known = all_symbols(node, symbols)
+    known, idle = all_symbols(node, symbols), defaultdict[object, set[Node]](set)
     for _ in range(10 * ROUNDS):  # one place at a time; second derivatives have hundreds
         opened = open_inverses(node)
         step = (
-            _step(node, rewritten(node, push_through), "push-through", "")
-            or _step(node, rewritten(node, split_difference), "matrix inversion lemma", "")
-            or _step(node, rewritten(node, split_product), "inverse of a product", "")
-            or _step(node, rewritten(node, split_sum), "inverse of a sum of inverses", "")
-            or _by_lemmas(node, known, setting)
+            _step(node, rewritten(node, push_through, idle["push"]), "push-through", "")
+            or _step(node, rewritten(node, split_difference, idle["difference"]), "matrix inversion lemma", "")
+            or _step(node, rewritten(node, split_product, idle["product"]), "inverse of a product", "")
+            or _step(node, rewritten(node, split_sum, idle["sum"]), "inverse of a sum of inverses", "")
+            or _by_lemmas(node, known, setting, idle)
             or (by_known_inverse(node, known, setting) if any(x.domain == x.codomain for x in opened) else None)
             or (_by_innovations(node, symbols, setting, known) if innovations else None)
         )
@@ -235,13 +236,13 @@ def _step(before: Node, after: Rewrite | None, law: str, citation: str) -> Step 
     return None if after is None or after.node is before else Step(before, after.node, law, citation, after.uses)
 
 
-def _by_lemmas(node: Node, known: list[Symbols], setting: Setting) -> Step | None:
+def _by_lemmas(node: Node, known: list[Symbols], setting: Setting, idle: dict[object, set[Node]]) -> Step | None:
     there = parts_of(node)
     for one in known:
         for rule in factor_rules(one, setting):
             if rule.left[0] not in there:  # most laws by far
                 continue
-            step = _step(node, rewritten(node, rule.rewrite), title_of(rule.law), rule.law.citation)
+            step = _step(node, rewritten(node, rule.rewrite, idle[rule]), title_of(rule.law), rule.law.citation)
             if step:
                 return step
     return None
