@@ -134,7 +134,7 @@ def ours(model: ps.Model, frame: str, count: int) -> Iterator[tuple[str, float, 
 
 def pinocchios(model: ps.Model, frame: str, name: str, right: list[list[np.ndarray]]) -> float | None:
     """Return Pinocchio's worst error in the same states, or None where it has no such function."""
-    if not peer_pinocchio.installed():
+    if not peer_pinocchio.is_installed():
         return None
     given = list(states(model, frame, len(right)))
     third = "a" if name == "inverse_dynamics" else "tau"

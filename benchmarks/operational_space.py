@@ -58,7 +58,7 @@ def main(arguments):
             f"sweeps of the controller on {where}, by what is delayed:",
             ", ".join(f"{k}: {n}" for k, n in counts.items()),
         )
-    if not (available("panda") and peer_pinocchio.installed()):
+    if not (available("panda") and peer_pinocchio.is_installed()):
         print("pip install 'phistar[peers]' brings the Panda and Pinocchio, without which there is nothing to compare.")
         return 0
     model, rng = build("panda"), np.random.default_rng(0)

@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import phistar as ps
-from phistar.view.bent_surfaces import exaggerated
+from phistar.view.bent_surfaces import exaggerate_modes
 from phistar.view.report_picture import camera_around, image, solids
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,7 +75,7 @@ def bent(folder: Path) -> None:
     model = made["boom"](made["beam"])
     run = made["swung"](model, 1.0)
     factors = (1.0, 5.0, 15.0)
-    drawn = [solids(model, exaggerated(model, run.q[-1], factor)) for factor in factors]
+    drawn = [solids(model, exaggerate_modes(model, run.q[-1], factor)) for factor in factors]
     camera = camera_around([solid.corners for solid, _ in drawn], (520, 300), direction=(0.3, -1.0, 1.4))
     figure, axes = plt.subplots(1, len(factors), figsize=(11, 2.4), layout="constrained")
     for axis, factor, (solid, ground) in zip(axes, factors, drawn, strict=True):

@@ -32,7 +32,7 @@ from phistar.model import Model
 from phistar.operators.nesting import walks_its_node
 from phistar.operators.nodes import adjoint
 from phistar.operators.spaces import SCALARS
-from phistar.recording import Recording, bound, check_model, checked_parameters, record
+from phistar.recording import Recording, bind, check_model, checked_parameters, record
 from phistar.robots_kernel import CompiledRobots, compiled_robots
 from phistar.spatial.batches import real_numbers
 from phistar.sweeps.algorithm import Algorithm
@@ -91,7 +91,7 @@ class CompiledStatement:
         if self._operators and len(arrays) == len(self.kernel.rows):
             arrays = tuple(self._operators[i].taken(x) if i in self._operators else x for i, x in enumerate(arrays))
         made = self._single(*arrays) if out is None else NotImplemented
-        return self._called(arrays, out) if made is NotImplemented else made
+        return self._slow_call(arrays, out) if made is NotImplemented else made
 
     @cached_property
     def _operators(self) -> dict[int, OperatorInput]:
@@ -105,7 +105,7 @@ class CompiledStatement:
         plain = isinstance(self.kernel.function, np.ufunc) and self.flipped == self.kernel.flipped
         return self.kernel.single if plain else lambda *arrays: NotImplemented
 
-    def _called(self, arrays: tuple[Any, ...], out: Any) -> np.ndarray:
+    def _slow_call(self, arrays: tuple[Any, ...], out: Any) -> np.ndarray:
         if len(arrays) != len(self.kernel.rows):
             raise self._misfit(arrays, f"It takes {len(self.kernel.rows)} arrays, not {len(arrays)}.")
         (room,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
@@ -305,7 +305,7 @@ def _compiled_statement(
     if model is None:
         raise StatementError(f"{expression.show()} is abstract; give a model: ps.compile(e, model).")
     check_model(model)
-    e = bound(expression, model)
+    e = bind(expression, model)
     matrix = matrix and e.node.domain != SCALARS
     flipped = matrix and is_wide(e.node)
     named = (("y", adjoint(e.node) if flipped else e.node),)

@@ -42,7 +42,7 @@ from phistar.instruction_derivatives import (
     rows_of_gradients,
     solved_gradients,
 )
-from phistar.linear_motion import completed, drift, side_by_side
+from phistar.linear_motion import drift, fill_upper_halves, side_by_side
 from phistar.loops.loop_derivatives import closed_derivatives
 from phistar.model import Model
 from phistar.model.check import check_robot
@@ -327,7 +327,7 @@ def _linearization(model: Model, q: Any, v: Any, tau: Any) -> tuple[np.ndarray, 
     if is_traced(q, v, tau) or has_rotors(model):
         return side_by_side(model, q, v, _tables(model, q, v, tau))
     kernel = _in_place.kernel(model)
-    return completed(model, q, v, *spread(kernel.function, (q, v, tau), list(kernel.shapes)))
+    return fill_upper_halves(model, q, v, *spread(kernel.function, (q, v, tau), list(kernel.shapes)))
 
 
 def _systems(model: Model) -> tuple[tuple[int, ...], ...]:
@@ -376,9 +376,9 @@ _in_place = replace(
     places=((0, 1, 0), (0, 1, 1), (1, 1, 0)),
 )
 _linearized = Recorded("linearize", ("q", "v", "tau"), ("A", "B"), _linearized_at, _systems, slot=linearize.slot)
-inverse_dynamics_derivatives.computed_by(_inverse.known_kernel)
-forward_dynamics_derivatives.computed_by(lambda model: None if model.loops else _forward.known_kernel(model))
-linearize.computed_by(
+inverse_dynamics_derivatives.use_kernel(_inverse.known_kernel)
+forward_dynamics_derivatives.use_kernel(lambda model: None if model.loops else _forward.known_kernel(model))
+linearize.use_kernel(
     lambda model: None if model.loops or has_springs_or_damping(model) else _linearized.known_kernel(model)
 )
 _hessian_product = Recorded(

@@ -58,7 +58,7 @@ class Entry(NamedTuple):
     structure: Callable[..., Any] | None = None  # what holds several results
 
     @property
-    def called(self) -> Callable[..., Any]:
+    def call(self) -> Callable[..., Any]:
         """`single` of the function's arguments, in their order."""
         single, order, structure = self.single, self.order, self.structure
         if structure is not None:
@@ -66,7 +66,7 @@ class Entry(NamedTuple):
         return single if order is None else lambda *arrays: single(*order(arrays))
 
     @property
-    def written(self) -> Callable[..., Any]:
+    def call_into(self) -> Callable[..., Any]:
         """`into` of the function's arguments, in their order, and the caller's array."""
         into, order = self.into, self.order
         return into if order is None else lambda *arrays: into(*order(arrays[:-1]), arrays[-1])
@@ -97,7 +97,7 @@ class Entries:
         the errors that arguments of other kinds give."""
         key, given = self.split(args, kwargs)
         entry: Entry = args[0].__dict__[self.slot + AT][key]
-        made = entry.called(*given)
+        made = entry.call(*given)
         if made is not NotImplemented or len(given) != entry.count or getattr(given[0], "size", 0) >= entry.size:
             return made
         made = entry.function(*(entry.order(given) if entry.order else given))
@@ -205,7 +205,7 @@ class Entries:
         model.__dict__.setdefault(self.slot + AT, {})[key] = entry
         if self.frame or len(key) < 2:
             looked_up = key if self.frame else key[0] if key else None
-            model.__dict__.setdefault(self.slot, {})[looked_up] = entry.called
+            model.__dict__.setdefault(self.slot, {})[looked_up] = entry.call
 
 
 def _doors(kernel: Kernel) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -13,10 +13,10 @@ class PhistarError(Exception):
     """
 
     def __init__(self, sentence: object = "", *more: object) -> None:
-        super().__init__(_bounded(str(sentence)), *more)
+        super().__init__(_shorten(str(sentence)), *more)
 
 
-def _bounded(text: str) -> str:
+def _shorten(text: str) -> str:
     """The text with words and the whole cut in the middle where they are longer than anyone reads."""
     if len(text) > _LONGEST_WORD:
         text = _WORD.sub(lambda found: _cut(found[0], _LONGEST_WORD), text)

@@ -87,7 +87,7 @@ class SceneEnv(gymnasium.Env):
         self._act: Act = act or self._forces
         self.action_space = action_space or spaces.Box(-limits, limits, dtype=np.float64)
         self._draw(np.random.default_rng(0))
-        sizes = {name: np.shape(value) for name, value in self._seen().items()}
+        sizes = {name: np.shape(value) for name, value in self._observation().items()}
         self.observation_space = spaces.Dict(
             {name: spaces.Box(-np.inf, np.inf, shape, np.float64) for name, shape in sizes.items()}
         )
@@ -95,7 +95,7 @@ class SceneEnv(gymnasium.Env):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         own = self._draw(self.np_random)
-        return self._seen(), {"seed": own, "t": 0.0}
+        return self._observation(), {"seed": own, "t": 0.0}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         loop, ended, info = self._loop, False, {}
@@ -114,7 +114,7 @@ class SceneEnv(gymnasium.Env):
         reward = float(self._reward(view)) if self._reward else 0.0
         ended = ended or bool(self._terminated is not None and self._terminated(view))
         over = moment.time >= self._setting.timing.duration - 1e-9
-        return self._seen(), reward, ended, over, info | {"t": moment.time, "force": force}
+        return self._observation(), reward, ended, over, info | {"t": moment.time, "force": force}
 
     def render(self) -> np.ndarray | None:
         """A picture (height, width, 3) of the scene as it is, with `render_mode="rgb_array"`."""
@@ -152,7 +152,7 @@ class SceneEnv(gymnasium.Env):
         self._rows = self._loop.rows()
         next(self._rows)
 
-    def _seen(self) -> dict[str, np.ndarray]:
+    def _observation(self) -> dict[str, np.ndarray]:
         state = self._moment.state
         seen = self._loop.sensed or {"q": state.q, "v": state.v}
         return {name: np.array(value, dtype=np.float64) for name, value in seen.items()}

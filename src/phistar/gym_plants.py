@@ -134,7 +134,7 @@ class PlantEnv(gymnasium.Env):
         self._reward, self._terminated = reward, terminated
         self.action_space = self._task.action_space
         self.reset(seed=0)
-        seen = self._seen()
+        seen = self._observation()
         self.observation_space = (
             spaces.Dict({name: spaces.Box(-np.inf, np.inf, x.shape, np.float64) for name, x in seen.items()})
             if isinstance(seen, dict)
@@ -152,7 +152,7 @@ class PlantEnv(gymnasium.Env):
             noise = np.random.SeedSequence(int(self.np_random.integers(2**32)), spawn_key=(SENSED,))
             self._line, self._session.engine.counts[c.TELLING] = self._readings.start(noise), 1
         self._sense()
-        return self._seen(), {"t": 0.0}
+        return self._observation(), {"t": 0.0}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         task, session = self._task, self._session
@@ -176,7 +176,7 @@ class PlantEnv(gymnasium.Env):
         view = PlantView(t, q, v, given, self._sensed)
         reward = float(self._reward(view)) if self._reward else 0.0
         ended = ended or bool(self._terminated is not None and self._terminated(view))
-        return self._seen(), reward, ended, t >= task.duration - 1e-9, info | {"t": t}
+        return self._observation(), reward, ended, t >= task.duration - 1e-9, info | {"t": t}
 
     def render(self) -> np.ndarray | None:
         """A picture of the plant as it is, with `render_mode="rgb_array"`."""
@@ -210,7 +210,7 @@ class PlantEnv(gymnasium.Env):
             moment = moment._replace(before=PlantState(*self._before), length=step, step=last)
         self._line, self._sensed = self._readings.next(self._line, moment, self._session, self._forces())
 
-    def _seen(self) -> Any:
+    def _observation(self) -> Any:
         if self._sensed:
             return {name: np.array(value, dtype=np.float64) for name, value in self._sensed.items()}
         return np.concatenate(self._state())
@@ -228,9 +228,7 @@ def _check_alike(plants: Sequence[Plant]) -> None:
             )
 
 
-def _shared_out(
-    plants: Sequence[Plant], count: int, threads: int | None
-) -> tuple[list[slice], list[Session], list[int]]:
+def _shares(plants: Sequence[Plant], count: int, threads: int | None) -> tuple[list[slice], list[Session], list[int]]:
     """Environments in stretches, each with a session of its plant and the plant's number; one plant's are cut for
     threads, those of several are of one plant each."""
     if len(plants) == 1:
@@ -293,7 +291,7 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
         self.single_observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float64)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._cuts, self._sessions, self._owners = _shared_out(plants, num_envs, threads)
+        self._cuts, self._sessions, self._owners = _shares(plants, num_envs, threads)
         self.variant = np.repeat(self._owners, [cut.stop - cut.start for cut in self._cuts])
         most = thread_count() if threads is None else int(threads)
         count = min(len(self._cuts), max(most, 1))
@@ -308,7 +306,7 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
         q, v = (np.array(x) for x in zip(*made, strict=True))
         self._parts = [SceneBatch(q[cut], v[cut], rows, plant.nu) for cut in self._cuts]
         self._t, self._over = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
-        return self._seen(), {}
+        return self._observation(), {}
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         given = np.asarray(actions, dtype=float)
@@ -344,7 +342,7 @@ class PlantVectorEnv(gymnasium.vector.VectorEnv):
                 part.put(int(number), *self._tasks[own].begin(self.np_random))
         self._t[scenes] = 0.0
 
-    def _seen(self) -> np.ndarray:
+    def _observation(self) -> np.ndarray:
         return np.concatenate([np.concatenate([part.q, part.v], axis=1) for part in self._parts])
 
     def close_extras(self, **options: Any) -> None:

@@ -46,25 +46,25 @@ class Handle(Generic[Result]):
     ) -> None:
         self._function, self._model, self._frame, self._place, self._entry = function, model, frame, place, entry
         self._key = () if frame is None else frame
-        self.__call__: Callable[..., Result] = self._called
+        self.__call__: Callable[..., Result] = self._slow_call
 
     def __repr__(self) -> str:
         at = "" if self._frame is None else f", frame={self._frame!r}"
         return f"<{getattr(self._function, '__name__', 'function')} on {self._model.name!r}{at}>"
 
-    def _called(self, *arrays: Any, out: Any = None) -> Result:
+    def _slow_call(self, *arrays: Any, out: Any = None) -> Result:
         """The function's value, the long way."""
         if out is None:
             return self._long_way(arrays)
-        return out if self._written(arrays, out) else _copied(self._long_way(arrays), out, repr(self))
+        return out if self._write_into(arrays, out) else _copy_into(self._long_way(arrays), out, repr(self))
 
     def _long_way(self, arrays: tuple[Any, ...]) -> Result:
         """The function itself, which says what is wrong with the arguments and leaves its kernel on the model: later
         calls go there first."""
         result = self._function(*self._arguments(arrays))
         entry = self._entry(self._model, self._key)
-        if entry is not None and self.__call__ == self._called and layout_is_known():
-            self.__call__ = held_door(entry.called, entry.written, self._called)
+        if entry is not None and self.__call__ == self._slow_call and layout_is_known():
+            self.__call__ = held_door(entry.call, entry.call_into, self._slow_call)
         return result
 
     def _arguments(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -73,7 +73,7 @@ class Handle(Generic[Result]):
             return (self._model, *arrays)
         return (self._model, *arrays[: self._place - 1], self._frame, *arrays[self._place - 1 :])
 
-    def _written(self, arrays: tuple[Any, ...], out: Any) -> bool:
+    def _write_into(self, arrays: tuple[Any, ...], out: Any) -> bool:
         """Whether the kernel, once it is known, wrote its results straight into `out`."""
         entry = self._entry(self._model, self._key)
         rooms = out if isinstance(out, tuple) else (out,)
@@ -95,7 +95,7 @@ def _is_room(room: Any) -> bool:
     return isinstance(room, np.ndarray) and room.dtype == np.float64
 
 
-def _copied(result: Any, out: Any, name: str) -> Any:
+def _copy_into(result: Any, out: Any, name: str) -> Any:
     """`out`, holding what was computed: an array, or one for each of several results."""
     several = isinstance(result, tuple)
     results, rooms = (result, out) if several else ((result,), (out,))

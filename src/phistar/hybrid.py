@@ -119,13 +119,13 @@ def hybrid_dynamics(
     open_model = model.tree if model.loops else model
     found, pull = driven_accelerations(open_model, q, v, told, driven * tau, driven, f_ext), 0.0
     if model.loops:
-        found, pull = _closed(model, q, v, _chosen(is_told, told, found), is_told)
-    accelerations = _chosen(is_told, told, found)
+        found, pull = _close_loops(model, q, v, _where(is_told, told, found), is_told)
+    accelerations = _where(is_told, told, found)
     needed = inverse_dynamics(open_model, q, v, accelerations, f_ext) + pull
-    return HybridDynamics(accelerations, _chosen(is_told, needed, tau))
+    return HybridDynamics(accelerations, _where(is_told, needed, tau))
 
 
-def _chosen(mask: np.ndarray, those: Any, others: Any) -> np.ndarray:
+def _where(mask: np.ndarray, those: Any, others: Any) -> np.ndarray:
     """Rate by rate, on floats and on traced numbers."""
     if not is_traced(np.asarray(those), np.asarray(others)):
         return np.where(mask, those, others)
@@ -181,7 +181,7 @@ def _joint_prescription(model: Model, joint: Joint, given: Any) -> tuple[np.ndar
     return model.checked(array, joint.nv, f"prescribed[{joint.name!r}]"), np.ones(joint.nv, dtype=bool)
 
 
-def _closed(model: Model, q: Any, v: Any, free: np.ndarray, is_told: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _close_loops(model: Model, q: Any, v: Any, free: np.ndarray, is_told: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """θ̈ that keeps every loop closed, and A*λ: (Aℳ_f⁻¹A*)λ = Aθ̈ + Ȧθ̇, where prescribed rates yield to nothing."""
     if is_traced(np.asarray(q), np.asarray(free)):
         raise ModelError(f"{model.name} has loops, whose rank under a prescription is told by values; not compiled.")

@@ -47,13 +47,13 @@ def _function(name: str, model: Model, frame: tuple[str, ...]) -> Any:
 
     @jax.custom_jvp
     def value(*arrays: Any) -> Any:
-        return _called(partial(_value, stated, model, frame), (stated.shape(model),), arrays)[0]
+        return _numpy_call(partial(_value, stated, model, frame), (stated.shape(model),), arrays)[0]
 
     @value.defjvp
     def _(arrays: Any, tangents: Any) -> Any:
         # Linear in the tangents, so that JAX transposes it for reverse mode.
         shapes = tuple((*stated.shape(model), array.shape[-1]) for array in arrays)
-        found = _called(partial(stated.jacobians, model), shapes, arrays, frame)
+        found = _numpy_call(partial(stated.jacobians, model), shapes, arrays, frame)
         changes = [_along(jacobian, tangent) for jacobian, tangent in zip(found, tangents, strict=True)]
         return value(*arrays), sum(changes[1:], changes[0])
 
@@ -70,20 +70,20 @@ def _along(jacobian: Any, tangent: Any) -> Any:
     return jnp.sum(jacobian * tangent.reshape(*tangent.shape[:-1], *[1] * axes, tangent.shape[-1]), axis=-1)
 
 
-def _called(function: Any, shapes: tuple[Any, ...], arrays: tuple[Any, ...], frame: tuple[str, ...] = ()) -> Any:
+def _numpy_call(function: Any, shapes: tuple[Any, ...], arrays: tuple[Any, ...], frame: tuple[str, ...] = ()) -> Any:
     """NumPy's answer inside a JAX program; the leading axes of the arrays are those of the results."""
     kind, batch = jnp.result_type(*arrays), jnp.broadcast_shapes(*(array.shape[:-1] for array in arrays))
     wanted = tuple(jax.ShapeDtypeStruct((*batch, *shape), kind) for shape in shapes)
 
-    def answered(*given: Any) -> tuple[np.ndarray, ...]:
+    def callback(*given: Any) -> tuple[np.ndarray, ...]:
         made = function(*(np.asarray(x, dtype=float) for x in given), *frame)
         return tuple(np.asarray(x, dtype=kind) for x in made)
 
     wide = [jnp.broadcast_to(array, (*batch, array.shape[-1])) for array in arrays]
-    return jax.pure_callback(answered, wanted, *wide, vmap_method="broadcast_all")
+    return jax.pure_callback(callback, wanted, *wide, vmap_method="broadcast_all")
 
 
-def _evaluated(name: str, model: Model, arrays: tuple[Any, ...], frame: tuple[str, ...] = ()) -> jax.Array:
+def _evaluate(name: str, model: Model, arrays: tuple[Any, ...], frame: tuple[str, ...] = ()) -> jax.Array:
     check_robot(f"phistar.jax.{name}", (model,))
     return _function(name, model, frame)(*(_floats(x) for x in arrays))
 
@@ -96,39 +96,39 @@ def _floats(given: Any) -> jax.Array:
 
 def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> jax.Array:
     """Joint accelerations under joint forces, (…, nv): `phistar.forward_dynamics`, differentiable by q, v, tau."""
-    return _evaluated("forward_dynamics", model, (q, v, tau))
+    return _evaluate("forward_dynamics", model, (q, v, tau))
 
 
 def inverse_dynamics(model: Model, q: Any, v: Any, a: Any) -> jax.Array:
     """Joint forces for joint accelerations, (…, nv): `phistar.inverse_dynamics`, differentiable by q, v, a."""
-    return _evaluated("inverse_dynamics", model, (q, v, a))
+    return _evaluate("inverse_dynamics", model, (q, v, a))
 
 
 def bias(model: Model, q: Any, v: Any) -> jax.Array:
     """Velocity and gravity forces, (…, nv): `phistar.bias`, differentiable by q, v."""
-    return _evaluated("bias", model, (q, v))
+    return _evaluate("bias", model, (q, v))
 
 
 def gravity_load(model: Model, q: Any) -> jax.Array:
     """Joint forces that gravity asks for, (…, nv): `phistar.gravity_load`, differentiable by q."""
-    return _evaluated("gravity_load", model, (q,))
+    return _evaluate("gravity_load", model, (q,))
 
 
 def kinetic_energy(model: Model, q: Any, v: Any) -> jax.Array:
     """Kinetic energy [J], (…): `phistar.kinetic_energy`, differentiable by q, v."""
-    return _evaluated("kinetic_energy", model, (q, v))
+    return _evaluate("kinetic_energy", model, (q, v))
 
 
 def potential_energy(model: Model, q: Any) -> jax.Array:
     """Potential energy in gravity [J], (…): `phistar.potential_energy`, differentiable by q."""
-    return _evaluated("potential_energy", model, (q,))
+    return _evaluate("potential_energy", model, (q,))
 
 
 def center_of_mass(model: Model, q: Any) -> jax.Array:
     """Centre of mass in the world [m], (…, 3): `phistar.center_of_mass`, differentiable by q."""
-    return _evaluated("center_of_mass", model, (q,))
+    return _evaluate("center_of_mass", model, (q,))
 
 
 def forward_kinematics(model: Model, q: Any, frame: str) -> jax.Array:
     """Pose of a frame in the world, (…, 4, 4): `phistar.forward_kinematics`, differentiable by q."""
-    return _evaluated("forward_kinematics", model, (q,), (frame,))
+    return _evaluate("forward_kinematics", model, (q,), (frame,))

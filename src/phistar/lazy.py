@@ -36,7 +36,7 @@ PROVIDERS: dict[str, str] = {}
 door says so, where everything is known."""
 
 
-def provided(package: str) -> Any:
+def provider(package: str) -> Any:
     """The module that provides for a package, imported when it is first needed."""
     return import_module(PROVIDERS[package])
 

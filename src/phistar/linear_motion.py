@@ -18,7 +18,7 @@ def side_by_side(model: Model, q: Any, v: Any, tables: Any) -> tuple[np.ndarray,
     return A, np.concatenate([np.zeros(by_tau.shape), by_tau], axis=-2)
 
 
-def completed(model: Model, q: Any, v: Any, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fill_upper_halves(model: Model, q: Any, v: Any, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same where the lower halves are there already, below zeros."""
     nv, rates = model.nv, np.arange(model.nv)
     A[..., rates, nv + rates] = 1.0

@@ -77,7 +77,7 @@ def record(
         raise StatementError(f"{model.name} has no joint that moves, so there is nothing to write out.")
     recorder = _Recorder(model, frames, parameters, _tape(calls))
     if isinstance(function, Expression):
-        return recorder.statement(bound(function, model, frames), matrix)
+        return recorder.statement(bind(function, model, frames), matrix)
     if matrix:
         raise StatementError("`matrix` is for statements; a function gives what it gives.")
     if not callable(function):
@@ -100,7 +100,7 @@ def checked_parameters(parameters: str | Sequence[str], allowed: tuple[str, ...]
     return names
 
 
-def bound(expression: Expression, model: Model, frames: tuple[str, ...] = ()) -> Expression:
+def bind(expression: Expression, model: Model, frames: tuple[str, ...] = ()) -> Expression:
     """The statement about a robot, at its own frames or at others; task symbols need some."""
     if expression.model != model or frames:
         made = algebra(model, frames or expression.symbols.frames or ()).expression(expression.node)
@@ -125,7 +125,7 @@ class _Recorder:
         n = len(self.model.bodies)
         return self.argument(name, {"inertia": 10 * n, "gravity": 3, "placement": 3 * (n + len(self.frames))}[name])
 
-    def finished(self, name: str, results: Mapping[str, Any], structure: Any = None) -> Recording:
+    def finish(self, name: str, results: Mapping[str, Any], structure: Any = None) -> Recording:
         taken = self.arguments  # the result "gravity" of a function that also takes gravity
         arrays = {f"{x}_out" if x in taken else x: _array(value, name) for x, value in results.items()}
         if not taken or not all(array.size for array in arrays.values()):
@@ -153,13 +153,13 @@ class _Recorder:
             (("y", node),), e.symbols, e.setting, matrix, self.model, operators, self.parameters, e.form
         )
         calls = isinstance(self.tape, CallTape) and not has_wide_links(self.model)
-        out = self._called(wanted) if calls else None
-        out = self._written_out(wanted) if out is None else out
+        out = self._call_kernel(wanted) if calls else None
+        out = self._write_out(wanted) if out is None else out
         domain, codomain = expression.node.domain, expression.node.codomain
         assert domain is not None and codomain is not None
-        return replace(self.finished("statement", {"out": out.T if flipped else out}), spaces=(domain, codomain))
+        return replace(self.finish("statement", {"out": out.T if flipped else out}), spaces=(domain, codomain))
 
-    def _called(self, wanted: Statements) -> np.ndarray | None:
+    def _call_kernel(self, wanted: Statements) -> np.ndarray | None:
         """The value of a statement that is too long to be written out."""
         assert isinstance(self.tape, CallTape)
         found = called_statements(self.tape, wanted, self._input)
@@ -170,7 +170,7 @@ class _Recorder:
         public = _VECTORS.get(field, field)
         return self.parameter(public) if public in WRITTEN_OUT else self.argument(public, rows)
 
-    def _written_out(self, wanted: Statements) -> np.ndarray:
+    def _write_out(self, wanted: Statements) -> np.ndarray:
         trace, names, signature = statement_trace(wanted) if has_wide_links(self.model) else wanted.cheapest()
         inputs = [self._input(name, rows) for name, rows in zip(("q", *names), signature.inputs, strict=True)]
         made = replay(trace, [entry for array in inputs for entry in np.asarray(array)])
@@ -184,7 +184,7 @@ class _Recorder:
         name = getattr(function, "__name__", type(function).__name__)
         if self.parameters and not isinstance(function, Stated):
             raise StatementError(f"{name} takes the robot's data as they are; `parameters` are for stated functions.")
-        given = self.given(name, function, rows)
+        given = self.arguments_of(name, function, rows)
         runtime = {parameter: self.parameter(parameter) for parameter in self.parameters}
         try:
             with runtime_parameters(**runtime):
@@ -197,15 +197,15 @@ class _Recorder:
                 "np.concatenate."
             ) from error
         if hasattr(result, "_asdict"):
-            return self.finished(name, result._asdict(), type(result))
+            return self.finish(name, result._asdict(), type(result))
         if isinstance(result, Mapping):
             keys = tuple(result)
-            return self.finished(name, result, lambda *arrays: dict(zip(keys, arrays, strict=True)))
+            return self.finish(name, result, lambda *arrays: dict(zip(keys, arrays, strict=True)))
         if type(result) is tuple:
-            return self.finished(name, {f"out{i}": x for i, x in enumerate(result)}, lambda *arrays: arrays)
-        return self.finished(name, {"out": result})
+            return self.finish(name, {f"out{i}": x for i, x in enumerate(result)}, lambda *arrays: arrays)
+        return self.finish(name, {"out": result})
 
-    def given(self, name: str, function: Callable[..., Any], rows: Mapping[str, int]) -> dict[str, Any]:
+    def arguments_of(self, name: str, function: Callable[..., Any], rows: Mapping[str, int]) -> dict[str, Any]:
         """A value for every argument of a function, by its name; what has a default and no known size keeps it."""
         try:
             wanted = dict(inspect.signature(function).parameters)

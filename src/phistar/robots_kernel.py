@@ -151,15 +151,15 @@ class _Recorder:
         named = (("y", adjoint(node) if flipped else node),)
         wanted = Statements(named, robot.symbols, robot.setting, matrix, robot.model, robot.operators)
 
-        def given(field: str, _rows: int) -> np.ndarray:
+        def argument(field: str, _rows: int) -> np.ndarray:
             public = _ASCII.get(field, field)
             return np.asarray(x if public == "x" else self.arguments[f"{letter.name}.{public}"])
 
-        found = called_statements(self.tape, wanted, given)
+        found = called_statements(self.tape, wanted, argument)
         if found is not None:
             return found["y"].T if flipped else found["y"]
         trace, names, signature = wanted.cheapest()
-        arrays = [given(name, rows) for name, rows in zip(("q", *names), signature.inputs, strict=True)]
+        arrays = [argument(name, rows) for name, rows in zip(("q", *names), signature.inputs, strict=True)]
         made = replay(trace, [entry for array in arrays for entry in array])
         out = np.empty(len(made), dtype=object)
         out[:] = made

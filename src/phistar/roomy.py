@@ -28,7 +28,7 @@ def with_room(work: Callable[[], Any]) -> Any:
     outcome: list[Any] = []
     settings = contextvars.copy_context()  # NumPy's error handling is among them
 
-    def done() -> None:
+    def run() -> None:
         _here.roomy = True
         try:
             outcome.append((settings.run(work), None))
@@ -36,7 +36,7 @@ def with_room(work: Callable[[], Any]) -> Any:
             outcome.append((None, error))
 
     size = ROOM
-    while not _finished(done, size):
+    while not _run_with_stack(run, size):
         size //= 2
         if size < LEAST:  # no thread can be had: the interpreter is ending, or the process has as many as it may have
             return work()
@@ -46,7 +46,7 @@ def with_room(work: Callable[[], Any]) -> Any:
     return made
 
 
-def _finished(work: Callable[[], None], size: int) -> bool:
+def _run_with_stack(work: Callable[[], None], size: int) -> bool:
     """Whether a thread with a stack of `size` bytes was to be had; then it has done its work."""
     thread = threading.Thread(target=work, name="phistar-compile")
     with _one_at_a_time:

@@ -120,7 +120,7 @@ def symbolic(
         names = ", ".join(name for name, _ in recorded.results)
         raise StatementError(f"{recorded.name} has several results ({names}); ask for one, as a statement.")
     arguments, entries = _arguments(recorded, sympy)
-    trace = _folded(recorded.trace, entries)
+    trace = _fold_zeros(recorded.trace, entries)
     steps, values = _expressions(trace, [x for x in entries if x is not None], sympy)
     shape = (*recorded.results[0][1], 1, 1)[:2]
     kept = {name: symbols for name, symbols in arguments.items() if symbols}
@@ -152,7 +152,7 @@ def _arguments(recorded: Recording, sympy: Any) -> tuple[dict[str, tuple[Any, ..
     return arguments, entries
 
 
-def _folded(trace: Trace, entries: Sequence[Any]) -> Trace:
+def _fold_zeros(trace: Trace, entries: Sequence[Any]) -> Trace:
     """The trace without what zeros of the robot make superfluous."""
     tape = Tape()
     fresh = iter(tape.inputs((sum(x is not None for x in entries),)))

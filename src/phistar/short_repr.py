@@ -19,11 +19,11 @@ def short_repr(result: Class) -> Class:
     >>> Found(np.zeros((5, 3, 3)), 2)
     Found(matrix (5, 3, 3), rank 2)
     """
-    result.__repr__ = _described  # type: ignore[method-assign]
+    result.__repr__ = _repr  # type: ignore[method-assign]
     return result
 
 
-def _described(self: Any) -> str:
+def _repr(self: Any) -> str:
     names = getattr(self, "_fields", None) or list(getattr(self, "__dataclass_fields__", ()))
     shown = [f"{name} {_field(getattr(self, name))}" for name in names if not name.startswith("_")]
     return f"{type(self).__name__}({', '.join(shown)})"

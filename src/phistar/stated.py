@@ -17,7 +17,7 @@ from phistar.backends.traces.arrays import is_traced
 from phistar.entries import AT, Entries, Entry, Passed
 from phistar.errors import ShapeError, StatementError
 from phistar.handles import Handle
-from phistar.lazy import provided
+from phistar.lazy import provider
 from phistar.model import Model
 from phistar.model.check import check_robot
 from phistar.model.names import names_given
@@ -128,7 +128,7 @@ class StatedFunction(ABC, Generic[Arguments, Result]):
         return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
-        return _described(self)
+        return _signature_and_statement(self)
 
     def _repr_latex_(self) -> str:
         return f"${self.statement.latex()}$"
@@ -153,9 +153,9 @@ class Stated(StatedFunction[Arguments, Result]):
         self._entries = Entries(function, self._slot)
         self._passed: Passed | None = None
         update_wrapper(self, function)
-        self.__call__ = self._called
+        self.__call__ = self._slow_call
 
-    def _called(self, *args: Any, **kwargs: Any) -> Any:
+    def _slow_call(self, *args: Any, **kwargs: Any) -> Any:
         """The function's value, the long way: what is compiled for it here is an entry for later calls."""
         try:
             made = self._entries.call(args, kwargs)
@@ -164,9 +164,9 @@ class Stated(StatedFunction[Arguments, Result]):
         except (KeyError, AttributeError, IndexError, ValueError, TypeError):
             pass  # not compiled yet, or the long way says what is wrong with the arguments
         check_robot(self._function.__name__, args or robot_by_name(kwargs))
-        if self._recalled(args, kwargs):
+        if self._recall(args, kwargs):
             self._open()
-            return self._called(*args, **kwargs)
+            return self._slow_call(*args, **kwargs)
         made = self._as_whole(args, kwargs)
         if made is not NotImplemented:
             return made
@@ -176,7 +176,7 @@ class Stated(StatedFunction[Arguments, Result]):
             self._open()
         return result
 
-    def _recalled(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    def _recall(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether the disk has told of an entry for these arguments that was not known."""
         try:
             return self._entries.recall(args, kwargs)
@@ -185,8 +185,8 @@ class Stated(StatedFunction[Arguments, Result]):
 
     def _open(self) -> None:
         """From now on calls go to the entries first."""
-        if self.__call__ == self._called:
-            self.__call__ = self._entries.door(self._called)
+        if self.__call__ == self._slow_call:
+            self.__call__ = self._entries.door(self._slow_call)
 
     def _as_whole(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The value of a function that is recorded whole, where it is for this robot and the arguments fit."""
@@ -199,7 +199,7 @@ class Stated(StatedFunction[Arguments, Result]):
         if not fits:
             return NotImplemented
         check_names(args[0], frames)
-        make = provided("phistar.stated").compile
+        make = provider("phistar.stated").compile
         compiled = args[0].kept((self._slot, key, "whole"), lambda: make(self._function, args[0], frame=frames or None))
         places = tuple(range(len(compiled.inputs)))
         self._entries.keep(args[0], key, compiled.kernel, places, whole=compiled.recording.structure or True)
@@ -259,7 +259,7 @@ def robot_by_name(kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
     return (kwargs["model"],) if "model" in kwargs else ()
 
 
-def _described(stated: StatedFunction[Any, Any]) -> str:
+def _signature_and_statement(stated: StatedFunction[Any, Any]) -> str:
     """How a function is called and what it states: 'gravity_load(model, q): 𝒢'."""
     call = signature(stated)
     plain = [parameter.replace(annotation=parameter.empty) for parameter in call.parameters.values()]

@@ -98,13 +98,13 @@ class StatedKernels:
             key = (self.slot, frames, "any width")
             wanted = model.kept(key, lambda: self.wanted(model, frames, flip=False)[0])
             return evaluated(wanted, self.slot, q, given)
-        return self._recorded(model, q, given, frames) if is_traced(q, *given.values()) else None
+        return self._trace(model, q, given, frames) if is_traced(q, *given.values()) else None
 
     def kernel(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
         """Compiled code, kept on the model; operators with few rows are made as their adjoints and flipped."""
-        return model.kept((self.slot, frames), lambda: self._compiled(model, frames))
+        return model.kept((self.slot, frames), lambda: self._compile(model, frames))
 
-    def _compiled(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
+    def _compile(self, model: Model, frames: tuple[str, ...]) -> tuple[Any, bool]:
         wanted, flipped = self.wanted(model, frames)
         return executor(wanted), flipped
 
@@ -120,7 +120,7 @@ class StatedKernels:
         wanted = Statements(named, symbols, setting, self.matrix, model, {}, tuple(parameters), self.form, flipped)
         return wanted, flipped
 
-    def _recorded(
+    def _trace(
         self, model: Model, q: np.ndarray, given: Mapping[str, np.ndarray], frames: tuple[str, ...]
     ) -> dict[str, np.ndarray]:
         """The instructions of the cheapest form, on the tape of the arguments."""

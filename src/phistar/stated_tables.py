@@ -35,7 +35,7 @@ class StatedTables(StatedFunction[Arguments, Result]):
         self._kernel: Callable[[Model], Kernel | None] = lambda model: None
         update_wrapper(self, function)
 
-    def computed_by(self, kernel: Callable[[Model], Kernel | None]) -> None:
+    def use_kernel(self, kernel: Callable[[Model], Kernel | None]) -> None:
         """Say which kernel of a model gives the function's results as they are, if one does."""
         self._kernel = kernel
 

@@ -75,7 +75,7 @@ def _kind(tensors: tuple[torch.Tensor, ...]) -> torch.dtype:
     return tensors[0].dtype if len({x.dtype for x in tensors}) == 1 else torch.float64
 
 
-def _evaluated(name: str, model: Model, given: tuple[Any, ...], frame: tuple[str, ...] = ()) -> torch.Tensor:
+def _evaluate(name: str, model: Model, given: tuple[Any, ...], frame: tuple[str, ...] = ()) -> torch.Tensor:
     check_robot(f"phistar.torch.{name}", (model,))
     tensors = [torch.as_tensor(x) for x in given]
     for tensor in tensors:
@@ -87,39 +87,39 @@ def _evaluated(name: str, model: Model, given: tuple[Any, ...], frame: tuple[str
 
 def forward_dynamics(model: Model, q: Any, v: Any, tau: Any) -> torch.Tensor:
     """Joint accelerations under joint forces, (…, nv): `phistar.forward_dynamics`, differentiable by q, v, tau."""
-    return _evaluated("forward_dynamics", model, (q, v, tau))
+    return _evaluate("forward_dynamics", model, (q, v, tau))
 
 
 def inverse_dynamics(model: Model, q: Any, v: Any, a: Any) -> torch.Tensor:
     """Joint forces for joint accelerations, (…, nv): `phistar.inverse_dynamics`, differentiable by q, v, a."""
-    return _evaluated("inverse_dynamics", model, (q, v, a))
+    return _evaluate("inverse_dynamics", model, (q, v, a))
 
 
 def bias(model: Model, q: Any, v: Any) -> torch.Tensor:
     """Velocity and gravity forces, (…, nv): `phistar.bias`, differentiable by q, v."""
-    return _evaluated("bias", model, (q, v))
+    return _evaluate("bias", model, (q, v))
 
 
 def gravity_load(model: Model, q: Any) -> torch.Tensor:
     """Joint forces that gravity asks for, (…, nv): `phistar.gravity_load`, differentiable by q."""
-    return _evaluated("gravity_load", model, (q,))
+    return _evaluate("gravity_load", model, (q,))
 
 
 def kinetic_energy(model: Model, q: Any, v: Any) -> torch.Tensor:
     """Kinetic energy [J], (…): `phistar.kinetic_energy`, differentiable by q, v."""
-    return _evaluated("kinetic_energy", model, (q, v))
+    return _evaluate("kinetic_energy", model, (q, v))
 
 
 def potential_energy(model: Model, q: Any) -> torch.Tensor:
     """Potential energy in gravity [J], (…): `phistar.potential_energy`, differentiable by q."""
-    return _evaluated("potential_energy", model, (q,))
+    return _evaluate("potential_energy", model, (q,))
 
 
 def center_of_mass(model: Model, q: Any) -> torch.Tensor:
     """Centre of mass in the world [m], (…, 3): `phistar.center_of_mass`, differentiable by q."""
-    return _evaluated("center_of_mass", model, (q,))
+    return _evaluate("center_of_mass", model, (q,))
 
 
 def forward_kinematics(model: Model, q: Any, frame: str) -> torch.Tensor:
     """Pose of a frame in the world, (…, 4, 4): `phistar.forward_kinematics`, differentiable by q."""
-    return _evaluated("forward_kinematics", model, (q,), (frame,))
+    return _evaluate("forward_kinematics", model, (q,), (frame,))

@@ -66,7 +66,7 @@ def scale(monkeypatch, function):
     if isinstance(function, Stated):
         monkeypatch.delitem(function.__dict__, "kernels")
         monkeypatch.setattr(function._entries, "slot", function._slot)
-        monkeypatch.setattr(function, "__call__", function._called)
+        monkeypatch.setattr(function, "__call__", function._slow_call)
 
 
 @pytest.mark.parametrize("bodies", SIZES)

@@ -89,7 +89,7 @@ def test_names_that_a_shell_can_complete(tmp_path, monkeypatch):
         "arm.toml",
         "armada/",
     ]
-    assert set(command_names.shown("ar")) == {"arm.urdf", "arm.toml", "armada/"}
+    assert set(command_names.completions("ar")) == {"arm.urdf", "arm.toml", "armada/"}
     assert command_names.scenes("bou") == ["bouncing"] and "mass_matrix" in command_names.functions("mass")
 
 

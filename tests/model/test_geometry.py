@@ -33,8 +33,10 @@ def test_mesh_scale_broadcasts():
 def test_moved_geometry_stands_where_its_frame_was_put():
     a, b = ps.Pose(xyz=(1, 2, 3), rpy=(0.1, 0.2, 0.3)), ps.Pose(xyz=(4, 5, 6), rpy=(0.3, 0.2, 0.1))
     geometry = ps.Geometry(ps.Sphere(1), b, name="ball", color=(1, 0, 0, 1), role="collision")
-    assert geometry.moved(a) == ps.Geometry(ps.Sphere(1), a @ b, name="ball", color=(1, 0, 0, 1), role="collision")
-    assert geometry.moved(ps.Pose()) == geometry
+    assert geometry.transformed(a) == ps.Geometry(
+        ps.Sphere(1), a @ b, name="ball", color=(1, 0, 0, 1), role="collision"
+    )
+    assert geometry.transformed(ps.Pose()) == geometry
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 import phistar as ps
 from phistar.backends.traces.arrays import traced
 from phistar.backends.traces.trace import Tape
-from phistar.model.manifold import between, moved
+from phistar.model.manifold import add_displacement, between
 
 FREE = ps.load("freeflyer").replace(gravity=(0.0, 0.0, -9.81))
 CALLS = {
@@ -109,7 +109,7 @@ def test_compiled_maps_are_their_formulas(function):
     other = 10.0 ** rng.uniform(-12, 0.5, (200, 1)) * rng.standard_normal((200, FREE.nv))
     if function == "difference":
         other = FREE.integrate(q, other)
-    formula = {"integrate": moved, "difference": between}[function]
+    formula = {"integrate": add_displacement, "difference": between}[function]
     expected, call = formula(FREE, q, other), getattr(FREE, function)
     np.testing.assert_allclose(call(q, other), expected, rtol=0, atol=2e-14)
     np.testing.assert_allclose(call(q[0], other[0]), expected[0], rtol=0, atol=2e-14)

@@ -16,7 +16,7 @@ from phistar.cli.benchmark import benchmark_tasks, peer_mujoco, peer_pinocchio, 
 from phistar.cli.benchmark.benchmark_plan import FULL, QUICK, plan_for
 from phistar.cli.benchmark.measure import difference, entrant
 from phistar.cli.benchmark.peak import CHAINS, loop_function, peak
-from phistar.cli.benchmark.profile import Instructions, counted
+from phistar.cli.benchmark.profile import Instructions, count_instructions
 from phistar.cli.benchmark.single_calls import single_calls
 from phistar.cli.benchmark.targets import REACHED, targets, verdicts
 from phistar.cli.benchmark.targets import Target as Goal
@@ -77,7 +77,7 @@ def test_a_profile_bounds_the_time_by_the_multiplications(quick_run):
 def test_instructions_are_told_apart_by_what_they_occupy():
     text = "part0:\n\tvmulpd\t%ymm0, %ymm1, %ymm2\n\tvfmadd213pd\t8(%rsp), %ymm1, %ymm2\n\tvsubpd\t%ymm0, %ymm1, %ymm1"
     text += "\n\tvmovupd\t%ymm1, 32(%rsp)\n\tvbroadcastsd\t.LC0(%rip), %ymm3\n\tvmovapd\t%ymm3, %ymm4\n\tret"
-    assert counted(text + "\nloop:\n\tvmulpd\t%ymm0, %ymm1, %ymm2") == Instructions(2, 1, 1, 1, 1)
+    assert count_instructions(text + "\nloop:\n\tvmulpd\t%ymm0, %ymm1, %ymm2") == Instructions(2, 1, 1, 1, 1)
 
 
 def test_the_plot_is_a_picture_with_a_bar_for_each_ratio(quick_run):
@@ -134,7 +134,7 @@ CASES += [("anymal", function) for function in (benchmark_tasks.FORWARD, benchma
 
 @pytest.mark.parametrize(("name", "function"), CASES)
 def test_ours_and_the_peers_compute_the_same(name, function):
-    if not (peer_pinocchio.installed() and peer_mujoco.installed() and robots.available(name)):
+    if not (peer_pinocchio.is_installed() and peer_mujoco.is_installed() and robots.available(name)):
         pytest.skip("the peers are not installed")
     robot = entrant(name)
     if not benchmark_tasks.present(function) or not benchmark_tasks.applies(function, robot.model):
@@ -148,7 +148,7 @@ def test_ours_and_the_peers_compute_the_same(name, function):
 
 @pytest.mark.parametrize("name", ["panda", pytest.param("talos", marks=pytest.mark.slow)])
 def test_single_calls_of_ours_and_of_pinocchio_give_the_same(name):
-    if not (peer_pinocchio.installed() and robots.available(name)):
+    if not (peer_pinocchio.is_installed() and robots.available(name)):
         pytest.skip("the peer is not installed")
     robot = entrant(name)
     states = benchmark_tasks.random_states(robot.model, 3, np.random.default_rng(8))
@@ -160,7 +160,7 @@ def test_single_calls_of_ours_and_of_pinocchio_give_the_same(name):
 
 
 def test_single_calls_of_a_robot_with_a_loop_are_timed():
-    if not (peer_pinocchio.installed() and robots.available("panda_gripper")):
+    if not (peer_pinocchio.is_installed() and robots.available("panda_gripper")):
         pytest.skip("the peer is not installed")
     robot = entrant("panda_gripper")
     assert robot.model.loops
@@ -191,7 +191,7 @@ def test_every_target_is_met_by_the_figures_that_it_names():
 
 @pytest.mark.parametrize(("found", "verdict"), [(None, "not measured"), (3.0, "reached"), (2.9, "missed")])
 def test_a_verdict_compares_with_the_goal(found, verdict):
-    assert Goal("a ratio", 3.0, lambda facts: found).judged(NOTHING)["verdict"] == verdict
+    assert Goal("a ratio", 3.0, lambda facts: found).judge(NOTHING)["verdict"] == verdict
 
 
 def test_what_is_not_measured_is_said_to_be_so():

@@ -5,7 +5,7 @@ import pytest
 
 import phistar as ps
 from phistar.view import replay, report
-from phistar.view.bent_surfaces import exaggerated, node_places, surfaces
+from phistar.view.bent_surfaces import exaggerate_modes, node_places, surfaces
 from phistar.view.report_picture import picture, solids
 
 pytest.importorskip("viser")
@@ -29,7 +29,7 @@ def bent(model, *eta):
 def test_the_end_of_the_surface_is_where_the_tip_frame_is(boom):
     q = bent(boom, 0.1, -0.05, 0.02, 0.01)
     (surface,) = surfaces(boom, 0)
-    points, triangles = surface.bent(q[boom.bodies[0].mode_q_slice])
+    points, triangles = surface.deform(q[boom.bodies[0].mode_q_slice])
     tip = ps.forward_kinematics(boom, q, "arm.tip")[:3, 3]
     end = points[np.argsort(surface.points[:, 0])[-10:]].mean(axis=0)  # the ring around the far end
     assert np.linalg.norm(end - tip) < 0.02 * 2.0
@@ -48,16 +48,16 @@ def test_nodes_are_where_frames_at_them_are(boom):
 
 def test_what_is_not_bent_is_drawn_as_it_stands(boom):
     (surface,) = surfaces(boom, 0)
-    np.testing.assert_allclose(surface.bent(np.zeros(4))[0], surface.points, atol=1e-14)
+    np.testing.assert_allclose(surface.deform(np.zeros(4))[0], surface.points, atol=1e-14)
 
 
 def test_exaggeration_multiplies_modes_and_nothing_else(boom):
     q = bent(boom, 0.1, 0.0, 0.0, 0.02)
     q[0] = 0.7
-    seen = exaggerated(boom, q, 5.0)
+    seen = exaggerate_modes(boom, q, 5.0)
     np.testing.assert_allclose(seen[boom.bodies[0].mode_q_slice], [0.5, 0.0, 0.0, 0.1])
     assert seen[0] == 0.7
-    assert exaggerated(boom, q, 1.0) is q
+    assert exaggerate_modes(boom, q, 1.0) is q
 
 
 def test_a_shape_of_ones_own_bends(boom):
@@ -87,10 +87,10 @@ def test_the_viewer_bends_by_hand_and_exaggerates(boom):
         (_, surface, handle) = viewer.stage.bending[0]
         before = np.array(handle.vertices)
         viewer.exaggerate(4.0)
-        wanted = surface.bent(np.array([0.2, 0.0, 0.0, 0.0]))[0]
+        wanted = surface.deform(np.array([0.2, 0.0, 0.0, 0.0]))[0]
         np.testing.assert_allclose(handle.vertices, wanted, atol=1e-6)
         assert np.abs(handle.vertices - before).max() > 0.05
-        viewer.bent(boom.bodies[0].mode_q_slice.start, 0.1)
+        viewer.on_mode_moved(boom.bodies[0].mode_q_slice.start, 0.1)
         assert viewer.q[boom.bodies[0].mode_q_slice][0] == 0.1
         assert len(viewer.modes.modes) == 4
     finally:

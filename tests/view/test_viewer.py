@@ -95,12 +95,12 @@ def test_geometry_is_drawn_in_the_body_frame_not_the_links():
 def test_an_update_sends_two_messages_for_each_body_that_moved_and_no_more(puma, opened):
     viewer = opened(Viewer, puma)
     sent = counted(viewer)
-    viewer.moved(viewer.q)
+    viewer.on_joints_moved(viewer.q)
     assert sent == []
-    viewer.moved(np.array([0, 0, 0, 0, 0, 0.2]))
+    viewer.on_joints_moved(np.array([0, 0, 0, 0, 0, 0.2]))
     assert sorted(sent) == ["SetOrientationMessage"]
     sent.clear()
-    viewer.moved(np.full(6, 0.1))
+    viewer.on_joints_moved(np.full(6, 0.1))
     assert len(sent) <= 2 * len(puma.bodies)
 
 

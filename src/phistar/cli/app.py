@@ -16,7 +16,7 @@ from phistar.cli.bench import bench
 from phistar.cli.cache_command import cache
 from phistar.cli.campaign_command import campaign
 from phistar.cli.check_command import check
-from phistar.cli.command_names import meant
+from phistar.cli.command_names import hint
 from phistar.cli.derive import derive
 from phistar.cli.export import export
 from phistar.cli.info import info
@@ -130,6 +130,6 @@ def _suggest(arguments: Sequence[str]) -> None:
     """Complain about a robot or a scene that stands where a command belongs."""
     first = next((each for each in arguments if not each.startswith("-")), "")
     if first and first not in {command.__name__ for command in COMMANDS}:
-        sentence = meant(first)
+        sentence = hint(first)
         if sentence is not None:
             complain(sentence)

@@ -59,7 +59,7 @@ def bench(
     plan = plan_for(tuple(robots or ()), quick, seconds)
     if calls:
         plan = replace(plan, functions={}, single=(), chains=(), threads=())
-    facts = watched(plan)
+    facts = run_with_progress(plan)
     if drawing is not None:
         drawing.write_text(svg(facts))
     if as_json == STDOUT:
@@ -72,7 +72,7 @@ def bench(
     console.print(page(facts))
 
 
-def watched(plan: Plan) -> dict[str, Any]:
+def run_with_progress(plan: Plan) -> dict[str, Any]:
     """The run, with a bar on a terminal: how many of its steps are done, and the time left."""
     from phistar.cli.benchmark.benchmark_report import report
 

@@ -18,10 +18,10 @@ def check(
     Examples:
       phistar check proof.json    what phistar derive "inv(mass)" --certificate proof.json writes
     """
-    from phistar.cli.checker import checked
+    from phistar.cli.checker import check_certificate
 
     try:
-        said, data, worst = checked(file, mechanisms)
+        said, data, worst = check_certificate(file, mechanisms)
     except StatementError as error:
         typer.echo(f"{file} does not hold: {error}", err=True)
         raise typer.Exit(1) from None

@@ -29,7 +29,7 @@ Polynomial = dict[tuple[Any, ...], Any]
 Matrix = np.ndarray
 
 
-def checked(file: Path, mechanisms: int) -> tuple[str, dict[str, Any], float]:
+def check_certificate(file: Path, mechanisms: int) -> tuple[str, dict[str, Any], float]:
     """What holds, the certificate that says so, and the largest relative difference met; else StatementError."""
     text = read_text(file, "a certificate of phistar", MOST_BYTES)
     try:
@@ -44,22 +44,22 @@ def checked(file: Path, mechanisms: int) -> tuple[str, dict[str, Any], float]:
             raise FileError(f"{file}: a certificate has 1 to {MOST_FRAMES} frames and at most {MOST_PARTS} parts.")
         replay(data)
         worst = max(evaluate(data, seed) for seed in range(mechanisms))
-        return " = ".join(spelled(data[side], data["symbols"]) for side in ("start", "result")), data, worst
+        return " = ".join(spell(data[side], data["symbols"]) for side in ("start", "result")), data, worst
     except RecursionError:
         raise StatementError("its statements are nested too deep to be replayed.") from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise StatementError(f"it is damaged ({type(error).__name__}: {str(error)[:100]}).") from None
 
 
-def spelled(x: list[Any], symbols: list[dict[str, Any]]) -> str:
+def spell(x: list[Any], symbols: list[dict[str, Any]]) -> str:
     """An operator in words: what was checked, not what the file says of itself."""
     kind, *parts = x
     if kind == "add":
-        words = [(c, spelled(y, symbols)) for c, y in parts]
+        words = [(c, spell(y, symbols)) for c, y in parts]
         return " + ".join(word if c == "1" else f"{c} * ({word})" for c, word in words)
     if kind in ("mul", "adj", "inv"):
         loose = {"mul": ("add",), "adj": ("add", "mul"), "inv": ()}[kind]
-        words = [(y[0], spelled(y, symbols)) for y in (parts if kind == "mul" else parts[:1])]
+        words = [(y[0], spell(y, symbols)) for y in (parts if kind == "mul" else parts[:1])]
         inner = " @ ".join(f"({word})" if head in loose else word for head, word in words)
         return {"mul": inner, "adj": f"{inner}.T", "inv": f"inv({inner})"}[kind]
     return str(symbols[parts[0]]["name"]) if kind == "sym" else "I" if kind == "id" else "0"
@@ -172,15 +172,15 @@ class Fixed(np.ndarray):
         return np.matmul(self.view(np.ndarray), other.view(np.ndarray)).view(Fixed) >> BITS
 
 
-def fixed(numbers: Any) -> Matrix:
+def to_fixed(numbers: Any) -> Matrix:
     return np.array(numbers, dtype=object).view(Fixed)
 
 
 def unit(n: int) -> Matrix:
-    return fixed(np.eye(n, dtype=int)) << BITS
+    return to_fixed(np.eye(n, dtype=int)) << BITS
 
 
-def inverted(x: Matrix) -> Matrix:
+def inverse(x: Matrix) -> Matrix:
     rows = np.hstack([x, unit(len(x))])
     for k in range(n := len(x)):
         at = k + int(np.argmax(np.abs(rows[k:, k])))
@@ -189,11 +189,11 @@ def inverted(x: Matrix) -> Matrix:
         rows[np.arange(n) != k] -= (rows[np.arange(n) != k, k : k + 1] * rows[k]) >> BITS
     if np.abs(rows).max(initial=0) > 10**30 << BITS:
         raise StatementError("something that is inverted is singular on a random mechanism.")
-    return fixed(rows[:, n:])
+    return to_fixed(rows[:, n:])
 
 
 def skew(x: Any) -> Matrix:
-    return fixed([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
+    return to_fixed([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
 
 
 def diagonal(x: Matrix) -> Matrix:
@@ -204,15 +204,15 @@ def bracket(formula: str, x: Matrix) -> Matrix:
     """A block for every six numbers, on the diagonal."""
     halves = [map(skew, part) for part in x.reshape(-1, 2, 3)]
     rows = [np.block(eval(formula, {"w": w, "v": v, "o": 0 * w})) for w, v in halves]
-    return diagonal(fixed(np.vstack([np.hstack([row] * len(rows)) for row in rows])))
+    return diagonal(to_fixed(np.vstack([np.hstack([row] * len(rows)) for row in rows])))
 
 
 FUNCTIONS = {name: partial(bracket, formula) for name, formula in TABLES["brackets"].items()} | {
-    "inv": inverted,
+    "inv": inverse,
     "diagonal": diagonal,
-    "root": lambda x: reduce(lambda y, _: (y + x @ inverted(y)) // 2, range(24), unit(len(x))),  # Newton's
+    "root": lambda x: reduce(lambda y, _: (y + x @ inverse(y)) // 2, range(24), unit(len(x))),  # Newton's
     "together": lambda x: x,
-    "axial": lambda x: fixed([[np.trace(x @ FUNCTIONS["tilde"](e))] for e in np.split(unit(len(x)), len(x))]),
+    "axial": lambda x: to_fixed([[np.trace(x @ FUNCTIONS["tilde"](e))] for e in np.split(unit(len(x)), len(x))]),
 }
 
 
@@ -232,26 +232,26 @@ class Mechanism:
         self.size = size | {x.replace("Forces", "Motions").replace("Torques", "Rates"): n for x, n in size.items()}
         self.made = {"I": unit(6 * N), "U": unit(nv), "U_task": unit(task), "N": unit(nv)[self.dofs[0] :]}
         links = {"up": up, "all": np.ones((1, N), dtype=int), "Pi_b": np.diag(1 - up.any(axis=1))}
-        self.made |= {name: fixed(np.kron(x, unit(6))) for name, x in links.items()}
-        self.made["X"] = diagonal(fixed(np.hstack([np.vstack([self.displacement()] * N) for _ in range(N)])))
+        self.made |= {name: to_fixed(np.kron(x, unit(6))) for name, x in links.items()}
+        self.made["X"] = diagonal(to_fixed(np.hstack([np.vstack([self.displacement()] * N) for _ in range(N)])))
         self.made["B"] = self.draw((6 * N, task)) * (np.repeat(range(N), 6)[:, None] == np.repeat(frames, 6))
         for name, (source, target, *traits) in TABLES["drawn"].items():
-            self.made[name] = self.drawn(source, target, traits)
+            self.made[name] = self.draw_operator(source, target, traits)
         self.about, self.key = {"M": self.made["M"], "A": 0 * unit(nv), "S": 0 * self.made["H"].T}, ""
         given = [x for x in symbols if x["name"] in ("A", "S", "Q", "R", "L") or {"vector", "own"} & set(x["traits"])]
         for x in (x for x in given if x["name"] not in self.made | DEFINED):
-            self.made[x["name"]] = self.drawn(x["domain"], x["codomain"], x["traits"])
+            self.made[x["name"]] = self.draw_operator(x["domain"], x["codomain"], x["traits"])
 
     def draw(self, shape: Any) -> Matrix:
-        return fixed([self.rng.randrange(-(2**BITS), 2**BITS) for _ in range(int(np.prod(shape)))]).reshape(shape)
+        return to_fixed([self.rng.randrange(-(2**BITS), 2**BITS) for _ in range(int(np.prod(shape)))]).reshape(shape)
 
     def displacement(self) -> Matrix:
         """How a rigid link carries forces: a rotation, by Cayley's formula, and an arm."""
         spin, arm = skew(self.draw(3)), skew(self.draw(3))
-        turn = inverted(unit(3) - spin) @ (unit(3) + spin)
-        return fixed(np.block([[turn, arm @ turn], [0 * turn, turn]]))
+        turn = inverse(unit(3) - spin) @ (unit(3) + spin)
+        return to_fixed(np.block([[turn, arm @ turn], [0 * turn, turn]]))
 
-    def drawn(self, source: str, target: str, traits: list[str]) -> Matrix:
+    def draw_operator(self, source: str, target: str, traits: list[str]) -> Matrix:
         x = self.draw((self.size[target], self.size[source]))
         x = x @ x.T + unit(len(x)) if "positive" in traits else x
         if "memoryless" in traits:
@@ -275,10 +275,10 @@ class Mechanism:
             case ["sym" | "inv", inner, *space]:
                 if str(x) not in self.known:
                     inside = self.apply(inner, unit(self.size[space[0]])) if space else None
-                    self.known[str(x)] = self.value(self.symbols[inner]) if inside is None else inverted(inside)
+                    self.known[str(x)] = self.value(self.symbols[inner]) if inside is None else inverse(inside)
                 found = self.known[str(x)]
             case ["zero", source, target]:
-                found = fixed(np.zeros((self.size[target], self.size[source]), dtype=int))
+                found = to_fixed(np.zeros((self.size[target], self.size[source]), dtype=int))
             case ["mul", *parts]:
                 return reduce(lambda z, part: self.apply(part, z, starred), parts if starred else reversed(parts), y)
             case ["add", *terms]:
@@ -308,7 +308,7 @@ class Mechanism:
         """Along a motion, or by every rate, column by column."""
 
         def difference(along: Matrix, **changes: Matrix) -> Matrix:
-            ends = [self.moved(sign, along, changes).apply(of[0], unit(self.size[spaces[0]])) for sign in (1, -1)]
+            ends = [self.step_along(sign, along, changes).apply(of[0], unit(self.size[spaces[0]])) for sign in (1, -1)]
             return (ends[0] - ends[1]) << (STEP - 1)
 
         if name == "rate":
@@ -317,11 +317,11 @@ class Mechanism:
         vector, rates = {"partial_v": "v", "partial_qdd": "qdd"}.get(name), unit(self.size["Rates"])
         found = [difference(0 * e, **{vector: e}) if vector else difference(e) for e in np.split(rates, len(rates), 1)]
         if name == "log_det_gradient":
-            whole = inverted(self.apply(of[0], unit(self.size[spaces[0]])))
-            found = [fixed([[np.trace(whole @ x)]]) for x in found]
-        return fixed(np.hstack(found) if "partial" in name else np.hstack(found).T)
+            whole = inverse(self.apply(of[0], unit(self.size[spaces[0]])))
+            found = [to_fixed([[np.trace(whole @ x)]]) for x in found]
+        return to_fixed(np.hstack(found) if "partial" in name else np.hstack(found).T)
 
-    def moved(self, sign: int, along: Matrix, changes: dict[str, Matrix]) -> "Mechanism":
+    def step_along(self, sign: int, along: Matrix, changes: dict[str, Matrix]) -> "Mechanism":
         """A step further: joints turn what passes them, frames turn with their links (RJK91 §6)."""
         other, made = copy(self), self.made
         turn = made["I"] - (sign * FUNCTIONS["tilde"](made["H"].T @ along).T >> STEP)

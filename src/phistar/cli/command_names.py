@@ -30,7 +30,7 @@ def scenes(incomplete: str) -> list[str]:
     return [*_beginning(bundled_scenes(), incomplete), *_files(incomplete, SCENE_FILES)]
 
 
-def shown(incomplete: str) -> list[str]:
+def completions(incomplete: str) -> list[str]:
     """Names of robots, scenes and folders of runs, which `phistar view` takes."""
     return list(dict.fromkeys([*robots(incomplete), *scenes(incomplete)]))
 
@@ -42,7 +42,7 @@ def functions(incomplete: str) -> list[str]:
     return _beginning(list(functions_of_a_state()), incomplete)
 
 
-def meant(word: str) -> str | None:
+def hint(word: str) -> str | None:
     """A sentence about a robot, a scene or a run that was given where a command belongs; None for any other word."""
     if word in bundled_robots() or (word.endswith(ROBOT_FILES) and os.path.exists(word)):
         return f"{word} is a robot: phistar info {word}, phistar view {word} or phistar simulate {word}."

@@ -87,7 +87,7 @@ def derive(
         if as_latex:
             typer.echo(expression.derivation(matrix).latex())
             return
-        facts = explained(statement, expression, matrix, sizes or SIZES)
+        facts = explanation(statement, expression, matrix, sizes or SIZES)
     if as_json:
         typer.echo(info.as_text(facts))
         return
@@ -128,7 +128,7 @@ def read_robots(statement: str, names: list[str]) -> RobotStatement:
     return RobotStatement(merged(parse(statement, meanings)), both.robots)
 
 
-def explained(statement: str, expression: Expression, matrix: bool, sizes: list[int]) -> dict[str, Any]:
+def explanation(statement: str, expression: Expression, matrix: bool, sizes: list[int]) -> dict[str, Any]:
     """Everything the command shows, as plain data."""
     derivation, program = expression.derivation(matrix), expression.program(matrix)
     naive = with_definitions(expression)

@@ -16,7 +16,7 @@ from phistar.cli.arguments import AllowCode, Packages
 from phistar.cli.command_names import scenes
 from phistar.cli.model_tables import number
 from phistar.cli.progress import SimulationProgress
-from phistar.cli.run_files import Written, check_folder, written
+from phistar.cli.run_files import Written, check_folder, write_run
 from phistar.errors import FileError
 
 DEFAULT = "grapple"
@@ -94,7 +94,7 @@ def run(
 
 def _tell(result: Any, out: Path | None, as_json: bool) -> bool:
     """Show the summary and write the files; whether these are where they were wanted."""
-    files = Written([], True) if out is None else written(result, out)
+    files = Written([], True) if out is None else write_run(result, out)
     info.show(_page(result.summary), result.summary if as_json else None)
     for line in () if as_json else files.lines:
         typer.echo(line)

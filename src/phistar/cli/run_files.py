@@ -36,7 +36,7 @@ class Written(NamedTuple):
     as_wanted: bool
 
 
-def written(result: Any, out: Path) -> Written:
+def write_run(result: Any, out: Path) -> Written:
     """Write them; a run that has been computed is not lost because its folder cannot be written to: it goes to another.
 
     Pages that cannot be made for want of a package or of room are told of, and left out.

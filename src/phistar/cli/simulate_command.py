@@ -16,7 +16,7 @@ from phistar.cli import info
 from phistar.cli.arguments import Floating, Packages, Robot, SummaryAsJson, Without
 from phistar.cli.model_tables import COORDINATES, number
 from phistar.cli.progress import SimulationProgress
-from phistar.cli.run_files import Written, check_folder, written
+from phistar.cli.run_files import Written, check_folder, write_run
 from phistar.errors import PhistarError
 
 SHOWN = {
@@ -71,7 +71,7 @@ def simulate(
             result = simulate_unattended(robot, start, rates, duration, floating, packages or [], tell, without or [])
     except Stopped as stopped:
         result, failed = stopped.result, str(stopped)
-    files = Written([], True) if out is None else written(result, out)
+    files = Written([], True) if out is None else write_run(result, out)
     info.show(_page(result), result.summary if as_json else None)
     for line in () if as_json else files.lines:
         typer.echo(line)

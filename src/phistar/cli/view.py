@@ -17,7 +17,7 @@ def view(
         str,
         typer.Argument(
             metavar="ROBOT|SCENE|RUN",
-            autocompletion=command_names.shown,
+            autocompletion=command_names.completions,
             help="A robot or a scene, bundled or a file; or a run's folder.",
         ),
     ],

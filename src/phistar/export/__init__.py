@@ -53,7 +53,7 @@ def casadi_function(
     >>> gravity.name_in(), gravity.size1_out(0)
     (['q'], 2)
     """
-    name, found = _named(record(function, model, frame, parameters, matrix, rows))
+    name, found = _with_c_names(record(function, model, frame, parameters, matrix, rows))
     return symbolic_function(name, found.trace, found.arguments, found.results)
 
 
@@ -100,7 +100,7 @@ def export_c(
     ...     [path.name for path in ps.export_c(ps.gravity_load, ps.planar_chain(2), folder, name="weight")]
     ['weight.c', 'weight.h', 'weight_example.c', 'README.md']
     """
-    name, found = _named(record(function, model, frame, parameters, matrix, rows, calls=rolled_call), name)
+    name, found = _with_c_names(record(function, model, frame, parameters, matrix, rows, calls=rolled_call), name)
     code = CFunction(name, tuple(map(_step, steps_of(found))), found.arguments, found.results)
     return write(Path(directory), texts(found, code), code)
 
@@ -115,7 +115,7 @@ def _step(step: Step) -> CTrace | CCall:
     return CCall(step.slots, sizes, made.functions, made.tables, made.work)
 
 
-def _named(found: Recording, name: str | None = None) -> tuple[str, Recording]:
+def _with_c_names(found: Recording, name: str | None = None) -> tuple[str, Recording]:
     """A name for the function, and its arguments and results under names that C can use."""
     name = identifier(name or f"{found.model.name}_{found.name}")
     entries = (*found.arguments, *found.results)

@@ -81,7 +81,7 @@ _ORDERS = {
 }
 
 
-def described(function: Recording) -> list[str]:
+def description(function: Recording) -> list[str]:
     """Every argument and result with its shape, order and units, then the entries of q and of v."""
     model = function.model
     gravity = "an argument" if ("gravity", 3) in function.arguments else f"{_numbers(model.gravity)} m/s^2"
@@ -90,7 +90,7 @@ def described(function: Recording) -> list[str]:
         lines.append(f"Frames: {', '.join(plain(name) for name in function.frames)}.")
     lines += ["Arrays are contiguous; matrices row by row. Results must not overlap arguments.", ""]
     lines += [f"{name}[{size}]: {_argument(function, name)}." for name, size in function.arguments]
-    lines += [f"{_shaped(name, shape)}: {_result(function, shape)}." for name, shape in function.results]
+    lines += [f"{_shape_text(name, shape)}: {_result(function, shape)}." for name, shape in function.results]
     return [*lines, "", *_entries(model, "q", _COORDINATES), "", *_entries(model, "v", _RATES)]
 
 
@@ -131,7 +131,7 @@ def _result(function: Recording, shape: tuple[int, ...]) -> str:
     return f"rows {_space(function, 1)}; columns {_space(function)}" if len(shape) == 2 else _space(function, 1)
 
 
-def _shaped(name: str, shape: tuple[int, ...]) -> str:
+def _shape_text(name: str, shape: tuple[int, ...]) -> str:
     return name + ("".join(f"[{n}]" for n in shape) or "[1]")
 
 

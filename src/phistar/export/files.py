@@ -15,7 +15,7 @@ from phistar.backends.traces.calls import Step
 from phistar.backends.traces.symbolic import replay
 from phistar.backends.traces.trace import Trace
 from phistar.errors import FileError
-from phistar.export.described import described
+from phistar.export.described import description
 from phistar.recording import Recording
 
 MARK = "Written by phistar"
@@ -29,7 +29,7 @@ def texts(found: Recording, code: CFunction) -> dict[str, str]:
     work = [f"{WORK}[{code.work}]: memory to work in; what it holds does not matter.", ""] if code.work else []
     return {
         f"{code.name}.c": "".join(["/*\n", *(f" * {line}\n" for line in about), " */\n"]) + code.source(),
-        f"{code.name}.h": code.header([*about, "", *work, *described(found)]),
+        f"{code.name}.h": code.header([*about, "", *work, *description(found)]),
         f"{code.name}_example.c": _example(found, code),
     }
 
@@ -44,7 +44,7 @@ def _version() -> str:
 def _example(found: Recording, code: CFunction) -> str:
     """A program that evaluates the function at one state and compares it with what phistar computes there."""
     values = _state(found)
-    expected = _expected(found, list(values.values()))
+    expected = _expected_results(found, list(values.values()))
     lines = [f"/* {code.name} at one state, against the numbers that phistar finds there. */"]
     lines += ["#include <math.h>", "#include <stdio.h>", "", f'#include "{code.name}.h"', ""]
     lines += ["int main(void)", "{"]
@@ -82,7 +82,7 @@ def steps_of(found: Recording) -> tuple[Step, ...]:
     return (Step(found.trace, slots, shapes, found.trace.operations),)
 
 
-def _expected(found: Recording, arguments: list[np.ndarray]) -> np.ndarray:
+def _expected_results(found: Recording, arguments: list[np.ndarray]) -> np.ndarray:
     """The results at one state, one after the other."""
     slots, made = list(arguments), []
     for step in steps_of(found):
@@ -133,7 +133,7 @@ def write(directory: Path, files: dict[str, str], code: CFunction) -> tuple[Path
 
 
 def _readme(directory: Path, code: CFunction) -> str:
-    functions = _exported(directory) | {code.name: code.prototype}
+    functions = _earlier_exports(directory) | {code.name: code.prototype}
     lines = [
         "# Robot functions in C",
         "",
@@ -147,7 +147,7 @@ def _readme(directory: Path, code: CFunction) -> str:
     return "\n".join(lines)
 
 
-def _exported(directory: Path) -> dict[str, str]:
+def _earlier_exports(directory: Path) -> dict[str, str]:
     """Name and prototype of what earlier exports left in the folder."""
     found = {}
     for header in directory.glob("*.h"):

@@ -92,7 +92,7 @@ def _guarded_xacro(xacro: Any, folders: Folders) -> Iterator[None]:
         if steps[0] > _MOST_STEPS:
             raise FileError(f"the macros come to more than {_MOST_STEPS} steps, the most that are expanded.")
 
-    def counted(
+    def count_steps(
         function: Callable[..., Any], cost: Callable[..., int] = lambda *given, **named: 1
     ) -> Callable[..., Any]:
         def step(*given: Any, **named: Any) -> Any:
@@ -101,16 +101,16 @@ def _guarded_xacro(xacro: Any, folders: Folders) -> Iterator[None]:
 
         return step
 
-    def evaluated(*given: Any, **named: Any) -> Any:
+    def evaluate(*given: Any, **named: Any) -> Any:
         value = _safe_value(*given, **named)
         spend(len(value) // _LETTERS if isinstance(value, str) else 0)
         return value
 
     ours: dict[str, Callable[..., Any]] = {
-        "eval_text": counted(xacro.eval_text),
-        "eval_all": counted(xacro.eval_all),
-        "replace_node": counted(xacro.replace_node, _placing),
-        "safe_eval": evaluated,
+        "eval_text": count_steps(xacro.eval_text),
+        "eval_all": count_steps(xacro.eval_all),
+        "replace_node": count_steps(xacro.replace_node, _placing),
+        "safe_eval": evaluate,
         "parse": lambda source, filename=None: _parse_document(folders, filename),
         "load_yaml": lambda filename: _refuse_yaml(filename),
         "eval_extension": lambda text: _substitute(xacro, folders, text),

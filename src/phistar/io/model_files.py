@@ -26,7 +26,7 @@ from phistar.model.joints import CutKind, JointKind
 from phistar.model.parts import Body, CoupledJoints, Frame, Joint, Loop
 from phistar.safe_files import MEGABYTE, read_text
 from phistar.spatial import Inertia, Pose
-from phistar.spatial.value import Value, restored
+from phistar.spatial.value import Value, restore
 
 FORMAT_VERSION, KIND = 1, "phistar model"
 SUFFIX = ".json"
@@ -227,7 +227,7 @@ def _to_the_last_bit(made: Any, given: Mapping[str, Any]) -> Any:
         for name, array in own.items()
         if isinstance(array, np.ndarray) and isinstance(given.get(name), np.ndarray) and _same(array, given[name])
     }
-    return restored(type(made), own | near) if near else made
+    return restore(type(made), own | near) if near else made
 
 
 def _same(array: np.ndarray, other: np.ndarray) -> bool:
@@ -248,7 +248,7 @@ def _with_meshes(model: Model, allowed: Folders) -> Model:
     """The model with its meshes found; those that may not be opened, or are not there, are left out and told."""
     left: list[str] = []
 
-    def found(geometry: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+    def readable(geometry: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
         made = []
         for each in geometry:
             if not isinstance(each.shape, Mesh):
@@ -259,6 +259,6 @@ def _with_meshes(model: Model, allowed: Folders) -> Model:
                 left.append(f"The mesh {each.shape.path!s:.200} is not in the folders that may be opened; left out.")
         return tuple(made)
 
-    bodies = tuple(replace(body, geometry=found(body.geometry)) for body in model.bodies)
-    base = found(model.base_geometry)
+    bodies = tuple(replace(body, geometry=readable(body.geometry)) for body in model.bodies)
+    base = readable(model.base_geometry)
     return replace(model, bodies=bodies, base_geometry=base, warnings=(*model.warnings, *left))

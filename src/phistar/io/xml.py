@@ -99,7 +99,7 @@ class _Reader:
         self.parser.StartDoctypeDeclHandler = self.doctype
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
-        self.parser.CharacterDataHandler = self.said
+        self.parser.CharacterDataHandler = self.add_text
 
     def read(self, text: str) -> Element:
         content = text.encode("utf-8", "surrogatepass")
@@ -140,7 +140,7 @@ class _Reader:
                 raise self.refuse(f"attribute {quote(name)} of <{tag[:60]}> is longer than {MAX_ATTRIBUTE} characters.")
         self.open.append(_Open(tag, attributes, self.parser.CurrentLineNumber, [], []))
 
-    def said(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         if self.open and not text.isspace():
             self.open[-1].words.append(text)  # together never more than the file
 

@@ -91,7 +91,7 @@ class Draft:
         if self.flexible is not None and node >= 0:
             self.geometry.extend(item.on_node(pose, node, self.flexible.nodes[node]) for item in geometry)
         else:
-            self.geometry.extend(item.moved(pose) for item in geometry)
+            self.geometry.extend(item.transformed(pose) for item in geometry)
 
     def _seat_of_payload(self, node: int) -> int:
         """The node that carries what is fixed to the body's own frame: one at its origin that no mode moves."""
@@ -141,7 +141,7 @@ def on_link(item: Told, links: dict[str, Link], frames: dict[str, Place]) -> Tol
     return item
 
 
-def ordered(links: dict[str, Link], model: str) -> list[Link]:
+def parents_first(links: dict[str, Link], model: str) -> list[Link]:
     """As told, but parents before children; unknown parents and cycles are refused."""
     done: set[str] = {WORLD}
     result: list[Link] = []
@@ -165,7 +165,7 @@ def ordered(links: dict[str, Link], model: str) -> list[Link]:
     return result
 
 
-def merged(links: list[Link]) -> tuple[Draft, list[Draft], dict[str, Seat]]:
+def merge_links(links: list[Link]) -> tuple[Draft, list[Draft], dict[str, Seat]]:
     """The world, the moving bodies, and where every link sits on them."""
     world, bodies = Draft(WORLD), []
     seats = {WORLD: Seat(-1, IDENTITY, IDENTITY)}
@@ -184,7 +184,7 @@ def merged(links: list[Link]) -> tuple[Draft, list[Draft], dict[str, Seat]]:
     return world, bodies, seats
 
 
-def finished(drafts: list[Draft]) -> tuple[Body, ...]:
+def bodies_with_slices(drafts: list[Draft]) -> tuple[Body, ...]:
     """Bodies with their joints' slices of q and v, and after each its body's modes."""
     modes = [0 if draft.flexible is None else draft.flexible.count for draft in drafts]
     q_ends = accumulate(draft.kind.nq + m for draft, m in zip(drafts, modes, strict=True))
@@ -199,7 +199,7 @@ def finished(drafts: list[Draft]) -> tuple[Body, ...]:
     return tuple(bodies)
 
 
-def placed(places: list[Place], seats: dict[str, Seat]) -> tuple[Frame, ...]:
+def seat_frames(places: list[Place], seats: dict[str, Seat]) -> tuple[Frame, ...]:
     """The frames, as told; a joint's frame gives way to a link or added frame of the same name."""
     taken = {place.name for place in places if place.role != "joint"}
     kept = [place for place in places if place.role != "joint" or place.name not in taken]
@@ -207,7 +207,7 @@ def placed(places: list[Place], seats: dict[str, Seat]) -> tuple[Frame, ...]:
     return tuple(Frame(item.name, at.body, at.pose(item), item.role, at.node_of(item)) for item, at in found)
 
 
-def closed(
+def make_loop(
     name: str, a: str, b: str | None, joint: JointKind | CutKind, frames: dict[str, Frame], kinds: dict[str, JointKind]
 ) -> Loop | CoupledJoints:
     """One loop, checked: its frames on two bodies, or its joints with one coordinate each."""
@@ -244,7 +244,7 @@ def passive_parts(joint: JointKind | CutKind) -> str:
     return " and ".join(name for name in names if np.any(getattr(joint, name, 0.0)))
 
 
-def left_out(name: str, passive: str) -> str:
+def passive_force_warning(name: str, passive: str) -> str:
     """The warning for a cut joint that has passive forces."""
     return (
         f"The loop '{name}' has {passive} at its cut joint, which simulations leave out; cut another joint, or "

@@ -9,14 +9,14 @@ from phistar.model.assemble import (
     Extra,
     Link,
     Place,
-    closed,
-    finished,
-    left_out,
-    merged,
+    bodies_with_slices,
+    make_loop,
+    merge_links,
     on_link,
-    ordered,
+    parents_first,
+    passive_force_warning,
     passive_parts,
-    placed,
+    seat_frames,
 )
 from phistar.model.check import unmovable_joints
 from phistar.model.flexible import FlexibleInertia
@@ -127,7 +127,7 @@ class ModelBuilder:
         if _checked_name(name, "loop") in self._loops:
             raise ModelError(f"There are two loops called '{name}'; give each its own name.")
         if passive := passive_parts(joint):
-            self.warn(left_out(name, passive))
+            self.warn(passive_force_warning(name, passive))
         self._loops[name] = (frame_a, frame_b, joint)
 
     def warn(self, text: str) -> None:
@@ -196,7 +196,7 @@ class ModelBuilder:
     def _assemble(self) -> Model:
         frames = {place.name: place for place in self._places if place.role != "joint"}
         links = {name: on_link(link, self._links, frames) for name, link in self._links.items()}
-        world, drafts, seats = merged(ordered(links, self.name))
+        world, drafts, seats = merge_links(parents_first(links, self.name))
         extras = [on_link(extra, links, frames) for extra in self._extras]
         places = [on_link(place, links, frames) for place in self._places]
         for item in (*extras, *places):
@@ -206,13 +206,13 @@ class ModelBuilder:
             seat = seats[extra.parent]
             draft = world if seat.body < 0 else drafts[seat.body]
             draft.merge(extra.inertia, extra.geometry, seat.pose(extra), seat.node_of(extra))
-        frames = placed(places, seats)
+        frames = seat_frames(places, seats)
         by_name = {WORLD: WORLD_FRAME} | {frame.name: frame for frame in frames}
         kinds = {draft.joint_name: draft.kind for draft in drafts}
-        loops = tuple(closed(name, a, b, joint, by_name, kinds) for name, (a, b, joint) in self._loops.items())
+        loops = tuple(make_loop(name, a, b, joint, by_name, kinds) for name, (a, b, joint) in self._loops.items())
         return Model(
             self.name,
-            finished(drafts),
+            bodies_with_slices(drafts),
             frames,
             loops,
             self.gravity,
@@ -223,14 +223,14 @@ class ModelBuilder:
     def _stiffen(self, name: str, body: FlexibleInertia) -> None:
         """Fix what a body's nodes carry to the body, at the undeformed places."""
 
-        def seated(item: Any) -> Any:
+        def reseat(item: Any) -> Any:
             if item.parent != name or item.node < 0:
                 return item
             return replace(item, placement=Pose(xyz=body.nodes[item.node]) @ item.placement, node=-1)
 
-        self._links = {key: seated(link) for key, link in self._links.items()}
-        self._places = [seated(place) for place in self._places]
-        self._extras = [seated(extra) for extra in self._extras]
+        self._links = {key: reseat(link) for key, link in self._links.items()}
+        self._places = [reseat(place) for place in self._places]
+        self._extras = [reseat(extra) for extra in self._extras]
 
     def _add_link(self, link: Link) -> None:
         _checked_name(link.name, "body")
@@ -252,7 +252,7 @@ class ModelBuilder:
     def _add_place(self, place: Place) -> None:
         if place.name == WORLD and (place.parent != WORLD or not place.placement.is_identity):
             raise ModelError("Only the world itself can be called 'world'; give this frame another name, or a prefix.")
-        if place.role != "joint":  # joints give way to others of their name, see assemble.placed
+        if place.role != "joint":  # joints give way to others of their name, see assemble.seat_frames
             if place.name in self._place_names:
                 raise ModelError(f"There are two frames called '{place.name}'; each body and frame needs its own name.")
             self._place_names.add(place.name)

@@ -130,25 +130,25 @@ def _group_model(model: Model, group: Group) -> Model:
 def frames_by_body(model: Model) -> dict[int, list[Frame]]:
     """The frames of each body; −1 for the world's."""
 
-    def sorted_out() -> dict[int, list[Frame]]:
+    def group_frames() -> dict[int, list[Frame]]:
         found: dict[int, list[Frame]] = {}
         for frame in model.frame_list:
             found.setdefault(frame.body, []).append(frame)
         return found
 
-    return model.kept("frames by body", sorted_out)
+    return model.kept("frames by body", group_frames)
 
 
 def group_loops(model: Model, group: Group) -> tuple[Loop | CoupledJoints, ...]:
     """The loops inside a group, in the model's order."""
 
-    def sorted_out() -> dict[int, list[int]]:
+    def loops_by_body() -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
         for place, loop in enumerate(model.loops):
             for body in _along(model, loop):
                 found.setdefault(body, []).append(place)
         return found
 
-    by_body = model.kept("loops by body", sorted_out)
+    by_body = model.kept("loops by body", loops_by_body)
     places = sorted({place for body in group.bodies for place in by_body.get(body, ())})
     return tuple(model.loops[place] for place in places)

@@ -293,7 +293,7 @@ class Geometry(Value):
         if self.color is not None:
             object.__setattr__(self, "color", readonly(checked_numbers(self.color, (4,), "A geometry", "color (rgba)")))
 
-    def moved(self, pose: Pose) -> "Geometry":
+    def transformed(self, pose: Pose) -> "Geometry":
         """The same geometry seen from the frame in which `pose` places its frame."""
         if pose.is_identity:
             return self
@@ -301,4 +301,4 @@ class Geometry(Value):
 
     def on_node(self, pose: Pose, node: int, place: Any) -> "Geometry":
         """The same geometry fixed to a node, which is at `place` when nothing is bent; `pose` is in the node's axes."""
-        return replace(self.moved(Pose(xyz=place) @ pose), node=node)
+        return replace(self.transformed(Pose(xyz=place) @ pose), node=node)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phistar.errors import ShapeError
-from phistar.lazy import provided
+from phistar.lazy import provider
 from phistar.model.joints import JointKind
 from phistar.spatial.batches import leading_axes
 
@@ -40,7 +40,7 @@ def neutral(model: "Model") -> np.ndarray:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def drawn(model: "Model", rng: "np.random.Generator", shape: tuple[int, ...]) -> np.ndarray:
+def random_q(model: "Model", rng: "np.random.Generator", shape: tuple[int, ...]) -> np.ndarray:
     """(*shape, nq), joint after joint; coordinates side by side that are uniform are drawn together, which takes the
     same numbers from the generator as one after the other."""
     made, start = np.empty((*shape, model.nq)), 0
@@ -74,18 +74,18 @@ def draws(model: "Model") -> Iterator["tuple[np.ndarray, np.ndarray] | Body"]:
             yield from bodies
 
 
-def mapped(model: "Model", name: str, given: Mapping[str, np.ndarray]) -> np.ndarray:
+def apply_map(model: "Model", name: str, given: Mapping[str, np.ndarray]) -> np.ndarray:
     """`integrate` or `difference`: by its formula on traced numbers, else by machine code, kept for the next call."""
-    formula, arrays = {"integrate": moved, "difference": between}[name], tuple(given.values())
+    formula, arrays = {"integrate": add_displacement, "difference": between}[name], tuple(given.values())
     if not model.nv or any(x.dtype == object for x in arrays):
         return formula(model, *arrays)
     leading_axes(given)
-    single, whole = model.kept(name, lambda: provided("phistar.model").compiled_map(model, name, formula))
+    single, whole = model.kept(name, lambda: provider("phistar.model").compiled_map(model, name, formula))
     model.__dict__[f"_{name}"] = single
     return whole(*arrays)
 
 
-def moved(model: "Model", q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+def add_displacement(model: "Model", q: np.ndarray, dv: np.ndarray) -> np.ndarray:
     """q ⊕ dv, (…, nq)."""
     batch = leading_axes({"q": q, "dv": dv})
     q_index, v_index, curved = model.flat
@@ -120,7 +120,7 @@ def check_units(model: "Model", q: np.ndarray, what: str) -> None:
             )
 
 
-def normalized(model: "Model", q: np.ndarray) -> np.ndarray:
+def unit_quaternions(model: "Model", q: np.ndarray) -> np.ndarray:
     """q with its quaternions divided by their lengths."""
     if q.ndim == 1 and q.dtype == float and len(model.quaternions) == 1:  # one robot with a free base
         ((joint, start),) = model.quaternions

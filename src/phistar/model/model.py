@@ -13,7 +13,7 @@ from phistar.array_types import Array, IntArray
 from phistar.errors import ModelError, ShapeError, UnknownNameError
 from phistar.model.geometry import Geometry
 from phistar.model.joints import CutKind, JointKind
-from phistar.model.manifold import check_units, drawn, draws, flat_entries, mapped, neutral, normalized
+from phistar.model.manifold import apply_map, check_units, draws, flat_entries, neutral, random_q, unit_quaternions
 from phistar.model.names import unknown
 from phistar.model.notebook_html import model_html
 from phistar.model.parts import WORLD, Body, CoupledJoints, Frame, Joint, Loop
@@ -242,7 +242,7 @@ class Model(Value):
         rng = np.random.default_rng(rng)
         if self.embedding is not None:
             return self.embedding.random(rng, shape)
-        return drawn(self, rng, shape)
+        return random_q(self, rng, shape)
 
     @cached_property
     def draws(self) -> tuple[Any, ...]:
@@ -268,7 +268,7 @@ class Model(Value):
         q, dv = self.checked_q(q), self.checked(dv, self.nv, "dv")
         if self.embedding is not None:
             return self.embedding.integrated(q, dv)
-        return mapped(self, "integrate", {"q": q, "dv": dv})
+        return apply_map(self, "integrate", {"q": q, "dv": dv})
 
     def difference(self, q0: Any, q1: Any) -> Array:
         """Rates q₁ ⊖ q₀, (…, nv), that lead from q0 to q1 in unit time: integrate(q0, q₁ ⊖ q₀) = q1, as rotations."""
@@ -278,7 +278,7 @@ class Model(Value):
         q0, q1 = self.checked_q(q0, "q0"), self.checked_q(q1, "q1")
         if self.embedding is not None:
             return self.embedding.independent_rates(self.tree.difference(q0, q1))
-        return mapped(self, "difference", {"q0": q0, "q1": q1})
+        return apply_map(self, "difference", {"q0": q0, "q1": q1})
 
     @staticmethod
     def _integrate(q: Any, dv: Any) -> Any:  # hidden by the entry for one state, once that is kept on the model
@@ -288,7 +288,7 @@ class Model(Value):
 
     def normalized(self, q: Any) -> Array:
         """Configuration (…, nq) with its quaternions, of any length but zero, divided by their lengths."""
-        return normalized(self, self.checked(q, size=self.nq, what="q"))
+        return unit_quaternions(self, self.checked(q, size=self.nq, what="q"))
 
     def checked_q(self, q: Any, what: str = "q") -> Array:
         """A configuration as float64, (…, nq), its quaternions of length one; else a sentence. Traced numbers stay

@@ -158,7 +158,7 @@ def _model_along(model: Model, path: tuple[int, ...]) -> Model:
                 joint=Joint(joint_name, kind, position, q_slice, v_slice),
                 placement=placement,
                 inertia=body.inertia.transformed(shift),
-                geometry=tuple(item.moved(shift) for item in body.geometry),
+                geometry=tuple(item.transformed(shift) for item in body.geometry),
             )
         )
     frames = tuple(

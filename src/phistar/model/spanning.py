@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phistar.errors import ModelError
-from phistar.model.assemble import closed, left_out, passive_parts
+from phistar.model.assemble import make_loop, passive_force_warning, passive_parts
 from phistar.model.check import check_robot
 from phistar.model.joints import CutKind, JointKind
 from phistar.model.model import WORLD_FRAME, Model
@@ -48,9 +48,9 @@ def with_loop(model: Model, name: str, frame_a: str, frame_b: str | None, joint:
     if not isinstance(joint, (JointKind, CutKind)):
         raise ModelError(f"The loop '{name}' needs a joint such as Revolute or Coupling; it was given {joint!r:.200}.")
     frames = {WORLD: WORLD_FRAME, **model.frames}
-    loop = closed(name, frame_a, frame_b, joint, frames, {each.name: each.kind for each in model.joints})
+    loop = make_loop(name, frame_a, frame_b, joint, frames, {each.name: each.kind for each in model.joints})
     passive = passive_parts(joint)
-    warnings = (*model.warnings, left_out(name, passive)) if passive else model.warnings
+    warnings = (*model.warnings, passive_force_warning(name, passive)) if passive else model.warnings
     return model._with(loops=(*model.loops, loop), warnings=warnings)
 
 

@@ -53,7 +53,7 @@ def plant_of_mjcf(path: str | os.PathLike[str], packages: FolderList = (), witho
     plant.add(model, name, collides=False)
     plant.source, plant.without = str(path), tuple(without)
     plant.start = _coordinates(compiled, model, compiled.mj.qpos0)
-    if compiled.enabled("CONTACT"):
+    if compiled.is_enabled("CONTACT"):
         _add_geoms(plant, compiled)
         _add_pairs(plant, compiled)
     kept = _add_actuators(plant, compiled, model, "tendons" in without)
@@ -256,7 +256,7 @@ def _add_actuators(plant: Plant, compiled: Compiled, model: Model, untied: bool)
         drive = compiled.drives[number]
         if not drive.plain or drive.bias[1] > 0.0 or drive.bias[2] > 0.0:
             continue
-        if compiled.driven[number] >= 0:
+        if compiled.driven_joints[number] >= 0:
             motors.append(_actuator(compiled, model, number))
             kept.append(number)
             continue
@@ -272,7 +272,7 @@ def _add_actuators(plant: Plant, compiled: Compiled, model: Model, untied: bool)
 
 def _actuator(compiled: Compiled, model: Model, number: int) -> Actuator:
     """A motor or affine servo on a joint of one coordinate, within its own range of forces and the joint's."""
-    mj, drive, target = compiled.mj, compiled.drives[number], int(compiled.driven[number])
+    mj, drive, target = compiled.mj, compiled.drives[number], int(compiled.driven_joints[number])
     joint = read_names(mj).joints[target]
     own, gear = model.joints[model.joint_indices[joint]], float(mj.actuator_gear[number, 0])
     low, high = sorted(gear * bound if gear else 0.0 for bound in drive.force_range)

@@ -29,15 +29,15 @@ def read_tendons(compiled: Compiled, robot: str) -> FileTendons:
 
 def _tendon(compiled: Compiled, names: Names, tendon: int, robot: str) -> Tendon:
     mj = compiled.mj
-    limited = mj.tendon_limited[tendon] and compiled.enabled("LIMIT")
+    limited = mj.tendon_limited[tendon] and compiled.is_enabled("LIMIT")
     return Tendon(
         mj.tendon(tendon).name or f"tendon{tendon}",
         _terms(compiled, names, tendon),
-        stiffness=float(mj.tendon_stiffness[tendon]) if compiled.enabled("SPRING") else 0.0,
-        damping=float(mj.tendon_damping[tendon]) if compiled.enabled("DAMPER") else 0.0,
+        stiffness=float(mj.tendon_stiffness[tendon]) if compiled.is_enabled("SPRING") else 0.0,
+        damping=float(mj.tendon_damping[tendon]) if compiled.is_enabled("DAMPER") else 0.0,
         rest=(float(mj.tendon_lengthspring[tendon, 0]), float(mj.tendon_lengthspring[tendon, 1])),
         limits=(float(mj.tendon_range[tendon, 0]), float(mj.tendon_range[tendon, 1])) if limited else INFINITE,
-        friction=float(mj.tendon_frictionloss[tendon]) if compiled.enabled("FRICTIONLOSS") else 0.0,
+        friction=float(mj.tendon_frictionloss[tendon]) if compiled.is_enabled("FRICTIONLOSS") else 0.0,
         robot=robot,
     )
 

@@ -92,7 +92,7 @@ def _restore(kind: type, content: tuple) -> Any:
     return value
 
 
-def restored(kind: type, content: Mapping[str, Any]) -> Any:
+def restore(kind: type, content: Mapping[str, Any]) -> Any:
     """A value of a kind with this content, field by field, as it was: nothing is checked or scaled again."""
     return _restore(kind, tuple(content[name] for name in _names(kind)))
 
@@ -108,12 +108,13 @@ class Value:
         """sha256 over the type's name and the fields."""
         return digest(type(self).__name__, self._content())
 
-    def _shown(self) -> list[str]:
+    def _shown_fields(self) -> list[str]:
         """The fields worth printing."""
         return list(_names(type(self)))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={_text(getattr(self, name))}' for name in self._shown())})"
+        fields = (f"{name}={_text(getattr(self, name))}" for name in self._shown_fields())
+        return f"{type(self).__name__}({', '.join(fields)})"
 
     def __eq__(self, other: object) -> bool:
         if self is other:

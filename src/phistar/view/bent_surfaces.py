@@ -22,7 +22,7 @@ STRAIGHT = 1e-6  # of a body's length: nodes farther from a line are not on it
 MOST_TRIANGLES = 40_000
 
 
-def exaggerated(model: Model, q: np.ndarray, factor: float) -> np.ndarray:
+def exaggerate_modes(model: Model, q: np.ndarray, factor: float) -> np.ndarray:
     """Configuration (…, nq) with its modal coordinates multiplied."""
     if factor == 1.0 or not model.is_flexible:
         return np.asarray(q)
@@ -68,7 +68,7 @@ class Surface:
         weights = 1.0 / (near - near[:, :1] + spacing) ** 2  # a point beside the nodes' line is as near to several
         return chosen, weights / weights.sum(axis=1, keepdims=True)
 
-    def bent(self, eta: np.ndarray) -> tuple[np.ndarray, Triangles]:
+    def deform(self, eta: np.ndarray) -> tuple[np.ndarray, Triangles]:
         """The points at modal coordinates η (m,), and the triangles that they make."""
         place, turn = node_places(self.body, eta)
         chosen, weights = self.carriers

@@ -95,13 +95,13 @@ def open_server(host: str = "127.0.0.1", port: int = 0, label: str = "phistar") 
     _check_free(host, port)
     plain = served.serve
 
-    def guarded(handler: Callable[..., Any], *place: Any, **options: Any) -> Any:
+    def serve_guarded(handler: Callable[..., Any], *place: Any, **options: Any) -> Any:
         used.append(True)
         return plain(_handler(handler), *place, **_options(options, guard))
 
     # viser calls websockets itself and offers no place for a guard, so it is given ours while it starts.
     with _opening, contextlib.redirect_stdout(io.StringIO()):
-        served.serve = guarded  # pyright: ignore[reportAttributeAccessIssue]
+        served.serve = serve_guarded  # pyright: ignore[reportAttributeAccessIssue]
         try:
             server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
         finally:
@@ -170,7 +170,7 @@ def _options(options: dict[str, Any], guard: Guard) -> dict[str, Any]:
 def _handler(handler: Callable[..., Any]) -> Callable[..., Any]:
     """viser's handler, given only messages that are expected; the first that is not ends the connection."""
 
-    async def guarded(connection: Any) -> None:
+    async def handle(connection: Any) -> None:
         receive = connection.recv
 
         async def recv() -> Any:
@@ -185,7 +185,7 @@ def _handler(handler: Callable[..., Any]) -> Callable[..., Any]:
         connection.recv = recv
         await handler(connection)
 
-    return guarded
+    return handle
 
 
 def message_complaint(raw: Any) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 from phistar.errors import FileError, ShapeError
 from phistar.model import Model
 from phistar.sim.trajectory import Trajectory
-from phistar.view.bent_surfaces import exaggerated
+from phistar.view.bent_surfaces import exaggerate_modes
 from phistar.view.report_picture import Camera, camera_around, image, solids
 
 PAPER = (255, 255, 255)
@@ -62,7 +62,7 @@ def render(
     if given.ndim != 1:
         raise ShapeError(f"A picture is of one configuration, q ({model.nq},); it was given shape {given.shape}.")
     _check_size(size)
-    solid, ground = solids(model, exaggerated(model, given, 1.0))
+    solid, ground = solids(model, exaggerate_modes(model, given, 1.0))
     shown = camera or camera_around([solid.corners], size)
     return _flat(image(solid, ground, shown, size, shadows), background)
 

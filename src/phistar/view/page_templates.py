@@ -20,7 +20,7 @@ class Picture(NamedTuple):
     height: int
 
 
-def embedded(image: np.ndarray) -> Picture:
+def embed_image(image: np.ndarray) -> Picture:
     """Encode an image of (height, width, 4) so that a page holds it."""
     data = base64.b64encode(png(image)).decode("ascii")
     return Picture(f"data:image/png;base64,{data}", image.shape[1], image.shape[0])

@@ -14,7 +14,7 @@ EDGE = 1e-9  # how far outside a triangle a pixel's centre may lie, as a part of
 SLIM = 1e-12  # pixels²: triangles of less area are not seen
 
 
-def clamped(x: float, most: int) -> int:
+def clamp(x: float, most: int) -> int:
     """The whole number not above x, from 0 to `most`; x may be far outside."""
     if not x > 0.0:
         return 0
@@ -34,8 +34,8 @@ def cover(m: Arrays, t: int) -> None:
         return
     low_x, high_x = min(0.0, min(bx, cx)) + ax, max(0.0, max(bx, cx)) + ax
     low_y, high_y = min(0.0, min(by, cy)) + ay, max(0.0, max(by, cy)) + ay
-    first, last = clamped(low_x + 0.5, width), clamped(high_x + 0.5, width)
-    top, bottom = clamped(low_y + 0.5, height), clamped(high_y + 0.5, height)
+    first, last = clamp(low_x + 0.5, width), clamp(high_x + 0.5, width)
+    top, bottom = clamp(low_y + 0.5, height), clamp(high_y + 0.5, height)
     depth = m.raster_depth[t, 0]
     second, third = m.raster_depth[t, 1] - depth, m.raster_depth[t, 2] - depth
     for y in range(top, bottom):
@@ -67,7 +67,7 @@ def nearest(flat: np.ndarray, depth: np.ndarray, width: int, height: int) -> tup
         "raster_owner": np.full(pixels, -1, np.int64),
         "raster_weight": np.zeros((pixels, 2)),
     }
-    bound((clamped, cover, cover_all), tables, {})()
+    bound((clamp, cover, cover_all), tables, {})()
     pixel = np.flatnonzero(tables["raster_owner"] >= 0)
     b, c = tables["raster_weight"][pixel].T
     return pixel, tables["raster_owner"][pixel], np.stack([1.0 - b - c, b, c], axis=1), tables["raster_best"][pixel]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from phistar.sim.trajectory import Trajectory
-from phistar.view.bent_surfaces import exaggerated, node_places
-from phistar.view.page_templates import embedded
+from phistar.view.bent_surfaces import exaggerate_modes, node_places
+from phistar.view.page_templates import embed_image
 from phistar.view.report_picture import camera_around, image, solids
 
 SIZE = (560, 360)
@@ -42,10 +42,10 @@ def deflections(run: Trajectory) -> Deflection | None:
     worst = int(np.argmax(sizes))
     longest = max(float(np.ptp(body.flexible.nodes, axis=0).max()) for body in model.bodies if body.flexible)
     factors = [factor for factor in FACTORS if factor == 1 or factor * sizes[worst] <= FAR * longest]
-    drawn = [solids(model, exaggerated(model, q[worst], float(factor))) for factor in factors]
+    drawn = [solids(model, exaggerate_modes(model, q[worst], float(factor))) for factor in factors]
     camera = camera_around([solid.corners for solid, _ in drawn], SIZE, direction=(1.5, -1.2, 0.9))
     pictures = [
-        Exaggerated(factor, *embedded(image(solid, ground, camera, SIZE)))
+        Exaggerated(factor, *embed_image(image(solid, ground, camera, SIZE)))
         for factor, (solid, ground) in zip(factors, drawn, strict=True)
     ]
     return Deflection(float(sizes[worst]), float(run.arrays["t"][worst]), tuple(pictures))

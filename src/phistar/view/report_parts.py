@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phistar.sim.trajectory import Trajectory
-from phistar.view.page_templates import embedded
+from phistar.view.page_templates import embed_image
 from phistar.view.report_picture import Camera, camera_around, image, solids
 from phistar.view.report_plots import Chart, chart
 from phistar.view.report_run import relative_twists
@@ -51,7 +51,7 @@ def frames(run: Trajectory) -> list[Frame] | None:
     corners = [solid.corners for solid, _ in drawn if len(solid.corners)]
     camera: Camera = camera_around(corners, FRAME_SIZE, direction=(1.5, -1.2, 0.9))
     return [
-        Frame(float(t[k]), what, *embedded(image(solid, ground, camera, FRAME_SIZE)))
+        Frame(float(t[k]), what, *embed_image(image(solid, ground, camera, FRAME_SIZE)))
         for (k, what), (solid, ground) in zip(moments, drawn)
     ]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from phistar.model.geometry import Plane
 from phistar.model.model import Model
-from phistar.view.bent_surfaces import exaggerated, surfaces
+from phistar.view.bent_surfaces import exaggerate_modes, surfaces
 from phistar.view.raster import nearest
 from phistar.view.report_shapes import GROUND, color_of, triangles, visible_geometry
 from phistar.view.shading import AXES, CORNER, HIGHER, LIFTED, NUMBERS, SCALE, shaded_pixels
@@ -77,7 +77,7 @@ def picture(
 ) -> np.ndarray:
     """RGBA of a model at q, (height, width, 4) uint8, on a transparent ground; without a camera, all of it is shown.
     Deflections of flexible bodies are scaled by `exaggeration`."""
-    solid, ground = solids(model, exaggerated(model, np.asarray(q, dtype=float), exaggeration))
+    solid, ground = solids(model, exaggerate_modes(model, np.asarray(q, dtype=float), exaggeration))
     return image(solid, ground, camera or camera_around([solid.corners], size), size, shadows)
 
 
@@ -121,7 +121,7 @@ def _bent_solids(model: Model, body: int, q: np.ndarray, turn: np.ndarray, place
     """The surfaces of a body that bends."""
     made = []
     for surface in model.kept(("surfaces", body), lambda: surfaces(model, body)):
-        found = surface.bent(q[model.bodies[body].mode_q_slice])[1]
+        found = surface.deform(q[model.bodies[body].mode_q_slice])[1]
         color = np.broadcast_to(color_of(surface.geometry, body, model), (len(found.corners), 3))
         made.append(Solid(found.corners @ turn.T + place, found.normals @ turn.T, color))
     return made

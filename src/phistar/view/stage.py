@@ -95,7 +95,7 @@ class Stage:
         """Every body that bends as its modal coordinates in q (nq,) say."""
         for index, surface, handle in self.bending:
             eta = np.asarray(q)[self.model.bodies[index].mode_q_slice]
-            handle.vertices = surface.bent(eta)[0].astype(np.float32)
+            handle.vertices = surface.deform(eta)[0].astype(np.float32)
 
     @cached_property
     def sent_poses(self) -> np.ndarray:

@@ -101,9 +101,9 @@ class SweepsView:
             self.step = gui.add_slider("Step", min=0, max=self.last, step=1, initial_value=0)
             self.words = gui.add_markdown("")
         self.step.on_update(self._on_step)
-        self.joints = Joints(self.server, self.model, self.q, self.size, self.moved)
+        self.joints = Joints(self.server, self.model, self.q, self.size, self.on_move)
         self._pictures()
-        self.moved(self.q)
+        self.on_move(self.q)
 
     @property
     def count(self) -> int:
@@ -144,7 +144,7 @@ class SweepsView:
         page.seek(0)
         return (imread(page)[..., :3] * 255).astype(np.uint8)
 
-    def moved(self, q: np.ndarray) -> None:
+    def on_move(self, q: np.ndarray) -> None:
         """A hand moved the joints: everything is swept anew."""
         with self.lock:
             self.q = np.array(q)

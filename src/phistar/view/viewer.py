@@ -13,7 +13,7 @@ import numpy as np
 from phistar.dynamics import forward_kinematics
 from phistar.model import Model
 from phistar.sim.trajectory import Trajectory
-from phistar.view.bent_surfaces import exaggerated
+from phistar.view.bent_surfaces import exaggerate_modes
 from phistar.view.guard import address_of, close_server, open_server
 from phistar.view.joint_sliders import Joints
 from phistar.view.marks import Marks
@@ -95,9 +95,11 @@ class Viewer:
                 of = gui.add_dropdown("Trace of", frames, initial_value=self.marks.frame)
                 of.on_update(lambda event: self.follow(of.value))
         if self.model.is_flexible:
-            self.modes = ModeSliders(gui, self.model, self.q if record is None else None, self.exaggerate, self.bent)
+            self.modes = ModeSliders(
+                gui, self.model, self.q if record is None else None, self.exaggerate, self.on_mode_moved
+            )
         if record is None:
-            self.joints = Joints(self.server, self.model, self.q, self.size, self.moved)
+            self.joints = Joints(self.server, self.model, self.q, self.size, self.on_joints_moved)
         else:
             self.plots = Plots(self.server, record)
 
@@ -119,7 +121,7 @@ class Viewer:
         self.picked = index
         self.update()
 
-    def moved(self, q: np.ndarray) -> None:
+    def on_joints_moved(self, q: np.ndarray) -> None:
         """A hand moved the joints."""
         with self.lock:
             self.q = np.array(q)
@@ -131,7 +133,7 @@ class Viewer:
             self.exaggeration = factor
             self.update()
 
-    def bent(self, at: int, value: float) -> None:
+    def on_mode_moved(self, at: int, value: float) -> None:
         """A hand moved a modal coordinate, entry `at` of q."""
         with self.lock:
             self.q[at] = value
@@ -150,7 +152,7 @@ class Viewer:
     def update(self) -> None:
         """Send what changed; one batch."""
         with self.lock, self.server.atomic():
-            seen = exaggerated(self.model, self.q, self.exaggeration)
+            seen = exaggerate_modes(self.model, self.q, self.exaggeration)
             poses = self.stage.poses(seen)
             self.stage.place(poses)
             self.stage.bend(seen)

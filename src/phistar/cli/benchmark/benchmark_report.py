@@ -34,7 +34,7 @@ def _notes(facts: Facts) -> Iterator[str]:
         "ours: the public function on a batch, one thread, results allocated anew; ns per state of the best of many "
         "short runs that alternate with the peers'. × is the peer's time over ours."
     )
-    if peer_pinocchio.installed():
+    if peer_pinocchio.is_installed():
         yield (
             "pin C++: Pinocchio's abaInParallel and rneaInParallel on one thread, results written in place; ≈ where it "
             "has no batch call, its Python call less the same call on a one-joint robot." + _estimate_check(facts)
@@ -42,7 +42,7 @@ def _notes(facts: Facts) -> Iterator[str]:
         yield "Python: Pinocchio's Python call; operational_space: Λ alone, by its functions and NumPy."
     else:
         yield "Pinocchio is not installed: pip install 'phistar[peers]' to compare with it."
-    if peer_mujoco.installed():
+    if peer_mujoco.is_installed():
         yield (
             "MuJoCo: mj_forward and mj_inverse from Python on a state already in place; mujoco.rollout in C++ on one "
             "thread, semi-implicit Euler; contacts and constraints off."

@@ -72,9 +72,9 @@ def entrant(name: str) -> Entrant:
     model = robots.build(name)
     problems: list[str] = []
     pinocchio = _peer_or_problem(
-        peer_pinocchio.installed(), lambda: peer_pinocchio.pinocchio_of(model, frame_of(model)), problems
+        peer_pinocchio.is_installed(), lambda: peer_pinocchio.pinocchio_of(model, frame_of(model)), problems
     )
-    mujoco = _peer_or_problem(peer_mujoco.installed(), lambda: peer_mujoco.mujoco_of(model), problems)
+    mujoco = _peer_or_problem(peer_mujoco.is_installed(), lambda: peer_mujoco.mujoco_of(model), problems)
     return Entrant(name, model, pinocchio, mujoco, tuple(problems))
 
 

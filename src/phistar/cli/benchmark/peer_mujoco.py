@@ -25,7 +25,7 @@ from phistar.spatial import from_quaternion
 MOST_LINKS = 200  # its mass matrix has an entry for every link and ancestor: 0.1 s a call at n = 1000
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     return find_spec("mujoco") is not None and find_spec("mujoco.rollout") is not None
 
 

@@ -27,7 +27,7 @@ MOST_LINKS = 500  # its data holds several arrays of n³ numbers: 32 GB at n = 1
 BATCHED = (FORWARD, INVERSE)
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     return find_spec("pinocchio") is not None
 
 

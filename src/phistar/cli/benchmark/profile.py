@@ -49,7 +49,7 @@ def profiles(rows: list[Facts], models: dict[str, Model], peak_gflops: float) ->
 
 
 def _profile(row: Facts, model: Model, target: Target, peak_gflops: float) -> Facts:
-    found = counted(assembly(text_of(row["function"], model, target), target))
+    found = count_instructions(assembly(text_of(row["function"], model, target), target))
     together = peak_gflops / 2  # multiplications of single numbers in a nanosecond, at the peak
     least = found.multiplying / together
     return {
@@ -75,7 +75,7 @@ def text_of(function: str, model: Model, target: Target) -> str:
     return module_text(trace, signature, target.lanes, target.fma)
 
 
-def counted(text: str) -> Instructions:
+def count_instructions(text: str) -> Instructions:
     """The vector instructions of the kernel's straight-line parts and of its copies between rows and vectors."""
     found = Counter(kind for line in _block(text) for kind in [_kind(*_split_instruction(line))])
     return Instructions(*(found[kind] for kind in ("multiplying", "adding", "loading", "storing", "others")))

@@ -25,7 +25,7 @@ def single_calls(model: Model, pin: Pinocchio | None, states: States, seconds: f
     loops, Pinocchio's calls are those of the spanning tree, and nothing is compared but time."""
     peers = None if pin is None else PeerCalls(pin)
     given = _arrays(model, states)
-    return [_timed(name, model, peers, given, seconds) for name in _calls(model, "")]
+    return [_time_call(name, model, peers, given, seconds) for name in _calls(model, "")]
 
 
 def _arrays(model: Model, states: States) -> dict[str, np.ndarray]:
@@ -35,7 +35,7 @@ def _arrays(model: Model, states: States) -> dict[str, np.ndarray]:
     return {"q": states.q, "v": states.v, "a": states.tau[::-1], "tau": states.tau, "f": force, "other": other}
 
 
-def _timed(name: str, model: Model, peers: PeerCalls | None, given: dict[str, np.ndarray], seconds: float) -> Facts:
+def _time_call(name: str, model: Model, peers: PeerCalls | None, given: dict[str, np.ndarray], seconds: float) -> Facts:
     count, (taken, ours) = calls_for(model.nv), _calls(model, frame_of(model))[name]
     arrays = tuple(given[x] for x in taken)
     rows = rows_of(arrays, count) if arrays else [()] * count
@@ -45,7 +45,7 @@ def _timed(name: str, model: Model, peers: PeerCalls | None, given: dict[str, np
         call, read = theirs
         peer_rows = [_as_peer(peers, name, taken, row) for row in rows]
         if not _answers(call, peer_rows):
-            return _timed(name, model, None, given, seconds)
+            return _time_call(name, model, None, given, seconds)
         run["pin"] = calls_in_turn(call, peer_rows)
         if read is not None and not model.loops:
             found, wanted = np.asarray(ours(*rows[0])), read(call(*peer_rows[0]))

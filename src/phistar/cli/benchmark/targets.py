@@ -23,7 +23,7 @@ class Target:
     unit: str = "×"
     at_most: bool = False
 
-    def judged(self, facts: Facts) -> Facts:
+    def judge(self, facts: Facts) -> Facts:
         reached = self.found(facts)
         met = None if reached is None else reached <= self.goal if self.at_most else reached >= self.goal
         return {
@@ -38,7 +38,7 @@ class Target:
 
 def verdicts(facts: Facts) -> list[Facts]:
     """Every target with what this run reached."""
-    return [target.judged(facts) for target in targets()]
+    return [target.judge(facts) for target in targets()]
 
 
 def targets() -> Iterator[Target]:
@@ -78,11 +78,11 @@ def starting() -> Iterator[Target]:
 
 
 def result(function: str, robot: str, column: str) -> Callable[[Facts], float | None]:
-    def found(facts: Facts) -> float | None:
+    def figure(facts: Facts) -> float | None:
         rows = (row for row in facts["results"] if (row["function"], row["robot"]) == (function, robot))
         return next((row[column] for row in rows), None)
 
-    return found
+    return figure
 
 
 def of_robot(section: str, robot: str, column: str) -> Callable[[Facts], float | None]:
@@ -90,11 +90,11 @@ def of_robot(section: str, robot: str, column: str) -> Callable[[Facts], float |
 
 
 def slowest_call(robot: str) -> Callable[[Facts], float | None]:
-    def found(facts: Facts) -> float | None:
+    def figure(facts: Facts) -> float | None:
         rows = (row["calls"] for row in facts["calls"] if row["robot"] == robot)
         return min((call["ratio"] for calls in rows for call in calls if call["ratio"] is not None), default=None)
 
-    return found
+    return figure
 
 
 def per_link(facts: Facts) -> float | None:

@@ -67,7 +67,7 @@ class Compiled:
     heard: tuple[str, ...]
     drives: tuple[Drive, ...] = ()
 
-    def enabled(self, effect: str) -> bool:
+    def is_enabled(self, effect: str) -> bool:
         """Whether <option><flag> leaves an effect on: "SPRING", "EQUALITY", … as in MuJoCo's mjtDisableBit."""
         bits = self.mujoco.mjtDisableBit
         off = int(getattr(bits, f"mjDSBL_{effect}"))
@@ -78,10 +78,10 @@ class Compiled:
     @property
     def has_passive_forces(self) -> bool:
         """MuJoCo leaves out every passive force when springs and dampers are both off."""
-        return self.enabled("SPRING") or self.enabled("DAMPER")
+        return self.is_enabled("SPRING") or self.is_enabled("DAMPER")
 
     @cached_property
-    def driven(self) -> np.ndarray:
+    def driven_joints(self) -> np.ndarray:
         """The joint of one coordinate that each actuator acts on, −1 for other targets."""
         mj, targets, kinds = self.mj, self.mujoco.mjtTrn, self.mujoco.mjtJoint
         on_joint = np.isin(mj.actuator_trntype, [int(targets.mjTRN_JOINT), int(targets.mjTRN_JOINTINPARENT)])
@@ -109,12 +109,12 @@ class Compiled:
         return found
 
     @cached_property
-    def reflected(self) -> tuple[np.ndarray, np.ndarray]:
+    def reflected_inertia(self) -> tuple[np.ndarray, np.ndarray]:
         """Armature and damping that the actuators add to each joint: their own times the square of the gear."""
-        mj, on_joint = self.mj, self.driven >= 0
+        mj, on_joint = self.mj, self.driven_joints >= 0
         added = np.zeros((2, mj.njnt))
         for row, own in zip(added, (mj.actuator_armature, mj.actuator_damping), strict=True):
-            np.add.at(row, self.driven[on_joint], (mj.actuator_gear[:, 0] ** 2 * own)[on_joint])
+            np.add.at(row, self.driven_joints[on_joint], (mj.actuator_gear[:, 0] ** 2 * own)[on_joint])
         return added[0], added[1]
 
     @cached_property

@@ -64,7 +64,7 @@ def _build(
     left_out: Counter[str],
 ) -> Model:
     if gravity is None:
-        gravity = compiled.mj.opt.gravity.tolist() if compiled.enabled("GRAVITY") else _NO_GRAVITY
+        gravity = compiled.mj.opt.gravity.tolist() if compiled.is_enabled("GRAVITY") else _NO_GRAVITY
     name, names = compiled.spec.modelname.strip()[:512], read_names(compiled.mj)
     builder = ModelBuilder(Path(path).stem if name in ("", _UNNAMED) else name, gravity=gravity)
     add_tree(builder, compiled, names)

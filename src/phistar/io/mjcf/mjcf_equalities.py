@@ -23,7 +23,7 @@ def add_loops(builder: ModelBuilder, compiled: Compiled, names: Names, lenient: 
     taken = Counter(mj.equality(number).name for number in range(mj.neq))
     for element in compiled.spec.equalities:
         number = element.id
-        if not mj.eq_active0[number] or not compiled.enabled("EQUALITY"):
+        if not mj.eq_active0[number] or not compiled.is_enabled("EQUALITY"):
             left_out["inactive equality constraints"] += 1
             continue
         name = mj.equality(number).name or _default_name(number, taken)
@@ -77,7 +77,7 @@ def _add_closure(builder: ModelBuilder, compiled: Compiled, names: Names, name: 
     if _is_by_sites(compiled, number):
         ends = [names.sites[mj.eq_obj1id[number]], names.sites[mj.eq_obj2id[number]]]
     else:
-        ends = [names.unused(f"{name}_a"), names.unused(f"{name}_b")]
+        ends = [names.unique(f"{name}_a"), names.unique(f"{name}_b")]
         placements = _placements(mj.eq_data[number], weld)
         for end, body, placement in zip(ends, _bodies(compiled, number), placements, strict=True):
             builder.frame(end, names.bodies[body], placement)

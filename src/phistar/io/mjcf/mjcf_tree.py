@@ -30,13 +30,13 @@ class Names:
     sites: tuple[str, ...]
     frames: set[str]
 
-    def unused(self, name: str) -> str:
+    def unique(self, name: str) -> str:
         """The name, or the first of name_2, name_3, … that no body or site has; reserves it."""
         return _unused_name(name, self.frames)
 
     def unused_joint(self, name: str) -> str:
         """The same among joints."""
-        return name if name not in self.joints else self.unused(f"{name}_fixed")
+        return name if name not in self.joints else self.unique(f"{name}_fixed")
 
 
 def read_names(mj: Any) -> Names:
@@ -99,7 +99,7 @@ def _add_body(builder: ModelBuilder, compiled: Compiled, names: Names, body: int
     if isinstance(last.kind, Free):
         start = Pose()  # its coordinates are the pose in the world
     for joint in before:
-        link, placement = names.unused(f"{name}_{joint.name}"), start @ Pose(xyz=joint.anchor) @ joint.before
+        link, placement = names.unique(f"{name}_{joint.name}"), start @ Pose(xyz=joint.anchor) @ joint.before
         builder.body(link, carrier, joint.kind, placement, joint_name=joint.name, offset=Pose(xyz=-joint.anchor))
         carrier, start = link, Pose()
     builder.body(
@@ -131,19 +131,19 @@ def _joints(compiled: Compiled, names: Names, body: int) -> Iterator[_Joint]:
 def _passive(compiled: Compiled, joint: int) -> dict[str, Any]:
     """Passive parameters of a joint, the same on all its degrees of freedom."""
     mj, dof = compiled.mj, compiled.mj.jnt_dofadr[joint]
-    armature, damping = compiled.reflected
+    armature, damping = compiled.reflected_inertia
     return {
         "armature": float(mj.dof_armature[dof] + armature[joint]),
-        "damping": float(mj.dof_damping[dof] + damping[joint]) if compiled.enabled("DAMPER") else 0.0,
-        "stiffness": float(mj.jnt_stiffness[joint]) if compiled.enabled("SPRING") else 0.0,
-        "friction": float(mj.dof_frictionloss[dof]) if compiled.enabled("FRICTIONLOSS") else 0.0,
+        "damping": float(mj.dof_damping[dof] + damping[joint]) if compiled.is_enabled("DAMPER") else 0.0,
+        "stiffness": float(mj.jnt_stiffness[joint]) if compiled.is_enabled("SPRING") else 0.0,
+        "friction": float(mj.dof_frictionloss[dof]) if compiled.is_enabled("FRICTIONLOSS") else 0.0,
     }
 
 
 def _scalar(compiled: Compiled, joint: int) -> dict[str, Any]:
     """Further parameters of one-coordinate joints."""
     mj = compiled.mj
-    limited = mj.jnt_limited[joint] and compiled.enabled("LIMIT")
+    limited = mj.jnt_limited[joint] and compiled.is_enabled("LIMIT")
     return {
         "rest": float(mj.qpos_spring[mj.jnt_qposadr[joint]]),
         "limits": tuple(mj.jnt_range[joint].tolist()) if limited else None,

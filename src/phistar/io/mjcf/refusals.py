@@ -73,7 +73,7 @@ def _joints(compiled: Compiled) -> Iterator[Refusal]:
     mj, free = compiled.mj, compiled.mujoco.mjtJoint.mjJNT_FREE
     for joint in compiled.spec.joints:
         name, dof = quote(joint.name), mj.jnt_dofadr[joint.id]
-        springs, dampers = compiled.enabled("SPRING"), compiled.enabled("DAMPER")
+        springs, dampers = compiled.is_enabled("SPRING"), compiled.is_enabled("DAMPER")
         if springs and mj.jnt_plasticadr[joint.id] >= 0:
             yield (
                 joint,
@@ -91,7 +91,7 @@ def _joints(compiled: Compiled) -> Iterator[Refusal]:
             yield joint, "springs", f"the free joint {name} has a spring (stiffness), which a model cannot express"
         if mj.dof_armature[dof]:
             yield joint, "armature", f"the free joint {name} has an armature, which a model cannot express"
-        if compiled.enabled("FRICTIONLOSS") and mj.dof_frictionloss[dof]:
+        if compiled.is_enabled("FRICTIONLOSS") and mj.dof_frictionloss[dof]:
             yield (
                 joint,
                 "friction",
@@ -110,7 +110,7 @@ def _tendons(compiled: Compiled) -> Iterator[Refusal]:
     }
     for tendon in compiled.spec.tendons:
         for attribute, (linear, more, flag) in forces.items():
-            if (linear[tendon.id] or more[tendon.id].any()) and (flag is None or compiled.enabled(flag)):
+            if (linear[tendon.id] or more[tendon.id].any()) and (flag is None or compiled.is_enabled(flag)):
                 told = f"tendon {quote(tendon.name)} has {attribute}"
                 if not plant:
                     told = f"{told}, and a model has no tendons; a plant has: ps.Plant.load keeps them"
@@ -123,11 +123,11 @@ def _tendons(compiled: Compiled) -> Iterator[Refusal]:
 
 def _actuators(compiled: Compiled) -> Iterator[Refusal]:
     """Actuators that add inertia or damping to other than one joint of one coordinate."""
-    mj, dampers = compiled.mj, compiled.enabled("DAMPER")
+    mj, dampers = compiled.mj, compiled.is_enabled("DAMPER")
     for actuator in compiled.spec.actuators:
         number, name = actuator.id, quote(actuator.name)
         damping = dampers and (mj.actuator_damping[number] or mj.actuator_dampingpoly[number].any())
-        if (damping or mj.actuator_armature[number]) and compiled.driven[number] < 0:
+        if (damping or mj.actuator_armature[number]) and compiled.driven_joints[number] < 0:
             told = f"actuator {name} adds armature or damping to something else than a hinge or slide joint"
             yield actuator, "actuators", told
         if damping and mj.actuator_dampingpoly[number].any():

@@ -16,7 +16,7 @@ def is_affine_equality(compiled: Compiled, number: int) -> bool:
     mj = compiled.mj
     if mj.eq_type[number] != int(compiled.mujoco.mjtEq.mjEQ_TENDON):
         return False
-    if not mj.eq_active0[number] or not compiled.enabled("EQUALITY"):
+    if not mj.eq_active0[number] or not compiled.is_enabled("EQUALITY"):
         return False
     ends = [int(end) for end in (mj.eq_obj1id[number], mj.eq_obj2id[number]) if end >= 0]
     straight = len(ends) == 1 or not mj.eq_data[number, 2:5].any()

@@ -8,7 +8,7 @@ import numpy as np
 from phistar.errors import ModelError
 from phistar.io.packages import Folders
 from phistar.io.urdf.notes import Notes
-from phistar.io.urdf.urdf_values import first, name_of, origin, required, vector
+from phistar.io.urdf.urdf_values import first, name_of, origin, required_number, vector
 from phistar.io.xml import Element
 from phistar.model import Box, Capsule, Cylinder, Geometry, Mesh, Sphere
 from phistar.spatial import Inertia
@@ -62,10 +62,10 @@ def _inertia(link: Element, notes: Notes) -> Inertia:
         notes.add("an <inertial> without <inertia> was taken as a point mass", inertial)
         xx, xy, xz, yy, yz, zz = 6 * [0.0]
     else:
-        xx, xy, xz, yy, yz, zz = (required(moments, moment) for moment in _MOMENTS)
+        xx, xy, xz, yy, yz, zz = (required_number(moments, moment) for moment in _MOMENTS)
     tensor = placement.rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ placement.rotation.T
     try:
-        return Inertia.unchecked(required(mass, "value"), placement.translation, (tensor + tensor.T) / 2)
+        return Inertia.unchecked(required_number(mass, "value"), placement.translation, (tensor + tensor.T) / 2)
     except ModelError as problem:
         raise inertial.refuse(str(problem)) from None
 
@@ -134,8 +134,12 @@ def _required_values(shape: Element, attribute: str, notes: Notes) -> np.ndarray
 
 _SHAPES = {
     "box": _box,
-    "capsule": lambda shape, folders, notes: Capsule(required(shape, "radius"), required(shape, "length")),
-    "cylinder": lambda shape, folders, notes: Cylinder(required(shape, "radius"), required(shape, "length")),
+    "capsule": lambda shape, folders, notes: Capsule(
+        required_number(shape, "radius"), required_number(shape, "length")
+    ),
+    "cylinder": lambda shape, folders, notes: Cylinder(
+        required_number(shape, "radius"), required_number(shape, "length")
+    ),
     "mesh": _mesh,
-    "sphere": lambda shape, folders, notes: Sphere(required(shape, "radius")),
+    "sphere": lambda shape, folders, notes: Sphere(required_number(shape, "radius")),
 }

@@ -38,7 +38,7 @@ def number(element: Element, attribute: str, default: float | None = None, large
     return default if text is None else parse_number(element, attribute, text.strip(), largest)
 
 
-def required(element: Element, attribute: str) -> float:
+def required_number(element: Element, attribute: str) -> float:
     """One finite number that must be there."""
     value = number(element, attribute)
     if value is None:

@@ -64,11 +64,11 @@ class JointKind(Value, ABC):
         for name, value in parameters.items():
             object.__setattr__(self, name, value)
 
-    def _shown(self) -> list[str]:
+    def _shown_fields(self) -> list[str]:
         """The kind's own fields, and the parameters that differ from the default."""
         plain, common = type(self)(), {field.name for field in fields(JointKind)}
-        names = [name for name in super()._shown() if name not in common]
-        changed = (name for name in super()._shown() if name in common)
+        names = [name for name in super()._shown_fields() if name not in common]
+        changed = (name for name in super()._shown_fields() if name in common)
         return names + [name for name in changed if not np.array_equal(getattr(self, name), getattr(plain, name))]
 
     @property

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from phistar.model.mesh_files.limits import DEEPEST, LARGEST_TEXT, MOST_PARTS, MOST_PLACES, damaged, too_much
+from phistar.model.mesh_files.limits import DEEPEST, LARGEST_TEXT, MOST_PARTS, MOST_PLACES, damaged_file_error, too_much
 
 _MOST_DEPTH = 200  # elements within elements
 _MOST_ELEMENTS = 500_000
@@ -38,12 +38,12 @@ class _Reader:
         self.parser.CharacterDataHandler = self.text
 
     def doctype(self, *_: object) -> None:
-        raise damaged(self.path, "it has a <!DOCTYPE …>, which can hide entities and outside files")
+        raise damaged_file_error(self.path, "it has a <!DOCTYPE …>, which can hide entities and outside files")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.depth, self.elements = self.depth + 1, self.elements + 1
         if self.depth > _MOST_DEPTH:
-            raise damaged(self.path, f"elements are nested more than {_MOST_DEPTH} deep")
+            raise damaged_file_error(self.path, f"elements are nested more than {_MOST_DEPTH} deep")
         if self.elements > _MOST_ELEMENTS:
             raise too_much(self.path, self.elements, "elements", _MOST_ELEMENTS)
         tag, holder = tag.rpartition(":")[2], self.nodes[self.open[-1][1]]
@@ -79,7 +79,7 @@ def check_collada(content: bytes, path: str) -> None:
     try:
         reader.parser.Parse(content.removeprefix(b"\xef\xbb\xbf"), True)
     except (expat.ExpatError, LookupError, ValueError) as error:
-        raise damaged(path, f"it is not well-formed XML ({error})") from None
+        raise damaged_file_error(path, f"it is not well-formed XML ({error})") from None
     if reader.primitives > MOST_PARTS:
         raise too_much(path, reader.primitives, "primitives", MOST_PARTS)
     total, letters = _places(reader, "", {}, ())
@@ -92,9 +92,9 @@ def check_collada(content: bytes, path: str) -> None:
 def _places(reader: _Reader, name: str, counts: dict[str, tuple[int, int]], above: tuple[str, ...]) -> tuple[int, int]:
     """How many parts and nodes stand below one, and the letters of these parts, counted as often as they are named."""
     if name in above:
-        raise damaged(reader.path, f"the node {name[:60]!r} holds itself")
+        raise damaged_file_error(reader.path, f"the node {name[:60]!r} holds itself")
     if len(above) > DEEPEST:
-        raise damaged(reader.path, f"nodes stand in nodes more than {DEEPEST} deep")
+        raise damaged_file_error(reader.path, f"nodes stand in nodes more than {DEEPEST} deep")
     if name not in counts:
         node = reader.nodes.get(name, _Node())
         inner = (*above, name)

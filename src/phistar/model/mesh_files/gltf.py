@@ -20,7 +20,7 @@ from phistar.model.mesh_files.limits import (
     MOST_PIXELS,
     MOST_PLACES,
     MOST_TRIANGLES,
-    damaged,
+    damaged_file_error,
     too_much,
 )
 
@@ -39,9 +39,9 @@ def check_glb(content: bytes, path: str, find: Find) -> None:
         magic, version, length = struct.unpack_from("<4sII", content)
         size, kind = struct.unpack_from("<II", content, 12)
     except struct.error:
-        raise damaged(path, "it is shorter than the head of a GLB") from None
+        raise damaged_file_error(path, "it is shorter than the head of a GLB") from None
     if magic != b"glTF" or version != 2 or length > len(content) or kind != _JSON or 20 + size > len(content):
-        raise damaged(path, "it is not a GLB of version 2")
+        raise damaged_file_error(path, "it is not a GLB of version 2")
     start, inside = 20 + size, b""
     if start + 8 <= len(content):
         size, kind = struct.unpack_from("<II", content, start)
@@ -60,7 +60,9 @@ def _check(text: bytes, path: str, find: Find, inside: bytes | None) -> None:
         tree = json.loads(text)
         _Checker(tree, path).check(find, inside)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise damaged(path, f"its glTF cannot be understood ({type(error).__name__}: {error!s:.100})") from None
+        raise damaged_file_error(
+            path, f"its glTF cannot be understood ({type(error).__name__}: {error!s:.100})"
+        ) from None
 
 
 class _Checker:
@@ -71,14 +73,16 @@ class _Checker:
         for name in ("buffers", "bufferViews", "accessors", "meshes", "nodes", "images"):
             entries = tree.get(name, [])
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-                raise damaged(path, f"{name} is no list of tables")
+                raise damaged_file_error(path, f"{name} is no list of tables")
             if len(entries) > 10 * MOST_PLACES:
                 raise too_much(path, len(entries), name, 10 * MOST_PLACES)
 
     def check(self, find: Find, inside: bytes | None) -> None:
         for name in self.tree.get("extensionsRequired", []):
             if any(word in str(name).lower() for word in _COMPRESSED):
-                raise damaged(self.path, f"it needs {str(name)[:60]}, which is not read: save it uncompressed")
+                raise damaged_file_error(
+                    self.path, f"it needs {str(name)[:60]}, which is not read: save it uncompressed"
+                )
         buffers = self._buffers(find, inside)
         views = [self._view(entry, buffers) for entry in self._all("bufferViews")]
         self._check_bytes(views)
@@ -116,17 +120,17 @@ class _Checker:
         address = entry.get("uri")
         if address is None:
             if number or inside is None:
-                raise damaged(self.path, f"buffer {number} is nowhere")
+                raise damaged_file_error(self.path, f"buffer {number} is nowhere")
             return inside
         return _data(address) if str(address).startswith(_DATA) else find(str(address))
 
     def _view(self, entry: Mapping[str, Any], buffers: list[bytes]) -> memoryview:
         if any(word in str(entry.get("extensions", "")).lower() for word in _COMPRESSED):
-            raise damaged(self.path, "it holds compressed arrays, which are not read: save it uncompressed")
+            raise damaged_file_error(self.path, "it holds compressed arrays, which are not read: save it uncompressed")
         start, length = _count(entry.get("byteOffset", 0)), _count(entry["byteLength"])
         buffer = buffers[_index(entry["buffer"])]
         if start + length > len(buffer):
-            raise damaged(self.path, f"a part of {length} bytes lies outside its buffer of {len(buffer)}")
+            raise damaged_file_error(self.path, f"a part of {length} bytes lies outside its buffer of {len(buffer)}")
         return memoryview(buffer)[start : start + length]
 
     def _accessor(self, entry: Mapping[str, Any], views: list[memoryview]) -> tuple[int, str]:
@@ -139,9 +143,9 @@ class _Checker:
             view = views[_index(entry["bufferView"])]
             stride = _count(self._all("bufferViews")[entry["bufferView"]].get("byteStride", size)) or size
             if _count(entry.get("byteOffset", 0)) + stride * (count - 1) + size > len(view):
-                raise damaged(self.path, f"an array of {count} entries is longer than the bytes it is in")
+                raise damaged_file_error(self.path, f"an array of {count} entries is longer than the bytes it is in")
         elif count and "sparse" not in entry:
-            raise damaged(self.path, f"an array of {count} entries has no bytes")
+            raise damaged_file_error(self.path, f"an array of {count} entries has no bytes")
         return count, kind
 
     def _check_places(self, counts: list[int], numbers: list[int]) -> None:
@@ -150,7 +154,7 @@ class _Checker:
         nodes = self._all("nodes")
         children = [_index(child) for node in nodes for child in node.get("children", ())]
         if len(set(children)) < len(children) or any(child >= len(nodes) for child in children):
-            raise damaged(self.path, "a node has two parents or is not there")
+            raise damaged_file_error(self.path, "a node has two parents or is not there")
         if max(_depths(nodes), default=0) > DEEPEST or len(nodes) > MOST_PLACES:
             raise too_much(self.path, len(nodes), "nodes, or nodes within nodes", MOST_PLACES)
         parts = [len(mesh.get("primitives", ())) for mesh in self._all("meshes")]

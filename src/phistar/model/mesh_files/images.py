@@ -3,7 +3,7 @@
 import io
 import warnings
 
-from phistar.model.mesh_files.limits import LARGEST_IMAGE, MEGABYTE, damaged
+from phistar.model.mesh_files.limits import LARGEST_IMAGE, MEGABYTE, damaged_file_error
 
 
 def count_pixels(content: bytes | memoryview, path: str) -> int:
@@ -28,4 +28,4 @@ def count_pixels(content: bytes | memoryview, path: str) -> int:
 
 
 def _too_large(path: str) -> Exception:
-    return damaged(path, f"a picture in it has more than {LARGEST_IMAGE // MEGABYTE} million pixels")
+    return damaged_file_error(path, f"a picture in it has more than {LARGEST_IMAGE // MEGABYTE} million pixels")

@@ -15,7 +15,7 @@ MOST_PIXELS = 4 * LARGEST_IMAGE  # in all pictures of a mesh
 DEEPEST = 100  # nodes within nodes
 
 
-def damaged(path: str, reason: str) -> FileError:
+def damaged_file_error(path: str, reason: str) -> FileError:
     """Return the refusal of a file that does not hold what it says."""
     return FileError(f"The mesh {path} is damaged or made to harm: {reason}.")
 
