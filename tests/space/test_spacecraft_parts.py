@@ -41,6 +41,30 @@ def test_a_gyro_gives_the_gimbal_rate_times_its_momentum():
         space.add_gyro(hub(), "gyro", "hub", (0, 0, 1), (0, 0, 1), spin_inertia=0.2, mass=3.0)
 
 
+def test_scissored_gyros_turn_the_hub_by_the_closed_form():
+    """Two gyros whose gimbals turn against each other: (I + 2 J_t cos² δ) ω = 2 h sin δ about one axis, none about the
+    others; h, what each wheel keeps about its free axis; the momentum of the whole stays zero."""
+    builder, spin, size = hub(), 300.0, 0.2
+    for name, place, way in (("one", 0.3, 1.0), ("two", -0.3, -1.0)):
+        space.add_gyro(builder, name, "hub", (0, 0, 1), (0, way, 0), size, 3.0, (place, 0, 0), gimbal_inertia=1e-3)
+    model = builder.build(strict=False)
+    at = {joint.name: joint.v_slice.start for joint in model.joints}
+    v = np.zeros(model.nv)
+    v[[at["one_wheel"], at["two_wheel"]]] = spin
+    push = np.zeros(model.nv)
+    push[[at["one_gimbal"], at["two_gimbal"]]] = 60.0, -60.0
+    steps = np.linspace(0.0, 1.0, 41)
+    options = {"control": lambda t, q, v: push, "rtol": 1e-11, "atol": 1e-13, "t_eval": steps}
+    run = ps.simulate(model, model.neutral(), v, 1.0, **options)
+    turn = run.q[:, at["one_gimbal"] + 1]
+    across = 20.0 + 2 * 0.5 * size * np.cos(turn) ** 2
+    np.testing.assert_allclose(run.v[:, 0], 2 * size * spin * np.sin(turn) / across, rtol=1e-8, atol=1e-10)
+    assert np.ptp(turn) > 0.1
+    np.testing.assert_allclose(run.v[:, 1:6], 0.0, atol=1e-8)
+    whole = ps.momentum(model, run.q, run.v)
+    np.testing.assert_allclose(whole, 0.0, atol=1e-8 * size * spin)
+
+
 def test_torques_of_wheels_end_at_their_limits():
     np.testing.assert_allclose(space.saturate([0.5, 0.1, -0.1], [0, 600, 600], 0.2, 600), [0.2, 0.0, -0.1])
 

@@ -14,6 +14,7 @@ from phistar.geometry.shape_records import Material
 from phistar.io import load
 from phistar.model import Fixed, Free, Geometry, Model, ModelBuilder
 from phistar.model.geometry import Box, Shape, Sphere
+from phistar.model.joints import JointKind
 from phistar.model.names import unknown
 from phistar.plant.joint_rows import check_curved_joints
 from phistar.spatial import Inertia, Pose
@@ -43,6 +44,11 @@ class Robot(NamedTuple):
     v: np.ndarray | None = None
     bare: bool = False
     loaded_with: Mapping[str, Any] = MappingProxyType({})  # options of a file's part, to be written again
+
+    @property
+    def floats(self) -> bool:
+        """Whether its first joint is free."""
+        return bool(self.model.joints) and isinstance(self.model.joints[0].kind, Free)
 
 
 def add(
@@ -92,7 +98,8 @@ def add_body(
     material: Material = PLAIN,
     collides: bool = True,
 ) -> None:
-    """Adds a body made of shapes: one that floats, or one fixed to a frame.
+    """Adds a body made of shapes: one that floats, or one fixed to a frame; one that moves on a joint is a model of its
+    own, added by `plant.add`.
 
     Parameters
     ----------
@@ -124,6 +131,27 @@ def add_body(
     >>> float(plant["ball"].q(plant.state())[2])
     0.5
     """
+    if free:
+        q = np.concatenate([at.translation, to_quaternion(np.asarray(at.rotation))])
+        add_on_joint(plant, name, Free(), shapes, inertia, IDENTITY, on, q, twist, material, collides)
+    else:
+        add_on_joint(plant, name, Fixed(), shapes, inertia, at, on, material=material, collides=collides)
+
+
+def add_on_joint(
+    plant: Plant,
+    name: str,
+    joint: JointKind,
+    shapes: Shape | Geometry | Iterable[Shape | Geometry] = (),
+    inertia: Inertia | float = MASSLESS,
+    at: Pose = IDENTITY,
+    on: str = WORLD,
+    q: Any = None,
+    v: Any = None,
+    material: Material = PLAIN,
+    collides: bool = True,
+) -> None:
+    """Add a body made of shapes on a joint at a place of a frame, under its own name."""
     given = [shapes] if isinstance(shapes, Shape | Geometry) else list(shapes)
     pieces = [each if isinstance(each, Geometry) else Geometry(each, role="collision") for each in given]
     own = [name if len(pieces) == 1 else f"{name}:{number}" for number in range(len(pieces))]
@@ -131,13 +159,9 @@ def add_body(
     if not isinstance(inertia, Inertia):
         inertia = inertia_of(float(inertia), pieces, name)
     builder = ModelBuilder(name, gravity=plant.gravity)
-    builder.body(name, WORLD, Free() if free else Fixed(), inertia=inertia, geometry=pieces)
+    builder.body(name, WORLD, joint, inertia=inertia, geometry=pieces)
     model = builder.build(strict=False)
-    if not free:
-        join(plant, Robot(name, model, at, material, collides, on=on, bare=True))
-        return
-    q = np.concatenate([at.translation, to_quaternion(np.asarray(at.rotation))])
-    join(plant, Robot(name, model, IDENTITY, material, collides, on=on, q=q, v=twist, bare=True))
+    join(plant, Robot(name, model, at, material, collides, on=on, q=q, v=v, bare=True))
 
 
 def inertia_of(mass: float, shapes: Iterable[Geometry], name: str) -> Inertia:

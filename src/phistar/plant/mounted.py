@@ -48,7 +48,7 @@ def mounted(plant: Plant, frame: str, where: str) -> Mounted:
     plant.model.frame(frame)
     on, pieces, owners = {frame}, [], set()
     for name, robot in plant.robots.items():  # what they stand on comes first
-        if robot.on not in on or (robot.bare and robot.model.bodies):
+        if robot.on not in on or (robot.bare and robot.floats):
             continue
         prefix = plant.prefix(name)
         on |= {prefix + each for each in robot.model.frames}

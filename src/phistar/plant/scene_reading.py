@@ -26,13 +26,15 @@ from phistar.model import (
     Model,
     Plane,
     Polytope,
+    Prismatic,
+    Revolute,
     Sphere,
 )
 from phistar.model.geometry import Shape
 from phistar.model.manifold import OFF_UNIT
 from phistar.model.parts import CoupledJoints
 from phistar.plant.field_kinds import read_field
-from phistar.plant.members import Robot, add_body, inertia_of, join
+from phistar.plant.members import Robot, add_body, add_on_joint, inertia_of, join
 from phistar.plant.mjcf_plants import plant_of_mjcf
 from phistar.plant.plant import Plant
 from phistar.plant.scene_schema import (
@@ -53,8 +55,9 @@ from phistar.spatial import Inertia, Pose, from_quaternion
 from phistar.spatial.inertia import MASSLESS
 
 SHAPES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "points", "hull", "pieces")
-OF_ROBOTS = ("options", "meshes", "q", "v")
-OF_BODIES = ("joint", "mass", "com", "inertia", "gyration", "spin", "velocity")
+OF_ROBOTS = ("options", "meshes")
+OF_BODIES = ("joint", "motion", "mass", "com", "inertia", "gyration", "spin", "velocity")
+ON_JOINTS = {"revolute": Revolute, "prismatic": Prismatic}
 FLAGS = ("floating", "strict", "motors", "friction")
 
 
@@ -127,16 +130,12 @@ def _add_fields(plant: Plant, entry: PlantEntry, where: str) -> None:
 
 
 def _add_part(plant: Plant, part: PartEntry, folders: Folders, where: str) -> None:
-    unfit = OF_BODIES if part.robot is not None else OF_ROBOTS
-    unfit += () if part.robot is None and part.joint == "free" else ("spin", "velocity")
-    for key in unfit:
-        if key in part.model_fields_set:
-            raise FileError(unknown_key(where, key, set(PartEntry.model_fields) - set(unfit)))
+    _refuse_unfit(part, where)
     material, at = Material(**part.material.model_dump()), placement(part, where)
     pieces = [shape for each in part.shapes for shape in read_shape(each, folders, f"{where}, [[shapes]]")]
     if part.robot is not None:
         model, file = _robot(part, folders, where)
-        _check_start(part, model, where)
+        _check_start(part, model.nq, model.nv, model.name, where)
         robot = Robot(part.name, model, at, material, part.collides, file, part.parent)
         own: dict[str, Any] = {"q": part.q, "v": part.v}  # checked and made arrays there
         told = part.model_dump(include={"options", "meshes"}, exclude_defaults=True)
@@ -144,10 +143,25 @@ def _add_part(plant: Plant, part: PartEntry, folders: Folders, where: str) -> No
         if pieces:
             add_body(plant, f"{part.name}:shapes", pieces, on=part.parent, free=False, material=material)
         return
-    free = part.joint == "free"
     inertia = _inertia(part, pieces, where)
+    if part.joint in ON_JOINTS:
+        _check_start(part, 1, 1, part.name, where)
+        joint = ON_JOINTS[part.joint](**part.motion.model_dump())
+        add_on_joint(plant, part.name, joint, pieces, inertia, at, part.parent, part.q, part.v, material, part.collides)
+        return
+    free = part.joint == "free"
     twist = np.array([*part.spin, *part.velocity]) if free else None
     add_body(plant, part.name, pieces, inertia, at, part.parent, free, twist, material, part.collides)
+
+
+def _refuse_unfit(part: PartEntry, where: str) -> None:
+    """Refuses keys that a part of this kind does not have."""
+    moves = part.joint in ON_JOINTS
+    unfit = OF_BODIES if part.robot is not None else OF_ROBOTS + (() if moves else ("q", "v", "motion"))
+    unfit += () if part.robot is None and part.joint == "free" else ("spin", "velocity")
+    for key in unfit:
+        if key in part.model_fields_set:
+            raise FileError(unknown_key(where, key, set(PartEntry.model_fields) - set(unfit)))
 
 
 def placement(entry: PlacedEntry, where: str) -> Pose:
@@ -205,10 +219,10 @@ def _options(part: PartEntry, folders: Folders, where: str) -> dict[str, Any]:
     return given | ({"packages": packages} if packages else {})
 
 
-def _check_start(part: PartEntry, model: Model, where: str) -> None:
-    for given, size, name in ((part.q, model.nq, "q"), (part.v, model.nv, "v")):
+def _check_start(part: PartEntry, nq: int, nv: int, owner: str, where: str) -> None:
+    for given, size, name in ((part.q, nq, "q"), (part.v, nv, "v")):
         if given is not None and len(given) != size:
-            raise FileError(f"{where}, {name}: {model.name} has {size} entries; {len(given)} were given.")
+            raise FileError(f"{where}, {name}: {owner} has {size} entries; {len(given)} were given.")
 
 
 def read_shape(entry: ShapeEntry, folders: Folders, where: str) -> list[Geometry]:

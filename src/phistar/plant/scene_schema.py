@@ -108,6 +108,20 @@ class OptionsEntry(Entry):
     packages: Text | Names | None = None
 
 
+class MotionEntry(Entry):
+    """How a part turns or slides on what carries it; see `ps.Revolute` and `ps.Prismatic`."""
+
+    axis: Three = [0.0, 0.0, 1.0]
+    stiffness: Positive = Field(default=0.0, description="Of a spring, N m/rad or N/m.")
+    rest: Number = Field(default=0.0, description="Where the spring is slack.")
+    damping: Positive = 0.0
+    friction: Positive = Field(default=0.0, description="Dry, N m or N.")
+    armature: Positive = 0.0
+    limits: Two | None = None
+    effort: Positive = Field(default=0.0, description="What its motor can give, N m or N; 0: it has none.")
+    velocity: Positive | None = Field(default=None, description="How fast the motor may turn, rad/s or m/s.")
+
+
 class PartEntry(PlacedEntry):
     """[[parts]]: a robot by its file, or by the name of one that comes along; or a body made of shapes."""
 
@@ -118,9 +132,10 @@ class PartEntry(PlacedEntry):
     meshes: Literal["hull", "pieces", "none"] | None = Field(
         default=None, description="What stands for a robot's collision meshes."
     )
-    q: Vector | None = Field(default=None, description="The robot's coordinates at the start.")
+    q: Vector | None = Field(default=None, description="Coordinates of a robot, or of a part that moves, at the start.")
     v: Vector | None = Field(default=None, description="Its rates at the start.")
-    joint: Literal["fixed", "free"] = "fixed"
+    joint: Literal["fixed", "free", "revolute", "prismatic"] = "fixed"
+    motion: MotionEntry = MotionEntry()
     mass: Annotated[float, Field(ge=1e-9, lt=LARGEST)] | None = Field(default=None, description="kg.")
     com: Three = Field(default=[0.0, 0.0, 0.0], description="Centre of mass, m.")
     inertia: Vector | None = Field(

@@ -17,8 +17,21 @@ from phistar.errors import FileError
 from phistar.io import load, save
 from phistar.io.bundled import is_bundled
 from phistar.io.packages import FolderList
-from phistar.model import Box, Capsule, Cylinder, Ellipsoid, Geometry, Plane, Polytope, Sphere
+from phistar.model import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Free,
+    Geometry,
+    Plane,
+    Polytope,
+    Prismatic,
+    Revolute,
+    Sphere,
+)
 from phistar.model.geometry import Shape
+from phistar.model.joints import JointKind
 from phistar.plant.field_kinds import described_field
 from phistar.plant.fields import Field as FieldLike
 from phistar.plant.fluid import Fluid, WeightSupport
@@ -105,16 +118,27 @@ def _part(robot: Robot, path: Path) -> dict[str, Any]:
     if not robot.bare:
         made |= {"robot": _file_of(robot, path), **robot.loaded_with, **_place(robot.at)}
         return made | {"q": robot.q, "v": robot.v}
-    free = bool(robot.model.bodies)
-    body = robot.model.bodies[0] if free else None
+    body = robot.model.bodies[0] if robot.model.bodies else None
     inertia = robot.model.base_inertia if body is None else body.inertia
     geometry = robot.model.base_geometry if body is None else body.geometry
-    made |= {"joint": "free"} if free else _place(robot.at)
-    if robot.q is not None:
-        made |= {"xyz": robot.q[:3], "quaternion": robot.q[3:]}
-    if robot.v is not None:
-        made |= {"spin": robot.v[:3], "velocity": robot.v[3:]}
+    made |= _place(robot.at) if body is None else _joint(robot, body.joint.kind)
     return made | _mass(inertia) | {"shapes": [_geometry(each) for each in geometry]}
+
+
+def _joint(robot: Robot, kind: JointKind) -> dict[str, Any]:
+    """The keys of a part's joint, and where it starts."""
+    if isinstance(kind, Free):
+        made: dict[str, Any] = {"joint": "free"}
+        made |= {} if robot.q is None else {"xyz": robot.q[:3], "quaternion": robot.q[3:]}
+        return made | ({} if robot.v is None else {"spin": robot.v[:3], "velocity": robot.v[3:]})
+    assert isinstance(kind, Revolute | Prismatic)
+    motion: dict[str, Any] = {"axis": kind.axis}
+    for name in ("stiffness", "rest", "damping", "armature", "effort"):
+        motion[name] = float(np.ravel(getattr(kind, name))[0])
+    motion["friction"] = float(kind.friction[0, 0])
+    motion |= {"limits": kind.limits[:, 0]} if np.isfinite(kind.limits).all() else {}
+    motion |= {"velocity": float(kind.velocity[0])} if np.isfinite(kind.velocity[0]) else {}
+    return {"joint": type(kind).__name__.lower(), "motion": motion, **_place(robot.at), "q": robot.q, "v": robot.v}
 
 
 def _mass(inertia: Inertia) -> dict[str, Any]:
