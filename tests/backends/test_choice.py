@@ -5,10 +5,10 @@ import pytest
 
 import phistar as ps
 from phistar.backends import kernel
-from phistar.backends.choice import PAIRS, ROLLED, SCHEDULES, SHORT_ROBOT, TRACED, VARIABLE, WRITTEN, Candidate
+from phistar.backends.choice import DROPPED, PAIRS, ROLLED, SCHEDULES, SHORT_ROBOT, TRACED, VARIABLE, WRITTEN, Candidate
 from phistar.backends.executor import StatementCounts
 from phistar.backends.executor import chosen as choose
-from phistar.backends.kernel import trace_statements
+from phistar.backends.kernel import record_statements
 from phistar.derivatives import RECORDED
 from phistar.loops.equations import free_motion
 from tests.trees import relative
@@ -123,8 +123,8 @@ def test_what_is_too_long_to_be_written_out_is_not_recorded_to_the_end():
 
 def test_where_one_form_is_far_too_long_no_other_is_counted(monkeypatch):
     statements, traced = ps.forward_dynamics.wanted(ps.chain(14), ())[0], []
-    monkeypatch.setattr(kernel, "trace_statements", lambda each, most: traced.append(each.taken) or made(each, most))
-    made = trace_statements
+    monkeypatch.setattr(kernel, "record_statements", lambda each, most: traced.append(each.taken) or made(each, most))
+    made = record_statements
     whole = statements.tally_within(10**6)
     assert len(traced) == len(statements.forms()) > 1
     traced.clear()
@@ -133,10 +133,19 @@ def test_where_one_form_is_far_too_long_no_other_is_counted(monkeypatch):
     assert traced == [again.forms()[-1].taken] and found.operations >= whole.operations
 
 
+def test_the_form_taken_has_the_fewest_instructions_of_all_as_they_are_compiled():
+    """Only those are arranged that may: arranging drops a small part at most."""
+    statements = ps.forward_dynamics.wanted(ps.chain(20), ())[0]
+    arranged = [kernel.trace_statements(each)[0].operations for each in statements.forms()]
+    assert statements.tallies[0].operations == min(arranged) < max(arranged)
+    plain = [kernel.record_statements(each)[0].operations for each in statements.forms()]
+    assert all((1.0 - DROPPED) * most <= least for most, least in zip(plain, arranged, strict=True))
+
+
 def test_forms_far_longer_link_by_link_are_not_counted_written_out(monkeypatch):
     statements, traced = free_motion.wanted(CHAIN, ("tip",))[0], []
-    monkeypatch.setattr(kernel, "trace_statements", lambda each, most: traced.append(each.taken) or made(each, most))
-    made = trace_statements
+    monkeypatch.setattr(kernel, "record_statements", lambda each, most: traced.append(each.taken) or made(each, most))
+    made = record_statements
     found = StatementCounts(statements).written_out(10**6, float("inf"))
     assert 1 < len(traced) < len(statements.forms())
     assert found.operations == min(made(each)[0].operations for each in statements.forms())

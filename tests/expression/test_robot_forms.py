@@ -154,6 +154,6 @@ def test_counts_are_kept_so_that_no_later_start_traces_more_than_what_runs(monke
     first = wanted_of(statement)
     assert len(first.tallies) > 1
     again = wanted_of(statement)
-    monkeypatch.setattr("phistar.backends.kernel.trace_statements", lambda *given: pytest.fail("counted again"))
+    monkeypatch.setattr("phistar.backends.kernel.record_statements", lambda *given: pytest.fail("counted again"))
     monkeypatch.setattr("phistar.backends.kernel.equal_forms", lambda *given: pytest.fail("derived again"))
     assert again.tallies == first.tallies

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from phistar.backends.choice import Tally, budget, is_composite
+from phistar.backends.choice import Tally, budget, is_composite, may_be_fewest
 from phistar.backends.code.packed import module_text
 from phistar.backends.links.concise import (
     grouped_inertias,
@@ -41,6 +41,11 @@ from phistar.operators.spaces import RANKS
 from phistar.operators.symbols import Symbols
 from phistar.spatial.value import digest
 from phistar.sweeps.ir import Program
+
+Recording = tuple[Trace, list[str], Signature]
+"""Instructions, the names of the inputs after q, and the shapes."""
+Written = dict[tuple[str, Taken], Recording]
+"""Recordings by form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +79,7 @@ class Statements:
         known = equal_forms(self.nodes, self.symbols, self.setting, bool(self.matrix))
         return [replace(self, form=form, taken=taken) for form, taken in known if form != COMPOSITE or worth]
 
-    def cheapest(self) -> tuple[Trace, list[str], Signature]:
+    def cheapest(self) -> Recording:
         """The instructions of the form that needs fewest, the names of the inputs after q, and the shapes."""
         best = self.tallies[0]
         known = self.__dict__.get("traces", {}).get((best.form, best.taken))
@@ -92,25 +97,25 @@ class Statements:
         return made
 
     @cached_property
-    def traces(self) -> dict[tuple[str, Taken], tuple[Trace, list[str], Signature]]:
-        """The instructions of each form, the names of the inputs after q, and the shapes."""
-        return {(each.form, each.taken): trace_statements(each) for each in self.forms()}
+    def traces(self) -> Written:
+        """The recording of each form, arranged where it may have the fewest instructions."""
+        return _best_arranged({(each.form, each.taken): record_statements(each) for each in self.forms()})
 
     def tally_within(
         self, most: int, hopeless: float = math.inf, forms: Sequence[Statements] | None = None
     ) -> Tally | None:
         """Operations of the form that has fewest of some with at most so many instructions, dead ones included; where
         one has more operations than there is hope with, of those before it."""
-        found, many = {}, False
+        found, many = Written(), False
         for each in self.forms() if forms is None else forms:
             with unless_too_long():
-                made = found[each.form, each.taken] = trace_statements(each, most)
+                made = found[each.form, each.taken] = record_statements(each, most)
                 many = made[0].operations > hopeless
             if many:
-                return _tallied(found)[0]
+                return _tallied(_best_arranged(found))[0]
         if not found:
             return None
-        self.__dict__["traces"] = found
+        self.__dict__["traces"] = _best_arranged(found)
         return self.tallies[0]
 
     @property
@@ -180,7 +185,17 @@ def _source(wanted: Statements, lanes: int, target: Target) -> Source:
     return Source(module_text(trace, signature, lanes, target.fma), header)
 
 
-def _tallied(traces: Mapping[tuple[str, Taken], tuple[Trace, list[str], Signature]]) -> tuple[Tally, ...]:
+def _best_arranged(traces: Written) -> Written:
+    """The form that needs fewest instructions as it is best compiled, and what others may need as few."""
+    made, fewest = dict(traces), math.inf
+    for form, (trace, *others) in sorted(traces.items(), key=lambda each: each[1][0].operations):
+        if may_be_fewest(trace.operations, fewest):
+            made[form] = arranged(trace), *others
+            fewest = min(fewest, made[form][0].operations)
+    return made
+
+
+def _tallied(traces: Written) -> tuple[Tally, ...]:
     found = [Tally(trace.operations, 0, form, taken) for (form, taken), (trace, _, _) in traces.items()]
     return tuple(sorted(found, key=lambda each: each.operations))
 
@@ -216,9 +231,15 @@ def compile_trace(
     return Kernel(function, (), outputs, trace.operations, signature.outputs, (), signature.inputs)
 
 
-def trace_statements(wanted: Statements, most: int | None = None) -> tuple[Trace, list[str], Signature]:
-    """The instructions of one state, the names of the inputs after q, and the gufunc's shapes; TooLong where there are
-    more than `most`."""
+def trace_statements(wanted: Statements) -> Recording:
+    """The instructions of one state as they are best compiled, the names of the inputs after q, and the gufunc's
+    shapes."""
+    trace, names, signature = record_statements(wanted)
+    return arranged(trace), names, signature
+
+
+def record_statements(wanted: Statements, most: int | None = None) -> Recording:
+    """The same as they are recorded; TooLong where there are more than `most`."""
     program, model = cheap_biases(wanted.program()), without_roundoff(wanted.model)
     tape = Tape() if most is None else ShortTape(most)
     concise = wanted.is_about_motion
@@ -267,7 +288,7 @@ def trace_statements(wanted: Statements, most: int | None = None) -> tuple[Trace
     values = [entry for block in blocks for entry in block.reshape(-1)]
     assert len(values) == sum(size(shape) for shape in shapes)
     rows = (model.nq, *(arrays[name].shape[0] for name in names))
-    return arranged(finish(tape, values)), names, Signature(rows, shapes, units_of(model), wanted.flipped)
+    return finish(tape, values), names, Signature(rows, shapes, units_of(model), wanted.flipped)
 
 
 def _core_shape(program: Program, public: str, block: np.ndarray) -> tuple[int, ...]:

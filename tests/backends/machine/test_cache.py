@@ -79,7 +79,7 @@ def test_the_second_start_compiles_nothing(tmp_path):
 def test_the_second_start_traces_nothing(tmp_path):
     start(tmp_path / "cache")
     program = PROGRAM.replace(
-        "model =", "kernel.trace_statements = kernel.module_text = None  # what would be called is not there\nmodel ="
+        "model =", "kernel.record_statements = kernel.module_text = None  # what would be called is not there\nmodel ="
     )
     assert start(tmp_path / "cache", program)[0] == 0
 
